@@ -1,0 +1,168 @@
+/* The shared-memory pool between a tapped application and the drainer.
+ *
+ * Both sides map the same memfd. The application's threads own chunks and append records to them; the
+ * drainer takes sealed chunks, writes them to the trace and gives them back. Everything here is plain C
+ * and position independent: the two processes map the pool at different addresses.
+ *
+ * Nothing on the per-call path takes a lock or an atomic read-modify-write: only taking and sealing a
+ * chunk does.
+ */
+#ifndef DRAWTAP_COMMON_RING_H
+#define DRAWTAP_COMMON_RING_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+#include <atomic>
+#define DT_ATOMIC(T) std::atomic<T>
+extern "C" {
+#else
+#include <stdatomic.h>
+#define DT_ATOMIC(T) _Atomic(T)
+#endif
+
+#define DT_RING_MAGIC 0x31474e5250415444ull /* "DTAPRNG1", little endian */
+#define DT_RING_VERSION 1u
+#define DT_CHUNK_BYTES (512u * 1024u) /* default; the pool header says what is in force */
+#define DT_POOL_HEADER_BYTES 4096u
+
+/* Chunk states. Only the owner moves OWNED -> SEALED, only the drainer moves SEALED -> FREE. */
+enum { DT_CHUNK_FREE = 0, DT_CHUNK_OWNED = 1, DT_CHUNK_SEALED = 2 };
+
+/* dt_pool_header.control: what the application may do now (the control page's word). */
+enum {
+  DT_CONTROL_RECORD = 1u << 0, /* record calls */
+  DT_CONTROL_STOP = 1u << 1    /* the drainer takes no more: stop for good (disk full, receiver gone) */
+};
+
+/* dt_pool_header.timing */
+enum { DT_TIMING_BOTH = 0, DT_TIMING_ENTRY = 1, DT_TIMING_NONE = 2 };
+
+/* dt_pool_header.clock */
+enum { DT_CLOCK_TSC = 0, DT_CLOCK_MONOTONIC_NS = 1 };
+
+typedef struct dt_pool_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t chunk_bytes;
+  uint32_t chunk_max;                /* chunks that the mapping reserves address space for */
+  DT_ATOMIC(uint32_t) chunk_count;   /* chunks usable now; the drainer raises it after pre-faulting */
+  DT_ATOMIC(uint64_t) free_head;     /* Treiber stack: tag << 32 | (chunk index + 1); 0 in the low half: empty */
+  DT_ATOMIC(uint32_t) free_wake;     /* futex: the drainer increments and wakes when it frees or adds chunks */
+  DT_ATOMIC(uint32_t) seal_wake;     /* futex: an application thread increments and wakes when it seals a chunk */
+  DT_ATOMIC(uint32_t) free_wanted;   /* application threads now waiting for a free chunk */
+  DT_ATOMIC(uint32_t) control;       /* DT_CONTROL_* */
+  uint32_t timing;                   /* DT_TIMING_*, set by the drainer before the application sees the pool */
+  uint32_t clock;                    /* DT_CLOCK_*, set by the application at hello */
+  DT_ATOMIC(uint64_t) order;         /* last exact order number given out */
+  DT_ATOMIC(uint32_t) thread_count;  /* recording threads registered so far */
+  DT_ATOMIC(uint32_t) finished;      /* 1: the application left by exit and sealed what it could */
+  DT_ATOMIC(uint64_t) calls_dropped; /* application calls not recorded: nested, after STOP, re-entered from a signal */
+  DT_ATOMIC(uint64_t) drainer_pid;
+  DT_ATOMIC(uint64_t) wait_ns;       /* time that application threads spent waiting for chunks */
+  uint64_t inline_limit;             /* arrays up to this many bytes stand in the record, longer ones become blobs */
+  DT_ATOMIC(uint64_t) calls_nested;  /* calls that a library made inside another call: forwarded, not recorded */
+} dt_pool_header;
+
+/* At the start of every chunk; records follow at DT_CHUNK_HEADER_BYTES. */
+#define DT_CHUNK_HEADER_BYTES 128u
+typedef struct dt_ring_chunk {
+  DT_ATOMIC(uint32_t) state;
+  DT_ATOMIC(uint32_t) next_free;  /* chunk index + 1, while free */
+  DT_ATOMIC(uint32_t) commit;     /* bytes of whole records after the header; stored after each record */
+  uint32_t thread;                /* index of the thread in this process, from 0 in order of registration */
+  uint32_t tid;                   /* kernel thread id */
+  uint32_t context;               /* id of the context current on the thread when the chunk was taken, 0: none */
+  uint64_t serial;                /* number of this chunk among the thread's, from 0 */
+  uint64_t first_call;            /* number of the first call record here among the thread's calls, from 0 */
+  uint64_t calibration_clock;     /* a pair read together when the chunk was taken: clock ticks ... */
+  uint64_t calibration_ns;        /* ... and CLOCK_MONOTONIC in ns */
+  uint64_t calibration_width;     /* ticks between the reads before and after: how good the pair is */
+  char thread_name[16];           /* as the kernel has it, when the chunk was taken */
+} dt_ring_chunk;
+
+/* One call, or one note that the tap itself adds.
+ *
+ * Layout: this header | w8 fields (8 bytes each) | w4 fields (4 bytes each) | padding to 8 |
+ * payloads of the array fields, in the order of their descriptors, each padded to 8 bytes.
+ * Which field stands where is fixed per function and written in its signature (format.md).
+ */
+typedef struct dt_record {
+  uint16_t function;  /* low 14 bits: function id; bit 15: DT_RECORD_TAP */
+  uint16_t words;     /* size of the whole record in units of 8 bytes */
+  uint32_t duration;  /* ticks from entry to exit; DT_IN_FLIGHT until the driver returned */
+  uint64_t entry;     /* ticks at entry; 0: not timed */
+} dt_record;
+
+#define DT_FUNCTION_MASK 0x3fffu
+#define DT_RECORD_TAP 0x8000u         /* made by the tap, not by the application */
+#define DT_IN_FLIGHT 0xffffffffu      /* the driver had not returned when this was read */
+#define DT_LONG_DURATION 0xfffffffeu  /* did not fit: a dtapLongDuration record of this thread follows */
+#define DT_NO_DURATION 0xfffffffdu    /* finished, but exit was not timed */
+
+/* Array descriptor: a w8 field beside each captured array. */
+#define DT_DATA_KIND(d) ((unsigned)((d) & 7u))
+#define DT_DATA_CAPACITY(d) ((uint32_t)(((d) >> 3) & 0x1fffu)) /* payload units of 8 bytes that the record sets aside */
+#define DT_DATA_LENGTH(d) ((uint64_t)(d) >> 16)                /* bytes of content */
+#define DT_DATA(kind, capacity, length) \
+  ((uint64_t)(kind) | ((uint64_t)(capacity) << 3) | ((uint64_t)(length) << 16))
+enum {
+  DT_DATA_NONE = 0,     /* NULL pointer, or nothing to capture */
+  DT_DATA_INLINE = 1,   /* content stands in the record */
+  DT_DATA_BLOB = 2,     /* the record has the 16-byte content hash (XXH3-128, low 8 bytes first) */
+  DT_DATA_OFFSET = 3,   /* the pointer is an offset into a bound buffer object, or an opaque address */
+  DT_DATA_PENDING = 4,  /* an output that the driver had not written when this was read */
+  DT_DATA_UNKNOWN = 5,  /* there is content, but no rule says how much: not captured */
+  DT_DATA_FAULT = 6     /* the address could not be read */
+};
+
+/* Function ids of the tap's own records; their signatures are in every trace like any other. */
+enum {
+  DT_FN_BLOB = 0x3ff0,          /* content: see dt_blob_part; never a row, goes to blob chunks */
+  DT_FN_ORDER = 0x3ff1,         /* dtapOrder(uint64 order): exact order number of the next call of this thread */
+  DT_FN_LONG_DURATION = 0x3ff2, /* dtapLongDuration(uint64 ticks) of the call before */
+  DT_FN_CONTEXT = 0x3ff3,       /* dtapContext: from here on this context is current on this thread */
+  DT_FN_MEMORY = 0x3ff4,        /* dtapMemory: bytes of application memory that the next call reads */
+  DT_FN_MAP_WRITE = 0x3ff5,     /* dtapMapWrite: bytes the application stored in a mapped buffer before the next call */
+  DT_FN_NATIVE = 0x3ff6,        /* dtapNative: portable attributes of a display, window, config, surface */
+  DT_FN_NOTE = 0x3ff7,          /* dtapNote: a remark of the recorder, with a code */
+  DT_FN_LIBRARY = 0x3ff8,       /* dtapLibrary: a library in which a function was found */
+  DT_FN_FIRST_TAP = 0x3ff0
+};
+
+/* Body of a DT_FN_BLOB record, after dt_record. Content longer than fits is split over records. */
+typedef struct dt_blob_part {
+  uint64_t hash_low, hash_high;
+  uint64_t total;   /* bytes of the whole content */
+  uint64_t offset;  /* of this part */
+  uint64_t bytes;   /* of this part; they follow, padded to 8 */
+} dt_blob_part;
+
+/* Hello on the UNIX stream socket named by DRAWTAP_SOCKET. The application sends dt_hello, the drainer
+ * answers with dt_welcome and, by SCM_RIGHTS, the pool's memfd. The socket then stays open: its end tells
+ * either side that the other is gone.
+ * An application that lost its drainer starts a new one and sends dt_hello with flag DT_HELLO_ADOPT and
+ * its existing memfd by SCM_RIGHTS, with the trace path that the first welcome named: the drainer then goes
+ * on with that pool and appends to that file. */
+#define DT_HELLO_MAGIC 0x4f4c4548u
+enum { DT_HELLO_ADOPT = 1u };
+typedef struct dt_hello {
+  uint32_t magic, version;
+  uint32_t pid, flags;
+  uint32_t clock, reserved;
+  uint64_t start_clock, start_ns; /* calibration pair */
+  char signatures[1024];          /* path of the signature file that belongs to the module */
+  char program[1024];             /* /proc/self/exe */
+  char trace[1024];               /* with ADOPT: the file to go on with */
+} dt_hello;
+typedef struct dt_welcome {
+  uint32_t magic, version;
+  uint32_t accepted, reserved;    /* 0: not this process (the fd is then absent) */
+  uint64_t pool_bytes;            /* of address space to map */
+  char trace[1024];               /* the file that this process's calls go to */
+} dt_welcome;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* C ABI of the reader core (libdrawtap-core.so): what Python (ctypes) and other programs see.
+ * Functions return 0, or a DT_E_* code with a message in dt_last_error() (thread-local). Nothing throws out. */
+#ifndef DRAWTAP_CORE_H
+#define DRAWTAP_CORE_H
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define DT_API __attribute__((visibility("default")))
+
+enum { DT_OK = 0, DT_E_IO = 1, DT_E_FORMAT = 2, DT_E_ARGUMENT = 3, DT_E_MEMORY = 4, DT_E_CANCELLED = 5 };
+
+typedef struct dt_trace dt_trace;
+struct ArrowArrayStream;
+
+DT_API const char* dt_last_error(void);
+DT_API const char* dt_core_version(void);
+
+/* Map a trace and read its chunk headers (footer, or a scan where there is none). Never decodes calls.
+ * A damaged file opens with what is whole; the `problems` table says what is missing. */
+DT_API int dt_open(const char* path, dt_trace** out);
+DT_API void dt_close(dt_trace* trace);
+
+/* One JSON object: what `drawtap info --json` shows. The text lives until the next call on this trace. */
+DT_API int dt_info(dt_trace* trace, const char** json);
+
+/* Which calls end a frame: "auto", or function names separated by commas. Default auto. */
+DT_API int dt_set_frame_end(dt_trace* trace, const char* rule);
+
+/* A selection of calls. Zero-initialise; fields left 0 / NULL do not restrict. */
+typedef struct dt_selection {
+  const char* function;     /* name of one function; NULL: all */
+  const char* columns;      /* names, comma separated; NULL: the default ones */
+  uint64_t first_seq;       /* inclusive */
+  uint64_t end_seq;         /* exclusive; 0: to the end */
+  uint64_t first_frame, end_frame; /* likewise */
+  uint32_t threads;         /* decoders; 0: as many as the machine has */
+  uint32_t batch_rows;      /* 0: the default */
+} dt_selection;
+
+/* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. */
+DT_API int dt_calls_schema(dt_trace* trace, const char* function, const char** lines);
+DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out);
+
+/* The small tables, whole: functions params enums frames threads contexts blobs markers memory map_writes
+ * natives notes problems annotations chunks histogram. */
+DT_API int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out);
+
+/* Content by hash (32 hex digits). The bytes live until dt_blob_free. */
+DT_API int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uint64_t* length, void** owner);
+DT_API void dt_blob_free(void* owner);
+
+/* Text of calls, one a line, as `drawtap list` prints it, to a file descriptor.
+ * `flags`: 1 no times, 2 with thread and context, 4 with durations. */
+DT_API int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags);
+
+/* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */
+DT_API void dt_cancel(dt_trace* trace);
+/* Work done and to do, in bytes of the file, of the running operation: for progress bars. */
+DT_API void dt_progress(dt_trace* trace, uint64_t* done, uint64_t* total);
+#ifdef __cplusplus
+}
+#endif
+#endif

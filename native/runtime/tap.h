@@ -1,0 +1,196 @@
+// What generated wrappers and the hand-written runtime of the tap share.
+//
+// The tap lives inside somebody else's program: no file-scope C++ objects with constructors, no exceptions, no
+// standard library containers, no locks on the call path, errno preserved, never abort. Everything here is
+// compiled with -fno-exceptions -fno-rtti -fvisibility=hidden and linked without libstdc++.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "../common/ring.h"
+
+#define DT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define DT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define DT_EXPORT extern "C" __attribute__((visibility("default")))
+#define DT_COLD __attribute__((cold, noinline))
+
+namespace dt {
+
+struct GlContext;  // gl_state.h: what capture must know of a context
+
+// One per application thread, in initial-exec TLS, all zero at first.
+struct Thread {
+  char* cursor;           // where the next record goes
+  char* limit;            // a record must end at or before this
+  uint32_t* commit;       // &chunk->commit: gets the low 32 bits of cursor after each record
+  uint32_t special;       // SPECIAL_*; anything but 0 leaves the fast path
+  uint32_t variant;       // set by a variant thunk: which real function this call is for
+  dt_ring_chunk* chunk;
+  uint64_t calls;         // application calls recorded so far on this thread
+  GlContext* context;     // current on this thread, nullptr: none
+  uint32_t index;         // number of this thread in the process
+  uint32_t tid;
+  uint64_t serial;        // chunks taken so far
+  uint64_t generation;    // session this thread is registered with (a fork starts a new one)
+};
+enum : uint32_t { SPECIAL_BUSY = 1, SPECIAL_VARIANT = 2 };
+
+extern thread_local Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// 1: record on the fast path. 0: forward only. 2: record, with an exact order mark before every call.
+extern uint32_t g_mode __attribute__((visibility("hidden")));
+extern uint32_t g_fast_clock __attribute__((visibility("hidden")));  // 1: rdtsc at entry and exit
+extern uint64_t g_inline_limit __attribute__((visibility("hidden")));
+
+// ---- session.cc: the pool, chunks, threads, fork, exit ----------------------------------------------
+
+// Make room for `bytes` (a multiple of 8) in this thread's chunk and return where; nullptr: not recording.
+// Registers the thread, connects the process, takes a new chunk, waits for one: whatever is needed.
+DT_COLD char* next_chunk(Thread* t, size_t bytes);
+static inline char* reserve(Thread* t, size_t bytes) {
+  char* at = t->cursor;
+  if (DT_UNLIKELY(bytes > (size_t)(t->limit - at))) return next_chunk(t, bytes);
+  return at;
+}
+// Largest record: anything longer must go to blobs.
+constexpr size_t MAX_RECORD = 64 * 1024;
+
+static inline void commit(Thread* t, char* end) {
+  t->cursor = end;
+  __atomic_store_n(t->commit, (uint32_t)(uintptr_t)end, __ATOMIC_RELEASE);
+}
+
+DT_COLD uint64_t slow_entry_clock();
+DT_COLD uint32_t slow_duration(Thread* t, uint64_t entry);
+static inline uint64_t read_tsc() {
+#if defined(__x86_64__)
+  uint32_t lo, hi;
+  __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+  return (uint64_t)hi << 32 | lo;
+#else
+  uint64_t v;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+  return v;
+#endif
+}
+static inline uint64_t entry_clock() { return DT_LIKELY(g_fast_clock) ? read_tsc() : slow_entry_clock(); }
+
+// The call has returned: fill in its duration.
+DT_COLD void long_duration(Thread* t, dt_record* r, uint64_t ticks);
+static inline void finish(Thread* t, dt_record* r, uint64_t entry) {
+  if (DT_LIKELY(g_fast_clock)) {
+    uint64_t ticks = read_tsc() - entry;
+    if (DT_UNLIKELY(ticks >= DT_NO_DURATION)) long_duration(t, r, ticks);
+    else r->duration = (uint32_t)ticks;
+  } else {
+    r->duration = slow_duration(t, entry);
+  }
+}
+
+// Start and end of a record. `function` may carry DT_RECORD_TAP.
+static inline void put_header(char* at, uint32_t function, size_t bytes, uint64_t entry) {
+  uint64_t first = (uint64_t)DT_IN_FLIGHT << 32 | (uint64_t)(bytes / 8) << 16 | function;
+  memcpy(at, &first, 8);
+  memcpy(at + 8, &entry, 8);
+}
+
+// ---- payload.cc: content of arrays --------------------------------------------------------------------
+
+// Hash `bytes` at `data`, hand them to the drainer once, and store the 16-byte hash at `hash`.
+// Returns false when not recording. May take chunks: call before reserve().
+DT_COLD bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]);
+
+// A prepared array argument: what its descriptor says and what stands in the record.
+struct Data {
+  uint64_t descriptor;
+  const void* content;  // to copy into the record; nullptr: nothing
+  uint8_t hash[16];
+  size_t room() const { return (size_t)DT_DATA_CAPACITY(descriptor) * 8; }
+};
+// Decide how an input array of `bytes` at `data` is stored (inline or blob); negative or NULL: none.
+// (inline fast path here; blobs call put_blob)
+DT_COLD Data prepare_blob(Thread* t, const void* data, uint64_t bytes);
+static inline Data prepare(Thread* t, const void* data, int64_t bytes) {
+  if (!data || bytes <= 0) return Data{DT_DATA(data ? DT_DATA_INLINE : DT_DATA_NONE, 0, 0), nullptr, {}};
+  if (DT_UNLIKELY((uint64_t)bytes > g_inline_limit)) return prepare_blob(t, data, (uint64_t)bytes);
+  return Data{DT_DATA(DT_DATA_INLINE, (bytes + 7) / 8, bytes), data, {}};
+}
+// The same for an output of at most `bytes`: sets room aside, PENDING.
+static inline Data prepare_out(const void* data, int64_t bytes) {
+  if (!data || bytes <= 0) return Data{DT_DATA(data ? DT_DATA_INLINE : DT_DATA_NONE, 0, 0), nullptr, {}};
+  uint64_t room = (uint64_t)bytes > g_inline_limit ? 2 : ((uint64_t)bytes + 7) / 8;
+  return Data{DT_DATA(DT_DATA_PENDING, room, 0), nullptr, {}};
+}
+static inline char* copy_data(char* at, const Data& d) {
+  size_t room = d.room();
+  if (!room) return at;
+  if (DT_DATA_KIND(d.descriptor) == DT_DATA_BLOB) memcpy(at, d.hash, 16);
+  else if (d.content) memcpy(at, d.content, DT_DATA_LENGTH(d.descriptor));
+  return at + room;
+}
+// After the call: the driver wrote `bytes` at `data`. `descriptor` and `at` are in the record.
+// More than fits becomes a blob.
+DT_COLD void fill_out_blob(Thread* t, uint64_t* descriptor, char* at, const void* data, uint64_t bytes);
+static inline void fill_out(Thread* t, uint64_t* descriptor, char* at, const void* data, int64_t bytes) {
+  uint64_t d = *descriptor;
+  if (DT_DATA_KIND(d) != DT_DATA_PENDING) return;
+  if (bytes < 0) bytes = 0;
+  if ((uint64_t)bytes <= (uint64_t)DT_DATA_CAPACITY(d) * 8 && (uint64_t)bytes <= g_inline_limit) {
+    memcpy(at, data, (size_t)bytes);
+    *descriptor = DT_DATA(DT_DATA_INLINE, DT_DATA_CAPACITY(d), bytes);
+  } else {
+    fill_out_blob(t, descriptor, at, data, (uint64_t)bytes);
+  }
+}
+
+// Strings (glShaderSource) are one array: per string u32 length, then its characters. `lengths` may be NULL.
+// The content lives in the thread's scratch memory until the next call of pack_strings on this thread.
+DT_COLD Data prepare_strings(Thread* t, int64_t count, const char* const* strings, const int32_t* lengths);
+
+// ---- records that the tap adds, before or after the application's own (payload.cc) -----------------------
+// All of them attach to the next application call of the thread unless the name says otherwise.
+
+DT_COLD void emit_order(Thread* t);
+// `id` 0: none current. `api`: 0 unknown, 1 GL, 2 GL ES, 3 OpenVG.
+DT_COLD void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t api, uint64_t handle, uint64_t draw,
+                          uint64_t read);
+// Application memory at `address` as the next call reads it; content once per hash.
+DT_COLD void emit_memory(Thread* t, const void* address, uint64_t bytes);
+// Bytes stored through a mapping of `buffer` (object name in `share_group`) at `offset` of the buffer.
+DT_COLD void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes);
+// Portable attributes of a native object as "key=value;..." text. `kind`: "config", "window", "surface", "display", "visual".
+DT_COLD void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text);
+// A remark: short machine word and a sentence. Said once per code and process.
+DT_COLD void emit_note(Thread* t, const char* code, const char* text);
+
+// ---- resolve.cc: finding the real functions --------------------------------------------------------------
+
+constexpr unsigned VARIANTS = 4;  // real functions of one name that can be told apart
+// Generated: tables indexed by function id.
+extern const unsigned g_function_count __attribute__((visibility("hidden")));
+extern const char* const g_names[] __attribute__((visibility("hidden")));
+extern void* g_real[][VARIANTS] __attribute__((visibility("hidden")));       // [id][0] is the main one; nullptr: not resolved yet
+extern void* const g_wrappers[][VARIANTS] __attribute__((visibility("hidden")));  // entry for the application, per variant
+// Function id by name, -1: not one of ours. Hashed.
+int find_function(const char* name);
+// The main real function, resolved as the dynamic linker would have for the program; nullptr where no library has it.
+DT_COLD void* resolve(unsigned id);
+// The real function `real` was found for `id`: the entry to hand out instead. Keeps one pointer per library;
+// when the variants are used up returns `real` itself and notes it.
+DT_COLD void* entry_for(unsigned id, void* real);
+// For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program gets.
+DT_COLD void* wrap_lookup(const char* name, void* real);
+
+// The unwrapped functions of the C library, for the runtime's own use (never our own hooks).
+void* real_dlsym(void* handle, const char* name);
+void* real_dlopen(const char* file, int flags);
+
+// Out of the fast path: variant calls, nested calls, unresolved functions, recording off, exact order.
+// Returns the real function to call (nullptr: no library has it) and whether to record this call.
+struct Slow {
+  void* real;
+  bool record;
+};
+DT_COLD Slow enter_slow(Thread* t, unsigned id);
+
+}  // namespace dt

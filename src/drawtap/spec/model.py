@@ -1,0 +1,302 @@
+"""Immutable model of a graphics API: what a registry and its overlay say, in one form.
+
+Everything that knows an API is generated from these values: the tap, the signatures inside a trace, the
+reports. Nothing here reads XML (`registry` does) or writes code (`instrument.generate` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """Type of a parameter or a return value, as the C header has it.
+
+    `spelling` is the whole declaration type ("const GLfloat *"), `base` the innermost name ("GLfloat"),
+    `indirection` the number of pointers, `const` whether the innermost pointee is const.
+    `scalar` is how a value of `base` is stored: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 ptr void struct.
+    """
+
+    spelling: str
+    base: str
+    indirection: int
+    const: bool
+    scalar: str
+
+
+# How the content behind a pointer is found. One of these is a pointer parameter's `data`.
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`count` elements (an expression, see `expr`) of the pointed-to type; bytes where that is void.
+
+    `out`: the driver writes it. `actual`: expression for the count really written, evaluated after the call
+    (default: `count`). `element` overrides the element's scalar kind, `group` names the enum group of the elements.
+    """
+
+    count: str
+    out: bool = False
+    actual: str | None = None
+    element: str | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """Characters: up to the terminator, or `length` of them where that expression is >= 0.
+
+    `out`: at most `capacity` characters are written by the driver; `actual` is the count after the call
+    (default: up to the terminator).
+    """
+
+    length: str | None = None
+    out: bool = False
+    capacity: str | None = None
+    actual: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """`count` strings; `lengths` is the parameter with their lengths (NULL or a negative entry: terminated)."""
+
+    count: str
+    lengths: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """Pixels whose extent follows from format, type, sizes and the pixel-store parameters.
+
+    Expressions over the parameters; `dimensions` 1 to 3. `out`: written by the driver with the PACK parameters,
+    otherwise read with the UNPACK parameters. With a pixel (un)pack buffer bound the pointer is an offset.
+    """
+
+    format: str
+    type: str
+    width: str
+    height: str = "1"
+    depth: str = "1"
+    dimensions: int = 2
+    out: bool = False
+    limit: str | None = None  # never more bytes than this (robust read-backs' bufSize)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedImage:
+    """`size` bytes of compressed image data, or an offset while a pixel (un)pack buffer is bound."""
+
+    size: str
+    out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BufferOffset:
+    """An offset while a buffer is bound to `binding` (an enumerant's name), else `otherwise` describes the memory."""
+
+    binding: str
+    otherwise: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientArray:
+    """A vertex array in client memory or an offset into the bound array buffer; read by draws, not by this call."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeList:
+    """Pairs (name, value) of the pointed-to integer type up to a name equal to `terminator`.
+
+    `valueless`: enumerants that stand alone, without a value (GLX 1.2's GLX_RGBA and its kind).
+    """
+
+    terminator: str
+    valueless: tuple[str, ...] = ()
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """One value of the structure type, `size` bytes (an expression; default sizeof the type)."""
+
+    size: str | None = None
+    out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """An address that is never looked behind: a handle, user data, a call-back. `why` says what it is."""
+
+    why: str = "handle"
+
+
+Data = (
+    Array
+    | String
+    | Strings
+    | Image
+    | CompressedImage
+    | BufferOffset
+    | ClientArray
+    | AttributeList
+    | Struct
+    | Opaque
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter. `data` is None for values, and for pointers that no rule covers yet."""
+
+    name: str
+    type: CType
+    group: str | None = None  # enum group
+    object_class: str | None = None  # kind of object that the value names ("texture", "buffer")
+    kind: str | None = None  # the registry's `kind` attribute
+    registry_len: str | None = None  # the registry's `len` attribute, unread
+    data: Data | None = None
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type.indirection > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a command does to a state path: one vocabulary for capture, analysis and extraction.
+
+    `verb` is set, get, modify, copy, create or delete. `path` is hierarchical with expressions as keys:
+    "context.buffer[target]". `value` is the expression stored (set), the source path (copy), the parameter
+    or "result" with the names (create, delete). `when` is a condition; an effect without one is the default rule.
+    """
+
+    verb: str
+    path: str
+    value: str | None = None
+    when: str | None = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One entry point."""
+
+    name: str
+    api: str  # gl egl glx vg vgu toy: which registry it comes from
+    returns: CType
+    params: tuple[Param, ...]
+    returns_group: str | None = None
+    returns_class: str | None = None
+    returns_data: Data | None = None  # what a returned pointer points to (String for glGetString)
+    alias: str | None = None
+    provided_by: tuple[str, ...] = ()  # features and extensions that require it
+    flags: frozenset[str] = frozenset()  # see FLAGS
+    effects: tuple[Effect, ...] = ()
+
+    def param(self, name: str) -> Param:
+        for p in self.params:
+            if p.name == name:
+                return p
+        raise KeyError(f"{self.name} has no parameter {name}")
+
+    @cached_property
+    def uncovered(self) -> tuple[str, ...]:
+        """Names of the pointers ("return" for the result) for which no rule says what they point to."""
+        names = [p.name for p in self.params if p.is_pointer and p.data is None]
+        if self.returns.indirection and self.returns_data is None:
+            names.append("return")
+        return tuple(names)
+
+
+FLAGS: Mapping[str, str] = {
+    "frame_end": "shows a frame (swap)",
+    "finish": "waits for the GPU; ends a frame of programs that never swap",
+    "flush": "submits work",
+    "readback": "returns pixels; may end a frame of programs that never swap",
+    "draw": "renders from vertices or pixels",
+    "dispatch": "starts a compute grid",
+    "clear": "clears a framebuffer",
+    "gpu_reads": "lets the GPU read memory that the application may have mapped",
+    "make_current": "changes the thread's current context",
+    "context": "creates, destroys or copies a context",
+    "sync": "orders threads or contexts: gets an exact order mark",
+    "upload": "hands texture or buffer content to the API",
+    "error_query": "returns the error state",
+    "lookup": "returns an entry point by name",
+    "map": "maps memory into the application",
+    "unmap": "ends a mapping or hands over part of it",
+    "marker": "names or groups work for people",
+    "draw_setup": "sets a client array",
+    "callback": "installs an application function that the driver calls",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EnumGroup:
+    """Named values. `values` maps name to number; `bitmask` says they are or-ed together."""
+
+    name: str
+    values: Mapping[str, int] = field(default_factory=dict)
+    bitmask: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A version of an API ("GL_VERSION_3_2") or an extension, and what it requires and removes.
+
+    `api` is the registry's word: gl gles1 gles2 glsc2 egl glx vg vgu toy; extensions have several in `supported`.
+    Each of the four maps a profile ("core", "compatibility", "" for all) to names.
+    """
+
+    name: str
+    api: str
+    number: str = ""
+    supported: tuple[str, ...] = ()
+    commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed_commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed_enums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A registry with its overlay applied."""
+
+    name: str  # gl egl glx vg toy
+    commands: Mapping[str, Command]
+    groups: Mapping[str, EnumGroup]
+    enums: Mapping[str, int]
+    features: tuple[Feature, ...]
+    extensions: tuple[Feature, ...]
+    typedefs: str = ""  # C text that declares the types the commands use
+    tables: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)  # named size tables, see `expr`
+    libraries: tuple[str, ...] = ()  # sonames that export the commands
+    lookups: tuple[str, ...] = ()  # commands that return entry points (eglGetProcAddress)
+    origin: str = ""  # where the registry comes from, its hash and licence
+
+    def command_set(self, api: str, version: str, profile: str = "") -> dict[str, Command]:
+        """Return the commands of a version (all features of `api` up to `version`, removals applied).
+
+        `profile` is "core", "compatibility" or "". Raises KeyError for a version that does not exist.
+        """
+        wanted = _number(version)
+        features = [f for f in self.features if f.api == api and _number(f.number) <= wanted]
+        if not any(f.number == version for f in features):
+            known = ", ".join(f.number for f in self.features if f.api == api)
+            raise KeyError(f"{api} has no version {version}; versions: {known}")
+        names: dict[str, None] = {}
+        for feature in sorted(features, key=lambda f: _number(f.number)):
+            for key in ("", profile):
+                names.update(dict.fromkeys(feature.commands.get(key, ())))
+                if not key and not profile:
+                    break
+            for key in {"", profile}:
+                for name in feature.removed_commands.get(key, ()):
+                    names.pop(name, None)
+        return {name: self.commands[name] for name in names}
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part)
