@@ -1,0 +1,22 @@
+"""Tap the calls between a program and its graphics driver; what is seen becomes a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+__all__ = ["DrawtapError", "Trace", "__version__", "open"]
+
+from drawtap.errors import DrawtapError
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace, open  # noqa: A004
+
+
+def __getattr__(name: str) -> object:
+    # The reader loads DuckDB and a native library: only when asked for.
+    if name in {"Trace", "open"}:
+        from drawtap.trace import trace
+
+        return getattr(trace, name)
+    raise AttributeError(f"module 'drawtap' has no attribute {name!r}")

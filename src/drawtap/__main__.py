@@ -1,0 +1,7 @@
+"""Run `python -m drawtap`."""
+
+from __future__ import annotations
+
+from drawtap.cli import main
+
+main()

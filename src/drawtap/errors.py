@@ -1,0 +1,82 @@
+"""Say what went wrong: every error that drawtap raises, on one screen.
+
+    DrawtapError               1   anything below
+    +-- UsageError             2   asked for something that does not exist or makes no sense
+    |   +-- QueryError         2   a query that DuckDB or a table refuses
+    +-- UnavailableError       3   not on this machine: driver, compiler, rights, library, drawtap part
+    +-- InputError             4   a file that is missing, broken, unknown or from a newer version
+    +-- ChildError             5   a program that drawtap started failed
+    Findings                   1   no error: a question was answered with findings or differences
+
+The number is the exit code of the `drawtap` command. An error says what happened and where; `hint` says
+what was expected or lists what would work.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DrawtapError(Exception):
+    """Report a failure that a person can act on.
+
+    `message` is one sentence without a full stop: what happened and where. `hint` is what to do about it,
+    or what would have worked.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(DrawtapError):
+    """Refuse a request that does not exist or makes no sense."""
+
+    exit_code = 2
+
+
+class QueryError(UsageError):
+    """Refuse a query: unknown column or table, syntax, types."""
+
+
+class UnavailableError(DrawtapError):
+    """Say that something is not available on this machine."""
+
+    exit_code = 3
+
+
+class InputError(DrawtapError):
+    """Refuse a file that is missing, broken, of an unknown kind or of a newer version."""
+
+    exit_code = 4
+
+
+class ChildError(DrawtapError):
+    """Report that a program which drawtap started failed."""
+
+    exit_code = 5
+
+
+class Findings(DrawtapError):  # noqa: N818 - a result, not an error
+    """End a command that answered its question and found something: exit code 1."""
+
+    exit_code = 1
+
+
+def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str | None:
+    """Return a hint that lists the candidates closest to `name`, or None where none is close."""
+    by_lower: dict[str, str] = {}
+    for candidate in candidates:
+        by_lower.setdefault(candidate.lower(), candidate)
+    wanted = name.lower()
+    close = difflib.get_close_matches(wanted, by_lower, n=limit, cutoff=0.6)
+    close += [lower for lower in by_lower if wanted and wanted in lower and lower not in close]
+    names = [by_lower[lower] for lower in close[:limit]]
+    return f"did you mean {' or '.join(names)}?" if names else None
