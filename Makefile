@@ -1,0 +1,86 @@
+# `make help` lists what there is. Everything happens in .venv and build; nothing is written elsewhere,
+# except that Debian packages are installed where you are root (see apt-packages.txt).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VENV := .venv
+PY := $(VENV)/bin/python
+JOBS ?= $(shell nproc)
+TESTS ?= tests
+# The first Python that is new enough.
+BASE_PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+.PHONY: help
+help: ## list the targets
+	@echo "drawtap: record the graphics calls of a program and ask questions about them"; echo
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 18
+	@echo; echo "  TESTS=tests/unit narrows make test; JOBS=n sets how much runs at once"
+
+.PHONY: setup
+setup: $(VENV)/.ready build ## create .venv with drawtap and its tools, build the native parts
+	@echo "drawtap is ready: $(VENV)/bin/drawtap --help"
+
+$(VENV)/.ready: pyproject.toml apt-packages.txt .ci/packages
+	@.ci/packages build
+	@test -n "$(BASE_PYTHON)" || { echo "Python 3.11 or later is needed" >&2; exit 3; }
+	@test -x $(PY) || $(BASE_PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --config-settings wheel.cmake=false -e '.[dev]'
+	@touch $@
+
+.PHONY: build
+build: $(VENV)/.ready ## (re)build the tap, the drainer and the reader core
+	@test -f build/native/build.ninja || cmake -S . -B build/native -G Ninja -DPython3_EXECUTABLE=$(abspath $(PY)) \
+		-DCMAKE_INSTALL_PREFIX=$(abspath src) -DCMAKE_INSTALL_MESSAGE=NEVER >build-configure.log 2>&1 \
+		|| { cat build-configure.log >&2; rm -f build-configure.log build/native/build.ninja; exit 3; }
+	@rm -f build-configure.log
+	@cmake --build build/native -j $(JOBS)
+	@cmake --install build/native >/dev/null
+
+.PHONY: demo
+demo: $(VENV)/.ready build ## record two programs without a display, answer three questions, write a report
+	@.ci/packages demo
+	@PATH="$(abspath $(VENV)/bin):$$PATH" examples/demo
+
+.PHONY: test
+test: $(VENV)/.ready build ## run all tests
+	@.ci/packages demo test
+	$(PY) -m pytest -n $(JOBS) $(TESTS)
+
+.PHONY: check
+check: $(VENV)/.ready ## lint, format, types, import directions, fresh reference pages
+	$(VENV)/bin/ruff check src tests docs
+	$(VENV)/bin/ruff format --check src tests docs
+	$(VENV)/bin/mypy src
+	$(VENV)/bin/lint-imports
+	$(PY) docs/reference.py --check
+
+.PHONY: format
+format: $(VENV)/.ready ## rewrite the Python sources in the project's style
+	$(VENV)/bin/ruff check --fix src tests docs
+	$(VENV)/bin/ruff format src tests docs
+
+.PHONY: bench
+bench: $(VENV)/.ready build ## measure capture and reading, beside apitrace where it does the job
+	@.ci/packages demo test
+	$(PY) -m bench
+
+.PHONY: docs
+docs: $(VENV)/.ready ## write the reference pages and the HTML documentation
+	$(PY) docs/reference.py
+	@$(PY) -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
+		$(VENV)/bin/pip install --quiet --disable-pip-version-check 'sphinx>=7' furo 'myst-parser>=3'
+	$(PY) -m sphinx -q -W -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.PHONY: golden
+golden: $(VENV)/.ready build ## rewrite the golden files from what the code does now; review the diff
+	DRAWTAP_GOLDEN=write $(PY) -m pytest -q $(TESTS)
+	$(PY) docs/reference.py
+
+.PHONY: wheel
+wheel: $(VENV)/.ready ## build the wheel in dist/
+	$(VENV)/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+
+.PHONY: clean
+clean: ## remove everything that was made here
+	rm -rf $(VENV) build dist demo docs/_build src/drawtap/_native .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
