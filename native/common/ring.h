@@ -64,12 +64,26 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint64_t) calls_nested;  /* calls that a library made inside another call: forwarded, not recorded */
 } dt_pool_header;
 
+/* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
+#define DT_POOL_ORIGIN_OFFSET 4096u
+#define DT_POOL_ORIGIN_MAGIC 0x4749524fu
+typedef struct dt_pool_origin {
+  uint32_t magic;      /* 0: no process has said hello yet */
+  uint32_t pid;
+  uint64_t pid_start;  /* field 22 of /proc/PID/stat: tells whether PID still is that process */
+  char signatures[1024];
+  char program[1024];
+  char trace[1024];    /* empty until the file exists: it does from the first committed record on */
+} dt_pool_origin;
+
 /* At the start of every chunk; records follow at DT_CHUNK_HEADER_BYTES. */
 #define DT_CHUNK_HEADER_BYTES 128u
 typedef struct dt_ring_chunk {
   DT_ATOMIC(uint32_t) state;
   DT_ATOMIC(uint32_t) next_free;  /* chunk index + 1, while free */
-  DT_ATOMIC(uint32_t) commit;     /* bytes of whole records after the header; stored after each record */
+  DT_ATOMIC(uint32_t) commit;     /* low 32 bits of the address after the last whole record, stored after each one;
+                                     commit & (chunk_bytes - 1) is its offset in the chunk; 0: none yet (the
+                                     drainer hands chunks out with 0) */
   uint32_t thread;                /* index of the thread in this process, from 0 in order of registration */
   uint32_t tid;                   /* kernel thread id */
   uint32_t context;               /* id of the context current on the thread when the chunk was taken, 0: none */
@@ -159,7 +173,8 @@ typedef struct dt_welcome {
   uint32_t magic, version;
   uint32_t accepted, reserved;    /* 0: not this process (the fd is then absent) */
   uint64_t pool_bytes;            /* of address space to map */
-  char trace[1024];               /* the file that this process's calls go to */
+  char trace[1024];               /* the file asked for; of several processes the first to commit a record gets it,
+                                     the others FILE-PID.dtap: dt_pool_origin.trace says which it became */
 } dt_welcome;
 
 #ifdef __cplusplus
