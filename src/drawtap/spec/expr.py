@@ -8,6 +8,18 @@ tables of the overlay (called with one argument) and the functions of FUNCTIONS,
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from drawtap.errors import DrawtapError, did_you_mean
+
+if TYPE_CHECKING:
+    from drawtap.spec.model import Api, Command
+
 FUNCTIONS: dict[str, str] = {
     "index_size(type)": "bytes of an index of that type",
     "type_size(type)": "bytes of a component of that type",
@@ -31,3 +43,329 @@ FUNCTIONS: dict[str, str] = {
     "strlen(s)": "length of a terminated string, 0 when NULL",
     "min(a, b)": "the smaller", "max(a, b)": "the larger",
 }
+
+# Parameters of FUNCTIONS that are pointers; all others, and every result, are int64_t.
+_POINTERS = {"deref": ("pointer",), "strlen": ("s",)}
+_SIGNATURE = re.compile(r"(\w+)\(([^)]*)\)")
+
+
+class SpecError(DrawtapError):
+    """Refuse an overlay or a rule that does not fit its registry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The names that a rule may use: parameters, enumerants with their values, tables, `result`."""
+
+    where: str
+    params: frozenset[str]
+    enums: Mapping[str, int]
+    tables: frozenset[str] = frozenset()
+    result: bool = False
+    pointers: frozenset[str] = frozenset()
+
+
+def function_parameters() -> dict[str, tuple[str, ...]]:
+    """Return the parameter names of every function of FUNCTIONS."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in FUNCTIONS:
+        match = _SIGNATURE.fullmatch(text)
+        assert match is not None, text
+        found[match[1]] = tuple(part.strip() for part in match[2].split(","))
+    return found
+
+
+_PARAMETERS = function_parameters()
+
+
+def prototypes_to_cpp() -> str:
+    """Return the C++ declarations, in namespace dt::size, of the functions that rules call."""
+    lines = ["namespace dt::size {"]
+    for name, params in _PARAMETERS.items():
+        if name == "deref":
+            continue  # written in place: (p ? (int64_t)*p : 0)
+        pointers = _POINTERS.get(name, ())
+        typed = ", ".join(("const void* " if p in pointers else "int64_t ") + p for p in params)
+        lines.append(f"int64_t {name}({typed});")
+    return "\n".join([*lines, "}  // namespace dt::size", ""])
+
+
+_OPERATORS: Mapping[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.And: "&&", ast.Or: "||", ast.USub: "-", ast.Not: "!",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def parse(text: str) -> ast.expr:
+    """Parse a rule and check that it keeps to the language; names are not looked up. Raises SpecError."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise SpecError(f"rule {text!r} is no expression: {error.msg}") from None
+    for node in ast.walk(tree):
+        problem = _problem(node)
+        if problem:
+            raise SpecError(f"rule {text!r} uses {problem}", hint="allowed: + - * // % << >> & |, comparisons, "
+                            "and or not, x if c else y, calls, names, integers")
+    return tree
+
+
+def _problem(node: ast.AST) -> str | None:
+    match node:
+        case ast.BinOp(op=ast.FloorDiv() | ast.Mod(), right=right):
+            if not (isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0):
+                return "a division by something else than a positive constant"
+        case ast.Constant(value=value):
+            if isinstance(value, bool) or not isinstance(value, int):
+                return f"the constant {value!r}"
+        case ast.Compare(ops=ops):
+            if len(ops) != 1:
+                return "a chained comparison"
+        case ast.Call(func=func, keywords=keywords):
+            if keywords or not isinstance(func, ast.Name):
+                return "a call that is not NAME(arguments)"
+        case ast.BinOp() | ast.UnaryOp() | ast.BoolOp() | ast.IfExp() | ast.Name() | ast.expr_context():
+            pass
+        case ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
+            if type(node) not in _OPERATORS:
+                return f"the operator {type(node).__name__}"
+        case _:
+            return f"{type(node).__name__}"
+    return None
+
+
+@lru_cache(maxsize=None)
+def names(text: str) -> tuple[frozenset[str], tuple[tuple[str, int, tuple[str | None, ...]], ...]]:
+    """Return the plain names of a rule, and its calls as (function, number of arguments, plain-name arguments)."""
+    tree = parse(text)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = {id(call.func) for call in calls}
+    plain = frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    listed = []
+    for call in calls:
+        assert isinstance(call.func, ast.Name)
+        arguments = tuple(a.id if isinstance(a, ast.Name) else None for a in call.args)
+        listed.append((call.func.id, len(call.args), arguments))
+    return plain, tuple(listed)
+
+
+def validate(text: str, scope: Scope) -> None:
+    """Check that every name of a rule exists in `scope` and every call fits. Raises SpecError."""
+    plain, calls = names(text)
+    for name in plain:
+        if name in scope.params or name in scope.enums or (name == "result" and scope.result):
+            continue
+        known = [*scope.params, *(n for n in scope.enums if n[:4] == name[:4])]
+        raise SpecError(f"{scope.where}: rule {text!r} names {name}, which is neither a parameter nor an enumerant",
+                        hint=did_you_mean(name, known) or f"parameters: {', '.join(sorted(scope.params))}")
+    for name, count, arguments in calls:
+        if name in scope.tables:
+            expected = 1
+        elif name in _PARAMETERS:
+            expected = len(_PARAMETERS[name])
+        else:
+            raise SpecError(f"{scope.where}: rule {text!r} calls {name}, which is neither a function nor a table",
+                            hint=did_you_mean(name, [*_PARAMETERS, *scope.tables]))
+        if count != expected:
+            raise SpecError(f"{scope.where}: rule {text!r} gives {name} {count} arguments instead of {expected}")
+        if name in _POINTERS and not set(arguments) <= scope.params:
+            raise SpecError(f"{scope.where}: rule {text!r} must give {name} a parameter")
+
+
+@lru_cache(maxsize=None)
+def renamed(text: str, pairs: tuple[tuple[str, str], ...]) -> str:
+    """Return the rule with plain names replaced: for an alias whose parameters are called differently."""
+    mapping = dict(pairs)
+    plain, _ = names(text)
+    if not plain & mapping.keys():
+        return text
+    tree = ast.parse(text.strip(), mode="eval")
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in called:
+            node.id = mapping.get(node.id, node.id)
+    return ast.unparse(tree)
+
+
+def to_cpp(text: str, command: Command, api: Api) -> str:
+    """Translate a rule to a C++ expression of type int64_t.
+
+    Parameters are C++ locals of their own names, the return value is `_result`, functions are
+    `dt::size::NAME`, tables `dt::table::NAME`.
+    """
+    kinds = {p.name: bool(p.type.indirection) or p.type.scalar == "ptr" for p in command.params}
+    kinds["result"] = bool(command.returns.indirection) or command.returns.scalar == "ptr"
+    return _Cpp(kinds, api.enums, frozenset(api.tables)).text(parse(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cpp:
+    pointers: Mapping[str, bool]
+    enums: Mapping[str, int]
+    tables: frozenset[str]
+    locals: Mapping[str, str] = field(default_factory=lambda: {"result": "_result"})
+
+    def text(self, node: ast.expr) -> str:
+        match node:
+            case ast.Constant(value=int(value)):
+                return _literal(value)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.BinOp(left=left, op=op, right=right):
+                return f"({self.text(left)} {_OPERATORS[type(op)]} {self.text(right)})"
+            case ast.UnaryOp(op=op, operand=operand):
+                return f"(int64_t)({_OPERATORS[type(op)]}{self.text(operand)})"
+            case ast.BoolOp(op=op, values=values):
+                return "(int64_t)(" + f" {_OPERATORS[type(op)]} ".join(self.text(v) for v in values) + ")"
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return f"(int64_t)({self.text(left)} {_OPERATORS[type(op)]} {self.text(right)})"
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return f"({self.text(test)} ? {self.text(body)} : {self.text(orelse)})"
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return self._call(name, args)
+        raise AssertionError(ast.dump(node))  # parse() lets nothing else through
+
+    def _name(self, name: str) -> str:
+        if name in self.pointers:
+            local = self.locals.get(name, name)
+            return f"(int64_t)(intptr_t){local}" if self.pointers[name] else f"(int64_t){local}"
+        return _literal(self.enums[name])
+
+    def _call(self, name: str, args: list[ast.expr]) -> str:
+        if name in self.tables:
+            return f"dt::table::{name}({self.text(args[0])})"
+        if name == "deref":
+            pointer = args[0].id if isinstance(args[0], ast.Name) else ""
+            return f"({pointer} ? (int64_t)*{pointer} : (int64_t)0)"
+        given = []
+        for parameter, arg in zip(_PARAMETERS[name], args, strict=True):
+            pointer = parameter in _POINTERS.get(name, ())
+            given.append(f"(const void*){arg.id}" if pointer and isinstance(arg, ast.Name) else self.text(arg))
+        return f"dt::size::{name}({', '.join(given)})"
+
+
+def _literal(value: int) -> str:
+    if value > 0x7FFFFFFFFFFFFFFF:
+        value -= 1 << 64
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    text = hex(abs(value)) if abs(value) > 255 else str(abs(value))
+    return f"(int64_t){text}" if value >= 0 else f"(int64_t)(-{text})"
+
+
+def tables_to_cpp(api: Api) -> str:
+    """Return C++ functions for the named tables of an API, in namespace dt::table."""
+    cpp = _Cpp({}, api.enums, frozenset(api.tables))
+    lines = ["namespace dt::table {"]
+    lines += [f"static inline int64_t {name}(int64_t v);" for name in api.tables]
+    for name, rows in api.tables.items():
+        lines += [f"static inline int64_t {name}(int64_t v) {{", "  switch (v) {"]
+        lines += list(_cases(rows, api, cpp))
+        default = rows.get("default", 0)
+        lines += [f"    default: return {_entry(default, cpp)};", "  }", "}"]
+    return "\n".join([*lines, "}  // namespace dt::table", ""])
+
+
+def _cases(rows: Mapping[str, int | str], api: Api, cpp: _Cpp) -> Iterator[str]:
+    by_result: dict[str, list[int]] = {}
+    seen: set[int] = set()
+    for key, entry in rows.items():
+        value = api.enums.get(key)
+        if key == "default" or value is None or value in seen:
+            continue
+        seen.add(value)
+        by_result.setdefault(_entry(entry, cpp), []).append(value)
+    for result, values in by_result.items():
+        yield "    " + " ".join(f"case {hex(v)}:" for v in values) + f" return {result};"
+
+
+def _entry(entry: int | str, cpp: _Cpp) -> str:
+    return cpp.text(parse(entry)) if isinstance(entry, str) else _literal(entry)
+
+
+def evaluate(
+    text: str,
+    values: Mapping[str, int],
+    api: Api,
+    functions: Mapping[str, Callable[..., int]] | None = None,
+) -> int:
+    """Compute a rule in Python. `values` gives parameters (for pointers: what deref yields), `functions` the rest."""
+    own: dict[str, Callable[..., int]] = {"min": min, "max": max, "deref": lambda p: p, **(functions or {})}
+    return _Value(values, own, api).of(parse(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    values: Mapping[str, int]
+    functions: Mapping[str, Callable[..., int]]
+    api: Api
+
+    def of(self, node: ast.expr) -> int:
+        match node:
+            case ast.Constant(value=int(value)):
+                return value
+            case ast.Name(id=name):
+                return self.values[name] if name in self.values else self.api.enums[name]
+            case ast.BinOp(left=left, op=op, right=right):
+                return _arithmetic(op, self.of(left), self.of(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.of(operand)
+            case ast.UnaryOp(operand=operand):
+                return int(not self.of(operand))
+            case ast.BoolOp(op=op, values=values):
+                each: Iterable[bool] = (bool(self.of(v)) for v in values)
+                return int(all(each) if isinstance(op, ast.And) else any(each))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return _compare(op, self.of(left), self.of(right))
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.of(body) if self.of(test) else self.of(orelse)
+            case ast.Call(func=ast.Name(id=name), args=args):
+                given = [self.of(arg) for arg in args]
+                return self._table(name, given[0]) if name in self.api.tables else self.functions[name](*given)
+        raise AssertionError(ast.dump(node))
+
+    def _table(self, name: str, value: int) -> int:
+        rows = self.api.tables[name]
+        entry = next((e for key, e in rows.items() if self.api.enums.get(key) == value), rows.get("default", 0))
+        return self.of(parse(entry)) if isinstance(entry, str) else entry
+
+
+def _arithmetic(op: ast.operator, left: int, right: int) -> int:
+    match op:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.FloorDiv():
+            return int(left / right) if left < 0 else left // right  # as C++ does
+        case ast.Mod():
+            return left - right * _arithmetic(ast.FloorDiv(), left, right)
+        case ast.LShift():
+            return left << right
+        case ast.RShift():
+            return left >> right
+        case ast.BitAnd():
+            return left & right
+        case _:
+            return left | right
+
+
+def _compare(op: ast.cmpop, left: int, right: int) -> int:
+    match op:
+        case ast.Eq():
+            return int(left == right)
+        case ast.NotEq():
+            return int(left != right)
+        case ast.Lt():
+            return int(left < right)
+        case ast.LtE():
+            return int(left <= right)
+        case ast.Gt():
+            return int(left > right)
+        case _:
+            return int(left >= right)
