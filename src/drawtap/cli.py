@@ -1,0 +1,306 @@
+"""The door: turn the arguments of a process into one call of a command, its result into output, errors into exit codes.
+
+Exit codes: 0 ok, 1 findings or differences, 2 usage, 3 not available here, 4 input broken, 5 child failed;
+`record` passes on the code of the program, 128 + n where signal n ended it. Data goes to standard output,
+everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NoReturn, get_args, get_origin
+
+import click
+
+import drawtap
+from drawtap.commands import COMMANDS, SECTIONS, Command, Param
+from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
+from drawtap.plugins import PluginWarning
+
+_PIPE_STATUS = 141  # what a shell shows for a program that SIGPIPE ended
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run `drawtap ARGUMENTS` and exit."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run `drawtap ARGUMENTS` and return its exit code. Never raises, except for KeyboardInterrupt's sake: 130."""
+    warnings.showwarning = _show_warning
+    try:
+        code = _group()(args=list(arguments), prog_name="drawtap", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
+        return 130
+    except BrokenPipeError:
+        # The reader has what it wanted. Python must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_STATUS
+    except click.ClickException as error:
+        return _fail(_from_click(error))
+    except DrawtapError as error:
+        return _fail(error)
+    except OSError as error:
+        return _fail(InputError(_os_message(error)))
+    except Exception as error:  # noqa: BLE001 - a fault of ours; people get one line and where to look
+        _trace_if_wanted()
+        _say(f"error: internal: {type(error).__name__}: {error}")
+        _say("this is a fault of drawtap; DRAWTAP_DEBUG=1 shows where it happened", mark="hint")
+        return 70
+
+
+def click_command(command: Command, *, trace: object | None = None) -> click.Command:
+    """Return the click command of a verb.
+
+    With `trace` given, the verb works on that open recording and takes no FILE: the prompt's form.
+    """
+    params: list[click.Parameter] = []
+    for param in command.params:
+        if param.kind == "trace" and trace is not None:
+            continue
+        params.append(_click_parameter(param))
+    if command.reads_trace and trace is None:
+        params.append(click.Option(["--frame-end", "frame_end_"], metavar="RULE", help=_FRAME_END_HELP))
+    if command.json:
+        params.append(click.Option(["--json", "json_"], is_flag=True, help="Print JSON for programs."))
+    rest = any(p.kind == "rest" for p in command.params)
+    examples = "\n".join(f"  {line}" for line in command.examples)
+    return _Verb(
+        command.name,
+        params=params,
+        callback=_callback(command, trace),
+        help=_unwrapped(command.help),
+        short_help=command.summary,
+        epilog=f"\b\nExamples:\n{examples}" if examples else None,
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 100,
+            "ignore_unknown_options": rest,
+            "allow_interspersed_args": not rest,
+        },
+    )
+
+
+_FRAME_END_HELP = "What ends a frame: auto, or function names separated by commas."
+
+
+class _Verb(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.epilog:
+            formatter.write_paragraph()
+            formatter.write(self.epilog.removeprefix("\b\n") + "\n")
+
+
+class _Group(click.Group):
+    # Verbs are imported when they are asked for: `drawtap --help` and a single verb both start at once.
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return COMMANDS.names()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        try:
+            return click_command(COMMANDS.get(cmd_name))
+        except UsageError:
+            return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        found = self.get_command(ctx, name)
+        if found is None and not name.startswith("-"):
+            if Path(name).is_file():
+                hint = f"a file comes after a command: drawtap info {name}"
+            else:
+                hint = did_you_mean(name, COMMANDS.names()) or "drawtap --help lists the commands"
+            raise UsageError(f"there is no command called {name!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [command for _, command in COMMANDS.items()]
+        wide = max(len(c.name) for c in commands)
+        for section, title in SECTIONS.items():
+            rows = [(c.name.ljust(wide), c.summary) for c in commands if c.section == section]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def _group() -> click.Group:
+    return _Group(
+        "drawtap",
+        help="Record the graphics calls of a program and ask questions about them.",
+        epilog="drawtap COMMAND --help explains a command, with examples.",
+        params=[
+            click.Option(
+                ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+            )
+        ],
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"drawtap {drawtap.__version__}")
+        ctx.exit()
+
+
+def _click_parameter(param: Param) -> click.Parameter:
+    if param.kind == "trace":
+        return click.Argument([param.name], metavar="FILE", type=str)
+    kind = _click_type(param.type)
+    metavar = param.opt.metavar or param.name.upper()
+    if param.kind == "rest":
+        return click.Argument([param.name], nargs=-1, type=click.UNPROCESSED, metavar=f"{metavar}...")
+    if param.kind == "argument":
+        return click.Argument([param.name], required=param.required, default=param.default, type=kind, metavar=metavar)
+    names = [param.name, f"--{param.name.strip('_').replace('_', '-')}"]
+    if param.opt.short:
+        names.insert(1, param.opt.short)
+    if param.type is bool:
+        return click.Option(names, is_flag=True, default=bool(param.default), help=param.opt.help)
+    choice = isinstance(kind, click.Choice)
+    return click.Option(
+        names,
+        type=kind,
+        default=param.default,
+        required=param.required,
+        metavar=None if choice else metavar,
+        help=param.opt.help,
+        show_default=param.default not in (None, ""),
+    )
+
+
+def _click_type(kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return click.Choice([str(a) for a in get_args(kind)])
+    return {int: click.INT, float: click.FLOAT}.get(kind, str) if kind is not Path else click.Path(path_type=Path)
+
+
+def _callback(command: Command, trace: object | None) -> Callable[..., int]:
+    def call(**values: Any) -> int:
+        as_json = values.pop("json_", False)
+        frame_end = values.pop("frame_end_", None)
+        positional: list[object] = []
+        opened = None
+        try:
+            for param in command.params:
+                if param.kind == "trace":
+                    if trace is None:
+                        opened = _open(values.pop(param.name), frame_end)
+                    positional.append(opened if trace is None else trace)
+                elif param.kind == "argument":
+                    positional.append(values.pop(param.name))
+                elif param.kind == "rest":
+                    positional.extend(values.pop(param.name))
+            return show(command.function(*positional, **values), as_json=as_json)
+        finally:
+            if opened is not None:
+                opened.close()
+
+    return call
+
+
+def show(result: object, *, as_json: bool) -> int:
+    """Print what a command returned and return the exit code that goes with it."""
+    from drawtap.view.data import write_json
+    from drawtap.view.result import ExitStatus, Rows, Verdicts
+    from drawtap.view.text import TextView
+
+    if as_json:
+        write_json(result, sys.stdout)
+    else:
+        TextView().show(result)
+    if isinstance(result, ExitStatus):
+        return result.code
+    if (isinstance(result, Verdicts) and result.worst == "error") or (isinstance(result, Rows) and result.findings):
+        return 1
+    return 0
+
+
+def _open(path: str, frame_end: str | None) -> Any:
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"there is no file {path}", hint=_near_file(file))
+    if file.is_dir():
+        raise InputError(f"{path} is a folder, not a recording", hint=_recordings_in(file))
+    return drawtap.open(path, frame_end=frame_end) if frame_end else drawtap.open(path)
+
+
+def _near_file(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"there is no folder {folder} either"
+    try:
+        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    except OSError:
+        names = []
+    traces = [name for name in names if name.endswith(".dtap")]
+    return (
+        did_you_mean(path.name, traces) or did_you_mean(path.stem, traces) or did_you_mean(path.name, names)
+    ) or _recordings_in(folder)
+
+
+def _recordings_in(folder: Path) -> str:
+    traces = sorted(entry.name for entry in folder.glob("*.dtap"))[:5]
+    return f"recordings there: {', '.join(traces)}" if traces else "drawtap record -o FILE -- PROGRAM makes one"
+
+
+def _from_click(error: click.ClickException) -> DrawtapError:
+    message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    hint = None
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        message, hint = f"no such option: {error.option_name}", f"did you mean {' or '.join(error.possibilities[:3])}?"
+    elif isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = error.ctx.get_usage().replace("Usage: ", "usage: ", 1) + f"; {error.ctx.command_path} --help says more"
+    return UsageError(message, hint=hint)
+
+
+def _os_message(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _fail(error: DrawtapError) -> int:
+    _trace_if_wanted()
+    _say(f"error: {error.message}")
+    if error.hint:
+        _say(error.hint, mark="hint")
+    return error.exit_code
+
+
+def _trace_if_wanted() -> None:
+    if os.environ.get("DRAWTAP_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+
+
+def _say(text: str, mark: str = "drawtap") -> None:
+    from drawtap.view.text import wants_color
+
+    label = f"{mark}:"
+    if wants_color(sys.stderr):
+        label = f"\x1b[{'36' if mark == 'hint' else '1'}m{label}\x1b[0m"
+    print(f"{label} {text}", file=sys.stderr)  # noqa: T201
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, PluginWarning) or os.environ.get("DRAWTAP_DEBUG"):
+        _say(str(message), mark="warning")
+
+
+def _unwrapped(text: str) -> str:
+    # click fills paragraphs by itself; blocks that are indented (lists, tables) are kept as they stand.
+    blocks = text.split("\n\n")
+    return "\n\n".join(f"\b\n{block}" if "\n  " in f"\n{block}" else block for block in blocks)

@@ -1,0 +1,117 @@
+"""Say it: one file a verb.
+
+A command is one annotated function. What stands before `*` in its signature are arguments, what stands after it
+are options, and a parameter annotated `Trace` is the recording that the command reads. The command line, the
+prompt and a script call that same function; it returns data (`drawtap.view.result`), and only the view renders it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from drawtap.plugins import Registry
+
+F = TypeVar("F", bound=Callable[..., object])
+
+SECTIONS: Mapping[str, str] = {
+    "record": "Get a recording",
+    "ask": "Ask it",
+    "share": "Hand it on",
+    "know": "What drawtap knows and can do here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """Describe one parameter to people: the text of its help, a short spelling ("-n"), the word for its value."""
+
+    help: str
+    short: str | None = None
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of a command: its type without None and Annotated, and whether it may be left out."""
+
+    name: str
+    kind: str  # trace argument rest option
+    type: Any
+    opt: Opt
+    default: object
+    required: bool
+
+
+@dataclass(frozen=True)
+class Command:
+    """A verb: the function, and what its help page shows beside the docstring."""
+
+    name: str
+    function: Callable[..., object]
+    section: str
+    examples: tuple[str, ...]
+    json: bool
+    params: tuple[Param, ...] = field(default=())
+
+    @property
+    def summary(self) -> str:
+        """Return the first line of the docstring, without its full stop."""
+        return self.help.partition("\n")[0].rstrip(".")
+
+    @property
+    def help(self) -> str:
+        """Return the whole docstring: it is the user documentation."""
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def reads_trace(self) -> bool:
+        """Tell whether the command works on a recording."""
+        return any(p.kind == "trace" for p in self.params)
+
+
+COMMANDS: Registry[Command] = Registry("command", "drawtap.commands")
+
+
+def command(*, section: str, examples: tuple[str, ...], name: str | None = None, json: bool = True) -> Callable[[F], F]:
+    """Register the decorated function as a verb; `json` says whether it takes `--json`."""
+    if section not in SECTIONS:
+        raise ValueError(f"unknown section {section!r}")
+
+    def add(function: F) -> F:
+        verb = name or function.__name__.strip("_").replace("_", "-")
+        COMMANDS.register(verb)(Command(verb, function, section, examples, json, _params(function)))
+        return function
+
+    return add
+
+
+def _params(function: Callable[..., object]) -> tuple[Param, ...]:
+    # Command modules import Trace only for type checking: reading it would load DuckDB.
+    hints = get_type_hints(function, localns={"Trace": _TraceMark}, include_extras=True)
+    return tuple(_param(p, hints[p.name]) for p in inspect.signature(function).parameters.values())
+
+
+def _param(parameter: inspect.Parameter, hint: Any) -> Param:
+    opt = Opt("")
+    if get_origin(hint) is Annotated:
+        hint, *marks = get_args(hint)
+        opt = next((m for m in marks if isinstance(m, Opt)), opt)
+    members = [a for a in get_args(hint) if a is not type(None)]
+    if type(None) in get_args(hint) and len(members) == 1:
+        hint = members[0]
+    kind = {
+        inspect.Parameter.KEYWORD_ONLY: "option",
+        inspect.Parameter.VAR_POSITIONAL: "rest",
+    }.get(parameter.kind, "argument")
+    if hint is _TraceMark:
+        kind = "trace"
+    required = parameter.default is inspect.Parameter.empty and kind != "rest"
+    default = None if parameter.default is inspect.Parameter.empty else parameter.default
+    return Param(parameter.name, kind, hint, opt, default, required)
+
+
+class _TraceMark:
+    pass

@@ -1,0 +1,1 @@
+"""Show it: turn results into text, JSON and pages."""

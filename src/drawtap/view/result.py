@@ -1,0 +1,90 @@
+"""What commands return: values that a view can render as text or as JSON without knowing the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Cell = object  # None, bool, int, float, str, bytes, dates, lists and mappings of these: what DuckDB gives
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table. `rows` may be an iterator that is read once.
+
+    `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`,
+    `bar` (a number from 0 to 1), `time` (ns since the recording began); JSON has the plain values.
+    `title` stands above the table, `note` below it; `plot` is a series to draw above it, in ns.
+    """
+
+    columns: tuple[str, ...]
+    rows: Iterable[Sequence[Cell]]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    title: str | None = None
+    note: str | None = None
+    plot: Sequence[float] | None = None
+    findings: bool = False
+
+    def objects(self) -> Iterator[dict[str, Cell]]:
+        """Yield one mapping a row, without the columns that only draw something."""
+        keep = [i for i, c in enumerate(self.columns) if self.kinds.get(c) != "bar"]
+        names = [self.columns[i] for i in keep]
+        for row in self.rows:
+            yield dict(zip(names, (row[i] for i in keep), strict=True))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One object: named facts in groups for people, the whole mapping `data` as JSON."""
+
+    data: Mapping[str, Cell]
+    groups: Mapping[str, Mapping[str, Cell]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """Plain text that goes out as it is; `data` is what `--json` prints."""
+
+    text: str
+    data: Cell = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file was written."""
+
+    path: str
+    size_bytes: int
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One line of a check: severity `ok`, `note`, `warning` or `error`; what was found, and what to do."""
+
+    severity: str
+    subject: str
+    finding: str
+    advice: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The result of a check."""
+
+    verdicts: Sequence[Verdict]
+    title: str | None = None
+
+    @property
+    def worst(self) -> str:
+        """Return the highest severity among the verdicts."""
+        order = ("ok", "note", "warning", "error")
+        return max((v.severity for v in self.verdicts), key=order.index, default="ok")
+
+
+@dataclass(frozen=True)
+class ExitStatus:
+    """End the process with this status: the one of the program that was recorded."""
+
+    code: int

@@ -1,0 +1,277 @@
+"""Render results as text for a terminal or a pipe: tables, bars, plots, verdicts.
+
+Own code rather than a table library: a result of a million rows has to stream, and the first line has to be
+there at once. Widths come from the first rows; the rest follows them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import singledispatchmethod
+from itertools import chain, islice
+from typing import TextIO
+
+from drawtap.view.result import Cell, ExitStatus, Facts, Rows, Text, Verdict, Verdicts, Written
+
+_MEASURED_ROWS = 1000
+_STYLES: Mapping[str, str] = {
+    "head": "1",
+    "dim": "2",
+    "bar": "36",
+    "ok": "32",
+    "note": "36",
+    "warning": "33",
+    "error": "31;1",
+    "key": "2",
+}
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def duration(ns: float) -> str:
+    """Return `ns` nanoseconds with three digits and a unit: `417 ns`, `1.23 ms`, `2.5 min`."""
+    size = abs(ns)
+    for limit, scale, unit in ((1e3, 1, "ns"), (1e6, 1e3, "µs"), (1e9, 1e6, "ms"), (120e9, 1e9, "s")):
+        if size < limit * 0.9995:
+            return f"{_digits(ns / scale)} {unit}"
+    return f"{_digits(ns / 60e9)} min"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes with three digits and a binary unit: `812 B`, `4.13 MiB`."""
+    if abs(count) < 1024:
+        return f"{count:.0f} B"
+    for unit in ("KiB", "MiB", "GiB"):
+        count /= 1024
+        if abs(count) < 999.5:
+            return f"{_digits(count)} {unit}"
+    return f"{_digits(count / 1024)} TiB"
+
+
+def number(count: float) -> str:
+    """Return a count with thin groups of three: `1 234 567`."""
+    if isinstance(count, float) and not count.is_integer():
+        return f"{count:,.2f}".replace(",", " ")
+    return f"{int(count):,}".replace(",", " ")
+
+
+def _digits(value: float) -> str:
+    if value == 0:
+        return "0"
+    places = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-9))
+    return f"{value:.{places}f}"
+
+
+class TextView:
+    """Write results to `stream`. Colour and width follow the stream and the environment."""
+
+    def __init__(self, stream: TextIO | None = None, *, width: int | None = None, color: bool | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.terminal = self.stream.isatty()
+        self.color = wants_color(self.stream) if color is None else color
+        # A pipe gets whole cells; a terminal gets what fits.
+        self.width = width or (shutil.get_terminal_size().columns if self.terminal else None)
+        self.unicode = (getattr(self.stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+
+    @singledispatchmethod
+    def show(self, result: object) -> None:
+        """Write one result of a command. None writes nothing."""
+        if result is not None:
+            self._line(str(result))
+
+    @show.register
+    def _(self, result: Text) -> None:
+        if result.text:
+            self.stream.write(result.text if result.text.endswith("\n") else result.text + "\n")
+
+    @show.register
+    def _(self, result: Written) -> None:
+        self._line(f"{result.path}: {result.what}, {size(result.size_bytes)}")
+
+    @show.register
+    def _(self, result: ExitStatus) -> None:
+        pass
+
+    @show.register
+    def _(self, result: Facts) -> None:
+        wide = max((len(key) for group in result.groups.values() for key in group), default=0)
+        for title, group in result.groups.items():
+            self._line(self.paint(title, "head"))
+            for key, value in group.items():
+                first, *more = str(value).splitlines() or [""]
+                self._line(f"  {self.paint(key.ljust(wide), 'key')}  {first}")
+                for line in more:
+                    self._line(f"  {'':{wide}}  {line}")
+        for note in result.notes:
+            self._line(f"{self.paint('note:', 'note')} {note}")
+
+    @show.register
+    def _(self, result: Verdicts) -> None:
+        if result.title:
+            self._line(self.paint(result.title, "head"))
+        wide = max((len(v.subject) for v in result.verdicts), default=0)
+        for verdict in result.verdicts:
+            self._verdict(verdict, wide)
+
+    @show.register
+    def _(self, result: Rows) -> None:
+        if result.title:
+            self._line(self.paint(result.title, "head"))
+        if result.plot:
+            self._plot(result.plot)
+        rows = iter(result.rows)
+        measured = list(islice(rows, _MEASURED_ROWS))
+        kinds = [result.kinds.get(c, "") for c in result.columns]
+        cells = [self._cells(row, kinds) for row in measured]
+        right = [_is_right(kind, [row[i] for row in measured]) for i, kind in enumerate(kinds)]
+        widths = self._widths(result.columns, kinds, cells)
+        if result.columns:
+            self._table_line([_heading(c, k) for c, k in zip(result.columns, kinds, strict=True)], widths, right, "head")
+        for line in chain(cells, (self._cells(row, kinds) for row in rows)):
+            self._table_line(line, widths, right, None, kinds)
+        if not measured:
+            self._line(self.paint("(no rows)", "dim"))
+        if result.note:
+            self._line(self.paint(result.note, "dim"))
+
+    def paint(self, text: str, style: str | None) -> str:
+        """Return `text` in a style of this view, or as it is where there is no colour."""
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self.color and style and text else text
+
+    def bar(self, share: float, cells: int = 20) -> str:
+        """Return a bar that fills `share` (0 to 1) of `cells` characters."""
+        share = min(max(share, 0.0), 1.0)
+        if not self.unicode:
+            return ("#" * round(share * cells)).ljust(cells)
+        eighths = round(share * cells * 8)
+        if share > 0:
+            eighths = max(eighths, 1)
+        full, rest = divmod(eighths, 8)
+        return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(cells)
+
+    def _line(self, text: str) -> None:
+        self.stream.write(text + "\n")
+
+    def _verdict(self, verdict: Verdict, wide: int) -> None:
+        marks = {"ok": "✓", "note": "·", "warning": "!", "error": "✗"} if self.unicode else {"ok": "+", "error": "x"}
+        mark = self.paint(marks.get(verdict.severity, "!"), verdict.severity)
+        self._line(f"{mark} {verdict.subject.ljust(wide)}  {verdict.finding}")
+        if verdict.advice:
+            self._line(f"  {'':{wide}}  {self.paint(verdict.advice, 'dim')}")
+
+    def _cells(self, row: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
+        return [self._cell(value, kind) for value, kind in zip(row, kinds, strict=True)]
+
+    def _cell(self, value: Cell, kind: str) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if kind in {"ns", "time"}:
+                return self._plain(duration(value))
+            if kind == "bytes":
+                return size(value)
+            if kind == "percent":
+                return f"{value:.1f} %"
+            if kind == "bar":
+                return self.bar(value)
+            if kind == "count":
+                return number(value)
+            return f"{value:.6g}" if isinstance(value, float) else str(value)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, bytes | bytearray | memoryview):
+            raw = bytes(value)
+            return raw[:16].hex(" ") + (f" ... ({len(raw)} bytes)" if len(raw) > 16 else "")
+        if isinstance(value, list | dict):
+            return json.dumps(value, default=str, ensure_ascii=False)
+        return _one_line(str(value))
+
+    def _plain(self, text: str) -> str:
+        return text if self.unicode else text.replace("µ", "u")
+
+    def _widths(self, columns: Sequence[str], kinds: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+        widths = [
+            max([len(_heading(column, kinds[i]))] + [len(row[i]) for row in cells]) for i, column in enumerate(columns)
+        ]
+        if self.width is None:
+            return widths
+        # Too wide for the terminal: take from the widest column first, down to something still readable.
+        while sum(widths) + 2 * (len(widths) - 1) > self.width and max(widths, default=0) > 12:
+            widest = widths.index(max(widths))
+            widths[widest] -= 1
+        return widths
+
+    def _table_line(
+        self,
+        cells: Sequence[str],
+        widths: Sequence[int],
+        right: Sequence[bool],
+        style: str | None,
+        kinds: Sequence[str] = (),
+    ) -> None:
+        out = []
+        for i, cell in enumerate(cells):
+            text = cell
+            if self.width is not None and len(text) > widths[i]:
+                text = text[: widths[i] - 1] + ("…" if self.unicode else "~")
+            last = i == len(cells) - 1
+            text = text.rjust(widths[i]) if right[i] else (text if last else text.ljust(widths[i]))
+            out.append(self.paint(text, style or ("bar" if kinds and kinds[i] == "bar" else None)))
+        self._line("  ".join(out).rstrip())
+
+    def _plot(self, values: Sequence[float]) -> None:
+        # One character a bucket: its largest value decides, since a plot of means hides the hitch.
+        wide = min(self.width or 100, 120) - 14
+        if not self.unicode or wide < 10 or not values:
+            return
+        buckets = list(_buckets(values, min(wide, len(values))))
+        top = max(buckets) or 1.0
+        rows = 4
+        for row in range(rows, 0, -1):
+            label = duration(top) if row == rows else ("0" if row == 1 else "")
+            line = "".join(_column(value / top * rows, row) for value in buckets)
+            self._line(f"{label:>9} ┤{self.paint(line, 'bar')}")
+
+
+def _column(level: float, row: int) -> str:
+    part = level - (row - 1)
+    if part <= 0:
+        return " " if row > 1 else _LEVELS[0]
+    return _LEVELS[min(7, max(0, math.ceil(part * 8) - 1))]
+
+
+def _buckets(values: Sequence[float], count: int) -> Iterator[float]:
+    for i in range(count):
+        begin, end = i * len(values) // count, (i + 1) * len(values) // count
+        yield max(values[begin : max(end, begin + 1)])
+
+
+def _heading(column: str, kind: str) -> str:
+    return "" if kind == "bar" else column
+
+
+def _is_right(kind: str, values: Iterable[Cell]) -> bool:
+    if kind == "bar":
+        return False
+    present = [v for v in values if v is not None]
+    return bool(present) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in present)
+
+
+def _one_line(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else {"\n": "\\n", "\t": "\\t"}.get(c, f"\\x{ord(c):02x}") for c in text)
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Tell whether to colour `stream`: NO_COLOR and TERM=dumb say no, FORCE_COLOR says yes, else a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
