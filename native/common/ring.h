@@ -6,6 +6,12 @@
  *
  * Nothing on the per-call path takes a lock or an atomic read-modify-write: only taking and sealing a
  * chunk does.
+ *
+ * Where things stand: chunk i starts at file offset (i + 1) * chunk_bytes; the first chunk_bytes hold the
+ * header (and at DT_POOL_ORIGIN_OFFSET what a new drainer must know to go on). chunk_bytes is a power of two,
+ * and the application maps the pool at an address that is a multiple of it: so the low bits of a pointer into
+ * a chunk are the offset in that chunk, and `commit` can hold the low 32 bits of the pointer itself.
+ * A chunk is never filled to its last 8 bytes.
  */
 #ifndef DRAWTAP_COMMON_RING_H
 #define DRAWTAP_COMMON_RING_H

@@ -1,0 +1,306 @@
+#include "container.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static_assert(sizeof(dt_file_header) == 32 && sizeof(dt_chunk_header) == 32 && sizeof(dt_block) == 24);
+static_assert(sizeof(dt_calls_function) == 48 && sizeof(dt_calls_meta) == 144);
+static_assert(sizeof(dt_blobs_meta) == 8 && sizeof(dt_blob_entry) == 56);
+static_assert(sizeof(dt_footer_meta) == 16 && sizeof(dt_footer_entry) == 40);
+
+namespace dt {
+namespace {
+
+constexpr uint64_t RESERVE_STEP = 256 * 1024;
+constexpr uint64_t RESERVE_SLACK = 64 * 1024;  // for annotations, beside the footer
+
+std::string system_error(const std::string& what) { return what + ": " + strerror(errno); }
+
+uint32_t header_hash(const dt_chunk_header& header) {
+  return static_cast<uint32_t>(XXH3_64bits(&header, offsetof(dt_chunk_header, header_hash)));
+}
+
+bool read_at(int fd, void* out, size_t bytes, uint64_t offset) {
+  char* to = static_cast<char*>(out);
+  while (bytes) {
+    ssize_t got = pread(fd, to, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+
+}  // namespace
+
+void ChunkBuffer::put(const void* data, size_t bytes) {
+  memcpy(room(bytes), data, bytes);
+  take(bytes);
+}
+
+std::span<const char> ChunkBuffer::seal(uint16_t type, uint16_t version, uint32_t meta_bytes) {
+  dt_chunk_header header{};
+  header.magic = DT_CHUNK_MAGIC;
+  header.type = type;
+  header.version = version;
+  header.payload_bytes = payload_bytes();
+  header.payload_hash = XXH3_64bits(at(0), payload_bytes());
+  header.meta_bytes = meta_bytes;
+  header.header_hash = header_hash(header);
+  memcpy(bytes_.data(), &header, sizeof header);
+  return {bytes_.data(), used_};
+}
+
+dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level) {
+  // One context per thread: making one costs more than compressing a small block.
+  static thread_local std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  dt_block block{kind, DT_CODEC_STORE, 0, raw.size(), raw.size()};
+  const size_t bound = ZSTD_compressBound(raw.size());
+  char* room = out.room(std::max(bound, raw.size()));
+  if (raw.size() > 16 && context) {
+    size_t stored = ZSTD_compressCCtx(context.get(), room, bound, raw.data(), raw.size(), level);
+    if (!ZSTD_isError(stored) && stored < raw.size()) {
+      block.codec = DT_CODEC_ZSTD;
+      block.stored_bytes = stored;
+    }
+  }
+  if (block.codec == DT_CODEC_STORE) memcpy(room, raw.data(), raw.size());
+  out.take(block.stored_bytes);
+  return block;
+}
+
+void text_chunk(ChunkBuffer& out, std::string_view text) {
+  out.clear();
+  dt_block block{};
+  out.put(&block, sizeof block);
+  block = put_block(out, text, 0, 3);
+  memcpy(out.at(0), &block, sizeof block);
+}
+
+bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw) {
+  if (block.stored_bytes != stored.size() || block.raw_bytes > raw_limit) return false;
+  if (block.codec == DT_CODEC_STORE) {
+    if (block.raw_bytes != stored.size()) return false;
+    raw->assign(stored.data(), stored.size());
+    return true;
+  }
+  if (block.codec != DT_CODEC_ZSTD) return false;
+  raw->resize(block.raw_bytes);
+  return ZSTD_decompress(raw->data(), raw->size(), stored.data(), stored.size()) == block.raw_bytes;
+}
+
+uint64_t scan_chunks(int fd, std::string* error, const std::function<bool(uint64_t, const dt_chunk_header&)>& visit) {
+  struct stat status;
+  dt_file_header file;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    *error = "not a regular file";
+    return 0;
+  }
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  if (size < sizeof file || !read_at(fd, &file, sizeof file, 0) || memcmp(file.magic, DT_FILE_MAGIC, 8) != 0) {
+    *error = "not a drawtap trace";
+    return 0;
+  }
+  if (file.version > DT_FILE_VERSION) {
+    *error = "format version " + std::to_string(file.version) + ", this program knows " + std::to_string(DT_FILE_VERSION);
+    return 0;
+  }
+  uint64_t at = sizeof file;
+  dt_chunk_header header;
+  while (size - at >= sizeof header && read_at(fd, &header, sizeof header, at)) {
+    if (header.magic != DT_CHUNK_MAGIC || header.header_hash != header_hash(header)) break;
+    if (header.payload_bytes > size - at - sizeof header || header.meta_bytes > header.payload_bytes) break;
+    if (!visit(at, header)) break;
+    at += sizeof header + header.payload_bytes;
+  }
+  return at;
+}
+
+ContainerWriter::~ContainerWriter() {
+  if (fd_ >= 0) close(fd_);
+  if (reserve_fd_ >= 0) close(reserve_fd_);
+}
+
+std::string ContainerWriter::create(const std::string& path) {
+  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return system_error(path);
+  path_ = path;
+  fd_ = fd;
+  dt_file_header header{};
+  memcpy(header.magic, DT_FILE_MAGIC, 8);
+  header.version = DT_FILE_VERSION;
+  if (getrandom(header.uuid, sizeof header.uuid, 0) != sizeof header.uuid) return system_error("getrandom");
+  keep_reserve();
+  return write_all(&header, sizeof header);
+}
+
+std::string ContainerWriter::adopt(const std::string& path,
+                                   const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit) {
+  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return system_error(path);
+  std::string error;
+  std::vector<dt_footer_entry> found;
+  uint64_t end = scan_chunks(fd, &error, [&](uint64_t offset, const dt_chunk_header& header) {
+    if (header.type == DT_TYPE_FOOTER) return false;
+    found.push_back({offset, header});
+    return true;
+  });
+  std::vector<char> payload;
+  if (end && !found.empty()) {
+    // A chunk whose bytes never all arrived can only be the last one.
+    const dt_footer_entry& last = found.back();
+    payload.resize(last.header.payload_bytes);
+    if (!read_at(fd, payload.data(), payload.size(), last.offset + sizeof last.header) ||
+        XXH3_64bits(payload.data(), payload.size()) != last.header.payload_hash) {
+      end = last.offset;
+      found.pop_back();
+    }
+  }
+  if (!end || ftruncate(fd, static_cast<off_t>(end)) != 0 || lseek(fd, static_cast<off_t>(end), SEEK_SET) < 0) {
+    error = path + ": " + (error.empty() ? strerror(errno) : error);
+    close(fd);
+    return error;
+  }
+  path_ = path;
+  fd_ = fd;
+  for (const dt_footer_entry& entry : found) {
+    size_ = entry.offset;
+    const bool whole = entry.header.type == DT_TYPE_SIGNATURES;
+    payload.resize(whole ? entry.header.payload_bytes : entry.header.meta_bytes);
+    if (!read_at(fd, payload.data(), payload.size(), entry.offset + sizeof entry.header)) return system_error(path);
+    note(entry.header, {payload.data(), entry.header.meta_bytes});
+    visit(entry.header, {payload.data(), payload.size()});
+  }
+  size_ = end;
+  keep_reserve();
+  return {};
+}
+
+void ContainerWriter::note(const dt_chunk_header& header, std::span<const char> meta) {
+  entries_.push_back({size_, header});
+  if (header.type != DT_TYPE_CALLS) return;
+  if (meta.size() >= sizeof(dt_calls_meta)) {
+    dt_calls_meta calls;
+    memcpy(&calls, meta.data(), sizeof calls);
+    calls_ += calls.calls;
+  }
+  calls_metas_.append(meta.data(), meta.size());
+}
+
+std::string ContainerWriter::append(std::span<const char> chunk) {
+  if (fd_ < 0) return "the trace is closed";
+  dt_chunk_header header;
+  if (chunk.size() < sizeof header) return "no chunk";
+  memcpy(&header, chunk.data(), sizeof header);
+  if (header.payload_bytes != chunk.size() - sizeof header || header.meta_bytes > header.payload_bytes)
+    return "sizes of a chunk do not agree";
+  if (size_ + chunk.size() > limit_) {
+    errno = EFBIG;
+    return system_error(path_);
+  }
+  const uint64_t start = size_;
+  std::string error = write_all(chunk.data(), chunk.size());
+  if (!error.empty()) return error;
+  const uint64_t end = size_;
+  size_ = start;
+  note(header, chunk.subspan(sizeof header, header.meta_bytes));
+  size_ = end;
+  keep_reserve();
+  return {};
+}
+
+std::string ContainerWriter::write_all(const void* data, size_t bytes) {
+  const char* from = static_cast<const char*>(data);
+  size_t left = bytes;
+  while (left) {
+    ssize_t done = write(fd_, from, std::min<size_t>(left, 1u << 30));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      if (done == 0) errno = ENOSPC;
+      return cut(system_error(path_));
+    }
+    from += done;
+    left -= static_cast<size_t>(done);
+  }
+  size_ += bytes;
+  return {};
+}
+
+std::string ContainerWriter::cut(std::string error) {
+  // Nothing better can be done when this fails too: readers drop a torn tail themselves.
+  if (ftruncate(fd_, static_cast<off_t>(size_)) == 0) lseek(fd_, static_cast<off_t>(size_), SEEK_SET);
+  return error;
+}
+
+void ContainerWriter::keep_reserve() {
+  const uint64_t needed = RESERVE_SLACK + calls_metas_.size() + entries_.size() * sizeof(dt_footer_entry);
+  if (needed <= reserve_bytes_) return;
+  if (reserve_fd_ < 0) {
+    const size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+    reserve_fd_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  }
+  const uint64_t wanted = (needed / RESERVE_STEP + 1) * RESERVE_STEP;
+  if (reserve_fd_ >= 0 && fallocate(reserve_fd_, 0, 0, static_cast<off_t>(wanted)) != 0) {
+    // No room for the reserve: then there is none for the trace either, and the next append says so.
+    if (errno != ENOSPC && errno != EDQUOT) {
+      close(reserve_fd_);
+      reserve_fd_ = -1;
+    }
+  }
+  reserve_bytes_ = wanted;
+  // A limit on the size of files knows no reserve file: stop early instead.
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    limit_ = limit.rlim_cur > wanted ? limit.rlim_cur - wanted : 0;
+}
+
+void ContainerWriter::use_reserve() {
+  if (reserve_fd_ >= 0) close(reserve_fd_);
+  reserve_fd_ = -1;
+  reserve_bytes_ = UINT64_MAX;
+  limit_ = UINT64_MAX;
+}
+
+std::string ContainerWriter::finish() {
+  if (fd_ < 0) return "the trace is closed";
+  use_reserve();
+  ChunkBuffer out;
+  const dt_footer_meta meta{static_cast<uint32_t>(entries_.size()), 0, calls_};
+  out.put(&meta, sizeof meta);
+  out.put(entries_.data(), entries_.size() * sizeof(dt_footer_entry));
+  out.put(calls_metas_.data(), calls_metas_.size());
+  std::string error;
+  if (out.payload_bytes() <= UINT32_MAX) {
+    const uint64_t offset = size_;
+    auto chunk = out.seal(DT_TYPE_FOOTER, 1, static_cast<uint32_t>(out.payload_bytes()));
+    std::string whole(chunk.data(), chunk.size());
+    whole.append(reinterpret_cast<const char*>(&offset), sizeof offset);
+    whole.append(DT_END_MAGIC, 8);
+    error = write_all(whole.data(), whole.size());
+  }
+  if (fsync(fd_) != 0 && error.empty() && errno != EINVAL) error = system_error(path_);
+  if (close(fd_) != 0 && error.empty()) error = system_error(path_);
+  fd_ = -1;
+  return error;
+}
+
+}  // namespace dt

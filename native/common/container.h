@@ -1,0 +1,98 @@
+// Writing a trace (.dtap): append-only, one whole chunk at a time, so that a writer that dies leaves a file that
+// is good up to its last whole chunk. docs/format.md says what the bytes mean.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format.h"
+
+namespace dt {
+
+// A chunk under construction: room for the header, then the payload. Reused from chunk to chunk.
+class ChunkBuffer {
+ public:
+  ChunkBuffer() { clear(); }
+  void clear() { used_ = sizeof(dt_chunk_header); if (bytes_.size() < 4096) bytes_.resize(4096); }
+  // Room for `bytes` more at the end; the pointer holds until the next call. `take` makes them part of the chunk.
+  char* room(size_t bytes) {
+    if (bytes_.size() - used_ < bytes) bytes_.resize((used_ + bytes) + (used_ + bytes) / 2);
+    return bytes_.data() + used_;
+  }
+  void take(size_t bytes) { used_ += bytes; }
+  void put(const void* data, size_t bytes);
+  char* at(size_t payload_offset) { return bytes_.data() + sizeof(dt_chunk_header) + payload_offset; }
+  size_t payload_bytes() const { return used_ - sizeof(dt_chunk_header); }
+  // Fills in the header and returns the whole chunk.
+  std::span<const char> seal(uint16_t type, uint16_t version, uint32_t meta_bytes);
+
+ private:
+  std::vector<char> bytes_;
+  size_t used_ = 0;
+};
+
+// Puts `raw` as one block at the end of `out`: compressed where that gains anything. Returns what it became.
+dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level);
+
+// A chunk of one block: dt_block, then the (compressed) text. For signatures and annotations.
+void text_chunk(ChunkBuffer& out, std::string_view text);
+
+// Decompress one block; false when the bytes are not what the block says. `raw_limit`: largest raw size accepted.
+bool open_block(const dt_block& block, std::span<const char> stored, uint64_t raw_limit, std::string* raw);
+
+// Call `visit` for every whole chunk of a file from the file header on: its offset and header. Headers are checked,
+// payloads only for lying inside the file. Returns where the last whole chunk ends (0: no drawtap file; `error`
+// says why). A false from `visit` stops before that chunk.
+uint64_t scan_chunks(int fd, std::string* error, const std::function<bool(uint64_t, const dt_chunk_header&)>& visit);
+
+class ContainerWriter {
+ public:
+  ContainerWriter() = default;
+  ~ContainerWriter();
+  ContainerWriter(const ContainerWriter&) = delete;
+  ContainerWriter& operator=(const ContainerWriter&) = delete;
+
+  // Start a new file; one that stood there is replaced. Returns an empty string or what went wrong.
+  std::string create(const std::string& path);
+  // Go on with a file that a writer left behind: a torn tail, a bad last chunk and a footer are cut off, then
+  // `visit` gets header and payload of SIGNATURES, and header and meta of the other chunks.
+  std::string adopt(const std::string& path,
+                    const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit);
+  bool is_open() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  uint64_t chunks() const { return entries_.size(); }
+
+  // Append a sealed chunk. On failure the file is cut back to its last whole chunk, and the error is returned;
+  // after that only `use_reserve` and `finish` make sense.
+  std::string append(std::span<const char> chunk);
+  // Disk space was set aside for the last words of a trace: give it back to the file system, so that an annotation
+  // and the footer have a chance.
+  void use_reserve();
+  // Write footer and end mark, bring everything to the disk, close. An empty string, or what went wrong: the file is
+  // then whole, but without a footer.
+  std::string finish();
+
+ private:
+  std::string write_all(const void* data, size_t bytes);
+  void note(const dt_chunk_header& header, std::span<const char> meta);
+  void keep_reserve();
+  std::string cut(std::string error);
+
+  int fd_ = -1;
+  int reserve_fd_ = -1;
+  uint64_t reserve_bytes_ = 0;
+  uint64_t limit_ = UINT64_MAX;  // largest size before the reserve is touched
+  uint64_t size_ = 0;
+  uint64_t calls_ = 0;
+  std::string path_;
+  std::vector<dt_footer_entry> entries_;
+  std::string calls_metas_;
+};
+
+}  // namespace dt

@@ -1,0 +1,85 @@
+// The signature text of a trace (docs/format.md): what every function is called and where its arguments stand.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace dt {
+
+// Where a value stands in a record: the index-th field of `width` bytes. Width 0: nowhere.
+struct Slot {
+  uint8_t width = 0;
+  uint16_t index = 0;
+};
+
+// Content of an array: a `D` line.
+struct ContentSignature {
+  Slot slot;  // of the descriptor
+  std::string_view element, direction, group;
+};
+
+// A parameter or a return value: a `P` or `R` line. Absent words are empty, not "-".
+struct ValueSignature {
+  std::string_view name;  // empty for a return value
+  std::string_view ctype, kind;
+  Slot slot;
+  std::string_view group, object_class;
+  std::optional<ContentSignature> content;
+};
+
+struct FunctionSignature {
+  uint32_t id = 0;
+  uint16_t w8 = 0, w4 = 0;
+  std::string_view api, name, flags, provided_by;
+  std::optional<ValueSignature> result;
+  std::vector<ValueSignature> parameters;
+  std::vector<uint16_t> arrays;  // w8 indices of descriptors, ascending: the order of the payloads in a record
+  std::string_view text;         // its lines, as they stand in the file
+
+  // Bytes of a record before its payloads.
+  uint32_t fixed_bytes() const { return 16u + 8u * w8 + ((4u * w4 + 7u) & ~7u); }
+};
+
+struct EnumGroup {
+  std::string_view name;
+  bool bitmask = false;
+  std::string_view text;     // its lines
+  std::string_view entries;  // the E lines of them
+
+  // Name and value of every member, in the order of the text.
+  std::vector<std::pair<std::string_view, int64_t>> members() const;
+};
+
+// Functions and enum groups by id and name. Texts can be added one after the other, as a trace does; the first
+// definition of a function or group stays. All views point into text that the set owns.
+class SignatureSet {
+ public:
+  SignatureSet() = default;
+  SignatureSet(const SignatureSet&) = delete;
+  SignatureSet& operator=(const SignatureSet&) = delete;
+
+  // Returns an empty string, or what is wrong and in which line. What stood before that line is kept.
+  std::string add(std::string text);
+
+  const FunctionSignature* function(uint32_t id) const;
+  const EnumGroup* group(std::string_view name) const;
+  const std::deque<FunctionSignature>& functions() const { return functions_; }
+  const std::deque<EnumGroup>& groups() const { return groups_; }
+
+  // Names of the enum groups that a function's values and contents refer to and that this set has, each once.
+  std::vector<const EnumGroup*> groups_of(const FunctionSignature& function) const;
+
+ private:
+  std::deque<std::string> texts_;
+  std::deque<FunctionSignature> functions_;
+  std::deque<EnumGroup> groups_;
+  std::vector<FunctionSignature*> by_id_;
+  std::unordered_map<std::string_view, EnumGroup*> by_name_;
+};
+
+}  // namespace dt
