@@ -143,6 +143,52 @@ static inline void fill_out(Thread* t, uint64_t* descriptor, char* at, const voi
   }
 }
 
+// Outputs that became blobs are handed over here, once the record's own fields are all written.
+DT_COLD void flush_outs_slow(Thread* t);
+extern thread_local unsigned outs_waiting __attribute__((tls_model("initial-exec"), visibility("hidden")));
+static inline void flush_outs(Thread* t) {
+  if (DT_UNLIKELY(outs_waiting)) flush_outs_slow(t);
+}
+// A pointer that no rule covers: the trace says that something was there.
+static inline Data unknown_data(const void* pointer) {
+  return Data{DT_DATA(pointer ? DT_DATA_UNKNOWN : DT_DATA_NONE, 0, 0), nullptr, {}};
+}
+static inline Data offset_data() { return Data{DT_DATA(DT_DATA_OFFSET, 0, 0), nullptr, {}}; }
+// Content behind a return value: room for 16 bytes or a hash.
+static inline Data returned_data() { return Data{DT_DATA(DT_DATA_PENDING, 2, 0), nullptr, {}}; }
+static inline uint64_t nothing(const Data& d) { return DT_DATA(DT_DATA_NONE, DT_DATA_CAPACITY(d.descriptor), 0); }
+
+static inline void put8(char* at, uint64_t v) { memcpy(at, &v, 8); }
+static inline void put8(char* at, int64_t v) { memcpy(at, &v, 8); }
+static inline void put8(char* at, double v) { memcpy(at, &v, 8); }
+static inline void put4(char* at, uint32_t v) { memcpy(at, &v, 4); }
+static inline void put4(char* at, int32_t v) { memcpy(at, &v, 4); }
+static inline void put4(char* at, float v) { memcpy(at, &v, 4); }
+
+// Nothing that a program hands over is larger than this; a count beyond it is a mistake of the program's.
+constexpr int64_t MOST_BYTES = (int64_t)1 << 40;
+static inline int64_t bytes_of(int64_t count, int64_t width) {
+  return count <= 0 ? 0 : count > MOST_BYTES / width ? 0 : count * width;
+}
+static inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t string_bytes(const char* s, int64_t length) {
+  return !s ? 0 : length >= 0 ? length : (int64_t)strlen(s);
+}
+static inline int64_t string_within(const char* s, int64_t most) { return s && most > 0 ? (int64_t)strnlen(s, (size_t)most) : 0; }
+// Bytes of an attribute list with its terminator; names for which `alone` holds have no value beside them.
+template <class T, class Alone>
+static inline int64_t attribute_bytes(const void* list, int64_t terminator, Alone alone) {
+  const T* at = (const T*)list;
+  if (!at) return 0;
+  int64_t n = 0;
+  while (n < 4096 && (int64_t)at[n] != terminator) n += alone((int64_t)at[n]) ? 1 : 2;
+  return (n + 1) * (int64_t)sizeof(T);
+}
+template <class T>
+static inline int64_t attribute_bytes(const void* list, int64_t terminator) {
+  return attribute_bytes<T>(list, terminator, [](int64_t) { return false; });
+}
+
 // Strings (glShaderSource) are one array: per string u32 length, then its characters. `lengths` may be NULL.
 // The content lives in the thread's scratch memory until the next call of pack_strings on this thread.
 DT_COLD Data prepare_strings(Thread* t, int64_t count, const char* const* strings, const int32_t* lengths);

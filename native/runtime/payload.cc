@@ -1,0 +1,235 @@
+// Content: hashing, handing blobs to the drainer once, string lists, and the tap's own records.
+#include "tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define XXH_INLINE_ALL
+#define XXH_STATIC_LINKING_ONLY
+#include "xxhash.h"
+
+namespace dt {
+
+uint64_t next_order();  // session.cc
+thread_local unsigned outs_waiting __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+// Content that the drainer has, by the low 64 bits of its hash. Open addressing, insert only: the worst that a
+// full table can do is to send content again, which the drainer then recognises.
+constexpr size_t KNOWN = 1u << 18;
+uint64_t known[KNOWN];
+
+bool is_known(uint64_t key) {
+  for (size_t i = 0; i < 16; i++) {
+    uint64_t entry = __atomic_load_n(&known[(key + i) & (KNOWN - 1)], __ATOMIC_RELAXED);
+    if (entry == key) return true;
+    if (!entry) return false;
+  }
+  return false;
+}
+
+void make_known(uint64_t key) {
+  for (size_t i = 0; i < 16; i++) {
+    uint64_t none = 0;
+    if (__atomic_compare_exchange_n(&known[(key + i) & (KNOWN - 1)], &none, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+        none == key)
+      return;
+  }
+}
+
+// Hand over content in parts that fit in chunks. False: not recording (any more).
+bool send_parts(Thread* t, const char* data, uint64_t bytes, XXH128_hash_t hash) {
+  constexpr size_t FIXED = sizeof(dt_record) + sizeof(dt_blob_part);
+  uint64_t done = 0;
+  while (done < bytes) {
+    // Whatever this chunk still holds, if that is worth a part; otherwise a fresh chunk.
+    size_t free_here = (size_t)(t->limit - t->cursor);
+    size_t room = free_here > FIXED + 4096 ? free_here : 0;
+    if (!room) {
+      if (!next_chunk(t, FIXED + 4096)) return false;
+      room = (size_t)(t->limit - t->cursor);
+    }
+    uint64_t part = bytes - done;
+    if (part > room - FIXED) part = (room - FIXED) & ~7ull;
+    if (part > 0xffff * 8ull - FIXED) part = 0xffff * 8ull - FIXED;
+    size_t size = FIXED + ((part + 7) & ~7ull);
+    char* at = t->cursor;
+    put_header(at, DT_FN_BLOB | DT_RECORD_TAP, size, 0);
+    dt_blob_part head = {hash.low64, hash.high64, bytes, done, part};
+    memcpy(at + sizeof(dt_record), &head, sizeof head);
+    memcpy(at + FIXED, data + done, part);
+    commit(t, at + size);
+    done += part;
+  }
+  return true;
+}
+
+bool hand_over(Thread* t, const void* data, uint64_t bytes, XXH128_hash_t hash) {
+  uint64_t key = hash.low64 ? hash.low64 : 1;
+  if (is_known(key)) return true;
+  // Only after the content is committed may other records count on it.
+  if (!send_parts(t, (const char*)data, bytes, hash)) return false;
+  make_known(key);
+  return true;
+}
+
+// Outputs that became blobs wait here until the record's own fields are all written: handing them over may
+// seal the chunk that holds the record.
+struct Waiting {
+  const void* data;
+  uint64_t bytes;
+  XXH128_hash_t hash;
+};
+constexpr unsigned MOST_WAITING = 8;
+thread_local Waiting waiting[MOST_WAITING] __attribute__((tls_model("initial-exec")));
+thread_local char* scratch __attribute__((tls_model("initial-exec")));
+thread_local size_t scratch_size __attribute__((tls_model("initial-exec")));
+
+char* scratch_of(size_t bytes) {
+  if (bytes > scratch_size) {
+    size_t size = bytes < 65536 ? 65536 : bytes * 2;
+    char* grown = (char*)mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (grown == MAP_FAILED) return nullptr;
+    if (scratch) munmap(scratch, scratch_size);
+    scratch = grown;
+    scratch_size = size;
+  }
+  return scratch;
+}
+
+// A tap record with `words` 8-byte fields, `halves` 4-byte fields and the payload of `data` (descriptor at `slot`).
+void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words, const uint32_t* halves, unsigned n_halves,
+          const Data* const* data, unsigned n_data) {
+  size_t fixed = sizeof(dt_record) + n_words * 8 + ((n_halves * 4 + 7) & ~7u);
+  size_t size = fixed;
+  for (unsigned i = 0; i < n_data; i++) size += data[i]->room();
+  char* at = reserve(t, size);
+  if (!at) return;
+  memcpy(at + sizeof(dt_record), words, n_words * 8);
+  if (n_halves) {
+    if (n_halves & 1) memset(at + fixed - 8, 0, 8);
+    memcpy(at + sizeof(dt_record) + n_words * 8, halves, n_halves * 4);
+  }
+  char* tail = at + fixed;
+  for (unsigned i = 0; i < n_data; i++) tail = copy_data(tail, *data[i]);
+  put_header(at, function | DT_RECORD_TAP, size, entry_clock());
+  ((dt_record*)at)->duration = DT_NO_DURATION;
+  commit(t, at + size);
+}
+
+}  // namespace
+
+void forget_blobs() { memset(known, 0, sizeof known); }
+
+bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
+  XXH128_hash_t h = XXH3_128bits(data, bytes);
+  memcpy(hash, &h.low64, 8);
+  memcpy(hash + 8, &h.high64, 8);
+  return hand_over(t, data, bytes, h);
+}
+
+Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
+  Data d = {DT_DATA(DT_DATA_BLOB, 2, bytes), nullptr, {}};
+  if (!put_blob(t, data, bytes, d.hash)) d.descriptor = DT_DATA(DT_DATA_UNKNOWN, 0, bytes);
+  return d;
+}
+
+void fill_out_blob(Thread* t, uint64_t* descriptor, char* at, const void* data, uint64_t bytes) {
+  (void)t;
+  uint64_t room = DT_DATA_CAPACITY(*descriptor);
+  if (bytes <= room * 8) {
+    memcpy(at, data, bytes);
+    *descriptor = DT_DATA(DT_DATA_INLINE, room, bytes);
+    return;
+  }
+  if (room < 2 || outs_waiting >= MOST_WAITING) {
+    *descriptor = DT_DATA(DT_DATA_UNKNOWN, room, bytes);
+    return;
+  }
+  XXH128_hash_t h = XXH3_128bits(data, bytes);
+  memcpy(at, &h.low64, 8);
+  memcpy(at + 8, &h.high64, 8);
+  *descriptor = DT_DATA(DT_DATA_BLOB, room, bytes);
+  waiting[outs_waiting++] = Waiting{data, bytes, h};
+}
+
+void flush_outs_slow(Thread* t) {
+  for (unsigned i = 0; i < outs_waiting; i++) hand_over(t, waiting[i].data, waiting[i].bytes, waiting[i].hash);
+  outs_waiting = 0;
+}
+
+Data prepare_strings(Thread* t, int64_t count, const char* const* strings, const int32_t* lengths) {
+  Data none = {DT_DATA(strings ? DT_DATA_INLINE : DT_DATA_NONE, 0, 0), nullptr, {}};
+  if (!strings || count <= 0) return none;
+  size_t total = 0;
+  for (int64_t i = 0; i < count; i++) {
+    size_t n = !strings[i] ? 0 : lengths && lengths[i] >= 0 ? (size_t)lengths[i] : strlen(strings[i]);
+    total += 4 + n;
+    if (total > (1u << 30)) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, 0), nullptr, {}};
+  }
+  char* buffer = scratch_of(total);
+  if (!buffer) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, total), nullptr, {}};
+  char* at = buffer;
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t n = !strings[i] ? 0 : lengths && lengths[i] >= 0 ? (uint32_t)lengths[i] : (uint32_t)strlen(strings[i]);
+    memcpy(at, &n, 4);
+    if (n) memcpy(at + 4, strings[i], n);
+    at += 4 + n;
+  }
+  return prepare(t, buffer, (int64_t)total);
+}
+
+void emit_order(Thread* t) {
+  // The chunk first: waiting for one must not stand between taking the number and the call.
+  if (!reserve(t, 24)) return;
+  uint64_t order = next_order();
+  emit(t, DT_FN_ORDER, &order, 1, nullptr, 0, nullptr, 0);
+}
+
+void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t api, uint64_t handle, uint64_t draw, uint64_t read) {
+  uint64_t words[3] = {handle, draw, read};
+  uint32_t halves[3] = {id, share_group, api};
+  emit(t, DT_FN_CONTEXT, words, 3, halves, 3, nullptr, 0);
+}
+
+void emit_memory(Thread* t, const void* address, uint64_t bytes) {
+  Data d = prepare(t, address, (int64_t)bytes);
+  uint64_t words[2] = {(uint64_t)(uintptr_t)address, d.descriptor};
+  const Data* all[] = {&d};
+  emit(t, DT_FN_MEMORY, words, 2, nullptr, 0, all, 1);
+}
+
+void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes) {
+  Data d = prepare(t, data, (int64_t)bytes);
+  uint64_t words[2] = {offset, d.descriptor};
+  uint32_t halves[2] = {target, buffer};
+  const Data* all[] = {&d};
+  emit(t, DT_FN_MAP_WRITE, words, 2, halves, 2, all, 1);
+}
+
+void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text) {
+  Data k = prepare(t, kind, (int64_t)strlen(kind)), x = prepare(t, text, (int64_t)strlen(text));
+  uint64_t words[3] = {handle, k.descriptor, x.descriptor};
+  const Data* all[] = {&k, &x};
+  emit(t, DT_FN_NATIVE, words, 3, nullptr, 0, all, 2);
+}
+
+void emit_note(Thread* t, const char* code, const char* text) {
+  static uint64_t said[64];
+  uint64_t key = XXH3_64bits(text, strlen(text)) ^ XXH3_64bits(code, strlen(code));
+  if (!key) key = 1;
+  for (uint64_t& entry : said) {
+    uint64_t none = 0;
+    if (__atomic_compare_exchange_n(&entry, &none, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+    if (none == key) return;
+  }
+  Data c = prepare(t, code, (int64_t)strlen(code)), x = prepare(t, text, (int64_t)strlen(text));
+  uint64_t words[2] = {c.descriptor, x.descriptor};
+  const Data* all[] = {&c, &x};
+  emit(t, DT_FN_NOTE, words, 2, nullptr, 0, all, 2);
+}
+
+}  // namespace dt

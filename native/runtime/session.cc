@@ -1,0 +1,624 @@
+// The tap's side of the shared-memory pool: connecting, chunks, threads, fork, clocks.
+//
+// Nothing here runs on the fast path. Everything can run inside any call of the application, on any of its
+// threads, so errno is kept, no signal is touched, and failure means: do not record, never: do not work.
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+extern char** environ;
+
+namespace dt {
+
+thread_local Thread tls __attribute__((tls_model("initial-exec")));
+uint32_t g_mode = 1;
+uint32_t g_fast_clock = 0;
+uint64_t g_inline_limit = 1024;
+
+void forget_blobs();          // payload.cc: a new session knows no content yet
+uint32_t context_id(GlContext* context);  // gl_state.cc
+
+static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "thunk.inc has these offsets");
+
+namespace {
+
+enum State : uint32_t { UNCONNECTED, CONNECTED, REFUSED };
+
+struct Session {
+  uint32_t state;
+  uint32_t lock;       // 0 free, 1 taken: held while connecting only
+  uint64_t generation; // counts sessions of this address space; a fork begins a new one
+  int socket;
+  int memfd;
+  dt_pool_header* pool;
+  char* base;          // of the mapping; chunk i stands at base + (i + 1) * chunk_bytes
+  size_t mapped;
+  uint32_t chunk_bytes;
+  uint8_t touched[8192 / 8];  // chunks whose pages this process has mapped already
+  pthread_key_t key;
+  uint32_t key_made, atfork_made;
+  char trace[1024];
+};
+Session s;
+
+struct KeepErrno {
+  int saved = errno;
+  ~KeepErrno() { errno = saved; }
+};
+
+long futex(void* word, int op, uint32_t value, const timespec* timeout) {
+  return syscall(SYS_futex, word, op, value, timeout, nullptr, 0);
+}
+
+void lock() {
+  while (__atomic_exchange_n(&s.lock, 1, __ATOMIC_ACQUIRE)) {
+    struct timespec nap = {0, 200000};
+    nanosleep(&nap, nullptr);
+  }
+}
+void unlock() { __atomic_store_n(&s.lock, 0, __ATOMIC_RELEASE); }
+
+void complain(const char* text, const char* detail) {
+  // The one line that is allowed, at most once per process.
+  static uint32_t said;
+  if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) || getenv("DRAWTAP_QUIET")) return;
+  char line[1400];
+  int n = snprintf(line, sizeof line, "drawtap: %s%s%s; not recording\n", text, detail && *detail ? ": " : "", detail ? detail : "");
+  if (n > 0) {
+    ssize_t ignored = write(2, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    (void)ignored;
+  }
+}
+
+uint64_t monotonic_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool tsc_usable() {
+  const char* wanted = getenv("DRAWTAP_CLOCK");
+  if (wanted && !strcmp(wanted, "monotonic")) return false;
+#if defined(__x86_64__)
+  unsigned a, b, c, d;
+  if (!__get_cpuid(0x80000007, &a, &b, &c, &d)) return false;
+  return d & (1u << 8);  // invariant TSC
+#else
+  return true;  // the generic timer is invariant by architecture
+#endif
+}
+uint32_t g_clock = DT_CLOCK_MONOTONIC_NS;
+uint32_t g_timing = DT_TIMING_BOTH;
+
+uint64_t ticks_now() { return g_clock == DT_CLOCK_TSC ? read_tsc() : monotonic_ns(); }
+
+// A pair of clock ticks and CLOCK_MONOTONIC that belong together: the narrowest of a few tries.
+void calibrate(uint64_t* ticks, uint64_t* ns, uint64_t* width) {
+  if (g_clock != DT_CLOCK_TSC) {
+    *ticks = *ns = monotonic_ns();
+    *width = 0;
+    return;
+  }
+  *width = ~0ull;
+  for (int i = 0; i < 3; i++) {
+    uint64_t before = read_tsc();
+    uint64_t at = monotonic_ns();
+    uint64_t after = read_tsc();
+    if (after - before < *width) {
+      *width = after - before;
+      *ticks = before + (after - before) / 2;
+      *ns = at;
+    }
+  }
+}
+
+int high_fd(int fd) {
+  if (fd < 0) return fd;
+  for (int floor : {700, 200, 20}) {
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, floor);
+    if (moved >= 0) {
+      close(fd);
+      return moved;
+    }
+  }
+  return fd;
+}
+
+bool own_path(const char* leaf, char* out, size_t size) {
+  Dl_info info;
+  if (!dladdr((void*)&monotonic_ns, &info) || !info.dli_fname) return false;
+  const char* slash = strrchr(info.dli_fname, '/');
+  int n = slash ? snprintf(out, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, leaf)
+                : snprintf(out, size, "%s", leaf);
+  return n > 0 && (size_t)n < size;
+}
+
+void signature_path(char* out, size_t size) {
+  const char* named = getenv("DRAWTAP_SIGNATURES");
+  if (named) {
+    snprintf(out, size, "%s", named);
+    return;
+  }
+  // libdrawtap-NAME.so stands beside NAME.sig
+  Dl_info info;
+  out[0] = 0;
+  if (!dladdr((void*)&monotonic_ns, &info) || !info.dli_fname) return;
+  const char* slash = strrchr(info.dli_fname, '/');
+  const char* leaf = slash ? slash + 1 : info.dli_fname;
+  if (!strncmp(leaf, "libdrawtap-", 11)) leaf += 11;
+  const char* dot = strstr(leaf, ".so");
+  int stem = dot ? (int)(dot - leaf) : (int)strlen(leaf);
+  char name[256];
+  snprintf(name, sizeof name, "%.*s.sig", stem, leaf);
+  char path[1024];
+  if (own_path(name, path, sizeof path) && !realpath(path, out)) snprintf(out, size, "%s", path);
+}
+
+int connect_to(const char* path, int tries) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address.sun_path) return -1;
+  strcpy(address.sun_path, path);
+  int fd = high_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd < 0) return -1;
+  for (int i = 0;; i++) {
+    if (connect(fd, (sockaddr*)&address, sizeof address) == 0) return fd;
+    if (i >= tries) break;
+    timespec nap = {0, 2000000};
+    nanosleep(&nap, nullptr);
+  }
+  close(fd);
+  return -1;
+}
+
+// ---- starting a drainer from inside the application -------------------------------------------------------
+
+struct Launch {
+  const char* file;
+  char* argv[16];
+  char** env;
+  char* stack;
+};
+
+int exec_drainer(void* argument) {
+  Launch* l = (Launch*)argument;
+  // The application's blocked signals must not outlive it in the drainer.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  setsid();
+  execve(l->file, l->argv, l->env);
+  _exit(127);
+}
+int launch_between(void* argument) {
+  // Second clone: the drainer must not be a child of the application, which may wait for any child.
+  Launch* l = (Launch*)argument;
+  int pid = clone(exec_drainer, l->stack + 32768, CLONE_VM | CLONE_VFORK, l);
+  _exit(pid > 0 ? 0 : 1);
+}
+
+// Start drawtap-drain beside this module, listening on `socket_path`. No SIGCHLD, no child left to wait for.
+bool start_drainer(const char* socket_path, const char* output) {
+  static char file[1024];
+  const char* named = getenv("DRAWTAP_DRAIN");
+  if (named) snprintf(file, sizeof file, "%s", named);
+  else if (!own_path("drawtap-drain", file, sizeof file)) return false;
+  if (access(file, X_OK)) return false;
+  char pid_text[32];
+  snprintf(pid_text, sizeof pid_text, "%d", (int)getpid());
+  // The drainer is not to be tapped itself.
+  size_t n = 0;
+  for (char** e = environ; e && *e; e++) n++;
+  char** env = (char**)malloc((n + 1) * sizeof(char*));
+  char* stacks = (char*)mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!env || stacks == MAP_FAILED) {
+    free(env);
+    return false;
+  }
+  size_t k = 0;
+  for (char** e = environ; e && *e; e++)
+    if (strncmp(*e, "LD_PRELOAD=", 11)) env[k++] = *e;
+  env[k] = nullptr;
+  Launch l = {file,
+              {file, (char*)"--socket", (char*)socket_path, (char*)"--output", (char*)output, (char*)"--watch-pid", pid_text,
+               (char*)"--exit-when-idle", (char*)"10", nullptr},
+              env, stacks};
+  int between = clone(launch_between, stacks + 65536, CLONE_VM | CLONE_VFORK, &l);
+  int status = 1;
+  if (between > 0) waitpid(between, &status, __WALL);
+  free(env);
+  munmap(stacks, 65536);
+  return between > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void default_output(char* out, size_t size) {
+  const char* named = getenv("DRAWTAP_OUTPUT");
+  if (named && *named) {
+    snprintf(out, size, "%s", named);
+    return;
+  }
+  char exe[1024];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  exe[n > 0 ? n : 0] = 0;
+  const char* slash = strrchr(exe, '/');
+  snprintf(out, size, "%s.%d.dtap", slash ? slash + 1 : "program", (int)getpid());
+}
+
+int connect_own_drainer(const char* output) {
+  char path[108];
+  const char* folder = getenv("XDG_RUNTIME_DIR");
+  if (!folder || strlen(folder) > 60 || access(folder, W_OK)) folder = "/tmp";
+  snprintf(path, sizeof path, "%s/drawtap-%d-%llx", folder, (int)getpid(), (unsigned long long)monotonic_ns());
+  if (!start_drainer(path, output)) return -1;
+  int fd = connect_to(path, 1500);
+  unlink(path);
+  return fd;
+}
+
+// ---- hello ------------------------------------------------------------------------------------------------
+
+bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
+  static dt_hello hello;  // 3 KB: kept off the application's stack
+  memset(&hello, 0, sizeof hello);
+  hello.magic = DT_HELLO_MAGIC;
+  hello.version = DT_RING_VERSION;
+  hello.pid = (uint32_t)getpid();
+  hello.flags = adopt ? DT_HELLO_ADOPT : 0;
+  hello.clock = g_clock;
+  uint64_t width;
+  calibrate(&hello.start_clock, &hello.start_ns, &width);
+  signature_path(hello.signatures, sizeof hello.signatures);
+  ssize_t n = readlink("/proc/self/exe", hello.program, sizeof hello.program - 1);
+  if (n < 0) hello.program[0] = 0;
+  if (adopt) snprintf(hello.trace, sizeof hello.trace, "%s", s.trace);
+
+  timeval patience = {10, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  iovec io = {&hello, sizeof hello};
+  char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  if (adopt) {
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    cmsghdr* c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &s.memfd, sizeof(int));
+  }
+  if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)sizeof hello) return false;
+
+  size_t got = 0;
+  *memfd = -1;
+  while (got < sizeof *welcome) {
+    iovec in = {(char*)welcome + got, sizeof *welcome - got};
+    msghdr answer = {};
+    char back[CMSG_SPACE(sizeof(int))] = {};
+    answer.msg_iov = &in;
+    answer.msg_iovlen = 1;
+    answer.msg_control = back;
+    answer.msg_controllen = sizeof back;
+    ssize_t k = recvmsg(fd, &answer, MSG_CMSG_CLOEXEC);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return false;
+    got += (size_t)k;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&answer); c; c = CMSG_NXTHDR(&answer, c))
+      if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) memcpy(memfd, CMSG_DATA(c), sizeof(int));
+  }
+  return welcome->magic == DT_HELLO_MAGIC && welcome->version == DT_RING_VERSION && welcome->accepted;
+}
+
+bool map_pool(int memfd, uint64_t bytes) {
+  dt_pool_header* peek = (dt_pool_header*)mmap(nullptr, DT_POOL_HEADER_BYTES, PROT_READ, MAP_SHARED, memfd, 0);
+  if (peek == MAP_FAILED) return false;
+  bool sound = peek->magic == DT_RING_MAGIC && peek->version == DT_RING_VERSION;
+  uint32_t chunk = peek->chunk_bytes;
+  munmap(peek, DT_POOL_HEADER_BYTES);
+  if (!sound || chunk < 65536 || (chunk & (chunk - 1)) || bytes < chunk) return false;
+  // Aligned to the chunk size, so that the low bits of an address are the offset in its chunk.
+  size_t whole = (size_t)bytes + chunk;
+  char* area = (char*)mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (area == MAP_FAILED) return false;
+  char* base = (char*)(((uintptr_t)area + chunk - 1) & ~(uintptr_t)(chunk - 1));
+  if (mmap(base, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memfd, 0) == MAP_FAILED) {
+    munmap(area, whole);
+    return false;
+  }
+  if (base > area) munmap(area, (size_t)(base - area));
+  char* end = base + bytes;
+  if (area + whole > end) munmap(end, (size_t)(area + whole - end));
+  s.base = base;
+  s.mapped = (size_t)bytes;
+  s.chunk_bytes = chunk;
+  s.pool = (dt_pool_header*)base;
+  return true;
+}
+
+void begin_fork_child() {
+  // The parent's pool is not ours: forget it without touching it. The next call says hello again.
+  KeepErrno keep;
+  s.lock = 0;
+  Thread* t = &tls;
+  t->cursor = t->limit = nullptr;
+  t->chunk = nullptr;
+  t->commit = nullptr;
+  t->calls = t->serial = 0;
+  if (s.state != CONNECTED) return;
+  close(s.socket);
+  close(s.memfd);
+  munmap(s.base, s.mapped);
+  s.pool = nullptr;
+  s.state = UNCONNECTED;
+  s.generation++;
+  forget_blobs();
+}
+
+void seal(Thread* t) {
+  if (!t->chunk) return;
+  __atomic_store_n((uint32_t*)&t->chunk->state, (uint32_t)DT_CHUNK_SEALED, __ATOMIC_RELEASE);
+  t->chunk = nullptr;
+  t->cursor = t->limit = nullptr;
+  s.pool->seal_wake.fetch_add(1, std::memory_order_release);
+  futex(&s.pool->seal_wake, FUTEX_WAKE, 1, nullptr);
+}
+
+void thread_ends(void*) {
+  KeepErrno keep;
+  Thread* t = &tls;
+  if (s.state == CONNECTED && t->generation == s.generation) seal(t);
+}
+
+bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
+  if (memfd < 0 || !map_pool(memfd, welcome.pool_bytes)) {
+    if (memfd >= 0) close(memfd);
+    return false;
+  }
+  s.socket = fd;
+  s.memfd = high_fd(memfd);
+  memset(s.touched, 0, sizeof s.touched);
+  snprintf(s.trace, sizeof s.trace, "%s", welcome.trace);
+  g_timing = s.pool->timing;
+  s.pool->clock = g_clock;
+  if (s.pool->inline_limit >= 16 && s.pool->inline_limit <= 16384) g_inline_limit = s.pool->inline_limit;
+  g_fast_clock = g_clock == DT_CLOCK_TSC && g_timing == DT_TIMING_BOTH;
+  if (!s.key_made) s.key_made = pthread_key_create(&s.key, thread_ends) == 0;
+  if (!s.atfork_made) s.atfork_made = pthread_atfork(nullptr, nullptr, begin_fork_child) == 0;
+  return true;
+}
+
+bool connect_session() {
+  lock();
+  if (s.state == UNCONNECTED) {
+    g_clock = tsc_usable() ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
+    const char* path = getenv("DRAWTAP_SOCKET");
+    int fd = -1;
+    char output[1024] = "";
+    if (path && *path) {
+      fd = connect_to(path, 0);
+      if (fd < 0) complain("cannot reach the recorder at", path);
+    } else {
+      default_output(output, sizeof output);
+      fd = connect_own_drainer(output);
+      if (fd < 0) complain("cannot start drawtap-drain", "is it beside the module?");
+    }
+    dt_welcome welcome;
+    int memfd = -1;
+    bool good = false;
+    if (fd >= 0) {
+      good = exchange(fd, false, &welcome, &memfd);
+      if (good) good = finish_connecting(fd, memfd, welcome);
+      else if (memfd >= 0) close(memfd);
+      if (!good) {
+        close(fd);
+        complain("the recorder refused this process", "");
+      }
+    }
+    if (good) {
+      s.generation++;
+      __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
+    } else {
+      s.state = REFUSED;
+      g_mode = 0;
+    }
+  }
+  bool connected = s.state == CONNECTED;
+  unlock();
+  return connected;
+}
+
+bool drainer_gone() {
+  char byte;
+  ssize_t n = recv(s.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+// The drainer died: a new one goes on with the same pool and file, so that nothing already committed is lost.
+bool adopt_drainer() {
+  lock();
+  bool good = true;
+  if (drainer_gone()) {
+    int fd = connect_own_drainer(s.trace);
+    dt_welcome welcome;
+    int memfd = -1;
+    good = fd >= 0 && exchange(fd, true, &welcome, &memfd);
+    if (memfd >= 0) close(memfd);
+    if (good) {
+      close(s.socket);
+      s.socket = fd;
+    } else {
+      if (fd >= 0) close(fd);
+      complain("the recorder is gone and could not be started again", "");
+      g_mode = 0;
+      s.state = REFUSED;
+    }
+  }
+  unlock();
+  return good;
+}
+
+dt_ring_chunk* chunk_at(uint32_t index) { return (dt_ring_chunk*)(s.base + (size_t)(index + 1) * s.chunk_bytes); }
+
+dt_ring_chunk* pop_free() {
+  uint64_t head = s.pool->free_head.load(std::memory_order_acquire);
+  for (;;) {
+    uint32_t plus_one = (uint32_t)head;
+    if (!plus_one || (size_t)(plus_one + 1) * s.chunk_bytes > s.mapped) return nullptr;
+    dt_ring_chunk* chunk = chunk_at(plus_one - 1);
+    // Reading next_free of a chunk that another thread just took is harmless: the tag makes the exchange fail.
+    uint64_t next = ((head >> 32) + 1) << 32 | chunk->next_free.load(std::memory_order_relaxed);
+    if (s.pool->free_head.compare_exchange_weak(head, next, std::memory_order_acquire)) return chunk;
+  }
+}
+
+dt_ring_chunk* take_chunk() {
+  dt_ring_chunk* chunk = pop_free();
+  if (chunk) return chunk;
+  uint64_t from = monotonic_ns();
+  s.pool->free_wanted.fetch_add(1);
+  for (unsigned round = 0;; round++) {
+    uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
+    chunk = pop_free();
+    if (chunk || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)) break;
+    timespec nap = {0, 20000000};
+    futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
+    if (drainer_gone() && !adopt_drainer()) break;
+  }
+  s.pool->free_wanted.fetch_sub(1);
+  s.pool->wait_ns.fetch_add(monotonic_ns() - from, std::memory_order_relaxed);
+  return chunk;
+}
+
+void register_thread(Thread* t) {
+  t->generation = s.generation;
+  t->index = s.pool->thread_count.fetch_add(1);
+  t->tid = (uint32_t)syscall(SYS_gettid);
+  t->serial = 0;
+  t->calls = 0;
+  t->chunk = nullptr;
+}
+
+}  // namespace
+
+char* next_chunk(Thread* t, size_t bytes) {
+  KeepErrno keep;
+  if (s.state != CONNECTED && !connect_session()) return nullptr;
+  if (t->generation != s.generation) register_thread(t);
+  if (s.key_made) pthread_setspecific(s.key, t);
+  seal(t);
+  if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8) return nullptr;
+  if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) {
+    g_mode = 0;
+    return nullptr;
+  }
+  if (drainer_gone() && !adopt_drainer()) return nullptr;
+  dt_ring_chunk* chunk = take_chunk();
+  if (!chunk) {
+    g_mode = 0;
+    return nullptr;
+  }
+  uint32_t index = (uint32_t)(((char*)chunk - s.base) / s.chunk_bytes) - 1;
+  if (index / 8 < sizeof s.touched && !(s.touched[index / 8] & (1u << index % 8))) {
+    // One call instead of a page fault per page later, in the middle of the application's work.
+    madvise(chunk, s.chunk_bytes, MADV_POPULATE_WRITE);
+    __atomic_fetch_or(&s.touched[index / 8], (uint8_t)(1u << index % 8), __ATOMIC_RELAXED);
+  }
+  chunk->commit.store(0, std::memory_order_relaxed);
+  chunk->thread = t->index;
+  chunk->tid = t->tid;
+  chunk->context = context_id(t->context);
+  chunk->serial = t->serial++;
+  chunk->first_call = t->calls;
+  calibrate(&chunk->calibration_clock, &chunk->calibration_ns, &chunk->calibration_width);
+  prctl(PR_GET_NAME, chunk->thread_name);
+  __atomic_store_n((uint32_t*)&chunk->state, (uint32_t)DT_CHUNK_OWNED, __ATOMIC_RELEASE);
+  t->chunk = chunk;
+  t->commit = (uint32_t*)&chunk->commit;
+  t->cursor = (char*)chunk + DT_CHUNK_HEADER_BYTES;
+  t->limit = (char*)chunk + s.chunk_bytes - 8;
+  return t->cursor;
+}
+
+uint64_t slow_entry_clock() { return g_timing == DT_TIMING_NONE ? 0 : ticks_now(); }
+
+uint32_t slow_duration(Thread* t, uint64_t entry) {
+  (void)t;
+  if (g_timing != DT_TIMING_BOTH) return DT_NO_DURATION;
+  uint64_t ticks = ticks_now() - entry;
+  return ticks < DT_NO_DURATION ? (uint32_t)ticks : DT_NO_DURATION - 1;
+}
+
+void long_duration(Thread* t, dt_record* r, uint64_t ticks) {
+  // Must not change the chunk: outputs of the call may still have to be written into it.
+  if ((size_t)(t->limit - t->cursor) < 24) {
+    r->duration = DT_NO_DURATION - 1;
+    return;
+  }
+  r->duration = DT_LONG_DURATION;
+  char* at = t->cursor;
+  put_header(at, DT_FN_LONG_DURATION | DT_RECORD_TAP, 24, r->entry);
+  memcpy(at + 16, &ticks, 8);
+  commit(t, at + 24);
+}
+
+uint64_t next_order() { return s.pool ? s.pool->order.fetch_add(1, std::memory_order_seq_cst) + 1 : 0; }
+
+void want_exact_order() {
+  if (g_mode == 1) g_mode = 2;
+}
+
+Slow enter_slow(Thread* t, unsigned id) {
+  KeepErrno keep;
+  void* real;
+  if (t->special & SPECIAL_VARIANT) {
+    real = g_real[id][t->variant];
+    t->special &= ~(uint32_t)SPECIAL_VARIANT;
+  } else {
+    real = g_real[id][0];
+    if (!real) real = resolve(id);
+  }
+  if (!real) {
+    if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
+    return {nullptr, false};
+  }
+  if (t->special & SPECIAL_BUSY) {
+    if (s.pool) s.pool->calls_nested.fetch_add(1, std::memory_order_relaxed);
+    return {real, false};
+  }
+  if (!g_mode) {
+    if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
+    return {real, false};
+  }
+  if (g_mode == 2) {
+    t->special |= SPECIAL_BUSY;
+    emit_order(t);
+  }
+  return {real, true};
+}
+
+}  // namespace dt

@@ -1,0 +1,257 @@
+"""Generate the C++ of a tap module from the specification and hook sets.
+
+The only place that writes C++. A module is: wrappers in several translation units, tables by function id, assembler
+thunks that tell apart the same function of several libraries, and the signature text that makes traces
+self-describing. Together with the hand-written native/runtime it compiles to one LD_PRELOAD library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from drawtap.errors import UsageError, did_you_mean
+from drawtap.instrument.hook import Function, Hooks
+from drawtap.instrument.hooks import capture_state, recorder
+from drawtap.spec import expr
+from drawtap.spec.model import Command
+from drawtap.spec.registry import load_api
+from drawtap.spec.signature import layout, signature_text
+
+DEFAULT_APIS = ("gl", "egl", "glx", "vg")
+FUNCTIONS_PER_UNIT = 420
+VARIANTS = 4  # native/runtime/tap.h has the same number
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Generated files by name: C++ units, the header they share, the assembler file and the signatures."""
+
+    files: dict[str, str]
+    functions: tuple[Function, ...]
+
+    def write(self, folder: Path) -> None:
+        """Write the files, leaving those alone whose content is the same (so that builds stay incremental)."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.files.items():
+            path = folder / name
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+        for stale in folder.glob("wrappers_*.cc"):
+            if stale.name not in self.files:
+                stale.unlink()
+
+
+def runtime_folder() -> Path:
+    """Return the folder of the hand-written runtime: in the source tree, or where the package was installed."""
+    here = Path(__file__).resolve()
+    for candidate in (here.parents[3] / "native" / "runtime", here.parents[1] / "_native" / "src" / "runtime"):
+        if candidate.is_dir():
+            return candidate
+    raise UsageError("the sources of the native runtime are not here", hint="reinstall drawtap")
+
+
+def default_hooks() -> list[Hooks]:
+    """Return the hook sets of the standard tap: capture state, then the recorder."""
+    return [capture_state.hooks(runtime_folder()), recorder.hooks()]
+
+
+@lru_cache(maxsize=None)
+def functions_of(apis: Sequence[str]) -> tuple[Function, ...]:
+    """Return every command of the APIs as numbered functions; a name that two registries share is taken once."""
+    found: list[Function] = []
+    seen: set[str] = set()
+    for name in apis:
+        api = load_api(name)
+        for command in sorted(api.commands.values(), key=lambda c: c.name):
+            if command.name not in seen:
+                seen.add(command.name)
+                found.append(Function(len(found), command, api, layout(command)))
+    return tuple(found)
+
+
+def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | None = None) -> Sources:
+    """Generate the sources of a module that taps `apis` with `hook_sets` (default: the recorder's)."""
+    sets = list(hook_sets) if hook_sets is not None else default_hooks()
+    functions = functions_of(tuple(apis))
+    files = {"module.h": _header(apis, sets), "tables.cc": _tables(functions), "thunks.S": _thunks(functions)}
+    for number, start in enumerate(range(0, len(functions), FUNCTIONS_PER_UNIT)):
+        part = functions[start : start + FUNCTIONS_PER_UNIT]
+        body = "\n\n".join(wrapper(function, sets) for function in part)
+        files[f"wrappers_{number}.cc"] = f'#include "module.h"\n\n{body}\n'
+    files["tap.sig"] = signature_text(
+        [f.command for f in functions], [load_api(name) for name in apis], {f.name: f.id for f in functions}
+    )
+    return Sources(files, functions)
+
+
+def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:
+    """Return the generated wrapper of one function. Raises UsageError for a name that no API has."""
+    functions = {function.name: function for function in functions_of(tuple(apis))}
+    if name not in functions:
+        raise UsageError(f"no API has a command {name}", hint=did_you_mean(name, functions))
+    return wrapper(functions[name], default_hooks())
+
+
+# ---- one wrapper -----------------------------------------------------------------------------------------------
+
+
+def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
+    """Return the C++ of one wrapper: fast-path check, before code of all hooks, the driver, after code reversed."""
+    command = function.command
+    returns = _type_name(command)
+    names = ", ".join(p.name for p in command.params)
+    back = "" if function.returns_value else "\n    return;"
+    forward = f"return _real({names});" if function.returns_value else f"_real({names});{back}"
+    nothing = f"return {_zero(command)};" if function.returns_value else "return;"
+    before, after = _hook_code(function, hook_sets)
+    call = f"{returns} _result = _real({names});" if function.returns_value else f"_real({names});"
+    lookup = _lookup(function)
+    lines = [
+        f"DT_EXPORT {_prototype(command)} {{",
+        f"  using _F = {returns} (*)({_types(command)});",
+        "  dt::Thread* const _t = &dt::tls;",
+        f"  _F _real = (_F)dt::g_real[{function.id}][0];",
+        "  if (DT_UNLIKELY((_t->special != 0) | (dt::g_mode != 1) | (_real == nullptr))) {",
+        f"    if (dt::g_mode == 0 && _t->special == 0 && _real != nullptr{' && false' if lookup else ''}) {{ {forward} }}",
+        f"    const dt::Slow _s = dt::enter_slow(_t, {function.id});",
+        "    _real = (_F)_s.real;",
+        f"    if (!_real) {{ {nothing} }}",
+        f"    if (!_s.record) {{ {_unrecorded(function, names, lookup)} }}",
+        "  }",
+        "  _t->special = dt::SPECIAL_BUSY;",
+        textwrap.indent(before, "  "),
+        f"  {call}",
+        textwrap.indent(after, "  "),
+        f"  {lookup}" if lookup else "",
+        "  _t->special = 0;",
+        "  return _result;" if function.returns_value else "",
+        "}",
+    ]
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _unrecorded(function: Function, names: str, lookup: str) -> str:
+    if lookup:
+        return f"auto _result = _real({names}); {lookup} return _result;"
+    return f"return _real({names});" if function.returns_value else f"_real({names}); return;"
+
+
+def _lookup(function: Function) -> str:
+    """Code that swaps a looked-up entry point for the tap's own."""
+    if not function.has("lookup"):
+        return ""
+    name = function.command.params[-1].name
+    return f"_result = (decltype(_result))dt::wrap_lookup((const char*){name}, (void*)_result);"
+
+
+def _hook_code(function: Function, hook_sets: Sequence[Hooks]) -> tuple[str, str]:
+    before: list[str] = []
+    after: list[str] = []
+    for hooks in hook_sets:
+        for hook in hooks.for_function(function):
+            before.append(_scoped(hook.before_run, hooks))
+            after.append(_scoped(hook.after_run, hooks))
+    return "\n".join(filter(None, before)), "\n".join(filter(None, reversed(after)))
+
+
+def _scoped(code: str, hooks: Hooks) -> str:
+    code = code.strip("\n")
+    return code if not code or hooks.shares_scope else "{\n" + textwrap.indent(code, "  ") + "\n}"
+
+
+def _type_name(command: Command) -> str:
+    return command.returns.spelling
+
+
+def _zero(command: Command) -> str:
+    return f"({command.returns.spelling})0"
+
+
+def _prototype(command: Command) -> str:
+    return f"{command.returns.spelling} {command.name}({_parameters(command) or 'void'})"
+
+
+def _parameters(command: Command) -> str:
+    return ", ".join(f"{p.type.spelling} {p.name}" for p in command.params)
+
+
+def _types(command: Command) -> str:
+    return ", ".join(p.type.spelling for p in command.params) or "void"
+
+
+# ---- what the wrappers share -----------------------------------------------------------------------------------
+
+
+def _header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
+    loaded = [load_api(name) for name in apis]
+    own = [name for name in ("sizes.h", "sizes_vg.h") if (runtime_folder() / name).exists()]
+    parts = [
+        "// Generated. Types, size rules and headers of the hooks.",
+        "#pragma once",
+        '#include "tap.h"',
+        *(f'#include "{name}"' for name in own),
+        *(api.typedefs for api in loaded),
+        *(expr.tables_to_cpp(api) for api in loaded if api.tables),
+        *(hooks.header for hooks in hook_sets if hooks.header),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _tables(functions: Sequence[Function]) -> str:
+    names = ",\n".join(f'  "{f.name}"' for f in functions)
+    thunks = "\n".join(
+        f"extern char dt_thunk_{f.id}_{k}[] __attribute__((visibility(\"hidden\")));"
+        for f in functions
+        for k in range(1, VARIANTS)
+    )
+    declarations = "\n".join(f"extern char {f.name}[];" for f in functions)
+    entries = ",\n".join(
+        f"  {{{f.name}, " + ", ".join(f"dt_thunk_{f.id}_{k}" for k in range(1, VARIANTS)) + "}" for f in functions
+    )
+    return f"""// Generated. Tables by function id.
+#include "tap.h"
+extern "C" {{
+{declarations}
+{thunks}
+}}
+namespace dt {{
+const unsigned g_function_count = {len(functions)};
+const char* const g_names[] = {{
+{names}
+}};
+void* g_real[{len(functions)}][VARIANTS];
+void* const g_wrappers[][VARIANTS] = {{
+{entries}
+}};
+}}  // namespace dt
+"""
+
+
+def _thunks(functions: Sequence[Function]) -> str:
+    rows = "\n".join(f"DT_THUNKS {f.id}, {f.name}" + (", 1" if f.has("lookup") else "") for f in functions)
+    return f"""/* Generated. Entries for the second to fourth real function of a name: see native/runtime/thunk.inc. */
+#include "thunk.inc"
+{rows}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the sources of a module: `python -m drawtap.instrument.generate --output DIR [--api gl,egl]`."""
+    parser = argparse.ArgumentParser(prog="drawtap.instrument.generate", description=main.__doc__)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--api", default=",".join(DEFAULT_APIS), help="registries, separated by commas")
+    parser.add_argument("--name", default="tap", help="stem of the signature file")
+    options = parser.parse_args(arguments)
+    sources = generate(tuple(options.api.split(",")))
+    if options.name != "tap":
+        sources.files[f"{options.name}.sig"] = sources.files.pop("tap.sig")
+    sources.write(options.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Built-in hook sets, one file each."""

@@ -1,0 +1,56 @@
+"""What capture must know of GL state: contexts, bindings, client arrays, maps.
+
+The functions are hand-written C++ (native/runtime/gl_state.h, namespace dt::hook): `before_NAME` and `after_NAME`.
+A command without functions of its own uses those of the command it is an alias of.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from drawtap.instrument.hook import Function, Hook, Hooks
+
+HEADER = "gl_state.h"
+_DECLARATION = re.compile(r"^\s*(?:[\w:*]+\s+)+?(before|after)_(\w+)\s*\(([^)]*)\)", re.MULTILINE)
+_GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame_end", "readback")
+
+
+@lru_cache(maxsize=None)
+def _declared(runtime: str) -> dict[tuple[str, str], str]:
+    """Which hooks the header declares: (when, command) -> parameter text."""
+    path = Path(runtime) / HEADER
+    if not path.exists():
+        return {}
+    text = re.sub(r"//[^\n]*", "", path.read_text())
+    return {(m[1], m[2]): " ".join(m[3].split()) for m in _DECLARATION.finditer(text)}
+
+
+def hooks(runtime: Path) -> Hooks:
+    """Return the hook set that the header in `runtime` declares."""
+    declared = _declared(str(runtime))
+
+    def call(when: str, function: Function) -> str:
+        names = [function.name]
+        if function.command.alias:
+            names.append(function.command.alias)
+        for name in names:
+            if (when, name) in declared:
+                arguments = ["_t", *(p.name for p in function.command.params)]
+                wanted = declared[when, name].count(",") + 1
+                if when == "after" and function.returns_value and wanted == len(arguments) + 1:
+                    arguments.append("_result")
+                return f"dt::hook::{when}_{name}({', '.join(arguments)});"
+        return ""
+
+    def state(function: Function) -> Hook:
+        before = call("before", function)
+        if function.has(*_GPU_READS) and function.api.name in ("gl", "egl", "glx"):
+            before = "if (DT_UNLIKELY(dt::hook::g_maps_alive)) dt::hook::before_gpu_reads(_t);\n" + before
+        if not declared:
+            before = ""
+        after = call("after", function)
+        return Hook(is_target=bool(before or after), before_run=before, after_run=after)
+
+    return Hooks(name="state", header=f'#include "{HEADER}"' if declared else "", hook_funcs=(state,))
