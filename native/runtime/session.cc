@@ -279,6 +279,12 @@ int connect_own_drainer(const char* output) {
   return fd;
 }
 
+// The file that this process's calls go to: known for sure once the first of them was written.
+const char* current_trace() {
+  const dt_pool_origin* origin = (const dt_pool_origin*)(s.base + DT_POOL_ORIGIN_OFFSET);
+  return origin->magic == DT_POOL_ORIGIN_MAGIC && origin->trace[0] ? origin->trace : s.trace;
+}
+
 // ---- hello ------------------------------------------------------------------------------------------------
 
 bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
@@ -294,7 +300,7 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
   signature_path(hello.signatures, sizeof hello.signatures);
   ssize_t n = readlink("/proc/self/exe", hello.program, sizeof hello.program - 1);
   if (n < 0) hello.program[0] = 0;
-  if (adopt) snprintf(hello.trace, sizeof hello.trace, "%s", s.trace);
+  if (adopt) snprintf(hello.trace, sizeof hello.trace, "%s", current_trace());
 
   timeval patience = {10, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -463,7 +469,7 @@ bool adopt_drainer() {
   lock();
   bool good = true;
   if (drainer_gone()) {
-    int fd = connect_own_drainer(s.trace);
+    int fd = connect_own_drainer(current_trace());
     dt_welcome welcome;
     int memfd = -1;
     good = fd >= 0 && exchange(fd, true, &welcome, &memfd);

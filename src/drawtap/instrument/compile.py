@@ -1,0 +1,164 @@
+"""Compile generated sources to a module, once per content.
+
+The only place that runs a compiler. Results lie in a cache folder named by the hash of everything that went in:
+sources, flags, the compiler's own version. The cache can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawtap.errors import DrawtapError, UnavailableError
+
+COMPILE_FLAGS = (
+    "-std=c++20",
+    "-O2",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-fvisibility=hidden",
+    "-fno-plt",
+    "-Wall",
+    "-Wno-unused-parameter",
+)
+LINK_FLAGS = ("-shared", "-nostdlib++", "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-ldl", "-lpthread")
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler as a command prefix and the text it identifies itself with."""
+
+    command: tuple[str, ...]
+    version: str
+
+
+class CompileError(DrawtapError):
+    """Report what the compiler said; `output` is its whole text."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(f"{message}\n{output.rstrip()}" if output.strip() else message)
+        self.output = output
+
+
+def find_compiler() -> Compiler:
+    """Return the C++ compiler to use: $CXX, c++, g++, clang++, or the `ziglang` package.
+
+    Raises UnavailableError when there is none.
+    """
+    candidates: list[tuple[str, ...]] = []
+    if os.environ.get("CXX"):
+        candidates.append(tuple(os.environ["CXX"].split()))
+    candidates += [("c++",), ("g++",), ("clang++",), (sys.executable, "-m", "ziglang", "c++")]
+    for command in candidates:
+        if len(command) == 1 and not shutil.which(command[0]):
+            continue
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return Compiler(command, done.stdout)
+    raise UnavailableError(
+        "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
+    )
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled modules: $DRAWTAP_CACHE, or drawtap/modules below $XDG_CACHE_HOME."""
+    if os.environ.get("DRAWTAP_CACHE"):
+        return Path(os.environ["DRAWTAP_CACHE"]) / "modules"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / "modules"
+
+
+def compile_module(
+    name: str,
+    files: Mapping[str, str],
+    runtime: Sequence[Path],
+    include: Sequence[Path],
+    *,
+    flags: Sequence[str] = (),
+) -> Path:
+    """Return the folder with libdrawtap-NAME.so and NAME.sig, compiling them unless the cache has them.
+
+    `files` are generated sources by name, `runtime` hand-written ones, `include` the folders of their headers.
+    Raises CompileError with the compiler's words, UnavailableError without a compiler.
+    """
+    compiler = find_compiler()
+    all_flags = [*COMPILE_FLAGS, *_machine_flags(), *flags]
+    key = _content_hash(compiler, all_flags, files, runtime, include)
+    folder = cache_folder() / key[:32]
+    library = f"libdrawtap-{name}.so"
+    with _locked(folder):
+        if (folder / library).exists():
+            return folder
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
+            work = Path(scratch)
+            for file, text in files.items():
+                (work / file).write_text(text)
+            units = [*(work / f for f in files if f.endswith((".cc", ".S"))), *runtime]
+            objects = _compile(compiler, units, work, all_flags, [work, *include])
+            _run([*compiler.command, *map(str, objects), *LINK_FLAGS, "-o", str(work / library)])
+            folder.mkdir(parents=True, exist_ok=True)
+            for sig in work.glob("*.sig"):
+                shutil.copyfile(sig, folder / f"{name}.sig")
+            os.replace(work / library, folder / library)
+    return folder
+
+
+def _machine_flags() -> list[str]:
+    # A uprobe on a five-byte nop may write below the stack pointer: wrappers must not use the red zone.
+    return ["-mno-red-zone"] if platform.machine() in ("x86_64", "AMD64") else []
+
+
+def _content_hash(
+    compiler: Compiler, flags: Sequence[str], files: Mapping[str, str], runtime: Sequence[Path], include: Sequence[Path]
+) -> str:
+    digest = hashlib.sha256(repr((compiler, list(flags), LINK_FLAGS)).encode())
+    for name in sorted(files):
+        digest.update(name.encode() + b"\0" + files[name].encode())
+    headers = [path for folder in include for path in sorted(folder.glob("*.h")) + sorted(folder.glob("*.inc"))]
+    for path in [*runtime, *headers]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _compile(
+    compiler: Compiler, units: Sequence[Path], work: Path, flags: Sequence[str], include: Sequence[Path]
+) -> list[Path]:
+    includes = [f"-I{folder}" for folder in include]
+
+    def one(unit: Path) -> Path:
+        made = work / f"{unit.stem}.o"
+        own = ["-std=c++20"] if unit.suffix != ".S" else []
+        used = [f for f in flags if not f.startswith("-std=")] if unit.suffix == ".S" else list(flags)
+        _run([*compiler.command, *own, *used, *includes, "-c", str(unit), "-o", str(made)])
+        return made
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(one, units))
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CompileError(f"{Path(command[0]).name} failed", done.stderr + done.stdout)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / f"{folder.name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
