@@ -1,12 +1,8 @@
-"""Record layouts and signature text: what makes a trace readable without the specification.
-
-`layout` decides in which order the fields of a call stand in its record; `signature_text` writes that down, with
-names, types and enumerants, in the form that docs/format.md defines.
-"""
+"""Where each argument stands in a record, and the signature text that tells a trace's readers so (docs/format.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +16,7 @@ from drawtap.spec.model import (
     CompressedImage,
     CType,
     Data,
+    EnumGroup,
     Image,
     Opaque,
     Param,
@@ -28,298 +25,285 @@ from drawtap.spec.model import (
     Struct,
 )
 
-FALLBACK_GROUP = "GLenum"
-_WIDE = frozenset({"i64", "u64", "f64", "ptr", "struct"})
+_NARROW = {"i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32"}
+_WIDE = frozenset({"i64", "u64", "f64", "ptr"})
+_INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"})
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a record: the value of `param` ("" for the return value), or the descriptor of its content."""
+    """One field of a record: the value of a parameter ("" is the return value), or the descriptor of its content."""
 
     param: str
-    role: str  # "value" or "data"
+    role: str = "value"  # value data
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The 8-byte fields, then the 4-byte fields, of a command's record."""
+    """The fields of a command's record: first those of 8 bytes, then those of 4, each in order."""
 
     w8: tuple[Field, ...]
     w4: tuple[Field, ...]
 
-    def slot(self, param: str, role: str = "value") -> str | None:
-        """Return "8:n" or "4:n" for a field, None where the record has none."""
-        wanted = Field(param, role)
-        for width, fields in (("8", self.w8), ("4", self.w4)):
-            if wanted in fields:
-                return f"{width}:{fields.index(wanted)}"
-        return None
+    def slot(self, param: str, role: str = "value") -> str:
+        """Return the place of a field as signatures have it: "8:0". Raises KeyError where there is none."""
+        field = Field(param, role)
+        if field in self.w8:
+            return f"8:{self.w8.index(field)}"
+        if field in self.w4:
+            return f"4:{self.w4.index(field)}"
+        raise KeyError(f"no field for the {role} of {param or 'the return value'}")
 
 
-def is_wide(ctype: CType) -> bool:
-    """Tell whether a value of the type takes 8 bytes in a record."""
-    return ctype.indirection > 0 or ctype.scalar in _WIDE
+def is_captured(ctype: CType, data: Data | None) -> bool:
+    """Tell whether a record has a descriptor for what a pointer points to.
 
-
-def is_captured(param: Param) -> bool:
-    """Tell whether a descriptor stands beside the parameter: there is a rule for its content, or none at all yet."""
-    return param.is_pointer and _has_descriptor(param.data)
-
-
-def _has_descriptor(data: Data | None) -> bool:
-    if isinstance(data, Opaque | ClientArray):
+    A pointer without a rule has one too: it then says that the content is unknown.
+    """
+    if not ctype.indirection:
         return False
-    return not (isinstance(data, BufferOffset) and data.otherwise is None)
+    if isinstance(data, BufferOffset):
+        return data.otherwise is not None
+    return not isinstance(data, ClientArray | Opaque)
 
 
-def returns_value(command: Command) -> bool:
-    """Tell whether the command returns something."""
-    return command.returns.scalar != "void" or command.returns.indirection > 0
-
-
-@lru_cache(maxsize=None)
 def layout(command: Command) -> Layout:
-    """Return the fields of the command's record in their order."""
+    """Lay out a command's record; the only place that knows the rule."""
     w8: list[Field] = []
     w4: list[Field] = []
-    if returns_value(command):
-        (w8 if is_wide(command.returns) else w4).append(Field("", "value"))
+    returns = command.returns
+    if not _is_void(returns):
+        (w8 if _is_wide(returns) else w4).append(Field(""))
     for param in command.params:
-        (w8 if is_wide(param.type) else w4).append(Field(param.name, "value"))
-        if is_captured(param):
-            w8.append(Field(param.name, "data"))
-    if command.returns.indirection and command.returns_data is not None and _has_descriptor(command.returns_data):
+        if _is_wide(param.type):
+            w8.append(Field(param.name))
+            if is_captured(param.type, param.data):
+                w8.append(Field(param.name, "data"))
+        else:
+            w4.append(Field(param.name))
+    if is_captured(returns, command.returns_data):
         w8.append(Field("", "data"))
     return Layout(tuple(w8), tuple(w4))
 
 
-# ---- text ------------------------------------------------------------------------------------------------------
+def _is_void(ctype: CType) -> bool:
+    return ctype.scalar == "void" and not ctype.indirection
 
 
-def signature_text(commands: Sequence[Command], apis: Sequence[Api], ids: Mapping[str, int]) -> str:
-    """Return the signature lines of `commands` (numbered by `ids`), of the tap's own records and of all groups used."""
-    by_name = {api.name: api for api in apis}
-    owner = {name: api for api in apis for name in api.commands}
-    lines = ["V\t1"]
-    used: dict[str, tuple[Api, str]] = {}
+def _is_wide(ctype: CType) -> bool:
+    if not ctype.indirection and ctype.scalar in ("struct", "void"):
+        raise ValueError(f"a value of type {ctype.spelling} has no place in a record")
+    return bool(ctype.indirection) or ctype.scalar in _WIDE
+
+
+# ---- signature text ---------------------------------------------------------------------------------------
+
+
+def signature_text(commands: Iterable[Command], apis: Sequence[Api], ids: Mapping[str, int]) -> str:
+    """Return the signature lines of `commands` and of the tap's own functions.
+
+    `apis` are those the commands come from (for enum groups); `ids` gives each command's function id by name.
+    """
+    groups = _Groups(apis)
+    lines: list[str] = []
     for command in commands:
-        api = owner.get(command.name) or by_name[command.api]
-        lines += _function_lines(command, api, ids[command.name], used)
-    lines += TAP_FUNCTIONS
-    for written, (api, group) in used.items():
-        lines += _group_lines(written, api, group)
-    return "\n".join(lines) + "\n"
+        api = groups.api_of(command)
+        lines += _function(command, api, ids[command.name], layout(command), groups)
+    lines += tap_signatures(groups)
+    return "\n".join([*groups.lines(), *lines]) + "\n"
 
 
-def _function_lines(command: Command, api: Api, number: int, used: dict[str, tuple[Api, str]]) -> list[str]:
-    fields = layout(command)
-    flags = set(command.flags)
-    if command.uncovered:
-        flags.add("no_rule")
-    lines = [
-        "\t".join(
-            (
-                "F",
-                str(number),
-                command.api,
-                command.name,
-                str(len(fields.w8)),
-                str(len(fields.w4)),
-                ",".join(sorted(flags)) or "-",
-                ",".join(command.provided_by) or "-",
-            )
-        )
-    ]
-    if returns_value(command):
-        group = _group(api, command.returns, command.returns_group, used)
-        lines.append(_value_line("R", (), command.returns, fields.slot("") or "-", group, command.returns_class, api))
-        slot = fields.slot("", "data")
-        if slot:
-            lines.append(_data_line(slot, command.returns, command.returns_data, api, command.returns_group, used, out=True))
-    for param in command.params:
-        group = "-" if param.is_pointer else _group(api, param.type, param.group, used)
-        slot = fields.slot(param.name) or "-"
-        lines.append(_value_line("P", (param.name,), param.type, slot, group, param.object_class, api))
-        data_slot = fields.slot(param.name, "data")
-        if data_slot:
-            lines.append(_data_line(data_slot, param.type, param.data, api, param.group, used))
-    return lines
+class _Groups:
+    """Names that enum groups have in the text: two APIs' groups of one name are told apart."""
 
+    def __init__(self, apis: Sequence[Api]) -> None:
+        self._apis = apis
+        self._names: dict[tuple[str, str], str] = {}
+        self._used: dict[str, EnumGroup] = {}
+        taken: dict[str, Mapping[str, int]] = {}
+        for api in apis:
+            for group in api.groups.values():
+                same = taken.setdefault(group.name, group.values) == group.values
+                self._names[api.name, group.name] = group.name if same else f"{api.name}:{group.name}"
 
-def _value_line(
-    letter: str, name: tuple[str, ...], ctype: CType, slot: str, group: str, object_class: str | None, api: Api
-) -> str:
-    kind = _kind(ctype, group, api)
-    spelling = " ".join(ctype.spelling.split())
-    return "\t".join((letter, *name, spelling, kind, slot, group, (object_class or "-").replace("\t", " ")))
+    def api_of(self, command: Command) -> Api:
+        for api in self._apis:
+            if api.commands.get(command.name) == command:
+                return api
+        raise KeyError(f"{command.name} is of none of these APIs: {', '.join(a.name for a in self._apis)}")
 
-
-def _kind(ctype: CType, group: str, api: Api) -> str:
-    if ctype.indirection or ctype.scalar == "ptr":
-        return "ptr"
-    if ctype.base in ("GLboolean", "EGLBoolean", "Bool", "VGboolean"):
-        return "bool"
-    if group != "-":
-        base = group.split("/")[-1]
-        return "bitmask" if base in api.groups and api.groups[base].bitmask else "enum"
-    if ctype.scalar in ("i8", "i16", "i32"):
-        return "i32"
-    if ctype.scalar in ("u8", "u16", "u32"):
-        return "u32"
-    return "u64" if ctype.scalar == "struct" else ctype.scalar
-
-
-def _group(api: Api, ctype: CType, group: str | None, used: dict[str, tuple[Api, str]]) -> str:
-    """The name under which the group stands in the text; groups of different APIs cannot clash."""
-    if ctype.base in ("GLboolean", "EGLBoolean", "Bool", "VGboolean"):
-        return "-"
-    name = group if group and group in api.groups else None
-    if name is None:
-        if ctype.base != "GLenum" or ctype.scalar != "u32":
+    def use(self, api: Api | None, name: str | None) -> str:
+        if api is None or name is None or name not in api.groups:
             return "-"
-        name = FALLBACK_GROUP
-    written = name if api.name == "gl" else f"{api.name}/{name}"
-    used.setdefault(written, (api, name))
-    return written
+        shown = self._names[api.name, name]
+        self._used.setdefault(shown, api.groups[name])
+        return shown
+
+    def anywhere(self, name: str) -> str:
+        """Use a group of whichever API has it."""
+        for api in self._apis:
+            if name in api.groups:
+                return self.use(api, name)
+        return "-"
+
+    def bitmask(self, api: Api | None, name: str | None) -> bool:
+        return api is not None and name is not None and name in api.groups and api.groups[name].bitmask
+
+    def lines(self) -> Iterator[str]:
+        for shown, group in self._used.items():
+            yield f"G\t{shown}\t{'bitmask' if group.bitmask else 'enum'}"
+            for name, value in group.values.items():
+                yield f"E\t{name}\t{value}"
 
 
-def _data_line(
-    slot: str,
-    ctype: CType,
-    data: Data | None,
-    api: Api,
-    param_group: str | None,
-    used: dict[str, tuple[Api, str]],
-    *,
-    out: bool = False,
-) -> str:
-    element, group, writes = _element(ctype, data)
-    wanted = group or (param_group if element in ("u32", "i32", "attribs32", "attribs64") else None)
-    written = "-"
-    if element in ("u32", "i32", "u64", "i64", "attribs32", "attribs64"):
-        enum = CType(ctype.spelling, ctype.base, 0, ctype.const, ctype.scalar)
-        written = _group(api, enum, wanted, used)
-    return "\t".join(("D", slot, element, "out" if out or writes else "in", written))
+def _function(command: Command, api: Api | None, number: int, places: Layout, groups: _Groups) -> Iterator[str]:
+    flags = ",".join(sorted(command.flags)) or "-"
+    provided = ",".join(command.provided_by) or "-"
+    where = api.name if api else command.api
+    yield f"F\t{number}\t{where}\t{command.name}\t{len(places.w8)}\t{len(places.w4)}\t{flags}\t{provided}"
+    if not _is_void(command.returns):
+        kind, group = _kind(command.returns, command.returns_group, api, groups)
+        yield f"R\t{command.returns.spelling}\t{kind}\t{places.slot('')}\t{group}\t{command.returns_class or '-'}"
+        if is_captured(command.returns, command.returns_data):
+            yield _content(command.returns, command.returns_data, command.returns_group, places.slot("", "data"), api, groups)
+    for param in command.params:
+        kind, group = _kind(param.type, param.group, api, groups)
+        own = _slot_of_value(places, param)
+        yield f"P\t{param.name}\t{param.type.spelling}\t{kind}\t{own}\t{group}\t{param.object_class or '-'}"
+        if is_captured(param.type, param.data):
+            yield _content(param.type, param.data, param.group, places.slot(param.name, "data"), api, groups)
 
 
-def _element(ctype: CType, data: Data | None) -> tuple[str, str | None, bool]:
-    """Element kind, enum group and whether the driver writes the content."""
-    match data:
-        case Array(out=writes, element=element, group=group):
-            return element or _pointee(ctype), group, writes
-        case String(out=writes):
-            return "char", None, writes
+def _slot_of_value(places: Layout, param: Param) -> str:
+    # The tap's own records hold some contents without their address: the descriptor stands for it.
+    has_value = Field(param.name) in places.w8 or Field(param.name) in places.w4
+    return places.slot(param.name, "value" if has_value else "data")
+
+
+def _kind(ctype: CType, group: str | None, api: Api | None, groups: _Groups) -> tuple[str, str]:
+    if ctype.indirection:
+        return "ptr", "-"
+    if ctype.scalar == "ptr":
+        return "handle", "-"
+    if ctype.scalar not in _INTEGERS:
+        return ctype.scalar, "-"
+    if ctype.base == "Bool" or ctype.base.lower().endswith("boolean"):
+        return "bool", "-"
+    if group is not None:
+        kind = "bitmask" if groups.bitmask(api, group) or ctype.base.endswith("bitfield") else "enum"
+        return kind, groups.use(api, group)
+    if ctype.base.endswith("bitfield"):
+        return "bitmask", "-"
+    return _NARROW.get(ctype.scalar, ctype.scalar), "-"
+
+
+def _content(ctype: CType, data: Data | None, group: str | None, slot: str, api: Api | None, groups: _Groups) -> str:
+    rule: Data | None = data.otherwise if isinstance(data, BufferOffset) else data
+    element, out = _pointee(ctype), not ctype.const
+    match rule:
+        case Array():
+            element, out, group = rule.element or element, rule.out, rule.group or group
+        case String():
+            element, out = "char", rule.out
         case Strings():
-            return "strings", None, False
-        case Image(out=writes) | CompressedImage(out=writes):
-            return "pixels", None, writes
-        case BufferOffset(otherwise=Array(out=writes, element=element, group=group)):
-            return element or _pointee(ctype), group, writes
-        case AttributeList(group=group):
-            return ("attribs64" if ctype.scalar in ("i64", "u64") else "attribs32"), group, False
-        case Struct(out=writes):
-            return f"struct:{ctype.base.replace(' ', '_')}", None, writes
-        case _:
-            return _pointee(ctype), None, not ctype.const
+            element, out = "strings", False
+        case Image():
+            element, out = "pixels", rule.out
+        case CompressedImage():
+            element, out = "bytes", rule.out
+        case AttributeList():
+            element, out, group = f"attribs{'64' if ctype.scalar in _WIDE else '32'}", False, rule.group or group
+        case Struct():
+            element, out = f"struct:{ctype.base}", rule.out
+    named = element in _INTEGERS or element.startswith("attribs")
+    return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}"
 
 
 def _pointee(ctype: CType) -> str:
-    if ctype.indirection > 1:
+    if ctype.indirection > 1 or ctype.scalar == "ptr":
         return "ptr"
-    if ctype.scalar == "void":
-        return "bytes"
-    return f"struct:{ctype.base.replace(' ', '_')}" if ctype.scalar == "struct" else ctype.scalar
+    return {"void": "bytes", "struct": f"struct:{ctype.base}"}.get(ctype.scalar, ctype.scalar)
 
 
-def _group_lines(written: str, api: Api, group: str) -> Iterable[str]:
-    if group == FALLBACK_GROUP and group not in api.groups:
-        yield f"G\t{written}\tenum"
-        yield from (f"E\t{name}\t{value}" for name, value in _fallback(api))
-        return
-    enums = api.groups[group]
-    yield f"G\t{written}\t{'bitmask' if enums.bitmask else 'enum'}"
-    members = sorted(enums.values.items(), key=lambda item: (item[1], _suffixed(item[0]), len(item[0])))
-    yield from (f"E\t{name}\t{value}" for name, value in members)
+# ---- the tap's own functions (native/common/ring.h) -------------------------------------------------------
+
+_U64 = CType("uint64_t", "uint64_t", 0, const=False, scalar="u64")
+_U32 = CType("uint32_t", "uint32_t", 0, const=False, scalar="u32")
+_BYTES = CType("const void *", "void", 1, const=True, scalar="void")
+_TEXT = CType("const char *", "char", 1, const=True, scalar="i8")
 
 
-def _fallback(api: Api) -> list[tuple[str, int]]:
-    """One name per value, unsuffixed ones first; small values mean too many things to be named."""
-    named: dict[int, str] = {}
-    for name, value in sorted(api.enums.items(), key=lambda item: (_suffixed(item[0]), len(item[0]), item[0])):
-        if 0x100 <= value <= 0xFFFFFFFF and "_BIT" not in name and "_MASK" not in name:
-            named.setdefault(value, name)
-    return [(name, value) for value, name in sorted(named.items())]
+def _u64(name: str) -> Param:
+    return Param(name, _U64)
 
 
-_SUFFIXES = tuple("ARB EXT OES KHR NV AMD ATI APPLE INTEL QCOM IMG ANGLE SGI SGIS SGIX SUN HP IBM MESA ARM WIN NVX 3DFX INGR PGI REND S3 OML DMP FJ VIV".split())
+def _u32(name: str, *, group: str | None = None, object_class: str | None = None) -> Param:
+    return Param(name, _U32, group, object_class)
 
 
-def _suffixed(name: str) -> bool:
-    return name.rsplit("_", 1)[-1] in _SUFFIXES
+def _text(name: str) -> Param:
+    return Param(name, _TEXT, data=String())
 
 
-# ---- the tap's own records (native/common/ring.h, DT_FN_*) -------------------------------------------------------
+_DATA = Param("data", _BYTES, data=Array("0"))
 
-
-def _tap(number: int, name: str, w8: int, w4: int, *lines: str) -> list[str]:
-    return [f"F\t{number}\tdrawtap\t{name}\t{w8}\t{w4}\ttap\t-", *lines]
-
-
-TAP_FUNCTIONS: list[str] = [
-    *_tap(0x3FF1, "dtapOrder", 1, 0, "P\torder\tuint64_t\tu64\t8:0\t-\t-"),
-    *_tap(0x3FF2, "dtapLongDuration", 1, 0, "P\tticks\tuint64_t\tu64\t8:0\t-\t-"),
-    *_tap(
+# id, name, parameters, and whether contents stand there without their address
+_TAP: tuple[tuple[int, str, tuple[Param, ...], bool], ...] = (
+    (0x3FF1, "dtapOrder", (_u64("order"),), False),
+    (0x3FF2, "dtapLongDuration", (_u64("ticks"),), False),
+    (
         0x3FF3,
         "dtapContext",
-        3,
-        3,
-        "P\tcontext\tuint32_t\tu32\t4:0\t-\t-",
-        "P\tshare_group\tuint32_t\tu32\t4:1\t-\t-",
-        "P\tapi\tuint32_t\tu32\t4:2\t-\t-",
-        "P\thandle\tvoid *\tptr\t8:0\t-\t-",
-        "P\tdraw\tuint64_t\tu64\t8:1\t-\t-",
-        "P\tread\tuint64_t\tu64\t8:2\t-\t-",
+        (_u64("handle"), _u64("draw"), _u64("read"), _u32("context"), _u32("share_group"), _u32("api", group="dtapApi")),
+        False,
     ),
-    *_tap(0x3FF4, "dtapMemory", 2, 0, "P\taddress\tconst void *\tptr\t8:0\t-\t-", "D\t8:1\tbytes\tin\t-"),
-    *_tap(
+    (0x3FF4, "dtapMemory", (Param("address", _BYTES, data=Array("0")),), False),
+    (
         0x3FF5,
         "dtapMapWrite",
-        2,
-        2,
-        "P\ttarget\tGLenum\tu32\t4:0\t-\t-",
-        "P\tbuffer\tGLuint\tu32\t4:1\t-\tbuffer",
-        "P\toffset\tuint64_t\tu64\t8:0\t-\t-",
-        "P\tdata\tconst void *\tptr\t-\t-\t-",
-        "D\t8:1\tbytes\tin\t-",
+        (_u64("offset"), _DATA, _u32("target", group="GLenum"), _u32("buffer", object_class="buffer")),
+        True,
     ),
-    *_tap(
-        0x3FF6,
-        "dtapNative",
-        3,
-        0,
-        "P\thandle\tvoid *\tptr\t8:0\t-\t-",
-        "P\tkind\tconst char *\tptr\t-\t-\t-",
-        "D\t8:1\tchar\tin\t-",
-        "P\ttext\tconst char *\tptr\t-\t-\t-",
-        "D\t8:2\tchar\tin\t-",
-    ),
-    *_tap(
-        0x3FF7,
-        "dtapNote",
-        2,
-        0,
-        "P\tcode\tconst char *\tptr\t-\t-\t-",
-        "D\t8:0\tchar\tin\t-",
-        "P\ttext\tconst char *\tptr\t-\t-\t-",
-        "D\t8:1\tchar\tin\t-",
-    ),
-    *_tap(
-        0x3FF8,
-        "dtapLibrary",
-        2,
-        0,
-        "P\tpath\tconst char *\tptr\t-\t-\t-",
-        "D\t8:0\tchar\tin\t-",
-        "P\tbase\tuint64_t\tu64\t8:1\t-\t-",
-    ),
-]
+    (0x3FF6, "dtapNative", (_u64("handle"), _text("kind"), _text("text")), True),
+    (0x3FF7, "dtapNote", (_text("code"), _text("text")), True),
+    (0x3FF8, "dtapLibrary", (_text("path"), _u64("base")), True),
+)
+_TAP_GROUP = EnumGroup("dtapApi", {"DTAP_API_UNKNOWN": 0, "DTAP_API_GL": 1, "DTAP_API_GLES": 2, "DTAP_API_VG": 3})
+_VOID = CType("void", "void", 0, const=False, scalar="void")
+
+
+@lru_cache(maxsize=None)
+def tap_functions() -> tuple[tuple[int, Command, Layout], ...]:
+    """Return the tap's own functions: id, description and layout."""
+    found = []
+    for number, name, params, bare in _TAP:
+        command = Command(name=name, api="drawtap", returns=_VOID, params=params, flags=frozenset({"tap"}))
+        places = layout(command)
+        if bare:
+            w8 = tuple(f for f in places.w8 if f.role == "data" or not command.param(f.param).type.indirection)
+            places = Layout(w8, places.w4)
+        found.append((number, command, places))
+    return tuple(found)
+
+
+def tap_signatures(groups: _Groups) -> Iterator[str]:
+    """Yield the signature lines of the tap's own functions."""
+    yield f"G\t{_TAP_GROUP.name}\tenum"
+    for name, value in _TAP_GROUP.values.items():
+        yield f"E\t{name}\t{value}"
+    for number, command, places in tap_functions():
+        for line in _function(command, None, number, places, groups):
+            yield _tap_line(line, command, groups)
+
+
+def _tap_line(line: str, command: Command, groups: _Groups) -> str:
+    """Put in the groups of a parameter of the tap: they are no API's."""
+    if not line.startswith("P\t"):
+        return line
+    fields = line.split("\t")
+    group = command.param(fields[1]).group
+    if group == _TAP_GROUP.name:
+        fields[3], fields[5] = "enum", group
+    elif group is not None:
+        fields[3], fields[5] = "enum", groups.anywhere(group)
+    return "\t".join(fields)
