@@ -13,7 +13,7 @@
 namespace dt {
 
 uint64_t next_order();  // session.cc
-thread_local unsigned outs_waiting __attribute__((tls_model("initial-exec")));
+__thread unsigned outs_waiting __attribute__((tls_model("initial-exec")));
 
 namespace {
 
@@ -84,9 +84,9 @@ struct Waiting {
   XXH128_hash_t hash;
 };
 constexpr unsigned MOST_WAITING = 8;
-thread_local Waiting waiting[MOST_WAITING] __attribute__((tls_model("initial-exec")));
-thread_local char* scratch __attribute__((tls_model("initial-exec")));
-thread_local size_t scratch_size __attribute__((tls_model("initial-exec")));
+__thread Waiting waiting[MOST_WAITING] __attribute__((tls_model("initial-exec")));
+__thread char* scratch __attribute__((tls_model("initial-exec")));
+__thread size_t scratch_size __attribute__((tls_model("initial-exec")));
 
 char* scratch_of(size_t bytes) {
   if (bytes > scratch_size) {

@@ -34,7 +34,7 @@ extern char** environ;
 
 namespace dt {
 
-thread_local Thread tls __attribute__((tls_model("initial-exec")));
+__thread Thread tls __attribute__((tls_model("initial-exec")));
 uint32_t g_mode = 1;
 uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;

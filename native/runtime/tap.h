@@ -35,7 +35,7 @@ struct Thread {
 };
 enum : uint32_t { SPECIAL_BUSY = 1, SPECIAL_VARIANT = 2 };
 
-extern thread_local Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // 1: record on the fast path. 0: forward only. 2: record, with an exact order mark before every call.
 extern uint32_t g_mode __attribute__((visibility("hidden")));
@@ -145,7 +145,7 @@ static inline void fill_out(Thread* t, uint64_t* descriptor, char* at, const voi
 
 // Outputs that became blobs are handed over here, once the record's own fields are all written.
 DT_COLD void flush_outs_slow(Thread* t);
-extern thread_local unsigned outs_waiting __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread unsigned outs_waiting __attribute__((tls_model("initial-exec"), visibility("hidden")));
 static inline void flush_outs(Thread* t) {
   if (DT_UNLIKELY(outs_waiting)) flush_outs_slow(t);
 }
