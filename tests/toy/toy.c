@@ -43,7 +43,7 @@ EXPORT ToyHandle toyOpen(const char *name, ToyBitfield flags) {
 EXPORT void toyClose(ToyHandle handle) { free(handle); }
 
 EXPORT ToyDouble toyMix(ToyByte tiny, ToyUshort small, ToyInt number, ToyUint natural, ToyLong wide, ToyUlong big,
-                        ToyFloat ratio, ToyDouble precise, ToyBool negate) {
+                        ToyFloat ratio, ToyDouble precise, ToyBoolean negate) {
   ToyDouble sum = (ToyDouble)tiny + small + number + natural + (ToyDouble)wide + (ToyDouble)big + ratio + precise;
   return negate ? -sum : sum;
 }
@@ -111,7 +111,7 @@ EXPORT void toyNotify(ToyHandle handle, ToyNotifyFunc function, void *user) {
   handle->user = user;
 }
 
-EXPORT ToyBool toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes) {
+EXPORT ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes) {
   if (!valid(handle)) return 0;
   if (mode != TOY_OUTLINE && mode != TOY_SOLID) {
     fail(TOY_BAD_NAME);

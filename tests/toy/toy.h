@@ -14,7 +14,7 @@ typedef int64_t ToyLong;
 typedef uint64_t ToyUlong;
 typedef float ToyFloat;
 typedef double ToyDouble;
-typedef unsigned char ToyBool;
+typedef unsigned char ToyBoolean;
 typedef unsigned int ToyEnum;
 typedef unsigned int ToyBitfield;
 typedef struct ToyContext_T *ToyHandle;
@@ -54,7 +54,7 @@ ToyHandle toyOpen(const char *name, ToyBitfield flags);
 void toyClose(ToyHandle handle);
 // The sum of all arguments.
 ToyDouble toyMix(ToyByte tiny, ToyUshort small, ToyInt number, ToyUint natural, ToyLong wide, ToyUlong big,
-                 ToyFloat ratio, ToyDouble precise, ToyBool negate);
+                 ToyFloat ratio, ToyDouble precise, ToyBoolean negate);
 void toySet(ToyHandle handle, ToyEnum name, ToyInt value);
 // How many values there were; at most `capacity` of them are written.
 ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt *values);
@@ -65,7 +65,7 @@ void toyPoints(ToyHandle handle, ToyInt count, const int16_t *points, const ToyF
 ToyInt toyLabels(ToyHandle handle, ToyInt count, const char *const *labels, const ToyInt *lengths, const char *title,
                  ToyInt titleLength);
 void toyNotify(ToyHandle handle, ToyNotifyFunc function, void *user);
-ToyBool toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes);
+ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes);
 // Show a frame and notify.
 void toySwap(ToyHandle handle);
 // This thread's first error since the last call.

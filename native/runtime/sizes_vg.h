@@ -1,0 +1,134 @@
+// Sizes of OpenVG path data; see spec/apis/vg.py.
+//
+// vgAppendPathData says in its segment commands how many coordinates follow. vgModifyPathCoords does not, and OpenVG
+// cannot be asked for the commands of a path: so the commands that pass here are remembered per thread (a path
+// belongs to the thread's context), and trusted only while the driver's own counts agree with them.
+#pragma once
+#include <sys/mman.h>
+#include "tap.h"
+
+namespace dt::size {
+namespace vg {
+
+enum : int32_t { PATH_DATATYPE = 0x1601, PATH_NUM_SEGMENTS = 0x1604, PATH_NUM_COORDS = 0x1605 };
+constexpr unsigned PATHS = 1024;                // remembered at once; a power of two
+constexpr size_t MAX_SEGMENTS = 1u << 20;       // of one path
+constexpr size_t MAX_REMEMBERED = 32u << 20;    // bytes a thread
+
+struct Path {
+  uint32_t handle;
+  uint32_t segments;
+  uint64_t coordinates;
+  uint8_t* counts;  // coordinates of each segment
+  size_t capacity;
+};
+struct Paths {
+  Path slots[PATHS];
+  size_t bytes;
+};
+inline thread_local Paths* t_paths __attribute__((tls_model("initial-exec"), visibility("hidden"))) = nullptr;
+
+// A parameter of a path from the driver. A bad handle raises the error that the application's call raises anyway.
+inline int64_t parameter(int64_t path, int32_t name) {
+  int id = find_function("vgGetParameteri");
+  void* real = id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
+  return real ? ((int32_t(*)(uint32_t, int32_t))real)((uint32_t)path, name) : 0;
+}
+
+inline int64_t coordinate_size(int64_t path) {
+  switch (parameter(path, PATH_DATATYPE)) {
+    case 0: return 1;
+    case 1: return 2;
+    case 2: case 3: return 4;
+    default: return 0;
+  }
+}
+
+// Coordinates of a segment command; -1: the driver refuses it, and with it the call.
+inline int coordinates(uint8_t command) {
+  static const int8_t counts[] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5, 5, 8};
+  unsigned segment = command >> 1;
+  return segment < sizeof counts ? counts[segment] : -1;
+}
+
+inline Path* slot(uint32_t handle) {
+  if (!t_paths) {
+    void* memory = mmap(nullptr, sizeof(Paths), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    t_paths = (Paths*)memory;
+  }
+  Path* path = &t_paths->slots[(handle * 2654435761u) >> 22 & (PATHS - 1)];
+  if (path->handle != handle) {  // another path of the same slot is forgotten; its memory serves on
+    path->handle = handle;
+    path->segments = 0;
+    path->coordinates = 0;
+  }
+  return path;
+}
+
+inline bool room(Path* path, size_t segments) {
+  if (segments <= path->capacity) return true;
+  size_t capacity = path->capacity ? path->capacity : 4096;
+  while (capacity < segments) capacity *= 2;
+  if (segments > MAX_SEGMENTS || t_paths->bytes + capacity - path->capacity > MAX_REMEMBERED) return false;
+  void* memory = path->counts
+                     ? mremap(path->counts, path->capacity, capacity, MREMAP_MAYMOVE)
+                     : mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  t_paths->bytes += capacity - path->capacity;
+  path->counts = (uint8_t*)memory;
+  path->capacity = capacity;
+  return true;
+}
+
+inline bool agrees(const Path* path, int64_t handle) {
+  return path->segments == parameter(handle, PATH_NUM_SEGMENTS) &&
+         (int64_t)path->coordinates == parameter(handle, PATH_NUM_COORDS);
+}
+
+inline void remember(int64_t handle, int64_t count, const uint8_t* commands) {
+  Path* path = slot((uint32_t)handle);
+  if (!path) return;
+  if (!parameter(handle, PATH_NUM_SEGMENTS)) path->segments = 0, path->coordinates = 0;
+  else if (!agrees(path, handle)) return;  // built in another way: stays in disagreement
+  if (!room(path, (size_t)path->segments + (size_t)count)) return;
+  for (int64_t i = 0; i < count; ++i) {
+    path->counts[path->segments++] = (uint8_t)coordinates(commands[i]);
+    path->coordinates += (uint64_t)coordinates(commands[i]);
+  }
+}
+
+}  // namespace vg
+
+// Bytes of path data that vgAppendPathData reads for these segment commands.
+inline int64_t vg_path_data_size(int64_t path, int64_t segments, int64_t commands) {
+  const uint8_t* command = (const uint8_t*)(intptr_t)commands;
+  int64_t bytes = vg::coordinate_size(path);
+  if (!command || segments <= 0 || !bytes) return 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < segments; ++i) {
+    int each = vg::coordinates(command[i]);
+    if (each < 0) return 0;
+    count += each;
+  }
+  vg::remember(path, segments, command);
+  return count * bytes;
+}
+
+// Bytes that vgModifyPathCoords reads: known for a whole path, and for any part of a path made of vgAppendPathData.
+inline int64_t vg_path_part_size(int64_t handle, int64_t start, int64_t segments) {
+  int64_t bytes = vg::coordinate_size(handle);
+  int64_t total = vg::parameter(handle, vg::PATH_NUM_SEGMENTS);
+  if (!bytes || start < 0 || segments <= 0 || start > total || segments > total - start) return 0;
+  if (segments == total) return vg::parameter(handle, vg::PATH_NUM_COORDS) * bytes;
+  vg::Path* path = vg::slot((uint32_t)handle);
+  if (!path || !vg::agrees(path, handle)) {
+    emit_note(&tls, "vg-path-part", "vgModifyPathCoords changed part of a path whose segments are not known: not recorded");
+    return 0;
+  }
+  int64_t count = 0;
+  for (int64_t i = start; i < start + segments; ++i) count += path->counts[i];
+  return count * bytes;
+}
+
+}  // namespace dt::size

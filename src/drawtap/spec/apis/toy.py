@@ -1,0 +1,33 @@
+"""The toy API of tests/toy: every kind of argument once, without any driver."""
+
+from __future__ import annotations
+
+from drawtap.spec import expr
+from drawtap.spec.model import Array, AttributeList, Opaque, String, Strings, Struct
+from drawtap.spec.overlay import Overlay, create, delete, set_
+
+OVERLAY = o = Overlay("toy", xml="toy.xml", libraries=("libtoy.so",), lookups=("toyGetProcAddress",))
+
+# Implemented by native/runtime/sizes_toy.h.
+expr.FUNCTIONS.setdefault("toy_stride(handle)", "components of a point: asks toyGet(handle, TOY_STRIDE)")
+expr._PARAMETERS.update(expr.function_parameters())
+
+o.data("toyGet", values=Array("capacity", out=True, actual="min(result, capacity)"))
+o.data("toyPoints", points=Array("count * toy_stride(handle)"), weights=Array("count"))
+o.data("toyLabels", labels=Strings("count", lengths="lengths"), lengths=Array("count"))
+o.data("toyLabels", title=String(length="titleLength"))
+o.data("toyNotify", user=Opaque("user data"))
+o.data("toyDraw", rect=Struct(), attributes=AttributeList("TOY_NONE", valueless=("TOY_FILLED",), group="ToyAttribute"))
+
+o.flags("frame_end", "toySwap")
+o.flags("draw", "toyDraw")
+o.flags("upload", "toyPoints")
+o.flags("context", "toyOpen toyClose")
+o.flags("callback", "toyNotify")
+o.flags("error_query", "toyGetError")
+o.flags("lookup", "toyGetProcAddress")
+
+o.effects("toyOpen", create("display.context", "result"))
+o.effects("toyClose", delete("display.context", "handle"))
+o.effects("toySet", set_("context.value[name]", "value"))
+o.effects("toyNotify", set_("context.notify", "function"), set_("context.notify_user", "user"))
