@@ -1,0 +1,378 @@
+"""Say what works here, which graphics paths a program has, and why a recording has no calls or no frames."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import drawtap
+from drawtap.capture.elf import Elf, read_elf
+from drawtap.capture.launch import find_program, output_of
+from drawtap.capture.parts import PARTS, part
+from drawtap.errors import DrawtapError
+
+_GL_LIBRARIES: Mapping[str, str] = {
+    "libGL.so": "OpenGL + GLX",
+    "libOpenGL.so": "OpenGL",
+    "libGLX.so": "GLX",
+    "libEGL.so": "EGL",
+    "libGLESv1_CM.so": "OpenGL ES 1",
+    "libGLESv2.so": "OpenGL ES 2 and later",
+    "libOpenVG.so": "OpenVG",
+}
+# Toolkits that load the GL libraries themselves when the program draws.
+_TOOLKITS = ("libSDL", "libglfw", "libepoxy", "libQt5Gui", "libQt6Gui", "libgtk-3", "libgtk-4", "libGLEW", "libglut",
+             "libclutter", "libsfml-window", "libwaffle", "libcairo-gobject", "libwx_gtk")  # fmt: skip
+_NAMES_IN_FILE = re.compile(
+    rb"lib(?:GL|OpenGL|GLX|EGL|GLESv1_CM|GLESv2|OpenVG|vulkan)\.so(?:\.\d+)*|(?:gl|egl|glX|vk)GetProcAddress(?:ARB)?"
+    rb"|vkGetInstanceProcAddr"
+)
+_SEARCHED_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of a check: severity `ok`, `note`, `warning` or `error`, what was found, what to do about it."""
+
+    severity: str
+    subject: str
+    finding: str
+    advice: str | None = None
+
+
+def environment() -> Iterator[Check]:
+    """Yield what this machine has and lacks for recording."""
+    yield from _parts()
+    yield _libc()
+    yield _memfd()
+    yield _clock()
+    yield from _drivers()
+    yield _compiler()
+    yield _disk()
+
+
+def program(name: str) -> Iterator[Check]:
+    """Yield which graphics paths a program has, and what would keep the tap out of it.
+
+    Nothing is run: the answers come from the file and its libraries. Raises ChildError where there is no such program.
+    """
+    path = find_program(name)
+    path, wrappers = _behind_scripts(path)
+    yield Check("ok", "program", " -> ".join(str(p) for p in (*wrappers, path)))
+    yield from _sandbox(path, wrappers)
+    elf = read_elf(path)
+    if elf is None:
+        yield Check("error", "program", f"{path} is neither an ELF file nor a script", "name the program itself")
+        return
+    yield from _loader(path, elf)
+    if elf.interpreter is not None and elf.bits == _own_bits() and elf.machine == _own_machine():
+        yield from _libraries(path, elf)
+
+
+def refusals(path: Path) -> list[Check]:
+    """Return what keeps the tap out of the program at `path` for certain (an empty list: nothing)."""
+    path, wrappers = _behind_scripts(path)
+    elf = read_elf(path)
+    found = [*_sandbox(path, wrappers)]
+    if elf is not None:
+        found += _loader(path, elf)
+    return [check for check in found if check.severity == "error"]
+
+
+def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | None) -> list[Check]:
+    """Return why a recording of `executable` has no call, likeliest reason first; never an empty list.
+
+    `libraries` were seen in the program while it ran; `tapped` says whether the tap was (None: nobody could look).
+    """
+    certain = refusals(executable)
+    if certain:
+        return certain
+    seen = set(libraries)
+    graphics = sorted({word for name in seen for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)})
+    if tapped is False:
+        return [Check("error", "tap", "the dynamic linker did not load the tap into the program",
+                      "did it drop LD_PRELOAD, or replace itself by another program? drawtap doctor PROGRAM looks closer")]  # fmt: skip
+    if not graphics and any(name.startswith("libvulkan") for name in seen):
+        return [Check("warning", "API", "the program used Vulkan, not OpenGL",
+                      "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG")]  # fmt: skip
+    if not graphics and tapped:
+        return [Check("warning", "API", "the program loaded no OpenGL library while it ran",
+                      "did it stop before it opened a window? run it by itself first; does it need DISPLAY?")]  # fmt: skip
+    if graphics:
+        return [Check("warning", "API", f"the program loaded {', '.join(graphics)} but called nothing in it",
+                      "did it stop before it drew? run it by itself first")]  # fmt: skip
+    return [Check("warning", "program", "the program ended before its libraries could be seen, and called no OpenGL",
+                  f"run it by itself first; drawtap doctor {executable.name} says what it links")]  # fmt: skip
+
+
+def missing_frames(calls: int, rule: str) -> Check:
+    """Return why a recording with calls has no frame."""
+    return Check("note", "frames", f"{calls} calls and no end of a frame (rule: {rule})",
+                 "drawtap histogram shows what was called; --frame-end glFinish (or another function) sets the rule")  # fmt: skip
+
+
+def _parts() -> Iterator[Check]:
+    missing = []
+    for name in PARTS:
+        try:
+            part(name)
+        except DrawtapError:
+            missing.append(name)
+    where = ", ".join(str(Path(folder)) for folder in drawtap.__path__)
+    if missing:
+        yield Check("error", "drawtap", f"{', '.join(missing)} missing in {where}", "make build makes the native parts")
+    else:
+        yield Check("ok", "drawtap", f"{drawtap.__version__}, all parts there")
+
+
+def _libc() -> Check:
+    name, version = platform.libc_ver()
+    if name != "glibc":
+        return Check("error", "C library", name or "not glibc", "the tap needs glibc 2.28 or later")
+    old = tuple(int(n) for n in version.split(".")[:2]) < (2, 28)
+    return Check("error" if old else "ok", "C library", f"glibc {version}", "2.28 or later is needed" if old else None)
+
+
+def _memfd() -> Check:
+    try:
+        os.close(os.memfd_create("drawtap"))
+    except OSError as error:
+        return Check("error", "shared memory", f"memfd_create fails: {error.strerror}",
+                     "does a sandbox or seccomp profile forbid it?")  # fmt: skip
+    return Check("ok", "shared memory", "memfd works")
+
+
+def _clock() -> Check:
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return Check("note", "clock", "/proc/cpuinfo is not readable: the slower clock is taken")
+    flags = next((line for line in text.splitlines() if line.startswith("flags")), "").split()
+    if {"constant_tsc", "nonstop_tsc"} <= set(flags):
+        return Check("ok", "clock", "invariant time stamp counter: about 10 ns a reading")
+    if platform.machine() == "aarch64":
+        return Check("ok", "clock", "architectural counter")
+    return Check("note", "clock", "no invariant time stamp counter: clock_gettime is taken, about 20 ns a reading")
+
+
+def _drivers() -> Iterator[Check]:
+    cache_ = _library_cache()
+    for soname in ("libEGL.so.1", "libGL.so.1", "libGLESv2.so.2", "libOpenGL.so.0"):
+        if soname not in cache_:
+            yield Check("note", "libraries", f"{soname} is not installed", "programs that need it do not start here")
+    if "libEGL.so.1" not in cache_ or "libGLESv2.so.2" not in cache_:
+        return
+    yield _driver("EGL without a display", "egl")
+    display = os.environ.get("DISPLAY")
+    if display:
+        yield _driver(f"EGL on {display}", "x11")
+    elif not os.environ.get("WAYLAND_DISPLAY"):
+        yield Check("note", "display", "none set", "programs with windows: xvfb-run drawtap record ... (package xvfb)")
+
+
+def _driver(subject: str, how: str) -> Check:
+    place = {"PYTHONPATH": os.pathsep.join(str(Path(p).parent) for p in drawtap.__path__)}
+    code, text = output_of([sys.executable, "-m", "drawtap.capture.probe", how], environment=os.environ | place, seconds=20)
+    try:
+        answer = json.loads(text) if code == 0 else {}
+    except ValueError:
+        answer = {}
+    if answer.get("driver"):
+        return Check("ok", subject, f"{answer['driver']}, {answer['version']}")
+    if code < 0:
+        finding = f"the driver did not answer ({text.strip() or code})"
+    else:
+        finding = str(answer.get("error") or text.strip().splitlines()[-1:] or "no answer")
+    return Check("warning", subject, finding, "install a driver (Debian: libegl1 libgl1-mesa-dri), or see that it works by itself")
+
+
+def _compiler() -> Check:
+    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
+        if shutil.which(name):
+            return Check("ok", "compiler", f"{shutil.which(name)} (for drawtap build)")
+    return Check("note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[compiler]")
+
+
+def _disk() -> Check:
+    free = shutil.disk_usage(Path.cwd()).free
+    text = f"{free / 2**30:.1f} GiB free in {Path.cwd()}"
+    if free < 1 << 30:
+        return Check("warning", "disk", text, "long recordings take tens of MB a second at most; when the disk is full they stop")
+    return Check("ok", "disk", text)
+
+
+def _behind_scripts(path: Path) -> tuple[Path, tuple[Path, ...]]:
+    # A script runs in its interpreter; the tap goes there and on into what the script starts.
+    wrappers: list[Path] = []
+    for _ in range(4):
+        with path.open("rb") as file:
+            line = file.readline(512)
+        if not line.startswith(b"#!"):
+            break
+        words = line[2:].decode(errors="replace").split()
+        if words and Path(words[0]).name == "env":
+            words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        found = shutil.which(words[0]) if words else None
+        if not found:
+            break
+        wrappers.append(path)
+        path = Path(found)
+    return path, tuple(wrappers)
+
+
+def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
+    real = path.resolve()
+    if real.name == "snap" or str(path).startswith("/snap/"):
+        yield Check("error", "sandbox", "this is a snap: its sandbox drops LD_PRELOAD",
+                    "snap run --shell, and drawtap inside it; or install the program in another way")  # fmt: skip
+    for script in wrappers:
+        text = script.read_bytes()[:65536]
+        if b"flatpak run" in text or real.name == "flatpak":
+            yield Check("error", "sandbox", "this starts a flatpak: its sandbox drops LD_PRELOAD",
+                        "flatpak run --command=sh, and drawtap inside it; or install the program in another way")  # fmt: skip
+    if wrappers:
+        yield Check("note", "script", f"{wrappers[0].name} runs in {path.name}; programs that it starts are recorded too",
+                    "each process with calls gets a file of its own")  # fmt: skip
+
+
+def _loader(path: Path, elf: Elf) -> Iterator[Check]:
+    mode = path.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
+        yield Check("error", "rights", "setuid or setgid: the dynamic linker ignores LD_PRELOAD",
+                    f"record a copy without the bit: cp {path} /tmp/ && drawtap record -o FILE -- /tmp/{path.name}")  # fmt: skip
+    elif mode & (stat.S_ISUID | stat.S_ISGID):
+        yield Check("warning", "rights", "setuid or setgid: recorded only while real and effective user are the same")
+    if _capabilities(path) and os.geteuid() != 0:
+        yield Check("error", "rights", "file capabilities: the dynamic linker ignores LD_PRELOAD",
+                    f"record a copy without them: cp {path} /tmp/")  # fmt: skip
+    if elf.bits != _own_bits():
+        yield Check("error", "format", f"a {elf.bits}-bit program; the tap here is {_own_bits()}-bit",
+                    "take the 64-bit version of the program")  # fmt: skip
+    elif elf.machine != _own_machine():
+        yield Check("error", "format", f"a program for {elf.machine}; this machine is {_own_machine()}")
+    elif elf.interpreter is None:
+        yield Check("error", "format", "statically linked: there is no dynamic linker that could load the tap",
+                    "link it dynamically, at least to the C library and the GL libraries")  # fmt: skip
+    elif "musl" in elf.interpreter:
+        yield Check("error", "format", f"linked to musl ({elf.interpreter}); the tap needs glibc")
+    else:
+        yield Check("ok", "format", f"{elf.bits}-bit {elf.machine}, dynamically linked")
+
+
+def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
+    linked, missing = _closure(elf)
+    if missing:
+        yield Check("error", "libraries", f"not found: {', '.join(sorted(missing))}", "the program does not start here")
+    direct = sorted({word for name in linked for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)})
+    toolkits = sorted({name.split(".so")[0] for name in linked if name.startswith(_TOOLKITS)})
+    named = _names_in(path, [p for name, p in linked.items() if not name.startswith(tuple(_GL_LIBRARIES))])
+    opened = sorted({word for name in named for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)} - set(direct))
+    if direct:
+        yield Check("ok", "graphics", f"linked to {', '.join(direct)}")
+    if opened:
+        yield Check("ok", "graphics", f"may open at run time: {', '.join(opened)}")
+    if toolkits:
+        yield Check("ok", "graphics", f"through {', '.join(toolkits)}")
+    vulkan = any(name.startswith("libvulkan") for name in (*linked, *named))
+    if direct or opened or toolkits:
+        if vulkan:
+            yield Check("note", "graphics", "may use Vulkan too, which drawtap does not record")
+    elif vulkan:
+        yield Check("warning", "graphics", "Vulkan only, as far as the file says",
+                    "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG")  # fmt: skip
+    elif "libwayland-client.so.0" in linked:
+        yield Check("warning", "graphics", "Wayland and no OpenGL: it seems to draw with the CPU")
+    else:
+        yield Check("warning", "graphics", "no sign of OpenGL in the file or its libraries",
+                    "it may still load a plug-in that draws; or it starts another program that does")  # fmt: skip
+
+
+def _closure(elf: Elf) -> tuple[dict[str, Path], set[str]]:
+    found: dict[str, Path] = {}
+    missing: set[str] = set()
+    todo = [(name, elf) for name in elf.needed]
+    while todo:
+        name, parent = todo.pop()
+        if name in found or name in missing:
+            continue
+        place = _resolve(name, parent, elf)
+        if place is None:
+            missing.add(name)
+            continue
+        found[name] = place
+        library = read_elf(place)
+        if library is not None:
+            todo += [(needed, library) for needed in library.needed]
+    return found, missing
+
+
+def _resolve(name: str, parent: Elf, root: Elf) -> Path | None:
+    folders = [p.replace("$ORIGIN", str(e.path.resolve().parent)).replace("${ORIGIN}", str(e.path.resolve().parent))
+               for e in (parent, root) for p in e.run_path]  # fmt: skip
+    folders += [p for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
+    for folder in folders:
+        place = Path(folder) / name
+        if place.is_file():
+            return place
+    cached = _library_cache().get(name)
+    if cached is not None:
+        return cached
+    for folder in ("/lib64", "/usr/lib64", "/lib", "/usr/lib"):
+        if (Path(folder) / name).is_file():
+            return Path(folder) / name
+    return None
+
+
+@cache
+def _library_cache() -> Mapping[str, Path]:
+    tool = shutil.which("ldconfig") or "/sbin/ldconfig"
+    _, text = output_of([tool, "-p"])
+    entries: dict[str, Path] = {}
+    for line in text.splitlines():
+        name, arrow, place = line.strip().partition(" => ")
+        foreign = "x86-64" not in name if platform.machine() == "x86_64" else False
+        if arrow and not foreign:
+            entries.setdefault(name.split(" ")[0], Path(place))
+    return entries
+
+
+def _names_in(path: Path, libraries: Sequence[Path]) -> set[str]:
+    # Names of libraries in the file's data: what a program passes to dlopen has to stand somewhere.
+    names: set[str] = set()
+    own = [p for p in libraries if not str(p).startswith(("/lib", "/usr/lib"))]
+    for place in (path, *own):
+        try:
+            with place.open("rb") as file:
+                text = file.read(_SEARCHED_BYTES)
+        except OSError:
+            continue
+        names |= {match.decode() for match in _NAMES_IN_FILE.findall(text)}
+    if names & {"eglGetProcAddress"}:
+        names.add("libEGL.so")
+    if names & {"glXGetProcAddress", "glXGetProcAddressARB"}:
+        names.add("libGL.so")
+    return names
+
+
+def _capabilities(path: Path) -> bool:
+    try:
+        return bool(os.getxattr(path, "security.capability"))
+    except OSError:
+        return False
+
+
+def _own_bits() -> int:
+    return 64 if sys.maxsize > 2**32 else 32
+
+
+def _own_machine() -> str:
+    return {"x86_64": "x86-64"}.get(platform.machine(), platform.machine())

@@ -1,0 +1,317 @@
+"""Start programs: the drainer, then the program with the tap, in the same terminal, and wait for both."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import drawtap
+from drawtap.capture.parts import DRAINER, TAP, part
+from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
+
+_GRAPHICS_VARIABLES = (
+    "DISPLAY", "WAYLAND_DISPLAY", "EGL_PLATFORM", "LD_LIBRARY_PATH", "MESA_", "LIBGL_", "GALLIUM_", "LP_", "__GL", "__EGL",
+    "EGL_", "SDL_VIDEO", "QT_QPA", "QT_OPENGL", "GDK_", "GSK_", "DRI_PRIME", "VK_",
+)  # fmt: skip
+# When the running program's libraries are looked at, in seconds one after the other: densely at first, since
+# programs can be short, and not for ever, since reading the maps of a large process is not free for it.
+_LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What came of running a program with the tap.
+
+    `code` is its exit code, 128 + n where signal n ended it. `files` are the traces that were written, that of the
+    first process first; `libraries` the graphics libraries seen in the program while it ran; `tapped` whether the
+    tap was seen in it, None where the program ended before anyone could look.
+    """
+
+    program: Path
+    arguments: tuple[str, ...]
+    code: int
+    signal: int | None
+    seconds: float
+    files: tuple[Path, ...]
+    libraries: frozenset[str] = frozenset()
+    tapped: bool | None = None
+    messages: tuple[str, ...] = field(default=())
+
+
+def record(
+    program: Sequence[str], output: Path, *, timing: str = "both", frame_end: str | None = None, force: bool = False
+) -> Recording:
+    """Run `program` with the tap and write what it calls to `output`.
+
+    The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
+    to finish the file; SIGTERM and SIGHUP are passed on. Raises UsageError where `output` exists and `force` is
+    not set, ChildError with code 127 or 126 where the program cannot be started, UnavailableError where a part of
+    drawtap is missing.
+    """
+    if not program:
+        raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
+    executable = find_program(program[0])
+    output = _checked_output(output, force=force)
+    tap, drainer = part(TAP), part(DRAINER)
+    about = _annotation(program, executable, frame_end)
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        socket = Path(folder) / "socket"
+        with _Drainer(drainer, socket, output, timing, about) as drain:
+            environment = dict(os.environ, DRAWTAP_SOCKET=str(socket))
+            environment["LD_PRELOAD"] = " ".join(filter(None, (str(tap), os.environ.get("LD_PRELOAD"))))
+            started = time.monotonic()
+            status, tapped, libraries = _run(executable, program, environment, tap)
+            seconds = time.monotonic() - started
+            drain.finish(status)
+    code, killed_by = (128 - status, -status) if status < 0 else (status, None)
+    files = drain.files or ((output,) if output.exists() else ())
+    return Recording(
+        executable, tuple(program[1:]), code, killed_by, seconds, tuple(files), libraries, tapped, drain.messages
+    )
+
+
+def find_program(name: str) -> Path:
+    """Return the file that the shell would run for `name`. Raises ChildError with code 127 or 126."""
+    if "/" in name:
+        path = Path(name)
+        if path.is_dir():
+            raise _no_start(f"{name} is a folder", 126, None)
+        if not path.exists():
+            near = did_you_mean(path.name, _names(path.parent))
+            raise _no_start(f"there is no program {name}", 127, near)
+        if not os.access(path, os.X_OK):
+            raise _no_start(f"{name} is not executable", 126, f"chmod +x {name} makes it so")
+        return path.absolute()
+    found = shutil.which(name)
+    if found:
+        return Path(found).absolute()
+    if Path(name).exists():
+        raise _no_start(f"there is no program {name} in PATH", 127, f"for the file in this folder say ./{name}")
+    folders = {Path(folder) for folder in os.get_exec_path()}
+    near = did_you_mean(name, {n for folder in folders for n in _names(folder)})
+    raise _no_start(f"there is no program {name} in PATH", 127, near)
+
+
+def output_of(
+    arguments: Sequence[str], *, seconds: float = 10, environment: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Run a small helper program and return (exit code, what it printed); -1 where it cannot run or hangs."""
+    try:
+        done = subprocess.run(
+            list(arguments), capture_output=True, text=True, timeout=seconds, env=environment, check=False, errors="replace"
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return -1, str(error)
+    return done.returncode, done.stdout or done.stderr
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [entry.name for entry in os.scandir(folder)]
+    except OSError:
+        return []
+
+
+def _no_start(message: str, code: int, hint: str | None) -> ChildError:
+    error = ChildError(message, hint=hint)
+    error.exit_code = code
+    return error
+
+
+def _checked_output(output: Path, *, force: bool) -> Path:
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder", hint=f"name a file in it: -o {output / 'trace.dtap'}")
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{folder} is not writable", hint="name another file with -o")
+    if output.exists() and not output.is_file():
+        raise InputError(f"{output} is not a regular file", hint="name another file with -o")
+    output.unlink(missing_ok=True)
+    return output.absolute()
+
+
+def _annotation(program: Sequence[str], executable: Path, frame_end: str | None) -> dict[str, object]:
+    about: dict[str, object] = {
+        "kind": "command",
+        "program": str(executable),
+        "arguments": list(program[1:]),
+        "directory": str(Path.cwd()),
+        "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(_GRAPHICS_VARIABLES)},
+        "drawtap": drawtap.__version__,
+    }
+    if frame_end:
+        about["frame_end"] = frame_end
+    return about
+
+
+class _Drainer:
+    # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
+    def __init__(self, drainer: Path, socket: Path, output: Path, timing: str, about: Mapping[str, object]) -> None:
+        self.files: tuple[Path, ...] = ()
+        self.messages: tuple[str, ...] = ()
+        self._ready, ready = os.pipe()
+        self._status, status = os.pipe()
+        arguments = [
+            str(drainer), "--socket", str(socket), "--output", str(output), "--timing", timing,
+            "--ready-fd", str(ready), "--status", str(status), "--annotation", json.dumps(about),
+        ]  # fmt: skip
+        self._process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(ready, status), start_new_session=True
+        )  # fmt: skip
+        os.close(ready)
+        os.close(status)
+
+    def __enter__(self) -> _Drainer:
+        readable, _, _ = select.select([self._ready], [], [], 20)
+        if not readable or not os.read(self._ready, 64):
+            self._process.kill()
+            self._process.wait()
+            raise UnavailableError(f"the drainer did not start (status {self._process.returncode})")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close_input()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for fd in (self._ready, self._status):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+    def finish(self, status: int) -> None:
+        """Tell how the program ended and wait until the file is whole."""
+        self._tell(f"signal {-status}\n" if status < 0 else f"exit {status}\n")
+        self._close_input()
+        lines = []
+        with os.fdopen(os.dup(self._status), errors="replace") as reader:
+            lines = [line.rstrip("\n") for line in reader]
+        self._process.wait()
+        self._read_status(lines)
+        if self._process.returncode:
+            self.messages += (f"the drainer ended with status {self._process.returncode}",)
+
+    def _read_status(self, lines: Sequence[str]) -> None:
+        files: list[Path] = []
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if not isinstance(entry, dict):
+                continue
+            path = entry.get("file") or entry.get("path")
+            if isinstance(path, str) and Path(path) not in files:
+                files.append(Path(path))
+            message = entry.get("problem") or entry.get("error")
+            if isinstance(message, str) and message not in self.messages:
+                self.messages += (message,)
+        self.files = tuple(path for path in files if path.exists())
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()
+
+    def _close_input(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+
+def _run(
+    executable: Path, program: Sequence[str], environment: Mapping[str, str], tap: Path
+) -> tuple[int, bool | None, frozenset[str]]:
+    child: subprocess.Popen[bytes] | None = None
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        if child is not None:
+            with contextlib.suppress(OSError):
+                child.send_signal(number)
+
+    def stay(number: int, frame: FrameType | None) -> None:
+        # The terminal has sent it to the program too; what that does with it decides. A handler and not SIG_IGN,
+        # which the program would inherit.
+        pass
+
+    with _handlers({signal.SIGINT: stay, signal.SIGQUIT: stay, signal.SIGTERM: pass_on, signal.SIGHUP: pass_on}):
+        try:
+            child = subprocess.Popen(list(program), executable=str(executable), env=dict(environment))
+        except OSError as error:
+            hint = "a script needs a #! line" if error.errno == 8 else None
+            raise _no_start(f"{executable} does not start: {error.strerror}", 126, hint) from error
+        tapped, libraries = _watch(child.pid, tap.name)
+        return child.wait(), tapped, libraries
+
+
+def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:
+    # Until the program ends, see which graphics libraries it has: afterwards nobody can tell.
+    seen: set[str] = set()
+    tapped: bool | None = None
+    end = os.pidfd_open(pid)
+    try:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        for seconds in (*_LOOKS, None):
+            if poll.poll(None if seconds is None else seconds * 1000):
+                break
+            for process in _family(pid):
+                names = _mapped(process)
+                if names:
+                    tapped = bool(tapped) or tap in names
+                    seen |= names
+    finally:
+        os.close(end)
+    return tapped, frozenset(name for name in seen if name.startswith(_GRAPHICS_LIBRARIES))
+
+
+_GRAPHICS_LIBRARIES = ("libGL", "libEGL", "libOpenGL", "libOpenVG", "libvulkan", "libwayland-client", "libSDL", "libOSMesa")
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return
+    for child in children:
+        yield from _family(int(child))
+
+
+def _mapped(pid: int) -> set[str]:
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:
+        return set()
+    return {line.rsplit("/", 1)[1] for line in maps.splitlines() if "/" in line}
+
+
+@contextlib.contextmanager
+def _handlers(handlers: Mapping[signal.Signals, object]) -> Iterator[None]:
+    try:
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}  # type: ignore[arg-type]
+    except ValueError:  # not the main thread: signals go elsewhere anyway
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,32 @@
+"""Find the native parts of drawtap: the tap, its signatures, the drainer, the reader core."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import drawtap
+from drawtap.errors import UnavailableError
+
+TAP = "libdrawtap-tap.so"
+SIGNATURES = "tap.sig"
+DRAINER = "drawtap-drain"
+CORE = "libdrawtap-core.so"
+PARTS = (TAP, SIGNATURES, DRAINER, CORE)
+
+
+def folders() -> list[Path]:
+    """Return where parts are looked for: $DRAWTAP_NATIVE alone where it is set, else `_native` in the package."""
+    override = os.environ.get("DRAWTAP_NATIVE")
+    if override:
+        return [Path(override)]
+    return [Path(folder) / "_native" for folder in drawtap.__path__]
+
+
+def part(name: str) -> Path:
+    """Return the absolute path of a part. Raises UnavailableError where it was not built."""
+    for folder in folders():
+        if (folder / name).is_file():
+            return (folder / name).resolve()
+    looked = ", ".join(str(folder) for folder in folders())
+    raise UnavailableError(f"{name} is missing from {looked}", hint="make build makes it; wheels contain it")
