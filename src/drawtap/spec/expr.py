@@ -40,12 +40,20 @@ FUNCTIONS: dict[str, str] = {
     "clear_components(buffer)": "values that glClearBuffer* reads",
     "map_get_count(target, query)": "values that glGetMap returns",
     "pixel_map_size(map)": "values that glGetPixelMap returns",
+    "named_compressed_image_size(texture, level)": "bytes that glGetCompressedTextureImage writes",
+    "imaging_width(target)": "width of a colour table, convolution filter or histogram",
+    "imaging_height(target)": "height of a convolution filter",
+    "uniform_block_uniforms(program, block)": "active uniforms of a uniform block",
+    "atomic_counters(program, buffer)": "active atomic counters of an atomic counter buffer",
+    "compatible_subroutines(program, shadertype, index)": "subroutines that fit a subroutine uniform",
+    "program_string_size(target)": "bytes of the ARB program bound to a target",
+    "sum(counts, n)": "sum of the first n 32-bit integers at counts, 0 when NULL",
     "strlen(s)": "length of a terminated string, 0 when NULL",
     "min(a, b)": "the smaller", "max(a, b)": "the larger",
 }
 
 # Parameters of FUNCTIONS that are pointers; all others, and every result, are int64_t.
-_POINTERS = {"deref": ("pointer",), "strlen": ("s",)}
+_POINTERS = {"deref": ("pointer",), "strlen": ("s",), "sum": ("counts",)}
 _SIGNATURE = re.compile(r"(\w+)\(([^)]*)\)")
 
 
