@@ -602,12 +602,14 @@ Slow enter_slow(Thread* t, unsigned id) {
   KeepErrno keep;
   void* real;
   if (t->special & SPECIAL_VARIANT) {
+    // The recording wrapper takes its function by t->variant; the slow wrapper resets it afterwards.
     real = g_real[id][t->variant];
     t->special &= ~(uint32_t)SPECIAL_VARIANT;
   } else {
     real = g_real[id][0];
     if (!real) real = resolve(id);
   }
+  if (!real || (t->special & SPECIAL_BUSY) || !g_mode) t->variant = 0;
   if (!real) {
     if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {nullptr, false};

@@ -101,44 +101,60 @@ def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:
 
 
 def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
-    """Return the C++ of one wrapper: fast-path check, before code of all hooks, the driver, after code reversed."""
+    """Return the C++ of one wrapper.
+
+    Three functions: the exported one only decides (a program that is not recorded pays for nothing else), the
+    recording one runs the before code of all hooks, the driver, and the after code in reverse, and the slow one takes
+    the rare ways: not resolved yet, called inside another call, another library's function, exact order wanted.
+    """
     command = function.command
-    returns = _type_name(command)
     names = ", ".join(p.name for p in command.params)
-    back = "" if function.returns_value else "\n    return;"
-    forward = f"return _real({names});" if function.returns_value else f"_real({names});{back}"
-    nothing = f"return {_zero(command)};" if function.returns_value else "return;"
+    ret = "return " if function.returns_value else ""
+    end = "" if function.returns_value else " return;"
+    returns = command.returns.spelling
     before, after = _hook_code(function, hook_sets)
-    call = f"{returns} _result = _real({names});" if function.returns_value else f"_real({names});"
     lookup = _lookup(function)
+    off = "" if lookup else f"    if ((dt::g_mode | _t->special) == 0 && _real != nullptr) {{ {ret}_real({names});{end} }}"
     lines = [
-        f"DT_EXPORT {_prototype(command)} {{",
-        f"  using _F = {returns} (*)({_types(command)});",
+        f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
+        f"static {_prototype(command, 'dt_record_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  _F _real = (_F)dt::g_real[{function.id}][0];",
-        "  if (DT_UNLIKELY((_t->special != 0) | (dt::g_mode != 1) | (_real == nullptr))) {",
-        f"    if (dt::g_mode == 0 && _t->special == 0 && _real != nullptr{' && false' if lookup else ''}) {{ {forward} }}",
-        f"    const dt::Slow _s = dt::enter_slow(_t, {function.id});",
-        "    _real = (_F)_s.real;",
-        f"    if (!_real) {{ {nothing} }}",
-        f"    if (!_s.record) {{ {_unrecorded(function, names, lookup)} }}",
-        "  }",
+        f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][_t->variant];",
         "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
-        f"  {call}",
+        f"  {returns} _result = _real({names});" if function.returns_value else f"  _real({names});",
         textwrap.indent(after, "  "),
         f"  {lookup}" if lookup else "",
         "  _t->special = 0;",
         "  return _result;" if function.returns_value else "",
+        "}",
+        f"DT_COLD static {_prototype(command, 'dt_slow_')} {{",
+        "  dt::Thread* const _t = &dt::tls;",
+        f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
+        f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
+        f"  if (!_s.record) {{ {_unrecorded(function, names, lookup)} }}",
+        f"  {returns + ' _result = ' if function.returns_value else ''}dt_record_{command.name}({names});",
+        "  _t->variant = 0;",
+        "  return _result;" if function.returns_value else "",
+        "}",
+        f"DT_EXPORT {_prototype(command)} {{",
+        "  dt::Thread* const _t = &dt::tls;",
+        f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][0];",
+        "  if (DT_UNLIKELY(((dt::g_mode ^ 1) | _t->special) != 0 || _real == nullptr)) {",
+        off,
+        f"    {ret}dt_slow_{command.name}({names});{end}",
+        "  }",
+        f"  {ret}dt_record_{command.name}({names});",
         "}",
     ]
     return "\n".join(line for line in lines if line.strip())
 
 
 def _unrecorded(function: Function, names: str, lookup: str) -> str:
+    real = f"(({function.command.returns.spelling} (*)({_types(function.command)}))_s.real)({names});"
     if lookup:
-        return f"auto _result = _real({names}); {lookup} return _result;"
-    return f"return _real({names});" if function.returns_value else f"_real({names}); return;"
+        return f"auto _result = {real} {lookup} return _result;"
+    return f"return {real}" if function.returns_value else f"{real} return;"
 
 
 def _lookup(function: Function) -> str:
@@ -164,16 +180,8 @@ def _scoped(code: str, hooks: Hooks) -> str:
     return code if not code or hooks.shares_scope else "{\n" + textwrap.indent(code, "  ") + "\n}"
 
 
-def _type_name(command: Command) -> str:
-    return command.returns.spelling
-
-
-def _zero(command: Command) -> str:
-    return f"({command.returns.spelling})0"
-
-
-def _prototype(command: Command) -> str:
-    return f"{command.returns.spelling} {command.name}({_parameters(command) or 'void'})"
+def _prototype(command: Command, prefix: str = "") -> str:
+    return f"{command.returns.spelling} {prefix}{command.name}({_parameters(command) or 'void'})"
 
 
 def _parameters(command: Command) -> str:
