@@ -49,7 +49,7 @@ class Sources:
 def runtime_folder() -> Path:
     """Return the folder of the hand-written runtime: in the source tree, or where the package was installed."""
     here = Path(__file__).resolve()
-    for candidate in (here.parents[3] / "native" / "runtime", here.parents[1] / "_native" / "src" / "runtime"):
+    for candidate in (here.parents[3] / "native" / "runtime", here.parents[1] / "_native" / "include" / "runtime"):
         if candidate.is_dir():
             return candidate
     raise UsageError("the sources of the native runtime are not here", hint="reinstall drawtap")
@@ -197,7 +197,7 @@ def _types(command: Command) -> str:
 
 def _header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
     loaded = [load_api(name) for name in apis]
-    own = [name for name in ("sizes.h", "sizes_vg.h") if (runtime_folder() / name).exists()]
+    own = sorted(path.name for path in runtime_folder().glob("sizes*.h"))
     parts = [
         "// Generated. Types, size rules and headers of the hooks.",
         "#pragma once",
