@@ -179,7 +179,8 @@ def validate(text: str, scope: Scope) -> None:
                             hint=did_you_mean(name, [*_PARAMETERS, *scope.tables]))
         if count != expected:
             raise SpecError(f"{scope.where}: rule {text!r} gives {name} {count} arguments instead of {expected}")
-        if name in _POINTERS and not set(arguments) <= scope.params:
+        given = dict(zip(_PARAMETERS.get(name, ()), arguments, strict=False))
+        if any(given[pointer] not in scope.params for pointer in _POINTERS.get(name, ())):
             raise SpecError(f"{scope.where}: rule {text!r} must give {name} a parameter")
 
 
