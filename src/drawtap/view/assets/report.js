@@ -5,6 +5,7 @@
   const digits = v => v === 0 ? "0" : Number(v.toPrecision(3)).toString();
   function duration(ns) {
     if (ns == null) return "–";
+    if (ns === 0) return "0";
     const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
     for (const [scale, unit] of units) if (Math.abs(ns) >= scale * 0.9995) return digits(ns / scale) + " " + unit;
     return digits(ns) + " ns";
@@ -25,9 +26,14 @@
     ctx.strokeStyle = color; ctx.fillStyle = color; ctx.lineWidth = ratio; ctx.setLineDash([5 * ratio, 4 * ratio]);
     ctx.beginPath(); ctx.moveTo(box.left, y); ctx.lineTo(box.left + box.width, y); ctx.stroke();
     ctx.font = 11 * ratio + "px system-ui, sans-serif"; ctx.textAlign = "right"; ctx.textBaseline = "bottom";
-    ctx.fillText(text, box.left + box.width - 4 * ratio, y - 2 * ratio);
+    const right = box.left + box.width - 4 * ratio, wide = ctx.measureText(text).width;
+    ctx.globalAlpha = 0.85; ctx.fillStyle = css("--card");
+    ctx.fillRect(right - wide - 3 * ratio, y - 15 * ratio, wide + 6 * ratio, 13 * ratio);
+    ctx.globalAlpha = 1; ctx.fillStyle = color;
+    ctx.fillText(text, right, y - 2 * ratio);
     ctx.restore();
   }
+  const powers = Array.from({ length: 48 }, (_, i) => 2 ** i);
   function draw(id, series, format, color, levels) {
     const host = document.getElementById(id);
     if (!host || !data.frames.number.length) return;
@@ -41,7 +47,7 @@
       legend: { live: true },
       scales: { x: { time: false }, y: { range: (u, low, high) => [0, (high == null || high <= 0 ? top : high) * 1.08] } },
       axes: [Object.assign(axis(34), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") }),
-             Object.assign(axis(78), { values: (u, splits) => splits.map(format) })],
+             Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, format === bytes ? { incrs: powers } : {})],
       series: [{ label: "frame", value: (u, v) => count(v) },
                { label: host.dataset.label, stroke: () => css("--" + color), fill: () => css("--" + color + "-fill"),
                  width: few ? 1.5 : 1, points: { show: data.frames.number.length <= 60, size: 5 },
