@@ -225,7 +225,11 @@ DT_COLD void* resolve(unsigned id);
 // when the variants are used up returns `real` itself and notes it.
 DT_COLD void* entry_for(unsigned id, void* real);
 // For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program gets.
-DT_COLD void* wrap_lookup(const char* name, void* real);
+// A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones.
+DT_COLD void* wrap_lookup(const char* name, void* real, const void* caller = __builtin_return_address(0));
+// Note in the trace the libraries in which functions were found: each once per session, at the first recorded call of
+// the session and whenever a call is recorded after a new one was found.
+DT_COLD void report_libraries(Thread* t);
 
 // The unwrapped functions of the C library, for the runtime's own use (never our own hooks).
 void* real_dlsym(void* handle, const char* name);

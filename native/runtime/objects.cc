@@ -1,0 +1,308 @@
+// Walking the ELF objects of this process: see objects.h.
+#include "objects.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+namespace dt {
+
+namespace {
+
+constexpr unsigned MOST_STARTUP = 1024;
+Elf g_startup_objects[MOST_STARTUP];
+Startup g_startup;
+uint32_t g_startup_ready;
+
+bool has_prefix(const char* text, const char* prefix) { return !strncmp(text, prefix, strlen(prefix)); }
+
+// The loader relocates addresses in the dynamic section of most objects in place, but not those of the vDSO.
+template <class T>
+const T* address_in(uintptr_t base, ElfW(Addr) value) {
+  return (const T*)(value < base ? base + value : value);
+}
+
+bool is_function(const Elf& elf, const ElfW(Sym)& symbol) {
+  unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  (void)elf;
+  return symbol.st_shndx != SHN_UNDEF && symbol.st_value &&
+         (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC);
+}
+
+void* address_of(const Elf& elf, const ElfW(Sym)& symbol) {
+  void* at = (void*)(elf.base + symbol.st_value);
+  if (ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC) return at;
+#if defined(__x86_64__)
+  return ((void* (*)())at)();
+#else
+  return nullptr;  // its resolver wants arguments that only the loader has
+#endif
+}
+
+bool is_hidden_version(const Elf& elf, uint32_t index) { return elf.versions && (elf.versions[index] & 0x8000); }
+
+void* scan_chain(const Elf& elf, const char* name, uint32_t hash) {
+  const uint32_t* h = elf.gnu_hash;
+  uint32_t bucket_count = h[0], first = h[1], bloom_words = h[2], shift = h[3];
+  if (!bucket_count || !bloom_words) return nullptr;
+  constexpr unsigned bits = sizeof(ElfW(Addr)) * 8;
+  const ElfW(Addr)* bloom = (const ElfW(Addr)*)(h + 4);
+  ElfW(Addr) word = bloom[hash / bits % bloom_words];
+  ElfW(Addr) mask = (ElfW(Addr))1 << hash % bits | (ElfW(Addr))1 << (hash >> shift) % bits;
+  if ((word & mask) != mask) return nullptr;
+  const uint32_t* buckets = (const uint32_t*)(bloom + bloom_words);
+  const uint32_t* chain = buckets + bucket_count;
+  uint32_t index = buckets[hash % bucket_count];
+  if (index < first) return nullptr;
+  void* old_version = nullptr;
+  for (;; index++) {
+    uint32_t entry = chain[index - first];
+    const ElfW(Sym)& symbol = elf.symbols[index];
+    if ((entry | 1) == (hash | 1) && !strcmp(elf.strings + symbol.st_name, name) && is_function(elf, symbol)) {
+      if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
+      if (!old_version) old_version = address_of(elf, symbol);
+    }
+    if (entry & 1) return old_version;
+  }
+}
+
+void* scan_sysv(const Elf& elf, const char* name) {
+  uint32_t hash = 0;
+  for (const unsigned char* c = (const unsigned char*)name; *c; c++) {
+    hash = (hash << 4) + *c;
+    uint32_t high = hash & 0xf0000000u;
+    hash = (hash ^ high >> 24) & ~high;
+  }
+  const uint32_t* h = elf.sysv_hash;
+  if (!h[0]) return nullptr;
+  void* old_version = nullptr;
+  for (uint32_t index = h[2 + hash % h[0]]; index; index = h[2 + h[0] + index]) {
+    const ElfW(Sym)& symbol = elf.symbols[index];
+    if (strcmp(elf.strings + symbol.st_name, name) || !is_function(elf, symbol)) continue;
+    if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
+    if (!old_version) old_version = address_of(elf, symbol);
+  }
+  return old_version;
+}
+
+// What find_object asks the loader, and its answer.
+struct Question {
+  uintptr_t address;
+  Object* out;
+};
+
+bool covers(const dl_phdr_info* info, uintptr_t address) {
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + p.p_vaddr;
+    if (p.p_type == PT_LOAD && address >= begin && address < begin + p.p_memsz) return true;
+  }
+  return false;
+}
+
+void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
+  const uintptr_t PAGE = getauxval(AT_PAGESZ);
+  *out = Object{};
+  out->base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    uintptr_t begin = info->dlpi_addr + p.p_vaddr;
+    if (p.p_type == PT_DYNAMIC) out->dynamic = (const ElfW(Dyn)*)begin;
+    if (p.p_type == PT_GNU_RELRO) {
+      out->relro_begin = begin & ~(PAGE - 1);
+      out->relro_end = (begin + p.p_memsz) & ~(PAGE - 1);
+    }
+    if (p.p_type == PT_LOAD && (p.p_flags & PF_X) && address >= begin && address < begin + p.p_memsz) {
+      out->code_begin = begin;
+      out->code_end = begin + p.p_filesz;
+    }
+  }
+  const char* path = info->dlpi_name ? info->dlpi_name : "";
+  strncpy(out->path, path, sizeof out->path - 1);
+  out->is_tap = out->dynamic == _DYNAMIC;
+  out->is_program = !*path;
+  const char* leaf = leaf_of(path);
+  out->is_gl = is_gl_library(leaf);
+  out->is_libc = is_c_library(leaf);
+  if (out->dynamic && !out->is_program) {
+    Elf elf = read_elf(out->base, out->dynamic);
+    if (elf.soname) {
+      out->is_gl |= is_gl_library(elf.soname);
+      out->is_libc |= is_c_library(elf.soname);
+    }
+  }
+}
+
+int answer(dl_phdr_info* info, size_t, void* data) {
+  Question* q = (Question*)data;
+  if (!covers(info, q->address)) return 0;
+  describe(info, q->address, q->out);
+  return 1;
+}
+
+void* search_c_library(const char* leaf_prefix, const char* name, uint32_t hash) {
+  const Startup& s = startup();
+  for (unsigned i = 0; i < s.count; i++) {
+    const Elf& elf = s.objects[i];
+    if (!elf.soname || !has_prefix(elf.soname, leaf_prefix)) continue;
+    void* at = find_symbol(elf, name, hash);
+    if (at) return at;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Elf read_elf(uintptr_t base, const ElfW(Dyn)* dynamic) {
+  Elf elf = {};
+  elf.base = base;
+  elf.dynamic = dynamic;
+  size_t soname = 0, relocation_bytes = 0, jump_bytes = 0;
+  bool rela = true;
+  for (const ElfW(Dyn)* d = dynamic; d && d->d_tag != DT_NULL; d++) {
+    switch (d->d_tag) {
+      case DT_SYMTAB: elf.symbols = address_in<ElfW(Sym)>(base, d->d_un.d_ptr); break;
+      case DT_STRTAB: elf.strings = address_in<char>(base, d->d_un.d_ptr); break;
+      case DT_GNU_HASH: elf.gnu_hash = address_in<uint32_t>(base, d->d_un.d_ptr); break;
+      case DT_HASH: elf.sysv_hash = address_in<uint32_t>(base, d->d_un.d_ptr); break;
+      case DT_VERSYM: elf.versions = address_in<ElfW(Half)>(base, d->d_un.d_ptr); break;
+      case DT_RELA: elf.relocations = address_in<ElfW(Rela)>(base, d->d_un.d_ptr); break;
+      case DT_RELASZ: relocation_bytes = d->d_un.d_val; break;
+      case DT_JMPREL: elf.jump_slots = address_in<ElfW(Rela)>(base, d->d_un.d_ptr); break;
+      case DT_PLTRELSZ: jump_bytes = d->d_un.d_val; break;
+      case DT_PLTREL: rela = d->d_un.d_val == DT_RELA; break;
+      case DT_SONAME: soname = d->d_un.d_val; break;
+      case DT_RPATH:
+      case DT_RUNPATH: elf.searches_own_path = true; break;
+      default: break;
+    }
+  }
+  if (soname && elf.strings) elf.soname = elf.strings + soname;
+  if (elf.relocations) elf.relocation_count = relocation_bytes / sizeof(ElfW(Rela));
+  if (elf.jump_slots && rela) elf.jump_slot_count = jump_bytes / sizeof(ElfW(Rela));
+  return elf;
+}
+
+uint32_t gnu_hash(const char* name) {
+  uint32_t hash = 5381;
+  for (const unsigned char* c = (const unsigned char*)name; *c; c++) hash = hash * 33 + *c;
+  return hash;
+}
+
+void* find_symbol(const Elf& elf, const char* name, uint32_t hash) {
+  if (!elf.symbols || !elf.strings) return nullptr;
+  if (elf.gnu_hash) return scan_chain(elf, name, hash);
+  return elf.sysv_hash ? scan_sysv(elf, name) : nullptr;
+}
+
+unsigned symbol_count(const Elf& elf) {
+  if (elf.sysv_hash) return elf.sysv_hash[1];
+  if (!elf.gnu_hash) return 0;
+  // Undefined symbols stand before those that the table covers; the last defined one ends the longest chain.
+  const uint32_t* h = elf.gnu_hash;
+  const uint32_t* buckets = (const uint32_t*)((const ElfW(Addr)*)(h + 4) + h[2]);
+  const uint32_t* chain = buckets + h[0];
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < h[0]; i++)
+    if (buckets[i] > last) last = buckets[i];
+  if (last < h[1]) return h[1];
+  while (!(chain[last - h[1]] & 1)) last++;
+  return last + 1;
+}
+
+bool refers_to(const Elf& elf, const char* name) {
+  if (!elf.symbols || !elf.strings) return false;
+  unsigned n = symbol_count(elf);
+  for (unsigned i = 1; i < n; i++) {
+    const ElfW(Sym)& symbol = elf.symbols[i];
+    if (symbol.st_shndx == SHN_UNDEF && !strcmp(elf.strings + symbol.st_name, name)) return true;
+  }
+  return false;
+}
+
+const char* leaf_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+bool is_gl_library(const char* leaf) {
+  static const char* const prefixes[] = {
+      "libGL.so",      "libGLX.so",     "libGLX_",     "libEGL.so",      "libEGL_",    "libGLESv1_CM", "libGLESv2",
+      "libGLESv3",     "libOpenGL.so",  "libGLdispatch", "libglapi.so",  "libgallium", "libvulkan",    "libVk",
+      "libvk_",        "libnvidia-",    "libOpenVG",   "libmali",        "libMali",    "libVSC",       "libGAL.so",
+      "libPVROCL",     "libsrv_um",     "libIMGegl",   "libusc.so",      "libdrawtap-"};
+  if (!leaf || !*leaf) return false;
+  for (const char* prefix : prefixes)
+    if (has_prefix(leaf, prefix)) return true;
+  size_t n = strlen(leaf);
+  return strstr(leaf, "_mesa.so") || (n > 7 && !strcmp(leaf + n - 7, "_dri.so"));
+}
+
+bool is_c_library(const char* leaf) {
+  return leaf && (has_prefix(leaf, "libc.so") || has_prefix(leaf, "libdl.so") || has_prefix(leaf, "libpthread.so") ||
+                  has_prefix(leaf, "ld-linux") || has_prefix(leaf, "ld.so") || has_prefix(leaf, "ld64.so"));
+}
+
+bool find_object(const void* address, Object* out) {
+  Question q = {(uintptr_t)address, out};
+  return dl_iterate_phdr(answer, &q) == 1;
+}
+
+bool in_tap(const void* address) {
+  // Own bounds do not change: asked of the loader once.
+  static uintptr_t begin, end;
+  if (!__atomic_load_n(&end, __ATOMIC_ACQUIRE)) {
+    struct Bounds {
+      uintptr_t begin, end;
+    } bounds = {~(uintptr_t)0, 0};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* data) {
+          if (!covers(info, (uintptr_t)_DYNAMIC)) return 0;
+          Bounds* b = (Bounds*)data;
+          for (int i = 0; i < info->dlpi_phnum; i++) {
+            const ElfW(Phdr)& p = info->dlpi_phdr[i];
+            if (p.p_type != PT_LOAD) continue;
+            uintptr_t from = info->dlpi_addr + p.p_vaddr;
+            if (from < b->begin) b->begin = from;
+            if (from + p.p_memsz > b->end) b->end = from + p.p_memsz;
+          }
+          return 1;
+        },
+        &bounds);
+    begin = bounds.begin;
+    __atomic_store_n(&end, bounds.end, __ATOMIC_RELEASE);
+  }
+  return (uintptr_t)address >= begin && (uintptr_t)address < end;
+}
+
+const Startup& startup() {
+  if (__atomic_load_n(&g_startup_ready, __ATOMIC_ACQUIRE)) return g_startup;
+  // Read from the loader's own list, not through a function: nothing may be interposed this early.
+  // Threads that race here write the same values.
+  unsigned n = 0, after = 0;
+  for (link_map* map = _r_debug.r_map; map && n < MOST_STARTUP; map = map->l_next) {
+    g_startup_objects[n] = read_elf(map->l_addr, map->l_ld);
+    n++;
+    if (map->l_ld == _DYNAMIC) after = n;
+  }
+  g_startup.objects = g_startup_objects;
+  g_startup.count = n;
+  g_startup.first_after_tap = after;
+  __atomic_store_n(&g_startup_ready, 1u, __ATOMIC_RELEASE);
+  return g_startup;
+}
+
+bool is_startup(const ElfW(Dyn)* dynamic) {
+  const Startup& s = startup();
+  for (unsigned i = 0; i < s.count; i++)
+    if (s.objects[i].dynamic == dynamic) return true;
+  return false;
+}
+
+void* c_library_function(const char* name) {
+  uint32_t hash = gnu_hash(name);
+  void* at = search_c_library("libc.so", name, hash);
+  return at ? at : search_c_library("libdl.so", name, hash);  // its home before glibc 2.34
+}
+
+}  // namespace dt

@@ -1,0 +1,700 @@
+// How the tap sees calls however the program finds them.
+//
+// A direct link is caught by interposition: the module exports every name and is preloaded. Look-ups are caught by
+// standing in front of dlsym and its relatives (hooks.S). What binds past a preloaded library (RTLD_DEEPBIND, two
+// libraries with the same names in local scopes) is caught by setting the slots of each newly opened object.
+//
+// One rule decides everything here: first find out what the program would have got without the tap, then hand out
+// an entry that calls exactly that. An exported wrapper stands for g_real[id][0]; further real functions of the same
+// name have thunks. GL libraries themselves always get the real functions: what they do is not the program's.
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "objects.h"
+
+extern "C" {
+__attribute__((visibility("hidden"))) void* dt_call_as(void* function, void* a, const void* b, const void* c,
+                                                       const void* gadget);
+__attribute__((visibility("hidden"))) uintptr_t dt_returns_are_checked();
+}
+
+namespace dt {
+
+void report_libraries(Thread* t);
+
+namespace {
+
+struct KeepErrno {
+  int saved = errno;
+  ~KeepErrno() { errno = saved; }
+};
+
+// ---- names ---------------------------------------------------------------------------------------------------
+
+constexpr unsigned HASH_BITS = 14;
+constexpr unsigned HASH_SIZE = 1u << HASH_BITS;
+uint16_t g_hash[HASH_SIZE];  // id + 1; built at the first look-up, in memory that costs nothing until then
+uint32_t g_hash_ready;
+
+uint32_t name_hash(const char* name) {
+  uint32_t hash = 2166136261u;
+  for (const unsigned char* c = (const unsigned char*)name; *c; c++) hash = (hash ^ *c) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+void build_hash() {
+  // Threads that race here put every id into the same place.
+  unsigned n = g_function_count < HASH_SIZE - 1 ? g_function_count : HASH_SIZE - 1;
+  for (unsigned id = 0; id < n; id++) {
+    uint32_t at = name_hash(g_names[id]) & (HASH_SIZE - 1);
+    while (g_hash[at] && g_hash[at] != id + 1) at = (at + 1) & (HASH_SIZE - 1);
+    g_hash[at] = (uint16_t)(id + 1);
+  }
+  __atomic_store_n(&g_hash_ready, 1u, __ATOMIC_RELEASE);
+}
+
+// The loader's functions that have to stay ours when a program looks them up.
+struct LoaderHook {
+  const char* name;
+  void* entry;
+};
+const LoaderHook loader_hooks[] = {
+    {"dlsym", (void*)&dlsym}, {"dlvsym", (void*)&dlvsym}, {"dlopen", (void*)&dlopen}, {"dlmopen", (void*)&dlmopen}};
+
+void* find_loader_hook(const char* name) {
+  if (name[0] != 'd' || name[1] != 'l') return nullptr;
+  for (const LoaderHook& hook : loader_hooks)
+    if (!strcmp(hook.name, name)) return hook.entry;
+  return nullptr;
+}
+
+// ---- the C library -----------------------------------------------------------------------------------------
+
+using DlsymFunction = void* (*)(void*, const char*);
+using DlvsymFunction = void* (*)(void*, const char*, const char*);
+using DlopenFunction = void* (*)(const char*, int);
+using DlmopenFunction = void* (*)(long, const char*, int);
+
+struct Loader {
+  DlsymFunction dlsym_;
+  DlvsymFunction dlvsym_;
+  DlopenFunction dlopen_;
+  DlmopenFunction dlmopen_;
+  char* (*dlerror_)();
+};
+Loader g_loader;
+uint32_t g_loader_ready;
+
+const Loader& loader() {
+  if (__atomic_load_n(&g_loader_ready, __ATOMIC_ACQUIRE)) return g_loader;
+  g_loader.dlsym_ = (DlsymFunction)c_library_function("dlsym");
+  g_loader.dlvsym_ = (DlvsymFunction)c_library_function("dlvsym");
+  g_loader.dlopen_ = (DlopenFunction)c_library_function("dlopen");
+  g_loader.dlmopen_ = (DlmopenFunction)c_library_function("dlmopen");
+  g_loader.dlerror_ = (char* (*)())c_library_function("dlerror");
+  __atomic_store_n(&g_loader_ready, 1u, __ATOMIC_RELEASE);
+  return g_loader;
+}
+
+void forget_loader_error() {
+  if (loader().dlerror_) loader().dlerror_();
+}
+
+// ---- speaking for the caller -------------------------------------------------------------------------------
+
+// Code in the object around `caller` that only returns. nullptr: none, or the processor would object.
+const void* gadget_near(const void* caller, const Object& object) {
+  if (!object.code_begin || dt_returns_are_checked()) return nullptr;
+#if defined(__x86_64__)
+  const unsigned char* from = (const unsigned char*)caller;
+  const void* at = memchr(from, 0xc3, object.code_end - (uintptr_t)from);
+  return at ? at : memchr((const void*)object.code_begin, 0xc3, (uintptr_t)from - object.code_begin);
+#elif defined(__aarch64__)
+  (void)caller;
+  for (const uint32_t* at = (const uint32_t*)object.code_begin; (uintptr_t)(at + 2) <= object.code_end; at++)
+    if (at[0] == 0xa8c17bfdu && at[1] == 0xd65f03c0u) return at;  // ldp x29, x30, [sp], #16; ret
+  return nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+// A look-up by the program: handle, name, and version or nullptr.
+struct Query {
+  void* handle;
+  const char* name;
+  const char* version;
+};
+
+void* ask_plainly(const Query& q) {
+  return q.version ? loader().dlvsym_(q.handle, q.name, q.version) : loader().dlsym_(q.handle, q.name);
+}
+
+// The loader's answer to the program's own question.
+void* ask_for_caller(const Query& q, const void* caller, const Object& object) {
+  if (q.handle != RTLD_NEXT && q.handle != RTLD_DEFAULT) return ask_plainly(q);
+  const void* gadget = gadget_near(caller, object);
+  if (gadget) {
+    void* function = q.version ? (void*)loader().dlvsym_ : (void*)loader().dlsym_;
+    return dt_call_as(function, q.handle, q.name, q.version, gadget);
+  }
+  // Without that: the tap's own place in the search order is where most callers would find the tap anyway.
+  return ask_plainly(Query{RTLD_NEXT, q.name, q.version});
+}
+
+// What the global scope has behind the tap: what a preloaded library's RTLD_NEXT gives.
+void* next_after_tap(const char* name, const char* version) {
+  void* at = ask_plainly(Query{RTLD_NEXT, name, version});
+  return at && in_tap(at) ? nullptr : at;
+}
+
+void* startup_scope(const char* name) {
+  const Startup& s = startup();
+  uint32_t hash = gnu_hash(name);
+  for (unsigned i = s.first_after_tap; i < s.count; i++) {
+    void* at = find_symbol(s.objects[i], name, hash);
+    if (at) return at;
+  }
+  return nullptr;
+}
+
+// ---- objects and what they depend on -----------------------------------------------------------------------
+
+// One loaded object as a scan of new objects sees it. Taken under the loader's lock.
+struct Loaded {
+  const ElfW(Dyn)* dynamic;
+  uintptr_t base;
+  uint32_t soname, leaf;  // hashes, 0: none
+  bool gl, tap, reached;
+};
+
+struct Snapshot {
+  Loaded* at;
+  size_t count, room;
+  unsigned long long adds;
+};
+
+constexpr size_t SNAPSHOT_ROOM = 4096;
+
+bool open_snapshot(Snapshot* s) {
+  void* area = mmap(nullptr, SNAPSHOT_ROOM * sizeof(Loaded), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *s = Snapshot{area == MAP_FAILED ? nullptr : (Loaded*)area, 0, SNAPSHOT_ROOM, 0};
+  return s->at;
+}
+void close_snapshot(Snapshot* s) {
+  if (s->at) munmap(s->at, SNAPSHOT_ROOM * sizeof(Loaded));
+}
+
+int add_loaded(dl_phdr_info* info, size_t, void* data) {
+  Snapshot* s = (Snapshot*)data;
+  s->adds = info->dlpi_adds;
+  if (s->count >= s->room) return 1;
+  Loaded& o = s->at[s->count];
+  o = Loaded{};
+  o.base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) o.dynamic = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  if (!o.dynamic) return 0;
+  Elf elf = read_elf(o.base, o.dynamic);
+  const char* leaf = leaf_of(info->dlpi_name ? info->dlpi_name : "");
+  if (*leaf) o.leaf = gnu_hash(leaf);
+  if (elf.soname) o.soname = gnu_hash(elf.soname);
+  o.gl = is_gl_library(leaf) || is_gl_library(elf.soname);
+  o.tap = in_tap(o.dynamic);
+  s->count++;
+  return 0;
+}
+
+unsigned long long loads_so_far() {
+  unsigned long long adds = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        *(unsigned long long*)data = info->dlpi_adds;
+        return 1;
+      },
+      &adds);
+  return adds;
+}
+
+Loaded* by_dynamic(Snapshot& s, const ElfW(Dyn)* dynamic) {
+  for (size_t i = 0; i < s.count; i++)
+    if (s.at[i].dynamic == dynamic) return &s.at[i];
+  return nullptr;
+}
+
+// Mark `from` and everything it depends on. The caller holds `from`, so none of it can go away.
+void reach(Snapshot& s, Loaded* from) {
+  from->reached = true;
+  // A GL library's dependencies are the driver's.
+  if (from->gl) return;
+  Elf elf = read_elf(from->base, from->dynamic);
+  for (const ElfW(Dyn)* d = from->dynamic; d->d_tag != DT_NULL; d++) {
+    if (d->d_tag != DT_NEEDED) continue;
+    const char* needed = elf.strings + d->d_un.d_val;
+    uint32_t hash = gnu_hash(leaf_of(needed));
+    for (size_t i = 0; i < s.count; i++)
+      if ((s.at[i].soname == hash || s.at[i].leaf == hash) && !s.at[i].reached) reach(s, &s.at[i]);
+  }
+}
+
+void* in_reached(Snapshot& s, const char* name) {
+  uint32_t hash = gnu_hash(name);
+  for (size_t i = 0; i < s.count; i++) {
+    if (!s.at[i].reached || s.at[i].tap) continue;
+    void* at = find_symbol(read_elf(s.at[i].base, s.at[i].dynamic), name, hash);
+    if (at) return at;
+  }
+  return nullptr;
+}
+
+// What the local scope of the caller's library has, where the global one has nothing.
+void* local_scope(const Object& caller, const char* name) {
+  Snapshot s;
+  if (!caller.dynamic || !open_snapshot(&s)) return nullptr;
+  dl_iterate_phdr(add_loaded, &s);
+  void* at = nullptr;
+  Loaded* self = by_dynamic(s, caller.dynamic);
+  if (self) {
+    reach(s, self);
+    at = in_reached(s, name);
+  }
+  close_snapshot(&s);
+  return at;
+}
+
+// ---- libraries in which functions were found -----------------------------------------------------------------
+
+struct Library {
+  uintptr_t base;     // 0: unloaded
+  uintptr_t inside;   // a function of it
+  uint64_t reported;  // generation + 1 of the session that knows it
+  char path[480];
+};
+constexpr unsigned MOST_LIBRARIES = 64;
+Library g_libraries[MOST_LIBRARIES];
+uint32_t g_library_count;
+uint32_t g_library_lock;
+uint32_t g_own_namespace;     // 1: dlmopen made a namespace that the tap is not in
+uint32_t g_variants_used_up;  // id + 1 of a function that more libraries have than can be told apart
+
+// Records can be added between the calls of a thread, not inside one: its record would be torn from it.
+void report_if_between_calls() {
+  if (tls.calls && !(tls.special & SPECIAL_BUSY)) report_libraries(&tls);
+}
+
+void note_library(const void* address) {
+  Object object;
+  if (!find_object(address, &object)) return;
+  uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < n; i++)
+    if (g_libraries[i].base == object.base && !strncmp(g_libraries[i].path, object.path, sizeof g_libraries[i].path - 1)) return;
+  // Held for a few stores; whoever finds it taken leaves the fact to the next look-up.
+  if (__atomic_exchange_n(&g_library_lock, 1u, __ATOMIC_ACQUIRE)) return;
+  n = g_library_count;
+  if (n < MOST_LIBRARIES) {
+    Library& library = g_libraries[n];
+    library.base = object.base;
+    library.inside = (uintptr_t)address;
+    library.reported = 0;
+    snprintf(library.path, sizeof library.path, "%.*s", (int)sizeof library.path - 1, object.path);
+    if (object.is_program) {
+      ssize_t length = readlink("/proc/self/exe", library.path, sizeof library.path - 1);
+      library.path[length > 0 ? length : 0] = 0;
+    }
+    __atomic_store_n(&g_library_count, n + 1, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&g_library_lock, 0u, __ATOMIC_RELEASE);
+}
+
+// ---- setting the slots of objects that were opened later -------------------------------------------------------
+
+bool is_slot(unsigned type) {
+#if defined(__x86_64__)
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+#elif defined(__aarch64__)
+  return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
+#endif
+}
+
+// The slots of one new object. Its pages are opened at the first slot that needs it.
+struct Patcher {
+  Elf elf;
+  Object object;
+  void* root;     // handle of the dlopen that brought it
+  bool deep;      // RTLD_DEEPBIND: local scope before global
+  bool opened;
+
+  bool own(const void* address) const {
+    Object other;
+    return find_object(address, &other) && other.dynamic == object.dynamic;
+  }
+  bool writable(uintptr_t at) {
+    if (at < object.relro_begin || at >= object.relro_end) return true;
+    if (!opened)
+      opened = mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ | PROT_WRITE) == 0;
+    return opened;
+  }
+  void close() {
+    if (opened) mprotect((void*)object.relro_begin, object.relro_end - object.relro_begin, PROT_READ);
+  }
+  // What the loader gives this object for `name` in a process without the tap.
+  void* bound_without_tap(const char* name) {
+    void* global = startup_scope(name);
+    if (!global) global = next_after_tap(name, nullptr);
+    if (!deep && global) return global;
+    void* local = loader().dlsym_(root, name);
+    if (local && in_tap(local)) local = nullptr;
+    return local ? local : global;
+  }
+  void* wanted(const char* name, void* now) {
+    void* hook = find_loader_hook(name);
+    if (hook) {
+      Object target;
+      bool unbound_or_real = own(now) || (find_object(now, &target) && target.is_libc);
+      return unbound_or_real ? hook : nullptr;
+    }
+    int id = find_function(name);
+    if (id < 0) return nullptr;
+    void* real = bound_without_tap(name);
+    if (!real) return nullptr;
+    // Only what was bound to the tap, not yet bound, or bound to that very function: the program may have
+    // stored something of its own since.
+    if (!in_tap(now) && now != real && !own(now)) return nullptr;
+    if (own(real)) return real;  // a library that calls itself
+    return entry_for((unsigned)id, real);
+  }
+  void patch(const ElfW(Rela)* relocations, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+      const ElfW(Rela)& r = relocations[i];
+      unsigned index = (unsigned)ELF64_R_SYM(r.r_info);
+      if (!index || !is_slot((unsigned)ELF64_R_TYPE(r.r_info))) continue;
+      const char* name = elf.strings + elf.symbols[index].st_name;
+      if (find_function(name) < 0 && !find_loader_hook(name)) continue;
+      uintptr_t at = elf.base + r.r_offset;
+      void** slot = (void**)at;
+      void* now = __atomic_load_n(slot, __ATOMIC_RELAXED);
+      void* want = now ? wanted(name, now) : nullptr;
+      if (!want || want == now || at % sizeof(void*) || !writable(at)) continue;
+      __atomic_store_n(slot, want, __ATOMIC_RELEASE);
+    }
+  }
+};
+
+// Everything that this dlopen brought and the program did not have before.
+void patch_new_objects(void* handle, int flags, const Snapshot& before) {
+  KeepErrno keep;
+  if (loads_so_far() == before.adds) return;
+  Snapshot now;
+  if (!open_snapshot(&now)) return;
+  dl_iterate_phdr(add_loaded, &now);
+  Loaded* root = by_dynamic(now, ((link_map*)handle)->l_ld);
+  if (root && !root->gl) {
+    reach(now, root);
+    Snapshot earlier = before;
+    for (size_t i = 0; i < now.count; i++) {
+      Loaded& o = now.at[i];
+      if (!o.reached || o.gl || o.tap || by_dynamic(earlier, o.dynamic)) continue;
+      Patcher p = {};
+      if (!find_object(o.dynamic, &p.object) || p.object.is_libc) continue;
+      p.elf = read_elf(o.base, o.dynamic);
+      p.root = handle;
+      p.deep = flags & RTLD_DEEPBIND;
+      if (!p.elf.symbols || !p.elf.strings) continue;
+      p.patch(p.elf.jump_slots, p.elf.jump_slot_count);
+      p.patch(p.elf.relocations, p.elf.relocation_count);
+      p.close();
+    }
+    forget_loader_error();
+  }
+  close_snapshot(&now);
+}
+
+// ---- what the program's look-ups get ---------------------------------------------------------------------------
+
+// A non-PIE program that takes a function's address stands in for it with an own jump: calling that is calling us.
+bool is_stand_in(const char* name, void* at) {
+  const Elf& program = startup().objects[0];
+  if (!program.symbols) return false;
+  unsigned n = symbol_count(program);
+  for (unsigned i = 1; i < n; i++) {
+    const ElfW(Sym)& symbol = program.symbols[i];
+    if (symbol.st_shndx == SHN_UNDEF && symbol.st_value && (void*)(program.base + symbol.st_value) == at)
+      return !strcmp(program.strings + symbol.st_name, name);
+  }
+  return false;
+}
+
+bool is_ours(const char* name) { return find_function(name) >= 0 || find_loader_hook(name); }
+
+// The answer to a look-up of a name that is ours.
+void* look_up(const Query& q, const void* caller) {
+  Object from = {};
+  bool known = find_object(caller, &from);
+  void* at = ask_for_caller(q, caller, from);
+  if (!at) return nullptr;
+  void* hook = find_loader_hook(q.name);
+  if (in_tap(at)) {
+    if (hook && !from.is_gl) return at;
+    void* real = next_after_tap(q.name, q.version);
+    if (!real && !hook && known && !is_startup(from.dynamic)) {
+      real = local_scope(from, q.name);
+      if (real) forget_loader_error();
+    }
+    if (!real) return nullptr;
+    at = real;
+  }
+  if (known && from.is_gl) return at;
+  if (hook) {
+    Object owner;
+    return find_object(at, &owner) && owner.is_libc ? hook : at;
+  }
+  Object owner;
+  if (find_object(at, &owner) && owner.is_program && is_stand_in(q.name, at)) return at;
+  return entry_for((unsigned)find_function(q.name), at);
+}
+
+// ---- opening ---------------------------------------------------------------------------------------------------
+
+// Which directories are searched for this file depends on who calls.
+bool depends_on_caller(const char* file, const Object& from) {
+  if (strchr(file, '$')) return true;
+  if (strchr(file, '/') || !from.dynamic) return false;
+  return !is_startup(from.dynamic) || read_elf(from.base, from.dynamic).searches_own_path;
+}
+
+struct Opening {
+  void* function;  // dlopen, or dlmopen with LM_ID_BASE
+  void *a, *b, *c; // its arguments
+  const char* file;
+  int flags;
+};
+
+// Open for the program, then set the slots of what is new. Returns the function to go on to where the call must be
+// the program's own, else nullptr and the handle.
+void* open_and_patch(const Opening& o, const void* caller, void** out) {
+  Object from = {};
+  find_object(caller, &from);
+  if (!o.file || !*o.file || from.is_gl) return o.function;
+  const void* gadget = nullptr;
+  if (depends_on_caller(o.file, from)) {
+    gadget = gadget_near(caller, from);
+    if (!gadget) return o.function;
+  }
+  Snapshot before;
+  if (!open_snapshot(&before)) return o.function;
+  dl_iterate_phdr(add_loaded, &before);
+  *out = gadget ? dt_call_as(o.function, o.a, o.b, o.c, gadget)
+                : ((void* (*)(void*, void*, void*))o.function)(o.a, o.b, o.c);
+  if (*out) patch_new_objects(*out, o.flags, before);
+  int saved = errno;
+  close_snapshot(&before);
+  errno = saved;
+  return nullptr;
+}
+
+}  // namespace
+
+int find_function(const char* name) {
+  if (!name || !*name) return -1;
+  if (DT_UNLIKELY(!__atomic_load_n(&g_hash_ready, __ATOMIC_ACQUIRE))) build_hash();
+  for (uint32_t at = name_hash(name) & (HASH_SIZE - 1); g_hash[at]; at = (at + 1) & (HASH_SIZE - 1)) {
+    unsigned id = g_hash[at] - 1u;
+    if (!strcmp(g_names[id], name)) return (int)id;
+  }
+  return -1;
+}
+
+void* real_dlsym(void* handle, const char* name) { return loader().dlsym_ ? loader().dlsym_(handle, name) : nullptr; }
+void* real_dlopen(const char* file, int flags) { return loader().dlopen_ ? loader().dlopen_(file, flags) : nullptr; }
+
+// Not before the program's first call: a process that only looks functions up leaves no trace.
+void report_libraries(Thread* t) {
+  if (__atomic_exchange_n(&g_own_namespace, 0u, __ATOMIC_RELAXED))
+    emit_note(t, "namespace", "dlmopen made a namespace of its own: direct calls in it are not recorded");
+  if (uint32_t id = __atomic_exchange_n(&g_variants_used_up, 0u, __ATOMIC_RELAXED)) {
+    char text[200];
+    snprintf(text, sizeof text, "%s: more than %u libraries have it; calls into one of them are not recorded", g_names[id - 1], VARIANTS);
+    emit_note(t, "variants", text);
+  }
+  uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < n; i++) {
+    Library& library = g_libraries[i];
+    uint64_t mark = t->generation + 1;
+    if (__atomic_load_n(&library.reported, __ATOMIC_RELAXED) == mark || !library.base) continue;
+    if (__atomic_exchange_n(&library.reported, mark, __ATOMIC_RELAXED) == mark) continue;
+    char text[600];
+    snprintf(text, sizeof text, "path=%s;base=0x%llx", library.path, (unsigned long long)library.base);
+    emit_note(t, "library", text);
+  }
+}
+
+namespace {
+
+void* resolve_quietly(unsigned id) {
+  void* at = __atomic_load_n(&g_real[id][0], __ATOMIC_ACQUIRE);
+  if (at) return at;
+  const char* name = g_names[id];
+  at = startup_scope(name);
+  if (!at && loader().dlsym_) {
+    at = next_after_tap(name, nullptr);  // opened later with RTLD_GLOBAL
+    if (!at) forget_loader_error();
+  }
+  if (!at) {
+    // Bound to us although nothing in scope has it: a library that is loaded all the same is what was meant.
+    struct Search {
+      const char* name;
+      uint32_t hash;
+      void* found;
+    } search = {name, gnu_hash(name), nullptr};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* data) {
+          Search* s = (Search*)data;
+          for (int i = 0; i < info->dlpi_phnum; i++) {
+            if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+            Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+            if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname)) s->found = find_symbol(elf, s->name, s->hash);
+          }
+          return s->found ? 1 : 0;
+        },
+        &search);
+    at = search.found;
+  }
+  if (!at) return nullptr;
+  void* none = nullptr;
+  if (!__atomic_compare_exchange_n(&g_real[id][0], &none, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return none;
+  note_library(at);
+  return at;
+}
+
+// The program or a library it was linked to calls `id` directly: then the exported wrapper stands for what the
+// global scope has, not for what is looked up first.
+bool is_linked(unsigned id) {
+  static uint8_t linked[HASH_SIZE / 8];
+  static uint32_t ready;
+  if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) {
+    const Startup& s = startup();
+    for (unsigned i = 0; i < s.count; i++) {
+      const Elf& elf = s.objects[i];
+      if (!elf.symbols || !elf.strings || in_tap(elf.dynamic) || is_gl_library(elf.soname) || is_c_library(elf.soname)) continue;
+      unsigned n = symbol_count(elf);
+      for (unsigned k = 1; k < n; k++) {
+        if (elf.symbols[k].st_shndx != SHN_UNDEF) continue;
+        int found = find_function(elf.strings + elf.symbols[k].st_name);
+        if (found >= 0) __atomic_fetch_or(&linked[found / 8], (uint8_t)(1u << found % 8), __ATOMIC_RELAXED);
+      }
+    }
+    __atomic_store_n(&ready, 1u, __ATOMIC_RELEASE);
+  }
+  return linked[id / 8] & (1u << id % 8);
+}
+
+// Functions of libraries that were unloaded: their places are free again.
+void forget_unloaded() {
+  static unsigned long long seen;
+  struct Unloads {
+    unsigned long long subs;
+  } unloads = {0};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        ((Unloads*)data)->subs = info->dlpi_subs;
+        return 1;
+      },
+      &unloads);
+  if (__atomic_exchange_n(&seen, unloads.subs, __ATOMIC_ACQ_REL) == unloads.subs) return;
+  Object object;
+  bool ours = false;
+  uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < n; i++) {
+    Library& library = g_libraries[i];
+    if (!library.base || (find_object((void*)library.inside, &object) && object.base == library.base)) continue;
+    library.base = 0;
+    ours = true;
+  }
+  if (!ours) return;
+  for (unsigned id = 0; id < g_function_count; id++)
+    for (unsigned k = 0; k < VARIANTS; k++) {
+      void* real = __atomic_load_n(&g_real[id][k], __ATOMIC_RELAXED);
+      if (real && !find_object(real, &object))
+        __atomic_compare_exchange_n(&g_real[id][k], &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    }
+}
+
+}  // namespace
+
+void* resolve(unsigned id) {
+  KeepErrno keep;
+  void* at = resolve_quietly(id);
+  if (at && !(tls.special & SPECIAL_BUSY) && g_mode) report_libraries(&tls);
+  return at;
+}
+
+void* entry_for(unsigned id, void* real) {
+  KeepErrno keep;
+  if (!real || in_tap(real)) return real;
+  forget_unloaded();
+  if (is_linked(id)) resolve_quietly(id);
+  for (unsigned k = 0; k < VARIANTS; k++) {
+    void* held = __atomic_load_n(&g_real[id][k], __ATOMIC_ACQUIRE);
+    if (!held && __atomic_compare_exchange_n(&g_real[id][k], &held, real, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      note_library(real);
+      report_if_between_calls();
+      held = real;
+    }
+    if (held == real) return g_wrappers[id][k];
+  }
+  __atomic_store_n(&g_variants_used_up, id + 1, __ATOMIC_RELAXED);
+  report_if_between_calls();
+  return real;
+}
+
+void* wrap_lookup(const char* name, void* real, const void* caller) {
+  if (!real) return nullptr;
+  int id = find_function(name);
+  if (id < 0) return real;
+  KeepErrno keep;
+  Object from;
+  if (caller && find_object(caller, &from) && (from.is_gl || from.is_tap)) return real;
+  return entry_for((unsigned)id, real);
+}
+
+}  // namespace dt
+
+// ---- what hooks.S asks -------------------------------------------------------------------------------------------
+
+#define DT_HOOK extern "C" __attribute__((visibility("hidden"), used)) void*
+
+DT_HOOK dt_hook_dlsym(void* handle, const char* name, const void*, const void* caller, void** out) {
+  if (!name || !dt::is_ours(name)) return (void*)dt::loader().dlsym_;
+  *out = dt::look_up(dt::Query{handle, name, nullptr}, caller);
+  return nullptr;
+}
+
+DT_HOOK dt_hook_dlvsym(void* handle, const char* name, const char* version, const void* caller, void** out) {
+  if (!name || !version || !dt::is_ours(name)) return (void*)dt::loader().dlvsym_;
+  *out = dt::look_up(dt::Query{handle, name, version}, caller);
+  return nullptr;
+}
+
+DT_HOOK dt_hook_dlopen(const char* file, uintptr_t flags, const void*, const void* caller, void** out) {
+  void* function = (void*)dt::loader().dlopen_;
+  return dt::open_and_patch(dt::Opening{function, (void*)file, (void*)flags, nullptr, file, (int)flags}, caller, out);
+}
+
+DT_HOOK dt_hook_dlmopen(uintptr_t space, const char* file, uintptr_t flags, const void* caller, void** out) {
+  void* function = (void*)dt::loader().dlmopen_;
+  if ((long)space != LM_ID_BASE) {
+    __atomic_store_n(&dt::g_own_namespace, 1u, __ATOMIC_RELAXED);
+    dt::report_if_between_calls();
+    return function;
+  }
+  return dt::open_and_patch(dt::Opening{function, (void*)space, (void*)file, (void*)flags, file, (int)flags}, caller, out);
+}
+
+// The loader's list as it is at program start must be read before the program opens anything.
+__attribute__((constructor)) static void read_startup() { dt::loader(); }
