@@ -341,8 +341,19 @@ class _Build:
             object_class=classes.get(param.name) or param.object_class or (other.object_class if other else None),
             kind=param.kind,
             registry_len=param.registry_len,
-            data=rule or (default_rule(command, param) if param.is_pointer else None),
+            data=rule or self._default(command, param, other),
         )
+
+    def _default(self, command: Command, param: Param, other: Param | None) -> Data | None:
+        """What `len` says here, or at the command that this one is an alias of."""
+        if not param.is_pointer:
+            return None
+        rule = default_rule(command, param)
+        if rule is None and other is not None and other.data is not None:
+            target = self._target(command.name)
+            assert target is not None
+            rule = _renamed(other.data, tuple((o, n) for o, n in self._pairs(command.name, target) if o != n))
+        return rule
 
     def _group(self, group: str | None, base: str) -> str | None:
         if group is None and base == _fallback(self._registry):
@@ -611,6 +622,6 @@ def _everything(name: str, enums: Mapping[str, int], rank: Mapping[str, int]) ->
     """Every enumerant that cannot be mistaken for a small number, one name a value."""
     by_value: dict[int, str] = {}
     for enumerant in sorted(enums, key=lambda n: rank[n]):
-        if enums[enumerant] >= 0x0100:
+        if enums[enumerant] >= 0x0100 and "_BIT" not in enumerant and "_MASK" not in enumerant:
             by_value.setdefault(enums[enumerant], enumerant)
     return EnumGroup(name, {by_value[value]: value for value in sorted(by_value)})

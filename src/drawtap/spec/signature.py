@@ -110,7 +110,7 @@ def signature_text(commands: Iterable[Command], apis: Sequence[Api], ids: Mappin
         api = groups.api_of(command)
         lines += _function(command, api, ids[command.name], layout(command), groups)
     lines += tap_signatures(groups)
-    return "\n".join([*groups.lines(), *lines]) + "\n"
+    return "\n".join(["V\t1", *groups.lines(), *lines]) + "\n"
 
 
 class _Groups:
@@ -157,7 +157,8 @@ class _Groups:
 
 
 def _function(command: Command, api: Api | None, number: int, places: Layout, groups: _Groups) -> Iterator[str]:
-    flags = ",".join(sorted(command.flags)) or "-"
+    # readers cannot tell a missing rule from the flags of a rule: it is one more flag
+    flags = ",".join(sorted(command.flags | ({"no_rule"} if command.uncovered else set()))) or "-"
     provided = ",".join(command.provided_by) or "-"
     where = api.name if api else command.api
     yield f"F\t{number}\t{where}\t{command.name}\t{len(places.w8)}\t{len(places.w4)}\t{flags}\t{provided}"
@@ -214,7 +215,7 @@ def _content(ctype: CType, data: Data | None, group: str | None, slot: str, api:
         case AttributeList():
             element, out, group = f"attribs{'64' if ctype.scalar in _WIDE else '32'}", False, rule.group or group
         case Struct():
-            element, out = f"struct:{ctype.base}", rule.out
+            element, out = f"struct:{ctype.base.replace(' ', '_')}", rule.out
     named = element in _INTEGERS or element.startswith("attribs")
     return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}"
 
@@ -222,7 +223,7 @@ def _content(ctype: CType, data: Data | None, group: str | None, slot: str, api:
 def _pointee(ctype: CType) -> str:
     if ctype.indirection > 1 or ctype.scalar == "ptr":
         return "ptr"
-    return {"void": "bytes", "struct": f"struct:{ctype.base}"}.get(ctype.scalar, ctype.scalar)
+    return {"void": "bytes", "struct": f"struct:{ctype.base.replace(' ', '_')}"}.get(ctype.scalar, ctype.scalar)
 
 
 # ---- the tap's own functions (native/common/ring.h) -------------------------------------------------------
