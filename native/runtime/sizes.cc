@@ -1,0 +1,328 @@
+// The functions of the size rules; sizes.h says what they promise.
+#include "sizes.h"
+
+#include <stdio.h>
+
+#include "gl_state.h"
+
+namespace dt {
+namespace size {
+
+namespace {
+
+// No driver takes an image that is longer in any direction; larger numbers are errors and read nothing.
+constexpr int64_t LONGEST_SIDE = 1 << 20;
+constexpr int64_t MOST_BYTES = 1ll << 40;
+
+int64_t format_components(int64_t format) {
+  switch (format) {
+    case 0x1900: case 0x1901: case 0x1902: case 0x1903: case 0x1904: case 0x1905: case 0x1906: case 0x1909:
+    case 0x8049: case 0x8D94: case 0x8D95: case 0x8D96: case 0x8D97: case 0x8D9C:
+      return 1;
+    case 0x8227: case 0x8228: case 0x190A: case 0x8D9D: case 0x84F9: case 0x8757: case 0x85B9: case 0x8A1F:
+    case 0x80CC: case 0x80CD: case 0x80CE: case 0x80CF: case 0x86F4: case 0x86F5:
+      return 2;
+    case 0x1907: case 0x80E0: case 0x8D98: case 0x8D9A: case 0x86F6: case 0x8C40: return 3;
+    case 0x1908: case 0x80E1: case 0x8000: case 0x8D99: case 0x8D9B: case 0x800C: case 0x86F7: case 0x8C42: return 4;
+    case 0x800D: return 5;
+    default: return 0;
+  }
+}
+
+int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+// Components of a value of a uniform's type; everything opaque is one integer.
+int64_t uniform_components(uint32_t type) {
+  switch (type) {
+    case 0x8B50: case 0x8B53: case 0x8B57: case 0x8DC6: case 0x8FFC: case 0x8FE9: case 0x8FF5: return 2;
+    case 0x8B51: case 0x8B54: case 0x8B58: case 0x8DC7: case 0x8FFD: case 0x8FEA: case 0x8FF6: return 3;
+    case 0x8B52: case 0x8B55: case 0x8B59: case 0x8DC8: case 0x8FFE: case 0x8FEB: case 0x8FF7: return 4;
+    case 0x8B5A: case 0x8F46: return 4;
+    case 0x8B5B: case 0x8F47: return 9;
+    case 0x8B5C: case 0x8F48: return 16;
+    case 0x8B65: case 0x8B67: case 0x8F49: case 0x8F4B: return 6;
+    case 0x8B66: case 0x8B69: case 0x8F4A: case 0x8F4D: return 8;
+    case 0x8B68: case 0x8B6A: case 0x8F4C: case 0x8F4E: return 12;
+    default: return 1;
+  }
+}
+
+int texture_dimensions(int64_t target) {
+  switch (target) {
+    case 0x0DE0: return 1;
+    case 0x806F: case 0x8C1A: case 0x9009: case 0x8513: case 0x9103: return 3;
+    default: return 2;
+  }
+}
+
+Store unpack_store(const GlContext* c) {
+  const gl::PixelStore& p = c->unpack;
+  return Store{p.row_length, p.image_height, p.skip_rows, p.skip_pixels, p.skip_images, p.alignment};
+}
+Store pack_store(const GlContext* c) {
+  const gl::PixelStore& p = c->pack;
+  return Store{p.row_length, p.image_height, p.skip_rows, p.skip_pixels, p.skip_images, p.alignment};
+}
+
+}  // namespace
+
+int64_t index_size(int64_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
+
+int64_t type_size(int64_t type) {
+  switch (type) {
+    case 0x1400: case 0x1401: return 1;
+    case 0x1402: case 0x1403: case 0x1407: case 0x140B: case 0x8D61: return 2;
+    case 0x1408: return 3;
+    case 0x1404: case 0x1405: case 0x1406: case 0x1409: case 0x140C: return 4;
+    case 0x140A: case 0x140E: case 0x140F: return 8;
+    default: return packed_size(type);
+  }
+}
+
+int64_t packed_size(int64_t type) {
+  switch (type) {
+    case 0x8032: case 0x8362: return 1;
+    case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: case 0x85BA: case 0x85BB: return 2;
+    case 0x8035: case 0x8036: case 0x8367: case 0x8368: case 0x8D9F: case 0x84FA: case 0x8C3B: case 0x8C3E:
+    case 0x8DF6: case 0x8DF7:
+      return 4;
+    case 0x8DAD: return 8;
+    default: return 0;
+  }
+}
+
+int64_t pixel_size(int64_t format, int64_t type) {
+  int64_t packed = packed_size(type);
+  return packed ? packed : format_components(format) * type_size(type);
+}
+
+int64_t map_components(int64_t target) {
+  static const uint8_t counts[] = {4, 1, 3, 1, 2, 3, 4, 3, 4};
+  if (target >= 0x0D90 && target <= 0x0D98) return counts[target - 0x0D90];
+  if (target >= 0x0DB0 && target <= 0x0DB8) return counts[target - 0x0DB0];
+  return target >= 0x8660 && target <= 0x867F ? 4 : 0;
+}
+
+int64_t map1_size(int64_t target, int64_t stride, int64_t order) {
+  int64_t n = map_components(target);
+  return n && order >= 1 && order <= 1024 && stride >= n ? (order - 1) * stride + n : 0;
+}
+
+int64_t map2_size(int64_t target, int64_t ustride, int64_t uorder, int64_t vstride, int64_t vorder) {
+  int64_t n = map_components(target);
+  if (!n || uorder < 1 || vorder < 1 || uorder > 1024 || vorder > 1024 || ustride < n || vstride < n) return 0;
+  return (uorder - 1) * ustride + (vorder - 1) * vstride + n;
+}
+
+int64_t call_lists_size(int64_t type) { return type >= 0x1400 && type <= 0x1409 ? type_size(type) : 0; }
+
+int64_t get_int(int64_t pname) {
+  GlContext* c = tls.context;
+  return c ? gl::ask(c, (uint32_t)pname, 0) : 0;
+}
+
+int64_t get_count(int64_t pname) {
+  GlContext* c = tls.context;
+  bool es = c && c->api == 2;
+  uint32_t v = c ? c->version : 0;
+  switch (pname) {
+    case 0x846D: case 0x846E: case 0x0B12: case 0x0B22: case 0x0B70: case 0x0D3A: case 0x0B40: case 0x0DD2:
+    case 0x0DD3: case 0x825D: case 0x8891:
+      return 2;
+    case 0x0B02: case 0x8129: case 0x843B: case 0x843C: return 3;
+    case 0x0B00: case 0x0B03: case 0x0B04: case 0x0B06: case 0x0B07: case 0x845F: case 0x8459: case 0x0C22: case 0x0B80:
+    case 0x0C23: case 0x0B66: case 0x0B53: case 0x0C10: case 0x0BA2: case 0x8005: case 0x0DD4: case 0x87FB:
+    case 0x87FC: case 0x87FD:
+      return 4;
+    case 0x92BE: case 0x9599: return 8;
+    case 0x0BA6: case 0x0BA7: case 0x0BA8: case 0x80B1: case 0x84E3: case 0x84E4: case 0x84E5: case 0x84E6:
+    case 0x8506: case 0x8641: case 0x88B7: case 0x898D: case 0x898E: case 0x898F: case 0x9597: case 0x9598:
+      return 16;
+    case 0x86A3: return es || v >= 13 ? get_int(0x86A2) : 0;
+    case 0x87FF: return (es && v >= 30) || (!es && v >= 41) || (c && c->version && gl::has_extension(
+                        c, es ? "GL_OES_get_program_binary" : "GL_ARB_get_program_binary")) ? get_int(0x87FE) : 0;
+    case 0x8DF8: return (es && v >= 20) || (!es && v >= 41) ? get_int(0x8DF9) : 0;
+    case 0x86A8: return c && c->api == 1 && gl::has_extension(c, "GL_ARB_vertex_blend") ? get_int(0x86A5) : 1;
+    case 0x8F12: case 0x8F13: return 4;
+    default: break;
+  }
+  // GL_MODELVIEW2..31_ARB's matrices have no glGet name of their own; program matrices do.
+  return pname >= 0x88C0 && pname <= 0x88DF ? 16 : 1;
+}
+
+int64_t get_indexed_count(int64_t target) {
+  if (target == 0x8E50) return 2;
+  return get_count(target);
+}
+
+int64_t bound(int64_t enumerant) {
+  GlContext* c = tls.context;
+  return c && gl::bound_buffer(c, (uint32_t)enumerant) != 0;
+}
+
+int64_t clear_components(int64_t buffer) { return buffer == 0x1800 ? 4 : buffer == 0x1801 || buffer == 0x1802 ? 1 : 0; }
+
+int64_t map_get_count(int64_t target, int64_t query) {
+  bool two = (target >= 0x0DB0 && target <= 0x0DB8) || (target >= 0x8670 && target <= 0x867F);
+  if (!map_components(target)) return 0;
+  if (query == 0x0A01) return two ? 2 : 1;
+  if (query == 0x0A02) return two ? 4 : 2;
+  if (query != 0x0A00) return 0;
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetMapiv, uint32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !get || c->core || c->api != 1) return 0;
+  int32_t order[2] = {0, 1};
+  get((uint32_t)target, 0x0A01, order);
+  return map_components(target) * order[0] * (two ? order[1] : 1);
+}
+
+int64_t pixel_map_size(int64_t map) {
+  GlContext* c = tls.context;
+  if (!c || c->core || c->api != 1 || map < 0x0C70 || map > 0x0C79 || c->buffers[gl::PACK]) return 0;
+  return get_int(0x0CB0 + (map - 0x0C70));
+}
+
+int64_t image_bytes(const Store& s, int64_t format, int64_t type, int64_t width, int64_t height, int64_t depth,
+                    int dimensions) {
+  if (width <= 0 || height <= 0 || depth <= 0) return 0;
+  if (width > LONGEST_SIDE || height > LONGEST_SIDE || depth > LONGEST_SIDE) return 0;
+  bool bits = type == 0x1A00;
+  int64_t pixel = bits ? 1 : pixel_size(format, type);
+  int64_t alignment = s.alignment > 0 ? s.alignment : 1;
+  int64_t length = s.row_length > 0 ? s.row_length : width;
+  int64_t row = bits ? round_up((length + 7) / 8, alignment) : round_up(length * pixel, alignment);
+  int64_t rows = dimensions == 3 && s.image_height > 0 ? s.image_height : height;
+  int64_t images = (dimensions == 3 ? s.skip_images : 0) + depth - 1;
+  // Each factor is below 2^31 and pixels have at most 40 bytes, so only the last products can overflow.
+  __int128 total = (__int128)images * rows * row + (__int128)(s.skip_rows + height - 1) * row;
+  total += bits ? (s.skip_pixels + width + 7) / 8 : (s.skip_pixels + width) * pixel;
+  if (!pixel || total > MOST_BYTES) return 0;
+  return (int64_t)total;
+}
+
+int64_t image_in(Thread* t, int64_t format, int64_t type, int64_t width, int64_t height, int64_t depth, int dimensions,
+                 const void* pixels) {
+  const GlContext* c = t->context;
+  if (!c) return 0;
+  if (c->buffers[gl::UNPACK]) return IS_OFFSET;
+  return pixels ? image_bytes(unpack_store(c), format, type, width, height, depth, dimensions) : 0;
+}
+
+int64_t image_out(Thread* t, int64_t format, int64_t type, int64_t width, int64_t height, int64_t depth, int dimensions,
+                  const void* pixels) {
+  const GlContext* c = t->context;
+  if (!c) return 0;
+  if (c->buffers[gl::PACK]) return IS_OFFSET;
+  return pixels ? image_bytes(pack_store(c), format, type, width, height, depth, dimensions) : 0;
+}
+
+int64_t compressed_in(Thread* t, int64_t bytes) {
+  const GlContext* c = t->context;
+  return c && c->buffers[gl::UNPACK] ? IS_OFFSET : bytes;
+}
+int64_t compressed_out(Thread* t, int64_t bytes) {
+  const GlContext* c = t->context;
+  return c && c->buffers[gl::PACK] ? IS_OFFSET : bytes;
+}
+
+int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, int64_t depth, int dimensions) {
+  const GlContext* c = t->context;
+  if (!c || c->buffers[gl::UNPACK]) return compressed_in(t, bytes);
+  const gl::PixelStore& p = c->unpack;
+  // The parameters count only when block width and size (and height, depth as far as there are) are set.
+  if (!p.block_size || !p.block_width || (dimensions > 1 && !p.block_height) || (dimensions > 2 && !p.block_depth))
+    return bytes;
+  if (width <= 0 || height <= 0 || depth <= 0 || width > LONGEST_SIDE || height > LONGEST_SIDE || depth > LONGEST_SIDE)
+    return 0;
+  auto blocks = [](int64_t n, int64_t block) { return (n + block - 1) / block; };
+  int64_t block_height = dimensions > 1 ? p.block_height : 1, block_depth = dimensions > 2 ? p.block_depth : 1;
+  int64_t row = blocks(p.row_length > 0 ? p.row_length : width, p.block_width) * p.block_size;
+  int64_t rows = blocks(dimensions > 2 && p.image_height > 0 ? p.image_height : height, block_height);
+  int64_t images = (dimensions > 2 ? p.skip_images / block_depth : 0) + blocks(depth, block_depth) - 1;
+  int64_t skip_rows = dimensions > 1 ? p.skip_rows / block_height : 0;
+  __int128 total = (__int128)images * rows * row + (__int128)(skip_rows + blocks(height, block_height) - 1) * row +
+                   (p.skip_pixels / p.block_width + blocks(width, p.block_width)) * p.block_size;
+  return total > MOST_BYTES ? 0 : (int64_t)total;
+}
+
+int64_t tex_image_size(int64_t target, int64_t level, int64_t format, int64_t type) {
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || (c->api == 2 && c->version < 31)) return 0;
+  int32_t width = 0, height = 1, depth = 1;
+  bool volumes = c->api == 2 || c->version >= 12;
+  get((uint32_t)target, (int32_t)level, 0x1000, &width);
+  get((uint32_t)target, (int32_t)level, 0x1001, &height);
+  if (volumes) get((uint32_t)target, (int32_t)level, 0x8071, &depth);
+  if (height < 1) height = 1;
+  if (depth < 1) depth = 1;
+  return image_bytes(pack_store(c), format, type, width, height, depth, texture_dimensions(target));
+}
+
+int64_t compressed_image_size(int64_t target, int64_t level) {
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || c->api == 2 || c->version < 13) return 0;
+  int32_t compressed = 0, bytes = 0;
+  get((uint32_t)target, (int32_t)level, 0x86A1, &compressed);
+  if (compressed) get((uint32_t)target, (int32_t)level, 0x86A0, &bytes);
+  return bytes;
+}
+
+int64_t named_tex_image_size(int64_t texture, int64_t level, int64_t format, int64_t type) {
+  GlContext* c = tls.context;
+  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+  auto level_parameter = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !is || !level_parameter || !parameter || c->buffers[gl::PACK] || c->api != 1) return 0;
+  if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return 0;
+  if (!is((uint32_t)texture)) return 0;
+  int32_t width = 0, height = 1, depth = 1, target = 0;
+  parameter((uint32_t)texture, 0x1006, &target);
+  level_parameter((uint32_t)texture, (int32_t)level, 0x1000, &width);
+  level_parameter((uint32_t)texture, (int32_t)level, 0x1001, &height);
+  level_parameter((uint32_t)texture, (int32_t)level, 0x8071, &depth);
+  if (target == 0x8513) depth = 6;
+  return image_bytes(pack_store(c), format, type, width, max(height, 1), max(depth, 1), texture_dimensions(target));
+}
+
+int64_t uniform_size(int64_t program, int64_t location) {
+  GlContext* c = tls.context;
+  auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*);
+  auto active = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*);
+  auto locate = DT_REAL(int32_t, glGetUniformLocation, uint32_t, const char*);
+  if (!gl::can_ask(c) || c->version < 20 || location < 0 || !is || !get || !active || !locate) return 1;
+  uint32_t p = (uint32_t)program;
+  int32_t linked = 0, count = 0;
+  if (!is(p)) return 1;
+  get(p, 0x8B82, &linked);
+  if (!linked) return 1;
+  get(p, 0x8B86, &count);
+  // Elements of an array usually have consecutive locations; where they do not, each is asked for.
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t i = 0; i < count; i++) {
+      char name[512];
+      int32_t length = 0, elements = 0;
+      uint32_t type = 0;
+      active(p, (uint32_t)i, 480, &length, &elements, &type, name);
+      if (length <= 0 || length >= 480) continue;
+      if (pass == 0) {
+        int32_t at = locate(p, name);
+        if (at >= 0 && location >= at && location < at + elements) return uniform_components(type);
+        continue;
+      }
+      if (elements < 2) continue;
+      char* bracket = length > 3 && name[length - 1] == ']' ? strrchr(name, '[') : nullptr;
+      char* end = bracket ? bracket : name + length;
+      for (int32_t e = 1; e < elements; e++) {
+        snprintf(end, 24, "[%d]", e);
+        if (locate(p, name) == location) return uniform_components(type);
+      }
+    }
+  }
+  return 1;
+}
+
+}  // namespace size
+}  // namespace dt
