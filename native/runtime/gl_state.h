@@ -200,21 +200,50 @@ void after_eglReleaseThread(Thread* t, uint32_t _result);
 void after_eglTerminate(Thread* t, void* dpy, uint32_t _result);
 void after_eglInitialize(Thread* t, void* dpy, int32_t* major, int32_t* minor, uint32_t _result);
 
-void after_eglCreateWindowSurface(Thread* t, void* dpy, void* config, uintptr_t win, const int32_t* attrib_list,
-                                  void* _result);
-void after_eglCreatePbufferSurface(Thread* t, void* dpy, void* config, const int32_t* attrib_list, void* _result);
-void after_eglCreatePixmapSurface(Thread* t, void* dpy, void* config, uintptr_t pixmap, const int32_t* attrib_list,
-                                  void* _result);
-void after_eglCreatePlatformWindowSurface(Thread* t, void* dpy, void* config, void* native_window,
-                                          const intptr_t* attrib_list, void* _result);
-void after_eglCreatePlatformPixmapSurface(Thread* t, void* dpy, void* config, void* native_pixmap,
-                                          const intptr_t* attrib_list, void* _result);
-void after_eglCreatePlatformWindowSurfaceEXT(Thread* t, void* dpy, void* config, void* native_window,
-                                             const int32_t* attrib_list, void* _result);
-void after_eglCreatePlatformPixmapSurfaceEXT(Thread* t, void* dpy, void* config, void* native_pixmap,
-                                             const int32_t* attrib_list, void* _result);
-void after_eglCreatePbufferFromClientBuffer(Thread* t, void* dpy, uint32_t buftype, void* buffer, void* config,
-                                            const int32_t* attrib_list, void* _result);
+// A native window or pixmap is a pointer on one system and a number on another.
+DT_COLD void surface_created(Thread* t, void* dpy, void* config, void* surface, const char* kind);
+template <typename Window>
+static inline void after_eglCreateWindowSurface(Thread* t, void* dpy, void* config, Window, const int32_t* attrib_list,
+                                                void* _result) {
+  (void)attrib_list;
+  surface_created(t, dpy, config, _result, "window");
+}
+template <typename Pixmap>
+static inline void after_eglCreatePixmapSurface(Thread* t, void* dpy, void* config, Pixmap, const int32_t* attrib_list,
+                                                void* _result) {
+  (void)attrib_list;
+  surface_created(t, dpy, config, _result, "surface");
+}
+static inline void after_eglCreatePbufferSurface(Thread* t, void* dpy, void* config, const int32_t* attrib_list,
+                                                 void* _result) {
+  (void)attrib_list;
+  surface_created(t, dpy, config, _result, "surface");
+}
+static inline void after_eglCreatePlatformWindowSurface(Thread* t, void* dpy, void* config, void* native_window, const intptr_t* attrib_list,
+    void* _result) {
+  (void)native_window, (void)attrib_list;
+  surface_created(t, dpy, config, _result, "window");
+}
+static inline void after_eglCreatePlatformPixmapSurface(Thread* t, void* dpy, void* config, void* native_pixmap, const intptr_t* attrib_list,
+    void* _result) {
+  (void)native_pixmap, (void)attrib_list;
+  surface_created(t, dpy, config, _result, "surface");
+}
+static inline void after_eglCreatePlatformWindowSurfaceEXT(Thread* t, void* dpy, void* config, void* native_window, const int32_t* attrib_list,
+    void* _result) {
+  (void)native_window, (void)attrib_list;
+  surface_created(t, dpy, config, _result, "window");
+}
+static inline void after_eglCreatePlatformPixmapSurfaceEXT(Thread* t, void* dpy, void* config, void* native_pixmap, const int32_t* attrib_list,
+    void* _result) {
+  (void)native_pixmap, (void)attrib_list;
+  surface_created(t, dpy, config, _result, "surface");
+}
+static inline void after_eglCreatePbufferFromClientBuffer(Thread* t, void* dpy, uint32_t buftype, void* buffer,
+                                                          void* config, const int32_t* attrib_list, void* _result) {
+  (void)buftype, (void)buffer, (void)attrib_list;
+  surface_created(t, dpy, config, _result, "surface");
+}
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result);
 void after_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t* rects, int32_t n_rects,
                                        uint32_t _result);

@@ -324,5 +324,106 @@ int64_t uniform_size(int64_t program, int64_t location) {
   return 1;
 }
 
+int64_t named_compressed_image_size(int64_t texture, int64_t level) {
+  GlContext* c = tls.context;
+  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+  auto level_parameter = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !is || !level_parameter || !parameter || c->buffers[gl::PACK] || c->api != 1) return 0;
+  if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return 0;
+  if (!is((uint32_t)texture)) return 0;
+  int32_t compressed = 0, bytes = 0, target = 0;
+  level_parameter((uint32_t)texture, (int32_t)level, 0x86A1, &compressed);
+  if (!compressed) return 0;
+  level_parameter((uint32_t)texture, (int32_t)level, 0x86A0, &bytes);
+  parameter((uint32_t)texture, 0x1006, &target);
+  return (int64_t)bytes * (target == 0x8513 ? 6 : 1);  // a cube map: the size of a face
+}
+
+// The imaging subset: compatibility profile only, and there where the call itself is allowed.
+static int32_t imaging_parameter(const char* command, int64_t target, uint32_t pname) {
+  GlContext* c = tls.context;
+  auto get = gl::real<void (*)(uint32_t, uint32_t, int32_t*)>(command);
+  if (!gl::can_ask(c) || !get || c->core || c->api != 1 || !gl::has_extension(c, "GL_ARB_imaging")) return 0;
+  int32_t value = 0;
+  get((uint32_t)target, pname, &value);
+  return value;
+}
+
+int64_t imaging_width(int64_t target) {
+  if (target == 0x8024 || target == 0x8025) return imaging_parameter("glGetHistogramParameteriv", target, 0x8026);
+  if (target >= 0x8010 && target <= 0x8012) return imaging_parameter("glGetConvolutionParameteriv", target, 0x8018);
+  return imaging_parameter("glGetColorTableParameteriv", target, 0x80D9);
+}
+
+int64_t imaging_height(int64_t target) {
+  if (target != 0x8011 && target != 0x8012) return 1;
+  return imaging_parameter("glGetConvolutionParameteriv", target, 0x8019);
+}
+
+// Number of things that a linked program has of a kind, 0 where `program` is none.
+static int32_t program_count(GlContext* c, int64_t program, uint32_t pname) {
+  auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*);
+  if (!gl::can_ask(c) || !is || !get || !is((uint32_t)program)) return 0;
+  int32_t count = 0;
+  get((uint32_t)program, pname, &count);
+  return count;
+}
+
+int64_t uniform_block_uniforms(int64_t program, int64_t block) {
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int32_t*);
+  if (!get || !c || c->version < (c->api == 2 ? 30u : 31u)) return 0;
+  if (block < 0 || block >= program_count(c, program, 0x8A36)) return 0;
+  int32_t count = 0;
+  get((uint32_t)program, (uint32_t)block, 0x8A42, &count);
+  return count;
+}
+
+int64_t atomic_counters(int64_t program, int64_t buffer) {
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetActiveAtomicCounterBufferiv, uint32_t, uint32_t, uint32_t, int32_t*);
+  if (!get || !c || c->api != 1 || c->version < 42) return 0;
+  if (buffer < 0 || buffer >= program_count(c, program, 0x92D9)) return 0;
+  int32_t count = 0;
+  get((uint32_t)program, (uint32_t)buffer, 0x92C5, &count);
+  return count;
+}
+
+int64_t compatible_subroutines(int64_t program, int64_t shadertype, int64_t index) {
+  GlContext* c = tls.context;
+  auto stage = DT_REAL(void, glGetProgramStageiv, uint32_t, uint32_t, uint32_t, int32_t*);
+  auto get = DT_REAL(void, glGetActiveSubroutineUniformiv, uint32_t, uint32_t, uint32_t, uint32_t, int32_t*);
+  if (!stage || !get || !c || c->api != 1 || c->version < 40 || !program_count(c, program, 0x8B82)) return 0;
+  int32_t uniforms = 0, count = 0;
+  stage((uint32_t)program, (uint32_t)shadertype, 0x8DE6, &uniforms);
+  if (index < 0 || index >= uniforms) return 0;
+  get((uint32_t)program, (uint32_t)shadertype, (uint32_t)index, 0x8E4A, &count);
+  return count;
+}
+
+int64_t program_string_size(int64_t target) {
+  GlContext* c = tls.context;
+  auto get = DT_REAL(void, glGetProgramivARB, uint32_t, uint32_t, int32_t*);
+  bool vertex = target == 0x8620, fragment = target == 0x8804;
+  if (!gl::can_ask(c) || !get || c->core || c->api != 1 || !(vertex || fragment)) return 0;
+  if (!gl::has_extension(c, vertex ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program")) return 0;
+  int32_t length = 0;
+  get((uint32_t)target, 0x8627, &length);
+  return length;
+}
+
+int64_t sum(const void* counts, int64_t n) {
+  if (!counts) return 0;
+  int64_t total = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int32_t v;
+    memcpy(&v, (const char*)counts + 4 * i, 4);
+    total += v;
+  }
+  return total;
+}
+
 }  // namespace size
 }  // namespace dt

@@ -38,6 +38,14 @@ int64_t bound(int64_t enumerant);
 int64_t clear_components(int64_t buffer);
 int64_t map_get_count(int64_t target, int64_t query);
 int64_t pixel_map_size(int64_t map);
+int64_t named_compressed_image_size(int64_t texture, int64_t level);
+int64_t imaging_width(int64_t target);
+int64_t imaging_height(int64_t target);
+int64_t uniform_block_uniforms(int64_t program, int64_t block);
+int64_t atomic_counters(int64_t program, int64_t buffer);
+int64_t compatible_subroutines(int64_t program, int64_t shadertype, int64_t index);
+int64_t program_string_size(int64_t target);
+int64_t sum(const void* counts, int64_t n);
 
 template <typename T>
 static inline int64_t deref(const T* pointer) {
