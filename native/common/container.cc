@@ -75,7 +75,7 @@ dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int le
   dt_block block{kind, DT_CODEC_STORE, 0, raw.size(), raw.size()};
   const size_t bound = ZSTD_compressBound(raw.size());
   char* room = out.room(std::max(bound, raw.size()));
-  if (raw.size() > 16 && context) {
+  if (raw.size() > 16 && level != STORE_LEVEL && context) {
     size_t stored = ZSTD_compressCCtx(context.get(), room, bound, raw.data(), raw.size(), level);
     if (!ZSTD_isError(stored) && stored < raw.size()) {
       block.codec = DT_CODEC_ZSTD;

@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <climits>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -35,6 +36,9 @@ class ChunkBuffer {
   std::vector<char> bytes_;
   size_t used_ = 0;
 };
+
+// Instead of a zstd level: store.
+constexpr int STORE_LEVEL = INT_MIN;
 
 // Puts `raw` as one block at the end of `out`: compressed where that gains anything. Returns what it became.
 dt_block put_block(ChunkBuffer& out, std::string_view raw, uint16_t kind, int level);

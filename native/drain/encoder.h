@@ -1,0 +1,136 @@
+// From the records of one pool chunk to the bytes of trace chunks.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "../common/container.h"
+#include "../common/ring.h"
+#include "../common/signatures.h"
+
+namespace dt {
+
+// What the encoder must know of every function, by id.
+class Layouts {
+ public:
+  explicit Layouts(const SignatureSet& signatures);
+  // Words of a record without arrays; 0: unknown function; ARRAYS: look at `shape`.
+  static constexpr uint16_t ARRAYS = 0xffff;
+  struct Shape {
+    uint16_t w8 = 0, w4 = 0;
+    uint32_t fixed_bytes = 0;
+    std::vector<uint16_t> arrays;
+  };
+  uint16_t words(uint32_t id) const { return words_[id]; }
+  const Shape* shape(uint32_t id) const { return shapes_[id]; }
+
+ private:
+  std::vector<uint16_t> words_;
+  std::vector<const Shape*> shapes_;
+  std::vector<std::unique_ptr<Shape>> owned_;
+};
+
+// Which content the trace already has, so that each byte of it is written once. Shared by the workers.
+class KnownBlobs {
+ public:
+  struct Hash {
+    uint64_t low, high;
+    bool operator==(const Hash&) const = default;
+  };
+  struct Range {
+    uint64_t begin, end;
+  };
+  // The sub-ranges of [begin, end) that nobody claimed yet; they count as claimed from now on.
+  std::vector<Range> claim(Hash hash, uint64_t total, uint64_t begin, uint64_t end);
+
+ private:
+  struct HashOf {
+    size_t operator()(const Hash& h) const { return static_cast<size_t>(h.low ^ h.high); }
+  };
+  struct Known {
+    bool whole = false;
+    std::vector<Range> ranges;  // sorted, disjoint; dropped once the content is whole
+  };
+  std::mutex lock_;
+  std::unordered_map<Hash, Known, HashOf> known_;
+};
+
+// A pool chunk as the drainer took it: its header fields read once, its records untrusted and perhaps still changing.
+struct TakenChunk {
+  uint32_t index = 0;       // in the pool
+  const char* base = nullptr;
+  uint32_t end = 0;         // offset after the last committed record
+  uint32_t thread = 0, tid = 0, context = 0;
+  uint64_t serial = 0, first_call = 0;
+  uint64_t calibration_clock = 0, calibration_ns = 0, calibration_width = 0;
+  char thread_name[16] = {};
+};
+
+struct Encoded {
+  ChunkBuffer calls;                // sealed payload, `calls_meta_bytes` of meta
+  uint32_t calls_meta_bytes = 0;
+  ChunkBuffer blobs;
+  uint32_t blobs_meta_bytes = 0;    // 0: no blobs
+  std::vector<uint16_t> functions;  // ids used (without DT_RECORD_TAP), each once or twice
+  uint32_t records = 0, calls_count = 0, in_flight = 0;
+  uint64_t raw_bytes = 0;
+  uint64_t invalid_records = 0;     // dropped: unknown function or sizes that cannot be
+  uint64_t invalid_bytes = 0;       // of records whose end could not be found either
+};
+
+// Encodes one chunk at a time; each worker has one.
+class Encoder {
+ public:
+  Encoder(const Layouts& layouts, KnownBlobs& blobs, uint32_t chunk_bytes);
+  // `level`: as put_block takes it.
+  void encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, int level, Encoded* out);
+
+ private:
+  struct Local {
+    uint16_t key;
+    uint32_t count;
+    uint64_t duration_sum, duration_max, payload_bytes;
+  };
+  struct Array {
+    uint64_t descriptor;  // capacity removed
+    uint32_t offset;      // of the content in the chunk
+    uint32_t bytes;       // of it there
+  };
+  struct BlobPart {
+    KnownBlobs::Hash hash;
+    uint64_t total, begin, end;
+    const char* content;
+  };
+  void index(const TakenChunk& chunk, Encoded* out);
+  bool check_arrays(const char* record, uint32_t bytes, const Layouts::Shape& shape, uint64_t* content) const;
+  void take_blob(const char* record, uint32_t bytes, Encoded* out);
+  void write_blobs(int level, Encoded* out);
+  size_t columns(const TakenChunk& chunk, const Local& local, const uint32_t* offsets, char* out);
+  void put(Encoded* out, std::string_view raw, uint16_t kind, int level);
+
+  const Layouts& layouts_;
+  KnownBlobs& blobs_;
+  const uint32_t chunk_bytes_;
+  std::vector<uint16_t> local_of_;  // by key; 0xffff: not seen in this chunk
+  std::vector<Local> locals_;
+  uint32_t count_ = 0;
+  uint64_t payload_room_ = 0;  // bytes of array content that this chunk may still claim to have
+  std::vector<uint32_t> offsets_, sorted_;
+  std::vector<uint16_t> order_;
+  std::vector<uint64_t> entries_;
+  std::vector<uint32_t> durations_;
+  std::vector<Array> arrays_;
+  std::vector<char> scratch_, args_;
+  std::vector<BlobPart> parts_;
+  std::vector<dt_block> blocks_;
+  dt_calls_meta meta_{};
+};
+
+// Application calls among the committed records of a chunk that will not be written.
+uint64_t count_calls(const TakenChunk& chunk);
+
+}  // namespace dt

@@ -1,0 +1,734 @@
+// drawtap-drain: takes records out of the shared-memory pools of tapped applications and writes their traces.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <list>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "session.h"
+
+namespace dt {
+namespace {
+
+constexpr size_t MOST_CONNECTIONS = 256;
+constexpr size_t LONGEST_LINE = 1 << 20;
+
+struct Options {
+  std::string socket, output, status, signatures;
+  int ready_fd = -1, adopt_fd = -1;
+  PoolSettings pool;
+  SessionSettings session;
+  std::vector<std::string> annotations;
+  double exit_when_idle = -1;
+  uint32_t watch_pid = 0;
+};
+
+const char* const USAGE =
+    "usage: drawtap-drain --socket PATH --output FILE.dtap [--status FD|PATH] [--ready-fd N]\n"
+    "  [--timing both|entry|none] [--inline-limit BYTES] [--pool-limit BYTES] [--chunk-bytes N] [--level N]\n"
+    "  [--workers N] [--annotation JSON ...] [--signatures PATH] [--adopt-fd N] [--exit-when-idle SECONDS]\n"
+    "  [--watch-pid PID]\n"
+    "Lines on standard input: annotate JSON | watch PID | exit CODE | signal N\n";
+
+[[noreturn]] void usage(const std::string& wrong) {
+  fprintf(stderr, "drawtap-drain: %s\n%s", wrong.c_str(), USAGE);
+  exit(2);
+}
+
+template <typename T>
+T number(const std::string& option, const std::string& text, T least, T most) {
+  T value{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    usage(option + " " + text + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+bool looks_like_object(std::string_view json) {
+  while (!json.empty() && isspace(static_cast<unsigned char>(json.back()))) json.remove_suffix(1);
+  while (!json.empty() && isspace(static_cast<unsigned char>(json.front()))) json.remove_prefix(1);
+  return json.size() >= 2 && json.front() == '{' && json.back() == '}';
+}
+
+Options parse(int argc, char** argv) {
+  Options o;
+  o.session.workers = sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? 2 : 1;
+  for (int i = 1; i < argc; i++) {
+    const std::string name = argv[i];
+    if (name == "--help") {
+      fputs(USAGE, stdout);
+      exit(0);
+    }
+    if (name == "--version") {
+      puts("drawtap-drain " DRAWTAP_VERSION);
+      exit(0);
+    }
+    if (i + 1 >= argc) usage(name + ": unknown, or its value is missing");
+    const std::string value = argv[++i];
+    if (name == "--socket") o.socket = value;
+    else if (name == "--output") o.output = value;
+    else if (name == "--status") o.status = value;
+    else if (name == "--signatures") o.signatures = value;
+    else if (name == "--ready-fd") o.ready_fd = number<int>(name, value, 0, 1 << 20);
+    else if (name == "--adopt-fd") o.adopt_fd = number<int>(name, value, 0, 1 << 20);
+    else if (name == "--inline-limit") o.pool.inline_limit = number<uint64_t>(name, value, 16, 0x1fff * 8);
+    else if (name == "--pool-limit") o.pool.limit_bytes = number<uint64_t>(name, value, 1 << 17, 1ull << 36);
+    else if (name == "--chunk-bytes") o.pool.chunk_bytes = number<uint32_t>(name, value, 1 << 16, 1 << 26);
+    else if (name == "--level") o.session.level = number<int>(name, value, -20, 19);
+    else if (name == "--workers") o.session.workers = number<unsigned>(name, value, 1, 16);
+    else if (name == "--watch-pid") o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
+    else if (name == "--exit-when-idle") o.exit_when_idle = atof(value.c_str());
+    else if (name == "--annotation") {
+      if (!looks_like_object(value)) usage("--annotation: expected a JSON object");
+      o.annotations.push_back(value);
+    } else if (name == "--timing") {
+      if (value == "both") o.pool.timing = DT_TIMING_BOTH;
+      else if (value == "entry") o.pool.timing = DT_TIMING_ENTRY;
+      else if (value == "none") o.pool.timing = DT_TIMING_NONE;
+      else usage("--timing: expected both, entry or none");
+    } else {
+      usage(name + ": unknown");
+    }
+  }
+  o.session.timing = o.pool.timing;
+  if (o.output.empty()) usage("--output is missing");
+  if (o.socket.empty() && o.adopt_fd < 0) usage("--socket is missing");
+  return o;
+}
+
+double seconds_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Fields of /proc/PID/stat from the third on (the state); empty: no such process.
+std::vector<std::string> stat_fields(uint32_t pid) {
+  const std::string line = slurp("/proc/" + std::to_string(pid) + "/stat");
+  const size_t paren = line.rfind(')');
+  if (paren == std::string::npos) return {};
+  std::istringstream rest(line.substr(paren + 1));
+  return {std::istream_iterator<std::string>(rest), {}};
+}
+uint64_t start_time(uint32_t pid) {
+  auto fields = stat_fields(pid);
+  return fields.size() > 19 ? strtoull(fields[19].c_str(), nullptr, 10) : 0;
+}
+
+std::string command_line_json(uint32_t pid) {
+  std::string json = "[", text = slurp("/proc/" + std::to_string(pid) + "/cmdline");
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\0', at), text.size());
+    json += (at ? ", " : "") + json_text(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+  }
+  return json + "]";
+}
+
+// A process that may end at any moment. Where the kernel has no pidfd, it is looked for by pid and start time.
+class Watched {
+ public:
+  explicit Watched(uint32_t pid) : pid_(pid), start_(start_time(pid)) {
+    fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (fd_ < 0) gone_ = errno == ESRCH;
+  }
+  ~Watched() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  int fd() const { return fd_; }
+  uint32_t pid() const { return pid_; }
+  uint64_t start() const { return start_; }
+  bool gone() {
+    if (gone_) return true;
+    if (fd_ >= 0) {
+      pollfd p = {fd_, POLLIN, 0};
+      return gone_ = poll(&p, 1, 0) > 0;
+    }
+    auto fields = stat_fields(pid_);
+    return gone_ = fields.empty() || fields[0] == "Z" || fields[0] == "X" || start_time(pid_) != start_;
+  }
+  // How it ended, as far as the kernel still tells: only until its parent has asked.
+  bool exit_status(bool* signalled, int* value) const {
+    auto fields = stat_fields(pid_);
+    if (fields.size() < 50 || fields[0] != "Z" || start_time(pid_) != start_) return false;
+    const int status = atoi(fields[49].c_str());
+    *signalled = status & 0x7f;
+    *value = *signalled ? status & 0x7f : status >> 8 & 0xff;
+    return true;
+  }
+
+ private:
+  uint32_t pid_;
+  uint64_t start_;
+  int fd_ = -1;
+  bool gone_ = false;
+};
+
+// A connection: at first it owes us a hello, then its end says that the process is gone, or runs something else.
+struct Connection {
+  int fd = -1;
+  uint32_t pid = 0;
+  size_t got = 0;
+  dt_hello hello{};
+  int memfd = -1;
+};
+
+struct Recorded {
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Watched> process;
+  int socket = -1;
+  ino_t pool_inode = 0;
+  bool watch_mapping = false;  // the socket ended but the process lives: does it still have the pool?
+};
+
+class Drainer {
+ public:
+  explicit Drainer(Options options) : o_(std::move(options)), names_(o_.output) {}
+  int run();
+
+ private:
+  bool set_up();
+  bool listen_on(const std::string& path);
+  void loop();
+  void accept_one();
+  bool read_hello(Connection& c);  // false: drop the connection
+  void greet(Connection& c);
+  void refuse(Connection& c, const std::string& code, const std::string& why);
+  void begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace);
+  void adopt_own_fd();
+  std::shared_ptr<const LoadedSignatures> signatures(const std::string& path, std::string* error);
+  void check_processes();
+  bool has_pool(const Recorded& r) const;
+  void read_lines();
+  void obey(const std::string& line);
+  void prepare_pool();
+  void report(bool always);
+  bool time_to_leave();
+
+  Options o_;
+  FileNames names_;
+  Remarks remarks_;
+  Status status_;
+  int listen_ = -1, signals_ = -1, done_ = -1;
+  bool stdin_open_ = true, stopping_ = false;
+  std::string line_;
+  std::list<Connection> waiting_;
+  std::list<Recorded> recorded_;
+  std::unique_ptr<Pool> next_pool_;
+  std::unique_ptr<Watched> watched_;
+  struct CachedSignatures {
+    timespec changed{};
+    off_t size = 0;
+    std::shared_ptr<const LoadedSignatures> loaded;
+  };
+  std::map<std::string, CachedSignatures> signatures_;
+  double last_activity_ = 0, last_report_ = 0, last_mapping_check_ = 0;
+  std::string last_reported_;
+  unsigned processes_ = 0;
+  bool failed_ = false;
+  Totals done_totals_;
+};
+
+bool Drainer::listen_on(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    status_.error("socket", path + ": longer than a socket's name may be");
+    return false;
+  }
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  struct stat old;
+  if (lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode)) unlink(path.c_str());
+  listen_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const mode_t before = umask(0177);
+  const bool bound = listen_ >= 0 && bind(listen_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  umask(before);
+  if (!bound || listen(listen_, 64) != 0) {
+    status_.error("socket", path + ": " + strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+bool Drainer::set_up() {
+  std::string error;
+  if (!status_.open(o_.status, &error)) usage("--status " + error);
+  // The terminal sends these to everybody in the foreground: it is the program's business what they mean.
+  for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ, SIGTSTP}) signal(number, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  done_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  for (std::string& json : o_.annotations) remarks_.annotate(std::move(json));
+  if (o_.watch_pid) {
+    watched_ = std::make_unique<Watched>(o_.watch_pid);
+    remarks_.watch(o_.watch_pid);
+  }
+  prepare_pool();
+  if (!next_pool_) return false;
+  if (!o_.socket.empty() && !listen_on(o_.socket)) return false;
+  JsonObject line;
+  line.text("event", "start").text("version", DRAWTAP_VERSION).number("pid", static_cast<uint64_t>(getpid()));
+  line.text("socket", o_.socket).text("output", o_.output);
+  status_.say(line);
+  if (o_.ready_fd >= 0) {
+    [[maybe_unused]] ssize_t told = write(o_.ready_fd, "ready\n", 6);
+    if (o_.ready_fd > 2) close(o_.ready_fd);
+  }
+  if (!o_.signatures.empty() && !signatures(o_.signatures, &error)) status_.error("signatures", error);
+  last_activity_ = seconds_now();
+  return true;
+}
+
+void Drainer::prepare_pool() {
+  auto pool = std::make_unique<Pool>();
+  std::string error = pool->create(o_.pool, o_.session.free_ahead);
+  if (!error.empty()) {
+    status_.error("pool", error);
+    failed_ = true;
+    return;
+  }
+  next_pool_ = std::move(pool);
+}
+
+std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& path, std::string* error) {
+  struct stat now;
+  if (stat(path.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) {
+    *error = "signature file " + path + ": " + (errno ? strerror(errno) : "not a file");
+    return nullptr;
+  }
+  CachedSignatures& cached = signatures_[path];
+  if (cached.loaded && cached.size == now.st_size && cached.changed.tv_sec == now.st_mtim.tv_sec &&
+      cached.changed.tv_nsec == now.st_mtim.tv_nsec)
+    return cached.loaded;
+  if (now.st_size > (256 << 20)) {
+    *error = "signature file " + path + ": larger than 256 MB";
+    return nullptr;
+  }
+  std::string text(static_cast<size_t>(now.st_size), '\0');
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  size_t got = 0;
+  for (ssize_t n; fd >= 0 && got < text.size() && (n = read(fd, text.data() + got, text.size() - got)) > 0;)
+    got += static_cast<size_t>(n);
+  if (fd >= 0) close(fd);
+  if (got < text.size()) {
+    *error = "signature file " + path + " cannot be read";
+    return nullptr;
+  }
+  auto loaded = std::make_shared<LoadedSignatures>();
+  std::string wrong = loaded->set.add(std::move(text));
+  if (wrong.empty() && loaded->set.functions().empty()) wrong = "no function is described";
+  if (!wrong.empty()) {
+    *error = path + ": " + wrong;
+    return nullptr;
+  }
+  loaded->layouts = std::make_unique<Layouts>(loaded->set);
+  cached = {now.st_mtim, now.st_size, loaded};
+  return loaded;
+}
+
+// ---- hello ------------------------------------------------------------------------------------------------
+
+void Drainer::accept_one() {
+  int fd = accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (waiting_.size() + recorded_.size() >= MOST_CONNECTIONS || stopping_ ||
+      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) {
+    close(fd);
+    return;
+  }
+  waiting_.emplace_back();
+  waiting_.back().fd = fd;
+  waiting_.back().pid = static_cast<uint32_t>(peer.pid);
+  last_activity_ = seconds_now();
+}
+
+bool Drainer::read_hello(Connection& c) {
+  while (c.got < sizeof c.hello) {
+    iovec in = {reinterpret_cast<char*>(&c.hello) + c.got, sizeof c.hello - c.got};
+    alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int) * 4)];
+    msghdr message{};
+    message.msg_iov = &in;
+    message.msg_iovlen = 1;
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    const ssize_t n = recvmsg(c.fd, &message, MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n <= 0) return false;
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+      for (size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+        int fd;
+        memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+        if (c.memfd >= 0) close(c.memfd);
+        c.memfd = fd;
+      }
+    }
+    c.got += static_cast<size_t>(n);
+  }
+  greet(c);
+  return false;
+}
+
+void send_welcome(int fd, const dt_welcome& welcome, int memfd) {
+  iovec io = {const_cast<dt_welcome*>(&welcome), sizeof welcome};
+  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &io;
+  message.msg_iovlen = 1;
+  if (memfd >= 0) {
+    message.msg_control = room;
+    message.msg_controllen = sizeof room;
+    cmsghdr* part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(part), &memfd, sizeof memfd);
+  }
+  // 1 KB into an empty socket: it fits, or the other side is gone and will be noticed as such.
+  [[maybe_unused]] ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+void Drainer::refuse(Connection& c, const std::string& code, const std::string& why) {
+  status_.error(code, why, c.pid);
+  dt_welcome welcome{};
+  welcome.magic = DT_HELLO_MAGIC;
+  welcome.version = DT_RING_VERSION;
+  send_welcome(c.fd, welcome, -1);
+}
+
+void Drainer::greet(Connection& c) {
+  dt_hello& hello = c.hello;
+  hello.signatures[sizeof hello.signatures - 1] = hello.program[sizeof hello.program - 1] = hello.trace[sizeof hello.trace - 1] = 0;
+  if (hello.magic != DT_HELLO_MAGIC || hello.version != DT_RING_VERSION)
+    return refuse(c, "version", "the tap speaks another version of the protocol than this drainer");
+  const bool adopt = hello.flags & DT_HELLO_ADOPT;
+  std::string error;
+  auto pool = std::move(next_pool_);
+  if (adopt) {
+    if (c.memfd < 0) {
+      next_pool_ = std::move(pool);
+      return refuse(c, "adopt", "the pool is missing from the hello");
+    }
+    auto old = std::make_unique<Pool>();
+    const int fd = c.memfd;
+    c.memfd = -1;
+    error = old->adopt(fd);
+    next_pool_ = std::move(pool);
+    if (!error.empty()) return refuse(c, "adopt", error);
+    pool = std::move(old);
+  } else {
+    // One address space per process: who says hello again has called exec.
+    for (Recorded& r : recorded_)
+      if (r.process->pid() == c.pid && !r.session->ending()) r.session->end("exec");
+  }
+  if (!signatures(hello.signatures, &error)) {
+    if (!adopt) next_pool_ = std::move(pool);
+    return refuse(c, "signatures", error);
+  }
+  if (!pool) return refuse(c, "pool", "no pool could be made");
+  const int memfd = dup(pool->fd());
+  dt_welcome welcome{};
+  welcome.magic = DT_HELLO_MAGIC;
+  welcome.version = DT_RING_VERSION;
+  welcome.accepted = 1;
+  welcome.pool_bytes = pool->bytes();
+  char* absolute = realpath(o_.output.c_str(), nullptr);
+  std::string trace = adopt && pool->origin()->trace[0] ? pool->origin()->trace : absolute ? absolute : o_.output;
+  free(absolute);
+  snprintf(welcome.trace, sizeof welcome.trace, "%s", trace.c_str());
+  std::string file;
+  if (adopt) file.assign(pool->origin()->trace, strnlen(pool->origin()->trace, sizeof pool->origin()->trace));
+  const int socket = c.fd;
+  begin(hello, c.pid, std::move(pool), socket, adopt ? &file : nullptr);
+  if (recorded_.empty() || recorded_.back().socket != socket) {
+    close(memfd);
+    return refuse(c, "adopt", "the trace cannot be continued");
+  }
+  c.fd = -1;
+  send_welcome(socket, welcome, memfd);
+  close(memfd);
+}
+
+void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace) {
+  std::string error;
+  auto loaded = signatures(hello.signatures, &error);
+  if (!loaded) return status_.error("signatures", error, pid);
+  Recorded r;
+  r.process = std::make_unique<Watched>(pid);
+  r.socket = socket;
+  struct stat memory;
+  if (fstat(pool->fd(), &memory) == 0) r.pool_inode = memory.st_ino;
+  ProcessInfo info;
+  info.pid = pid;
+  info.pid_start = r.process->start();
+  info.clock = hello.clock == DT_CLOCK_TSC ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
+  info.start_clock = hello.start_clock;
+  info.start_ns = hello.start_ns;
+  info.program = hello.program;
+  info.command_line = command_line_json(pid);
+  info.signatures_path = hello.signatures;
+  dt_pool_origin* origin = pool->origin();
+  if (!trace) {
+    pool->header()->clock = info.clock;
+    *origin = {};
+    origin->pid = pid;
+    origin->pid_start = info.pid_start;
+    memcpy(origin->signatures, hello.signatures, sizeof origin->signatures);
+    memcpy(origin->program, hello.program, sizeof origin->program);
+    origin->magic = DT_POOL_ORIGIN_MAGIC;
+  }
+  SessionSettings settings = o_.session;
+  if (trace) settings.timing = std::min<uint32_t>(pool->header()->timing, DT_TIMING_NONE);
+  r.session = std::make_unique<Session>(settings, info, std::move(pool), loaded, names_, remarks_, status_, done_);
+  if (trace) {
+    error = r.session->adopt_file(*trace);
+    if (!error.empty()) return status_.error("adopt", error, pid);
+  }
+  r.session->start();
+  processes_++;
+  JsonObject line;
+  line.text("event", "process").number("pid", pid).text("program", info.program).flag("adopted", trace != nullptr);
+  status_.say(line);
+  recorded_.push_back(std::move(r));
+}
+
+void Drainer::adopt_own_fd() {
+  auto pool = std::make_unique<Pool>();
+  std::string error = pool->adopt(o_.adopt_fd);
+  if (error.empty() && pool->origin()->magic != DT_POOL_ORIGIN_MAGIC) error = "no process has used this pool";
+  if (!error.empty()) {
+    failed_ = true;
+    return status_.error("adopt", error);
+  }
+  dt_pool_origin origin;
+  memcpy(&origin, pool->origin(), sizeof origin);
+  dt_hello hello{};
+  hello.clock = pool->header()->clock;
+  snprintf(hello.signatures, sizeof hello.signatures, "%.*s", 1023, origin.signatures);
+  snprintf(hello.program, sizeof hello.program, "%.*s", 1023, origin.program);
+  std::string trace(origin.trace, strnlen(origin.trace, sizeof origin.trace));
+  const size_t before = recorded_.size();
+  const uint64_t start = origin.pid_start;
+  begin(hello, origin.pid, std::move(pool), -1, &trace);
+  if (recorded_.size() == before) {
+    failed_ = true;
+    return;
+  }
+  // The pid may belong to somebody else by now.
+  Recorded& r = recorded_.back();
+  if (r.process->start() != start) r.session->end("process gone");
+}
+
+// ---- the life of processes --------------------------------------------------------------------------------
+
+bool Drainer::has_pool(const Recorded& r) const {
+  std::ifstream maps("/proc/" + std::to_string(r.process->pid()) + "/maps");
+  const std::string inode = " " + std::to_string(r.pool_inode) + " ";
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:drawtap-pool") != std::string::npos && line.find(inode) != std::string::npos) return true;
+  return !maps.eof();  // unreadable: cannot tell, so believe it
+}
+
+void Drainer::check_processes() {
+  const bool look_at_maps = seconds_now() - last_mapping_check_ > 0.5;
+  if (look_at_maps) last_mapping_check_ = seconds_now();
+  for (Recorded& r : recorded_) {
+    if (r.session->ending()) continue;
+    if (r.process->gone()) {
+      ProcessInfo& info = r.session->process();
+      info.exit_known = r.process->exit_status(&info.signalled, &info.exit_value);
+      r.session->end("process gone");
+    } else if (r.watch_mapping && look_at_maps && !has_pool(r)) {
+      // Between closing its files and mapping its program a process in exec has neither; it has no records either.
+      r.session->end("exec");
+    }
+  }
+  for (auto r = recorded_.begin(); r != recorded_.end();) {
+    if (!r->session->finished()) {
+      ++r;
+      continue;
+    }
+    const Totals& t = r->session->totals();
+    done_totals_.calls += t.calls;
+    done_totals_.bytes_raw += t.bytes_raw;
+    done_totals_.bytes_file += t.bytes_file;
+    done_totals_.chunks += t.chunks;
+    if (r->socket >= 0) close(r->socket);
+    r = recorded_.erase(r);
+    last_activity_ = seconds_now();
+  }
+}
+
+void Drainer::obey(const std::string& line) {
+  const size_t space = line.find(' ');
+  const std::string word = line.substr(0, space), rest = space == std::string::npos ? "" : line.substr(space + 1);
+  if (word == "annotate" && looks_like_object(rest)) {
+    remarks_.annotate(rest);
+  } else if (word == "exit" || word == "signal") {
+    remarks_.ended(word == "signal", atoi(rest.c_str()));
+  } else if (word == "watch" && atoi(rest.c_str()) > 0) {
+    const uint32_t pid = static_cast<uint32_t>(atoi(rest.c_str()));
+    watched_ = std::make_unique<Watched>(pid);
+    remarks_.watch(pid);
+  } else if (!word.empty()) {
+    status_.error("input", "not understood: " + line.substr(0, 80));
+  }
+}
+
+void Drainer::read_lines() {
+  char bytes[65536];
+  const ssize_t n = read(0, bytes, sizeof bytes);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (n <= 0) {
+    stdin_open_ = false;
+    remarks_.no_more();
+    return;
+  }
+  line_.append(bytes, static_cast<size_t>(n));
+  for (size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1)) obey(line_.substr(0, end));
+  if (line_.size() > LONGEST_LINE) line_.clear();
+}
+
+void Drainer::report(bool always) {
+  const double now = seconds_now();
+  if (!always && now - last_report_ < 0.5) return;
+  uint64_t calls = done_totals_.calls, raw = done_totals_.bytes_raw, file = done_totals_.bytes_file;
+  uint64_t chunks = done_totals_.chunks, pool = 0;
+  for (const Recorded& r : recorded_) {
+    const Totals& t = r.session->totals();
+    calls += t.calls;
+    raw += t.bytes_raw;
+    file += t.bytes_file;
+    chunks += t.chunks;
+    pool += t.pool_now * r.session->pool().chunk_bytes();
+  }
+  JsonObject line;
+  line.text("event", always ? "done" : "progress").number("calls", calls).number("bytes_raw", raw);
+  line.number("bytes_file", file).number("chunks", chunks).number("pool_bytes", pool);
+  line.number("processes", always ? processes_ : recorded_.size());
+  if (always) line.number("cpu_ns", process_cpu_ns());
+  if (line.str() == last_reported_) return;
+  last_report_ = now;
+  last_reported_ = line.str();
+  status_.say(line);
+}
+
+bool Drainer::time_to_leave() {
+  if (!recorded_.empty()) return false;
+  if (stopping_) return true;
+  if (!waiting_.empty()) return false;
+  if (watched_ && watched_->gone()) return true;
+  if (o_.adopt_fd >= 0 && o_.socket.empty()) return true;
+  return o_.exit_when_idle >= 0 && seconds_now() - last_activity_ >= o_.exit_when_idle;
+}
+
+void Drainer::loop() {
+  std::vector<pollfd> fds;
+  for (;;) {
+    if (!next_pool_ && !stopping_ && !failed_) prepare_pool();
+    fds.clear();
+    auto add = [&](int fd, bool when = true) { fds.push_back({when ? fd : -1, POLLIN, 0}); };
+    add(signals_);
+    add(done_);
+    add(listen_, !stopping_);
+    add(0, stdin_open_);
+    if (watched_) add(watched_->fd(), !watched_->gone());
+    const size_t first_waiting = fds.size();
+    for (Connection& c : waiting_) add(c.fd);
+    const size_t first_recorded = fds.size();
+    bool poll_by_hand = watched_ && watched_->fd() < 0 && !watched_->gone();
+    bool active = false;
+    for (Recorded& r : recorded_) {
+      fds.push_back({r.watch_mapping ? -1 : r.socket, POLLIN | POLLRDHUP, 0});
+      add(r.process->fd(), !r.session->ending());
+      poll_by_hand |= r.process->fd() < 0 || r.watch_mapping;
+      active |= !r.session->ending();
+    }
+    const int timeout = poll_by_hand ? 200 : active ? 500 : o_.exit_when_idle >= 0 ? 250 : -1;
+    if (time_to_leave()) return;
+    if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
+      status_.error("poll", strerror(errno));
+      failed_ = true;
+      return;
+    }
+    uint64_t count;
+    if (fds[1].revents) [[maybe_unused]] ssize_t n = read(done_, &count, sizeof count);
+    if (fds[3].revents) read_lines();
+    size_t at = first_waiting;
+    for (auto c = waiting_.begin(); c != waiting_.end(); at++) {
+      if (!fds[at].revents || read_hello(*c)) {
+        ++c;
+        continue;
+      }
+      if (c->fd >= 0) close(c->fd);
+      if (c->memfd >= 0) close(c->memfd);
+      c = waiting_.erase(c);
+    }
+    // Sessions that began just now stand at the end and were not polled.
+    at = first_recorded;
+    for (auto r = recorded_.begin(); r != recorded_.end() && at + 1 < fds.size(); ++r, at += 2) {
+      if (!fds[at].revents) continue;
+      char bytes[256];
+      const ssize_t n = recv(r->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+      if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) r->watch_mapping = true;
+    }
+    if (fds[2].revents) accept_one();
+    signalfd_siginfo info;
+    while (read(signals_, &info, sizeof info) == sizeof info) {
+      stopping_ = true;
+      for (Recorded& r : recorded_) {
+        r.session->pool().stop();
+        r.session->end("stopped");
+      }
+    }
+    check_processes();
+    report(false);
+  }
+}
+
+int Drainer::run() {
+  if (!set_up()) return 1;
+  if (o_.adopt_fd >= 0) adopt_own_fd();
+  loop();
+  if (!o_.socket.empty()) unlink(o_.socket.c_str());
+  report(true);
+  return failed_ ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace dt
+
+int main(int argc, char** argv) { return dt::Drainer(dt::parse(argc, argv)).run(); }

@@ -1,0 +1,72 @@
+// The drainer's side of the shared-memory pool (native/common/ring.h).
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../common/ring.h"
+#include "encoder.h"
+
+namespace dt {
+
+struct PoolSettings {
+  uint64_t limit_bytes = 256ull << 20;
+  uint32_t chunk_bytes = DT_CHUNK_BYTES;
+  uint32_t timing = DT_TIMING_BOTH;
+  uint64_t inline_limit = 1024;
+};
+
+class Pool {
+ public:
+  Pool() = default;
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // A new pool with `chunks` free chunks whose pages are there already.
+  std::string create(const PoolSettings& settings, uint32_t chunks);
+  // One that a process has been writing to. Takes the descriptor. Nothing in it is believed unchecked.
+  std::string adopt(int fd);
+
+  int fd() const { return fd_; }
+  uint64_t bytes() const { return mapped_; }
+  uint32_t chunk_bytes() const { return chunk_bytes_; }
+  uint32_t chunk_max() const { return chunk_max_; }
+  uint32_t chunk_count() const { return chunk_count_; }
+  dt_pool_header* header() { return reinterpret_cast<dt_pool_header*>(base_); }
+  dt_pool_origin* origin() { return reinterpret_cast<dt_pool_origin*>(base_ + DT_POOL_ORIGIN_OFFSET); }
+
+  // Chunks by state now.
+  struct Census {
+    uint32_t free = 0, owned = 0, sealed = 0;
+  };
+  // Append to `sealed` (and `owned`, if wanted) what stands in those states and is not among `taken`.
+  Census survey(const std::vector<bool>& taken, std::vector<TakenChunk>* sealed, std::vector<TakenChunk>* owned);
+
+  // Make up to `chunks` more usable; returns how many.
+  uint32_t grow(uint32_t chunks);
+  // Empty a chunk and put it on the free list.
+  void give_back(uint32_t index);
+  // Take free chunks out of the pool and return their memory to the system, until `keep` are free.
+  void shrink(uint32_t free, uint32_t keep);
+  void stop();
+  void wake_free();
+  void wake_drainer();
+  // Sleep until a chunk is sealed after `seen` was read from seal_wake, or for `ms`.
+  void wait_seal(uint32_t seen, int ms);
+
+ private:
+  dt_ring_chunk* chunk(uint32_t index) { return reinterpret_cast<dt_ring_chunk*>(base_ + (uint64_t{index} + 1) * chunk_bytes_); }
+  void populate(uint32_t index);
+  TakenChunk take(uint32_t index);
+
+  int fd_ = -1;
+  char* base_ = nullptr;
+  uint64_t mapped_ = 0;
+  uint32_t chunk_bytes_ = 0, chunk_max_ = 0, chunk_count_ = 0;
+  std::mutex grow_lock_;
+  std::vector<uint32_t> parked_;  // chunks without memory, in no list
+};
+
+}  // namespace dt

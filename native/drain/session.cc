@@ -1,0 +1,470 @@
+#include "session.h"
+
+#include <sys/eventfd.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+namespace dt {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+constexpr int FAST_LEVEL = -5;  // when the application is ahead of us
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+  return {};
+}
+
+}  // namespace
+
+uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
+
+// ---- what the sessions share ------------------------------------------------------------------------------
+
+std::string FileNames::claim(uint32_t pid) {
+  std::lock_guard guard(lock_);
+  std::string stem = wanted_, suffix;
+  const size_t dot = wanted_.rfind('.');
+  if (dot != std::string::npos && wanted_.find('/', dot) == std::string::npos) {
+    stem = wanted_.substr(0, dot);
+    suffix = wanted_.substr(dot);
+  }
+  std::string name = wanted_;
+  for (unsigned i = 1; used_.count(name) || (keep_existing_ && access(name.c_str(), F_OK) == 0); i++)
+    name = stem + "-" + std::to_string(pid) + (i > 1 ? "-" + std::to_string(i) : "") + suffix;
+  used_.insert(name);
+  return name;
+}
+
+void FileNames::adopted(const std::string& path) {
+  std::lock_guard guard(lock_);
+  if (!path.empty()) used_.insert(path);
+  keep_existing_ = true;
+}
+
+void Remarks::annotate(std::string json) {
+  std::lock_guard guard(lock_);
+  annotations_.push_back(std::move(json));
+}
+std::vector<std::string> Remarks::annotations_from(size_t first) {
+  std::lock_guard guard(lock_);
+  return {annotations_.begin() + static_cast<ptrdiff_t>(std::min(first, annotations_.size())), annotations_.end()};
+}
+size_t Remarks::annotation_count() {
+  std::lock_guard guard(lock_);
+  return annotations_.size();
+}
+void Remarks::watch(uint32_t pid) {
+  std::lock_guard guard(lock_);
+  watched_ = pid;
+}
+void Remarks::ended(bool signalled, int value) {
+  std::lock_guard guard(lock_);
+  known_ = true;
+  signalled_ = signalled;
+  value_ = value;
+  changed_.notify_all();
+}
+void Remarks::no_more() {
+  std::lock_guard guard(lock_);
+  closed_ = true;
+  changed_.notify_all();
+}
+bool Remarks::exit_of(uint32_t pid, bool* signalled, int* value) {
+  std::unique_lock guard(lock_);
+  if (!watched_ || pid != watched_) return false;
+  changed_.wait_for(guard, std::chrono::seconds(1), [&] { return known_ || closed_; });
+  *signalled = signalled_;
+  *value = value_;
+  return known_;
+}
+
+// ---- a session --------------------------------------------------------------------------------------------
+
+Session::Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<Pool> pool,
+                 std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status,
+                 int done_fd)
+    : settings_(settings), process_(std::move(process)), pool_(std::move(pool)), signatures_(std::move(signatures)),
+      names_(names), remarks_(remarks), status_(status), done_fd_(done_fd), taken_(pool_->chunk_max()),
+      known_functions_(DT_FUNCTION_MASK + 1) {}
+
+Session::~Session() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::string Session::adopt_file(const std::string& path) {
+  adopted_ = true;
+  names_.adopted(path);
+  if (path.empty()) return {};
+  std::string error = file_.adopt(path, [&](const dt_chunk_header& header, std::span<const char> bytes) {
+    if (header.type == DT_TYPE_CALLS && bytes.size() >= sizeof(dt_calls_meta)) {
+      dt_calls_meta meta;
+      memcpy(&meta, bytes.data(), sizeof meta);
+      uint64_t& next = next_serial_[meta.thread];
+      next = std::max(next, meta.serial + 1);
+      totals_.calls += meta.calls;
+      totals_.records += meta.records;
+      totals_.chunks++;
+    } else if (header.type == DT_TYPE_BLOBS && bytes.size() >= sizeof(dt_blobs_meta)) {
+      dt_blobs_meta meta;
+      memcpy(&meta, bytes.data(), sizeof meta);
+      bytes = bytes.subspan(sizeof meta);
+      for (uint32_t i = 0; i < meta.parts && bytes.size() >= sizeof(dt_blob_entry); i++) {
+        dt_blob_entry entry;
+        memcpy(&entry, bytes.data(), sizeof entry);
+        bytes = bytes.subspan(sizeof entry);
+        blobs_.claim({entry.hash_low, entry.hash_high}, entry.total, entry.offset, entry.offset + entry.bytes);
+      }
+    } else if (header.type == DT_TYPE_SIGNATURES && bytes.size() >= sizeof(dt_block)) {
+      dt_block block;
+      memcpy(&block, bytes.data(), sizeof block);
+      std::string text;
+      SignatureSet written;
+      if (!open_block(block, bytes.subspan(sizeof block), 64 << 20, &text)) return;
+      written.add(std::move(text));
+      for (const auto& function : written.functions()) known_functions_[function.id] = true;
+      for (const auto& group : written.groups()) known_groups_.emplace(group.name);
+    }
+  });
+  totals_.bytes_file = file_.size();
+  return error;
+}
+
+void Session::start() {
+  working_ = settings_.workers;
+  threads_.emplace_back([this] { tend(); });
+  for (unsigned i = 0; i < settings_.workers; i++) threads_.emplace_back([this] { work(); });
+}
+
+void Session::end(const std::string& reason) {
+  if (ending_.load()) return;
+  end_reason_ = reason;
+  ending_.store(true);
+  pool_->wake_drainer();
+}
+
+void Session::tend() {
+  // A chunk's pages are made here, so that neither the application nor a busy worker has to.
+  uint32_t ahead = settings_.free_ahead;
+  for (;;) {
+    {
+      std::unique_lock guard(tend_lock_);
+      tend_changed_.wait(guard, [&] { return tend_asked_ || tend_stop_; });
+      if (tend_stop_) return;
+      tend_asked_ = false;
+    }
+    if (pool_->header()->free_wanted.load()) ahead = std::min(ahead * 2, 32u);
+    const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
+    if (census.free < ahead) pool_->grow(ahead - census.free);
+  }
+}
+
+void Session::ask_tend() {
+  std::lock_guard guard(tend_lock_);
+  tend_asked_ = true;
+  tend_changed_.notify_one();
+}
+
+void Session::collect(bool ending) {
+  std::vector<TakenChunk> sealed, owned;
+  Pool::Census census;
+  {
+    std::lock_guard guard(states_);
+    census = pool_->survey(taken_, &sealed, ending ? &owned : nullptr);
+    const size_t sealed_count = sealed.size();
+    if (ending)
+      for (TakenChunk& chunk : owned)
+        if (chunk.end) sealed.push_back(chunk);
+    // Of each thread in the order of its chunks; between threads as they began, roughly.
+    std::vector<uint32_t> owned_indices;
+    for (size_t i = sealed_count; i < sealed.size(); i++) owned_indices.push_back(sealed[i].index);
+    std::sort(sealed.begin(), sealed.end(), [](const TakenChunk& a, const TakenChunk& b) {
+      return a.thread == b.thread ? a.serial < b.serial : a.calibration_ns < b.calibration_ns;
+    });
+    std::set<uint32_t> waiting;  // threads of which an earlier chunk is missing
+    for (const TakenChunk& chunk : sealed) {
+      uint64_t& next = next_serial_[chunk.thread];
+      if (adopted_ && chunk.serial < next) {
+        // Written by the drainer before us, which died before it could say so.
+        pool_->give_back(chunk.index);
+        continue;
+      }
+      if (chunk.serial > next && !ending) {
+        // The survey may have passed the earlier chunk just before it was sealed: look once more.
+        if (waiting.count(chunk.thread) || held_back_.emplace(chunk.index, chunk.serial).second) {
+          waiting.insert(chunk.thread);
+          continue;
+        }
+      }
+      held_back_.erase({chunk.index, chunk.serial});
+      if (chunk.serial > next) totals_.chunks_lost += chunk.serial - next;
+      next = chunk.serial + 1;
+      taken_[chunk.index] = true;
+      Job job;
+      job.chunk = chunk;
+      job.owned = std::find(owned_indices.begin(), owned_indices.end(), chunk.index) != owned_indices.end();
+      queue_.push_back(job);
+    }
+  }
+  const uint32_t busy = census.owned + census.sealed;
+  totals_.pool_now = busy;
+  if (busy > totals_.pool_peak) totals_.pool_peak = busy;
+  const int level = census.sealed > pool_->chunk_max() / 2 ? std::min(settings_.level, FAST_LEVEL) : settings_.level;
+  for (Job& job : queue_) job.level = level;
+  if (!ending && (census.free < settings_.free_ahead || pool_->header()->free_wanted.load())) ask_tend();
+  idle_rounds_ = queue_.empty() && held_back_.empty() ? idle_rounds_ + 1 : 0;
+  if (idle_rounds_ == 20 && census.free > 4 * settings_.free_ahead)
+    pool_->shrink(census.free, 2 * settings_.free_ahead);
+}
+
+bool Session::next_job(Job* job) {
+  std::lock_guard guard(leader_);
+  while (queue_.empty()) {
+    if (drained_) return false;
+    const bool ending = ending_.load();
+    const uint32_t seen = pool_->header()->seal_wake.load();
+    collect(ending);
+    if (!queue_.empty()) break;
+    if (ending) {
+      drained_ = true;
+      return false;
+    }
+    pool_->wait_seal(seen, held_back_.empty() ? 100 : 1);
+  }
+  // While there is much to do nobody surveys the pool; the application may be running out of chunks meanwhile.
+  if (pool_->header()->free_wanted.load() || turns_given_ % 8 == 7) ask_tend();
+  *job = queue_.front();
+  queue_.pop_front();
+  job->turn = turns_given_++;
+  return true;
+}
+
+void Session::work() {
+  Encoder encoder(*signatures_->layouts, blobs_, pool_->chunk_bytes());
+  Encoded out;
+  Job job;
+  while (next_job(&job)) run(job, encoder, &out);
+  totals_.worker_cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  if (--working_ == 0) finish();
+}
+
+void Session::run(const Job& job, Encoder& encoder, Encoded* out) {
+  const TakenChunk& chunk = job.chunk;
+  bool write_it = false;
+  if (chunk.end && (chunk.end < DT_CHUNK_HEADER_BYTES || chunk.end % 8)) {
+    totals_.invalid_bytes += pool_->chunk_bytes();
+  } else if (discarding_.load()) {
+    totals_.calls_lost += count_calls(chunk);
+    totals_.chunks_lost++;
+  } else {
+    encoder.encode(chunk, process_.pid, process_.clock, settings_.timing, job.level, out);
+    totals_.invalid_records += out->invalid_records;
+    totals_.invalid_bytes += out->invalid_bytes;
+    write_it = true;
+  }
+  {
+    std::unique_lock guard(turn_lock_);
+    turn_changed_.wait(guard, [&] { return turn_ == job.turn; });
+  }
+  if (write_it) write(job, out);
+  {
+    std::lock_guard guard(turn_lock_);
+    turn_++;
+    turn_changed_.notify_all();
+  }
+  release(job);
+}
+
+void Session::release(const Job& job) {
+  // Not before its records are in the file. One that a living thread still owns stays what it is.
+  if (job.owned) return;
+  std::lock_guard guard(states_);
+  pool_->give_back(job.chunk.index);
+  taken_[job.chunk.index] = false;
+}
+
+// ---- the file ---------------------------------------------------------------------------------------------
+
+std::string Session::append(std::span<const char> chunk) {
+  std::string error = file_.append(chunk);
+  totals_.bytes_file = file_.size();
+  return error;
+}
+
+std::string Session::append_json(const std::string& json) {
+  text_chunk(small_, json);
+  return append(small_.seal(DT_TYPE_ANNOTATION, 1, sizeof(dt_block)));
+}
+
+std::string Session::append_remarks() {
+  std::string error;
+  for (const std::string& json : remarks_.annotations_from(remarks_written_)) {
+    if (error = append_json(json); !error.empty()) break;
+    remarks_written_++;
+  }
+  return error;
+}
+
+std::string Session::open_file() {
+  const std::string path = names_.claim(process_.pid);
+  std::string error = file_.create(path);
+  if (!error.empty()) return error;
+  // A successor must find the file, wherever it starts.
+  char* absolute = realpath(path.c_str(), nullptr);
+  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", absolute ? absolute : path.c_str());
+  free(absolute);
+  error = append_json(recording_json());
+  if (error.empty()) error = append_json(process_json());
+  if (error.empty()) error = append_remarks();
+  return error;
+}
+
+std::string Session::append_signatures(const Encoded& out) {
+  std::string text, groups;
+  const SignatureSet& set = signatures_->set;
+  for (uint16_t id : out.functions) {
+    if (known_functions_[id]) continue;
+    known_functions_[id] = true;
+    const FunctionSignature* function = set.function(id);
+    text += function->text;
+    for (const EnumGroup* group : set.groups_of(*function))
+      if (known_groups_.emplace(group->name).second) groups += group->text;
+  }
+  if (text.empty()) return {};
+  text_chunk(small_, groups + text);
+  return append(small_.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+}
+
+void Session::write(const Job& job, Encoded* out) {
+  std::string error;
+  if (!discarding_.load()) {
+    // A process that made no call leaves no file. A chunk without records still says that none is missing.
+    if (!file_.is_open() && !out->records && !out->blobs_meta_bytes) return;
+    if (!file_.is_open()) error = open_file();
+    if (error.empty() && remarks_.annotation_count() > remarks_written_) error = append_remarks();
+    if (error.empty()) error = append_signatures(*out);
+    if (error.empty() && out->blobs_meta_bytes) error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
+    if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, 1, out->calls_meta_bytes));
+    if (error.empty()) {
+      totals_.calls += out->calls_count;
+      totals_.records += out->records;
+      totals_.in_flight += out->in_flight;
+      totals_.bytes_raw += out->raw_bytes;
+      totals_.chunks++;
+      return;
+    }
+    fail(error);
+  }
+  totals_.calls_lost += out->calls_count;
+  if (job.chunk.end) totals_.chunks_lost++;
+}
+
+void Session::fail(const std::string& error) {
+  discarding_.store(true);
+  write_error_ = error;
+  pool_->stop();
+  status_.error("write", error, process_.pid);
+}
+
+std::string Session::recording_json() const {
+  utsname system{};
+  uname(&system);
+  JsonObject machine;
+  machine.text("sysname", system.sysname).text("release", system.release).text("version", system.version);
+  machine.text("machine", system.machine).text("hostname", system.nodename).text("cpu", cpu_model());
+  machine.number("cores", static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+  machine.number("memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  static const char* const timings[] = {"both", "entry", "none"};
+  JsonObject object;
+  object.text("kind", "recording").text("version", DRAWTAP_VERSION).text("program", process_.program);
+  object.json("command_line", process_.command_line).number("pid", process_.pid);
+  object.number("time_realtime_ns", clock_ns(CLOCK_REALTIME)).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
+  object.number("start_clock", process_.start_clock).number("start_ns", process_.start_ns);
+  object.text("clock", process_.clock == DT_CLOCK_TSC ? "tsc" : "monotonic");
+  object.text("timing", timings[std::min<uint32_t>(settings_.timing, 2)]);
+  object.number("inline_limit", pool_->header()->inline_limit).number("chunk_bytes", pool_->chunk_bytes());
+  object.number("pool_bytes", pool_->bytes()).signed_number("level", settings_.level);
+  object.json("machine", machine.str());
+  return object.str();
+}
+
+std::string Session::process_json() const {
+  JsonObject object;
+  object.text("kind", "process").number("pid", process_.pid).text("program", process_.program);
+  object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
+  return object.str();
+}
+
+std::string Session::end_json() {
+  bool signalled = process_.signalled;
+  int value = process_.exit_value;
+  bool known = remarks_.exit_of(process_.pid, &signalled, &value) || process_.exit_known;
+  dt_pool_header* pool = pool_->header();
+  JsonObject object;
+  object.text("kind", "end").text("reason", end_reason_).flag("sealed_by_exit", pool->finished.load() != 0);
+  if (known) object.signed_number(signalled ? "signal" : "exit_code", value);
+  object.number("calls", totals_.calls).number("calls_in_flight", totals_.in_flight);
+  object.number("calls_dropped", pool->calls_dropped.load()).number("calls_nested", pool->calls_nested.load());
+  object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
+  object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
+  if (!write_error_.empty()) object.text("write_error", write_error_);
+  object.number("wait_ns", pool->wait_ns.load()).number("drainer_cpu_ns", process_cpu_ns());
+  object.number("bytes_raw", totals_.bytes_raw).number("bytes_file", file_.size());
+  object.number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  object.number("threads", pool->thread_count.load()).flag("adopted", adopted_);
+  object.number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
+  return object.str();
+}
+
+void Session::finish() {
+  {
+    std::lock_guard guard(tend_lock_);
+    tend_stop_ = true;
+    tend_changed_.notify_one();
+  }
+  const std::string path = file_.path();
+  std::string error;
+  if (file_.is_open()) {
+    const std::string last = end_json();
+    file_.use_reserve();
+    error = append_remarks();
+    std::string second = append_json(last);
+    if (error.empty()) error = second;
+    second = file_.finish();
+    if (error.empty()) error = second;
+    totals_.bytes_file = file_.size();
+    if (!error.empty() && write_error_.empty()) status_.error("write", error, process_.pid);
+  }
+  JsonObject line;
+  line.text("event", "file").number("pid", process_.pid).text("program", process_.program);
+  if (path.empty()) line.json("file", "null");
+  else line.text("file", path);
+  line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
+  line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
+  line.number("calls_in_flight", totals_.in_flight).number("calls_dropped", pool_->header()->calls_dropped.load());
+  line.number("calls_nested", pool_->header()->calls_nested.load()).number("calls_lost", totals_.calls_lost);
+  line.number("chunks_lost", totals_.chunks_lost).number("invalid_records", totals_.invalid_records);
+  line.number("invalid_bytes", totals_.invalid_bytes).number("wait_ns", pool_->header()->wait_ns.load());
+  line.number("worker_cpu_ns", totals_.worker_cpu_ns).number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
+                            !totals_.invalid_bytes && !totals_.calls_lost);
+  status_.say(line);
+  finished_.store(true);
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t told = ::write(done_fd_, &one, sizeof one);
+}
+
+}  // namespace dt

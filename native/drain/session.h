@@ -1,0 +1,182 @@
+// One recorded process: its pool, the workers that empty it, its file.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../common/container.h"
+#include "../common/signatures.h"
+#include "encoder.h"
+#include "pool.h"
+#include "status.h"
+
+#ifndef DRAWTAP_VERSION
+#define DRAWTAP_VERSION "0.0"
+#endif
+
+namespace dt {
+
+// A signature file and what the encoder makes of it.
+struct LoadedSignatures {
+  SignatureSet set;
+  std::unique_ptr<Layouts> layouts;
+};
+
+// Names of the files of one recording: the first process that commits a record gets the name asked for.
+class FileNames {
+ public:
+  explicit FileNames(std::string wanted) : wanted_(std::move(wanted)) {}
+  std::string claim(uint32_t pid);
+  // A file that another drainer began: never to be replaced, and from now on no existing file is.
+  void adopted(const std::string& path);
+  const std::string& wanted() const { return wanted_; }
+
+ private:
+  std::mutex lock_;
+  std::string wanted_;
+  std::set<std::string> used_;
+  bool keep_existing_ = false;
+};
+
+// Lines from the parent that concern the traces: annotations, and how the watched program ended.
+class Remarks {
+ public:
+  void annotate(std::string json);
+  std::vector<std::string> annotations_from(size_t first);
+  size_t annotation_count();
+  void watch(uint32_t pid);
+  void ended(bool signalled, int value);
+  void no_more();
+  // Wait until it is known how the watched program ended, if `pid` is it, but not longer than a second.
+  bool exit_of(uint32_t pid, bool* signalled, int* value);
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::vector<std::string> annotations_;
+  uint32_t watched_ = 0;
+  bool known_ = false, signalled_ = false, closed_ = false;
+  int value_ = 0;
+};
+
+struct SessionSettings {
+  int level = 1;
+  unsigned workers = 1;
+  uint32_t free_ahead = 4;
+  uint32_t timing = DT_TIMING_BOTH;
+};
+
+struct ProcessInfo {
+  uint32_t pid = 0, clock = 0;
+  uint64_t pid_start = 0;  // ticks after boot, 0: unknown
+  uint64_t start_clock = 0, start_ns = 0;
+  std::string program, command_line, signatures_path;
+  bool exit_known = false, signalled = false;
+  int exit_value = 0;
+};
+
+struct Totals {
+  std::atomic<uint64_t> calls{0}, records{0}, bytes_raw{0}, bytes_file{0}, chunks{0}, invalid_records{0}, invalid_bytes{0},
+      calls_lost{0}, chunks_lost{0}, in_flight{0}, blobs_bytes{0}, worker_cpu_ns{0}, pool_peak{0}, pool_now{0};
+};
+
+class Session {
+ public:
+  // `done_fd`: an eventfd that is raised when the file is finished.
+  Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<Pool> pool,
+          std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status, int done_fd);
+  ~Session();
+
+  // Go on with a file (empty: none was begun).
+  std::string adopt_file(const std::string& path);
+  void start();
+  // The process is gone, runs another program, or is to be recorded no longer. Drains what is left, finishes the file.
+  void end(const std::string& reason);
+  bool ending() const { return ending_.load(); }
+  bool finished() const { return finished_.load(); }
+  ProcessInfo& process() { return process_; }
+  Pool& pool() { return *pool_; }
+  const Totals& totals() const { return totals_; }
+
+ private:
+  struct Job {
+    TakenChunk chunk;
+    uint64_t turn = 0;
+    int level = 1;
+    bool owned = false;
+  };
+  void work();
+  void tend();  // the thread that keeps free chunks ahead
+  void ask_tend();
+  bool next_job(Job* job);
+  void collect(bool ending);
+  void run(const Job& job, Encoder& encoder, Encoded* out);
+  void release(const Job& job);
+  void write(const Job& job, Encoded* out);
+  std::string append(std::span<const char> chunk);
+  std::string open_file();
+  std::string append_json(const std::string& json);
+  std::string append_signatures(const Encoded& out);
+  std::string append_remarks();
+  void fail(const std::string& error);
+  void finish();
+  std::string recording_json() const;
+  std::string process_json() const;
+  std::string end_json();
+
+  const SessionSettings settings_;
+  ProcessInfo process_;
+  std::unique_ptr<Pool> pool_;
+  std::shared_ptr<const LoadedSignatures> signatures_;
+  FileNames& names_;
+  Remarks& remarks_;
+  Status& status_;
+  const int done_fd_;
+  KnownBlobs blobs_;
+  Totals totals_;
+
+  std::mutex leader_;  // held by the worker that looks for sealed chunks
+  std::deque<Job> queue_;
+  uint64_t turns_given_ = 0;
+  bool drained_ = false;
+  unsigned idle_rounds_ = 0;
+  std::map<uint32_t, uint64_t> next_serial_;  // of every thread
+  std::set<std::pair<uint32_t, uint64_t>> held_back_;
+  bool adopted_ = false;
+
+  std::mutex states_;  // states of chunks as the drainer changes them, and `taken_`
+  std::vector<bool> taken_;
+
+  std::mutex turn_lock_;
+  std::condition_variable turn_changed_;
+  uint64_t turn_ = 0;
+
+  // Only the worker whose turn it is touches these.
+  ContainerWriter file_;
+  std::vector<bool> known_functions_;
+  std::set<std::string, std::less<>> known_groups_;
+  size_t remarks_written_ = 0;
+  ChunkBuffer small_;
+  std::string write_error_;
+
+  std::atomic<bool> discarding_{false}, ending_{false}, finished_{false};
+  std::string end_reason_;
+  std::atomic<unsigned> working_{0};
+  std::vector<std::thread> threads_;
+
+  std::mutex tend_lock_;
+  std::condition_variable tend_changed_;
+  bool tend_asked_ = false, tend_stop_ = false;
+};
+
+// CPU time of this process, ns.
+uint64_t process_cpu_ns();
+
+}  // namespace dt

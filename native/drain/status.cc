@@ -1,0 +1,97 @@
+#include "status.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace dt {
+namespace {
+
+// Length of the UTF-8 sequence at the start of `text`; 0: none.
+size_t sequence(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  if (!length || length > text.size()) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (length == 3 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0))) return 0;
+  if (length == 4 && ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90))) return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string json_text(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const size_t length = sequence(text);
+    const unsigned char c = static_cast<unsigned char>(text[0]);
+    if (!length) {
+      out += "\xef\xbf\xbd";
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += text[0];
+    } else if (c < 0x20 || c == 0x7f) {
+      char escaped[8];
+      snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      out += escaped;
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out + "\"";
+}
+
+JsonObject& JsonObject::raw(std::string_view key, std::string_view value) {
+  if (!body_.empty()) body_ += ", ";
+  body_ += json_text(key);
+  body_ += ": ";
+  body_ += value;
+  return *this;
+}
+JsonObject& JsonObject::text(std::string_view key, std::string_view value) { return raw(key, json_text(value)); }
+JsonObject& JsonObject::number(std::string_view key, uint64_t value) { return raw(key, std::to_string(value)); }
+JsonObject& JsonObject::signed_number(std::string_view key, int64_t value) { return raw(key, std::to_string(value)); }
+JsonObject& JsonObject::flag(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
+JsonObject& JsonObject::json(std::string_view key, std::string_view value) { return raw(key, value); }
+
+bool Status::open(const std::string& where, std::string* error) {
+  if (where.empty()) return true;
+  if (where.find_first_not_of("0123456789") == std::string::npos) fd_ = atoi(where.c_str());
+  else fd_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0 || fcntl(fd_, F_GETFD) < 0) {
+    *error = where + ": " + strerror(errno);
+    return false;
+  }
+  return true;
+}
+
+void Status::say(const JsonObject& line) {
+  std::lock_guard guard(lock_);
+  if (fd_ < 0) return;
+  const std::string text = line.str() + "\n";
+  for (size_t at = 0; at < text.size();) {
+    ssize_t done = write(fd_, text.data() + at, text.size() - at);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) {
+      if (done < 0 && errno != EAGAIN) fd_ = -1;
+      return;
+    }
+    at += static_cast<size_t>(done);
+  }
+}
+
+void Status::error(const std::string& code, const std::string& text, uint32_t pid) {
+  JsonObject line;
+  line.text("event", "error").text("code", code).text("text", text);
+  if (pid) line.number("pid", pid);
+  say(line);
+}
+
+}  // namespace dt
