@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from drawtap.errors import DrawtapError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
     from drawtap.spec.model import Api, Command
 
 FUNCTIONS: dict[str, str] = {
@@ -86,6 +87,12 @@ def function_parameters() -> dict[str, tuple[str, ...]]:
 _PARAMETERS = function_parameters()
 
 
+def declare(signature: str, meaning: str) -> None:
+    """Add a function that the rules of an overlay call, such as ``"toy_stride(handle)"``; the runtime implements it."""
+    FUNCTIONS[signature] = meaning
+    _PARAMETERS.update(function_parameters())
+
+
 def prototypes_to_cpp() -> str:
     """Return the C++ declarations, in namespace dt::size, of the functions that rules call."""
     lines = ["namespace dt::size {"]
@@ -106,7 +113,7 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(text: str) -> ast.expr:
     """Parse a rule and check that it keeps to the language; names are not looked up. Raises SpecError."""
     try:
@@ -145,7 +152,7 @@ def _problem(node: ast.AST) -> str | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def names(text: str) -> tuple[frozenset[str], tuple[tuple[str, int, tuple[str | None, ...]], ...]]:
     """Return the plain names of a rule, and its calls as (function, number of arguments, plain-name arguments)."""
     tree = parse(text)
@@ -184,7 +191,7 @@ def validate(text: str, scope: Scope) -> None:
             raise SpecError(f"{scope.where}: rule {text!r} must give {name} a parameter")
 
 
-@lru_cache(maxsize=None)
+@cache
 def renamed(text: str, pairs: tuple[tuple[str, str], ...]) -> str:
     """Return the rule with plain names replaced: for an alias whose parameters are called differently."""
     mapping = dict(pairs)
@@ -251,8 +258,8 @@ class _Cpp:
             return f"({pointer} ? (int64_t)*{pointer} : (int64_t)0)"
         given = []
         for parameter, arg in zip(_PARAMETERS[name], args, strict=True):
-            pointer = parameter in _POINTERS.get(name, ())
-            given.append(f"(const void*){arg.id}" if pointer and isinstance(arg, ast.Name) else self.text(arg))
+            bare = parameter in _POINTERS.get(name, ()) and isinstance(arg, ast.Name)
+            given.append(f"(const void*){ast.unparse(arg)}" if bare else self.text(arg))
         return f"dt::size::{name}({', '.join(given)})"
 
 

@@ -18,10 +18,9 @@ from __future__ import annotations
 import fnmatch
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
-from typing import TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from drawtap.errors import did_you_mean
 from drawtap.spec import expr
@@ -40,7 +39,11 @@ from drawtap.spec.model import (
     String,
     Strings,
 )
-from drawtap.spec.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from drawtap.spec.registry import Registry
 
 T = TypeVar("T")
 
@@ -272,7 +275,7 @@ class _Build:
         target = self._target(name)
         if target is not None and target not in seen:
             pairs = self._pairs(name, target)
-            back = {old: new for old, new in pairs}
+            back = dict(pairs)
             for param, rule in self._explicit(target, (*seen, name)).items():
                 if param in back:
                     found[back[param]] = _renamed(rule, tuple((o, n) for o, n in pairs if o != n))
@@ -310,7 +313,7 @@ class _Build:
         params = []
         for index, param in enumerate(command.params):
             other = target.params[index] if target else None
-            params.append(self._param(command, param, rules.get(param.name), other, groups, classes))
+            params.append(self._param(command, param, rules.get(param.name), other, groups=groups, classes=classes))
         returns_data = rules.get("returns") if command.returns.indirection else None
         flags = frozenset(self._own_flags.get(name, ())) | (target.flags if target else frozenset())
         return replace(
@@ -330,6 +333,7 @@ class _Build:
         param: Param,
         rule: Data | None,
         other: Param | None,
+        *,
         groups: Mapping[str, str],
         classes: Mapping[str, str],
     ) -> Param:
@@ -443,7 +447,7 @@ def _is_glob(pattern: str) -> bool:
     return any(c in pattern for c in "*?[")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _expanded(pattern: str) -> tuple[str, ...]:
     """Expand {a,b}: "glUniform{1,2}fv" names two commands."""
     match = re.search(r"\{([^{}]*)\}", pattern)
@@ -488,7 +492,7 @@ def _count(command: Command, param: Param) -> str | None:
     return None if plain & pointers else text
 
 
-@lru_cache(maxsize=None)
+@cache
 def _whole_division(text: str) -> str:
     return re.sub(r"\s*/\s*", " // ", text)
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 from drawtap.errors import InputError, UsageError
 from drawtap.spec.model import Api, Command, CType, EnumGroup, Feature, Param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 XML = Path(__file__).parent / "xml"
 
@@ -46,7 +49,7 @@ def load_api(name: str) -> Api:
     """
     if name not in MODULES:
         raise UsageError(f"no API is called {name!r}", hint=f"APIs: {', '.join(MODULES)}")
-    from drawtap.spec.overlay import Overlay  # noqa: PLC0415 - it builds on the Registry above
+    from drawtap.spec.overlay import Overlay  # it builds on the Registry above
 
     overlay = importlib.import_module(f"drawtap.spec.apis.{MODULES[name]}").OVERLAY
     if not isinstance(overlay, Overlay):
@@ -205,7 +208,8 @@ class _Types:
         const = re.search(r"\bconst\b", innermost) is not None
         base = re.sub(r"\bconst\b", "", innermost).strip()
         base = re.sub(r"\s+", " ", base)
-        return CType(re.sub(r"\s*\*\s*", " *", spelling).replace("* *", "**"), base, indirection, const, self.scalar(base))
+        shown = re.sub(r"\s*\*\s*", " *", spelling).replace("* *", "**")
+        return CType(shown, base, indirection, const, self.scalar(base))
 
     def text(self) -> str:
         needed: dict[str, None] = {}

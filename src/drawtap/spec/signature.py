@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
+from typing import TYPE_CHECKING
 
 from drawtap.spec.model import (
     Api,
@@ -24,6 +24,9 @@ from drawtap.spec.model import (
     Strings,
     Struct,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _NARROW = {"i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32"}
 _WIDE = frozenset({"i64", "u64", "f64", "ptr"})
@@ -166,13 +169,15 @@ def _function(command: Command, api: Api | None, number: int, places: Layout, gr
         kind, group = _kind(command.returns, command.returns_group, api, groups)
         yield f"R\t{command.returns.spelling}\t{kind}\t{places.slot('')}\t{group}\t{command.returns_class or '-'}"
         if is_captured(command.returns, command.returns_data):
-            yield _content(command.returns, command.returns_data, command.returns_group, places.slot("", "data"), api, groups)
+            data, slot = command.returns_data, places.slot("", "data")
+            yield _content(command.returns, data, command.returns_group, slot, api=api, groups=groups)
     for param in command.params:
         kind, group = _kind(param.type, param.group, api, groups)
         own = _slot_of_value(places, param)
         yield f"P\t{param.name}\t{param.type.spelling}\t{kind}\t{own}\t{group}\t{param.object_class or '-'}"
         if is_captured(param.type, param.data):
-            yield _content(param.type, param.data, param.group, places.slot(param.name, "data"), api, groups)
+            slot = places.slot(param.name, "data")
+            yield _content(param.type, param.data, param.group, slot, api=api, groups=groups)
 
 
 def _slot_of_value(places: Layout, param: Param) -> str:
@@ -198,7 +203,9 @@ def _kind(ctype: CType, group: str | None, api: Api | None, groups: _Groups) -> 
     return _NARROW.get(ctype.scalar, ctype.scalar), "-"
 
 
-def _content(ctype: CType, data: Data | None, group: str | None, slot: str, api: Api | None, groups: _Groups) -> str:
+def _content(
+    ctype: CType, data: Data | None, group: str | None, slot: str, *, api: Api | None, groups: _Groups
+) -> str:
     rule: Data | None = data.otherwise if isinstance(data, BufferOffset) else data
     element, out = _pointee(ctype), not ctype.const
     match rule:
@@ -255,7 +262,10 @@ _TAP: tuple[tuple[int, str, tuple[Param, ...], bool], ...] = (
     (
         0x3FF3,
         "dtapContext",
-        (_u64("handle"), _u64("draw"), _u64("read"), _u32("context"), _u32("share_group"), _u32("api", group="dtapApi")),
+        (
+            *(_u64(name) for name in ("handle", "draw", "read")),
+            *(_u32("context"), _u32("share_group"), _u32("api", group="dtapApi")),
+        ),
         False,
     ),
     (0x3FF4, "dtapMemory", (Param("address", _BYTES, data=Array("0")),), False),
@@ -273,7 +283,7 @@ _TAP_GROUP = EnumGroup("dtapApi", {"DTAP_API_UNKNOWN": 0, "DTAP_API_GL": 1, "DTA
 _VOID = CType("void", "void", 0, const=False, scalar="void")
 
 
-@lru_cache(maxsize=None)
+@cache
 def tap_functions() -> tuple[tuple[int, Command, Layout], ...]:
     """Return the tap's own functions: id, description and layout."""
     found = []

@@ -7,8 +7,12 @@ those of a share group buffers, textures, samplers, renderbuffers, shaders, prog
 
 from __future__ import annotations
 
-from drawtap.spec.model import Effect
+from typing import TYPE_CHECKING
+
 from drawtap.spec.overlay import Overlay, copy, create, delete, get, modify, set_
+
+if TYPE_CHECKING:
+    from drawtap.spec.model import Effect
 
 PART = o = Overlay("gl", xml="gl.xml")
 
@@ -48,7 +52,7 @@ o.flags(
     "glGetn{,Compressed}TexImageARB "
     "glGetCompressedTexture{,Sub}Image glGet{,Compressed}{Texture,MultiTex}ImageEXT glExtGetTexSubImageQCOM",
 )
-o.flags("clear", "glClear glClearBuffer{f,i,ui}v glClearBufferfi glClearNamedFramebuffer{f,i,ui}v glClearNamedFramebufferfi")
+o.flags("clear", "glClear glClear{Buffer,NamedFramebuffer}{fv,iv,uiv,fi}")
 o.flags("finish sync", "glFinish")
 o.flags("flush sync", "glFlush")
 o.flags(
@@ -275,8 +279,8 @@ for array, fields in (
     ("EdgeFlag", "stride pointer"),
     ("FogCoord", "type stride pointer"),
 ):
-    key = {"SecondaryColor": "GL_SECONDARY_COLOR_ARRAY", "EdgeFlag": "GL_EDGE_FLAG_ARRAY", "FogCoord": "GL_FOG_COORD_ARRAY"}
-    path = f"{VAO}.array[{key.get(array, f'GL_{array.upper()}_ARRAY')}]"
+    words = {"SecondaryColor": "SECONDARY_COLOR", "EdgeFlag": "EDGE_FLAG", "FogCoord": "FOG_COORD"}
+    path = f"{VAO}.array[GL_{words.get(array, array.upper())}_ARRAY]"
     o.effects(
         f"gl{array}Pointer",
         *(set_(f"{path}.{name}", name) for name in fields.split()),
@@ -322,7 +326,12 @@ o.effects(
     copy("context.pixel_store", "context.client_attrib_stack.pixel_store"),
 )
 o.effects("glClientAttribDefaultEXT", modify(VAO), modify("context.pixel_store"))
-o.effects("glPushClientAttribDefaultEXT", modify("context.client_attrib_stack"), modify(VAO), modify("context.pixel_store"))
+o.effects(
+    "glPushClientAttribDefaultEXT",
+    modify("context.client_attrib_stack"),
+    modify(VAO),
+    modify("context.pixel_store"),
+)
 o.effects("glPrimitiveRestartIndex{,NV}", set_("context.primitive_restart_index", "index"))
 o.effects("glLockArraysEXT", set_("context.locked_arrays", "count"))
 o.effects("glUnlockArraysEXT", set_("context.locked_arrays", "0"))
