@@ -26,7 +26,10 @@ struct Paths {
   Path slots[PATHS];
   size_t bytes;
 };
-inline thread_local Paths* t_paths __attribute__((tls_model("initial-exec"), visibility("hidden"))) = nullptr;
+inline Paths*& remembered() {
+  static __thread Paths* paths;
+  return paths;
+}
 
 // A parameter of a path from the driver. A bad handle raises the error that the application's call raises anyway.
 inline int64_t parameter(int64_t path, int32_t name) {
@@ -52,12 +55,13 @@ inline int coordinates(uint8_t command) {
 }
 
 inline Path* slot(uint32_t handle) {
-  if (!t_paths) {
+  Paths*& paths = remembered();
+  if (!paths) {
     void* memory = mmap(nullptr, sizeof(Paths), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    t_paths = (Paths*)memory;
+    paths = (Paths*)memory;
   }
-  Path* path = &t_paths->slots[(handle * 2654435761u) >> 22 & (PATHS - 1)];
+  Path* path = &paths->slots[(handle * 2654435761u) >> 22 & (PATHS - 1)];
   if (path->handle != handle) {  // another path of the same slot is forgotten; its memory serves on
     path->handle = handle;
     path->segments = 0;
@@ -70,12 +74,12 @@ inline bool room(Path* path, size_t segments) {
   if (segments <= path->capacity) return true;
   size_t capacity = path->capacity ? path->capacity : 4096;
   while (capacity < segments) capacity *= 2;
-  if (segments > MAX_SEGMENTS || t_paths->bytes + capacity - path->capacity > MAX_REMEMBERED) return false;
+  if (segments > MAX_SEGMENTS || remembered()->bytes + capacity - path->capacity > MAX_REMEMBERED) return false;
   void* memory = path->counts
                      ? mremap(path->counts, path->capacity, capacity, MREMAP_MAYMOVE)
                      : mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
-  t_paths->bytes += capacity - path->capacity;
+  remembered()->bytes += capacity - path->capacity;
   path->counts = (uint8_t*)memory;
   path->capacity = capacity;
   return true;
