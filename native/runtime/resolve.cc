@@ -322,11 +322,19 @@ bool is_slot(unsigned type) {
 #endif
 }
 
+bool is_data_slot(unsigned type) {
+#if defined(__x86_64__)
+  return type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+#elif defined(__aarch64__)
+  return type == R_AARCH64_GLOB_DAT || type == R_AARCH64_ABS64;
+#endif
+}
+
 // The slots of one new object. Its pages are opened at the first slot that needs it.
 struct Patcher {
   Elf elf;
   Object object;
-  void* root;     // handle of the dlopen that brought it
+  void* root;     // handle of the dlopen that brought it; nullptr: there from the start
   bool deep;      // RTLD_DEEPBIND: local scope before global
   bool opened;
 
@@ -369,6 +377,22 @@ struct Patcher {
     if (own(real)) return real;  // a library that calls itself
     return entry_for((unsigned)id, real);
   }
+  // A weak reference to a function that no library has is null; with the tap's exports in scope it would not be.
+  void drop_weak(const ElfW(Rela)* relocations, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+      const ElfW(Rela)& r = relocations[i];
+      unsigned index = (unsigned)ELF64_R_SYM(r.r_info);
+      if (!index || !is_data_slot((unsigned)ELF64_R_TYPE(r.r_info))) continue;
+      const ElfW(Sym)& symbol = elf.symbols[index];
+      if (ELF64_ST_BIND(symbol.st_info) != STB_WEAK || symbol.st_shndx != SHN_UNDEF) continue;
+      uintptr_t at = elf.base + r.r_offset;
+      void* now = __atomic_load_n((void**)at, __ATOMIC_RELAXED);
+      if (!now || !in_tap(now)) continue;
+      const char* name = elf.strings + symbol.st_name;
+      bool absent = root ? !bound_without_tap(name) : !startup_scope(name);
+      if (absent && at % sizeof(void*) == 0 && writable(at)) __atomic_store_n((void**)at, (void*)nullptr, __ATOMIC_RELEASE);
+    }
+  }
   void patch(const ElfW(Rela)* relocations, size_t count) {
     for (size_t i = 0; i < count; i++) {
       const ElfW(Rela)& r = relocations[i];
@@ -408,11 +432,26 @@ void patch_new_objects(void* handle, int flags, const Snapshot& before) {
       if (!p.elf.symbols || !p.elf.strings) continue;
       p.patch(p.elf.jump_slots, p.elf.jump_slot_count);
       p.patch(p.elf.relocations, p.elf.relocation_count);
+      p.drop_weak(p.elf.relocations, p.elf.relocation_count);
       p.close();
     }
     forget_loader_error();
   }
   close_snapshot(&now);
+}
+
+// Before the program runs: it must not find functions by weak references that it would not have without the tap.
+void drop_weak_references() {
+  const Startup& s = startup();
+  for (unsigned i = 0; i < s.count; i++) {
+    const Elf& elf = s.objects[i];
+    if (!elf.symbols || !elf.relocation_count || in_tap(elf.dynamic) || is_c_library(elf.soname) || is_gl_library(elf.soname)) continue;
+    Patcher p = {};
+    p.elf = elf;
+    if (!find_object(elf.dynamic, &p.object)) continue;
+    p.drop_weak(elf.relocations, elf.relocation_count);
+    p.close();
+  }
 }
 
 // ---- what the program's look-ups get ---------------------------------------------------------------------------
@@ -697,4 +736,7 @@ DT_HOOK dt_hook_dlmopen(uintptr_t space, const char* file, uintptr_t flags, cons
 }
 
 // The loader's list as it is at program start must be read before the program opens anything.
-__attribute__((constructor)) static void read_startup() { dt::loader(); }
+__attribute__((constructor)) static void read_startup() {
+  dt::loader();
+  dt::drop_weak_references();
+}

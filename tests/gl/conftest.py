@@ -1,0 +1,116 @@
+"""What the tests with a real GL need: built trap programs, an X server without a screen, a recording command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TRAPS = Path(__file__).parent / "traps"
+TIMEOUT_S = 120
+
+
+def _environment(extra: Mapping[str, str]) -> dict[str, str]:
+    inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("DRAWTAP_")}
+    kept = {k: v for k, v in os.environ.items() if k.startswith("DRAWTAP_NATIVE")}
+    return {**inherited, **kept, "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", **extra}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a program did under the tap, and the traces it left (one a process that drew)."""
+
+    result: subprocess.CompletedProcess[str]
+    traces: tuple[Path, ...]
+
+    def count(self, function: str) -> int:
+        """Return how many calls of `function` the traces have, all processes together."""
+        query = f"SELECT count(*) AS n FROM calls WHERE name = '{function}'"
+        return sum(int(row["n"]) for trace in self.traces for row in sql(trace, query))
+
+
+def sql(trace: Path, query: str) -> list[dict[str, object]]:
+    """Ask a trace through the command line and return its rows."""
+    command = [sys.executable, "-m", "drawtap", "sql", str(trace), query, "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert answer.returncode == 0, answer.stderr
+    rows = json.loads(answer.stdout)
+    assert isinstance(rows, list)
+    return rows
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the trap programs are, and how to run them."""
+
+    programs: Path
+    display: str | None
+
+    def arguments(self, argv: Sequence[str]) -> list[str]:
+        """Return the command line with `{}` replaced by the folder of the programs."""
+        return [str(self.programs / argv[0]), *(word.format(self.programs) for word in argv[1:])]
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a run: software rendering, no tap."""
+        return _environment({"DISPLAY": self.display} if self.display else {})
+
+    def plain(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a program as it is."""
+        return subprocess.run(
+            self.arguments(argv), capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment()
+        )
+
+    def recorded(self, argv: Sequence[str], folder: Path) -> Recorded:
+        """Run a program through `drawtap record`."""
+        trace = folder / "trap.dtap"
+        command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", *self.arguments(argv)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment())
+        return Recorded(result, tuple(sorted(folder.glob("trap*.dtap"))))
+
+
+@pytest.fixture(scope="session")
+def display() -> Iterator[str | None]:
+    """Start an X server that draws into memory; None where Xvfb is not installed."""
+    if shutil.which("Xvfb") is None:
+        yield None
+        return
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"],
+        pass_fds=[writing],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        number = pipe.readline().strip()
+    try:
+        assert number, "Xvfb did not start"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="session")
+def traps(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
+    """Build the trap programs once."""
+    if platform.system() != "Linux":
+        pytest.skip("the tap is for Linux")
+    for tool in ("cmake", "ninja", "cc"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    if not Path("/usr/include/EGL/egl.h").exists():
+        pytest.skip("the GL headers are not installed")
+    folder = tmp_path_factory.mktemp("traps")
+    for command in (["cmake", "-G", "Ninja", "-S", str(TRAPS), "-B", str(folder)], ["ninja", "-C", str(folder), "-j2"]):
+        built = subprocess.run(command, capture_output=True, text=True)
+        assert built.returncode == 0, built.stdout + built.stderr
+    return Bench(folder, display)

@@ -1,0 +1,130 @@
+"""The tap sees the calls however the program finds them, and the program does not see the tap.
+
+Each program of `traps/` finds GL functions in one way and prints what a trace of it must contain.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import Bench
+
+FULL_SONAME = "libGL.so.1.7.0"
+NEEDS_DISPLAY = frozenset({"glx_window"})
+
+
+@dataclass(frozen=True)
+class Trap:
+    """One way to a GL function: a program and its arguments; `{}` is the folder of the programs."""
+
+    name: str
+    argv: tuple[str, ...]
+
+
+def _trap(name: str, *arguments: str) -> Trap:
+    return Trap("-".join((name, *(word.replace("{}/", "") for word in arguments))), (name, *arguments))
+
+
+PLUGINS = ("{}/libplugin_lazy.so", "{}/libplugin_now.so", "{}/libplugin_symbolic.so")
+
+CASES = (
+    # direct links
+    _trap("link_gl"),
+    _trap("link_opengl_glx"),
+    _trap("link_gles2"),
+    _trap("link_gles1"),
+    _trap("address"),
+    _trap("weak"),
+    # dlopen and dlsym
+    _trap("open", "libGL.so.1", "lazy"),
+    _trap("open", "libGL.so.1", "now", "global"),
+    _trap("open", "libGL.so.1", "now", "deepbind"),
+    _trap("open", "libGL.so.1", "now", "noload"),
+    _trap("open", "libOpenGL.so.0", "now"),
+    _trap("open", "libGLESv2.so.2", "now"),
+    _trap("open", "libGLESv1_CM.so.1", "lazy"),
+    _trap("open", FULL_SONAME, "lazy"),
+    _trap("open", "ABSOLUTE", "now"),
+    _trap("open_null"),
+    _trap("default_linked"),
+    _trap("default_unlinked"),
+    _trap("next_library"),
+    _trap("versioned"),
+    _trap("namespace_base"),
+    _trap("namespace_new"),
+    _trap("lookup_glx"),
+    _trap("lookup_egl"),
+    _trap("glx_window"),
+    # libraries opened after start
+    *(_trap("use_plugin", plugin, mode) for plugin in PLUGINS for mode in ("lazy", "now")),
+    *(_trap("use_plugin", plugin, mode, "deepbind") for plugin in PLUGINS for mode in ("lazy", "now")),
+    _trap("use_plugin", "{}/libplugin_lazy.so", "lazy", "global"),
+    _trap("runpath", "program", "hidden_program.so"),
+    _trap("runpath", "library", "hidden_library.so"),
+    _trap("runpath", "program", "hidden_library.so"),
+    _trap("runpath", "library", "hidden_program.so"),
+    # several libraries with the same names
+    _trap("several", "{}/libfakegl.so"),
+    _trap("several", "{}/libfakegl_symbolic.so"),
+    _trap("several_linked", "{}/libfakegl.so"),
+    _trap("two_local", "{}/libfake_user.so", "{}/libplain_plugin.so", "now"),
+    _trap("two_local", "{}/libfake_user.so", "{}/libplain_plugin.so", "lazy"),
+    _trap("reopen", "{}/libfakegl.so"),
+    # what is not there
+    _trap("nulls"),
+    # processes
+    _trap("fork_both"),
+    _trap("fork_child"),
+    *(_trap("start", way, "{}/link_gl") for way in ("vfork", "spawn", "system", "exec")),
+)
+
+
+def announced(output: str) -> dict[str, int]:
+    """Return what a trap program says that it called."""
+    lines = (line.split() for line in output.splitlines() if line.startswith("calls "))
+    return {name: int(count) for _, name, count in lines}
+
+
+def absolute_libgl() -> str:
+    """Return the absolute path of libGL as the loader finds it."""
+    command = ["sh", "-c", "ldconfig -p 2>/dev/null || /sbin/ldconfig -p"]
+    listing = subprocess.run(command, capture_output=True, text=True).stdout
+    paths = [line.split("=> ")[1] for line in listing.splitlines() if "libGL.so.1 (" in line and "x86-64" in line]
+    paths += [str(p) for p in Path("/usr/lib").glob("*/libGL.so.1")]
+    assert paths, "libGL.so.1 is not installed"
+    return paths[0].strip()
+
+
+def concrete(trap: Trap, bench: Bench) -> tuple[str, ...]:
+    """Return the trap's arguments for this machine; skips where it lacks what the trap is about."""
+    if trap.argv[0] in NEEDS_DISPLAY and bench.display is None:
+        pytest.skip("Xvfb is not installed")
+    if FULL_SONAME in trap.argv and ctypes.util.find_library("GL") is None:
+        pytest.skip("libGL is not installed")
+    return tuple(absolute_libgl() if word == "ABSOLUTE" else word for word in trap.argv)
+
+
+@pytest.mark.parametrize("trap", CASES, ids=lambda trap: trap.name)
+def test_every_call_is_seen_and_nothing_else_changes(trap: Trap, traps: Bench, tmp_path: Path) -> None:
+    argv = concrete(trap, traps)
+    plain = traps.plain(argv)
+    assert plain.returncode == 0 and plain.stdout.endswith("EXIT-SUCCESS\n"), plain.stdout + plain.stderr
+    seen = traps.recorded(argv, tmp_path)
+    assert seen.result.returncode == plain.returncode, seen.result.stdout + seen.result.stderr
+    assert seen.result.stdout == plain.stdout
+    expected = announced(plain.stdout)
+    assert expected
+    assert {name: seen.count(name) for name in expected} == expected
+
+
+def test_every_program_has_a_case() -> None:
+    built = {line.split("(")[1].split()[0].rstrip(")\n") for line in _cmake_lines() if line.startswith("trap(")}
+    assert built - {trap.argv[0] for trap in CASES} == {"invisible"}
+
+
+def _cmake_lines() -> list[str]:
+    return (Path(__file__).parent / "traps" / "CMakeLists.txt").read_text().splitlines()
