@@ -24,6 +24,10 @@ from drawtap.plugins import PluginWarning
 _PIPE_STATUS = 141  # what a shell shows for a program that SIGPIPE ended
 
 
+class _PipeClosedError(Exception):
+    pass
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run `drawtap ARGUMENTS` and exit."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
@@ -41,17 +45,17 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
         return 130
-    except BrokenPipeError:
+    except (BrokenPipeError, _PipeClosedError):
         # The reader has what it wanted. Python must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_STATUS
     except click.ClickException as error:
-        return _fail(_from_click(error))
+        return _fail(from_click(error))
     except DrawtapError as error:
         return _fail(error)
     except OSError as error:
         return _fail(InputError(_os_message(error)))
-    except Exception as error:  # noqa: BLE001 - a fault of ours; people get one line and where to look
+    except Exception as error:
         _trace_if_wanted()
         _say(f"error: internal: {type(error).__name__}: {error}")
         _say("this is a fault of drawtap; DRAWTAP_DEBUG=1 shows where it happened", mark="hint")
@@ -141,7 +145,12 @@ def _group() -> click.Group:
         epilog="drawtap COMMAND --help explains a command, with examples.",
         params=[
             click.Option(
-                ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+                ["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_version,
+                help="Print the version.",
             )
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -162,7 +171,8 @@ def _click_parameter(param: Param) -> click.Parameter:
     if param.kind == "rest":
         return click.Argument([param.name], nargs=-1, type=click.UNPROCESSED, metavar=f"{metavar}...")
     if param.kind == "argument":
-        return click.Argument([param.name], required=param.required, default=param.default, type=kind, metavar=metavar)
+        shown = metavar if param.required or metavar.startswith("[") else f"[{metavar}]"
+        return click.Argument([param.name], required=param.required, default=param.default, type=kind, metavar=shown)
     names = [param.name, f"--{param.name.strip('_').replace('_', '-')}"]
     if param.opt.short:
         names.insert(1, param.opt.short)
@@ -203,6 +213,8 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
             return show(command.function(*positional, **values), as_json=as_json)
+        except BrokenPipeError as error:
+            raise _PipeClosedError from error  # click would turn it into exit code 1
         finally:
             if opened is not None:
                 opened.close()
@@ -213,9 +225,14 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
 def show(result: object, *, as_json: bool) -> int:
     """Print what a command returned and return the exit code that goes with it."""
     from drawtap.view.data import write_json
-    from drawtap.view.result import ExitStatus, Rows, Verdicts
+    from drawtap.view.result import ExitStatus, Prompt, Rows, Verdicts
     from drawtap.view.text import TextView
 
+    if isinstance(result, Prompt):
+        from drawtap.prompt import prompt
+
+        prompt(result.trace)  # type: ignore[arg-type]
+        return 0
     if as_json:
         write_json(result, sys.stdout)
     else:
@@ -255,7 +272,8 @@ def _recordings_in(folder: Path) -> str:
     return f"recordings there: {', '.join(traces)}" if traces else "drawtap record -o FILE -- PROGRAM makes one"
 
 
-def _from_click(error: click.ClickException) -> DrawtapError:
+def from_click(error: click.ClickException) -> DrawtapError:
+    """Return the error of ours that says what click found wrong with the arguments."""
     message = error.format_message().rstrip(".")
     message = message[:1].lower() + message[1:]
     hint = None
@@ -292,7 +310,7 @@ def _say(text: str, mark: str = "drawtap") -> None:
     label = f"{mark}:"
     if wants_color(sys.stderr):
         label = f"\x1b[{'36' if mark == 'hint' else '1'}m{label}\x1b[0m"
-    print(f"{label} {text}", file=sys.stderr)  # noqa: T201
+    print(f"{label} {text}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

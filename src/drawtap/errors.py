@@ -64,7 +64,7 @@ class ChildError(DrawtapError):
     exit_code = 5
 
 
-class Findings(DrawtapError):  # noqa: N818 - a result, not an error
+class Findings(DrawtapError):
     """End a command that answered its question and found something: exit code 1."""
 
     exit_code = 1

@@ -105,7 +105,7 @@ def load_plugins() -> None:
         _loaded.add(key)
         try:
             point.load()
-        except Exception as error:  # noqa: BLE001 - somebody else's code: anything may come
+        except Exception as error:
             origin = point.dist.name if point.dist else "an unknown distribution"
             warnings.warn(
                 f"plug-in {point.name!r} of {origin} does not load: {type(error).__name__}: {error}",

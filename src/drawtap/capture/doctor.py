@@ -30,8 +30,22 @@ _GL_LIBRARIES: Mapping[str, str] = {
     "libOpenVG.so": "OpenVG",
 }
 # Toolkits that load the GL libraries themselves when the program draws.
-_TOOLKITS = ("libSDL", "libglfw", "libepoxy", "libQt5Gui", "libQt6Gui", "libgtk-3", "libgtk-4", "libGLEW", "libglut",
-             "libclutter", "libsfml-window", "libwaffle", "libcairo-gobject", "libwx_gtk")  # fmt: skip
+_TOOLKITS = (
+    "libSDL",
+    "libglfw",
+    "libepoxy",
+    "libQt5Gui",
+    "libQt6Gui",
+    "libgtk-3",
+    "libgtk-4",
+    "libGLEW",
+    "libglut",
+    "libclutter",
+    "libsfml-window",
+    "libwaffle",
+    "libcairo-gobject",
+    "libwx_gtk",
+)
 _NAMES_IN_FILE = re.compile(
     rb"lib(?:GL|OpenGL|GLX|EGL|GLESv1_CM|GLESv2|OpenVG|vulkan)\.so(?:\.\d+)*|(?:gl|egl|glX|vk)GetProcAddress(?:ARB)?"
     rb"|vkGetInstanceProcAddr"
@@ -99,25 +113,59 @@ def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | Non
     seen = set(libraries)
     graphics = sorted({word for name in seen for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)})
     if tapped is False:
-        return [Check("error", "tap", "the dynamic linker did not load the tap into the program",
-                      "did it drop LD_PRELOAD, or replace itself by another program? drawtap doctor PROGRAM looks closer")]  # fmt: skip
+        return [
+            Check(
+                "error",
+                "tap",
+                "the dynamic linker did not load the tap into the program",
+                "did it drop LD_PRELOAD, or replace itself by another program? see drawtap doctor PROGRAM",
+            )
+        ]
     if not graphics and any(name.startswith("libvulkan") for name in seen):
-        return [Check("warning", "API", "the program used Vulkan, not OpenGL",
-                      "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG")]  # fmt: skip
+        return [
+            Check(
+                "warning",
+                "API",
+                "the program used Vulkan, not OpenGL",
+                "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG",
+            )
+        ]
     if not graphics and tapped:
-        return [Check("warning", "API", "the program loaded no OpenGL library while it ran",
-                      "did it stop before it opened a window? run it by itself first; does it need DISPLAY?")]  # fmt: skip
+        return [
+            Check(
+                "warning",
+                "API",
+                "the program loaded no OpenGL library while it ran",
+                "did it stop before it opened a window? run it by itself first; does it need DISPLAY?",
+            )
+        ]
     if graphics:
-        return [Check("warning", "API", f"the program loaded {', '.join(graphics)} but called nothing in it",
-                      "did it stop before it drew? run it by itself first")]  # fmt: skip
-    return [Check("warning", "program", "the program ended before its libraries could be seen, and called no OpenGL",
-                  f"run it by itself first; drawtap doctor {executable.name} says what it links")]  # fmt: skip
+        return [
+            Check(
+                "warning",
+                "API",
+                f"the program loaded {', '.join(graphics)} but called nothing in it",
+                "did it stop before it drew? run it by itself first",
+            )
+        ]
+    return [
+        Check(
+            "warning",
+            "program",
+            "the program ended before its libraries could be seen, and called no OpenGL",
+            f"run it by itself first; drawtap doctor {executable.name} says what it links",
+        )
+    ]
 
 
 def missing_frames(calls: int, rule: str) -> Check:
     """Return why a recording with calls has no frame."""
-    return Check("note", "frames", f"{calls} calls and no end of a frame (rule: {rule})",
-                 "drawtap histogram shows what was called; --frame-end glFinish (or another function) sets the rule")  # fmt: skip
+    return Check(
+        "note",
+        "frames",
+        f"{calls} calls and no end of a frame (rule: {rule})",
+        "drawtap histogram shows what was called; --frame-end glFinish (or another function) sets the rule",
+    )
 
 
 def _parts() -> Iterator[Check]:
@@ -146,8 +194,12 @@ def _memfd() -> Check:
     try:
         os.close(os.memfd_create("drawtap"))
     except OSError as error:
-        return Check("error", "shared memory", f"memfd_create fails: {error.strerror}",
-                     "does a sandbox or seccomp profile forbid it?")  # fmt: skip
+        return Check(
+            "error",
+            "shared memory",
+            f"memfd_create fails: {error.strerror}",
+            "does a sandbox or seccomp profile forbid it?",
+        )
     return Check("ok", "shared memory", "memfd works")
 
 
@@ -181,7 +233,9 @@ def _drivers() -> Iterator[Check]:
 
 def _driver(subject: str, how: str) -> Check:
     place = {"PYTHONPATH": os.pathsep.join(str(Path(p).parent) for p in drawtap.__path__)}
-    code, text = output_of([sys.executable, "-m", "drawtap.capture.probe", how], environment=os.environ | place, seconds=20)
+    code, text = output_of(
+        [sys.executable, "-m", "drawtap.capture.probe", how], environment=os.environ | place, seconds=20
+    )
     try:
         answer = json.loads(text) if code == 0 else {}
     except ValueError:
@@ -192,21 +246,30 @@ def _driver(subject: str, how: str) -> Check:
         finding = f"the driver did not answer ({text.strip() or code})"
     else:
         finding = str(answer.get("error") or text.strip().splitlines()[-1:] or "no answer")
-    return Check("warning", subject, finding, "install a driver (Debian: libegl1 libgl1-mesa-dri), or see that it works by itself")
+    return Check(
+        "warning",
+        subject,
+        finding,
+        "install a driver (Debian: libegl1 libgl1-mesa-dri), or see that it works by itself",
+    )
 
 
 def _compiler() -> Check:
     for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
         if shutil.which(name):
             return Check("ok", "compiler", f"{shutil.which(name)} (for drawtap build)")
-    return Check("note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[compiler]")
+    return Check(
+        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[compiler]"
+    )
 
 
 def _disk() -> Check:
     free = shutil.disk_usage(Path.cwd()).free
     text = f"{free / 2**30:.1f} GiB free in {Path.cwd()}"
     if free < 1 << 30:
-        return Check("warning", "disk", text, "long recordings take tens of MB a second at most; when the disk is full they stop")
+        return Check(
+            "warning", "disk", text, "long recordings take tens of MB a second at most; when the disk is full they stop"
+        )
     return Check("ok", "disk", text)
 
 
@@ -232,36 +295,64 @@ def _behind_scripts(path: Path) -> tuple[Path, tuple[Path, ...]]:
 def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
     real = path.resolve()
     if real.name == "snap" or str(path).startswith("/snap/"):
-        yield Check("error", "sandbox", "this is a snap: its sandbox drops LD_PRELOAD",
-                    "snap run --shell, and drawtap inside it; or install the program in another way")  # fmt: skip
+        yield Check(
+            "error",
+            "sandbox",
+            "this is a snap: its sandbox drops LD_PRELOAD",
+            "snap run --shell, and drawtap inside it; or install the program in another way",
+        )
     for script in wrappers:
         text = script.read_bytes()[:65536]
         if b"flatpak run" in text or real.name == "flatpak":
-            yield Check("error", "sandbox", "this starts a flatpak: its sandbox drops LD_PRELOAD",
-                        "flatpak run --command=sh, and drawtap inside it; or install the program in another way")  # fmt: skip
+            yield Check(
+                "error",
+                "sandbox",
+                "this starts a flatpak: its sandbox drops LD_PRELOAD",
+                "flatpak run --command=sh, and drawtap inside it; or install the program in another way",
+            )
     if wrappers:
-        yield Check("note", "script", f"{wrappers[0].name} runs in {path.name}; programs that it starts are recorded too",
-                    "each process with calls gets a file of its own")  # fmt: skip
+        yield Check(
+            "note",
+            "script",
+            f"{wrappers[0].name} runs in {path.name}; what it starts is recorded too",
+            "each process with calls gets a file of its own",
+        )
 
 
 def _loader(path: Path, elf: Elf) -> Iterator[Check]:
     mode = path.stat().st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID) and os.geteuid() != 0:
-        yield Check("error", "rights", "setuid or setgid: the dynamic linker ignores LD_PRELOAD",
-                    f"record a copy without the bit: cp {path} /tmp/ && drawtap record -o FILE -- /tmp/{path.name}")  # fmt: skip
+        yield Check(
+            "error",
+            "rights",
+            "setuid or setgid: the dynamic linker ignores LD_PRELOAD",
+            f"record a copy without the bit: cp {path} /tmp/ && drawtap record -o FILE -- /tmp/{path.name}",
+        )
     elif mode & (stat.S_ISUID | stat.S_ISGID):
         yield Check("warning", "rights", "setuid or setgid: recorded only while real and effective user are the same")
     if _capabilities(path) and os.geteuid() != 0:
-        yield Check("error", "rights", "file capabilities: the dynamic linker ignores LD_PRELOAD",
-                    f"record a copy without them: cp {path} /tmp/")  # fmt: skip
+        yield Check(
+            "error",
+            "rights",
+            "file capabilities: the dynamic linker ignores LD_PRELOAD",
+            f"record a copy without them: cp {path} /tmp/",
+        )
     if elf.bits != _own_bits():
-        yield Check("error", "format", f"a {elf.bits}-bit program; the tap here is {_own_bits()}-bit",
-                    "take the 64-bit version of the program")  # fmt: skip
+        yield Check(
+            "error",
+            "format",
+            f"a {elf.bits}-bit program; the tap here is {_own_bits()}-bit",
+            "take the 64-bit version of the program",
+        )
     elif elf.machine != _own_machine():
         yield Check("error", "format", f"a program for {elf.machine}; this machine is {_own_machine()}")
     elif elf.interpreter is None:
-        yield Check("error", "format", "statically linked: there is no dynamic linker that could load the tap",
-                    "link it dynamically, at least to the C library and the GL libraries")  # fmt: skip
+        yield Check(
+            "error",
+            "format",
+            "statically linked: there is no dynamic linker that could load the tap",
+            "link it dynamically, at least to the C library and the GL libraries",
+        )
     elif "musl" in elf.interpreter:
         yield Check("error", "format", f"linked to musl ({elf.interpreter}); the tap needs glibc")
     else:
@@ -275,7 +366,9 @@ def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
     direct = sorted({word for name in linked for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)})
     toolkits = sorted({name.split(".so")[0] for name in linked if name.startswith(_TOOLKITS)})
     named = _names_in(path, [p for name, p in linked.items() if not name.startswith(tuple(_GL_LIBRARIES))])
-    opened = sorted({word for name in named for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)} - set(direct))
+    opened = sorted(
+        {word for name in named for soname, word in _GL_LIBRARIES.items() if name.startswith(soname)} - set(direct)
+    )
     if direct:
         yield Check("ok", "graphics", f"linked to {', '.join(direct)}")
     if opened:
@@ -287,13 +380,21 @@ def _libraries(path: Path, elf: Elf) -> Iterator[Check]:
         if vulkan:
             yield Check("note", "graphics", "may use Vulkan too, which drawtap does not record")
     elif vulkan:
-        yield Check("warning", "graphics", "Vulkan only, as far as the file says",
-                    "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG")  # fmt: skip
+        yield Check(
+            "warning",
+            "graphics",
+            "Vulkan only, as far as the file says",
+            "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG",
+        )
     elif "libwayland-client.so.0" in linked:
         yield Check("warning", "graphics", "Wayland and no OpenGL: it seems to draw with the CPU")
     else:
-        yield Check("warning", "graphics", "no sign of OpenGL in the file or its libraries",
-                    "it may still load a plug-in that draws; or it starts another program that does")  # fmt: skip
+        yield Check(
+            "warning",
+            "graphics",
+            "no sign of OpenGL in the file or its libraries",
+            "it may still load a plug-in that draws; or it starts another program that does",
+        )
 
 
 def _closure(elf: Elf) -> tuple[dict[str, Path], set[str]]:
@@ -316,8 +417,11 @@ def _closure(elf: Elf) -> tuple[dict[str, Path], set[str]]:
 
 
 def _resolve(name: str, parent: Elf, root: Elf) -> Path | None:
-    folders = [p.replace("$ORIGIN", str(e.path.resolve().parent)).replace("${ORIGIN}", str(e.path.resolve().parent))
-               for e in (parent, root) for p in e.run_path]  # fmt: skip
+    folders = [
+        p.replace("$ORIGIN", str(e.path.resolve().parent)).replace("${ORIGIN}", str(e.path.resolve().parent))
+        for e in (parent, root)
+        for p in e.run_path
+    ]
     folders += [p for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
     for folder in folders:
         place = Path(folder) / name

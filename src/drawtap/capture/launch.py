@@ -21,9 +21,25 @@ from drawtap.capture.parts import DRAINER, TAP, part
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
 
 _GRAPHICS_VARIABLES = (
-    "DISPLAY", "WAYLAND_DISPLAY", "EGL_PLATFORM", "LD_LIBRARY_PATH", "MESA_", "LIBGL_", "GALLIUM_", "LP_", "__GL", "__EGL",
-    "EGL_", "SDL_VIDEO", "QT_QPA", "QT_OPENGL", "GDK_", "GSK_", "DRI_PRIME", "VK_",
-)  # fmt: skip
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "EGL_PLATFORM",
+    "LD_LIBRARY_PATH",
+    "MESA_",
+    "LIBGL_",
+    "GALLIUM_",
+    "LP_",
+    "__GL",
+    "__EGL",
+    "EGL_",
+    "SDL_VIDEO",
+    "QT_QPA",
+    "QT_OPENGL",
+    "GDK_",
+    "GSK_",
+    "DRI_PRIME",
+    "VK_",
+)
 # When the running program's libraries are looked at, in seconds one after the other: densely at first, since
 # programs can be short, and not for ever, since reading the maps of a large process is not free for it.
 _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
@@ -109,8 +125,14 @@ def output_of(
     """Run a small helper program and return (exit code, what it printed); -1 where it cannot run or hangs."""
     try:
         done = subprocess.run(
-            list(arguments), capture_output=True, text=True, timeout=seconds, env=environment, check=False, errors="replace"
-        )  # fmt: skip
+            list(arguments),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env=environment,
+            check=False,
+            errors="replace",
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return -1, str(error)
     return done.returncode, done.stdout or done.stderr
@@ -167,12 +189,27 @@ class _Drainer:
         self._ready, ready = os.pipe()
         self._status, status = os.pipe()
         arguments = [
-            str(drainer), "--socket", str(socket), "--output", str(output), "--timing", timing,
-            "--ready-fd", str(ready), "--status", str(status), "--annotation", json.dumps(about),
-        ]  # fmt: skip
+            str(drainer),
+            "--socket",
+            str(socket),
+            "--output",
+            str(output),
+            "--timing",
+            timing,
+            "--ready-fd",
+            str(ready),
+            "--status",
+            str(status),
+            "--annotation",
+            json.dumps(about),
+        ]
         self._process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(ready, status), start_new_session=True
-        )  # fmt: skip
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(ready, status),
+            start_new_session=True,
+        )
         os.close(ready)
         os.close(status)
 
@@ -282,7 +319,16 @@ def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:
     return tapped, frozenset(name for name in seen if name.startswith(_GRAPHICS_LIBRARIES))
 
 
-_GRAPHICS_LIBRARIES = ("libGL", "libEGL", "libOpenGL", "libOpenVG", "libvulkan", "libwayland-client", "libSDL", "libOSMesa")
+_GRAPHICS_LIBRARIES = (
+    "libGL",
+    "libEGL",
+    "libOpenGL",
+    "libOpenVG",
+    "libvulkan",
+    "libwayland-client",
+    "libSDL",
+    "libOSMesa",
+)
 
 
 def _family(pid: int) -> Iterator[int]:

@@ -102,10 +102,11 @@ def _param(parameter: inspect.Parameter, hint: Any) -> Param:
     members = [a for a in get_args(hint) if a is not type(None)]
     if type(None) in get_args(hint) and len(members) == 1:
         hint = members[0]
-    kind = {
-        inspect.Parameter.KEYWORD_ONLY: "option",
-        inspect.Parameter.VAR_POSITIONAL: "rest",
-    }.get(parameter.kind, "argument")
+    kind = "argument"
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+        kind = "option"
+    elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+        kind = "rest"
     if hint is _TraceMark:
         kind = "trace"
     required = parameter.default is inspect.Parameter.empty and kind != "rest"

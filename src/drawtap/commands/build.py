@@ -15,7 +15,10 @@ from drawtap.view.result import Text
     json=False,
 )
 def build(
-    *, show: Annotated[str | None, Opt("Print the C++ that stands between a program and this function.", metavar="NAME")] = None
+    *,
+    show: Annotated[
+        str | None, Opt("Print the C++ that stands between a program and this function.", metavar="NAME")
+    ] = None,
 ) -> Text:
     """Print the generated code of the tap.
 

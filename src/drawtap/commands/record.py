@@ -29,17 +29,19 @@ def record(
     *program: Annotated[str, Opt("the program and its arguments", metavar="PROGRAM")],
     output: Annotated[Path | None, Opt("Where the recording goes.  [default: PROGRAM.dtap]", "-o", "FILE")] = None,
     timing: Annotated[Literal["both", "entry", "none"], Opt("Time stamps of a call.")] = "both",
-    frame_end: Annotated[str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")] = None,
+    frame_end: Annotated[
+        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+    ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
     require_calls: Annotated[bool, Opt("Exit with 3 if the program ends well but nothing was recorded.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
 ) -> ExitStatus:
-    """Run PROGRAM and record its OpenGL, OpenGL ES, EGL, GLX and OpenVG calls.
+    """Run a program and record its graphics calls.
 
-    The program runs in this terminal as it would without drawtap. Its exit code is passed on: 128 + n where signal n
-    ended it, 127 where there is no such program, 126 where it cannot be run. What was recorded is kept whatever happens
-    to the program. A summary goes to standard error; where nothing was recorded, it says why. Each process that the
-    program forks and that draws gets a file of its own beside FILE.
+    Records OpenGL, OpenGL ES, EGL, GLX and OpenVG. The program runs in this terminal as it would without drawtap. Its
+    exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where it cannot be
+    run. What was recorded is kept whatever happens to the program. A summary goes to standard error; where nothing was
+    recorded, it says why. Each process that the program forks and that draws gets a file of its own beside FILE.
     """
     from drawtap.capture import launch
 
@@ -85,7 +87,9 @@ def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[i
             verdicts.append(Verdict(check.severity, check.subject, check.finding, check.advice))
     if not calls:
         verdicts = [v for v in verdicts if v.severity != "ok"]
-        verdicts.append(Verdict("warning", "recorded", "no calls" + ("" if recording.files else f"; {target} was not written")))
+        verdicts.append(
+            Verdict("warning", "recorded", "no calls" + ("" if recording.files else f"; {target} was not written"))
+        )
         verdicts += [
             Verdict(c.severity, c.subject, c.finding, c.advice)
             for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
@@ -113,7 +117,9 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
     problems = facts.get("problems")
     lines = [Verdict("ok", "recorded", f"{file}: {text}")]
     if isinstance(problems, list):
-        lines += [Verdict("warning", "problem", str(p.get("text", p) if isinstance(p, dict) else p)) for p in problems[:5]]
+        lines += [
+            Verdict("warning", "problem", str(p.get("text", p) if isinstance(p, dict) else p)) for p in problems[:5]
+        ]
     return facts, lines
 
 

@@ -36,7 +36,7 @@ _APIS = ("gl", "egl", "glx", "vg")
     ),
 )
 def spec(
-    what: Annotated[Literal["report", "show", "list"], Opt("what to print", metavar="report|show|list")],
+    what: Annotated[Literal["report", "show", "list"], Opt("what to print", metavar="[report|show|list]")] = "report",
     name: Annotated[str | None, Opt("a command, or a pattern with * for list", metavar="NAME")] = None,
 ) -> Rows | Facts:
     """Print what drawtap knows about the graphics APIs.
@@ -66,7 +66,7 @@ def _report() -> Rows:
         ("api", "commands", "wrapped", "complete", "percent", "incomplete"),
         rows,
         {"percent": "percent"},
-        note="complete: for every pointer a rule says how much it points to; incomplete commands are recorded without that content",
+        note="complete: for every pointer a rule says how much it points to; of the others that content is not recorded",
     )
 
 
@@ -88,19 +88,22 @@ def _show(name: str) -> Facts:
 
 
 def _command_facts(known: Command) -> Facts:
+    params = ", ".join(f"{p.type.spelling} {p.name}" for p in known.params)
     about = {
         "name": known.name,
         "api": known.api,
-        "declaration": f"{known.returns.spelling} {known.name}({', '.join(f'{p.type.spelling} {p.name}' for p in known.params)})",
+        "declaration": f"{known.returns.spelling} {known.name}({params})",
         "provided_by": list(known.provided_by),
         "alias": known.alias,
         "flags": sorted(known.flags),
         "parameters": {p.name: _param_text(p) for p in known.params},
         "returns": _data_text(known.returns_data) or known.returns_group or known.returns.spelling,
-        "effects": [f"{e.verb} {e.path}" + (f" = {e.value}" if e.value else "") + (f" when {e.when}" if e.when else "")
-                    for e in known.effects],
+        "effects": [
+            f"{e.verb} {e.path}" + (f" = {e.value}" if e.value else "") + (f" when {e.when}" if e.when else "")
+            for e in known.effects
+        ],
         "incomplete": list(known.uncovered),
-    }  # fmt: skip
+    }
     groups: dict[str, dict[str, object]] = {
         known.name: {
             "declaration": about["declaration"],
@@ -146,12 +149,19 @@ def _list(pattern: str) -> Rows:
     from fnmatch import fnmatchcase
 
     rows = [
-        (c.name, c.api, ", ".join(c.provided_by[:3]) + (" ..." if len(c.provided_by) > 3 else ""), ", ".join(sorted(c.flags)))
+        (
+            c.name,
+            c.api,
+            ", ".join(c.provided_by[:3]) + (" ..." if len(c.provided_by) > 3 else ""),
+            ", ".join(sorted(c.flags)),
+        )
         for c in _commands()
         if fnmatchcase(c.name, pattern) or fnmatchcase(c.name, f"*{pattern}*")
     ]
     if not rows:
-        raise UsageError(f"no command matches {pattern!r}", hint=did_you_mean(pattern.strip("*"), (c.name for c in _commands())))
+        raise UsageError(
+            f"no command matches {pattern!r}", hint=did_you_mean(pattern.strip("*"), (c.name for c in _commands()))
+        )
     return Rows(("name", "api", "provided_by", "flags"), rows)
 
 

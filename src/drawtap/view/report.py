@@ -87,8 +87,12 @@ class Report:
         if not times:
             return []
         mean = sum(times) / len(times)
-        rows = [("mean", mean)] + [(label, percentile(times, q)) for label, q in _PERCENTILES] + [("longest", times[-1])]
-        return [(label, duration(ns)) for label, ns in rows] + [("frames a second", f"{1e9 / mean:.1f}" if mean else "–")]
+        rows = (
+            [("mean", mean)] + [(label, percentile(times, q)) for label, q in _PERCENTILES] + [("longest", times[-1])]
+        )
+        return [(label, duration(ns)) for label, ns in rows] + [
+            ("frames a second", f"{1e9 / mean:.1f}" if mean else "–")
+        ]
 
     def _times(self) -> list[int]:
         return sorted(f.duration_ns for f in self.frames if f.duration_ns is not None)
@@ -104,7 +108,9 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 def render(report: Report) -> str:
     """Return the report as one HTML document that loads nothing from anywhere."""
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_ASSETS), autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_ASSETS), autoescape=True, undefined=jinja2.StrictUndefined
+    )
     environment.filters.update(duration=lambda ns: "–" if ns is None else duration(ns), number=number)
     return environment.get_template("report.html").render(
         report=report,
@@ -113,12 +119,12 @@ def render(report: Report) -> str:
         js=_asset("report.js"),
         uplot_css=_asset("uplot.min.css"),
         uplot_js=_asset("uplot.min.js"),
-        data=markupsafe.Markup(_data(report)),  # noqa: S704 - JSON with < escaped
+        data=markupsafe.Markup(_data(report)),
     )
 
 
 def _asset(name: str) -> markupsafe.Markup:
-    return markupsafe.Markup((_ASSETS / name).read_text(encoding="utf-8"))  # noqa: S704 - our own files
+    return markupsafe.Markup((_ASSETS / name).read_text(encoding="utf-8"))
 
 
 def _data(report: Report) -> str:
@@ -131,7 +137,9 @@ def _data(report: Report) -> str:
             "calls": [f.calls for f in frames],
             "uploads": [f.upload_bytes for f in frames],
         },
-        "levels": {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)} if times else {"p50": None, "p99": None},
+        "levels": {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
+        if times
+        else {"p50": None, "p99": None},
     }
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 

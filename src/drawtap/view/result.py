@@ -88,3 +88,10 @@ class ExitStatus:
     """End the process with this status: the one of the program that was recorded."""
 
     code: int
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Go on at a prompt on this open recording."""
+
+    trace: object

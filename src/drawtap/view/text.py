@@ -131,7 +131,9 @@ class TextView:
         right = [_is_right(kind, [row[i] for row in measured]) for i, kind in enumerate(kinds)]
         widths = self._widths(result.columns, kinds, cells)
         if result.columns:
-            self._table_line([_heading(c, k) for c, k in zip(result.columns, kinds, strict=True)], widths, right, "head")
+            self._table_line(
+                [_heading(c, k) for c, k in zip(result.columns, kinds, strict=True)], widths, right, "head"
+            )
         for line in chain(cells, (self._cells(row, kinds) for row in rows)):
             self._table_line(line, widths, right, None, kinds)
         if not measured:

@@ -1,0 +1,21 @@
+"""Write calls as csv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drawtap.formats import Selection, export_format
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@export_format("csv", ".csv")
+def write_csv(trace: Trace, selection: Selection, path: Path) -> None:
+    """Comma-separated values with a header line, for spreadsheets: seq, frame, thread, context, name, times, the call as text."""
+    columns = 'seq, frame, thread, context, name, t_start, duration, "call"'
+    target = str(path).replace("'", "''")
+    trace.sql(
+        f"COPY (SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq) TO '{target}' (FORMAT csv, HEADER)"
+    )

@@ -1,0 +1,59 @@
+"""What all tests share: the command line in this process, and a folder of their own for drawtap's caches."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `drawtap ARGUMENTS` did."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    # Colours and columns must not depend on who runs the tests, and caches not on what ran before.
+    for name in ("NO_COLOR", "FORCE_COLOR", "DRAWTAP_DEBUG", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    if "XDG_CACHE_HOME" not in os.environ:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def drawtap() -> Callable[..., Answer]:
+    """Return a function that runs the command line in this process."""
+
+    def call(*arguments: str | Path) -> Answer:
+        from drawtap import cli
+
+        out, err = _Stream(), _Stream()
+        with redirect_stdout(out), redirect_stderr(err):
+            code = cli.run([str(a) for a in arguments])
+        return Answer(code, out.text(), err.text())
+
+    return call
+
+
+class _Stream(io.TextIOWrapper):
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def text(self) -> str:
+        raw = self.buffer
+        assert isinstance(raw, io.BytesIO)
+        return raw.getvalue().decode()
+
+    def fileno(self) -> int:
+        return sys.__stdout__.fileno() if sys.__stdout__ else 1
