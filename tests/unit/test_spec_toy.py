@@ -46,7 +46,8 @@ def test_it_has_twelve_commands_with_every_kind_of_argument() -> None:
     params = [p for c in api.commands.values() for p in c.params]
     kinds = {type(p.data) for p in params if p.data is not None}
     assert kinds == {Array, AttributeList, Opaque, String, Strings, Struct}
-    assert {p.type.scalar for p in params if not p.is_pointer} >= {"i8", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "ptr"}
+    scalars = {p.type.scalar for p in params if not p.is_pointer}
+    assert scalars >= {"i8", "u8", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "ptr"}
     assert {f for c in api.commands.values() for f in c.flags} >= {"frame_end", "callback", "error_query", "lookup"}
 
 

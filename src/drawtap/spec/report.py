@@ -236,7 +236,8 @@ def parameter_text(param: Param, api: Api) -> str:
         return rule_text(param.data, param.type)
     if param.is_pointer:
         return "unknown"
-    return "; ".join([*_group_text(param.group, api), *([f"names a {param.object_class}"] if param.object_class else [])])
+    named = [f"names a {param.object_class}"] if param.object_class else []
+    return "; ".join([*_group_text(param.group, api), *named])
 
 
 def rule_text(rule: Data, ctype: CType) -> str:
@@ -255,7 +256,8 @@ def rule_text(rule: Data, ctype: CType) -> str:
         case Image():
             extent = " x ".join((rule.width, rule.height, rule.depth)[: rule.dimensions])
             stored = "PACK" if rule.out else "UNPACK"
-            return f"image of {extent} pixels of {rule.format}, {rule.type}, {stored} parameters, {_direction(out=rule.out)}"
+            pixels = f"{extent} pixels of {rule.format}, {rule.type}"
+            return f"image of {pixels}, {stored} parameters, {_direction(out=rule.out)}"
         case CompressedImage():
             return f"compressed image of {rule.size} bytes, {_direction(out=rule.out)}"
         case BufferOffset():
@@ -282,7 +284,8 @@ def effect_text(effect: Effect) -> str:
 def _string_text(rule: String) -> str:
     if rule.out:
         return f"at most {rule.capacity} characters, written" if rule.capacity else "characters, written"
-    return f"string of {rule.length} characters (negative: up to the terminator), read" if rule.length else "string, read"
+    length = f" of {rule.length} characters (negative: up to the terminator)" if rule.length else ""
+    return f"string{length}, read"
 
 
 def _direction(*, out: bool) -> str:

@@ -9,10 +9,9 @@ from drawtap.spec.overlay import Overlay, create, delete, set_
 OVERLAY = o = Overlay("egl", xml="egl.xml", libraries=("libEGL.so.1",), lookups=("eglGetProcAddress",))
 
 # Implemented by native/runtime/sizes_egl.h.
-expr.FUNCTIONS.setdefault("egl_image_planes(display, image)", "planes of an image, at most 4")
-expr._PARAMETERS.update(expr.function_parameters())
+expr.declare("egl_image_planes(display, image)", "planes of an image, at most 4")
 
-# ---- enum groups ----------------------------------------------------------------------------------------------
+# ---- enum groups --------------------------------------------------------------------------------------------
 
 o.group(
     "EGLErrorCode",
@@ -180,7 +179,7 @@ o.groups("eglGetFrameTimestampSupportedANDROID", timestamp="EGLTimestamp")
 o.groups("eglQueryWaylandBufferWL", attribute="EGLWaylandBufferAttribute")
 o.groups("eglCompositorSwapPolicyEXT", policy="EGLCompositorPolicy")
 
-# ---- attribute lists --------------------------------------------------------------------------------------------
+# ---- attribute lists ----------------------------------------------------------------------------------------
 
 
 def _attributes(group: str) -> AttributeList:
@@ -208,7 +207,7 @@ o.data("eglGetOutput{Layers,Ports}EXT", attrib_list=_attributes("EGLOutputAttrib
 o.data("eglDebugMessageControlKHR", attrib_list=_attributes("EGLDebugAttribute"))
 o.data("eglLockSurfaceKHR", attrib_list=_attributes("EGLLockAttribute"))
 
-# ---- arrays that are read ---------------------------------------------------------------------------------------
+# ---- arrays that are read -----------------------------------------------------------------------------------
 
 o.data("eglSwapBuffersWithDamage* eglSetDamageRegionKHR", rects=Array("n_rects * 4"))
 o.data("eglSwapBuffersRegion*NOK", rects=Array("numRects * 4"))
@@ -222,7 +221,7 @@ o.data("eglCompositorSetWindowAttributesEXT", window_attributes=Array("num_entri
 o.data("eglSetStreamMetadataNV", data=Array("size"))
 o.data("eglCreatePixmapSurfaceHI", pixmap=Struct())
 
-# ---- arrays that are written: nothing is, where the call fails ----------------------------------------------------
+# ---- arrays that are written: nothing is, where the call fails ----------------------------------------------
 
 
 def _written(group: str | None = None) -> Array:
@@ -276,7 +275,7 @@ o.data(
 _PLANES = Array("4", out=True, actual="egl_image_planes(dpy, image) if result else 0")
 o.data("eglExportDMABUFImageMESA", fds=_PLANES, strides=_PLANES, offsets=_PLANES)
 
-# ---- strings and addresses ------------------------------------------------------------------------------------------
+# ---- strings and addresses ----------------------------------------------------------------------------------
 
 o.data("eglGetProcAddress", procname=String())
 o.data("eglQueryString eglQuery*StringEXT eglGetDisplayDriver{Config,Name}", returns=String())
@@ -288,7 +287,7 @@ o.data("egl{Bind,Unbind}WaylandDisplayWL", display=Opaque("wl_display"))
 o.data("eglQueryWaylandBufferWL", buffer=Opaque("wl_resource"))
 o.data("eglCreateWaylandBufferFromImageWL", returns=Opaque("wl_buffer"))
 
-# ---- object classes -------------------------------------------------------------------------------------------------
+# ---- object classes -----------------------------------------------------------------------------------------
 
 o.classes("egl*", dpy="display", config="config", ctx="context", share_context="context", surface="surface")
 o.classes("egl*", surf="surface", sync="sync", image="image", stream="stream", device="device", layer="output layer")
@@ -301,7 +300,7 @@ o.classes("eglCreateImage* eglCreateDRMImageMESA", returns="image")
 o.classes("eglCreateSync* eglCreateFenceSyncNV eglCreateStreamSyncNV", returns="sync")
 o.classes("eglCreateStream{,Attrib,FromFileDescriptor}KHR", returns="stream")
 
-# ---- what commands are ------------------------------------------------------------------------------------------------
+# ---- what commands are --------------------------------------------------------------------------------------
 
 _SWAPS = "eglSwapBuffers eglSwapBuffersWithDamage* eglSwapBuffersRegion*NOK eglPostSubBufferNV"
 _SYNCS = """eglCreateSync* eglDestroySync* eglClientWaitSync* eglWaitSync* eglSignalSync* eglCreateFenceSyncNV
@@ -317,7 +316,7 @@ o.flags("error_query", "eglGetError")
 o.flags("callback", "eglSetBlobCacheFuncsANDROID eglDebugMessageControlKHR")
 o.flags("marker", "eglLabelObjectKHR")
 
-# ---- state --------------------------------------------------------------------------------------------------------------
+# ---- state --------------------------------------------------------------------------------------------------
 
 o.effects("eglCreateContext", create("display.context", "result"))
 o.effects("eglDestroyContext", delete("display.context", "ctx"))

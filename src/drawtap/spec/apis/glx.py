@@ -12,7 +12,7 @@ OVERLAY = o = Overlay(
     lookups=("glXGetProcAddress", "glXGetProcAddressARB"),
 )
 
-# ---- enum groups ------------------------------------------------------------------------------------------------
+# ---- enum groups --------------------------------------------------------------------------------------------
 
 _BITS = """GLX_BUFFER_SIZE GLX_LEVEL GLX_DOUBLEBUFFER GLX_STEREO GLX_AUX_BUFFERS GLX_RED_SIZE GLX_GREEN_SIZE
     GLX_BLUE_SIZE GLX_ALPHA_SIZE GLX_DEPTH_SIZE GLX_STENCIL_SIZE GLX_ACCUM_*_SIZE GLX_SAMPLE_BUFFERS GLX_SAMPLES
@@ -69,7 +69,7 @@ o.groups("glXChannelRectSyncSGIX", synctype="GLXSyncType")
 o.groups("glXSet3DfxModeMESA", mode="GLXMesa3DFXMode")
 o.groups("glX{,Query}HyperpipeAttribSGIX glXQueryHyperpipeBestAttribSGIX", attrib="GLXHyperpipeAttribSGIX")
 
-# ---- what stands behind every command's pointers --------------------------------------------------------------------
+# ---- what stands behind every command's pointers ------------------------------------------------------------
 
 _VISUAL = Struct("64")  # XVisualInfo of LP64 systems; its declaration is Xlib's
 o.data("glX*", dpy=Opaque("X display"), display=Opaque("X display"))
@@ -79,7 +79,7 @@ o.data("glXCreateGLXPixmap glXCreateGLXPixmapMESA", visual=_VISUAL)
 o.data("glXCreateContext glXGetFBConfigFromVisualSGIX", vis=_VISUAL)
 o.data("glXChooseVisual glXGetVisualFromFBConfig*", returns=Struct("64", out=True))
 
-# ---- attribute lists: None ends them ----------------------------------------------------------------------------------
+# ---- attribute lists: None ends them ------------------------------------------------------------------------
 
 _NONE = "0"
 # GLX 1.2, table 3.3: booleans that stand alone.
@@ -94,7 +94,7 @@ o.data("glXCreateContextAttribsARB", attrib_list=AttributeList(_NONE, group="GLX
 o.data("glXCreateAssociatedContextAttribsAMD", attribList=AttributeList(_NONE, group="GLXContextAttribute"))
 o.data("glXBindVideoDeviceNV", attrib_list=AttributeList(_NONE, group="GLXVideoAttribute"))
 
-# ---- arrays ---------------------------------------------------------------------------------------------------------
+# ---- arrays -------------------------------------------------------------------------------------------------
 
 _ONE = Array("1", out=True)
 _IF_TRUE = Array("1", out=True, actual="1 if result else 0")
@@ -130,7 +130,8 @@ o.data("glXQueryMaxSwapBarriersSGIX", max=_IF_TRUE)
 o.data("glXQueryChannelDeltasSGIX", x=_ONE, y=_ONE, w=_ONE, h=_ONE)
 o.data("glXQueryChannelRectSGIX", dx=_ONE, dy=_ONE, dw=_ONE, dh=_ONE)
 o.data("glXGetTransparentIndexSUN", pTransparentIndex=_IF_TRUE)
-o.data("glXGetVideoDeviceNV", pVideoDevice=Array("numVideoDevices", out=True, actual="0 if result else numVideoDevices"))
+_DEVICES = Array("numVideoDevices", out=True, actual="0 if result else numVideoDevices")
+o.data("glXGetVideoDeviceNV", pVideoDevice=_DEVICES)
 o.data("glXGetVideoInfoNV", pulCounterOutputPbuffer=_IF_SUCCESS, pulCounterOutputVideo=_IF_SUCCESS)
 o.data("glXSendPbufferToVideoNV", pulCounterPbuffer=_IF_SUCCESS)
 o.data("glXQueryVideoCaptureDeviceNV", value=_IF_SUCCESS)
@@ -145,7 +146,7 @@ o.data("glXQueryHyperpipeAttribSGIX", returnAttribList=Array("size", out=True, a
 o.data("glXQueryHyperpipeBestAttribSGIX", attribList=Array("size"))
 o.data("glXQueryHyperpipeBestAttribSGIX", returnAttribList=Array("size", out=True, actual="0 if result else size"))
 
-# ---- strings and addresses ----------------------------------------------------------------------------------------------
+# ---- strings and addresses ----------------------------------------------------------------------------------
 
 o.data("glXGetProcAddress glXGetProcAddressARB", procName=String())
 o.data("glXQueryExtensionsString glXQueryServerString glXGetClientString", returns=String())
@@ -153,7 +154,7 @@ o.data("glXQuery*RendererStringMESA", returns=String())
 o.data("glXGetAGPOffsetMESA", pointer=Opaque("address in AGP memory"))
 o.data("glXAssociateDMPbufferSGIX", params=Opaque("DMparams of the digital media library"))
 
-# ---- object classes -----------------------------------------------------------------------------------------------------
+# ---- object classes -----------------------------------------------------------------------------------------
 
 o.classes("glX*", ctx="context", share_list="context", shareList="context", share_context="context", config="config")
 o.classes("glX*", context="context", drawable="drawable", draw="drawable", read="drawable", pbuf="drawable")
@@ -164,7 +165,7 @@ o.classes("glXGetCurrent*Drawable*", returns="drawable")
 o.classes("glXDestroyWindow", win="drawable")
 o.classes("glXDestroyPixmap glXDestroyGLXPixmap", pixmap="drawable")
 
-# ---- what commands are ----------------------------------------------------------------------------------------------------
+# ---- what commands are --------------------------------------------------------------------------------------
 
 _MAKE_CURRENT = "glXMakeCurrent glXMakeContextCurrent glXMakeCurrentReadSGI glXMakeAssociatedContextCurrentAMD"
 o.flags("frame_end gpu_reads", "glXSwapBuffers glXSwapBuffersMscOML glXCopySubBufferMESA")
@@ -176,7 +177,7 @@ o.flags("sync", "glXWaitX glXWaitFor{Msc,Sbc}OML glXWaitVideoSyncSGI glXBindTexI
 o.flags("sync", "glX{,Named}CopyBufferSubDataNV glXCopyImageSubDataNV glXBlitContextFramebufferAMD")
 o.flags("lookup", "glXGetProcAddress glXGetProcAddressARB")
 
-# ---- state ------------------------------------------------------------------------------------------------------------------
+# ---- state --------------------------------------------------------------------------------------------------
 
 o.effects("glXCreate*Context* glXImportContextEXT", create("display.context", "result"))
 o.effects("glXDestroyContext glXDeleteAssociatedContextAMD", delete("display.context", "ctx"))

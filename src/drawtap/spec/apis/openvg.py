@@ -11,13 +11,12 @@ OVERLAY = o = Overlay(
 )
 
 # Implemented by native/runtime/sizes_vg.h.
-expr.FUNCTIONS.setdefault(
+expr.declare(
     "vg_path_data_size(path, segments, commands)", "bytes of path data that these segment commands take"
 )
-expr.FUNCTIONS.setdefault(
+expr.declare(
     "vg_path_part_size(path, start, segments)", "bytes of path data of these segments, as far as they are known"
 )
-expr._PARAMETERS.update(expr.function_parameters())
 
 # ---- paths --------------------------------------------------------------------------------------------------
 
@@ -53,7 +52,7 @@ o.data("vguGradientGlowKHR", glowColorRampStops=Array("stopsCount * 5"))
 o.data("vguGradientBevelKHR", bevelColorRampStops=Array("stopsCount * 5"))
 o.data("vgGetString", returns=String())
 
-# ---- what commands are ----------------------------------------------------------------------------------------
+# ---- what commands are --------------------------------------------------------------------------------------
 
 o.flags("draw", "vgDrawPath vgDrawImage vgDrawGlyph vgDrawGlyphs vgSetPixels vgWritePixels vgCopyPixels")
 o.flags("gpu_reads", "vgDrawPath vgDrawImage vgDrawGlyph vgDrawGlyphs")
@@ -64,7 +63,7 @@ o.flags("finish", "vgFinish")
 o.flags("flush", "vgFlush")
 o.flags("error_query", "vgGetError")
 
-# ---- state ----------------------------------------------------------------------------------------------------
+# ---- state --------------------------------------------------------------------------------------------------
 
 o.effects("vgSetf vgSeti", set_("context.parameter[type]", "value"))
 o.effects("vgSetfv vgSetiv", set_("context.parameter[type]", "values"))

@@ -9,8 +9,7 @@ from drawtap.spec.overlay import Overlay, create, delete, set_
 OVERLAY = o = Overlay("toy", xml="toy.xml", libraries=("libtoy.so",), lookups=("toyGetProcAddress",))
 
 # Implemented by native/runtime/sizes_toy.h.
-expr.FUNCTIONS.setdefault("toy_stride(handle)", "components of a point: asks toyGet(handle, TOY_STRIDE)")
-expr._PARAMETERS.update(expr.function_parameters())
+expr.declare("toy_stride(handle)", "components of a point: asks toyGet(handle, TOY_STRIDE)")
 
 o.data("toyGet", values=Array("capacity", out=True, actual="min(result, capacity)"))
 o.data("toyPoints", points=Array("count * toy_stride(handle)"), weights=Array("count"))
