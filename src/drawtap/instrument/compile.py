@@ -34,7 +34,7 @@ COMPILE_FLAGS = (
     "-Wall",
     "-Wno-unused-parameter",
 )
-LINK_FLAGS = ("-shared", "-nostdlib++", "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-ldl", "-lpthread")
+LINK_FLAGS = ("-shared", "-Wl,--as-needed", "-Wl,-Bsymbolic", "-Wl,--no-undefined", "-ldl", "-lpthread")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,118 @@
+"""The generator: every command becomes a wrapper that compiles, hooks compose in order, modules are cached."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from drawtap.errors import UsageError
+from drawtap.instrument import compile as compiling
+from drawtap.instrument import generate
+from drawtap.instrument.compile import CompileError
+from drawtap.instrument.hook import Function, Hook, Hooks
+from drawtap.instrument.hooks import capture_state, recorder
+from drawtap.spec.signature import layout
+
+
+def _functions(*apis: str) -> dict[str, Function]:
+    return {f.name: f for f in generate.functions_of(apis or generate.DEFAULT_APIS)}
+
+
+def test_every_command_of_every_registry_is_wrapped() -> None:
+    functions = _functions()
+    counts = {api: sum(f.api.name == api for f in functions.values()) for api in generate.DEFAULT_APIS}
+    assert counts["gl"] == 3295
+    assert counts["egl"] == 158
+    assert counts["glx"] == 134
+    sources = generate.generate()
+    units = "".join(text for name, text in sources.files.items() if name.startswith("wrappers_"))
+    for name in functions:
+        assert f" {name}(" in units, name
+        assert f'"{name}"' in sources.files["tables.cc"], name
+
+
+def test_generating_twice_gives_the_same_text() -> None:
+    assert generate.generate(("toy",)).files == generate.generate(("toy",)).files
+
+
+def test_record_fields_do_not_overlap_and_stay_inside_the_record() -> None:
+    for function in _functions().values():
+        fields = layout(function.command)
+        slots = [fields.slot(f.param, f.role) for f in (*fields.w8, *fields.w4)]
+        assert len(slots) == len(set(slots)), function.name
+        assert 16 + 8 * len(fields.w8) + 4 * len(fields.w4) < 1024, function.name
+
+
+def test_before_code_runs_in_order_and_after_code_in_reverse() -> None:
+    sets = [
+        Hooks(name="one", hook_funcs=[lambda f: Hook(before_run="one_before();", after_run="one_after();")]),
+        Hooks(name="two", hook_funcs=[lambda f: Hook(before_run="two_before();", after_run="two_after();")]),
+    ]
+    text = generate.wrapper(_functions("toy")["toySwap"], sets)
+    order = [text.index(part) for part in ("one_before", "two_before", "_real(handle);", "two_after", "one_after")]
+    assert order == sorted(order)
+
+
+def test_a_hook_that_does_not_want_a_function_leaves_it_alone() -> None:
+    sets = [Hooks(hook_funcs=[lambda f: Hook(is_target=lambda: f.name == "toySwap", before_run="mine();")])]
+    assert "mine();" in generate.wrapper(_functions("toy")["toySwap"], sets)
+    assert "mine();" not in generate.wrapper(_functions("toy")["toyClose"], sets)
+
+
+def test_show_names_near_misses() -> None:
+    with pytest.raises(UsageError) as raised:
+        generate.show("glDrawElement")
+    assert "glDrawElements" in str(raised.value.hint)
+
+
+def test_the_record_is_committed_before_the_driver_runs() -> None:
+    text = generate.show("glDrawElements")
+    assert text.index("dt::commit(") < text.index("_real(mode, count, type, indices);") < text.index("dt::finish(")
+
+
+def test_aliases_share_the_hooks_of_what_they_are_aliases_of() -> None:
+    state = capture_state.hooks(generate.runtime_folder())
+    functions = _functions("gl")
+    own = state.for_function(functions["glBindBuffer"])
+    alias = state.for_function(functions["glBindBufferARB"])
+    assert own and alias
+    assert own[0].after_run == alias[0].after_run
+
+
+def test_functions_that_read_client_memory_get_its_hook() -> None:
+    for name in ("glDrawArrays", "glDrawElements", "glMultiDrawElements", "glDrawArraysInstanced"):
+        assert f"before_{name}" in generate.show(name)
+
+
+def test_a_compiler_error_is_reported_with_the_compilers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path))
+    with pytest.raises(CompileError, match="no_such_thing"):
+        compiling.compile_module("broken", {"a.cc": "int f() { return no_such_thing; }"}, [], [])
+    assert not list(tmp_path.glob("modules/*/*.so"))
+
+
+def test_a_compiled_module_is_taken_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path))
+    files = {"a.cc": 'extern "C" __attribute__((visibility("default"))) int f() { return 1; }', "x.sig": "V\t1\n"}
+    folder = compiling.compile_module("x", files, [], [])
+    before = (folder / "libdrawtap-x.so").stat().st_mtime_ns
+    assert compiling.compile_module("x", files, [], []) == folder
+    assert (folder / "libdrawtap-x.so").stat().st_mtime_ns == before
+    assert (folder / "x.sig").read_text() == "V\t1\n"
+
+
+def test_the_whole_toy_module_is_clean_under_wall_wextra(tmp_path: Path) -> None:
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler on this machine")
+    generate.generate(("toy",), [recorder.hooks()]).write(tmp_path)
+    runtime = generate.runtime_folder()
+    done = subprocess.run(
+        [compiler, "-std=c++20", "-O1", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
+         "-fno-exceptions", "-fno-rtti", f"-I{runtime}", f"-I{tmp_path}", str(tmp_path / "wrappers_0.cc")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
