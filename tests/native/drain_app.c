@@ -314,7 +314,7 @@ static int made_call(struct recorder *r, uint64_t i) {
   unsigned kind = (unsigned)(i % 16);
   char *at;
   if (blobs && i % blobs == 5) {
-    kind = (unsigned)(m >> 8) % BLOB_KINDS;
+    kind = (unsigned)((m >> 8) % BLOB_KINDS);
     if (!send_blob(r, kind)) return 0;
     size_t size = 16 + 24 + 8 + 16;
     if (!(at = reserve(r, size))) return 0;
