@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define XXH_INLINE_ALL
-#define XXH_STATIC_LINKING_ONLY
-#include "xxhash.h"
+#include "hash.h"
 
 namespace dt {
 
@@ -41,7 +39,7 @@ void make_known(uint64_t key) {
 }
 
 // Hand over content in parts that fit in chunks. False: not recording (any more).
-bool send_parts(Thread* t, const char* data, uint64_t bytes, XXH128_hash_t hash) {
+bool send_parts(Thread* t, const char* data, uint64_t bytes, Hash128 hash) {
   constexpr size_t FIXED = sizeof(dt_record) + sizeof(dt_blob_part);
   uint64_t done = 0;
   while (done < bytes) {
@@ -58,7 +56,7 @@ bool send_parts(Thread* t, const char* data, uint64_t bytes, XXH128_hash_t hash)
     size_t size = FIXED + ((part + 7) & ~7ull);
     char* at = t->cursor;
     put_header(at, DT_FN_BLOB | DT_RECORD_TAP, size, 0);
-    dt_blob_part head = {hash.low64, hash.high64, bytes, done, part};
+    dt_blob_part head = {hash.low, hash.high, bytes, done, part};
     memcpy(at + sizeof(dt_record), &head, sizeof head);
     memcpy(at + FIXED, data + done, part);
     commit(t, at + size);
@@ -67,8 +65,8 @@ bool send_parts(Thread* t, const char* data, uint64_t bytes, XXH128_hash_t hash)
   return true;
 }
 
-bool hand_over(Thread* t, const void* data, uint64_t bytes, XXH128_hash_t hash) {
-  uint64_t key = hash.low64 ? hash.low64 : 1;
+bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
+  uint64_t key = hash.low ? hash.low : 1;
   if (is_known(key)) return true;
   // Only after the content is committed may other records count on it.
   if (!send_parts(t, (const char*)data, bytes, hash)) return false;
@@ -81,7 +79,7 @@ bool hand_over(Thread* t, const void* data, uint64_t bytes, XXH128_hash_t hash) 
 struct Waiting {
   const void* data;
   uint64_t bytes;
-  XXH128_hash_t hash;
+  Hash128 hash;
 };
 constexpr unsigned MOST_WAITING = 8;
 __thread Waiting waiting[MOST_WAITING] __attribute__((tls_model("initial-exec")));
@@ -125,9 +123,9 @@ void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words,
 void forget_blobs() { memset(known, 0, sizeof known); }
 
 bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
-  XXH128_hash_t h = XXH3_128bits(data, bytes);
-  memcpy(hash, &h.low64, 8);
-  memcpy(hash + 8, &h.high64, 8);
+  Hash128 h = hash128(data, bytes);
+  memcpy(hash, &h.low, 8);
+  memcpy(hash + 8, &h.high, 8);
   return hand_over(t, data, bytes, h);
 }
 
@@ -149,9 +147,9 @@ void fill_out_blob(Thread* t, uint64_t* descriptor, char* at, const void* data, 
     *descriptor = DT_DATA(DT_DATA_UNKNOWN, room, bytes);
     return;
   }
-  XXH128_hash_t h = XXH3_128bits(data, bytes);
-  memcpy(at, &h.low64, 8);
-  memcpy(at + 8, &h.high64, 8);
+  Hash128 h = hash128(data, bytes);
+  memcpy(at, &h.low, 8);
+  memcpy(at + 8, &h.high, 8);
   *descriptor = DT_DATA(DT_DATA_BLOB, room, bytes);
   waiting[outs_waiting++] = Waiting{data, bytes, h};
 }
@@ -219,7 +217,7 @@ void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text)
 
 void emit_note(Thread* t, const char* code, const char* text) {
   static uint64_t said[64];
-  uint64_t key = XXH3_64bits(text, strlen(text)) ^ XXH3_64bits(code, strlen(code));
+  uint64_t key = hash128(text, strlen(text)).low ^ hash128(code, strlen(code)).low;
   if (!key) key = 1;
   for (uint64_t& entry : said) {
     uint64_t none = 0;
