@@ -432,7 +432,11 @@ void push_client(GlContext* c, uint32_t mask) {
 }  // namespace
 
 void lock(uint32_t* word) {
-  while (__atomic_exchange_n(word, 1u, __ATOMIC_ACQUIRE)) sched_yield();
+  // Bounded: after a fork the thread that held it may not exist any more.
+  for (uint32_t tries = 0; __atomic_exchange_n(word, 1u, __ATOMIC_ACQUIRE); tries++) {
+    if (tries > 10'000'000u) return;
+    sched_yield();
+  }
 }
 void unlock(uint32_t* word) { __atomic_store_n(word, 0u, __ATOMIC_RELEASE); }
 

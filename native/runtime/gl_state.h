@@ -116,6 +116,7 @@ struct GlContext {
   uint32_t destroyed;
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
+  uint32_t swaps, swaps_between_checks;  // of the window's size
 };
 
 namespace gl {
@@ -198,6 +199,15 @@ void after_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ct
 void after_eglDestroyContext(Thread* t, void* dpy, void* ctx, uint32_t _result);
 void after_eglReleaseThread(Thread* t, uint32_t _result);
 void after_eglTerminate(Thread* t, void* dpy, uint32_t _result);
+void display_found(Thread* t, void* display, uint32_t platform);
+template <typename Native>
+static inline void after_eglGetDisplay(Thread* t, Native, void* _result) {
+  display_found(t, _result, 0);
+}
+void after_eglGetPlatformDisplay(Thread* t, uint32_t platform, void* native_display, const intptr_t* attrib_list,
+                                 void* _result);
+void after_eglGetPlatformDisplayEXT(Thread* t, uint32_t platform, void* native_display, const int32_t* attrib_list,
+                                    void* _result);
 void after_eglInitialize(Thread* t, void* dpy, int32_t* major, int32_t* minor, uint32_t _result);
 
 // A native window or pixmap is a pointer on one system and a number on another.
@@ -267,7 +277,12 @@ void after_glXMakeContextCurrent(Thread* t, void* dpy, unsigned long draw, unsig
 void after_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx, int _result);
 void after_glXDestroyContext(Thread* t, void* dpy, void* ctx);
 void after_glXFreeContextEXT(Thread* t, void* dpy, void* context);
-void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable);
+void after_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long win, const int* attrib_list,
+                           unsigned long _result);
+void after_glXCreatePbuffer(Thread* t, void* dpy, void* config, const int* attrib_list, unsigned long _result);
+void after_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pixmap, const int* attrib_list,
+                           unsigned long _result);
+void after_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long pixmap, unsigned long _result);
 
 // ---- buffers, vertex arrays, pixel store (gl_state.cc) ----------------------------------------------------
 

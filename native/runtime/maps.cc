@@ -1,0 +1,500 @@
+// Mapped buffers: what the application stores through a mapping, found before the GPU can read it.
+//
+// Ordinary mappings are recorded at unmap or flush. Persistent ones are looked at before every call that lets the
+// GPU read, in one of two ways, both exact:
+//   compare  with a copy, in parts of a page (small mappings, and wherever the other way does not exist);
+//   watch    the kernel notes which pages were written since the last look (asynchronous write protection of
+//            userfaultfd with PAGEMAP_SCAN, Linux 6.7): no signal handler, no thread, and a system call that writes
+//            into the mapping, such as read(), works as without us - which page protection by mprotect would break.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "gl_state.h"
+
+namespace dt {
+namespace hook {
+uint32_t g_maps_alive;
+uint64_t g_watch_bytes = 64 * 1024;
+}  // namespace hook
+
+namespace gl {
+
+namespace {
+
+enum : uint32_t {
+  MAP_READ = 0x1,
+  MAP_WRITE = 0x2,
+  MAP_INVALIDATE_RANGE = 0x4,
+  MAP_INVALIDATE_BUFFER = 0x8,
+  MAP_FLUSH_EXPLICIT = 0x10,
+  MAP_UNSYNCHRONIZED = 0x20,
+  MAP_PERSISTENT = 0x40,
+};
+constexpr uint64_t PAGE = 4096;
+constexpr uint64_t GAP = 64;                        // changed parts closer than this are one
+constexpr uint64_t LARGEST_COPY = 256ull << 20;     // larger ordinary mappings are recorded whole
+constexpr int HIGH_FD = 700;                        // out of the way of the application's numbers
+
+struct Map {
+  Map* next;
+  uint32_t share_group, buffer, target, access;
+  uint8_t* at;
+  uint64_t offset, bytes;
+  uint8_t* copy;         // what the mapping held when last looked at, or nullptr
+  bool watched;          // its pages are watched by the kernel
+  bool all;              // record everything at the next look
+};
+
+uint32_t g_maps_lock;
+Map* g_maps;
+uint32_t g_map_count;
+
+// ---- the kernel's watch ------------------------------------------------------------------------------------------
+// Structures of linux/userfaultfd.h and linux/fs.h, here because older headers lack half of them.
+
+struct UffdApi {
+  uint64_t api, features, ioctls;
+};
+struct UffdRange {
+  uint64_t start, length;
+};
+struct UffdRegister {
+  UffdRange range;
+  uint64_t mode, ioctls;
+};
+struct UffdProtect {
+  UffdRange range;
+  uint64_t mode;
+};
+struct PageRegion {
+  uint64_t start, end, categories;
+};
+struct ScanArguments {
+  uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted, category_mask,
+      category_anyof_mask, return_mask;
+};
+constexpr unsigned long UFFDIO_API_ = _IOWR(0xAA, 0x3F, UffdApi);
+constexpr unsigned long UFFDIO_REGISTER_ = _IOWR(0xAA, 0x00, UffdRegister);
+constexpr unsigned long UFFDIO_UNREGISTER_ = _IOR(0xAA, 0x01, UffdRange);
+constexpr unsigned long UFFDIO_WRITEPROTECT_ = _IOWR(0xAA, 0x06, UffdProtect);
+constexpr unsigned long PAGEMAP_SCAN_ = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t FEATURE_WP = 1ull << 0, FEATURE_WP_SHMEM = 1ull << 12, FEATURE_WP_UNPOPULATED = 1ull << 13,
+                   FEATURE_WP_ASYNC = 1ull << 15;
+constexpr uint64_t REGISTER_WP = 1ull << 1, PROTECT_WP = 1ull << 0;
+constexpr uint64_t SCAN_PROTECT_AGAIN = 1, SCAN_CHECK = 2, PAGE_WRITTEN = 1ull << 1;
+
+int g_watch_fd = -1, g_pagemap_fd = -1;
+pid_t g_watch_pid;
+bool g_watch_failed;
+
+int move_high(int fd) {
+  if (fd < 0) return fd;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  if (high < 0) return fd;
+  close(fd);
+  return high;
+}
+
+void close_watch() {
+  if (g_watch_fd >= 0) close(g_watch_fd);
+  if (g_pagemap_fd >= 0) close(g_pagemap_fd);
+  g_watch_fd = g_pagemap_fd = -1;
+}
+
+bool open_watch() {
+  pid_t pid = getpid();
+  if (g_watch_pid == pid) return !g_watch_failed;
+  // First use, or the child of a fork: descriptors from before belong to the parent's memory.
+  close_watch();
+  g_watch_pid = pid;
+  g_watch_failed = true;
+#ifdef SYS_userfaultfd
+  constexpr int USER_MODE_ONLY = 1;  // enough, and allowed without privilege: asynchronous faults never reach us
+  g_watch_fd = move_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY));
+  g_pagemap_fd = move_high(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  UffdApi api{0xAA, FEATURE_WP | FEATURE_WP_SHMEM | FEATURE_WP_UNPOPULATED | FEATURE_WP_ASYNC, 0};
+  if (g_watch_fd < 0 || g_pagemap_fd < 0 || ioctl(g_watch_fd, UFFDIO_API_, &api) != 0) close_watch();
+  else g_watch_failed = false;
+#endif
+  return !g_watch_failed;
+}
+
+UffdRange page_range(const Map* m) {
+  uint64_t begin = (uint64_t)(uintptr_t)m->at & ~(PAGE - 1);
+  uint64_t end = ((uint64_t)(uintptr_t)m->at + m->bytes + PAGE - 1) & ~(PAGE - 1);
+  return UffdRange{begin, end - begin};
+}
+
+bool overlaps_watched(const Map* m) {
+  UffdRange r = page_range(m);
+  for (const Map* o = g_maps; o; o = o->next) {
+    if (o == m || !o->watched) continue;
+    UffdRange q = page_range(o);
+    if (r.start < q.start + q.length && q.start < r.start + r.length) return true;
+  }
+  return false;
+}
+
+bool watch(Map* m) {
+  // Two mappings that share a page would take each other's news.
+  if (overlaps_watched(m) || !open_watch()) return false;
+  UffdRegister reg{page_range(m), REGISTER_WP, 0};
+  if (ioctl(g_watch_fd, UFFDIO_REGISTER_, &reg) != 0) return false;
+  UffdProtect protect{page_range(m), PROTECT_WP};
+  if (ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return m->watched = true;
+  UffdRange range = page_range(m);
+  ioctl(g_watch_fd, UFFDIO_UNREGISTER_, &range);
+  return false;
+}
+
+void unwatch(Map* m) {
+  if (!m->watched) return;
+  m->watched = false;
+  if (g_watch_fd < 0 || g_watch_pid != getpid()) return;
+  UffdRange range = page_range(m);
+  ioctl(g_watch_fd, UFFDIO_UNREGISTER_, &range);
+}
+
+void make_copy(Map* m) {
+  m->copy = (uint8_t*)malloc(m->bytes);
+  if (m->copy) memcpy(m->copy, m->at, m->bytes);
+}
+
+// ---- recording -----------------------------------------------------------------------------------------------------
+
+struct Emit {
+  Thread* t;
+  Map* map;
+};
+
+void emit_part(Thread* t, const Map* m, const uint8_t* from, uint64_t offset, uint64_t bytes) {
+  if (bytes) emit_map_write(t, m->target, m->buffer, m->offset + offset, from + offset, bytes);
+}
+
+// From memory that other threads may be writing: what is hashed and what is stored must be the same bytes.
+void emit_living(Thread* t, const Map* m, uint64_t offset, uint64_t bytes) {
+  if (!bytes) return;
+  uint8_t* still = (uint8_t*)malloc(bytes);
+  if (still) memcpy(still, m->at + offset, bytes);
+  emit_map_write(t, m->target, m->buffer, m->offset + offset, still ? still : m->at + offset, bytes);
+  free(still);
+}
+
+void emit_changed(void* user, uint64_t offset, uint64_t bytes) {
+  Emit* e = (Emit*)user;
+  // From the copy, so that what is recorded and what is compared with next time are the same bytes.
+  memcpy(e->map->copy + offset, e->map->at + offset, bytes);
+  emit_part(e->t, e->map, e->map->copy, offset, bytes);
+}
+
+void emit_all(Thread* t, Map* m) {
+  m->all = false;
+  if (!m->copy) return emit_living(t, m, 0, m->bytes);
+  memcpy(m->copy, m->at, m->bytes);
+  emit_part(t, m, m->copy, 0, m->bytes);
+}
+
+void look_by_copy(Thread* t, Map* m) {
+  if (m->all || !m->copy) return emit_all(t, m);
+  Emit e{t, m};
+  changed_parts(m->copy, m->at, m->bytes, emit_changed, &e);
+}
+
+// Pages written since the last look. False: the kernel no longer watches this memory.
+bool look_by_watch(Thread* t, Map* m) {
+  if (g_watch_pid != getpid() || g_watch_fd < 0) return false;
+  UffdRange range = page_range(m);
+  uint64_t base = (uint64_t)(uintptr_t)m->at, from = range.start, end = range.start + range.length;
+  uint64_t begin_run = 0, end_run = 0;  // of bytes in the mapping, not recorded yet
+  while (from < end) {
+    PageRegion regions[64];
+    ScanArguments scan{};
+    scan.size = sizeof scan;
+    scan.flags = SCAN_PROTECT_AGAIN | SCAN_CHECK;
+    scan.start = from;
+    scan.end = end;
+    scan.vec = (uint64_t)(uintptr_t)regions;
+    scan.vec_len = 64;
+    scan.category_mask = scan.return_mask = PAGE_WRITTEN;
+    int found = ioctl(g_pagemap_fd, PAGEMAP_SCAN_, &scan);
+    if (found < 0) return false;
+    for (int i = 0; i < found; i++) {
+      uint64_t b = regions[i].start > base ? regions[i].start - base : 0;
+      uint64_t e = regions[i].end - base < m->bytes ? regions[i].end - base : m->bytes;
+      if (regions[i].end <= base || b >= e) continue;
+      if (b <= end_run && end_run) {
+        end_run = e;
+        continue;
+      }
+      emit_living(t, m, begin_run, end_run - begin_run);
+      begin_run = b;
+      end_run = e;
+    }
+    if (scan.walk_end <= from) break;
+    from = scan.walk_end;
+  }
+  emit_living(t, m, begin_run, end_run - begin_run);
+  return true;
+}
+
+void look(Thread* t, Map* m) {
+  if (m->watched) {
+    if (!m->all && look_by_watch(t, m)) return;
+    if (m->all) {
+      // Everything is recorded now, so what was noted until here is void.
+      UffdProtect protect{page_range(m), PROTECT_WP};
+      if (g_watch_pid == getpid() && ioctl(g_watch_fd, UFFDIO_WRITEPROTECT_, &protect) == 0) return emit_all(t, m);
+    }
+    unwatch(m);
+    make_copy(m);
+    m->all = true;
+  }
+  look_by_copy(t, m);
+}
+
+// ---- the list of mappings --------------------------------------------------------------------------------------------
+
+bool looked_at(const Map* m) {
+  return (m->access & MAP_PERSISTENT) && (m->access & MAP_WRITE) && !(m->access & MAP_FLUSH_EXPLICIT);
+}
+
+// With the lock held.
+Map** find_map(uint32_t share_group, uint32_t buffer) {
+  for (Map** at = &g_maps; *at; at = &(*at)->next)
+    if ((*at)->buffer == buffer && (*at)->share_group == share_group) return at;
+  return nullptr;
+}
+
+void remove_map(Map** at) {
+  Map* m = *at;
+  *at = m->next;
+  if (looked_at(m)) __atomic_fetch_sub(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&g_map_count, 1u, __ATOMIC_RELAXED);
+  unwatch(m);
+  free(m->copy);
+  free(m);
+}
+
+void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t bytes, uint32_t access, void* at) {
+  GlContext* c = t->context;
+  if (!c || !at || !buffer || bytes <= 0 || offset < 0 || !(access & MAP_WRITE)) return;
+  int saved = errno;
+  Map* m = (Map*)calloc(1, sizeof *m);
+  if (m) {
+    m->share_group = c->share_group;
+    m->buffer = buffer;
+    m->target = target;
+    m->access = access;
+    m->at = (uint8_t*)at;
+    m->offset = (uint64_t)offset;
+    m->bytes = (uint64_t)bytes;
+    lock(&g_maps_lock);
+    Map** old = find_map(c->share_group, buffer);
+    if (old) remove_map(old);
+    if (looked_at(m)) {
+      if (!(m->bytes > hook::g_watch_bytes && watch(m))) make_copy(m);
+      __atomic_fetch_add(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);
+    } else if (!(access & (MAP_INVALIDATE_RANGE | MAP_INVALIDATE_BUFFER | MAP_FLUSH_EXPLICIT | MAP_UNSYNCHRONIZED)) &&
+               m->bytes <= LARGEST_COPY) {
+      make_copy(m);
+    }
+    m->next = g_maps;
+    g_maps = m;
+    __atomic_fetch_add(&g_map_count, 1u, __ATOMIC_RELAXED);
+    unlock(&g_maps_lock);
+  } else {
+    emit_note(t, "map-lost", "no memory to follow a mapped buffer: what is stored through it is not recorded");
+  }
+  errno = saved;
+}
+
+uint32_t access_of(uint32_t access) {
+  return access == 0x88B8 ? MAP_READ : access == 0x88B9 ? MAP_WRITE : access == 0x88BA ? MAP_READ | MAP_WRITE : 0;
+}
+
+int64_t buffer_bytes(GlContext* c, uint32_t target) {
+  if (!can_ask(c)) return 0;
+  if (c->version >= (c->api == 2 ? 30u : 32u)) {
+    auto get = DT_REAL(void, glGetBufferParameteri64v, uint32_t, uint32_t, int64_t*);
+    int64_t bytes = 0;
+    if (get) get(target, 0x8764, &bytes);
+    return bytes;
+  }
+  auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
+  int32_t bytes = 0;
+  if (get) get(target, 0x8764, &bytes);
+  return bytes;
+}
+
+int64_t named_bytes(GlContext* c, uint32_t buffer, bool ext) {
+  if (!can_ask(c)) return 0;
+  int64_t bytes = 0;
+  int32_t small = 0;
+  if (!ext) {
+    auto get = DT_REAL(void, glGetNamedBufferParameteri64v, uint32_t, uint32_t, int64_t*);
+    if (get) get(buffer, 0x8764, &bytes);
+    return bytes;
+  }
+  auto get = DT_REAL(void, glGetNamedBufferParameterivEXT, uint32_t, uint32_t, int32_t*);
+  if (get) get(buffer, 0x8764, &small);
+  return small;
+}
+
+void flushed(Thread* t, uint32_t buffer, int64_t offset, int64_t length) {
+  GlContext* c = t->context;
+  if (!c || !buffer || offset < 0 || length <= 0) return;
+  int saved = errno;
+  lock(&g_maps_lock);
+  Map** at = find_map(c->share_group, buffer);
+  if (at && ((*at)->access & MAP_FLUSH_EXPLICIT) && (uint64_t)offset <= (*at)->bytes &&
+      (uint64_t)length <= (*at)->bytes - (uint64_t)offset)
+    emit_part(t, *at, (*at)->at, (uint64_t)offset, (uint64_t)length);
+  unlock(&g_maps_lock);
+  errno = saved;
+}
+
+// Why a mapping ends. New storage is refused for a buffer that is mapped persistently: its storage is immutable.
+enum class End { UNMAP, NEW_STORAGE, DELETE };
+
+void unmapped(Thread* t, uint32_t buffer, End end) {
+  GlContext* c = t->context;
+  if (!c || !buffer) return;
+  int saved = errno;
+  lock(&g_maps_lock);
+  Map** at = find_map(c->share_group, buffer);
+  if (at && !(end == End::NEW_STORAGE && ((*at)->access & MAP_PERSISTENT))) {
+    if (end == End::UNMAP && !((*at)->access & MAP_FLUSH_EXPLICIT)) look(t, *at);
+    remove_map(at);
+  }
+  unlock(&g_maps_lock);
+  errno = saved;
+}
+
+inline bool any_map() { return DT_UNLIKELY(__atomic_load_n(&g_map_count, __ATOMIC_RELAXED) != 0); }
+
+void invalidated(Thread* t, uint32_t buffer) {
+  if (!any_map() || !t->context) return;
+  lock(&g_maps_lock);
+  Map** at = find_map(t->context->share_group, buffer);
+  if (at && looked_at(*at)) (*at)->all = true;
+  unlock(&g_maps_lock);
+}
+
+}  // namespace
+
+void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
+                   void (*each)(void* user, uint64_t offset, uint64_t length), void* user) {
+  uint64_t begin = 0, end = 0;  // of a changed part not handed over yet; end 0: none
+  for (uint64_t page = 0; page < bytes; page += PAGE) {
+    uint64_t length = bytes - page < PAGE ? bytes - page : PAGE;
+    if (memcmp(before + page, now + page, length) == 0) continue;
+    for (uint64_t at = page; at < page + length;) {
+      uint64_t part = page + length - at < GAP ? page + length - at : GAP;
+      if (memcmp(before + at, now + at, part) != 0) {
+        uint64_t first = at, last = at + part;
+        while (before[first] == now[first] && first + 1 < last) first++;
+        while (last > first + 1 && before[last - 1] == now[last - 1]) last--;
+        if (end && first - end <= GAP) {
+          end = last;
+        } else {
+          if (end) each(user, begin, end - begin);
+          begin = first;
+          end = last;
+        }
+      }
+      at += part;
+    }
+  }
+  if (end) each(user, begin, end - begin);
+}
+
+}  // namespace gl
+
+namespace hook {
+using namespace gl;
+
+void before_gpu_reads(Thread* t) {
+  GlContext* c = t->context;
+  if (!c) return;
+  int saved = errno;
+  lock(&g_maps_lock);
+  for (Map* m = g_maps; m; m = m->next)
+    if (m->share_group == c->share_group && looked_at(m)) look(t, m);
+  unlock(&g_maps_lock);
+  errno = saved;
+}
+
+void after_glMapBuffer(Thread* t, uint32_t target, uint32_t access, void* _result) {
+  GlContext* c = t->context;
+  if (_result && c && access != 0x88B8)
+    mapped(t, target, bound_buffer(c, target), 0, buffer_bytes(c, target), access_of(access), _result);
+}
+void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length, uint32_t access,
+                            void* _result) {
+  if (_result && t->context && (access & MAP_WRITE))
+    mapped(t, target, bound_buffer(t->context, target), offset, length, access, _result);
+}
+void after_glMapNamedBuffer(Thread* t, uint32_t buffer, uint32_t access, void* _result) {
+  if (_result && t->context) mapped(t, 0, buffer, 0, named_bytes(t->context, buffer, false), access_of(access), _result);
+}
+void after_glMapNamedBufferEXT(Thread* t, uint32_t buffer, uint32_t access, void* _result) {
+  if (_result && t->context) mapped(t, 0, buffer, 0, named_bytes(t->context, buffer, true), access_of(access), _result);
+}
+void after_glMapNamedBufferRange(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length, uint32_t access,
+                                 void* _result) {
+  mapped(t, 0, buffer, offset, length, access, _result);
+}
+void after_glMapNamedBufferRangeEXT(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length, uint32_t access,
+                                    void* _result) {
+  mapped(t, 0, buffer, offset, length, access, _result);
+}
+
+void before_glFlushMappedBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length) {
+  if (any_map() && t->context) flushed(t, bound_buffer(t->context, target), offset, length);
+}
+void before_glFlushMappedNamedBufferRange(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length) {
+  if (any_map()) flushed(t, buffer, offset, length);
+}
+void before_glFlushMappedNamedBufferRangeEXT(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length) {
+  if (any_map()) flushed(t, buffer, offset, length);
+}
+
+void before_glUnmapBuffer(Thread* t, uint32_t target) {
+  if (any_map() && t->context) unmapped(t, bound_buffer(t->context, target), End::UNMAP);
+}
+void before_glUnmapNamedBuffer(Thread* t, uint32_t buffer) {
+  if (any_map()) unmapped(t, buffer, End::UNMAP);
+}
+void before_glUnmapNamedBufferEXT(Thread* t, uint32_t buffer) {
+  if (any_map()) unmapped(t, buffer, End::UNMAP);
+}
+
+// New storage and deletion end a mapping; what was stored through it is lost with the old storage.
+void before_glBufferData(Thread* t, uint32_t target, intptr_t size, const void*, uint32_t) {
+  if (any_map() && t->context && size >= 0) unmapped(t, bound_buffer(t->context, target), End::NEW_STORAGE);
+}
+void before_glNamedBufferData(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+  if (any_map() && size >= 0) unmapped(t, buffer, End::NEW_STORAGE);
+}
+void before_glNamedBufferDataEXT(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+  if (any_map() && size >= 0) unmapped(t, buffer, End::NEW_STORAGE);
+}
+void before_glBufferStorage(Thread* t, uint32_t target, intptr_t size, const void*, uint32_t) {
+  if (any_map() && t->context && size > 0) unmapped(t, bound_buffer(t->context, target), End::NEW_STORAGE);
+}
+void before_glNamedBufferStorage(Thread* t, uint32_t buffer, intptr_t size, const void*, uint32_t) {
+  if (any_map() && size > 0) unmapped(t, buffer, End::NEW_STORAGE);
+}
+void before_glDeleteBuffers(Thread* t, int32_t n, const uint32_t* buffers) {
+  if (!any_map() || !buffers) return;
+  for (int32_t i = 0; i < n; i++) unmapped(t, buffers[i], End::DELETE);
+}
+void before_glInvalidateBufferData(Thread* t, uint32_t buffer) { invalidated(t, buffer); }
+void before_glInvalidateBufferSubData(Thread* t, uint32_t buffer, intptr_t, intptr_t) { invalidated(t, buffer); }
+
+}  // namespace hook
+}  // namespace dt

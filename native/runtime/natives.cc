@@ -1,0 +1,331 @@
+// Portable attributes of native objects: what a replay on another machine needs in place of handles.
+//
+// Each object is described once, by queries that cannot fail for an object that the driver has just accepted: an EGL
+// error or an X error would be seen by the application.
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "gl_state.h"
+
+namespace dt {
+namespace gl {
+
+namespace {
+
+constexpr uint32_t SEEN = 1024;
+uint32_t g_seen_lock;
+uint64_t g_seen[SEEN];
+
+// True the first time for this object. A full table says true again: told twice is better than never.
+bool first_time(const char* kind, const void* display, uint64_t handle) {
+  uint64_t key = handle * 0x9e3779b97f4a7c15ull ^ (uint64_t)(uintptr_t)display * 0xc2b2ae3d27d4eb4full ^ (uint64_t)kind[0] << 56 ^
+                 (uint64_t)kind[1] << 40;
+  if (!key) key = 1;
+  bool first = true;
+  lock(&g_seen_lock);
+  for (uint32_t i = 0; i < 16; i++) {
+    uint64_t& at = g_seen[(key + i) % SEEN];
+    if (at == key) {
+      first = false;
+      break;
+    }
+    if (!at) {
+      at = key;
+      break;
+    }
+  }
+  unlock(&g_seen_lock);
+  return first;
+}
+
+struct Text {
+  char buffer[2048];
+  size_t length;
+};
+
+void put(Text* text, const char* key, const char* value) {
+  size_t room = sizeof text->buffer - text->length;
+  int n = snprintf(text->buffer + text->length, room, "%s%s=", text->length ? ";" : "", key);
+  if (n < 0 || (size_t)n >= room) {
+    text->buffer[text->length] = 0;
+    return;
+  }
+  text->length += (size_t)n;
+  for (; value && *value && text->length + 1 < sizeof text->buffer; value++) {
+    char ch = *value;
+    text->buffer[text->length++] = ch == ';' ? ',' : ch;
+  }
+  text->buffer[text->length] = 0;
+}
+
+void put(Text* text, const char* key, int64_t value) {
+  char digits[32];
+  snprintf(digits, sizeof digits, "%lld", (long long)value);
+  put(text, key, digits);
+}
+
+struct Attribute {
+  const char* key;
+  int32_t name;
+};
+
+bool egl_size(void* display, void* surface, int32_t* width, int32_t* height) {
+  auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
+  return query && query(display, surface, 0x3057, width) && query(display, surface, 0x3056, height);
+}
+
+// X drawables that GLX made: their size is asked of GLX, that of windows of X.
+uint32_t g_drawables_lock;
+unsigned long g_drawables[256];
+uint32_t g_drawable_count;
+
+void remember_drawable(unsigned long drawable) {
+  if (!drawable) return;
+  lock(&g_drawables_lock);
+  g_drawables[g_drawable_count++ % 256] = drawable;
+  unlock(&g_drawables_lock);
+}
+
+bool made_by_glx(unsigned long drawable) {
+  bool found = false;
+  lock(&g_drawables_lock);
+  uint32_t n = g_drawable_count < 256 ? g_drawable_count : 256;
+  for (uint32_t i = 0; i < n; i++) found = found || g_drawables[i] == drawable;
+  bool unsure = g_drawable_count > 256;
+  unlock(&g_drawables_lock);
+  return found || unsure;
+}
+
+void describe_fb_config(Thread* t, void* display, void* config) {
+  if (!config || !first_time("fbconfig", display, (uint64_t)(uintptr_t)config)) return;
+  static const Attribute attributes[] = {
+      {"id", 0x8013},   {"red", 8},       {"green", 9},        {"blue", 10},    {"alpha", 11},          {"depth", 12},
+      {"stencil", 13},  {"buffer", 2},    {"level", 3},        {"double", 5},   {"stereo", 6},          {"samples", 100001},
+      {"sample_buffers", 100000},         {"render_type", 0x8011},              {"surface_type", 0x8010}, {"visual", 0x800B},
+      {"caveat", 0x20},
+  };
+  auto get = DT_REAL(int, glXGetFBConfigAttrib, void*, void*, int, int*);
+  if (!get) return;
+  Text text{};
+  for (const Attribute& a : attributes) {
+    int value = 0;
+    if (get(display, config, a.name, &value) == 0) put(&text, a.key, value);
+  }
+  emit_native(t, "config", (uint64_t)(uintptr_t)config, text.buffer);
+}
+
+void describe_visual(Thread* t, void* display, void* visual) {
+  // XVisualInfo begins { Visual* visual; VisualID visualid; int screen; int depth; ...
+  if (!visual) return;
+  unsigned long id;
+  memcpy(&id, (const char*)visual + sizeof(void*), sizeof id);
+  if (!first_time("visual", display, id)) return;
+  static const Attribute attributes[] = {
+      {"red", 8},       {"green", 9},     {"blue", 10}, {"alpha", 11},  {"depth", 12},          {"stencil", 13},
+      {"buffer", 2},    {"level", 3},     {"rgba", 4},  {"double", 5},  {"stereo", 6},          {"samples", 100001},
+      {"sample_buffers", 100000},
+  };
+  auto get = DT_REAL(int, glXGetConfig, void*, void*, int, int*);
+  if (!get) return;
+  Text text{};
+  put(&text, "id", (int64_t)id);
+  for (const Attribute& a : attributes) {
+    int value = 0;
+    if (get(display, visual, a.name, &value) == 0) put(&text, a.key, value);
+  }
+  emit_native(t, "visual", (uint64_t)(uintptr_t)visual, text.buffer);
+}
+
+const char* platform_name(uint32_t platform) {
+  switch (platform) {
+    case 0x31D5: return "x11";
+    case 0x31DC: return "xcb";
+    case 0x31D8: return "wayland";
+    case 0x31D7: return "gbm";
+    case 0x31DD: return "surfaceless";
+    case 0x313F: return "device";
+    case 0x3141: return "android";
+    case 0x3202: return "angle";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+void describe_driver(Thread* t, GlContext* c) {
+  auto get = DT_REAL(const uint8_t*, glGetString, uint32_t);
+  if (!get || !can_ask(c)) return;
+  Text text{};
+  put(&text, "context", c->id);
+  put(&text, "vendor", (const char*)get(0x1F00));
+  put(&text, "renderer", (const char*)get(0x1F01));
+  put(&text, "version", (const char*)get(0x1F02));
+  if (c->version >= 20) put(&text, "glsl", (const char*)get(0x8B8C));
+  if (c->api == 1 && c->version >= 32) put(&text, "profile", c->core ? "core" : "compatibility");
+  emit_native(t, "driver", (uint64_t)(uintptr_t)c->handle, text.buffer);
+}
+
+void describe_egl_config(Thread* t, void* display, void* config) {
+  if (!config || !first_time("config", display, (uint64_t)(uintptr_t)config)) return;
+  static const Attribute attributes[] = {
+      {"id", 0x3028},        {"red", 0x3024},   {"green", 0x3023},          {"blue", 0x3022},
+      {"alpha", 0x3021},     {"depth", 0x3025}, {"stencil", 0x3026},        {"samples", 0x3031},
+      {"sample_buffers", 0x3032}, {"buffer", 0x3020}, {"surface_type", 0x3033}, {"renderable_type", 0x3040},
+      {"conformant", 0x3042}, {"caveat", 0x3027}, {"native_visual", 0x302E}, {"color_buffer_type", 0x303F},
+  };
+  auto get = DT_REAL(uint32_t, eglGetConfigAttrib, void*, void*, int32_t, int32_t*);
+  if (!get) return;
+  Text text{};
+  for (const Attribute& a : attributes) {
+    int32_t value = 0;
+    if (!get(display, config, a.name, &value)) return;  // no config at all: the call to come will say so itself
+    put(&text, a.key, value);
+  }
+  emit_native(t, "config", (uint64_t)(uintptr_t)config, text.buffer);
+}
+
+void describe_surface(Thread* t, void* display, void* surface, const char* kind) {
+  auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
+  int32_t width = 0, height = 0, value = 0;
+  if (!query || !egl_size(display, surface, &width, &height)) return;
+  Text text{};
+  put(&text, "width", width);
+  put(&text, "height", height);
+  if (query(display, surface, 0x3028, &value)) put(&text, "config_id", value);
+  if (query(display, surface, 0x3086, &value)) put(&text, "render_buffer", value);
+  emit_native(t, kind, (uint64_t)(uintptr_t)surface, text.buffer);
+  GlContext* c = t->context;
+  if (c && c->draw == (uint64_t)(uintptr_t)surface) {
+    c->draw_width = width;
+    c->draw_height = height;
+  }
+}
+
+void describe_drawable(Thread* t, void* display, unsigned long drawable) {
+  unsigned int width = 0, height = 0;
+  const char* kind = "surface";
+  if (made_by_glx(drawable)) {
+    auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
+    if (!query) return;
+    query(display, drawable, 0x801D, &width);
+    query(display, drawable, 0x801E, &height);
+  } else {
+    using Geometry = int (*)(void*, unsigned long, unsigned long*, int*, int*, unsigned*, unsigned*, unsigned*, unsigned*);
+    auto geometry = (Geometry)real_dlsym(RTLD_DEFAULT, "XGetGeometry");
+    if (!geometry) {
+      void* x11 = real_dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
+      geometry = x11 ? (Geometry)real_dlsym(x11, "XGetGeometry") : nullptr;
+    }
+    unsigned long root;
+    int x, y;
+    unsigned border, depth;
+    if (!geometry || !geometry(display, drawable, &root, &x, &y, &width, &height, &border, &depth)) return;
+    kind = "window";
+  }
+  Text text{};
+  put(&text, "width", width);
+  put(&text, "height", height);
+  emit_native(t, kind, drawable, text.buffer);
+  if (t->context && t->context->draw == drawable) {
+    t->context->draw_width = (int32_t)width;
+    t->context->draw_height = (int32_t)height;
+  }
+}
+
+}  // namespace gl
+
+namespace hook {
+using namespace gl;
+
+void surface_created(Thread* t, void* dpy, void* config, void* surface, const char* kind) {
+  if (!surface) return;
+  describe_egl_config(t, dpy, config);
+  describe_surface(t, dpy, surface, kind);
+}
+
+void display_found(Thread* t, void* display, uint32_t platform) {
+  if (!display) return;
+  const char* name = platform_name(platform);
+  const char* chosen = getenv("EGL_PLATFORM");
+  char number[16];
+  if (!name && platform) {
+    snprintf(number, sizeof number, "0x%x", platform);
+    name = number;
+  }
+  Text text{};
+  put(&text, "platform", name ? name : chosen ? chosen : "default");
+  if (first_time("platform", display, platform)) emit_native(t, "display", (uint64_t)(uintptr_t)display, text.buffer);
+}
+void after_eglGetPlatformDisplay(Thread* t, uint32_t platform, void*, const intptr_t*, void* _result) {
+  display_found(t, _result, platform);
+}
+void after_eglGetPlatformDisplayEXT(Thread* t, uint32_t platform, void*, const int32_t*, void* _result) {
+  display_found(t, _result, platform);
+}
+
+void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _result) {
+  auto query = DT_REAL(const char*, eglQueryString, void*, int32_t);
+  if (!_result || !query || !first_time("display", dpy, (uint64_t)(uintptr_t)dpy)) return;
+  Text text{};
+  put(&text, "vendor", query(dpy, 0x3053));
+  put(&text, "version", query(dpy, 0x3054));
+  put(&text, "client_apis", query(dpy, 0x308D));
+  emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
+}
+
+// The size of the window that a frame went to, told again when it changed. Where the query takes long (a round trip
+// to a window system) only now and then.
+static void check_size(Thread* t, void* dpy, void* surface) {
+  GlContext* c = t->context;
+  if (!c || c->draw != (uint64_t)(uintptr_t)surface || c->swaps++ < c->swaps_between_checks) return;
+  c->swaps = 0;
+  int saved = errno;
+  timespec before, after;
+  int32_t width = c->draw_width, height = c->draw_height;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  bool known = egl_size(dpy, surface, &width, &height);
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  int64_t ns = (after.tv_sec - before.tv_sec) * 1000000000ll + (after.tv_nsec - before.tv_nsec);
+  c->swaps_between_checks = ns < 5000 ? 0 : 15;
+  if (known && (width != c->draw_width || height != c->draw_height)) describe_surface(t, dpy, surface, "surface");
+  errno = saved;
+}
+void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result) {
+  if (_result) check_size(t, dpy, surface);
+}
+void after_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t*, int32_t, uint32_t _result) {
+  if (_result) check_size(t, dpy, surface);
+}
+void after_eglSwapBuffersWithDamageKHR(Thread* t, void* dpy, void* surface, const int32_t*, int32_t, uint32_t _result) {
+  if (_result) check_size(t, dpy, surface);
+}
+
+void before_glXCreateContext(Thread* t, void* dpy, void* vis, void*, int) { describe_visual(t, dpy, vis); }
+void before_glXCreateNewContext(Thread* t, void* dpy, void* config, int, void*, int) {
+  describe_fb_config(t, dpy, config);
+}
+void before_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void*, int, const int*) {
+  describe_fb_config(t, dpy, config);
+}
+void after_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long, const int*, unsigned long _result) {
+  describe_fb_config(t, dpy, config);
+  remember_drawable(_result);
+}
+void after_glXCreatePbuffer(Thread* t, void* dpy, void* config, const int*, unsigned long _result) {
+  describe_fb_config(t, dpy, config);
+  remember_drawable(_result);
+}
+void after_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long, const int*, unsigned long _result) {
+  describe_fb_config(t, dpy, config);
+  remember_drawable(_result);
+}
+void after_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long, unsigned long _result) {
+  describe_visual(t, dpy, visual);
+  remember_drawable(_result);
+}
+
+}  // namespace hook
+}  // namespace dt
