@@ -4,6 +4,8 @@
 // threads, so errno is kept, no signal is touched, and failure means: do not record, never: do not work.
 #include "tap.h"
 
+#include "gl_state.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +42,6 @@ uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
 void forget_blobs();          // payload.cc: a new session knows no content yet
-uint32_t context_id(GlContext* context);  // gl_state.cc
 
 static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "thunk.inc has these offsets");
 
@@ -557,7 +558,7 @@ char* next_chunk(Thread* t, size_t bytes) {
   chunk->commit.store(0, std::memory_order_relaxed);
   chunk->thread = t->index;
   chunk->tid = t->tid;
-  chunk->context = context_id(t->context);
+  chunk->context = t->context ? t->context->id : 0;
   chunk->serial = t->serial++;
   chunk->first_call = t->calls;
   calibrate(&chunk->calibration_clock, &chunk->calibration_ns, &chunk->calibration_width);
