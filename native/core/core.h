@@ -38,20 +38,36 @@ typedef struct dt_selection {
   uint32_t batch_rows;      /* 0: the default */
 } dt_selection;
 
-/* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. */
+/* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. The note is words:
+ * "more" (not part of *), "enum=COLUMN" (its integer twin), "group=GROUP", "unit=ns", "json". The text lives until the
+ * next call on this trace from this thread. */
 DT_API int dt_calls_schema(dt_trace* trace, const char* function, const char** lines);
 DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out);
 
 /* The small tables, whole: functions params enums frames threads contexts blobs markers memory map_writes
- * natives notes problems annotations chunks histogram. */
+ * natives notes libraries problems annotations chunks histogram. */
 DT_API int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out);
+/* The same as a JSON list of objects. `json` is not terminated; it lives until dt_blob_free(owner). */
+DT_API int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner);
+/* Calls in order of seq as a JSON list of objects: seq frame thread tid context name t_start duration. */
+DT_API int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** json, uint64_t* length, void** owner);
+/* One call with decoded arguments: {"args": [{"name", "kind", "value", "text", "data", "element", "at", "bytes", "blob"}],
+ * "result": the same or null, "text"}; a float's value is its bits; inline arrays stand at "at" behind the JSON text:
+ * `json` has `length` bytes, `data` has `data_length`. */
+DT_API int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data, uint64_t* data_length, void** owner);
+
+/* A zeroed stream to pass to dt_calls or dt_table, and what ends it. `dt_release_capsule` is the destructor of the Python
+ * capsule "arrow_array_stream" around one: it may run on any thread that has the interpreter, without calling Python code. */
+DT_API struct ArrowArrayStream* dt_new_stream(void);
+DT_API void dt_free_stream(struct ArrowArrayStream* stream);
+DT_API void dt_release_capsule(void* capsule);
 
 /* Content by hash (32 hex digits). The bytes live until dt_blob_free. */
 DT_API int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uint64_t* length, void** owner);
 DT_API void dt_blob_free(void* owner);
 
 /* Text of calls, one a line, as `drawtap list` prints it, to a file descriptor.
- * `flags`: 1 no times, 2 with thread and context, 4 with durations. */
+ * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq. */
 DT_API int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags);
 
 /* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */

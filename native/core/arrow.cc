@@ -1,0 +1,279 @@
+#include "arrow.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#include "error.h"
+
+namespace dt {
+namespace {
+
+const char* arrow_format(Type type) {
+  switch (type) {
+    case Type::boolean: return "b";
+    case Type::u8: return "C";
+    case Type::i8: return "c";
+    case Type::u16: return "S";
+    case Type::i16: return "s";
+    case Type::u32: return "I";
+    case Type::i32: return "i";
+    case Type::u64: return "L";
+    case Type::i64: return "l";
+    case Type::f32: return "f";
+    case Type::f64: return "g";
+    case Type::text: return "U";
+    case Type::binary: return "Z";
+    case Type::dictionary: return "I";
+    case Type::list: return "+l";
+  }
+  return "n";
+}
+
+struct SchemaHolder {
+  std::string name;
+  std::vector<ArrowSchema> children;
+  std::vector<ArrowSchema*> pointers;
+  ArrowSchema dictionary{};
+};
+
+void release_schema(ArrowSchema* schema) {
+  auto* holder = static_cast<SchemaHolder*>(schema->private_data);
+  for (auto& child : holder->children)
+    if (child.release) child.release(&child);
+  if (holder->dictionary.release) holder->dictionary.release(&holder->dictionary);
+  delete holder;
+  schema->release = nullptr;
+}
+
+void make_schema(ArrowSchema* out, const char* format, std::string name, size_t children) {
+  auto* holder = new SchemaHolder;
+  holder->name = std::move(name);
+  holder->children.resize(children);
+  for (auto& child : holder->children) {
+    child = ArrowSchema{};
+    holder->pointers.push_back(&child);
+  }
+  *out = ArrowSchema{format, holder->name.c_str(), nullptr, 2, static_cast<int64_t>(children), holder->pointers.data(),
+                     nullptr, release_schema, holder};
+}
+
+void column_schema(ArrowSchema* out, const std::string& name, const ColumnType& type) {
+  make_schema(out, arrow_format(type.type), name, type.type == Type::list ? 1 : 0);
+  if (type.type == Type::list) column_schema(out->children[0], "item", {type.item, Type::u64});
+  if (type.type == Type::dictionary) {
+    auto* holder = static_cast<SchemaHolder*>(out->private_data);
+    make_schema(&holder->dictionary, "u", "", 0);
+    out->dictionary = &holder->dictionary;
+  }
+}
+
+struct ArrayHolder {
+  Bytes validity, data, offsets;
+  const void* buffers[3] = {nullptr, nullptr, nullptr};
+  std::vector<ArrowArray> children;
+  std::vector<ArrowArray*> pointers;
+  ArrowArray dictionary{};
+};
+
+void release_array(ArrowArray* array) {
+  auto* holder = static_cast<ArrayHolder*>(array->private_data);
+  for (auto& child : holder->children)
+    if (child.release) child.release(&child);
+  if (holder->dictionary.release) holder->dictionary.release(&holder->dictionary);
+  delete holder;
+  array->release = nullptr;
+}
+
+const char g_nothing[8] = {};
+const void* address(const Bytes& bytes) { return bytes.data() ? bytes.data() : g_nothing; }
+
+void words_array(ArrowArray* out, const std::vector<std::string>& words) {
+  auto* holder = new ArrayHolder;
+  holder->offsets.value<int32_t>(0);
+  for (auto& word : words) {
+    holder->data.put(word);
+    holder->offsets.value<int32_t>(static_cast<int32_t>(holder->data.size()));
+  }
+  holder->buffers[1] = address(holder->offsets);
+  holder->buffers[2] = address(holder->data);
+  *out = ArrowArray{static_cast<int64_t>(words.size()), 0, 0, 3, 0, holder->buffers, nullptr, nullptr, release_array, holder};
+}
+
+void column_array(ArrowArray* out, Column&& column) {
+  auto* holder = new ArrayHolder;
+  holder->validity = std::move(column.validity);
+  holder->data = std::move(column.data);
+  holder->offsets = std::move(column.offsets);
+  int64_t buffers = 2;
+  holder->buffers[0] = column.nulls ? holder->validity.data() : nullptr;
+  if (column.type.type == Type::text || column.type.type == Type::binary) {
+    holder->buffers[1] = address(holder->offsets);
+    holder->buffers[2] = address(holder->data);
+    buffers = 3;
+  } else if (column.type.type == Type::list) {
+    holder->buffers[1] = address(holder->offsets);
+    holder->children.resize(1);
+    column_array(&holder->children[0], std::move(*column.child));
+    holder->pointers.push_back(&holder->children[0]);
+  } else {
+    holder->buffers[1] = address(holder->data);
+  }
+  *out = ArrowArray{column.length, column.nulls, 0, buffers, static_cast<int64_t>(holder->children.size()), holder->buffers,
+                    holder->pointers.data(), nullptr, release_array, holder};
+  if (column.type.type == Type::dictionary) {
+    static const std::vector<std::string> none;
+    words_array(&holder->dictionary, column.words ? *column.words : none);
+    out->dictionary = &holder->dictionary;
+  }
+}
+
+struct StreamHolder {
+  std::vector<NamedType> columns;
+  std::unique_ptr<BatchSource> source;
+  std::string error;
+};
+
+int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  auto* holder = static_cast<StreamHolder*>(stream->private_data);
+  try {
+    make_schema(out, "+s", "", holder->columns.size());
+    out->flags = 0;
+    for (size_t i = 0; i < holder->columns.size(); ++i) column_schema(out->children[i], holder->columns[i].name, holder->columns[i].type);
+    return 0;
+  } catch (const std::exception& e) {
+    holder->error = e.what();
+    return ENOMEM;
+  }
+}
+
+int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
+  auto* holder = static_cast<StreamHolder*>(stream->private_data);
+  try {
+    Batch batch;
+    if (!holder->source->next(batch)) {
+      *out = ArrowArray{};
+      return 0;
+    }
+    auto* top = new ArrayHolder;
+    top->children.resize(batch.columns.size());
+    for (size_t i = 0; i < batch.columns.size(); ++i) {
+      column_array(&top->children[i], std::move(batch.columns[i]));
+      top->pointers.push_back(&top->children[i]);
+    }
+    *out = ArrowArray{batch.rows, 0, 0, 1, static_cast<int64_t>(top->children.size()), top->buffers, top->pointers.data(), nullptr,
+                      release_array, top};
+    return 0;
+  } catch (const Error& e) {
+    holder->error = e.what();
+    return e.code == 5 ? ECANCELED : EIO;
+  } catch (const std::exception& e) {
+    holder->error = e.what();
+    return ENOMEM;
+  }
+}
+
+const char* stream_error(ArrowArrayStream* stream) { return static_cast<StreamHolder*>(stream->private_data)->error.c_str(); }
+
+void stream_release(ArrowArrayStream* stream) {
+  delete static_cast<StreamHolder*>(stream->private_data);
+  stream->release = nullptr;
+}
+
+}  // namespace
+
+const char* duckdb_type(Type type) {
+  switch (type) {
+    case Type::boolean: return "BOOLEAN";
+    case Type::u8: return "UTINYINT";
+    case Type::i8: return "TINYINT";
+    case Type::u16: return "USMALLINT";
+    case Type::i16: return "SMALLINT";
+    case Type::u32: return "UINTEGER";
+    case Type::i32: return "INTEGER";
+    case Type::u64: return "UBIGINT";
+    case Type::i64: return "BIGINT";
+    case Type::f32: return "FLOAT";
+    case Type::f64: return "DOUBLE";
+    case Type::binary: return "BLOB";
+    default: return "VARCHAR";
+  }
+}
+std::string duckdb_type(const ColumnType& type) {
+  return type.type == Type::list ? std::string(duckdb_type(type.item)) + "[]" : duckdb_type(type.type);
+}
+
+void Bytes::grow(size_t more) {
+  size_t room = room_ * 2 > size_ + more ? room_ * 2 : size_ + more + 64;
+  void* at = realloc(at_, room);
+  if (!at) throw std::bad_alloc();
+  at_ = static_cast<char*>(at);
+  room_ = room;
+}
+
+Column::Column(ColumnType t) : type(t) {
+  if (type.type == Type::text || type.type == Type::binary) offsets.value<int64_t>(0);
+  if (type.type == Type::list) {
+    offsets.value<int32_t>(0);
+    child = std::make_unique<Column>(ColumnType{type.item, Type::u64});
+  }
+}
+
+void Column::mark(bool ok) {
+  size_t byte = static_cast<size_t>(length) >> 3;
+  if (validity.size() <= byte) *validity.extend(1) = 0;
+  if (ok) validity.data()[byte] = static_cast<char>(validity.data()[byte] | 1 << (length & 7));
+}
+
+void Column::null() {
+  if (!validity.size()) {  // the first one: all before it were valid
+    size_t bytes = static_cast<size_t>(length) / 8 + 1;
+    memset(validity.extend(bytes), 0xff, bytes);
+    validity.data()[bytes - 1] = static_cast<char>((1 << (length & 7)) - 1);
+  }
+  mark(false);
+  ++nulls;
+  switch (type.type) {
+    case Type::text: case Type::binary: offsets.value<int64_t>(static_cast<int64_t>(data.size())); break;
+    case Type::list: offsets.value<int32_t>(static_cast<int32_t>(child->length)); break;
+    case Type::boolean: if (static_cast<size_t>(length) / 8 >= data.size()) data.put('\0'); break;
+    case Type::u8: case Type::i8: data.value<uint8_t>(0); break;
+    case Type::u16: case Type::i16: data.value<uint16_t>(0); break;
+    case Type::u32: case Type::i32: case Type::f32: case Type::dictionary: data.value<uint32_t>(0); break;
+    case Type::u64: case Type::i64: case Type::f64: data.value<uint64_t>(0); break;
+  }
+  ++length;
+}
+
+void Column::boolean(bool v) {
+  size_t byte = static_cast<size_t>(length) >> 3;
+  if (byte >= data.size()) data.put('\0');
+  if (v) data.data()[byte] = static_cast<char>(data.data()[byte] | 1 << (length & 7));
+  valid();
+}
+
+void Column::text(std::string_view v) {
+  data.put(v);
+  end_text();
+}
+
+void Column::valid_many(size_t n) {
+  if (!validity.size()) {
+    length += static_cast<int64_t>(n);
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) valid();
+}
+
+void Column::values(const void* from, size_t n, size_t width) {
+  if (!n) return;
+  memcpy(data.extend(n * width), from, n * width);
+  valid_many(n);
+}
+
+void export_stream(std::vector<NamedType> columns, std::unique_ptr<BatchSource> source, ArrowArrayStream* out) {
+  auto* holder = new StreamHolder{std::move(columns), std::move(source), {}};
+  *out = ArrowArrayStream{stream_schema, stream_next, stream_error, stream_release, holder};
+}
+
+}  // namespace dt

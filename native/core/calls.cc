@@ -1,0 +1,1060 @@
+#include "calls.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <set>
+#include <thread>
+
+namespace dt {
+namespace {
+
+constexpr uint32_t BATCH_ROWS = 64 * 1024;
+constexpr size_t LIST_ELEMENTS = 1024;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return out;
+}
+
+Type item_type(Element element, const EnumGroup* group) {
+  (void)group;
+  switch (element) {
+    case Element::u8: return Type::u8;
+    case Element::i8: return Type::i8;
+    case Element::u16: return Type::u16;
+    case Element::i16: return Type::i16;
+    case Element::u32: return Type::u32;
+    case Element::i32: case Element::attribs32: return Type::i32;
+    case Element::u64: case Element::ptr: return Type::u64;
+    case Element::i64: case Element::attribs64: return Type::i64;
+    case Element::f32: return Type::f32;
+    case Element::f64: return Type::f64;
+    default: return Type::text;
+  }
+}
+
+ColumnType value_type(const Field& f) {
+  switch (f.kind) {
+    case Kind::i32: return {f.wide ? Type::i64 : Type::i32, Type::u64};
+    case Kind::u32: return {f.wide ? Type::u64 : Type::u32, Type::u64};
+    case Kind::i64: return {f.wide ? Type::i64 : Type::i32, Type::u64};
+    case Kind::u64: case Kind::ptr: case Kind::handle: return {f.wide ? Type::u64 : Type::u32, Type::u64};
+    case Kind::f32: case Kind::f64: return {f.wide ? Type::f64 : Type::f32, Type::u64};
+    case Kind::boolean: return {Type::boolean, Type::u64};
+    case Kind::enumeration: return {Type::dictionary, Type::u64};
+    case Kind::bitmask: return {Type::text, Type::u64};
+  }
+  return {Type::u64, Type::u64};
+}
+
+// What a chunk must decode for a column.
+struct Cursor {
+  std::shared_ptr<OpenChunk> chunk;
+  size_t function = 0;                         // of function tables
+  const std::vector<uint32_t>* records = nullptr;  // row -> record; nullptr: row == record
+  const FunctionColumns* columns = nullptr;    // of function tables
+};
+
+// Rows of one chunk, one after the other: in function tables numbers among the function's records, else numbers of calls.
+struct Segment {
+  size_t cursor = 0;
+  uint32_t from = 0, to = 0;
+};
+
+struct Item {  // of work: rows that make one batch
+  struct Part { size_t chunk; uint32_t from, to; };  // calls of a chunk
+  std::vector<Part> parts;
+  size_t group = SIZE_MAX;       // with it: the calls [from, to) of a merged group, as offsets from its base
+  uint32_t from = 0, to = 0;
+  uint64_t weight = 0;           // bytes of the file, for progress
+};
+
+std::vector<Item> plan(const Trace& trace, const Selection& s, uint32_t batch_rows) {
+  std::vector<Item> items;
+  Item item;
+  uint64_t rows = 0;
+  auto flush = [&] {
+    if (!item.parts.empty()) items.push_back(std::move(item));
+    item = {};
+    rows = 0;
+  };
+  for (size_t g = 0; g < trace.groups.size(); ++g) {
+    auto& group = trace.groups[g];
+    uint64_t first = std::max(s.first_seq, group.base), end = std::min(s.end_seq, group.base + group.calls);
+    if (first >= end) continue;
+    uint64_t present = 0, bytes = 0;
+    for (size_t c : group.chunks) {
+      auto& chunk = trace.calls_chunks[c];
+      bytes += trace.chunks[chunk.chunk].header.payload_bytes;
+      auto* entry = s.function ? chunk.find(s.function->id) : nullptr;
+      present += s.function ? (entry ? entry->count : 0) : chunk.meta.calls;
+    }
+    if (!present) continue;
+    if (group.chunks.size() == 1) {
+      for (uint64_t at = first; at < end;) {
+        uint64_t to = end;
+        if (!s.function && to - at > batch_rows - rows) to = at + (batch_rows - rows);
+        item.parts.push_back({group.chunks[0], static_cast<uint32_t>(at - group.base), static_cast<uint32_t>(to - group.base)});
+        item.weight += bytes * (to - at) / std::max<uint64_t>(group.calls, 1);
+        rows += s.function ? present : to - at;
+        at = to;
+        if (rows >= batch_rows || item.parts.size() >= 256) flush();
+      }
+      continue;
+    }
+    flush();
+    uint64_t window = batch_rows;
+    if (s.function) window = std::min<uint64_t>(group.calls, std::max<uint64_t>(batch_rows, batch_rows * group.calls / present));
+    for (uint64_t at = first; at < end; at += window) {
+      Item w;
+      w.group = g;
+      w.from = static_cast<uint32_t>(at - group.base);
+      w.to = static_cast<uint32_t>(std::min(end, at + window) - group.base);
+      w.weight = bytes * (w.to - w.from) / group.calls;
+      items.push_back(std::move(w));
+    }
+  }
+  flush();
+  return items;
+}
+
+void say_damaged(const Trace& trace, size_t chunk, const Error& e) {
+  if (e.code != DT_E_FORMAT) throw e;
+  auto& info = trace.chunks[trace.calls_chunks[chunk].chunk];
+  trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+}
+
+// Small map from enumerant to index in a batch's dictionary.
+struct Words {
+  std::shared_ptr<std::vector<std::string>> words = std::make_shared<std::vector<std::string>>();
+  std::unordered_map<uint64_t, uint32_t> index;
+  uint64_t last = 0;
+  uint32_t last_index = UINT32_MAX;
+};
+
+class Builder {
+ public:
+  Builder(const Trace& trace, const std::vector<ColumnSpec>& specs, const Function* function)
+      : trace_(trace), specs_(specs), function_(function), printer_(trace) {
+    for (auto& s : specs)
+      if (s.source == Source::frame) frames_ = trace.frames();
+    names_ = std::make_shared<std::vector<std::string>>();
+    apis_ = std::make_shared<std::vector<std::string>>();
+    categories_ = std::make_shared<std::vector<std::string>>();
+    auto index = [](std::vector<std::string>& list, const std::string& word) {
+      for (size_t i = 0; i < list.size(); ++i)
+        if (list[i] == word) return static_cast<uint32_t>(i);
+      list.push_back(word);
+      return static_cast<uint32_t>(list.size() - 1);
+    };
+    of_function_.assign(0x4000, {UINT32_MAX, UINT32_MAX, UINT32_MAX});
+    for (unsigned id = 0; id < DT_FN_FIRST_TAP; ++id) {
+      auto* f = trace.signatures.by_id(id);
+      if (!trace.calls_of(id) && !(function && f == function)) continue;
+      names_->push_back(f ? f->name : "function" + std::to_string(id));
+      of_function_[id] = {static_cast<uint32_t>(names_->size() - 1), index(*apis_, f ? f->api : "?"), index(*categories_, f ? f->category : "?")};
+    }
+  }
+
+  void build(const Item& item, Batch& batch) {
+    cursors_.clear();
+    std::vector<Segment> segments;
+    if (item.group != SIZE_MAX) window(item, segments);
+    else
+      for (auto& part : item.parts) plain_part(part, segments);
+    batch.rows = 0;
+    for (auto& s : segments) batch.rows += s.to - s.from;
+    batch.columns.clear();
+    for (auto& spec : specs_) {
+      batch.columns.emplace_back(spec.type);
+      Column& column = batch.columns.back();
+      words_ = {};
+      for (auto& s : segments) fill(spec, column, cursors_[s.cursor], s);
+      if (spec.type.type == Type::dictionary && !column.words) column.words = dictionary(spec);
+    }
+    cursors_.clear();
+  }
+
+ private:
+  struct OfFunction { uint32_t name, api, category; };
+
+  // Open a chunk and decode what the columns need, so that damage is found before any row is made.
+  bool open(size_t chunk, Cursor& cursor) {
+    try {
+      cursor.chunk = std::make_shared<OpenChunk>(trace_, chunk);
+      auto& c = *cursor.chunk;
+      bool order = function_ != nullptr || !c.plain();
+      for (auto& s : specs_) {
+        switch (s.source) {
+          case Source::t_start: c.entries(); break;
+          case Source::duration: c.durations(); break;
+          case Source::t_end: c.entries(), c.durations(); break;
+          case Source::context: c.context(0); break;
+          case Source::name: case Source::fn: case Source::api: case Source::category: order = true; break;
+          case Source::params: case Source::result_text: case Source::call: case Source::payload_bytes:
+            order = true;
+            if (!function_) {
+              c.durations();
+              for (size_t f = 0; f < c.info.functions.size(); ++f)
+                if (!c.info.functions[f].tap()) c.columns(f);
+              c.ordinals();
+            }
+            break;
+          default: break;
+        }
+      }
+      if (order) c.order();
+      if (function_) {
+        auto* entry = c.info.find(function_->id);
+        if (!entry) return false;
+        cursor.function = static_cast<size_t>(entry - c.info.functions.data());
+        cursor.records = &c.records_of(cursor.function);
+        for (auto& s : specs_)
+          if (s.field || s.source == Source::params || s.source == Source::call || s.source == Source::payload_bytes) cursor.columns = &c.columns(cursor.function);
+        if (cursor.columns) c.ordinals(), c.durations();
+      } else if (!c.plain()) {
+        cursor.records = &c.call_records();
+      }
+      if (function_ && !c.plain()) c.record_calls();
+      return true;
+    } catch (const Error& e) {
+      say_damaged(trace_, chunk, e);
+      return false;
+    }
+  }
+
+  uint32_t record(const Cursor& c, uint32_t row) const { return c.records ? (*c.records)[row] : row; }
+  uint32_t call(const Cursor& c, uint32_t row) const {
+    if (!function_) return row;
+    uint32_t r = (*c.records)[row];
+    return c.chunk->plain() ? r : c.chunk->record_calls()[r];
+  }
+  // Rows of a function table that lie among the calls [from, to).
+  std::pair<uint32_t, uint32_t> rows(const Cursor& c, uint32_t from, uint32_t to) const {
+    if (!function_) return {from, to};
+    auto bound = [&](uint32_t wanted) {
+      uint32_t low = 0, high = static_cast<uint32_t>(c.records->size());
+      while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (call(c, middle) < wanted) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    };
+    return {bound(from), to >= c.chunk->info.meta.calls ? static_cast<uint32_t>(c.records->size()) : bound(to)};
+  }
+
+  void plain_part(const Item::Part& part, std::vector<Segment>& segments) {
+    if (function_ && !trace_.calls_chunks[part.chunk].find(function_->id)) return;
+    Cursor cursor;
+    if (!open(part.chunk, cursor)) return;
+    auto [from, to] = rows(cursor, part.from, part.to);
+    if (from == to) return;
+    cursors_.push_back(std::move(cursor));
+    segments.push_back({cursors_.size() - 1, from, to});
+  }
+
+  void window(const Item& item, std::vector<Segment>& segments) {
+    trace_.merge(item.group);
+    auto& group = trace_.groups[item.group];
+    struct Run { size_t cursor; uint32_t at, end; };
+    std::vector<Run> runs;
+    for (size_t n = 0; n < group.chunks.size(); ++n) {
+      auto& o = group.offsets[n];
+      if (o.empty() || o.front() >= item.to || o.back() < item.from) continue;
+      if (function_ && !trace_.calls_chunks[group.chunks[n]].find(function_->id)) continue;
+      auto from = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), item.from) - o.begin());
+      auto to = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), item.to) - o.begin());
+      Cursor cursor;
+      if (from == to || !open(group.chunks[n], cursor)) continue;
+      auto [first, end] = rows(cursor, from, to);
+      if (first == end) continue;
+      cursors_.push_back(std::move(cursor));
+      runs.push_back({cursors_.size() - 1, first, end});
+    }
+    auto seq = [&](const Run& r) { return trace_.seq_of(cursors_[r.cursor].chunk->index, call(cursors_[r.cursor], r.at)); };
+    while (!runs.empty()) {
+      size_t best = 0;
+      uint64_t least = UINT64_MAX, second = UINT64_MAX;
+      for (size_t i = 0; i < runs.size(); ++i) {
+        uint64_t s = seq(runs[i]);
+        if (s < least) second = least, least = s, best = i;
+        else if (s < second) second = s;
+      }
+      Run& r = runs[best];
+      uint32_t from = r.at;
+      do ++r.at;
+      while (r.at < r.end && seq(r) < second);
+      segments.push_back({r.cursor, from, r.at});
+      if (r.at == r.end) runs.erase(runs.begin() + static_cast<long>(best));
+    }
+  }
+
+  std::shared_ptr<const std::vector<std::string>> dictionary(const ColumnSpec& spec) const {
+    if (spec.source == Source::name) return names_;
+    if (spec.source == Source::api) return apis_;
+    if (spec.source == Source::category) return categories_;
+    return words_.words;
+  }
+
+  uint32_t word(const EnumGroup* group, uint64_t raw) {
+    if (raw == words_.last && words_.last_index != UINT32_MAX) return words_.last_index;
+    auto [it, fresh] = words_.index.try_emplace(raw, static_cast<uint32_t>(words_.words->size()));
+    if (fresh) {
+      if (auto* name = trace_.signatures.enum_name(group, static_cast<int64_t>(raw))) {
+        words_.words->push_back(*name);
+      } else {
+        Bytes text;
+        put_hex(text, raw);
+        words_.words->emplace_back(text.view());
+      }
+    }
+    words_.last = raw;
+    return words_.last_index = it->second;
+  }
+
+  uint64_t payload_bytes(const FunctionColumns& c, uint32_t i) const {
+    uint64_t bytes = 0;
+    if (c.function)
+      for (int slot : c.function->descriptors) {
+        uint64_t d = c.w8[static_cast<size_t>(slot)][i];
+        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+      }
+    return bytes;
+  }
+
+  void fill(const ColumnSpec& spec, Column& column, const Cursor& cursor, const Segment& s) {
+    OpenChunk& c = *cursor.chunk;
+    size_t n = s.to - s.from;
+    auto columns_of = [&](uint32_t row, uint32_t& i) -> const FunctionColumns& {
+      if (cursor.columns) return i = row, *cursor.columns;
+      uint32_t r = record(cursor, row);
+      i = c.ordinals()[r];
+      return c.columns(c.order()[r]);
+    };
+    switch (spec.source) {
+      case Source::seq: {
+        auto* out = reinterpret_cast<uint64_t*>(column.data.extend(n * 8));
+        auto& group = trace_.groups[c.info.group];
+        if (group.chunks.size() == 1) {
+          for (size_t k = 0; k < n; ++k) out[k] = group.base + call(cursor, s.from + static_cast<uint32_t>(k));
+        } else {
+          for (size_t k = 0; k < n; ++k) out[k] = trace_.seq_of(c.index, call(cursor, s.from + static_cast<uint32_t>(k)));
+        }
+        column.valid_many(n);
+        break;
+      }
+      case Source::frame: {
+        auto& ends = frames_->ends;
+        auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
+        uint64_t first = trace_.seq_of(c.index, call(cursor, s.from));
+        auto at = std::lower_bound(ends.begin(), ends.end(), first);
+        bool alone = trace_.groups[c.info.group].chunks.size() == 1;
+        uint64_t base = trace_.groups[c.info.group].base;
+        for (size_t k = 0; k < n; ++k) {
+          uint32_t number = call(cursor, s.from + static_cast<uint32_t>(k));
+          uint64_t seq = alone ? base + number : trace_.seq_of(c.index, number);
+          while (at != ends.end() && *at < seq) ++at;
+          out[k] = static_cast<uint32_t>(at - ends.begin());
+        }
+        column.valid_many(n);
+        break;
+      }
+      case Source::thread:
+        for (size_t k = 0; k < n; ++k) column.value<uint16_t>(static_cast<uint16_t>(c.info.thread));
+        break;
+      case Source::tid:
+        for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.info.meta.tid);
+        break;
+      case Source::context:
+        for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.context(record(cursor, s.from + static_cast<uint32_t>(k))));
+        break;
+      case Source::name: case Source::api: case Source::category: {
+        auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
+        std::vector<uint32_t> of(c.info.functions.size());
+        for (size_t f = 0; f < of.size(); ++f) {
+          auto& w = of_function_[c.info.functions[f].id()];
+          of[f] = spec.source == Source::name ? w.name : spec.source == Source::api ? w.api : w.category;
+        }
+        auto& order = c.order();
+        for (size_t k = 0; k < n; ++k) out[k] = of[order[record(cursor, s.from + static_cast<uint32_t>(k))]];
+        column.valid_many(n);
+        break;
+      }
+      case Source::fn:
+        for (uint32_t row = s.from; row < s.to; ++row) column.value<uint16_t>(static_cast<uint16_t>(c.info.functions[c.order()[record(cursor, row)]].id()));
+        break;
+      case Source::t_start: {
+        auto& entries = c.entries();
+        size_t hint = 0;
+        if (!entries_timed(entries, cursor, s)) {
+          for (uint32_t row = s.from; row < s.to; ++row) {
+            uint64_t t = entries[record(cursor, row)];
+            if (t) column.value<int64_t>(trace_.clock.ns(t, hint));
+            else column.null();
+          }
+          break;
+        }
+        auto* out = reinterpret_cast<int64_t*>(column.data.extend(n * 8));
+        for (size_t k = 0; k < n; ++k) out[k] = trace_.clock.ns(entries[record(cursor, s.from + static_cast<uint32_t>(k))], hint);
+        column.valid_many(n);
+        break;
+      }
+      case Source::duration: {
+        auto& durations = c.durations();
+        column.data.reserve(n * 8);
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          uint32_t r = record(cursor, row);
+          uint64_t ticks = durations[r];
+          if (ticks < DT_NO_DURATION || c.duration(r, ticks)) column.value<int64_t>(trace_.clock.duration(ticks));
+          else column.null();
+        }
+        break;
+      }
+      case Source::t_end: {
+        size_t hint = 0;
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          uint32_t r = record(cursor, row);
+          uint64_t entry = c.entries()[r], ticks;
+          int64_t end;
+          if (entry && c.duration(r, ticks) && !__builtin_add_overflow(trace_.clock.ns(entry, hint), trace_.clock.duration(ticks), &end)) column.value<int64_t>(end);
+          else column.null();
+        }
+        break;
+      }
+      case Source::params:
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          uint32_t i;
+          auto& f = columns_of(row, i);
+          printer_.params_json(column.data, f, i);
+          column.end_text();
+        }
+        break;
+      case Source::result_text:
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          uint32_t i;
+          auto& f = columns_of(row, i);
+          if (!f.function || !f.function->result || c.durations()[record(cursor, row)] == DT_IN_FLIGHT) {
+            column.null();
+            continue;
+          }
+          printer_.result(column.data, f, i);
+          column.end_text();
+        }
+        break;
+      case Source::call:
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          printer_.call(column.data, c, record(cursor, row));
+          column.end_text();
+        }
+        break;
+      case Source::payload_bytes:
+        for (uint32_t row = s.from; row < s.to; ++row) {
+          uint32_t i;
+          auto& f = columns_of(row, i);
+          column.value<uint64_t>(payload_bytes(f, i));
+        }
+        break;
+      default: field(spec, column, cursor, s); break;
+    }
+  }
+
+  static bool entries_timed(const std::vector<uint64_t>& entries, const Cursor&, const Segment&) {
+    // Only whole chunks are untimed in practice: look at both ends.
+    return !entries.empty() && entries.front() && entries.back();
+  }
+
+  void field(const ColumnSpec& spec, Column& column, const Cursor& cursor, const Segment& s) {
+    const Field& f = *spec.field;
+    const FunctionColumns& c = *cursor.columns;
+    size_t n = s.to - s.from;
+    auto slot = static_cast<size_t>(f.slot);
+    bool result = spec.field == function_->result.get();
+    auto unknown = [&](uint32_t i) { return result && cursor.chunk->durations()[(*cursor.records)[i]] == DT_IN_FLIGHT; };
+    switch (spec.source) {
+      case Source::value: case Source::number: case Source::pointer:
+        if (result) {  // a call in flight has none yet
+          for (uint32_t i = s.from; i < s.to; ++i) {
+            if (unknown(i)) column.null();
+            else one_value(spec, column, f, c.raw(f, i));
+          }
+          return;
+        }
+        if (spec.type.type == Type::dictionary || spec.type.type == Type::text || spec.type.type == Type::boolean) {
+          for (uint32_t i = s.from; i < s.to; ++i) one_value(spec, column, f, c.raw(f, i));
+        } else if (f.wide) {
+          column.values(c.w8[slot].data() + s.from, n, 8);
+        } else if (spec.type.type == Type::i64) {
+          for (uint32_t i = s.from; i < s.to; ++i) column.value<int64_t>(c.w4[slot][i]);
+        } else {
+          column.values(c.w4[slot].data() + s.from, n, 4);
+        }
+        return;
+      case Source::bytes:
+        for (uint32_t i = s.from; i < s.to; ++i) {
+          uint64_t d = c.descriptor(f, i);
+          unsigned kind = DT_DATA_KIND(d);
+          if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) column.value<uint64_t>(DT_DATA_LENGTH(d));
+          else column.null();
+        }
+        return;
+      case Source::blob:
+        for (uint32_t i = s.from; i < s.to; ++i) {
+          if (DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB) column.text(hash_text(c.hash(f, i)));
+          else column.null();
+        }
+        return;
+      case Source::data: case Source::list:
+        for (uint32_t i = s.from; i < s.to; ++i) content(spec, column, f, c, i);
+        return;
+      default: return;
+    }
+  }
+
+  void one_value(const ColumnSpec& spec, Column& column, const Field& f, uint64_t raw) {
+    switch (spec.type.type) {
+      case Type::dictionary: column.value<uint32_t>(word(f.group, raw)); break;
+      case Type::text: put_mask(column.data, trace_.signatures, f.group, raw), column.end_text(); break;
+      case Type::boolean: column.boolean(raw != 0); break;
+      case Type::u32: case Type::i32: case Type::f32: column.value<uint32_t>(static_cast<uint32_t>(raw)); break;
+      default: column.value<uint64_t>(raw);
+    }
+  }
+
+  void content(const ColumnSpec& spec, Column& column, const Field& f, const FunctionColumns& c, uint32_t i) {
+    uint64_t d = c.descriptor(f, i);
+    unsigned kind = DT_DATA_KIND(d);
+    std::string_view bytes;
+    std::vector<uint8_t> blob;
+    if (kind == DT_DATA_INLINE) {
+      bytes = c.payload(f, i);
+    } else if (kind == DT_DATA_BLOB) {
+      size_t width = element_bytes(f.element);
+      bool wanted = spec.source == Source::data || f.element == Element::chars || f.element == Element::strings;
+      if (!wanted && (!width || DT_DATA_LENGTH(d) > LIST_ELEMENTS * width)) return column.null();
+      try {
+        blob = trace_.blob(c.hash(f, i), 1ull << 30);
+      } catch (const Error&) {
+        return column.null();
+      }
+      bytes = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+    } else {
+      return column.null();
+    }
+    if (spec.type.type == Type::binary) return column.text(bytes);
+    if (spec.type.type == Type::text) {  // one string
+      if (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
+      put_utf8(column.data, bytes);
+      return column.end_text();
+    }
+    if (f.element == Element::strings) {
+      while (bytes.size() >= 4) {
+        uint32_t length;
+        memcpy(&length, bytes.data(), 4);
+        bytes.remove_prefix(4);
+        if (length > bytes.size()) break;
+        put_utf8(column.child->data, bytes.substr(0, length));
+        column.child->end_text();
+        bytes.remove_prefix(length);
+      }
+      return column.end_list();
+    }
+    size_t width = element_bytes(f.element);
+    if (bytes.size() > LIST_ELEMENTS * width) return column.null();
+    column.child->values(bytes.data(), bytes.size() / width, width);
+    column.end_list();
+  }
+
+  const Trace& trace_;
+  const std::vector<ColumnSpec>& specs_;
+  const Function* function_;
+  Printer printer_;
+  std::shared_ptr<const Trace::Frames> frames_;
+  std::shared_ptr<std::vector<std::string>> names_, apis_, categories_;
+  std::vector<OfFunction> of_function_;
+  std::deque<Cursor> cursors_;
+  Words words_;
+};
+
+// Batches in order, made by several threads that run ahead by a bounded number of items.
+class CallSource : public BatchSource {
+ public:
+  CallSource(std::shared_ptr<const Trace> trace, const Selection& s, std::vector<ColumnSpec> specs)
+      : trace_(std::move(trace)), specs_(std::move(specs)), function_(s.function), work_(trace_->generation) {
+    items_ = plan(*trace_, s, s.batch_rows ? s.batch_rows : BATCH_ROWS);
+    unsigned machine = std::max(1u, std::thread::hardware_concurrency());
+    threads_wanted_ = std::min<size_t>({s.threads ? s.threads : machine, 32, items_.size()});
+    uint64_t total = 0;
+    for (auto& item : items_) total += item.weight;
+    trace_->done = 0;
+    trace_->total = total;
+  }
+  ~CallSource() override {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    room_.notify_all();
+    for (auto& t : threads_) t.join();
+  }
+
+  bool next(Batch& batch) override {
+    for (;;) {
+      work_.check();
+      if (taken_ == items_.size()) return false;
+      if (threads_wanted_ < 2) {
+        if (!builder_) builder_ = std::make_unique<Builder>(*trace_, specs_, function_);
+        builder_->build(items_[taken_], batch);
+      } else {
+        if (threads_.empty()) start();
+        std::unique_lock lock(mutex_);
+        ready_.wait(lock, [&] { return failed_ || ready_batches_.count(taken_); });
+        if (failed_) std::rethrow_exception(failed_);
+        auto it = ready_batches_.find(taken_);
+        batch = std::move(it->second);
+        ready_batches_.erase(it);
+        lock.unlock();
+      }
+      trace_->done += items_[taken_].weight;
+      {
+        std::lock_guard lock(mutex_);
+        ++taken_;
+      }
+      room_.notify_all();
+      if (batch.rows) return true;
+    }
+  }
+
+ private:
+  void start() {
+    for (size_t i = 0; i < threads_wanted_; ++i) threads_.emplace_back([this] { run(); });
+  }
+  void run() {
+    try {
+      Builder builder(*trace_, specs_, function_);
+      for (;;) {
+        size_t mine;
+        {
+          std::unique_lock lock(mutex_);
+          room_.wait(lock, [&] { return stop_ || failed_ || given_ == items_.size() || given_ < taken_ + threads_wanted_ * 2 + 1; });
+          if (stop_ || failed_ || given_ == items_.size()) return;
+          mine = given_++;
+        }
+        work_.check();
+        Batch batch;
+        builder.build(items_[mine], batch);
+        {
+          std::lock_guard lock(mutex_);
+          ready_batches_.emplace(mine, std::move(batch));
+        }
+        ready_.notify_all();
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      if (!failed_) failed_ = std::current_exception();
+      ready_.notify_all();
+      room_.notify_all();
+    }
+  }
+
+  std::shared_ptr<const Trace> trace_;
+  std::vector<ColumnSpec> specs_;
+  const Function* function_;
+  Work work_;
+  std::vector<Item> items_;
+  size_t threads_wanted_ = 1, taken_ = 0, given_ = 0;
+  bool stop_ = false;
+  std::exception_ptr failed_;
+  std::unique_ptr<Builder> builder_;
+  std::mutex mutex_;
+  std::condition_variable ready_, room_;
+  std::map<size_t, Batch> ready_batches_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function) {
+  (void)trace;
+  std::vector<ColumnSpec> out;
+  std::set<std::string> used;
+  auto add = [&](std::string name, Type type, Source source, bool shown, std::string note = "") {
+    used.insert(lower(name));
+    out.push_back({std::move(name), {type, Type::u64}, source, nullptr, shown, std::move(note)});
+  };
+  add("seq", Type::u64, Source::seq, true);
+  add("frame", Type::u32, Source::frame, true);
+  add("thread", Type::u16, Source::thread, true);
+  if (!function) add("tid", Type::u32, Source::tid, false);
+  add("context", Type::u32, Source::context, true);
+  if (!function) add("name", Type::dictionary, Source::name, true);
+  add("t_start", Type::i64, Source::t_start, true, "unit=ns");
+  add("duration", Type::i64, Source::duration, true, "unit=ns");
+  if (!function) {
+    add("t_end", Type::i64, Source::t_end, false, "unit=ns");
+    add("category", Type::dictionary, Source::category, true);
+    add("params", Type::text, Source::params, true, "json");
+    add("result", Type::text, Source::result_text, true);
+    add("api", Type::dictionary, Source::api, false);
+    add("fn", Type::u16, Source::fn, false);
+    add("payload_bytes", Type::u64, Source::payload_bytes, false);
+    add("call", Type::text, Source::call, false);
+    return out;
+  }
+  // Parameters by name; one that is called as a column above gets "_" behind.
+  std::vector<std::pair<const Field*, std::string>> named;
+  auto name_it = [&](const Field& f) {
+    std::string name = f.name;
+    while (!used.insert(lower(name)).second) name += "_";
+    named.emplace_back(&f, name);
+  };
+  for (auto& p : function->params) name_it(p);
+  if (function->result) name_it(*function->result);
+  auto extra = [&](const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f, bool shown = false) {
+    std::string name = base + suffix;
+    while (!used.insert(lower(name)).second) name += "_";
+    out.push_back({name, type, source, &f, shown, ""});
+    return name;
+  };
+  // Shown columns first, then what comes on request.
+  std::vector<ColumnSpec> more;
+  for (auto& [f, name] : named) {
+    bool array = f->has_data() && !is_opaque(f->element);
+    if (!array) {
+      out.push_back({name, value_type(*f), Source::value, f, true, ""});
+      if (f->kind == Kind::enumeration || f->kind == Kind::bitmask) {
+        out.back().note = "enum=" + lower(name + "_value");
+        size_t at = out.size() - 1;
+        std::string twin = extra(name, "_value", {f->wide ? Type::u64 : f->kind == Kind::enumeration ? Type::i64 : Type::u32, Type::u64}, Source::number, *f);
+        out[at].note = "enum=" + twin;
+        if (!f->group_name.empty()) out[at].note += " group=" + f->group_name;
+        more.push_back(std::move(out.back()));
+        out.pop_back();
+      }
+      if (f->has_data()) {
+        extra(name, "_bytes", {Type::u64, Type::u64}, Source::bytes, *f);
+        more.push_back(std::move(out.back())), out.pop_back();
+        extra(name, "_data", {Type::binary, Type::u64}, Source::data, *f);
+        more.push_back(std::move(out.back())), out.pop_back();
+        extra(name, "_blob", {Type::text, Type::u64}, Source::blob, *f);
+        more.push_back(std::move(out.back())), out.pop_back();
+      }
+      continue;
+    }
+    ColumnType type = f->element == Element::chars ? ColumnType{Type::text, Type::u64} : ColumnType{Type::list, item_type(f->element, f->data_group)};
+    out.push_back({name, type, Source::list, f, true, ""});
+    struct { const char* suffix; ColumnType type; Source source; } const extras[] = {
+        {"_pointer", {Type::u64, Type::u64}, Source::pointer}, {"_bytes", {Type::u64, Type::u64}, Source::bytes},
+        {"_blob", {Type::text, Type::u64}, Source::blob}, {"_data", {Type::binary, Type::u64}, Source::data}};
+    for (auto& e : extras) {
+      ColumnType t = e.type;
+      if (e.source == Source::pointer && !f->wide) t.type = Type::u32;
+      extra(name, e.suffix, t, e.source, *f);
+      more.push_back(std::move(out.back())), out.pop_back();
+    }
+  }
+  for (auto& m : more) out.push_back(std::move(m));
+  auto last = [&](std::string name, Type type, Source source) {
+    if (!used.insert(lower(name)).second) return;
+    out.push_back({std::move(name), {type, Type::u64}, source, nullptr, false, ""});
+  };
+  last("tid", Type::u32, Source::tid);
+  last("t_end", Type::i64, Source::t_end);
+  last("params", Type::text, Source::params);
+  last("payload_bytes", Type::u64, Source::payload_bytes);
+  last("call", Type::text, Source::call);
+  return out;
+}
+
+Selection resolve(const Trace& trace, const dt_selection* selection) {
+  Selection s;
+  if (!selection) return s;
+  if (selection->function && *selection->function) {
+    s.function = trace.signatures.by_name(selection->function);
+    if (!s.function) throw Error(DT_E_ARGUMENT, std::string("no function ") + selection->function + " in this trace");
+  }
+  if (selection->columns) s.columns = selection->columns, s.default_columns = false;
+  s.first_seq = selection->first_seq;
+  if (selection->end_seq) s.end_seq = selection->end_seq;
+  if (selection->first_frame || selection->end_frame) {
+    auto frames = trace.frames();
+    auto& ends = frames->ends;
+    uint64_t f = selection->first_frame;
+    if (f > ends.size()) s.end_seq = s.first_seq;
+    else if (f) s.first_seq = std::max(s.first_seq, ends[f - 1] + 1);
+    if (selection->end_frame && selection->end_frame <= ends.size()) s.end_seq = std::min(s.end_seq, ends[selection->end_frame - 1] + 1);
+  }
+  s.end_seq = std::min(s.end_seq, trace.calls);
+  s.threads = selection->threads;
+  s.batch_rows = std::min<uint32_t>(selection->batch_rows, 1u << 24);
+  return s;
+}
+
+void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowArrayStream* out) {
+  auto all = calls_schema(*trace, s.function);
+  std::vector<ColumnSpec> specs;
+  if (s.default_columns) {
+    for (auto& c : all)
+      if (c.shown) specs.push_back(c);
+  } else {
+    size_t from = 0;
+    while (from <= s.columns.size() && !s.columns.empty()) {
+      size_t to = std::min(s.columns.find(',', from), s.columns.size());
+      std::string name = s.columns.substr(from, to - from);
+      auto it = std::find_if(all.begin(), all.end(), [&](auto& c) { return c.name == name; });
+      if (it == all.end()) it = std::find_if(all.begin(), all.end(), [&](auto& c) { return lower(c.name) == lower(name); });
+      if (it == all.end()) throw Error(DT_E_ARGUMENT, "no column " + name);
+      specs.push_back(*it);
+      from = to + 1;
+    }
+    if (specs.empty()) specs.push_back(all[0]);  // a count needs rows, not columns
+  }
+  std::vector<NamedType> types;
+  for (auto& c : specs) types.push_back({c.name, c.type});
+  auto source = std::make_unique<CallSource>(trace, s, std::move(specs));
+  export_stream(std::move(types), std::move(source), out);
+}
+
+void each_call(const Trace& trace, const Selection& s, const std::function<void(OpenChunk&, uint32_t, uint64_t)>& visit) {
+  Work work(trace.generation);
+  for (size_t g = 0; g < trace.groups.size(); ++g) {
+    auto& group = trace.groups[g];
+    uint64_t first = std::max(s.first_seq, group.base), end = std::min(s.end_seq, group.base + group.calls);
+    if (first >= end) continue;
+    if (group.chunks.size() == 1) {
+      work.check();
+      if (s.function && !trace.calls_chunks[group.chunks[0]].find(s.function->id)) continue;
+      try {
+        OpenChunk open(trace, group.chunks[0]);
+        open.order();
+        for (uint64_t seq = first; seq < end; ++seq) visit(open, static_cast<uint32_t>(seq - group.base), seq);
+      } catch (const Error& e) {
+        say_damaged(trace, group.chunks[0], e);
+      }
+      continue;
+    }
+    trace.merge(g);
+    // Chunks are opened when their first call comes and closed after their last.
+    struct Live { size_t n; std::unique_ptr<OpenChunk> open; uint32_t at; };
+    std::vector<size_t> waiting;
+    for (size_t n = 0; n < group.chunks.size(); ++n)
+      if (!group.offsets[n].empty() && group.base + group.offsets[n].back() >= first) waiting.push_back(n);
+    std::sort(waiting.begin(), waiting.end(), [&](size_t a, size_t b) { return group.offsets[a].front() < group.offsets[b].front(); });
+    size_t next = 0;
+    std::vector<Live> live;
+    for (uint64_t seq = first; seq < end;) {
+      for (; next < waiting.size() && group.base + group.offsets[waiting[next]].front() <= seq; ++next) {
+        size_t n = waiting[next];
+        auto& o = group.offsets[n];
+        work.check();
+        auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) - o.begin());
+        if (at == o.size()) continue;
+        try {
+          auto open = std::make_unique<OpenChunk>(trace, group.chunks[n]);
+          open->order();
+          live.push_back({n, std::move(open), at});
+        } catch (const Error& e) {
+          say_damaged(trace, group.chunks[n], e);
+        }
+      }
+      uint64_t least = next < waiting.size() ? group.base + group.offsets[waiting[next]].front() : end;
+      bool found = false;
+      for (size_t i = 0; i < live.size(); ++i) {
+        auto& l = live[i];
+        auto& o = group.offsets[l.n];
+        uint64_t at = group.base + o[l.at];
+        if (at == seq) {
+          bool bad = false;
+          try {
+            while (l.at < o.size() && group.base + o[l.at] == seq && seq < end) {
+              visit(*l.open, l.at, seq);
+              ++l.at;
+              ++seq;
+              if (next < waiting.size() && group.base + group.offsets[waiting[next]].front() == seq) break;
+            }
+          } catch (const Error& e) {
+            say_damaged(trace, group.chunks[l.n], e);
+            bad = true;
+            ++seq;
+          }
+          if (bad || l.at == o.size()) live.erase(live.begin() + static_cast<long>(i));
+          found = true;
+          break;
+        }
+        if (at > seq) least = std::min(least, at);
+      }
+      if (!found) seq = std::max(seq + 1, least);
+    }
+  }
+}
+
+void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) {
+  Printer printer(trace);
+  Bytes out;
+  auto flush = [&] {
+    size_t at = 0;
+    while (at < out.size()) {
+      ssize_t n = write(fd, out.data() + at, out.size() - at);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) throw Error(DT_E_IO, std::string("writing text: ") + strerror(errno));
+      at += static_cast<size_t>(n);
+    }
+    out.clear();
+  };
+  bool times = !(flags & 1);
+  size_t hint = 0;
+  each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
+    uint32_t r = chunk.record_of(call);
+    if (s.function && chunk.info.functions[chunk.order()[r]].id() != s.function->id) return;
+    if (!(flags & 16)) put_u64(out, seq), out.put(' ');
+    if (times && (flags & 8)) {
+      uint64_t t = chunk.entries()[r];
+      if (t) put_i64(out, trace.clock.ns(t, hint));
+      else out.put('-');
+      out.put(' ');
+    }
+    if (flags & 2) {
+      out.put('@');
+      put_u64(out, chunk.info.thread);
+      out.put(' ');
+      put_u64(out, chunk.context(r));
+      out.put(' ');
+    }
+    printer.call(out, chunk, r);
+    if (chunk.durations()[r] == DT_IN_FLIGHT) {
+      out.put("  [in flight]");
+    } else if (times && (flags & 4)) {
+      uint64_t ticks;
+      if (chunk.duration(r, ticks)) {
+        out.put("  [");
+        put_duration(out, trace.clock.duration(ticks));
+        out.put(']');
+      }
+    }
+    out.put('\n');
+    if (out.size() > (1u << 18)) flush();
+  });
+  flush();
+}
+
+void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
+  auto frames = trace.frames();
+  size_t hint = 0;
+  bool first = true;
+  out.put('[');
+  each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
+    uint32_t r = chunk.record_of(call);
+    auto id = chunk.info.functions[chunk.order()[r]].id();
+    if (s.function && id != s.function->id) return;
+    uint64_t t = chunk.entries()[r], ticks;
+    bool timed = chunk.duration(r, ticks);
+    uint32_t context = chunk.context(r);
+    out.put(first ? "{\"seq\": " : ",\n{\"seq\": ");
+    first = false;
+    put_u64(out, seq);
+    out.put(", \"frame\": ");
+    put_u64(out, static_cast<uint64_t>(std::lower_bound(frames->ends.begin(), frames->ends.end(), seq) - frames->ends.begin()));
+    out.put(", \"thread\": ");
+    put_u64(out, chunk.info.thread);
+    out.put(", \"tid\": ");
+    put_u64(out, chunk.info.meta.tid);
+    out.put(", \"context\": ");
+    put_u64(out, context);
+    out.put(", \"name\": ");
+    auto* f = trace.signatures.by_id(id);
+    put_json(out, f ? f->name : "function" + std::to_string(id));
+    out.put(", \"t_start\": ");
+    if (t) put_i64(out, trace.clock.ns(t, hint));
+    else out.put("null");
+    out.put(", \"duration\": ");
+    if (timed) put_i64(out, trace.clock.duration(ticks));
+    else out.put("null");
+    out.put('}');
+  });
+  out.put(']');
+}
+
+void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
+  size_t index;
+  uint32_t call;
+  if (!trace.locate(seq, index, call)) throw Error(DT_E_ARGUMENT, "no call " + std::to_string(seq) + ": the trace has " + std::to_string(trace.calls));
+  OpenChunk chunk(trace, index);
+  uint32_t r = chunk.record_of(call);
+  uint16_t fi = chunk.order()[r];
+  auto& columns = chunk.columns(fi);
+  uint32_t i = chunk.ordinals()[r];
+  Printer printer(trace);
+  json.put("{\"seq\": ");
+  put_u64(json, seq);
+  json.put(", \"args\": [");
+  auto argument = [&](const Field& f) {
+    json.put("{\"name\": ");
+    put_json(json, f.name);
+    json.put(", \"kind\": \"");
+    json.put(f.kind_name);
+    json.put("\", \"value\": ");
+    uint64_t raw = columns.raw(f, i);
+    bool nonfinite = false;
+    if (f.kind == Kind::f32 || f.kind == Kind::f64) {  // exactly, as bits: JSON has no NaN
+      nonfinite = true;
+      put_u64(json, raw);
+      json.put(f.wide ? ", \"bits\": 64" : ", \"bits\": 32");
+    } else {
+      put_i64(json, integer_value(f, raw));
+    }
+    (void)nonfinite;
+    if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
+      json.put(", \"text\": ");
+      Bytes text;
+      if (f.kind == Kind::bitmask) put_mask(text, trace.signatures, f.group, raw);
+      else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw))) text.put(*name);
+      else put_hex(text, raw);
+      put_json(json, text.view());
+    }
+    if (f.has_data()) {
+      uint64_t d = columns.descriptor(f, i);
+      unsigned kind = DT_DATA_KIND(d);
+      static const char* const kinds[] = {"none", "inline", "blob", "offset", "pending", "unknown", "fault", "?"};
+      json.put(", \"data\": \"");
+      json.put(kinds[kind]);
+      json.put("\", \"element\": ");
+      put_json(json, f.element_name);
+      if (kind == DT_DATA_INLINE) {
+        auto bytes = columns.payload(f, i);
+        json.put(", \"at\": ");
+        put_u64(json, data.size());
+        json.put(", \"bytes\": ");
+        put_u64(json, bytes.size());
+        data.put(bytes);
+        while (data.size() % 8) data.put('\0');
+      } else if (kind == DT_DATA_BLOB) {
+        json.put(", \"blob\": \"");
+        json.put(hash_text(columns.hash(f, i)));
+        json.put("\", \"bytes\": ");
+        put_u64(json, DT_DATA_LENGTH(d));
+      }
+    }
+    json.put('}');
+  };
+  if (columns.function)
+    for (size_t p = 0; p < columns.function->params.size(); ++p) {
+      if (p) json.put(", ");
+      argument(columns.function->params[p]);
+    }
+  json.put("], \"result\": ");
+  if (columns.function && columns.function->result && chunk.durations()[r] != DT_IN_FLIGHT) argument(*columns.function->result);
+  else json.put("null");
+  json.put(", \"text\": ");
+  Bytes text;
+  printer.call(text, chunk, r);
+  put_json(json, text.view());
+  json.put('}');
+}
+
+}  // namespace dt

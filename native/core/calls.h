@@ -1,0 +1,50 @@
+// The calls table and the tables of single functions.
+#pragma once
+#include "text.h"
+
+namespace dt {
+
+enum class Source : uint8_t {
+  seq, frame, thread, tid, context, name, fn, t_start, duration, t_end, api, category, params, result_text, call, payload_bytes,
+  value,    // a parameter (or result) as it is: enum -> name
+  number,   // the integer twin of an enum or bitmask
+  pointer,  // the address of an array
+  list,     // the array itself
+  blob,     // its hash
+  bytes,    // its size
+  data      // its content as BLOB
+};
+
+struct ColumnSpec {
+  std::string name;
+  ColumnType type;
+  Source source = Source::seq;
+  const Field* field = nullptr;
+  bool shown = true;    // part of *
+  std::string note;     // "enum=mode_value", "unit=ns"
+};
+
+std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
+
+struct Selection {
+  const Function* function = nullptr;
+  std::string columns;
+  bool default_columns = true;
+  uint64_t first_seq = 0, end_seq = UINT64_MAX;
+  uint32_t threads = 0, batch_rows = 0;
+};
+// Resolve the C selection; frames become seqs.
+Selection resolve(const Trace& trace, const dt_selection* selection);
+
+void calls_stream(std::shared_ptr<const Trace> trace, const Selection& selection, ArrowArrayStream* out);
+// Text to a file descriptor.
+void calls_text(const Trace& trace, const Selection& selection, int fd, uint32_t flags);
+// Rows as a JSON array of objects, in order of seq; the columns seq frame thread tid context name t_start duration.
+void calls_rows(const Trace& trace, const Selection& selection, Bytes& out);
+// One call with its arguments: JSON, arrays in `data` (offset and bytes are in the JSON).
+void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data);
+
+// Visit calls in order of seq.
+void each_call(const Trace& trace, const Selection& selection, const std::function<void(OpenChunk&, uint32_t call, uint64_t seq)>& visit);
+
+}  // namespace dt

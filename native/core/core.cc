@@ -1,0 +1,225 @@
+// The C ABI. Nothing throws out of here.
+#include "core.h"
+
+#include <dlfcn.h>
+
+#include <new>
+
+#include "tables.h"
+
+#ifndef DRAWTAP_VERSION
+#define DRAWTAP_VERSION "0"
+#endif
+
+struct dt_trace {
+  std::shared_ptr<dt::Trace> trace;
+};
+
+namespace {
+
+thread_local std::string g_error;
+thread_local std::string g_text;
+
+template <class F> int guarded(F&& body) {
+  try {
+    body();
+    return DT_OK;
+  } catch (const dt::Error& e) {
+    g_error = e.what();
+    return e.code;
+  } catch (const std::bad_alloc&) {
+    g_error = "out of memory";
+    return DT_E_MEMORY;
+  } catch (const std::length_error&) {
+    g_error = "out of memory";
+    return DT_E_MEMORY;
+  } catch (const std::exception& e) {
+    g_error = e.what();
+    return DT_E_FORMAT;
+  } catch (...) {
+    g_error = "unknown failure";
+    return DT_E_FORMAT;
+  }
+}
+
+void need(bool ok, const char* what) {
+  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
+}
+
+// What dt_blob_free frees.
+struct Owner {
+  virtual ~Owner() = default;
+};
+struct BytesOwner : Owner {
+  dt::Bytes first, second;
+};
+struct VectorOwner : Owner {
+  std::vector<uint8_t> bytes;
+};
+
+class OneBatch : public dt::BatchSource {
+ public:
+  explicit OneBatch(dt::Batch batch) : batch_(std::move(batch)) {}
+  bool next(dt::Batch& batch) override {
+    if (done_ || !batch_.rows) return false;
+    done_ = true;
+    batch = std::move(batch_);
+    return true;
+  }
+
+ private:
+  dt::Batch batch_;
+  bool done_ = false;
+};
+
+void hand_out(std::unique_ptr<BytesOwner> owner, const char** json, uint64_t* length, void** out) {
+  *json = owner->first.data();
+  *length = owner->first.size();
+  *out = static_cast<Owner*>(owner.release());
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* dt_last_error(void) { return g_error.c_str(); }
+const char* dt_core_version(void) { return DRAWTAP_VERSION; }
+
+int dt_open(const char* path, dt_trace** out) {
+  return guarded([&] {
+    need(path && out, "path");
+    *out = nullptr;
+    auto trace = std::make_shared<dt::Trace>(path);
+    *out = new dt_trace{std::move(trace)};
+  });
+}
+
+void dt_close(dt_trace* trace) { delete trace; }
+
+int dt_info(dt_trace* trace, const char** json) {
+  return guarded([&] {
+    need(trace && json, "trace");
+    g_text = dt::info_json(*trace->trace);
+    *json = g_text.c_str();
+  });
+}
+
+int dt_set_frame_end(dt_trace* trace, const char* rule) {
+  return guarded([&] {
+    need(trace && rule, "rule");
+    trace->trace->set_frame_end(rule);
+  });
+}
+
+int dt_calls_schema(dt_trace* trace, const char* function, const char** lines) {
+  return guarded([&] {
+    need(trace && lines, "trace");
+    const dt::Function* f = nullptr;
+    if (function && *function) {
+      f = trace->trace->signatures.by_name(function);
+      if (!f) throw dt::Error(DT_E_ARGUMENT, std::string("no function ") + function + " in this trace");
+    }
+    g_text.clear();
+    for (auto& c : dt::calls_schema(*trace->trace, f)) {
+      g_text += c.name + "\t" + dt::duckdb_type(c.type) + "\t" + (c.shown ? "" : "more");
+      if (!c.note.empty()) g_text += (c.shown ? "" : " ") + c.note;
+      g_text += "\n";
+    }
+    *lines = g_text.c_str();
+  });
+}
+
+int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(trace && out, "trace");
+    dt::calls_stream(trace->trace, dt::resolve(*trace->trace, selection), out);
+  });
+}
+
+int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(trace && name && out, "table name");
+    auto table = dt::make_table(*trace->trace, name);
+    dt::export_stream(std::move(table.columns), std::make_unique<OneBatch>(std::move(table.rows)), out);
+  });
+}
+
+int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && name && json && length && owner, "table name");
+    auto bytes = std::make_unique<BytesOwner>();
+    dt::table_json(dt::make_table(*trace->trace, name), bytes->first);
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && owner, "trace");
+    auto bytes = std::make_unique<BytesOwner>();
+    dt::calls_rows(*trace->trace, dt::resolve(*trace->trace, selection), bytes->first);
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data, uint64_t* data_length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && data && data_length && owner, "trace");
+    auto bytes = std::make_unique<BytesOwner>();
+    dt::one_call(*trace->trace, seq, bytes->first, bytes->second);
+    *data = reinterpret_cast<const uint8_t*>(bytes->second.data());
+    *data_length = bytes->second.size();
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+struct ArrowArrayStream* dt_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
+
+void dt_free_stream(struct ArrowArrayStream* stream) {
+  if (!stream) return;
+  if (stream->release) stream->release(stream);
+  free(stream);
+}
+
+void dt_release_capsule(void* capsule) {
+  // The interpreter's own function, wherever it lives: this library is not linked with it.
+  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (pointer_of) dt_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
+}
+
+int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && hash && bytes && length && owner, "hash");
+    dt::Hash128 h;
+    std::string text(hash);
+    if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos)
+      throw dt::Error(DT_E_ARGUMENT, "not a content hash: " + text + " (expected 32 hex digits)");
+    h.high = strtoull(text.substr(0, 16).c_str(), nullptr, 16);
+    h.low = strtoull(text.substr(16).c_str(), nullptr, 16);
+    auto kept = std::make_unique<VectorOwner>();
+    kept->bytes = trace->trace->blob(h);
+    *bytes = kept->bytes.data();
+    *length = kept->bytes.size();
+    *owner = static_cast<Owner*>(kept.release());
+  });
+}
+
+void dt_blob_free(void* owner) { delete static_cast<Owner*>(owner); }
+
+int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags) {
+  return guarded([&] {
+    need(trace, "trace");
+    dt::calls_text(*trace->trace, dt::resolve(*trace->trace, selection), fd, flags);
+  });
+}
+
+void dt_cancel(dt_trace* trace) {
+  if (trace) ++trace->trace->generation;
+}
+
+void dt_progress(dt_trace* trace, uint64_t* done, uint64_t* total) {
+  if (done) *done = trace ? trace->trace->done.load() : 0;
+  if (total) *total = trace ? trace->trace->total.load() : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,235 @@
+#include "signature.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace dt {
+namespace {
+
+std::vector<std::string_view> split(std::string_view line, char separator) {
+  std::vector<std::string_view> parts;
+  size_t from = 0;
+  for (;;) {
+    size_t to = line.find(separator, from);
+    parts.push_back(line.substr(from, to == line.npos ? line.npos : to - from));
+    if (to == line.npos) return parts;
+    from = to + 1;
+  }
+}
+
+template <class T> bool number(std::string_view text, T& out) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool slot(std::string_view text, bool& wide, int& out) {
+  if (text.size() < 3 || text[1] != ':' || (text[0] != '8' && text[0] != '4')) return false;
+  wide = text[0] == '8';
+  return number(text.substr(2), out) && out >= 0 && out < 0x4000;
+}
+
+bool kind(std::string_view text, Kind& out) {
+  static const std::pair<std::string_view, Kind> known[] = {
+      {"i32", Kind::i32}, {"u32", Kind::u32}, {"i64", Kind::i64}, {"u64", Kind::u64}, {"f32", Kind::f32}, {"f64", Kind::f64},
+      {"bool", Kind::boolean}, {"enum", Kind::enumeration}, {"bitmask", Kind::bitmask}, {"ptr", Kind::ptr}, {"handle", Kind::handle}};
+  for (auto& [name, value] : known)
+    if (name == text) return out = value, true;
+  return false;
+}
+
+Element element(std::string_view text) {
+  static const std::pair<std::string_view, Element> known[] = {
+      {"u8", Element::u8}, {"i8", Element::i8}, {"u16", Element::u16}, {"i16", Element::i16}, {"u32", Element::u32},
+      {"i32", Element::i32}, {"u64", Element::u64}, {"i64", Element::i64}, {"f32", Element::f32}, {"f64", Element::f64},
+      {"char", Element::chars}, {"strings", Element::strings}, {"bytes", Element::bytes}, {"pixels", Element::pixels},
+      {"attribs32", Element::attribs32}, {"attribs64", Element::attribs64}, {"ptr", Element::ptr}};
+  for (auto& [name, value] : known)
+    if (name == text) return value;
+  return text.substr(0, 7) == "struct:" ? Element::structure : Element::bytes;
+}
+
+const std::pair<std::string_view, uint32_t> g_flags[] = {
+    {"frame_end", FLAG_FRAME_END}, {"finish", FLAG_FINISH}, {"readback", FLAG_READBACK}, {"draw", FLAG_DRAW},
+    {"dispatch", FLAG_DISPATCH}, {"clear", FLAG_CLEAR}, {"upload", FLAG_UPLOAD}, {"marker", FLAG_MARKER},
+    {"make_current", FLAG_MAKE_CURRENT}, {"sync", FLAG_SYNC}, {"map", FLAG_MAP}, {"unmap", FLAG_UNMAP}, {"flush", FLAG_FLUSH},
+    {"context", FLAG_CONTEXT}, {"lookup", FLAG_LOOKUP}, {"error_query", FLAG_ERROR_QUERY}, {"draw_setup", FLAG_DRAW_SETUP}};
+
+uint32_t flag_bits(std::string_view text) {
+  uint32_t bits = 0;
+  for (auto word : split(text, ','))
+    for (auto& [name, bit] : g_flags)
+      if (name == word) bits |= bit;
+  return bits;
+}
+
+// The first of these flags that a function has is its category.
+std::string category(uint32_t flags) {
+  static const std::pair<uint32_t, const char*> order[] = {
+      {FLAG_FRAME_END, "frame_end"}, {FLAG_DRAW, "draw"}, {FLAG_DISPATCH, "dispatch"}, {FLAG_CLEAR, "clear"}, {FLAG_UPLOAD, "upload"},
+      {FLAG_READBACK, "readback"}, {FLAG_MAP, "map"}, {FLAG_UNMAP, "unmap"}, {FLAG_MAKE_CURRENT, "make_current"}, {FLAG_CONTEXT, "context"},
+      {FLAG_FINISH, "finish"}, {FLAG_FLUSH, "flush"}, {FLAG_SYNC, "sync"}, {FLAG_MARKER, "marker"}, {FLAG_LOOKUP, "lookup"},
+      {FLAG_ERROR_QUERY, "error_query"}};
+  for (auto& [bit, name] : order)
+    if (flags & bit) return name;
+  return "state";
+}
+
+std::string dashless(std::string_view text) { return text == "-" ? std::string() : std::string(text); }
+
+}  // namespace
+
+size_t element_bytes(Element element) {
+  switch (element) {
+    case Element::u8: case Element::i8: case Element::chars: return 1;
+    case Element::u16: case Element::i16: return 2;
+    case Element::u32: case Element::i32: case Element::f32: case Element::attribs32: return 4;
+    case Element::u64: case Element::i64: case Element::f64: case Element::attribs64: case Element::ptr: return 8;
+    default: return 0;
+  }
+}
+
+size_t Signatures::parse(std::string_view text) {
+  size_t wrong = 0;
+  Function* function = nullptr;
+  Field* field = nullptr;
+  EnumGroup* group = nullptr;
+  while (!text.empty()) {
+    size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == text.npos ? std::string_view() : text.substr(end + 1);
+    if (line.size() < 2 || line[1] != '\t') continue;
+    auto part = split(line, '\t');
+    switch (line[0]) {
+      case 'F': {
+        function = nullptr, field = nullptr, group = nullptr;
+        unsigned id = 0;
+        Function f;
+        if (part.size() < 8 || !number(part[1], id) || id >= by_id_.size() || !number(part[4], f.w8) || !number(part[5], f.w4) ||
+            f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
+          ++wrong;
+          break;
+        }
+        if (by_id_[id] >= 0) break;
+        f.id = static_cast<uint16_t>(id);
+        f.api = part[2], f.name = part[3], f.flag_text = dashless(part[6]), f.provided_by = dashless(part[7]);
+        f.flags = flag_bits(part[6]);
+        f.category = category(f.flags);
+        f.index = static_cast<int>(functions.size());
+        by_id_[id] = f.index;
+        by_name_.emplace(f.name, f.index);
+        functions.push_back(std::move(f));
+        function = &functions.back();
+        break;
+      }
+      case 'R': case 'P': {
+        if (!function) break;
+        field = nullptr;
+        size_t o = line[0] == 'P' ? 1 : 0;
+        Field f;
+        if (part.size() < 4 + o || !kind(part[2 + o], f.kind) || !slot(part[3 + o], f.wide, f.slot) ||
+            static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)) {
+          ++wrong;
+          break;
+        }
+        f.name = o ? std::string(part[1]) : "result";
+        f.ctype = part[1 + o], f.kind_name = part[2 + o];
+        if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
+        if (part.size() > 5 + o) f.object_class = dashless(part[5 + o]);
+        if (o) {
+          if (function->params.size() >= 255) { ++wrong; break; }
+          function->params.push_back(std::move(f));
+          field = &function->params.back();
+        } else {
+          function->result = std::make_unique<Field>(std::move(f));
+          field = function->result.get();
+        }
+        break;
+      }
+      case 'D': {
+        if (!field) break;
+        bool wide = false;
+        int at = -1;
+        if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function->w8) {
+          ++wrong;
+          break;
+        }
+        field->data_slot = at;
+        field->element_name = part[2];
+        field->element = element(part[2]);
+        field->out = part[3] == "out";
+        if (part.size() > 4) field->data_group_name = dashless(part[4]);
+        break;
+      }
+      case 'G': {
+        function = nullptr, field = nullptr, group = nullptr;
+        if (part.size() < 3) { ++wrong; break; }
+        if (!group_by_name_.emplace(std::string(part[1]), static_cast<int>(groups.size())).second) break;
+        groups.emplace_back();
+        group = &groups.back();
+        group->name = part[1];
+        group->bitmask = part[2] == "bitmask";
+        break;
+      }
+      case 'E': {
+        if (!group) break;
+        int64_t value = 0;
+        uint64_t large = 0;
+        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large))) { ++wrong; break; }
+        if (large) value = static_cast<int64_t>(large);
+        group->by_value.emplace(value, static_cast<uint32_t>(group->members.size()));
+        group->members.emplace_back(part[1], value);
+        break;
+      }
+      default: break;
+    }
+  }
+  return wrong;
+}
+
+void Signatures::link() {
+  auto find = [&](const std::string& name) -> const EnumGroup* { return name.empty() ? nullptr : group(name); };
+  for (auto& f : functions) {
+    f.descriptors.clear();
+    auto fix = [&](Field& field) {
+      field.group = find(field.group_name);
+      field.data_group = find(field.data_group_name);
+      if (field.has_data()) f.descriptors.push_back(field.data_slot);
+    };
+    for (auto& p : f.params) fix(p);
+    if (f.result) fix(*f.result);
+    std::sort(f.descriptors.begin(), f.descriptors.end());
+    f.descriptors.erase(std::unique(f.descriptors.begin(), f.descriptors.end()), f.descriptors.end());
+    auto number_payload = [&](Field& field) {
+      if (field.has_data())
+        field.payload = static_cast<int>(std::lower_bound(f.descriptors.begin(), f.descriptors.end(), field.data_slot) - f.descriptors.begin());
+    };
+    for (auto& p : f.params) number_payload(p);
+    if (f.result) number_payload(*f.result);
+  }
+  any_.clear();
+  for (auto& g : groups)
+    if (!g.bitmask)
+      for (auto& [name, value] : g.members)
+        if (value >= 0x100) any_.emplace(value, &name);
+}
+
+const Function* Signatures::by_name(std::string_view name) const {
+  auto it = by_name_.find(std::string(name));
+  return it == by_name_.end() ? nullptr : &functions[static_cast<size_t>(it->second)];
+}
+
+const EnumGroup* Signatures::group(std::string_view name) const {
+  auto it = group_by_name_.find(std::string(name));
+  return it == group_by_name_.end() ? nullptr : &groups[static_cast<size_t>(it->second)];
+}
+
+const std::string* Signatures::enum_name(const EnumGroup* group, int64_t value) const {
+  if (group)
+    if (auto* name = group->find(value)) return name;
+  if (value > INT32_MAX && value <= UINT32_MAX && group)  // a 32-bit field that holds a negative value
+    if (auto* name = group->find(static_cast<int32_t>(value))) return name;
+  auto it = any_.find(value);
+  return it == any_.end() ? nullptr : it->second;
+}
+
+}  // namespace dt

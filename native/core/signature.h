@@ -1,0 +1,87 @@
+// The functions, parameters and enum groups that a trace explains itself with (docs/format.md, "Signature text").
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dt {
+
+enum class Kind : uint8_t { i32, u32, i64, u64, f32, f64, boolean, enumeration, bitmask, ptr, handle };
+enum class Element : uint8_t {
+  none, u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, chars, strings, bytes, pixels, attribs32, attribs64, ptr, structure
+};
+size_t element_bytes(Element element);  // 0: not made of equal elements
+inline bool is_opaque(Element e) { return e == Element::bytes || e == Element::pixels || e == Element::structure; }
+
+struct EnumGroup {
+  std::string name;
+  bool bitmask = false;
+  std::vector<std::pair<std::string, int64_t>> members;
+  std::unordered_map<int64_t, uint32_t> by_value;  // first name wins
+  const std::string* find(int64_t value) const {
+    auto it = by_value.find(value);
+    return it == by_value.end() ? nullptr : &members[it->second].first;
+  }
+};
+
+// A parameter, or the result.
+struct Field {
+  std::string name, ctype, kind_name, group_name, object_class, element_name;
+  Kind kind = Kind::i32;
+  bool wide = false;       // stands in a w8 field
+  int slot = -1;           // which one
+  const EnumGroup* group = nullptr;
+  int data_slot = -1;      // w8 field of the array descriptor; -1: no content is captured
+  int payload = -1;        // number among the function's descriptors
+  Element element = Element::none;
+  bool out = false;
+  std::string data_group_name;
+  const EnumGroup* data_group = nullptr;
+  bool has_data() const { return data_slot >= 0; }
+};
+
+enum Flag : uint32_t {
+  FLAG_FRAME_END = 1, FLAG_FINISH = 2, FLAG_READBACK = 4, FLAG_DRAW = 8, FLAG_DISPATCH = 16, FLAG_CLEAR = 32, FLAG_UPLOAD = 64,
+  FLAG_MARKER = 128, FLAG_MAKE_CURRENT = 256, FLAG_SYNC = 512, FLAG_MAP = 1024, FLAG_UNMAP = 2048, FLAG_FLUSH = 4096,
+  FLAG_CONTEXT = 8192, FLAG_LOOKUP = 16384, FLAG_ERROR_QUERY = 32768, FLAG_DRAW_SETUP = 65536
+};
+
+struct Function {
+  uint16_t id = 0;
+  std::string api, name, flag_text, provided_by;
+  uint32_t w8 = 0, w4 = 0, flags = 0;
+  std::string category;
+  std::vector<Field> params;
+  std::unique_ptr<Field> result;
+  std::vector<int> descriptors;  // their w8 slots, ascending: the order of the payloads
+  int index = -1;                // among Signatures::functions
+};
+
+class Signatures {
+ public:
+  // Add the lines of one SIGNATURES chunk. A function or group already known stays as it is; returns how many
+  // lines made no sense (they are ignored).
+  size_t parse(std::string_view text);
+  void link();  // after the last parse: groups into fields
+  const Function* by_id(unsigned id) const { return id < by_id_.size() && by_id_[id] >= 0 ? &functions[static_cast<size_t>(by_id_[id])] : nullptr; }
+  const Function* by_name(std::string_view name) const;
+  const EnumGroup* group(std::string_view name) const;
+  // Name of an enumerant by value: in its group, else anywhere; nullptr: nowhere.
+  const std::string* enum_name(const EnumGroup* group, int64_t value) const;
+
+  std::deque<Function> functions;
+  std::deque<EnumGroup> groups;
+
+ private:
+  std::vector<int> by_id_ = std::vector<int>(0x4000, -1);
+  std::unordered_map<std::string, int> by_name_;
+  std::unordered_map<std::string, int> group_by_name_;
+  std::unordered_map<int64_t, const std::string*> any_;  // values that are nobody's small number
+};
+
+}  // namespace dt

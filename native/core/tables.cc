@@ -1,0 +1,695 @@
+#include "tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+namespace dt {
+namespace {
+
+class Rows {
+ public:
+  explicit Rows(std::vector<std::pair<const char*, Type>> columns) {
+    for (auto& [name, type] : columns) {
+      table_.columns.push_back({name, {type, Type::u64}});
+      table_.rows.columns.emplace_back(ColumnType{type, Type::u64});
+    }
+  }
+  Rows& u(uint64_t v) {
+    auto& c = table_.rows.columns[at_++];
+    switch (c.type.type) {
+      case Type::u16: c.value<uint16_t>(static_cast<uint16_t>(v)); break;
+      case Type::u32: c.value<uint32_t>(static_cast<uint32_t>(v)); break;
+      default: c.value<uint64_t>(v);
+    }
+    return end();
+  }
+  Rows& i(int64_t v) { return table_.rows.columns[at_++].value<int64_t>(v), end(); }
+  Rows& f(double v) { return table_.rows.columns[at_++].value<double>(v), end(); }
+  Rows& b(bool v) { return table_.rows.columns[at_++].boolean(v), end(); }
+  Rows& s(std::string_view v) {
+    auto& c = table_.rows.columns[at_++];
+    put_utf8(c.data, v);
+    c.end_text();
+    return end();
+  }
+  Rows& null() { return table_.rows.columns[at_++].null(), end(); }
+  Table take() { return std::move(table_); }
+
+ private:
+  Rows& end() {
+    if (at_ == table_.rows.columns.size()) at_ = 0, ++table_.rows.rows;
+    return *this;
+  }
+  Table table_;
+  size_t at_ = 0;
+};
+
+Table functions_table(const Trace& trace) {
+  Rows t({{"id", Type::u32}, {"api", Type::text}, {"name", Type::text}, {"category", Type::text}, {"flags", Type::text}, {"calls", Type::u64}, {"provided_by", Type::text}});
+  for (auto& f : trace.signatures.functions)
+    if (f.id < DT_FN_FIRST_TAP) t.u(f.id).s(f.api).s(f.name).s(f.category).s(f.flag_text).u(trace.calls_of(f.id)).s(f.provided_by);
+  return t.take();
+}
+
+Table params_table(const Trace& trace) {
+  Rows t({{"function", Type::text}, {"position", Type::u32}, {"name", Type::text}, {"type", Type::text}, {"kind", Type::text}, {"group", Type::text},
+          {"class", Type::text}, {"element", Type::text}, {"direction", Type::text}});
+  for (auto& f : trace.signatures.functions) {
+    if (f.id >= DT_FN_FIRST_TAP) continue;
+    auto row = [&](const Field& p, size_t position) {
+      t.s(f.name).u(position).s(p.name).s(p.ctype).s(p.kind_name);
+      if (p.group_name.empty()) t.null(); else t.s(p.group_name);
+      if (p.object_class.empty()) t.null(); else t.s(p.object_class);
+      if (p.has_data()) t.s(p.element_name).s(p.out ? "out" : "in");
+      else t.null().null();
+    };
+    for (size_t i = 0; i < f.params.size(); ++i) row(f.params[i], i + 1);
+    if (f.result) row(*f.result, 0);
+  }
+  return t.take();
+}
+
+Table enums_table(const Trace& trace) {
+  Rows t({{"group", Type::text}, {"name", Type::text}, {"value", Type::i64}, {"bitmask", Type::boolean}});
+  for (auto& g : trace.signatures.groups)
+    for (auto& [name, value] : g.members) t.s(g.name).s(name).i(value).b(g.bitmask);
+  return t.take();
+}
+
+Table histogram_table(const Trace& trace) {
+  struct Sum { uint64_t calls = 0, ticks = 0, max = 0, bytes = 0; };
+  std::vector<Sum> sums(0x4000);
+  for (auto& c : trace.calls_chunks)
+    for (auto& f : c.functions) {
+      if (f.tap()) continue;
+      auto& s = sums[f.id()];
+      s.calls += f.count;
+      if (__builtin_add_overflow(s.ticks, f.duration_sum, &s.ticks)) s.ticks = UINT64_MAX;
+      s.max = std::max(s.max, f.duration_max);
+      if (__builtin_add_overflow(s.bytes, f.payload_bytes, &s.bytes)) s.bytes = UINT64_MAX;
+    }
+  std::vector<unsigned> ids;
+  for (unsigned id = 0; id < sums.size(); ++id)
+    if (sums[id].calls) ids.push_back(id);
+  std::stable_sort(ids.begin(), ids.end(), [&](unsigned a, unsigned b) { return sums[a].calls > sums[b].calls; });
+  Rows t({{"name", Type::text}, {"api", Type::text}, {"category", Type::text}, {"calls", Type::u64}, {"share", Type::f64}, {"total_ns", Type::i64},
+          {"mean_ns", Type::f64}, {"max_ns", Type::i64}, {"payload_bytes", Type::u64}});
+  for (unsigned id : ids) {
+    auto& s = sums[id];
+    auto* f = trace.signatures.by_id(id);
+    t.s(f ? f->name : "function" + std::to_string(id)).s(f ? f->api : "?").s(f ? f->category : "?").u(s.calls);
+    t.f(static_cast<double>(s.calls) / static_cast<double>(std::max<uint64_t>(trace.calls, 1)));
+    if (trace.timing == DT_TIMING_BOTH) {
+      int64_t total = trace.clock.duration(s.ticks);
+      t.i(total).f(static_cast<double>(total) / static_cast<double>(s.calls)).i(trace.clock.duration(s.max));
+    } else {
+      t.null().null().null();
+    }
+    t.u(s.bytes);
+  }
+  return t.take();
+}
+
+// The moments between which frames lie, and what was drawn and uploaded in each.
+Table frames_table(const Trace& trace) {
+  auto frames = trace.frames();
+  auto& ends = frames->ends;
+  struct Frame { uint64_t draws = 0, uploads = 0; int64_t start = INT64_MAX, end = INT64_MIN; const Function* ended_by = nullptr; };
+  size_t count = ends.size() + (trace.calls > (ends.empty() ? 0 : ends.back() + 1) ? 1 : 0);
+  std::vector<Frame> out(count);
+  Work work(trace.generation);
+  std::mutex mutex;
+  std::atomic<size_t> next{0};
+  std::exception_ptr failed;
+  std::vector<std::vector<uint8_t>> kinds_cache;
+  auto one = [&](size_t index) {
+    auto& info = trace.calls_chunks[index];
+    OpenChunk chunk(trace, index);
+    auto& order = chunk.order();
+    auto& entries = chunk.entries();
+    auto& group = trace.groups[info.group];
+    bool alone = group.chunks.size() == 1;
+    std::vector<uint8_t> kinds(info.functions.size());
+    bool any_upload = false;
+    for (size_t f = 0; f < kinds.size(); ++f) {
+      auto* function = trace.signatures.by_id(info.functions[f].id());
+      uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
+      bool end = !info.functions[f].tap() && std::find(frames->functions.begin(), frames->functions.end(), info.functions[f].function) != frames->functions.end();
+      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) | (flags & FLAG_UPLOAD ? 2 : 0) | (end ? 4 : 0));
+      any_upload |= (kinds[f] & 2) != 0;
+    }
+    const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
+    if (!alone) trace.merge(info.group);
+    auto position = ends.begin();
+    if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
+    std::vector<std::pair<size_t, Frame>> found;
+    uint32_t call = 0, last_record = 0;
+    size_t hint = 0;
+    auto close_time = [&] {
+      if (found.empty()) return;
+      uint64_t ticks = 0, entry = entries[last_record];
+      if (!entry) return;
+      int64_t end = trace.clock.ns(entry, hint);
+      if (chunk.duration(last_record, ticks)) {
+        int64_t sum;
+        if (!__builtin_add_overflow(end, trace.clock.duration(ticks), &sum)) end = sum;
+      }
+      found.back().second.end = std::max(found.back().second.end, end);
+    };
+    for (uint32_t r = 0; r < order.size(); ++r) {
+      unsigned kind = kinds[order[r]];
+      if (kind & 8) continue;
+      uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
+      ++call;
+      bool moved = false;
+      while (position != ends.end() && *position < seq) ++position, moved = true;
+      auto number = static_cast<size_t>(position - ends.begin());
+      if (found.empty() || moved) {
+        close_time();
+        found.emplace_back(number, Frame{});
+        if (entries[r]) found.back().second.start = trace.clock.ns(entries[r], hint);
+      }
+      last_record = r;
+      if (!(kind & 7)) continue;
+      Frame& frame = found.back().second;
+      frame.draws += kind & 1;
+      if (kind & 2) {
+        auto& columns = chunk.columns(order[r]);
+        uint32_t i = (*ordinals)[r];
+        for (int slot : columns.function->descriptors) {
+          uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
+          if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) frame.uploads += DT_DATA_LENGTH(d);
+        }
+      }
+      if (kind & 4) frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
+    }
+    close_time();
+    std::lock_guard lock(mutex);
+    for (auto& [number, frame] : found) {
+      if (number >= out.size()) continue;
+      auto& o = out[number];
+      o.draws += frame.draws, o.uploads += frame.uploads;
+      o.start = std::min(o.start, frame.start), o.end = std::max(o.end, frame.end);
+      if (frame.ended_by) o.ended_by = frame.ended_by;
+    }
+  };
+  auto run = [&] {
+    for (;;) {
+      size_t index = next++;
+      if (index >= trace.calls_chunks.size()) return;
+      try {
+        work.check();
+        one(index);
+      } catch (const Error& e) {
+        auto& info = trace.chunks[trace.calls_chunks[index].chunk];
+        if (e.code == DT_E_FORMAT) {
+          trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+          continue;
+        }
+        std::lock_guard lock(mutex);
+        failed = std::current_exception();
+        return;
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        failed = std::current_exception();
+        return;
+      }
+    }
+  };
+  size_t workers = std::min<size_t>({std::max(1u, std::thread::hardware_concurrency()), 16, trace.calls_chunks.size()});
+  if (workers < 2) {
+    run();
+  } else {
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < workers; ++i) threads.emplace_back(run);
+    for (auto& t : threads) t.join();
+  }
+  if (failed) std::rethrow_exception(failed);
+
+  Rows t({{"frame", Type::u32}, {"first_seq", Type::u64}, {"end_seq", Type::u64}, {"calls", Type::u64}, {"t_start", Type::i64}, {"t_end", Type::i64},
+          {"duration", Type::i64}, {"interval", Type::i64}, {"draws", Type::u64}, {"upload_bytes", Type::u64}, {"end_function", Type::text}});
+  int64_t last_end = INT64_MIN;
+  for (size_t n = 0; n < out.size(); ++n) {
+    uint64_t first = n ? ends[n - 1] + 1 : 0, end = n < ends.size() ? ends[n] + 1 : trace.calls;
+    auto& f = out[n];
+    bool timed = f.start != INT64_MAX && f.end != INT64_MIN && f.end >= f.start;
+    t.u(n).u(first).u(end).u(end - first);
+    int64_t duration, interval;
+    if (timed && !__builtin_sub_overflow(f.end, f.start, &duration)) t.i(f.start).i(f.end).i(duration);
+    else t.null().null().null();
+    if (timed && last_end != INT64_MIN && !__builtin_sub_overflow(f.end, last_end, &interval)) t.i(interval);
+    else t.null();
+    if (timed) last_end = f.end;
+    t.u(f.draws).u(f.uploads);
+    if (f.ended_by) t.s(f.ended_by->name);
+    else t.null();
+  }
+  return t.take();
+}
+
+Table threads_table(const Trace& trace) {
+  Rows t({{"thread", Type::u16}, {"pid", Type::u32}, {"tid", Type::u32}, {"name", Type::text}, {"calls", Type::u64}, {"chunks", Type::u64},
+          {"t_first", Type::i64}, {"t_last", Type::i64}});
+  for (size_t i = 0; i < trace.threads.size(); ++i) {
+    auto& thread = trace.threads[i];
+    t.u(i).u(thread.pid).u(thread.tid).s(thread.name).u(thread.calls).u(thread.chunks.size());
+    uint64_t first = 0, last = 0;
+    for (size_t c : thread.chunks) {
+      auto& m = trace.calls_chunks[c].meta;
+      if (!first) first = m.t_first;
+      if (m.t_last) last = m.t_last;
+    }
+    if (first) t.i(trace.clock.ns(first)).i(trace.clock.ns(last));
+    else t.null().null();
+  }
+  return t.take();
+}
+
+// Visit the records of one of the tap's own functions, in file order per thread: with the seq of the next call of the
+// thread (the number of calls, where none follows).
+void each_tap_record(const Trace& trace, unsigned function, const std::function<void(OpenChunk&, const FunctionColumns&, uint32_t i, uint32_t record, uint64_t seq)>& visit) {
+  Work work(trace.generation);
+  unsigned wanted = function | DT_RECORD_TAP;
+  for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
+    auto& info = trace.calls_chunks[index];
+    if (!info.has(wanted)) continue;
+    work.check();
+    try {
+      OpenChunk chunk(trace, index);
+      auto& order = chunk.order();
+      auto& calls = chunk.record_calls();
+      auto& ordinals = chunk.ordinals();
+      for (uint32_t r = 0; r < order.size(); ++r) {
+        if (info.functions[order[r]].function != wanted) continue;
+        auto& columns = chunk.columns(order[r]);
+        uint64_t seq;
+        if (calls[r] < info.meta.calls) {
+          seq = trace.seq_of(index, calls[r]);
+        } else {  // belongs to the thread's next chunk
+          auto& own = trace.threads[info.thread].chunks;
+          seq = trace.calls;
+          for (size_t n = info.in_thread + 1; n < own.size(); ++n)
+            if (trace.calls_chunks[own[n]].meta.calls) { seq = trace.seq_of(own[n], 0); break; }
+        }
+        visit(chunk, columns, ordinals[r], r, seq);
+      }
+    } catch (const Error& e) {
+      if (e.code != DT_E_FORMAT) throw;
+      auto& c = trace.chunks[info.chunk];
+      trace.problem("damaged", c.offset, c.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+    }
+  }
+}
+
+// seq, thread, t and the parameters of a tap function as its signature has them.
+Table tap_table(const Trace& trace, unsigned function) {
+  auto* f = trace.signatures.by_id(function);
+  std::vector<std::pair<const char*, Type>> columns = {{"seq", Type::u64}, {"thread", Type::u16}, {"t", Type::i64}};
+  std::deque<std::string> names;
+  auto fresh = [&](std::string name) {
+    for (auto& c : columns)
+      if (name == c.first) name += "_";
+    names.push_back(name);
+    return names.back().c_str();
+  };
+  if (f)
+    for (auto& p : f->params) {
+      if (p.has_data()) {
+        if (p.element == Element::chars) {
+          columns.emplace_back(fresh(p.name), Type::text);
+        } else {
+          columns.emplace_back(fresh(p.name + "_bytes"), Type::u64);
+          columns.emplace_back(fresh(p.name + "_blob"), Type::text);
+        }
+      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
+        columns.emplace_back(fresh(p.name), Type::text);
+      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
+        columns.emplace_back(fresh(p.name), Type::i64);
+      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
+        columns.emplace_back(fresh(p.name), Type::f64);
+      } else {
+        columns.emplace_back(fresh(p.name), Type::u64);
+      }
+    }
+  Rows t(std::move(columns));
+  if (!f) return t.take();
+  each_tap_record(trace, function, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {
+    t.u(seq).u(chunk.info.thread);
+    uint64_t entry = chunk.entries()[record];
+    if (entry) t.i(trace.clock.ns(entry));
+    else t.null();
+    for (auto& p : f->params) {
+      uint64_t raw = c.raw(p, i);
+      if (p.has_data()) {
+        uint64_t d = c.descriptor(p, i);
+        unsigned kind = DT_DATA_KIND(d);
+        bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
+        if (p.element == Element::chars) {
+          std::string_view s;
+          std::vector<uint8_t> blob;
+          if (kind == DT_DATA_INLINE) s = c.payload(p, i);
+          if (kind == DT_DATA_BLOB) {
+            try {
+              blob = trace.blob(c.hash(p, i), 1u << 20);
+              s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+            } catch (const Error&) {
+              there = false;
+            }
+          }
+          if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
+          if (there) t.s(s);
+          else t.null();
+        } else {
+          if (there) t.u(DT_DATA_LENGTH(d));
+          else t.null();
+          if (kind == DT_DATA_BLOB) t.s(hash_text(c.hash(p, i)));
+          else t.null();
+        }
+      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
+        Bytes text;
+        if (p.kind == Kind::bitmask) put_mask(text, trace.signatures, p.group, raw);
+        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw))) text.put(*name);
+        else put_hex(text, raw);
+        t.s(text.view());
+      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
+        t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
+      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
+        double v;
+        float narrow;
+        auto bits = static_cast<uint32_t>(raw);
+        if (p.wide) memcpy(&v, &raw, 8);
+        else memcpy(&narrow, &bits, 4), v = narrow;
+        t.f(v);
+      } else {
+        t.u(raw);
+      }
+    }
+  });
+  return t.take();
+}
+
+Table contexts_table(const Trace& trace) {
+  struct Context { uint64_t share = 0, api = 0, handle = 0, seq = UINT64_MAX; uint32_t thread = 0, switches = 0; bool described = false; };
+  std::map<uint64_t, Context> found;
+  for (auto& c : trace.calls_chunks)
+    if (c.meta.context && c.meta.calls) {
+      auto& context = found[c.meta.context];
+      uint64_t seq = trace.seq_of(static_cast<size_t>(&c - trace.calls_chunks.data()), 0);
+      if (seq < context.seq) context.seq = seq, context.thread = c.thread;
+    }
+  auto* f = trace.signatures.by_id(DT_FN_CONTEXT);
+  auto at = [&](const char* part, size_t position) -> const Field* {
+    if (!f) return nullptr;
+    for (auto& p : f->params)
+      if (p.name == part) return &p;
+    return position < f->params.size() ? &f->params[position] : nullptr;
+  };
+  const Field *id = at("context", 0), *share = at("share_group", 1), *api = at("api", 2), *handle = at("handle", 3);
+  if (id)
+    each_tap_record(trace, DT_FN_CONTEXT, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
+      uint64_t number = c.raw(*id, i);
+      if (!number) return;
+      auto& context = found[number];
+      ++context.switches;
+      if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
+      if (context.described) return;
+      context.described = true;
+      if (share) context.share = c.raw(*share, i);
+      if (api) context.api = c.raw(*api, i);
+      if (handle) context.handle = c.raw(*handle, i);
+    });
+  Rows t({{"context", Type::u32}, {"share_group", Type::u32}, {"api", Type::text}, {"handle", Type::u64}, {"first_seq", Type::u64}, {"first_thread", Type::u16}, {"made_current", Type::u32}});
+  static const char* const apis[] = {"unknown", "gl", "gles", "vg"};
+  for (auto& [number, c] : found) {
+    t.u(number);
+    if (c.described) t.u(c.share).s(apis[c.api < 4 ? c.api : 0]).u(c.handle);
+    else t.null().null().null();
+    t.u(c.seq).u(c.thread).u(c.switches);
+  }
+  return t.take();
+}
+
+Table blobs_table(const Trace& trace) {
+  Rows t({{"hash", Type::text}, {"bytes", Type::u64}, {"stored_bytes", Type::u64}, {"parts", Type::u32}});
+  for (auto& [hash, parts] : trace.blobs()) {
+    uint64_t stored = 0;
+    for (auto& p : parts) stored += p.entry.stored_bytes;
+    t.s(hash_text(hash)).u(parts[0].entry.total).u(stored).u(parts.size());
+  }
+  return t.take();
+}
+
+Table markers_table(const Trace& trace) {
+  struct Marker { uint64_t seq, end; const char* kind; std::string text; uint32_t depth, thread; const Function* function; };
+  std::vector<Marker> markers;
+  for (auto& f : trace.signatures.functions) {
+    if (!(f.flags & FLAG_MARKER) || f.id >= DT_FN_FIRST_TAP || !trace.calls_of(f.id)) continue;
+    auto has = [&](const char* part) { return f.name.find(part) != f.name.npos; };
+    const char* kind = has("Push") ? "push" : has("Pop") ? "pop" : has("Label") ? "label" : "insert";
+    const Field* text = nullptr;
+    for (auto& p : f.params)
+      if (p.has_data() && p.element == Element::chars && !text) text = &p;
+    Selection s;
+    s.function = &f;
+    s.end_seq = trace.calls;
+    for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
+      auto* entry = trace.calls_chunks[index].find(f.id);
+      if (!entry) continue;
+      try {
+        OpenChunk chunk(trace, index);
+        auto number = static_cast<size_t>(entry - trace.calls_chunks[index].functions.data());
+        auto& records = chunk.records_of(number);
+        auto& columns = chunk.columns(number);
+        for (uint32_t i = 0; i < records.size(); ++i) {
+          uint32_t call = chunk.plain() ? records[i] : chunk.record_calls()[records[i]];
+          uint64_t seq = trace.seq_of(index, call);
+          std::string label;
+          if (text) {
+            uint64_t d = columns.descriptor(*text, i);
+            if (DT_DATA_KIND(d) == DT_DATA_INLINE) label = columns.payload(*text, i);
+            if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+              try {
+                auto blob = trace.blob(columns.hash(*text, i), 1u << 20);
+                label.assign(blob.begin(), blob.end());
+              } catch (const Error&) {  // the text is lost; the marker is not
+              }
+            }
+            if (!label.empty() && label.back() == '\0') label.pop_back();
+          }
+          markers.push_back({seq, seq + 1, kind, std::move(label), 0, trace.calls_chunks[index].thread, &f});
+        }
+      } catch (const Error& e) {
+        if (e.code != DT_E_FORMAT) throw;
+        auto& c = trace.chunks[trace.calls_chunks[index].chunk];
+        trace.problem("damaged", c.offset, c.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+      }
+    }
+  }
+  std::stable_sort(markers.begin(), markers.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+  std::map<uint32_t, std::vector<size_t>> open;  // groups per thread
+  for (size_t i = 0; i < markers.size(); ++i) {
+    auto& m = markers[i];
+    auto& stack = open[m.thread];
+    m.depth = static_cast<uint32_t>(stack.size());
+    if (m.kind[0] == 'p' && m.kind[1] == 'u') {
+      m.end = trace.calls;
+      stack.push_back(i);
+    } else if (m.kind[0] == 'p' && !stack.empty()) {
+      markers[stack.back()].end = m.seq + 1;
+      stack.pop_back();
+      m.depth = static_cast<uint32_t>(stack.size());
+    }
+  }
+  Rows t({{"seq", Type::u64}, {"end_seq", Type::u64}, {"kind", Type::text}, {"text", Type::text}, {"depth", Type::u32}, {"thread", Type::u16}, {"function", Type::text}});
+  for (auto& m : markers)
+    if (m.kind[1] != 'o') t.u(m.seq).u(m.end).s(m.kind[1] == 'u' ? "group" : m.kind).s(m.text).u(m.depth).u(m.thread).s(m.function->name);
+  return t.take();
+}
+
+Table problems_table(const Trace& trace) {
+  Rows t({{"kind", Type::text}, {"offset", Type::u64}, {"bytes", Type::u64}, {"text", Type::text}});
+  for (auto& p : trace.problems()) t.s(p.kind).u(p.offset).u(p.bytes).s(p.text);
+  return t.take();
+}
+
+Table annotations_table(const Trace& trace) {
+  Rows t({{"offset", Type::u64}, {"kind", Type::text}, {"json", Type::text}});
+  for (auto& a : trace.annotations) t.u(a.offset).s(a.kind).s(a.json);
+  return t.take();
+}
+
+Table chunks_table(const Trace& trace) {
+  static const char* const types[] = {"?", "signatures", "calls", "blobs", "annotation", "footer"};
+  Rows t({{"offset", Type::u64}, {"type", Type::text}, {"bytes", Type::u64}, {"thread", Type::u16}, {"serial", Type::u64}, {"first_call", Type::u64},
+          {"records", Type::u32}, {"calls", Type::u32}, {"t_first", Type::i64}, {"t_last", Type::i64}, {"interleaves", Type::boolean}});
+  std::map<size_t, const CallsChunk*> calls;
+  for (auto& c : trace.calls_chunks) calls[c.chunk] = &c;
+  for (size_t i = 0; i < trace.chunks.size(); ++i) {
+    auto& chunk = trace.chunks[i];
+    t.u(chunk.offset).s(types[chunk.header.type < 6 ? chunk.header.type : 0]).u(chunk.header.payload_bytes + sizeof(dt_chunk_header));
+    auto it = calls.find(i);
+    if (it == calls.end()) {
+      t.null().null().null().null().null().null().null().null();
+      continue;
+    }
+    auto& m = it->second->meta;
+    t.u(it->second->thread).u(m.serial).u(m.first_call).u(m.records).u(m.calls);
+    if (m.t_first) t.i(trace.clock.ns(m.t_first)).i(trace.clock.ns(m.t_last));
+    else t.null().null();
+    t.b(trace.groups[it->second->group].chunks.size() > 1);
+  }
+  return t.take();
+}
+
+}  // namespace
+
+const std::vector<std::string>& table_names() {
+  static const std::vector<std::string> names = {"functions", "params", "enums", "frames", "threads", "contexts", "blobs", "markers", "memory",
+                                                 "map_writes", "natives", "notes", "libraries", "problems", "annotations", "chunks", "histogram"};
+  return names;
+}
+
+Table make_table(const Trace& trace, const std::string& name) {
+  if (name == "functions") return functions_table(trace);
+  if (name == "params") return params_table(trace);
+  if (name == "enums") return enums_table(trace);
+  if (name == "frames") return frames_table(trace);
+  if (name == "threads") return threads_table(trace);
+  if (name == "contexts") return contexts_table(trace);
+  if (name == "blobs") return blobs_table(trace);
+  if (name == "markers") return markers_table(trace);
+  if (name == "memory") return tap_table(trace, DT_FN_MEMORY);
+  if (name == "map_writes") return tap_table(trace, DT_FN_MAP_WRITE);
+  if (name == "natives") return tap_table(trace, DT_FN_NATIVE);
+  if (name == "notes") return tap_table(trace, DT_FN_NOTE);
+  if (name == "libraries") return tap_table(trace, DT_FN_LIBRARY);
+  if (name == "problems") return problems_table(trace);
+  if (name == "annotations") return annotations_table(trace);
+  if (name == "chunks") return chunks_table(trace);
+  if (name == "histogram") return histogram_table(trace);
+  throw Error(DT_E_ARGUMENT, "no table " + name);
+}
+
+std::string info_json(const Trace& trace) {
+  auto frames = trace.frames();
+  uint64_t first = 0, last = 0, content = 0, tap_records = 0;
+  for (auto& c : trace.calls_chunks) {
+    if (c.meta.t_first && (!first || c.meta.t_first < first)) first = c.meta.t_first;
+    last = std::max({last, c.meta.t_last, c.meta.t_end});
+    tap_records += c.meta.records - c.meta.calls;
+    for (auto& f : c.functions)
+      if (!f.tap() && __builtin_add_overflow(content, f.payload_bytes, &content)) content = UINT64_MAX;
+  }
+  std::map<std::string, uint64_t> apis;
+  for (auto& f : trace.signatures.functions)
+    if (uint64_t n = trace.calls_of(f.id)) apis[f.api] += n;
+  Bytes out;
+  auto key = [&](const char* name) {
+    out.put(out.size() > 1 ? ",\n  \"" : "\n  \"");
+    out.put(name);
+    out.put("\": ");
+  };
+  out.put('{');
+  key("path"), put_json(out, trace.path());
+  key("file_bytes"), put_u64(out, trace.file_bytes());
+  key("format_version"), put_u64(out, trace.header().version);
+  char uuid[40];
+  const uint8_t* u = trace.header().uuid;
+  snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9],
+           u[10], u[11], u[12], u[13], u[14], u[15]);
+  key("uuid"), put_json(out, uuid);
+  key("complete"), out.put(trace.has_footer() ? "true" : "false");
+  key("calls"), put_u64(out, trace.calls);
+  key("tap_records"), put_u64(out, tap_records);
+  key("threads"), put_u64(out, trace.threads.size());
+  key("frames"), put_u64(out, frames->ends.size());
+  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "), put_json(out, frames->why), out.put('}');
+  key("apis"), out.put('{');
+  bool comma = false;
+  for (auto& [api, n] : apis) {
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, api), out.put(": "), put_u64(out, n);
+  }
+  out.put('}');
+  static const char* const timings[] = {"both", "entry", "none"};
+  key("timing"), put_json(out, timings[trace.timing < 3 ? trace.timing : 0]);
+  if (first) {
+    int64_t a = trace.clock.ns(first), b = trace.clock.ns(last), d;
+    key("t_first"), put_i64(out, a);
+    key("t_last"), put_i64(out, b);
+    key("duration"), put_i64(out, __builtin_sub_overflow(b, a, &d) ? 0 : d);
+  } else {
+    key("t_first"), out.put("null");
+    key("t_last"), out.put("null");
+    key("duration"), out.put("null");
+  }
+  key("ns_per_tick"), put_f64(out, trace.clock.ns_per_tick());
+  key("payload_bytes"), put_u64(out, content);
+  key("problems"), out.put('[');
+  comma = false;
+  for (auto& p : trace.problems()) {
+    if (comma) out.put(", ");
+    comma = true;
+    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset), out.put(", \"bytes\": "), put_u64(out, p.bytes);
+    out.put(", \"text\": "), put_json(out, p.text), out.put('}');
+  }
+  out.put(']');
+  // What the recorder wrote about the recording, as it stands; what is no object stays out.
+  key("annotations"), out.put('[');
+  comma = false;
+  for (auto& a : trace.annotations) {
+    if (a.json.empty() || a.json.front() != '{') continue;
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, a.json);
+  }
+  out.put("]\n}");
+  return std::string(out.view());
+}
+
+void table_json(const Table& table, Bytes& out) {
+  out.put('[');
+  for (int64_t row = 0; row < table.rows.rows; ++row) {
+    out.put(row ? ",\n{" : "{");
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      auto& column = table.rows.columns[c];
+      auto i = static_cast<size_t>(row);
+      if (c) out.put(", ");
+      put_json(out, table.columns[c].name);
+      out.put(": ");
+      bool null = column.nulls && !(column.validity.data()[i >> 3] >> (i & 7) & 1);
+      auto get = [&](auto v) {
+        memcpy(&v, column.data.data() + i * sizeof v, sizeof v);
+        return v;
+      };
+      if (null) out.put("null");
+      else
+        switch (column.type.type) {
+          case Type::boolean: out.put(column.data.data()[i >> 3] >> (i & 7) & 1 ? "true" : "false"); break;
+          case Type::u16: put_u64(out, get(uint16_t{})); break;
+          case Type::u32: put_u64(out, get(uint32_t{})); break;
+          case Type::i64: put_i64(out, get(int64_t{})); break;
+          case Type::f64: {
+            double v = get(double{});
+            if (std::isfinite(v)) put_f64(out, v);
+            else out.put("null");
+            break;
+          }
+          case Type::text: {
+            int64_t from, to;
+            memcpy(&from, column.offsets.data() + i * 8, 8);
+            memcpy(&to, column.offsets.data() + i * 8 + 8, 8);
+            put_json(out, {column.data.data() + from, static_cast<size_t>(to - from)});
+            break;
+          }
+          default: put_u64(out, get(uint64_t{}));
+        }
+    }
+    out.put('}');
+  }
+  out.put(']');
+}
+
+}  // namespace dt

@@ -1,0 +1,365 @@
+#include "text.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace dt {
+namespace {
+
+constexpr size_t TEXT_ELEMENTS = 16;   // of an array in text
+constexpr size_t TEXT_CHARS = 120;     // of a string in text
+constexpr size_t JSON_ELEMENTS = 1024;
+
+template <class T> void put_number(Bytes& out, T v) {
+  char* at = out.reserve(32);
+  out.advance(static_cast<size_t>(std::to_chars(at, at + 32, v).ptr - at));
+}
+
+// Length of the valid UTF-8 sequence at `s`; 0: none.
+size_t sequence(std::string_view s) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  unsigned c = byte(0);
+  if (c < 0x80) return 1;
+  size_t n = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
+  if (!n || n > s.size()) return 0;
+  for (size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  unsigned d = byte(1);
+  if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d >= 0xa0) || (c == 0xf0 && d < 0x90) || (c == 0xf4 && d >= 0x90)) return 0;
+  return n;
+}
+
+// Escapes of C and JSON alike; `json` decides how control characters look.
+void put_escaped(Bytes& out, std::string_view s, bool json) {
+  while (!s.empty()) {
+    unsigned char c = static_cast<unsigned char>(s[0]);
+    if (c == '"' || c == '\\') out.put('\\'), out.put(static_cast<char>(c));
+    else if (c == '\n') out.put("\\n");
+    else if (c == '\t') out.put("\\t");
+    else if (c == '\r') out.put("\\r");
+    else if (c < 0x20 || c == 0x7f) {
+      char text[8];
+      snprintf(text, sizeof text, json ? "\\u%04x" : "\\x%02x", c);
+      out.put(text);
+    } else if (c < 0x80) {
+      out.put(static_cast<char>(c));
+    } else if (size_t n = sequence(s)) {
+      out.put(s.substr(0, n));
+      s.remove_prefix(n);
+      continue;
+    } else {
+      out.put("\xef\xbf\xbd");
+    }
+    s.remove_prefix(1);
+  }
+}
+
+template <class T> T load(const char* at) {
+  T v;
+  memcpy(&v, at, sizeof v);
+  return v;
+}
+
+}  // namespace
+
+void put_u64(Bytes& out, uint64_t v) { put_number(out, v); }
+void put_i64(Bytes& out, int64_t v) { put_number(out, v); }
+void put_hex(Bytes& out, uint64_t v) {
+  char* at = out.reserve(24);
+  at[0] = '0', at[1] = 'x';
+  out.advance(static_cast<size_t>(std::to_chars(at + 2, at + 24, v, 16).ptr - at));
+}
+void put_f32(Bytes& out, float v) {
+  if (v == static_cast<float>(static_cast<int32_t>(std::fabs(v) < 1e6f ? v : 0)) && !std::signbit(v)) return put_i64(out, static_cast<int32_t>(v));
+  put_number(out, v);
+}
+void put_f64(Bytes& out, double v) {
+  if (v == static_cast<double>(static_cast<int32_t>(std::fabs(v) < 1e6 ? v : 0)) && !std::signbit(v)) return put_i64(out, static_cast<int32_t>(v));
+  put_number(out, v);
+}
+void put_json(Bytes& out, std::string_view text) {
+  out.put('"');
+  put_escaped(out, text, true);
+  out.put('"');
+}
+void put_utf8(Bytes& out, std::string_view s) {
+  size_t plain = 0;
+  while (plain < s.size()) {
+    size_t n = sequence(s.substr(plain));
+    if (n) { plain += n; continue; }
+    out.put(s.substr(0, plain));
+    out.put("\xef\xbf\xbd");
+    s.remove_prefix(plain + 1);
+    plain = 0;
+  }
+  out.put(s);
+}
+std::string json_text(std::string_view text) {
+  Bytes out;
+  put_json(out, text);
+  return std::string(out.view());
+}
+void put_duration(Bytes& out, int64_t ns) {
+  char text[48];
+  if (ns < 1000) snprintf(text, sizeof text, "%lld ns", static_cast<long long>(ns));
+  else if (ns < 1000000) snprintf(text, sizeof text, "%.2f us", static_cast<double>(ns) / 1e3);
+  else if (ns < 1000000000) snprintf(text, sizeof text, "%.2f ms", static_cast<double>(ns) / 1e6);
+  else snprintf(text, sizeof text, "%.2f s", static_cast<double>(ns) / 1e9);
+  out.put(text);
+}
+
+int64_t integer_value(const Field& field, uint64_t raw) {
+  if (!field.wide && field.kind == Kind::i32) return static_cast<int32_t>(raw);
+  return static_cast<int64_t>(raw);
+}
+
+void put_mask(Bytes& out, const Signatures& signatures, const EnumGroup* group, uint64_t value) {
+  if (group) {
+    if (auto* exact = group->find(static_cast<int64_t>(value))) { out.put(*exact); return; }
+    if (value == UINT32_MAX)
+      if (auto* exact = group->find(-1)) { out.put(*exact); return; }
+  }
+  (void)signatures;
+  if (!value) { out.put('0'); return; }
+  bool first = true;
+  uint64_t left = value;
+  if (group)
+    for (auto& [name, bits] : group->members) {
+      auto b = static_cast<uint64_t>(bits);
+      if (!b || (b & (b - 1)) || !(left & b)) continue;
+      if (!first) out.put(" | ");
+      out.put(name);
+      left &= ~b;
+      first = false;
+    }
+  if (left) {
+    if (!first) out.put(" | ");
+    put_hex(out, left);
+  }
+}
+
+const Printer::Words& Printer::words(const Function& function) {
+  auto& slot = texts_[static_cast<size_t>(function.index)];
+  if (!slot) {
+    slot = std::make_unique<Words>();
+    slot->open = function.name + "(";
+    for (size_t i = 0; i < function.params.size(); ++i) slot->param.push_back((i ? ", " : "") + function.params[i].name + " = ");
+  }
+  return *slot;
+}
+
+void Printer::enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json) {
+  if (auto* name = trace_.signatures.enum_name(group, value)) {
+    if (json) put_json(out, *name);
+    else out.put(*name);
+  } else if (json) {
+    put_i64(out, value);
+  } else {
+    put_hex(out, static_cast<uint64_t>(value));
+  }
+}
+
+void Printer::scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json) {
+  switch (field.kind) {
+    case Kind::i32: put_i64(out, field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw)); break;
+    case Kind::i64: put_i64(out, static_cast<int64_t>(raw)); break;
+    case Kind::u32: case Kind::u64: put_u64(out, raw); break;
+    case Kind::f32: case Kind::f64: {
+      double v;
+      float f = 0;
+      if (field.wide) memcpy(&v, &raw, 8);
+      else { auto bits = static_cast<uint32_t>(raw); memcpy(&f, &bits, 4); v = f; }
+      if (json && !std::isfinite(v)) out.put("null");
+      else if (field.wide) put_f64(out, v);
+      else put_f32(out, f);
+      break;
+    }
+    case Kind::boolean:
+      if (json) out.put(raw ? "true" : "false");
+      else if (function.api == "gl") out.put(raw ? "GL_TRUE" : "GL_FALSE");
+      else if (function.api == "egl") out.put(raw ? "EGL_TRUE" : "EGL_FALSE");
+      else if (function.api == "glx") out.put(raw ? "True" : "False");
+      else if (function.api == "vg") out.put(raw ? "VG_TRUE" : "VG_FALSE");
+      else out.put(raw ? "true" : "false");
+      break;
+    case Kind::enumeration: enumerant(out, field.group, static_cast<int64_t>(raw), json); break;
+    case Kind::bitmask:
+      if (json) out.put('"');
+      put_mask(out, trace_.signatures, field.group, raw);
+      if (json) out.put('"');
+      break;
+    case Kind::ptr: case Kind::handle:
+      if (json) put_u64(out, raw);
+      else if (raw) put_hex(out, raw);
+      else out.put("NULL");
+      break;
+  }
+}
+
+void Printer::array(Bytes& out, const Field& field, std::string_view s, bool json) {
+  size_t width = element_bytes(field.element);
+  if (field.element == Element::chars) {
+    out.put('"');
+    if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
+    bool cut = !json && s.size() > TEXT_CHARS;
+    put_escaped(out, cut ? s.substr(0, TEXT_CHARS) : s, json);
+    out.put(cut ? "…\"" : "\"");
+    return;
+  }
+  out.put(json ? '[' : '{');
+  size_t limit = json ? JSON_ELEMENTS : TEXT_ELEMENTS, n = 0;
+  if (field.element == Element::strings) {
+    for (; s.size() >= 4; ++n) {
+      uint32_t length = load<uint32_t>(s.data());
+      s.remove_prefix(4);
+      if (length > s.size()) break;
+      if (n) out.put(", ");
+      if (n == limit) { out.put(json ? "null" : "…"); break; }
+      bool cut = !json && length > TEXT_CHARS;
+      out.put('"');
+      put_escaped(out, s.substr(0, cut ? TEXT_CHARS : length), json);
+      out.put(cut ? "…\"" : "\"");
+      s.remove_prefix(length);
+    }
+  } else if (width) {
+    for (; s.size() >= width; s.remove_prefix(width), ++n) {
+      if (n) out.put(", ");
+      if (n == limit) { out.put(json ? "null" : "…"); break; }
+      const char* at = s.data();
+      bool attribute_name = (field.element == Element::attribs32 || field.element == Element::attribs64) && n % 2 == 0;
+      auto integer = [&](int64_t v) {
+        if (field.data_group && (attribute_name || (field.element != Element::attribs32 && field.element != Element::attribs64)) && trace_.signatures.enum_name(field.data_group, v))
+          enumerant(out, field.data_group, v, json);
+        else put_i64(out, v);
+      };
+      switch (field.element) {
+        case Element::u8: integer(load<uint8_t>(at)); break;
+        case Element::i8: integer(load<int8_t>(at)); break;
+        case Element::u16: integer(load<uint16_t>(at)); break;
+        case Element::i16: integer(load<int16_t>(at)); break;
+        case Element::u32: integer(load<uint32_t>(at)); break;
+        case Element::i32: case Element::attribs32: integer(load<int32_t>(at)); break;
+        case Element::i64: case Element::attribs64: integer(load<int64_t>(at)); break;
+        case Element::u64: put_u64(out, load<uint64_t>(at)); break;
+        case Element::ptr: if (json) put_u64(out, load<uint64_t>(at)); else if (load<uint64_t>(at)) put_hex(out, load<uint64_t>(at)); else out.put("NULL"); break;
+        case Element::f32: {
+          float v = load<float>(at);
+          if (json && !std::isfinite(v)) out.put("null"); else put_f32(out, v);
+          break;
+        }
+        case Element::f64: {
+          double v = load<double>(at);
+          if (json && !std::isfinite(v)) out.put("null"); else put_f64(out, v);
+          break;
+        }
+        default: break;
+      }
+    }
+  }
+  out.put(json ? ']' : '}');
+}
+
+void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
+  uint64_t raw = columns.raw(field, i);
+  if (!field.has_data()) return scalar(out, *columns.function, field, raw, false);
+  uint64_t descriptor = columns.descriptor(field, i);
+  bool pointer = field.kind == Kind::ptr || field.kind == Kind::handle;
+  switch (DT_DATA_KIND(descriptor)) {
+    case DT_DATA_INLINE:
+      if (is_opaque(field.element)) {
+        out.put("blob(");
+        put_u64(out, DT_DATA_LENGTH(descriptor));
+        out.put(" bytes)");
+      } else {
+        array(out, field, columns.payload(field, i), false);
+      }
+      break;
+    case DT_DATA_BLOB:
+      out.put("blob(");
+      put_u64(out, DT_DATA_LENGTH(descriptor));
+      out.put(" bytes, ");
+      out.put(std::string_view(hash_text(columns.hash(field, i))).substr(0, 8));
+      out.put("…)");
+      break;
+    case DT_DATA_PENDING: out.put('?'); break;
+    case DT_DATA_FAULT:
+      put_hex(out, raw);
+      out.put(" /* unreadable */");
+      break;
+    default:
+      if (pointer) scalar(out, *columns.function, field, raw, false);
+      else put_hex(out, raw);
+  }
+}
+
+void Printer::result(Bytes& out, const FunctionColumns& columns, uint32_t i) {
+  if (columns.function && columns.function->result) value(out, columns, *columns.function->result, i);
+}
+
+void Printer::call(Bytes& out, OpenChunk& chunk, uint32_t record) {
+  uint16_t f = chunk.order()[record];
+  const FunctionColumns& columns = chunk.columns(f);
+  if (!columns.function) {
+    out.put("function");
+    put_u64(out, chunk.info.functions[f].id());
+    out.put("(?)");
+    return;
+  }
+  auto& w = words(*columns.function);
+  uint32_t i = chunk.ordinals()[record];
+  out.put(w.open);
+  for (size_t p = 0; p < w.param.size(); ++p) {
+    out.put(w.param[p]);
+    value(out, columns, columns.function->params[p], i);
+  }
+  out.put(')');
+  if (columns.function->result) {
+    out.put(" = ");
+    if (chunk.durations()[record] == DT_IN_FLIGHT) out.put('?');
+    else value(out, columns, *columns.function->result, i);
+  }
+}
+
+void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
+  uint64_t raw = columns.raw(field, i);
+  if (!field.has_data()) return scalar(out, *columns.function, field, raw, true);
+  uint64_t descriptor = columns.descriptor(field, i);
+  switch (DT_DATA_KIND(descriptor)) {
+    case DT_DATA_INLINE:
+      if (!is_opaque(field.element) && (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
+        array(out, field, columns.payload(field, i), true);
+      } else {
+        out.put("{\"bytes\": ");
+        put_u64(out, DT_DATA_LENGTH(descriptor));
+        out.put('}');
+      }
+      break;
+    case DT_DATA_BLOB:
+      out.put("{\"blob\": \"");
+      out.put(hash_text(columns.hash(field, i)));
+      out.put("\", \"bytes\": ");
+      put_u64(out, DT_DATA_LENGTH(descriptor));
+      out.put('}');
+      break;
+    case DT_DATA_PENDING: out.put("null"); break;
+    default:
+      if (raw) put_u64(out, raw);
+      else out.put("null");
+  }
+}
+
+void Printer::params_json(Bytes& out, const FunctionColumns& columns, uint32_t i) {
+  out.put('{');
+  if (columns.function) {
+    auto& params = columns.function->params;
+    for (size_t p = 0; p < params.size(); ++p) {
+      if (p) out.put(", ");
+      put_json(out, params[p].name);
+      out.put(": ");
+      value_json(out, columns, params[p], i);
+    }
+  }
+  out.put('}');
+}
+
+}  // namespace dt

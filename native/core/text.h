@@ -1,0 +1,46 @@
+// Calls as text and as JSON.
+#pragma once
+#include "arrow.h"
+#include "chunk.h"
+
+namespace dt {
+
+void put_u64(Bytes& out, uint64_t v);
+void put_i64(Bytes& out, int64_t v);
+void put_hex(Bytes& out, uint64_t v);
+void put_f32(Bytes& out, float v);
+void put_f64(Bytes& out, double v);
+void put_json(Bytes& out, std::string_view text);   // quoted; invalid UTF-8 becomes U+FFFD
+void put_utf8(Bytes& out, std::string_view text);   // the same, unquoted and unescaped
+void put_duration(Bytes& out, int64_t ns);
+
+// Prints the calls of one trace; keeps what it has worked out about each function.
+class Printer {
+ public:
+  explicit Printer(const Trace& trace) : trace_(trace), texts_(trace.signatures.functions.size()) {}
+  // name(a = 1, b = GL_X) = result
+  void call(Bytes& out, OpenChunk& chunk, uint32_t record);
+  void result(Bytes& out, const FunctionColumns& columns, uint32_t i);
+  // {"mode": "GL_TRIANGLES", ...}: enums by name, arrays as lists, content as {"blob": hash, "bytes": n}
+  void params_json(Bytes& out, const FunctionColumns& columns, uint32_t i);
+  void value_json(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
+
+ private:
+  struct Words {
+    std::string open;                // name(
+    std::vector<std::string> param;  // ", mode = "
+  };
+  const Words& words(const Function& function);
+  void value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
+  void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
+  void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
+  void array(Bytes& out, const Field& field, std::string_view content, bool json);
+  const Trace& trace_;
+  std::vector<std::unique_ptr<Words>> texts_;
+};
+
+// The value of a field as a signed or unsigned 64-bit number.
+int64_t integer_value(const Field& field, uint64_t raw);
+void put_mask(Bytes& out, const Signatures& signatures, const EnumGroup* group, uint64_t value);
+
+}  // namespace dt

@@ -1,0 +1,742 @@
+#include "trace.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "chunk.h"
+#include "text.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace dt {
+namespace {
+
+constexpr uint64_t MAX_TEXT = 512ull << 20;  // raw bytes of one signature or annotation chunk
+constexpr size_t MAX_PROBLEMS = 1000;
+
+bool header_ok(const dt_chunk_header& h) {
+  return h.magic == DT_CHUNK_MAGIC && static_cast<uint32_t>(XXH3_64bits(&h, 28)) == h.header_hash;
+}
+
+// The value of `"key": number` in a small JSON text of our own making.
+bool json_number(std::string_view json, std::string_view key, double& out) {
+  std::string quoted = "\"" + std::string(key) + "\"";
+  size_t at = json.find(quoted);
+  if (at == json.npos) return false;
+  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
+  if (at == json.npos) return false;
+  std::string text(json.substr(at, 40));
+  char* end = nullptr;
+  out = strtod(text.c_str(), &end);
+  return end != text.c_str();
+}
+bool json_u64(std::string_view json, std::string_view key, uint64_t& out) {
+  std::string quoted = "\"" + std::string(key) + "\"";
+  size_t at = json.find(quoted);
+  if (at == json.npos) return false;
+  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
+  if (at == json.npos || json[at] < '0' || json[at] > '9') return false;
+  out = strtoull(std::string(json.substr(at, 24)).c_str(), nullptr, 10);
+  return true;
+}
+std::string json_string(std::string_view json, std::string_view key) {
+  std::string quoted = "\"" + std::string(key) + "\"";
+  size_t at = json.find(quoted);
+  if (at == json.npos) return "";
+  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
+  if (at == json.npos || json[at] != '"') return "";
+  size_t end = json.find('"', at + 1);
+  return end == json.npos ? "" : std::string(json.substr(at + 1, end - at - 1));
+}
+
+}  // namespace
+
+std::string hash_text(const Hash128& hash) {
+  char text[40];
+  snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high), static_cast<unsigned long long>(hash.low));
+  return text;
+}
+
+// ---- clock ---------------------------------------------------------------------------------------------
+
+void Clock::build(std::vector<Pair> pairs, bool nanoseconds, double ticks_per_ns_hint) {
+  identity_ = nanoseconds;
+  if (nanoseconds) return;
+  std::sort(pairs.begin(), pairs.end(), [](auto& a, auto& b) { return a.ticks < b.ticks; });
+  std::vector<uint64_t> widths;
+  for (auto& p : pairs) widths.push_back(p.width);
+  uint64_t limit = UINT64_MAX;
+  if (!widths.empty()) {
+    std::nth_element(widths.begin(), widths.begin() + static_cast<long>(widths.size() / 2), widths.end());
+    limit = widths[widths.size() / 2] * 4 + 200;
+  }
+  // The narrowest pair of every 10 ms: closer ones add the noise of their reads to the slope.
+  std::vector<Pair> kept;
+  for (auto& p : pairs) {
+    if (p.width > limit || p.ns > INT64_MAX) continue;
+    if (!kept.empty() && (p.ticks <= kept.back().ticks || p.ns <= kept.back().ns)) continue;
+    if (!kept.empty() && p.ns - kept.back().ns < 10000000) {
+      bool keeps_rising = kept.size() < 2 || p.ns > kept[kept.size() - 2].ns;
+      if (p.width < kept.back().width && keeps_rising && kept.size() > 1) kept.back() = p;
+      else if (kept.size() == 1 && &p == &pairs.back()) kept.push_back(p);  // a short trace: better than nothing
+      continue;
+    }
+    kept.push_back(p);
+  }
+  if (kept.size() == 1 && pairs.size() > 1 && pairs.back().ticks > kept[0].ticks && pairs.back().ns > kept[0].ns && pairs.back().ns <= INT64_MAX)
+    kept.push_back(pairs.back());
+  slope_ = 1;
+  if (kept.size() >= 2) {
+    slope_ = static_cast<double>(kept.back().ns - kept[0].ns) / static_cast<double>(kept.back().ticks - kept[0].ticks);
+  } else if (ticks_per_ns_hint > 0) {
+    slope_ = 1 / ticks_per_ns_hint;
+  } else {
+    guessed_ = true;
+  }
+  if (!(slope_ > 1e-6 && slope_ < 1e6)) slope_ = 1, guessed_ = true;
+  if (kept.empty()) kept.push_back({0, 0, 0});
+  for (size_t i = 0; i < kept.size(); ++i) {
+    double slope = slope_;
+    if (i + 1 < kept.size()) slope = static_cast<double>(kept[i + 1].ns - kept[i].ns) / static_cast<double>(kept[i + 1].ticks - kept[i].ticks);
+    points_.push_back({kept[i].ticks, static_cast<int64_t>(kept[i].ns), slope});
+  }
+}
+
+int64_t Clock::ns(uint64_t ticks, size_t& hint) const {
+  if (identity_ || points_.empty()) return ticks > INT64_MAX ? INT64_MAX : static_cast<int64_t>(ticks);
+  auto inside = [&](size_t i) { return i < points_.size() && (i == 0 || points_[i].ticks <= ticks) && (i + 1 == points_.size() || ticks < points_[i + 1].ticks); };
+  if (!inside(hint)) {
+    if (inside(hint + 1)) {
+      ++hint;
+    } else {
+      auto after = std::upper_bound(points_.begin(), points_.end(), ticks, [](uint64_t t, const Point& p) { return t < p.ticks; });
+      hint = after == points_.begin() ? 0 : static_cast<size_t>(after - points_.begin()) - 1;
+    }
+  }
+  const Point& p = points_[hint];
+  double slope = hint == 0 && ticks < p.ticks ? slope_ : p.slope;
+  double offset = static_cast<double>(static_cast<int64_t>(ticks - p.ticks)) * slope;
+  double sum = static_cast<double>(p.ns) + offset;
+  if (sum > 9.2e18) return INT64_MAX;
+  if (sum < -9.2e18) return INT64_MIN;
+  return p.ns + static_cast<int64_t>(offset >= 0 ? offset + 0.5 : offset - 0.5);
+}
+
+// ---- opening -------------------------------------------------------------------------------------------
+
+Trace::Trace(const std::string& path) : path_(path) {
+  try {
+    map();
+    if (!read_footer()) scan();
+    read_signatures();
+    read_annotations();
+    read_calls_metas();
+    order_chunks();
+  } catch (...) {
+    if (data_) munmap(const_cast<uint8_t*>(data_), bytes_);
+    if (fd_ >= 0) close(fd_);
+    throw;
+  }
+}
+
+Trace::~Trace() {
+  if (data_) munmap(const_cast<uint8_t*>(data_), bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+void Trace::map() {
+  fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) throw Error(DT_E_IO, path_ + ": " + strerror(errno));
+  struct stat st;
+  if (fstat(fd_, &st)) throw Error(DT_E_IO, path_ + ": " + strerror(errno));
+  if (S_ISDIR(st.st_mode)) throw Error(DT_E_IO, path_ + ": is a directory, expected a trace file");
+  if (!S_ISREG(st.st_mode)) throw Error(DT_E_IO, path_ + ": is not a regular file; a trace is read through a memory map");
+  bytes_ = static_cast<uint64_t>(st.st_size);
+  if (bytes_ < sizeof header_) {
+    throw Error(DT_E_FORMAT, path_ + ": not a drawtap trace: " + std::to_string(bytes_) + " bytes, a trace has at least 32");
+  }
+  void* at = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
+  if (at == MAP_FAILED) throw Error(DT_E_IO, path_ + ": cannot map: " + strerror(errno));
+  data_ = static_cast<const uint8_t*>(at);
+  memcpy(&header_, data_, sizeof header_);
+  if (memcmp(header_.magic, DT_FILE_MAGIC, 8)) throw Error(DT_E_FORMAT, path_ + ": not a drawtap trace (wrong magic number at its start)");
+  if (header_.version > DT_FILE_VERSION) {
+    throw Error(DT_E_FORMAT, path_ + ": written in version " + std::to_string(header_.version) + " of the trace format; this drawtap reads up to version " +
+                                 std::to_string(DT_FILE_VERSION) + ". Update drawtap to read it");
+  }
+}
+
+void Trace::problem(std::string kind, uint64_t offset, uint64_t bytes, std::string text) const {
+  std::lock_guard lock(mutex_);
+  if (problems_.size() >= MAX_PROBLEMS) return;
+  for (auto& p : problems_)
+    if (p.offset == offset && p.kind == kind) return;
+  problems_.push_back({std::move(kind), offset, bytes, std::move(text)});
+}
+std::vector<Problem> Trace::problems() const {
+  std::lock_guard lock(mutex_);
+  return problems_;
+}
+
+void Trace::add_chunk(uint64_t offset, const dt_chunk_header& header, const uint8_t* meta) { chunks.push_back({offset, header, meta}); }
+
+bool Trace::read_footer() {
+  if (bytes_ < sizeof(dt_file_header) + sizeof(dt_chunk_header) + 16 || memcmp(data_ + bytes_ - 8, DT_END_MAGIC, 8)) return false;
+  uint64_t offset;
+  memcpy(&offset, data_ + bytes_ - 16, 8);
+  if (offset < sizeof(dt_file_header) || offset > bytes_ - 16 - sizeof(dt_chunk_header)) return false;
+  dt_chunk_header h;
+  memcpy(&h, data_ + offset, sizeof h);
+  if (!header_ok(h) || h.type != DT_TYPE_FOOTER || h.payload_bytes != bytes_ - 16 - offset - sizeof h || h.meta_bytes > h.payload_bytes ||
+      h.meta_bytes < sizeof(dt_footer_meta))
+    return false;
+  const uint8_t* payload = data_ + offset + sizeof h;
+  if (XXH3_64bits(payload, h.payload_bytes) != h.payload_hash) return false;
+  dt_footer_meta meta;
+  memcpy(&meta, payload, sizeof meta);
+  uint64_t entries = meta.chunks * static_cast<uint64_t>(sizeof(dt_footer_entry));
+  if (entries > h.payload_bytes - sizeof meta) return false;
+  const uint8_t* copies = payload + sizeof meta + entries;
+  uint64_t left = h.payload_bytes - sizeof meta - entries;
+  std::vector<ChunkInfo> found;
+  for (uint32_t i = 0; i < meta.chunks; ++i) {
+    dt_footer_entry e;
+    memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
+    if (e.header.magic != DT_CHUNK_MAGIC || e.offset < sizeof(dt_file_header) || e.offset > offset || e.header.payload_bytes > offset - e.offset ||
+        sizeof(dt_chunk_header) > offset - e.offset - e.header.payload_bytes || e.header.meta_bytes > e.header.payload_bytes)
+      return false;
+    const uint8_t* at = data_ + e.offset + sizeof(dt_chunk_header);
+    if (e.header.type == DT_TYPE_CALLS) {
+      if (e.header.meta_bytes > left) return false;
+      at = copies;
+      copies += e.header.meta_bytes;
+      left -= e.header.meta_bytes;
+    }
+    found.push_back({e.offset, e.header, at});
+  }
+  chunks = std::move(found);
+  return has_footer_ = true;
+}
+
+void Trace::scan() {
+  uint64_t at = sizeof(dt_file_header);
+  bool footer_seen = false;
+  while (at < bytes_) {
+    dt_chunk_header h;
+    bool whole = bytes_ - at >= sizeof h;
+    if (whole) memcpy(&h, data_ + at, sizeof h);
+    if (!whole || !header_ok(h)) {
+      // Look for the next header; what lies between is lost.
+      uint64_t next = at + 1;
+      uint32_t magic = DT_CHUNK_MAGIC;
+      for (;;) {
+        const void* hit = next < bytes_ ? memmem(data_ + next, bytes_ - next, &magic, 4) : nullptr;
+        next = hit ? static_cast<uint64_t>(static_cast<const uint8_t*>(hit) - data_) : bytes_;
+        if (bytes_ - next < sizeof h) { next = bytes_; break; }
+        memcpy(&h, data_ + next, sizeof h);
+        if (header_ok(h)) break;
+        ++next;
+      }
+      if (next == bytes_) problem("torn", at, bytes_ - at, whole ? "the file ends in bytes that are no chunk" : "the file ends inside a chunk header");
+      else problem("damaged", at, next - at, "bytes between chunks that are no chunk were skipped");
+      at = next;
+      continue;
+    }
+    uint64_t room = bytes_ - at - sizeof h;
+    if (h.payload_bytes > room) {
+      problem("torn", at, bytes_ - at, "the last chunk is cut off: " + std::to_string(room) + " of " + std::to_string(h.payload_bytes) + " bytes; it was dropped");
+      break;
+    }
+    const uint8_t* payload = data_ + at + sizeof h;
+    bool check = h.type == DT_TYPE_SIGNATURES || h.type == DT_TYPE_CALLS || h.type == DT_TYPE_ANNOTATION;
+    if (h.meta_bytes > h.payload_bytes || (check && XXH3_64bits(payload, h.payload_bytes) != h.payload_hash)) {
+      problem("checksum", at, h.payload_bytes + sizeof h, "a chunk's checksum does not fit; it was skipped");
+    } else if (h.type == DT_TYPE_FOOTER) {
+      footer_seen = true;
+    } else {
+      add_chunk(at, h, payload);
+    }
+    at += sizeof h + h.payload_bytes;
+    if (h.type == DT_TYPE_FOOTER && bytes_ - at >= 16 && !memcmp(data_ + at + 8, DT_END_MAGIC, 8)) at += 16;
+  }
+  if (!footer_seen && problems_.empty()) problem("no_footer", bytes_, 0, "the recording was not closed; its chunks were found by scanning");
+}
+
+void Trace::read_signatures() {
+  for (auto& chunk : chunks) {
+    if (chunk.header.type != DT_TYPE_SIGNATURES && chunk.header.type != DT_TYPE_ANNOTATION) continue;
+    const uint8_t* payload = data_ + chunk.offset + sizeof(dt_chunk_header);
+    bool signature = chunk.header.type == DT_TYPE_SIGNATURES;
+    try {
+      dt_block block;
+      if (chunk.header.meta_bytes < sizeof block) throw Error(DT_E_FORMAT, "its description is cut off");
+      if (has_footer_ && XXH3_64bits(payload, chunk.header.payload_bytes) != chunk.header.payload_hash) throw Error(DT_E_FORMAT, "its checksum does not fit");
+      memcpy(&block, payload, sizeof block);
+      uint64_t room = chunk.header.payload_bytes - chunk.header.meta_bytes;
+      if (block.stored_bytes > room || !sane_sizes(block.codec, block.stored_bytes, block.raw_bytes, MAX_TEXT)) throw Error(DT_E_FORMAT, "its sizes make no sense");
+      std::string text(block.raw_bytes, '\0');
+      decompress(block.codec, payload + chunk.header.meta_bytes, block.stored_bytes, reinterpret_cast<uint8_t*>(text.data()), text.size());
+      Bytes clean;  // names go into tables and JSON: make sure that they are UTF-8
+      put_utf8(clean, text);
+      if (clean.size() != text.size()) text = clean.view();
+      if (signature) {
+        if (size_t wrong = signatures.parse(text)) problem("signatures", chunk.offset, 0, std::to_string(wrong) + " signature lines made no sense");
+      } else {
+        annotations.push_back({chunk.offset, json_string(text, "kind"), std::move(text)});
+      }
+    } catch (const Error& e) {
+      problem(signature ? "signatures" : "annotation", chunk.offset, chunk.header.payload_bytes, std::string(signature ? "signatures" : "an annotation") + " could not be read: " + e.what());
+    }
+  }
+  signatures.link();
+}
+
+void Trace::read_annotations() {
+  for (auto& a : annotations) {
+    uint64_t ticks = 0, ns = 0;
+    double value = 0;
+    if (json_u64(a.json, "start_clock", ticks) && json_u64(a.json, "start_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
+    if (json_u64(a.json, "end_clock", ticks) && json_u64(a.json, "end_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
+    if (json_number(a.json, "ticks_per_second", value) && value > 0) clock_hint_ = value / 1e9;
+  }
+}
+
+void Trace::read_calls_metas() {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> thread_of;
+  std::map<uint32_t, uint64_t> clocks;
+  counts_.assign(0x4000, 0);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    auto& chunk = chunks[i];
+    if (chunk.header.type == DT_TYPE_CALLS) {
+      CallsChunk c;
+      c.chunk = i;
+      auto skip = [&](const char* why) { problem("damaged", chunk.offset, chunk.header.payload_bytes, std::string("a calls chunk was skipped: ") + why); };
+      if (chunk.header.meta_bytes < sizeof c.meta) { skip("its description is cut off"); continue; }
+      memcpy(&c.meta, chunk.meta, sizeof c.meta);
+      auto& m = c.meta;
+      uint64_t table = m.functions * static_cast<uint64_t>(sizeof(dt_calls_function)) + m.blocks * static_cast<uint64_t>(sizeof(dt_block));
+      if (chunk.header.meta_bytes - sizeof m < table || m.functions > 0x10000) { skip("its tables are cut off"); continue; }
+      uint64_t records = 0, own = 0;
+      c.functions.resize(m.functions);
+      for (size_t f = 0; f < c.functions.size(); ++f) {
+        dt_calls_function& entry = c.functions[f];
+        memcpy(&entry, chunk.meta + sizeof m + f * sizeof entry, sizeof entry);
+        records += entry.count;
+        if (!c.functions[f].tap()) own += entry.count;
+      }
+      if (records != m.records || own != m.calls) { skip("its counts disagree"); continue; }
+      if (records > 256 * (chunk.header.payload_bytes + 4096)) { skip("it claims more calls than it can hold"); continue; }
+      auto [thread, fresh] = thread_of.try_emplace({m.pid, m.thread}, static_cast<uint32_t>(threads.size()));
+      if (fresh) {
+        threads.emplace_back();
+        threads.back().pid = m.pid, threads.back().thread = m.thread;
+      }
+      c.thread = thread->second;
+      auto& t = threads[c.thread];
+      t.tid = m.tid;
+      t.name.assign(m.thread_name, strnlen(m.thread_name, sizeof m.thread_name));
+      t.calls += m.calls;
+      calls += m.calls;
+      timing = m.timing;
+      clocks[m.clock] += 1;
+      if (m.clock == 0 && m.calibration_clock) clock_pairs_.push_back({m.calibration_clock, m.calibration_ns, m.calibration_width});
+      for (auto& f : c.functions)
+        if (!f.tap()) counts_[f.id()] += f.count;
+      calls_chunks.push_back(std::move(c));
+    }
+  }
+  bool nanoseconds = !clocks.count(0);
+  clock.build(std::move(clock_pairs_), nanoseconds, clock_hint_);
+  if (clocks.size() > 1) problem("clock", 0, 0, "parts of the trace use different clocks; times of some calls are wrong");
+  if (!nanoseconds && clock.guessed() && calls) problem("clock", 0, 0, "the clock was read only once: times are in ticks, not in ns");
+}
+
+// ---- order ---------------------------------------------------------------------------------------------
+
+void Trace::order_chunks() {
+  // Per thread by serial number; what is missing in between was lost.
+  std::vector<std::vector<size_t>> of_thread(threads.size());
+  for (size_t i = 0; i < calls_chunks.size(); ++i) of_thread[calls_chunks[i].thread].push_back(i);
+  for (auto& list : of_thread) {
+    std::stable_sort(list.begin(), list.end(), [&](size_t a, size_t b) { return calls_chunks[a].meta.serial < calls_chunks[b].meta.serial; });
+    uint64_t expected = 0, key = 0;
+    for (size_t n = 0; n < list.size(); ++n) {
+      auto& c = calls_chunks[list[n]];
+      c.in_thread = n;
+      if (c.meta.serial > expected) {
+        uint64_t first = n ? calls_chunks[list[n - 1]].meta.first_call + calls_chunks[list[n - 1]].meta.calls : 0;
+        std::string lost = c.meta.first_call > first ? std::to_string(c.meta.first_call - first) + " calls" : "an unknown number of calls";
+        problem("lost", chunks[c.chunk].offset, 0, "thread " + std::to_string(c.thread) + ": " + std::to_string(c.meta.serial - expected) + " chunks with " + lost + " are missing before call " + std::to_string(c.meta.first_call) + " of the thread");
+      }
+      expected = c.meta.serial + 1;
+      uint64_t first = c.meta.t_first ? c.meta.t_first : c.meta.calibration_clock;
+      c.key_first = std::max(first, key);
+      key = c.key_last = std::max(c.meta.t_last, c.key_first);
+    }
+  }
+  for (size_t t = 0; t < threads.size(); ++t) threads[t].chunks = of_thread[t];
+  if (threads.size() > 1) read_marks();
+
+  std::vector<size_t> sorted(calls_chunks.size());
+  for (size_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+  std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
+    auto &x = calls_chunks[a], &y = calls_chunks[b];
+    if (x.key_first != y.key_first) return x.key_first < y.key_first;  // never falls within a thread
+    return x.thread != y.thread ? x.thread < y.thread : x.in_thread < y.in_thread;
+  });
+  std::vector<CallsChunk> ordered;
+  ordered.reserve(sorted.size());
+  for (size_t i : sorted) ordered.push_back(std::move(calls_chunks[i]));
+  calls_chunks = std::move(ordered);
+  for (auto& t : threads) t.chunks.clear();
+  uint64_t base = 0, end = 0;
+  for (size_t i = 0; i < calls_chunks.size(); ++i) {
+    auto& c = calls_chunks[i];
+    auto& own = threads[c.thread].chunks;
+    own.push_back(i);
+    bool overlaps = !groups.empty() && c.key_first <= end;
+    if (overlaps && groups.back().chunks.size() == 1) overlaps = calls_chunks[groups.back().chunks[0]].thread != c.thread;
+    if (!overlaps) {
+      groups.emplace_back();
+      groups.back().base = base;
+      end = 0;
+    }
+    auto& g = groups.back();
+    c.group = groups.size() - 1;
+    c.base = g.base;
+    c.place = g.chunks.size();
+    g.chunks.push_back(i);
+    g.calls += c.meta.calls;
+    base += c.meta.calls;
+    end = std::max(end, c.key_last);
+  }
+  // A thread's chunks must stay in one run of groups: `in_thread` numbers follow the order in `threads`.
+  for (auto& t : threads)
+    for (size_t n = 0; n < t.chunks.size(); ++n) calls_chunks[t.chunks[n]].in_thread = n;
+}
+
+// Exact order marks: the call after mark n + 1 comes after the call after mark n, whatever the clocks said.
+void Trace::read_marks() {
+  constexpr unsigned ORDER = DT_FN_ORDER | DT_RECORD_TAP;
+  std::vector<Mark> marks;
+  floors_.assign(threads.size(), {});
+  for (uint32_t t = 0; t < threads.size(); ++t) {
+    bool pending = false;
+    uint64_t pending_order = 0, last_ticks = 0;
+    for (size_t n = 0; n < threads[t].chunks.size(); ++n) {
+      size_t i = threads[t].chunks[n];
+      auto& c = calls_chunks[i];
+      if (!pending && !c.has(ORDER)) {
+        last_ticks = std::max(last_ticks, c.key_last);
+        continue;
+      }
+      try {
+        OpenChunk open(*this, i);
+        auto& order = open.order();
+        auto& entries = open.entries();
+        auto& ordinals = open.ordinals();
+        uint32_t call = 0;
+        last_ticks = std::max(last_ticks, c.key_first);
+        for (uint32_t r = 0; r < order.size(); ++r) {
+          auto& f = c.functions[order[r]];
+          last_ticks = std::max(last_ticks, entries[r]);
+          if (f.function == ORDER) {
+            auto& columns = open.columns(order[r]);
+            if (columns.w8.empty()) continue;
+            pending = true;
+            pending_order = columns.w8[0][ordinals[r]];
+          } else if (!f.tap()) {
+            if (pending) marks.push_back({pending_order, t, n, call, last_ticks});
+            pending = false;
+            ++call;
+          }
+        }
+      } catch (const Error&) {  // said when its calls are read
+        pending = false;
+      }
+    }
+  }
+  std::stable_sort(marks.begin(), marks.end(), [](auto& a, auto& b) { return a.order < b.order; });
+  uint64_t last = 0;
+  for (auto& m : marks) {
+    auto& floors = floors_[m.thread];
+    uint64_t key = std::max(m.ticks, last + 1);
+    if (!floors.empty()) {
+      // A hostile file may number the marks of one thread backwards: the thread's own order wins.
+      if (floors.back().in_thread > m.in_thread || (floors.back().in_thread == m.in_thread && floors.back().call >= m.call)) continue;
+      key = std::max(key, floors.back().key);
+    }
+    floors.push_back({m.in_thread, m.call, key});
+    last = key;
+  }
+  for (uint32_t t = 0; t < threads.size(); ++t) {
+    size_t f = 0;
+    uint64_t floor = 0;
+    for (size_t n = 0; n < threads[t].chunks.size(); ++n) {
+      auto& c = calls_chunks[threads[t].chunks[n]];
+      c.key_first = std::max(c.key_first, floor);
+      if (f < floors_[t].size() && floors_[t][f].in_thread == n && floors_[t][f].call == 0) c.key_first = std::max(c.key_first, floors_[t][f].key);
+      for (; f < floors_[t].size() && floors_[t][f].in_thread == n; ++f) floor = floors_[t][f].key;
+      c.key_last = std::max({c.key_last, floor, c.key_first});
+    }
+  }
+}
+
+// Order keys of a chunk's calls: entry ticks, never falling, raised by the marks.
+std::vector<uint64_t> Trace::keys(size_t chunk, OpenChunk& open) const {
+  auto& c = calls_chunks[chunk];
+  auto& entries = open.entries();
+  std::vector<uint64_t> keys(c.meta.calls);
+  static const std::vector<Floor> none;
+  auto& floors = floors_.empty() ? none : floors_[c.thread];
+  auto floor = std::lower_bound(floors.begin(), floors.end(), c.in_thread, [](const Floor& f, size_t n) { return f.in_thread < n; });
+  uint64_t key = c.key_first;
+  bool plain = open.plain();
+  for (uint32_t i = 0; i < keys.size(); ++i) {
+    key = std::max(key, entries[plain ? i : open.record_of(i)]);
+    if (floor != floors.end() && floor->in_thread == c.in_thread && floor->call == i) {
+      key = std::max(key, floor->key);
+      ++floor;
+    }
+    keys[i] = key;
+  }
+  return keys;
+}
+
+void Trace::merge(size_t index) const {
+  auto& g = const_cast<OrderGroup&>(groups[index]);
+  if (g.chunks.size() == 1 || __atomic_load_n(&g.merged, __ATOMIC_ACQUIRE)) return;
+  std::lock_guard lock(merge_mutex_);
+  if (g.merged) return;
+  if (g.calls > UINT32_MAX) throw Error(DT_E_MEMORY, "more than 4 G calls of several threads interleave without a gap");
+  Work work(generation);
+  g.offsets.assign(g.chunks.size(), {});
+  struct Cursor {
+    std::vector<size_t> places;  // indices into g.chunks
+    size_t place = 0;
+    std::vector<uint64_t> keys;
+    uint32_t call = 0;
+    bool open = false;
+  };
+  std::map<uint32_t, Cursor> by_thread;
+  for (size_t n = 0; n < g.chunks.size(); ++n) by_thread[calls_chunks[g.chunks[n]].thread].places.push_back(n);
+  std::vector<Cursor> cursors;
+  for (auto& [thread, cursor] : by_thread) cursors.push_back(std::move(cursor));
+  auto load = [&](Cursor& cursor) {  // false: no more
+    while (cursor.place < cursor.places.size()) {
+      size_t n = cursor.places[cursor.place], chunk = g.chunks[n];
+      uint32_t count = calls_chunks[chunk].meta.calls;
+      if (cursor.open && cursor.call < count) return true;
+      if (cursor.open) {
+        cursor.open = false;
+        ++cursor.place;
+        continue;
+      }
+      work.check();
+      try {
+        OpenChunk open(*this, chunk);
+        cursor.keys = keys(chunk, open);
+      } catch (const Error& e) {
+        problem("damaged", chunks[calls_chunks[chunk].chunk].offset, 0, std::string("a calls chunk could not be read: ") + e.what());
+        ++cursor.place;  // none of its calls gets a number
+        continue;
+      }
+      g.offsets[n].resize(cursor.keys.size());
+      cursor.call = 0;
+      cursor.open = true;
+    }
+    return false;
+  };
+  // Live cursors in thread order; ties go to the lower thread.
+  std::vector<Cursor*> live;
+  for (auto& cursor : cursors)
+    if (load(cursor)) live.push_back(&cursor);
+  uint32_t next = 0;
+  while (!live.empty()) {
+    size_t best = 0;
+    uint64_t best_key = UINT64_MAX, second = UINT64_MAX;
+    size_t second_at = SIZE_MAX;
+    for (size_t i = 0; i < live.size(); ++i) {
+      uint64_t key = live[i]->keys[live[i]->call];
+      if (i == 0 || key < best_key) second = i ? best_key : UINT64_MAX, second_at = i ? best : SIZE_MAX, best_key = key, best = i;
+      else if (key < second || second_at == SIZE_MAX) second = key, second_at = i;
+    }
+    Cursor& c = *live[best];
+    auto& offsets = g.offsets[c.places[c.place]];
+    uint32_t end = static_cast<uint32_t>(c.keys.size());
+    do offsets[c.call++] = next++;
+    while (c.call < end && (second_at == SIZE_MAX || c.keys[c.call] < second || (c.keys[c.call] == second && best < second_at)));
+    if (c.call == end && !load(c)) live.erase(live.begin() + static_cast<long>(best));
+  }
+  __atomic_store_n(&g.merged, 1u, __ATOMIC_RELEASE);
+}
+
+const std::vector<uint32_t>& Trace::offsets(size_t chunk) const {
+  const OrderGroup& g = groups[calls_chunks[chunk].group];
+  merge(calls_chunks[chunk].group);
+  return g.offsets[calls_chunks[chunk].place];
+}
+
+size_t Trace::group_of(uint64_t seq) const {
+  auto after = std::upper_bound(groups.begin(), groups.end(), seq, [](uint64_t s, const OrderGroup& g) { return s < g.base; });
+  while (after != groups.begin()) {
+    --after;
+    if (after->calls) break;
+  }
+  return static_cast<size_t>(after - groups.begin());
+}
+
+bool Trace::locate(uint64_t seq, size_t& chunk, uint32_t& call) const {
+  if (seq >= calls) return false;
+  size_t group = group_of(seq);
+  const OrderGroup& g = groups[group];
+  if (seq - g.base >= g.calls) return false;
+  if (g.chunks.size() == 1) return chunk = g.chunks[0], call = static_cast<uint32_t>(seq - g.base), true;
+  merge(group);
+  uint32_t wanted = static_cast<uint32_t>(seq - g.base);
+  for (size_t n = 0; n < g.chunks.size(); ++n) {
+    auto& o = g.offsets[n];
+    if (o.empty() || wanted < o.front() || wanted > o.back()) continue;
+    auto it = std::lower_bound(o.begin(), o.end(), wanted);
+    if (*it == wanted) return chunk = g.chunks[n], call = static_cast<uint32_t>(it - o.begin()), true;
+  }
+  return false;
+}
+
+// ---- frames --------------------------------------------------------------------------------------------
+
+void Trace::set_frame_end(const std::string& rule) {
+  if (rule != "auto") {
+    size_t from = 0;
+    while (from <= rule.size()) {
+      size_t to = std::min(rule.find(',', from), rule.size());
+      std::string name = rule.substr(from, to - from);
+      if (!signatures.by_name(name)) throw Error(DT_E_ARGUMENT, "no function " + name + " in this trace: --frame-end takes function names separated by commas, or auto");
+      from = to + 1;
+    }
+  }
+  std::lock_guard lock(frames_mutex_);
+  frame_rule_ = rule;
+  frames_.reset();
+}
+
+std::shared_ptr<const Trace::Frames> Trace::frames() const {
+  std::lock_guard lock(frames_mutex_);
+  if (frames_) return frames_;
+  auto out = std::make_shared<Frames>();
+  auto list = [&](auto&& wanted) {
+    for (auto& f : signatures.functions)
+      if (f.id < DT_FN_FIRST_TAP && wanted(f) && calls_of(f.id)) out->functions.push_back(f.id);
+    return !out->functions.empty();
+  };
+  auto names = [&] {
+    std::string text;
+    for (auto id : out->functions) text += (text.empty() ? "" : ", ") + signatures.by_id(id)->name;
+    return text;
+  };
+  if (frame_rule_ != "auto") {
+    std::string wrapped = "," + frame_rule_ + ",";
+    out->rule = frame_rule_;
+    out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; }) ? "asked for" : "asked for, but never called: everything is one frame";
+  } else if (list([](auto& f) { return (f.flags & FLAG_FRAME_END) != 0; })) {
+    out->rule = "frame_end";
+    out->why = "the program shows frames with " + names();
+  } else if (list([](auto& f) { return (f.flags & FLAG_FINISH) != 0; })) {
+    out->rule = "finish";
+    out->why = "the program never swaps; it waits for the GPU with " + names();
+  } else if (list([](auto& f) { return (f.flags & FLAG_READBACK) != 0; })) {
+    out->rule = "readback";
+    out->why = "the program neither swaps nor finishes; it reads pixels back with " + names();
+  } else {
+    out->rule = "none";
+    out->why = "no call ends a frame: everything is one frame";
+  }
+  Work work(generation);
+  for (size_t i = 0; i < calls_chunks.size() && !out->functions.empty(); ++i) {
+    auto& c = calls_chunks[i];
+    std::vector<uint8_t> ends(c.functions.size());
+    bool any = false;
+    for (size_t f = 0; f < c.functions.size(); ++f) {
+      ends[f] = std::find(out->functions.begin(), out->functions.end(), c.functions[f].function) != out->functions.end();
+      any |= ends[f] && c.functions[f].count;
+    }
+    if (!any) continue;
+    work.check();
+    try {
+      OpenChunk open(*this, i);
+      auto& order = open.order();
+      auto* numbers = open.plain() ? nullptr : &open.record_calls();
+      for (uint32_t r = 0; r < order.size(); ++r)
+        if (ends[order[r]]) out->ends.push_back(seq_of(i, numbers ? (*numbers)[r] : r));
+    } catch (const Error& e) {
+      if (e.code == DT_E_CANCELLED) throw;
+      problem("damaged", chunks[c.chunk].offset, 0, std::string("a calls chunk could not be read: ") + e.what());
+    }
+  }
+  std::sort(out->ends.begin(), out->ends.end());
+  frames_ = out;
+  return out;
+}
+
+// ---- blobs ---------------------------------------------------------------------------------------------
+
+const std::map<Hash128, std::vector<BlobPart>>& Trace::blobs() const {
+  std::lock_guard lock(mutex_);
+  if (blobs_) return *blobs_;
+  auto index = std::make_unique<std::map<Hash128, std::vector<BlobPart>>>();
+  auto bad = [&](const ChunkInfo& chunk, const char* why) {
+    if (problems_.size() < MAX_PROBLEMS) problems_.push_back({"damaged", chunk.offset, chunk.header.payload_bytes, std::string("content was skipped: ") + why});
+  };
+  for (auto& chunk : chunks) {
+    if (chunk.header.type != DT_TYPE_BLOBS) continue;
+    dt_blobs_meta meta;
+    if (chunk.header.meta_bytes < sizeof meta) { bad(chunk, "its description is cut off"); continue; }
+    memcpy(&meta, chunk.meta, sizeof meta);
+    if (meta.parts > (chunk.header.meta_bytes - sizeof meta) / sizeof(dt_blob_entry)) { bad(chunk, "its table is cut off"); continue; }
+    uint64_t at = chunk.header.meta_bytes;
+    for (uint32_t i = 0; i < meta.parts; ++i) {
+      BlobPart part;
+      memcpy(&part.entry, chunk.meta + sizeof meta + i * sizeof part.entry, sizeof part.entry);
+      auto& e = part.entry;
+      if (e.stored_bytes > chunk.header.payload_bytes - at) { bad(chunk, "a part is cut off"); break; }
+      part.stored = data_ + chunk.offset + sizeof(dt_chunk_header) + at;
+      at += e.stored_bytes;
+      if (e.bytes > e.total || e.offset > e.total - e.bytes || e.codec > 0xffff || !sane_sizes(static_cast<uint16_t>(e.codec), e.stored_bytes, e.bytes, 1ull << 40)) {
+        bad(chunk, "a part's sizes make no sense");
+        continue;
+      }
+      (*index)[{e.hash_low, e.hash_high}].push_back(part);
+    }
+  }
+  blobs_ = std::move(index);
+  return *blobs_;
+}
+
+std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
+  auto& index = blobs();
+  auto it = index.find(hash);
+  if (it == index.end()) throw Error(DT_E_ARGUMENT, "no content with hash " + hash_text(hash) + " in this trace");
+  uint64_t total = it->second[0].entry.total, covered = 0;
+  if (total > limit) throw Error(DT_E_ARGUMENT, "content " + hash_text(hash) + " is longer than asked for");
+  for (auto& part : it->second) covered += std::min(part.entry.bytes, total);
+  if (covered < total) throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is incomplete: " + std::to_string(covered) + " of " + std::to_string(total) + " bytes");
+  std::vector<uint8_t> content(total);
+  for (auto& part : it->second) {
+    auto& e = part.entry;
+    if (e.total != total) throw Error(DT_E_FORMAT, "parts of content " + hash_text(hash) + " disagree on its size");
+    decompress(static_cast<uint16_t>(e.codec), part.stored, e.stored_bytes, content.data() + e.offset, e.bytes);
+  }
+  XXH128_hash_t h = XXH3_128bits(content.data(), content.size());
+  if (h.low64 != hash.low || h.high64 != hash.high) throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
+  return content;
+}
+
+}  // namespace dt

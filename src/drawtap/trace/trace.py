@@ -1,0 +1,464 @@
+"""A trace in Python: its calls, frames, content, and SQL over all of it.
+
+Nothing is read before it is asked for, and nothing is held whole: calls come in pages, tables as streams.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, cast, overload
+
+from drawtap.errors import InputError, QueryError, did_you_mean
+from drawtap.trace.core import TABLES, Column, CoreTrace, Row, Selection
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from drawtap.trace.database import Database, Parameters, Result
+
+_PAGE = 1000  # calls fetched at once when iterating
+
+_DTYPES = {
+    "u8": "u1",
+    "i8": "i1",
+    "u16": "<u2",
+    "i16": "<i2",
+    "u32": "<u4",
+    "i32": "<i4",
+    "u64": "<u8",
+    "i64": "<i8",
+    "f32": "<f4",
+    "f64": "<f8",
+    "attribs32": "<i4",
+    "attribs64": "<i8",
+    "ptr": "<u8",
+}
+
+
+def open_trace(path: str | os.PathLike[str], *, frame_end: str = "auto") -> Trace:
+    """Open a recording.
+
+    `frame_end` says which calls end a frame: "auto" (swaps; where there are none, glFinish; else read-backs), or
+    function names separated by commas. Raises InputError for a file that is missing, no trace, or of a newer version;
+    a damaged one opens with what is whole (see the table `problems`).
+    """
+    return Trace(path, frame_end=frame_end)
+
+
+class Enum(str):
+    """The name of an enumerant, or names of bits joined by " | "; `value` is the number."""
+
+    __slots__ = ("value",)
+    value: int
+
+    def __new__(cls, name: str, value: int) -> Enum:
+        self = super().__new__(cls, name)
+        self.value = value
+        return self
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __reduce__(self) -> tuple[type[Enum], tuple[str, int]]:
+        return Enum, (str(self), self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Content that stands in the trace under a hash: `bytes` long. `Trace.blob(hash)` gives it."""
+
+    hash: str
+    bytes: int
+
+
+# A decoded argument. Arrays are read-only numpy arrays; pointers and handles are integers.
+Value = "None | bool | int | float | str | Enum | bytes | list[str] | Blob | np.ndarray"
+
+
+class Call:
+    """One call of the application. Times are ns of CLOCK_MONOTONIC; None where they were not taken."""
+
+    __slots__ = ("_details", "_row", "_trace")
+
+    def __init__(self, trace: Trace, row: Row) -> None:
+        self._trace = trace
+        self._row = row
+        self._details: tuple[Row, bytes] | None = None
+
+    @property
+    def seq(self) -> int:
+        """Number of the call in the total order, from 0."""
+        return cast(int, self._row["seq"])
+
+    @property
+    def frame(self) -> int:
+        """Number of frame ends before it."""
+        return cast(int, self._row["frame"])
+
+    @property
+    def thread(self) -> int:
+        """Number of the thread; see the table `threads`."""
+        return cast(int, self._row["thread"])
+
+    @property
+    def context(self) -> int:
+        """Number of the context that was current; 0: none."""
+        return cast(int, self._row["context"])
+
+    @property
+    def name(self) -> str:
+        """Name of the function."""
+        return cast(str, self._row["name"])
+
+    @property
+    def t_start(self) -> int | None:
+        """Entry time in ns."""
+        return cast("int | None", self._row["t_start"])
+
+    @property
+    def duration(self) -> int | None:
+        """Time in the driver in ns; None: not timed, or still in flight when the recording ended."""
+        return cast("int | None", self._row["duration"])
+
+    @property
+    def args(self) -> dict[str, object]:
+        """Arguments by name: numbers, `Enum`s, strings, read-only numpy arrays, bytes, None for NULL.
+
+        Content beyond the inline limit is fetched from the trace's blobs.
+        """
+        details, data = self._fetched
+        return {
+            cast(str, argument["name"]): self._value(argument, data)
+            for argument in cast("list[Row]", details["args"])
+        }
+
+    @property
+    def result(self) -> object:
+        """Returned value; None for void and for a call in flight."""
+        details, data = self._fetched
+        result = details["result"]
+        return None if result is None else self._value(cast(Row, result), data)
+
+    @property
+    def _fetched(self) -> tuple[Row, bytes]:
+        if self._details is None:
+            self._details = self._trace.core.call(self.seq)
+        return self._details
+
+    def _value(self, argument: Row, data: bytes) -> object:
+        if "data" in argument:
+            return self._content(argument, data)
+        return _scalar(argument)
+
+    def _content(self, argument: Row, data: bytes) -> object:
+        kind = argument["data"]
+        if kind == "inline":
+            start = cast(int, argument["at"])
+            content = data[start : start + cast(int, argument["bytes"])]
+        elif kind == "blob":
+            content = self._trace.blob(cast(str, argument["blob"]))
+        elif kind == "pending":
+            return None
+        else:  # NULL, an offset into a buffer, or an address that no rule covers
+            return argument["value"] or None
+        return decode_content(cast(str, argument["element"]), content)
+
+    def __str__(self) -> str:
+        return cast(str, self._fetched[0]["text"])
+
+    def __repr__(self) -> str:
+        return f"<Call {self.seq} {self}>"
+
+
+def decode_content(element: str, content: bytes) -> object:
+    """Return an array's content as a read-only numpy array; strings as str or list of str; the rest as bytes."""
+    if element == "char":
+        return content.rstrip(b"\0").decode(errors="replace")
+    if element == "strings":
+        strings, at = [], 0
+        while at + 4 <= len(content):
+            (length,) = struct.unpack_from("<I", content, at)
+            strings.append(content[at + 4 : at + 4 + length].decode(errors="replace"))
+            at += 4 + length
+        return strings
+    dtype = _DTYPES.get(element)
+    if dtype is None:
+        return content
+    import numpy as np
+
+    size = np.dtype(dtype).itemsize
+    return np.frombuffer(content[: len(content) // size * size], dtype=dtype)
+
+
+def _scalar(argument: Row) -> object:
+    kind, value = argument["kind"], cast(int, argument["value"])
+    if kind in ("f32", "f64"):
+        wide = argument["bits"] == 64
+        return struct.unpack("<d" if wide else "<f", struct.pack("<Q" if wide else "<I", value & (2**64 - 1)))[0]
+    if kind == "bool":
+        return bool(value)
+    if kind in ("enum", "bitmask"):
+        return Enum(cast(str, argument["text"]), value)
+    if kind in ("ptr", "handle", "u64"):
+        value &= 2**64 - 1
+        return None if kind == "ptr" and not value else value
+    return value
+
+
+class CallSlice(Sequence[Call]):
+    """Calls by their numbers, fetched in pages while they are walked through."""
+
+    def __init__(self, trace: Trace, numbers: range) -> None:
+        self._trace = trace
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Call: ...
+    @overload
+    def __getitem__(self, index: slice) -> CallSlice: ...
+    def __getitem__(self, index: int | slice) -> Call | CallSlice:
+        if isinstance(index, slice):
+            return CallSlice(self._trace, self._numbers[index])
+        try:
+            seq = self._numbers[index]
+        except IndexError:
+            raise IndexError(f"no call {index}: there are {len(self)}") from None
+        rows = self._trace.core.rows(Selection(first_seq=seq, end_seq=seq + 1))
+        if not rows:
+            raise InputError(f"call {seq} cannot be read: its part of the trace is damaged", hint="see the table `problems`")
+        return Call(self._trace, rows[0])
+
+    def __iter__(self) -> Iterator[Call]:
+        numbers = self._numbers
+        if numbers.step != 1:
+            for i in range(len(self)):
+                yield self[i]
+            return
+        for first in range(numbers.start, numbers.stop, _PAGE):
+            end = min(first + _PAGE, numbers.stop)
+            for row in self._trace.core.rows(Selection(first_seq=first, end_seq=end)):
+                yield Call(self._trace, row)
+
+    def __repr__(self) -> str:
+        return f"<CallSlice {self._numbers.start}:{self._numbers.stop} of {self._trace.path}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame: the calls from `first_seq` up to but without `end_seq`. Times in ns, None where not taken.
+
+    `duration` is from the entry of its first call to the exit of its last; `interval` from the end of the frame before.
+    `end_function` is None for what comes after the last frame end.
+    """
+
+    trace: Trace
+    frame: int
+    first_seq: int
+    end_seq: int
+    t_start: int | None
+    t_end: int | None
+    duration: int | None
+    interval: int | None
+    draws: int
+    upload_bytes: int
+    end_function: str | None
+
+    @property
+    def calls(self) -> CallSlice:
+        """Its calls."""
+        return CallSlice(self.trace, range(self.first_seq, self.end_seq))
+
+
+class Frames(Sequence[Frame]):
+    """The frames of a trace."""
+
+    def __init__(self, trace: Trace, rows: list[Row]) -> None:
+        self._trace = trace
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Frame: ...
+    @overload
+    def __getitem__(self, index: slice) -> Frames: ...
+    def __getitem__(self, index: int | slice) -> Frame | Frames:
+        if isinstance(index, slice):
+            return Frames(self._trace, self._rows[index])
+        fields = {key: value for key, value in self._rows[index].items() if key != "calls"}
+        return Frame(trace=self._trace, **fields)  # type: ignore[arg-type]
+
+
+class Trace:
+    """A recording. Use it in a `with` block, or `close` it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, frame_end: str = "auto") -> None:
+        self.path = Path(path)
+        self.frame_end = frame_end
+        self.core = CoreTrace(path)
+        if frame_end != "auto":
+            self.core.set_frame_end(frame_end)
+        self._database: Database | None = None
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file and the database connection."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        self.core.close()
+
+    @cached_property
+    def info(self) -> Row:
+        """What the trace says of itself: calls, threads, frames and the rule for them, times, problems, annotations."""
+        return self.core.info()
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The frames, with times, draws and uploads."""
+        return Frames(self, self.core.table_rows("frames"))
+
+    @cached_property
+    def calls(self) -> CallSlice:
+        """All calls, by number in the total order."""
+        return CallSlice(self, range(cast(int, self.info["calls"])))
+
+    def table(self, name: str) -> list[Row]:
+        """Return one of the small tables (see TABLES) as a list of rows, without a table engine."""
+        if name not in TABLES:
+            raise QueryError(f"no table {name}", hint=did_you_mean(name, TABLES) or "tables: " + ", ".join(TABLES))
+        return self.core.table_rows(name)
+
+    def schema(self, function: str | None = None) -> list[Column]:
+        """Return the columns of `calls`, or of the table of one function."""
+        return self.core.schema(function)
+
+    @property
+    def database(self) -> Database:
+        """The DuckDB database over this trace."""
+        if self._database is None:
+            from drawtap.trace.database import Database
+
+            self._database = Database(self)
+        return self._database
+
+    def sql(self, query: str, parameters: Parameters = ()) -> Result:
+        """Ask in DuckDB's SQL: tables `calls`, one per function (`FROM "glDrawElements"`), `frames` and the others in TABLES.
+
+        `parameters` is a sequence for `?` and `$1`, a mapping for `$name`. Raises QueryError, with near misses for names.
+        """
+        return self.database.query(query, parameters)
+
+    def materialise(self, tables: Sequence[str] | None = None) -> Path:
+        """Write tables into the side database `<trace>.duckdb`, which later queries use; return its path.
+
+        `tables` None: calls, frames and every function that was called. It is a cache: deleting it loses nothing.
+        """
+        return self.database.materialise(tables)
+
+    def blob(self, content_hash: str) -> bytes:
+        """Return content by hash (32 hex digits)."""
+        return self.core.blob(content_hash)
+
+    def text(
+        self,
+        *,
+        function: str | None = None,
+        seqs: range | None = None,
+        frames: range | None = None,
+        flags: int = 0,
+    ) -> Iterator[str]:
+        """Yield calls as lines of text, without line ends. `seqs` and `frames` are ranges with step 1; `flags` as for `write_text`."""
+        reader, writer = os.pipe()
+        failure: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                self.write_text(writer, function=function, seqs=seqs, frames=frames, flags=flags)
+            except BaseException as error:
+                failure.append(error)
+            finally:
+                os.close(writer)
+
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        done = False
+        try:
+            with os.fdopen(reader, encoding="utf-8", errors="replace", newline="\n") as lines:
+                for line in lines:
+                    yield line.rstrip("\n")
+            done = True
+        finally:
+            thread.join()
+        if done and failure:
+            raise failure[0]
+
+    def write_text(
+        self,
+        descriptor: int,
+        *,
+        function: str | None = None,
+        seqs: range | None = None,
+        frames: range | None = None,
+        flags: int = 0,
+    ) -> None:
+        """Write calls as text to a file descriptor.
+
+        `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq.
+        """
+        self.core.text(_selection(function, seqs, frames), descriptor, flags)
+
+    def cancel(self) -> None:
+        """Stop running work on this trace (from another thread)."""
+        self.core.cancel()
+
+    def progress(self) -> tuple[int, int]:
+        """Return bytes of the file done and to do of the running operation."""
+        return self.core.progress()
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.path}>"
+
+
+def _selection(function: str | None, seqs: range | None, frames: range | None) -> Selection:
+    for numbers in (seqs, frames):
+        if numbers is not None and numbers.step != 1:
+            raise QueryError("a range of calls or frames has no step", hint="walk trace.calls[a:b:step] instead")
+    return Selection(
+        function=function,
+        first_seq=seqs.start if seqs is not None else 0,
+        end_seq=seqs.stop if seqs is not None else None,
+        first_frame=frames.start if frames is not None else 0,
+        end_frame=frames.stop if frames is not None else None,
+    )
+
+
+def annotations(info: Mapping[str, object]) -> list[Row]:
+    """Return the recorder's annotations out of `Trace.info` as objects; those that are no JSON are left out."""
+    import json
+
+    found = []
+    for text in cast("list[str]", info.get("annotations", [])):
+        try:
+            found.append(cast(Row, json.loads(text)))
+        except ValueError:
+            continue
+    return found
+
+open = open_trace  # noqa: A001 - the package says `drawtap.open`
