@@ -136,16 +136,15 @@ void* ask_plainly(const Query& q) {
   return q.version ? loader().dlvsym_(q.handle, q.name, q.version) : loader().dlsym_(q.handle, q.name);
 }
 
-// The loader's answer to the program's own question.
+// The loader's answer to the program's own question. RTLD_DEFAULT searches the global scope first, where every one of
+// our names is found: only RTLD_NEXT depends on who asks.
 void* ask_for_caller(const Query& q, const void* caller, const Object& object) {
-  if (q.handle != RTLD_NEXT && q.handle != RTLD_DEFAULT) return ask_plainly(q);
+  if (q.handle != RTLD_NEXT) return ask_plainly(q);
   const void* gadget = gadget_near(caller, object);
-  if (gadget) {
-    void* function = q.version ? (void*)loader().dlvsym_ : (void*)loader().dlsym_;
-    return dt_call_as(function, q.handle, q.name, q.version, gadget);
-  }
-  // Without that: the tap's own place in the search order is where most callers would find the tap anyway.
-  return ask_plainly(Query{RTLD_NEXT, q.name, q.version});
+  // Without that: behind the tap is where most callers end up anyway.
+  if (!gadget) return ask_plainly(q);
+  void* function = q.version ? (void*)loader().dlvsym_ : (void*)loader().dlsym_;
+  return dt_call_as(function, q.handle, q.name, q.version, gadget);
 }
 
 // What the global scope has behind the tap: what a preloaded library's RTLD_NEXT gives.
@@ -410,20 +409,20 @@ struct Patcher {
   }
 };
 
-// Everything that this dlopen brought and the program did not have before.
-void patch_new_objects(void* handle, int flags, const Snapshot& before) {
+// Everything that this dlopen brought and the program did not have before: the loader appends new objects.
+void patch_new_objects(void* handle, int flags, unsigned long long adds_before) {
   KeepErrno keep;
-  if (loads_so_far() == before.adds) return;
+  if (loads_so_far() == adds_before) return;
   Snapshot now;
   if (!open_snapshot(&now)) return;
   dl_iterate_phdr(add_loaded, &now);
   Loaded* root = by_dynamic(now, ((link_map*)handle)->l_ld);
   if (root && !root->gl) {
     reach(now, root);
-    Snapshot earlier = before;
-    for (size_t i = 0; i < now.count; i++) {
+    unsigned long long fresh = now.adds - adds_before;
+    for (size_t i = fresh < now.count ? now.count - fresh : 0; i < now.count; i++) {
       Loaded& o = now.at[i];
-      if (!o.reached || o.gl || o.tap || by_dynamic(earlier, o.dynamic)) continue;
+      if (!o.reached || o.gl || o.tap) continue;
       Patcher p = {};
       if (!find_object(o.dynamic, &p.object) || p.object.is_libc) continue;
       p.elf = read_elf(o.base, o.dynamic);
@@ -525,15 +524,10 @@ void* open_and_patch(const Opening& o, const void* caller, void** out) {
     gadget = gadget_near(caller, from);
     if (!gadget) return o.function;
   }
-  Snapshot before;
-  if (!open_snapshot(&before)) return o.function;
-  dl_iterate_phdr(add_loaded, &before);
+  unsigned long long before = loads_so_far();
   *out = gadget ? dt_call_as(o.function, o.a, o.b, o.c, gadget)
                 : ((void* (*)(void*, void*, void*))o.function)(o.a, o.b, o.c);
   if (*out) patch_new_objects(*out, o.flags, before);
-  int saved = errno;
-  close_snapshot(&before);
-  errno = saved;
   return nullptr;
 }
 
