@@ -117,8 +117,8 @@ class Overlay:
         """Say what commands do to state paths."""
         self._effects.append((commands, effects))
 
-    def alias(self, commands: str, target: str, /) -> None:
-        """Treat commands as aliases of `target` where the registry does not say so."""
+    def like(self, commands: str, target: str, /) -> None:
+        """Let commands take what is said of `target`, as aliases do; their parameters correspond by position."""
         self._aliases.append((commands, target))
 
     def table(self, name: str, rows: Mapping[str, int | str], *, default: int | str = 0) -> None:
@@ -322,7 +322,6 @@ class _Build:
             returns_group=groups.get("returns") or self._group(command.returns_group, command.returns.base),
             returns_class=classes.get("returns") or command.returns_class or (target.returns_class if target else None),
             returns_data=returns_data,
-            alias=self._aliases.get(name),
             flags=flags,
             effects=self._effects(name, target),
         )
