@@ -183,7 +183,8 @@ def test_cpp_and_python_agree(tmp_path: Path) -> None:
         [compiler, "-std=c++20", "-O0", "-w", "-o", program, source], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[:2000]
-    printed = [int(line) for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()]
+    output = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    printed = [int(line) for line in output.split()]
     expected = [expr.evaluate(text, {"n": n, "m": m}, API) for n, m in pairs for text in rules]
     assert len(rules) > 100
     assert printed == expected

@@ -184,6 +184,9 @@ ERRORS: list[tuple[str, Callable[[Overlay], None]]] = [
 
 @pytest.mark.parametrize(("says", "state"), ERRORS)
 def test_errors(registry: Registry, overlay: Overlay, says: str, state: Callable[[Overlay], None]) -> None:
-    with pytest.raises(SpecError, match=says):
+    def stated() -> Api:
         state(overlay)
-        overlay.apply(registry)
+        return overlay.apply(registry)
+
+    with pytest.raises(SpecError, match=says):
+        stated()

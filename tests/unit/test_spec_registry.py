@@ -55,7 +55,7 @@ def test_profiles_remove_and_bring_back(gl: Api) -> None:
 
 
 def test_unknown_version_lists_the_known(gl: Api) -> None:
-    with pytest.raises(KeyError, match="no version 9.9; versions: 1.0"):
+    with pytest.raises(KeyError, match=r"no version 9\.9; versions: 1\.0"):
         gl.command_set("gl", "9.9")
 
 
