@@ -1,0 +1,100 @@
+"""Run the benchmarks: `python -m bench [--quick] [--only capture,files]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import capture, files, glmark, instructions, kill, machine, reading
+from bench.measure import BenchError
+from bench.row import Row, print_table
+from bench.setup import ROOT, Setup
+
+GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
+    "capture": capture.rows,
+    "threads": capture.threads,
+    "instructions": instructions.rows,
+    "uploads": capture.uploads,
+    "start": capture.start,
+    "files": files.rows,
+    "glmark2": glmark.rows,
+    "kill": kill.rows,
+    "reading": reading.rows,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print the table, store the figures. Returns 0 whatever they are; 1 where something did not run."""
+    options = _parser().parse_args(arguments)
+    chosen = _chosen(options.only)
+    source = str(ROOT / "src")
+    if source not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    console, progress = Console(), Console(stderr=True)
+    rows: list[Row] = []
+    failed: list[str] = []
+    started = time.monotonic()
+    about = machine.facts()
+    with tempfile.TemporaryDirectory(prefix="drawtap-bench-") as folder:
+        setup = Setup(Path(folder), options.quick)
+        for name in chosen:
+            with progress.status(name):
+                try:
+                    rows.extend(GROUPS[name](setup))
+                except BenchError as error:
+                    failed.append(f"{name}: {error}")
+    print_table(rows, console)
+    _explain(console, setup, about)
+    for problem in failed:
+        progress.print(f"not measured: {problem}", style="red", markup=False, highlight=False)
+    seconds = time.monotonic() - started
+    path = _store(options.output, rows, about | {"quick": options.quick, "seconds": round(seconds)}, failed)
+    console.print(f"{len(rows)} figures in {seconds:.0f} s, stored in {path}", highlight=False)
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="What drawtap costs, beside apitrace.")
+    parser.add_argument("--quick", action="store_true", help="shorter runs: two minutes instead of fifteen")
+    parser.add_argument("--only", metavar="GROUPS", help=f"some of: {','.join(GROUPS)}")
+    parser.add_argument("--output", type=Path, help="where the JSON goes (default: bench/results/DATE.json)")
+    return parser
+
+
+def _chosen(only: str | None) -> list[str]:
+    names = [name.strip() for name in only.split(",")] if only else list(GROUPS)
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        sys.exit(f"no group {', '.join(unknown)}; there are: {', '.join(GROUPS)}")
+    return names
+
+
+def _explain(console: Console, setup: Setup, about: dict[str, object]) -> None:
+    if not setup.apitrace:
+        console.print("apitrace is not installed: only drawtap's own figures (Debian package: apitrace)")
+    console.print(
+        "Where there is a native figure, drawtap's and apitrace's are what they add to it. Ratio: apitrace's figure by "
+        f"drawtap's. {about['processor']}, {about['cores']} cores, load {about['load']:.1f} before.",
+        highlight=False,
+    )
+
+
+def _store(wanted: Path | None, rows: list[Row], about: dict[str, object], failed: list[str]) -> Path:
+    path = wanted or ROOT / "bench" / "results" / f"{date.today().isoformat()}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"machine": about, "rows": [row.record() for row in rows], "not_measured": failed}
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

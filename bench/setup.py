@@ -1,0 +1,80 @@
+"""What a benchmark run has at hand: programs, a display, folders, how long it may take."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bench.measure import Apitrace, BenchError, Drawtap, Native, Off, Variant, apitrace_wrapper
+
+ROOT = Path(__file__).resolve().parents[1]
+_PROGRAMS = {
+    "many_calls": ROOT / "tests/gl/programs/many_calls.c",
+    "uploads": ROOT / "bench/programs/uploads.c",
+    "counted_calls": ROOT / "bench/programs/counted_calls.c",
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Where to work and how thoroughly. `scratch` is emptied by whoever made it."""
+
+    scratch: Path
+    quick: bool
+
+    @cached_property
+    def apitrace(self) -> bool:
+        """Whether apitrace is there to compare with."""
+        return apitrace_wrapper() is not None
+
+    def variants(self, *, off: bool = False, environment: dict[str, str] | None = None) -> list[Variant]:
+        """Return native, drawtap and, where it is installed, apitrace."""
+        extra = tuple((environment or {}).items())
+        chosen: list[Variant] = [Native(extra), Drawtap(extra)]
+        return chosen + ([Off(extra)] if off else []) + ([Apitrace(extra)] if self.apitrace else [])
+
+    def program(self, name: str) -> str:
+        """Return the path of a compiled test program, compiling it if need be."""
+        source, binary = _PROGRAMS[name], self.scratch / name
+        if not binary.exists():
+            compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or "cc"
+            include = ROOT / "tests/gl/programs"
+            libraries = ["-lEGL", "-lGLESv2", "-lpthread", "-lm"]
+            command = [compiler, "-O2", f"-I{include}", str(source), "-o", str(binary)]
+            done = subprocess.run(command + libraries, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise BenchError(f"{source.name} does not compile: {done.stderr[-800:]}")
+        return str(binary)
+
+    @contextlib.contextmanager
+    def display(self) -> Iterator[dict[str, str]]:
+        """Run an X server without a screen; yield the environment that makes programs use it."""
+        if not shutil.which("Xvfb"):
+            raise BenchError("Xvfb is not installed (Debian package xvfb)")
+        read, write = os.pipe()
+        server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x480x24", "-noreset", "-nolisten", "tcp"],
+            pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(write)
+        try:
+            with os.fdopen(read) as reader:
+                number = reader.readline().strip()
+            if not number:
+                raise BenchError("Xvfb did not start")
+            yield {"DISPLAY": f":{number}", "EGL_PLATFORM": ""}
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def drawtap(*arguments: str) -> list[str]:
+    """Return the command line that runs drawtap as a user does, with Python's start and all."""
+    return [sys.executable, "-m", "drawtap", *arguments]
