@@ -88,6 +88,13 @@ RULES = {
     "glMultiDrawElementsEXT indices": Array("primcount", element="ptr"),
     "glSpecializeShaderARB pConstantValue": Array("numSpecializationConstants"),
     "glTexStorageAttribs2DEXT attrib_list": None,
+    # where the registry's own lengths are wrong
+    "glVertexAttribs3hvNV v": Array("n * 3"),
+    "glGetnMapfvARB v": Array("min(bufSize // 4, map_get_count(target, query))", out=True),
+    "glSelectPerfMonitorCountersAMD counterList": Array("numCounters"),
+    "glCompressedTexImage3DOES data": CompressedImage("imageSize"),
+    "glGetVertexAttribIiv params": Array("vertex_attrib_values(pname)", out=True),
+    "glDrawElementsInstancedBaseInstance indices": INDICES,
 }
 
 

@@ -91,13 +91,22 @@ o.data("glPointParameter{f,i}v", params=Array("point_parameter_values(pname)"))
 o.data("glMap1{d,f}", points=Array("map1_size(target, stride, order)"))
 o.data("glMap2{d,f}", points=Array("map2_size(target, ustride, uorder, vstride, vorder)"))
 o.data("glGetMap{d,f,i}v", v=Array("map_get_count(target, query)", out=True))
-o.data("glGetnMap{d,f,i}v", v=Array("map_get_count(target, query)", out=True))
+o.data("glGetnMapdv", v=Array("min(bufSize // 8, map_get_count(target, query))", out=True))
+o.data("glGetnMap{f,i}v", v=Array("min(bufSize // 4, map_get_count(target, query))", out=True))
 o.data("glCallLists", lists=Array("n * call_lists_size(type)"))
 o.data("glFeedbackBuffer glSelectBuffer", buffer=Opaque("memory that later draws write"))
 o.data("glPixelMap{fv,uiv,usv}", values=BufferOffset("GL_PIXEL_UNPACK_BUFFER", Array("mapsize")))
 o.data(
-    "glGetPixelMap{fv,uiv,usv} glGetnPixelMap{fv,uiv,usv}",
+    "glGetPixelMap{fv,uiv,usv}",
     values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("pixel_map_size(map)", out=True)),
+)
+o.data(
+    "glGetnPixelMap{fv,uiv}",
+    values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("min(bufSize // 4, pixel_map_size(map))", out=True)),
+)
+o.data(
+    "glGetnPixelMapusv",
+    values=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("min(bufSize // 2, pixel_map_size(map))", out=True)),
 )
 o.data("glPolygonStipple", mask=Image("GL_COLOR_INDEX", "GL_BITMAP", "32", "32"))
 o.data("glGetPolygonStipple", mask=Image("GL_COLOR_INDEX", "GL_BITMAP", "32", "32", out=True))

@@ -60,6 +60,41 @@ o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
 o.like("glDepthRangeArrayfv{NV,OES}", "glDepthRangeArrayv")
 o.like("glBindBufferARB", "glBindBuffer")
 
+for core in ["TexImage", "CompressedTexImage", "ColorTable", "ConvolutionFilter", "Histogram", "Minmax", "SeparableFilter"]:
+    o.like(f"glGetn{core}ARB", f"glGetn{core}")
+o.like("glGetnPolygonStippleARB", "glGetnPolygonStipple")
+for kind in ("Map{d,f,i}v", "PixelMap{fv,uiv,usv}", "Uniform{d,f,i,ui}v"):
+    for suffix in kind[kind.index("{") + 1 : kind.index("}")].split(","):
+        name = kind[: kind.index("{")] + suffix + kind[kind.index("}") + 1 :]
+        o.like(f"glGetn{name}ARB", f"glGetn{name}")
+for name in ("CompressedTexImage3D", "CompressedTexSubImage3D"):
+    o.like(f"gl{name}OES", f"gl{name}")
+
+# ---- where the registry is wrong --------------------------------------------------------------------------------
+
+for components in (1, 2, 3, 4):
+    o.data(f"glVertexAttribs{components}hvNV", v=Array(f"n * {components}"))
+o.data("glGetProgramivNV", params=one_out)
+o.data("glCullParameter{d,f}vEXT", params=Array("4"))  # read, although not const
+o.data("glSelectPerfMonitorCountersAMD", counterList=Array("numCounters"))
+o.data("glDeletePerfMonitorsAMD", monitors=Array("n"))
+o.data("glProgramNamedParameter4{d,f,dv,fv}NV glGetProgramNamedParameter{d,f}vNV", name=Array("len"))
+o.data(
+    "glGetPathParameter{f,i}vNV",
+    value=Array(
+        "4 if pname == GL_PATH_OBJECT_BOUNDING_BOX_NV or pname == GL_PATH_FILL_BOUNDING_BOX_NV "
+        "or pname == GL_PATH_STROKE_BOUNDING_BOX_NV else 1",
+        out=True,
+    ),
+)
+o.data("glInstrumentsBufferSGIX", buffer=Opaque("memory that later calls write"))
+o.data("glPixelDataRangeNV glTextureRangeAPPLE", pointer=Opaque("memory that later calls read"))
+o.data(
+    "glGetFragmentShadingRatesEXT",
+    shadingRates=Array("maxCount", out=True, actual="deref(count) if count else maxCount"),
+)
+o.data("glExtGetBuffersQCOM", buffers=Array("maxBuffers", out=True, actual="min(deref(numBuffers), maxBuffers)"))
+
 # ---- direct state access ------------------------------------------------------------------------------------
 
 o.data("gl{MultiTex,Texture}{Image,SubImage}1DEXT", pixels=pixels_1d)
