@@ -89,14 +89,15 @@ void remember_drawable(unsigned long drawable) {
   unlock(&g_drawables_lock);
 }
 
-bool made_by_glx(unsigned long drawable) {
-  bool found = false;
+enum class Maker { X, GLX, UNSURE };
+Maker maker_of(unsigned long drawable) {
+  Maker maker = Maker::X;
   lock(&g_drawables_lock);
-  uint32_t n = g_drawable_count < 256 ? g_drawable_count : 256;
-  for (uint32_t i = 0; i < n; i++) found = found || g_drawables[i] == drawable;
-  bool unsure = g_drawable_count > 256;
+  if (g_drawable_count > 256) maker = Maker::UNSURE;  // it may be among the forgotten ones
+  for (uint32_t i = 0; i < g_drawable_count && i < 256; i++)
+    if (g_drawables[i] == drawable) maker = Maker::GLX;
   unlock(&g_drawables_lock);
-  return found || unsure;
+  return maker;
 }
 
 void describe_fb_config(Thread* t, void* display, void* config) {
@@ -207,7 +208,9 @@ void describe_surface(Thread* t, void* display, void* surface, const char* kind)
 void describe_drawable(Thread* t, void* display, unsigned long drawable) {
   unsigned int width = 0, height = 0;
   const char* kind = "surface";
-  if (made_by_glx(drawable)) {
+  Maker maker = maker_of(drawable);
+  if (maker == Maker::UNSURE) return;  // the wrong question would be an X error
+  if (maker == Maker::GLX) {
     auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
     if (!query) return;
     query(display, drawable, 0x801D, &width);
