@@ -60,7 +60,8 @@ o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
 o.like("glDepthRangeArrayfv{NV,OES}", "glDepthRangeArrayv")
 o.like("glBindBufferARB", "glBindBuffer")
 
-for core in ["TexImage", "CompressedTexImage", "ColorTable", "ConvolutionFilter", "Histogram", "Minmax", "SeparableFilter"]:
+images = ("TexImage", "CompressedTexImage", "ColorTable", "ConvolutionFilter", "Histogram", "Minmax", "SeparableFilter")
+for core in images:
     o.like(f"glGetn{core}ARB", f"glGetn{core}")
 o.like("glGetnPolygonStippleARB", "glGetnPolygonStipple")
 for kind in ("Map{d,f,i}v", "PixelMap{fv,uiv,usv}", "Uniform{d,f,i,ui}v"):
