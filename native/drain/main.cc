@@ -446,6 +446,8 @@ void Drainer::greet(Connection& c) {
     const int fd = c.memfd;
     c.memfd = -1;
     error = old->adopt(fd);
+    // A program that closes all its descriptors also loses the socket to a drainer that is well: two would be one too many.
+    if (error.empty() && old->other_drainer_lives()) error = "the pool's drainer still runs";
     next_pool_ = std::move(pool);
     if (!error.empty()) return refuse(c, "adopt", error);
     pool = std::move(old);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 
 #ifndef MADV_POPULATE_WRITE
@@ -41,6 +43,12 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
     return "the chunk size must be a power of two from 64 KB to 64 MB";
   chunk_bytes_ = chunk;
   chunk_max_ = static_cast<uint32_t>(std::clamp<uint64_t>(settings.limit_bytes / chunk, 2, 1u << 20));
+  // A limit on the size of files holds for memory files too.
+  struct rlimit most;
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur / chunk < uint64_t{chunk_max_} + 1) {
+    if (most.rlim_cur / chunk < 3) return "the limit on the size of files (ulimit -f) leaves no room for a pool of shared memory";
+    chunk_max_ = static_cast<uint32_t>(most.rlim_cur / chunk) - 1;
+  }
   mapped_ = (uint64_t{chunk_max_} + 1) * chunk;
   fd_ = memfd_create("drawtap-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd_ < 0) return failed("memfd_create");
@@ -83,8 +91,28 @@ std::string Pool::adopt(int fd) {
   if (chunk_bytes_ < LEAST_CHUNK || chunk_bytes_ > LARGEST_CHUNK || (chunk_bytes_ & (chunk_bytes_ - 1)) ||
       (uint64_t{chunk_max_} + 1) * chunk_bytes_ != size || chunk_count_ > chunk_max_)
     return "the pool's header was overwritten";
-  h->drainer_pid.store(static_cast<uint64_t>(getpid()));
+  if (!other_drainer_lives()) h->drainer_pid.store(static_cast<uint64_t>(getpid()));
   return {};
+}
+
+bool Pool::other_drainer_lives() {
+  const uint64_t pid = header()->drainer_pid.load();
+  if (pid == static_cast<uint64_t>(getpid())) return false;
+  char path[64], name[16] = {};
+  snprintf(path, sizeof path, "/proc/%llu/comm", static_cast<unsigned long long>(pid));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t n = read(fd, name, sizeof name - 1);
+  close(fd);
+  if (n <= 0 || strncmp(name, "drawtap-drain", 13) != 0) return false;
+  // Killed and not yet waited for is not alive.
+  snprintf(path, sizeof path, "/proc/%llu/maps", static_cast<unsigned long long>(pid));
+  const int maps = open(path, O_RDONLY | O_CLOEXEC);
+  if (maps < 0) return false;
+  char byte;
+  const bool alive = read(maps, &byte, 1) == 1;
+  close(maps);
+  return alive;
 }
 
 void Pool::populate(uint32_t index) {

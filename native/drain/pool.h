@@ -29,6 +29,9 @@ class Pool {
   // One that a process has been writing to. Takes the descriptor. Nothing in it is believed unchecked.
   std::string adopt(int fd);
 
+  // Whether the process that drained an adopted pool before is still there.
+  bool other_drainer_lives();
+
   int fd() const { return fd_; }
   uint64_t bytes() const { return mapped_; }
   uint32_t chunk_bytes() const { return chunk_bytes_; }

@@ -1,6 +1,6 @@
 #include "session.h"
 
-#include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,7 +109,15 @@ std::string Session::adopt_file(const std::string& path) {
   adopted_ = true;
   names_.adopted(path);
   if (path.empty()) return {};
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || static_cast<size_t>(status.st_size) < sizeof(dt_file_header)) {
+    // The name was chosen, and then the drainer before us died.
+    std::string error = file_.create(path);
+    return error.empty() ? begin_file() : error;
+  }
+  bool begun = false;
   std::string error = file_.adopt(path, [&](const dt_chunk_header& header, std::span<const char> bytes) {
+    begun |= header.type == DT_TYPE_CALLS || header.type == DT_TYPE_ANNOTATION;
     if (header.type == DT_TYPE_CALLS && bytes.size() >= sizeof(dt_calls_meta)) {
       dt_calls_meta meta;
       memcpy(&meta, bytes.data(), sizeof meta);
@@ -140,7 +148,7 @@ std::string Session::adopt_file(const std::string& path) {
     }
   });
   totals_.bytes_file = file_.size();
-  return error;
+  return error.empty() && !begun ? begin_file() : error;
 }
 
 void Session::start() {
@@ -319,14 +327,21 @@ std::string Session::append_remarks() {
 }
 
 std::string Session::open_file() {
-  const std::string path = names_.claim(process_.pid);
+  std::string path = names_.claim(process_.pid);
+  if (path[0] != '/') {
+    if (char* folder = getcwd(nullptr, 0)) {
+      path = std::string(folder) + "/" + path;
+      free(folder);
+    }
+  }
+  // Said before it exists: a successor must find the file, whenever and wherever it starts.
+  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
   std::string error = file_.create(path);
-  if (!error.empty()) return error;
-  // A successor must find the file, wherever it starts.
-  char* absolute = realpath(path.c_str(), nullptr);
-  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", absolute ? absolute : path.c_str());
-  free(absolute);
-  error = append_json(recording_json());
+  return error.empty() ? begin_file() : error;
+}
+
+std::string Session::begin_file() {
+  std::string error = append_json(recording_json());
   if (error.empty()) error = append_json(process_json());
   if (error.empty()) error = append_remarks();
   return error;

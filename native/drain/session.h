@@ -122,6 +122,7 @@ class Session {
   void write(const Job& job, Encoded* out);
   std::string append(std::span<const char> chunk);
   std::string open_file();
+  std::string begin_file();
   std::string append_json(const std::string& json);
   std::string append_signatures(const Encoded& out);
   std::string append_remarks();

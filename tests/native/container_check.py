@@ -340,13 +340,13 @@ def check_calls(container: Container, hashes: Hashes, *, blobs: int = 0, in_flig
         if m["records"]:
             check_chunk(chunk, np.arange(first, first + m["records"], dtype=np.uint64), blobs, names)
     if blobs:
-        used = {name for c in container.calls for name in _blob_names(c)}
+        used = {name for c in container.calls for name in referred_blobs(c)}
         assert used == set(container.blobs), "content is missing or unused"
         check_blobs(container, hashes)
     return next_record
 
 
-def _blob_names(chunk: CallsChunk) -> set[tuple[int, int]]:
+def referred_blobs(chunk: CallsChunk) -> set[tuple[int, int]]:
     found = set()
     for column in chunk.columns:
         for slot, (raw, begins) in column.payloads.items() if column else ():

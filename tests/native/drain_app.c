@@ -8,7 +8,7 @@
  *
  * threads= calls= (per thread)  blobs= (a call in that many carries a blob, 0: none)  plain=1 (the regular stream
  * of the benchmark)  corrupt=K (scribble over records now and then in way K)  hold=MS (sleep before exit)
- * exit=0 return, 1 _exit without sealing, 2 abort  hello_only=1  pause=US (sleep that long every 1000 calls)
+ * exit=0 return, 1 _exit without sealing, 2 abort  again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ enum { FN_NOTHING = 0, FN_ENABLE = 1, FN_UNIFORM = 2, FN_DATA = 3, FN_GET = 4, F
 enum { BLOB_KINDS = 24 };
 
 static const char *socket_path, *signature_path;
-static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0, pause_us = 0;
+static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0, pause_us = 0, again = 0;
 static int conn = -1, memfd = -1;
 static char *base;
 static size_t mapped;
@@ -406,7 +406,7 @@ int main(int argc, char **argv) {
   signature_path = argv[2];
   struct { const char *name; uint64_t *value; } settings[] = {
       {"threads", &threads}, {"calls", &calls}, {"blobs", &blobs}, {"plain", &plain}, {"corrupt", &corrupt}, {"hold", &hold},
-      {"exit", &leave}, {"hello_only", &hello_only}, {"pause", &pause_us}};
+      {"exit", &leave}, {"hello_only", &hello_only}, {"pause", &pause_us}, {"again", &again}};
   for (int i = 4; i < argc; i++) {
     char *equals = strchr(argv[i], '=');
     for (size_t k = 0; equals && k < sizeof settings / sizeof *settings; k++)
@@ -436,7 +436,16 @@ int main(int argc, char **argv) {
            (unsigned long long)atomic_load(&pool->wait_ns));
     fflush(stdout);
   }
-  if (hold) usleep((useconds_t)hold * 1000);
+  for (uint64_t waited = 0; waited < hold; waited += 5) {
+    if (!hello_only) look_after_drainer();
+    usleep(5000);
+  }
+  if (again) {
+    char setting[40];
+    snprintf(setting, sizeof setting, "calls=%llu", (unsigned long long)again);
+    execl(argv[0], argv[0], argv[1], argv[2], argv[3], setting, (char *)NULL);
+    die(argv[0]);
+  }
   if (leave == 2) abort();
   if (leave == 1) _exit(7);
   atomic_store(&pool->finished, 1);

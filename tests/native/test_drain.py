@@ -1,0 +1,531 @@
+"""The drainer: everything that was committed is in the trace, whoever dies, and bad memory never hurts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # the checker stands beside this file; test folders are no packages
+
+from container_check import Hashes, check_calls, read_container, referred_blobs  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+SIGNATURES = """\
+F\t0\ttoy\ttoyNothing\t0\t0\t-\t-
+F\t1\ttoy\ttoyEnable\t0\t1\t-\t-
+P\tcap\tToyCap\tenum\t4:0\tCap\t-
+F\t2\ttoy\ttoyUniform4f\t0\t5\t-\t-
+P\tlocation\tint\ti32\t4:0\t-\t-
+P\tx\tfloat\tf32\t4:1\t-\t-
+P\ty\tfloat\tf32\t4:2\t-\t-
+P\tz\tfloat\tf32\t4:3\t-\t-
+P\tw\tfloat\tf32\t4:4\t-\t-
+F\t3\ttoy\ttoyData\t3\t1\t-\t-
+P\tsize\tlong\ti64\t8:0\t-\t-
+P\tbytes\tlong\ti64\t8:1\t-\t-
+P\tdata\tconst void*\tptr\t-\t-\t-
+D\t8:2\tu8\tin\t-
+P\ttarget\tunsigned\tu32\t4:0\t-\t-
+F\t4\ttoy\ttoyGet\t3\t1\t-\t-
+P\tname\tconst char*\tptr\t-\t-\t-
+D\t8:0\tu8\tin\t-
+P\tnumber\tlong\ti64\t8:1\t-\t-
+P\tout\tvoid*\tptr\t-\t-\t-
+D\t8:2\tu8\tout\t-
+P\tflag\tunsigned\tu32\t4:0\t-\t-
+F\t7\ttoy\ttoyNeverCalled\t1\t0\t-\t-
+G\tCap\tenum
+E\tTOY_BLEND\t0
+E\tTOY_DEPTH\t1
+G\tUnused\tenum
+E\tTOY_NOWHERE\t0
+"""
+
+
+@dataclass(frozen=True)
+class Tools:
+    drain: Path
+    app: Path
+    hashes: Hashes
+
+
+@dataclass
+class Drain:
+    process: subprocess.Popen[bytes]
+    folder: Path
+    trace: Path
+    socket: Path
+    status_path: Path
+
+    def finish(self, timeout: float = 30) -> list[dict[str, Any]]:
+        """Wait for the drainer to end by itself and return its status lines."""
+        assert self.process.wait(timeout) == 0
+        return self.status()
+
+    def status(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.status_path.read_text().splitlines()]
+
+    def files(self) -> list[dict[str, Any]]:
+        return [line for line in self.status() if line["event"] == "file"]
+
+    def errors(self) -> list[str]:
+        return [line["code"] for line in self.status() if line["event"] == "error"]
+
+
+@dataclass
+class Bench:
+    """Starts drainers and applications in a folder, and ends what is left."""
+
+    tools: Tools
+    folder: Path
+    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def drain(self, *options: str, name: str = "t.dtap", idle: float | None = 0.3, **popen: Any) -> Drain:
+        read_end, write_end = os.pipe()
+        status = self.folder / f"status-{len(self.running)}"
+        command = [str(self.tools.drain), "--socket", str(self.folder / "s"), "--output", str(self.folder / name)]
+        command += ["--status", str(status), "--ready-fd", str(write_end), *options]
+        if idle is not None:
+            command += ["--exit-when-idle", str(idle)]
+        process = subprocess.Popen(command, pass_fds=[write_end], stdin=subprocess.PIPE, **popen)
+        self.running.append(process)
+        os.close(write_end)
+        with os.fdopen(read_end) as ready:
+            assert ready.read() == "ready\n"
+        return Drain(process, self.folder, self.folder / name, self.folder / "s", status)
+
+    def app(self, *settings: str, **popen: Any) -> subprocess.Popen[bytes]:
+        signatures = self.folder / "toy.sig"
+        if not signatures.exists():
+            signatures.write_text(SIGNATURES)
+        progress = self.folder / "progress"
+        progress.unlink(missing_ok=True)
+        command = [str(self.tools.app), str(self.folder / "s"), str(signatures), str(progress), *settings]
+        process = subprocess.Popen(command, **({"stdout": subprocess.DEVNULL} | popen))
+        self.running.append(process)
+        return process
+
+    def progress(self, threads: int) -> list[int]:
+        return list(struct.unpack_from(f"<{threads}Q", (self.folder / "progress").read_bytes()))
+
+
+def _build(folder: Path, out: str, compiler: str, sources: list[Path], *options: str) -> Path:
+    target = folder / out
+    command = [compiler, "-O2", "-I", str(ROOT / "native/third_party"), "-o", str(target), *map(str, sources), *options]
+    subprocess.run(command, check=True)
+    return target
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
+    folder = tmp_path_factory.mktemp("drain-tools")
+    sources = sorted((ROOT / "native/drain").glob("*.cc")) + sorted((ROOT / "native/common").glob("*.cc"))
+    headers = sorted((ROOT / "native/drain").glob("*.h")) + sorted((ROOT / "native/common").glob("*.h"))
+    built = ROOT / "src/drawtap/_native/drawtap-drain"
+    newest = max(path.stat().st_mtime for path in sources + headers)
+    if "DRAWTAP_TEST_DRAIN" in os.environ:  # a build with sanitizers, for instance
+        drain = Path(os.environ["DRAWTAP_TEST_DRAIN"])
+    elif built.exists() and built.stat().st_mtime > newest:
+        drain = built
+    else:
+        drain = _build(folder, "drawtap-drain", "g++", sources, "-std=c++20", "-lzstd", "-lpthread")
+    here = ROOT / "tests/native"
+    app = _build(folder, "drain_app", "gcc", [here / "drain_app.c"], "-std=gnu11", "-lpthread")
+    hashes = _build(folder, "libdrain_hash.so", "gcc", [here / "drain_hash.c"], "-shared", "-fPIC")
+    return Tools(drain, app, Hashes(hashes))
+
+
+@pytest.fixture
+def bench(tools: Tools, tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tools, tmp_path)
+    yield made
+    for process in made.running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if process.stdin:
+            process.stdin.close()
+
+
+# ---- what is written ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("threads", "calls", "blobs", "options"),
+    [
+        (1, 1, 0, []),
+        (1, 16, 0, ["--level", "19"]),
+        (1, 200_000, 0, []),
+        (1, 50_000, 40, ["--workers", "1"]),
+        (7, 60_000, 9, ["--workers", "3", "--chunk-bytes", "65536", "--pool-limit", "1000000"]),
+        (3, 100_000, 100, ["--workers", "2", "--chunk-bytes", "2097152"]),
+    ],
+)
+def test_every_value_arrives(bench: Bench, threads: int, calls: int, blobs: int, options: list[str]) -> None:
+    drain = bench.drain(*options)
+    app = bench.app(f"threads={threads}", f"calls={calls}", f"blobs={blobs}")
+    assert app.wait(60) == 0
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert check_calls(trace, bench.tools.hashes, blobs=blobs) == dict.fromkeys(range(threads), calls)
+    (summary,) = drain.files()
+    assert summary["complete"] and summary["records"] == threads * calls
+    assert summary["calls"] == sum(c.meta["calls"] for c in trace.calls) == trace.annotation("end")["calls"]
+    assert summary["bytes_file"] == trace.size
+
+
+def test_file_describes_only_what_it_uses(bench: Bench) -> None:
+    drain = bench.drain()
+    assert bench.app("calls=100").wait(20) == 0
+    drain.finish()
+    text = read_container(drain.trace, bench.tools.hashes).signatures
+    assert "toyGet" in text and "TOY_DEPTH" in text
+    assert "toyNeverCalled" not in text and "TOY_NOWHERE" not in text
+
+
+def test_annotations_tell_the_circumstances(bench: Bench) -> None:
+    drain = bench.drain("--annotation", '{"kind": "settings", "fps": 60}', "--timing", "entry", idle=None)
+    assert drain.process.stdin is not None
+    app = bench.app("calls=100", "exit=1")
+    drain.process.stdin.write(f'annotate {{"kind": "label", "text": "ä"}}\nwatch {app.pid}\n'.encode())
+    drain.process.stdin.flush()
+    app.wait(20)
+    drain.process.stdin.write(b"exit 7\n")
+    drain.process.stdin.flush()
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    recording, end = trace.annotation("recording"), trace.annotation("end")
+    assert recording["pid"] == app.pid and recording["timing"] == "entry" and recording["machine"]["cores"] >= 1
+    assert recording["command_line"][0] == str(bench.tools.app) and "calls=100" in recording["command_line"]
+    assert trace.annotation("settings")["fps"] == 60 and trace.annotation("label")["text"] == "ä"
+    assert end["exit_code"] == 7 and not end["sealed_by_exit"]
+
+
+def test_signal_of_the_watched_program_is_noted(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    assert drain.process.stdin is not None
+    app = bench.app("calls=100", "exit=2")
+    drain.process.stdin.write(f"watch {app.pid}\n".encode())
+    assert app.wait(20) == -signal.SIGABRT
+    drain.process.stdin.write(b"signal 6\n")
+    drain.process.stdin.flush()
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert trace.annotation("end")["signal"] == 6
+    assert check_calls(trace, bench.tools.hashes) == {0: 100}
+
+
+def test_content_is_compressed_where_that_helps_only(bench: Bench) -> None:
+    drain = bench.drain()
+    assert bench.app("calls=20000", "blobs=10", "threads=4").wait(60) == 0
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    check_calls(trace, bench.tools.hashes, blobs=10)
+    whole = {name: len(content) for name, content in trace.blobs.items()}
+    assert len(whole) == 24
+    # Half of the contents are noise. None grew, and the others shrank much.
+    noise = [stored / size for _, _, size, stored in trace.blob_parts if stored == size]
+    regular = [stored / size for _, _, size, stored in trace.blob_parts if stored < size and size > 1000]
+    assert noise and regular and max(regular) < 0.5
+
+
+# ---- several processes --------------------------------------------------------------------------------------
+
+
+def test_each_process_gets_a_file(bench: Bench) -> None:
+    drain = bench.drain()
+    first = bench.app("calls=1000", "hold=300")
+    _wait_for(lambda: bench.progress(1)[0] == 1000)
+    second = bench.app("calls=500")
+    assert first.wait(20) == 0 and second.wait(20) == 0
+    drain.finish()
+    by_pid = {f["pid"]: Path(f["file"]) for f in drain.files()}
+    assert len(by_pid) == 2
+    names = {p.name for p in by_pid.values()}
+    assert "t.dtap" in names and names - {"t.dtap"} <= {f"t-{first.pid}.dtap", f"t-{second.pid}.dtap"}
+    assert check_calls(read_container(by_pid[first.pid], bench.tools.hashes), bench.tools.hashes) == {0: 1000}
+    assert check_calls(read_container(by_pid[second.pid], bench.tools.hashes), bench.tools.hashes) == {0: 500}
+
+
+def test_process_without_calls_leaves_no_file_but_is_reported(bench: Bench) -> None:
+    drain = bench.drain()
+    idle = bench.app("hello_only=1", "hold=100")
+    busy = bench.app("calls=100", "hold=200")
+    assert idle.wait(20) == 0 and busy.wait(20) == 0
+    drain.finish()
+    files = {f["pid"]: f["file"] for f in drain.files()}
+    assert files == {idle.pid: None, busy.pid: str(drain.trace)}
+    assert sorted(p.name for p in bench.folder.glob("*.dtap")) == ["t.dtap"]
+
+
+def test_exec_begins_another_file(bench: Bench) -> None:
+    drain = bench.drain()
+    app = bench.app("calls=100", "again=50", "exit=1")
+    assert app.wait(20) == 0
+    drain.finish()
+    files = {Path(f["file"]).name: f for f in drain.files()}
+    assert {f["pid"] for f in files.values()} == {app.pid}
+    assert set(files) == {"t.dtap", f"t-{app.pid}.dtap"}
+    first = read_container(drain.trace, bench.tools.hashes)
+    assert check_calls(first, bench.tools.hashes) == {0: 100} and first.annotation("end")["reason"] == "exec"
+    second = read_container(bench.folder / f"t-{app.pid}.dtap", bench.tools.hashes)
+    assert check_calls(second, bench.tools.hashes) == {0: 50}
+
+
+def test_refuses_a_process_whose_signatures_are_broken(bench: Bench) -> None:
+    for text in ("", "F\t1\ttoy\ttoyEnable\t0", "F\t1\ttoy\ttoyEnable\t0\t1\t-\t-\nP\tcap\tC\tenum\t4:9\t-\t-\n"):
+        (bench.folder / "toy.sig").write_text(text)
+        drain = bench.drain()
+        assert bench.app("calls=10", stderr=subprocess.DEVNULL).wait(20) == 5
+        drain.finish()
+        assert drain.errors() == ["signatures"]
+        assert not drain.trace.exists()
+
+
+def test_strangers_on_the_socket_do_no_harm(bench: Bench) -> None:
+    drain = bench.drain()
+    assert drain.socket.stat().st_mode & 0o777 == 0o600
+    junk = random.Random(7)
+    for size in (0, 1, 100, 3112, 3112, 9000):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(str(drain.socket))
+            s.sendall(junk.randbytes(size))
+    lasting = socket.socket(socket.AF_UNIX)
+    lasting.connect(str(drain.socket))
+    assert bench.app("calls=100").wait(20) == 0
+    lasting.close()
+    drain.finish()
+    assert check_calls(read_container(drain.trace, bench.tools.hashes), bench.tools.hashes) == {0: 100}
+
+
+# ---- death --------------------------------------------------------------------------------------------------
+
+
+def test_killed_application_loses_nothing(bench: Bench) -> None:
+    """Fifty kills at random moments: every call that was committed is in the trace, with its values."""
+    moments = random.Random(1)
+    threads = 3
+    for trial in range(50):
+        drain = bench.drain(name=f"k{trial}.dtap", idle=0.05)
+        blobs = 50 if trial % 2 else 0
+        app = bench.app(f"threads={threads}", "calls=100000000", f"blobs={blobs}", "pause=300")
+        _wait_for(lambda: sum(bench.progress(threads)) > 0)
+        time.sleep(moments.random() ** 2 * 0.15)
+        app.kill()
+        app.wait()
+        committed = bench.progress(threads)
+        drain.finish()
+        trace = read_container(drain.trace, bench.tools.hashes)
+        seen = _check_prefix(trace, bench, blobs)
+        for thread, count in enumerate(committed):
+            assert count <= seen.get(thread, 0) <= count + 1, (trial, thread)
+        drain.trace.unlink()
+
+
+def _check_prefix(trace: Any, bench: Bench, blobs: int) -> dict[int, int]:
+    if blobs:  # the last content may be cut off in the middle: then no call refers to it
+        referred = {name for chunk in trace.calls for name in referred_blobs(chunk)}
+        trace.blobs = {b: content for b, content in trace.blobs.items() if b in referred}
+        trace.blob_parts = [p for p in trace.blob_parts if p[0] in referred]
+    return check_calls(trace, bench.tools.hashes, blobs=blobs)
+
+
+def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
+    """Kill the drainer again and again; a new one goes on with the pool and the file, and nothing is lost."""
+    moments = random.Random(2)
+    for trial in range(8):
+        name = f"a{trial}.dtap"
+        drain = bench.drain(name=name, idle=None)
+        # It stays for a while, so that the last of its drainers is not killed when there is nobody to start another.
+        app = bench.app("threads=3", "calls=150000", "blobs=30", "pause=500", "hold=1000")
+        _wait_for(lambda: min(bench.progress(3)) > 0)
+        deaths = 0
+        while min(bench.progress(3)) < 150000 and deaths < 6:
+            time.sleep(0.005 + moments.random() * 0.05)
+            drain.process.kill()
+            drain.process.wait()
+            deaths += 1
+            partial = drain.trace
+            if partial.exists() and partial.stat().st_size > 32:
+                read_container(partial, bench.tools.hashes, whole=False)
+            drain = bench.drain(name=name, idle=0.5)
+        assert app.wait(60) == 0
+        drain.finish()
+        assert deaths > 0 and drain.errors() == []
+        trace = read_container(drain.trace, bench.tools.hashes)
+        assert check_calls(trace, bench.tools.hashes, blobs=30) == {0: 150000, 1: 150000, 2: 150000}
+        drain.trace.unlink()
+
+
+def test_pool_of_a_dead_pair_is_recovered_by_descriptor(bench: Bench) -> None:
+    """Application and drainer are both killed; whoever still has the pool's descriptor gets everything."""
+    drain = bench.drain(idle=None)
+    app = bench.app("threads=2", "calls=1000000", "pause=2000")
+    _wait_for(lambda: min(bench.progress(2)) > 20_000)
+    drain.process.send_signal(signal.SIGSTOP)
+    time.sleep(0.05)
+    pool = _pool_descriptor(app.pid)
+    try:
+        app.kill()
+        app.wait()
+        drain.process.kill()
+        drain.process.wait()
+        committed = bench.progress(2)
+        status = bench.folder / "recovered"
+        command = [str(bench.tools.drain), "--output", str(bench.folder / "other.dtap"), "--adopt-fd", str(pool)]
+        subprocess.run([*command, "--status", str(status)], pass_fds=[pool], check=True, timeout=20, stdin=subprocess.DEVNULL)
+    finally:
+        os.close(pool)
+    lines = [json.loads(line) for line in status.read_text().splitlines()]
+    (summary,) = [line for line in lines if line["event"] == "file"]
+    trace = read_container(Path(summary["file"]), bench.tools.hashes)
+    seen = check_calls(trace, bench.tools.hashes)
+    assert all(committed[t] <= seen[t] <= committed[t] + 1 for t in range(2))
+
+
+def _pool_descriptor(pid: int) -> int:
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        if "drawtap-pool" in os.readlink(entry):
+            return os.open(entry, os.O_RDWR)
+    raise AssertionError("the application has no pool")
+
+
+def test_sigterm_finishes_the_file_while_the_application_lives(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    app = bench.app("threads=2", "calls=100000000", "pause=100")
+    _wait_for(lambda: min(bench.progress(2)) > 30_000)
+    drain.process.send_signal(signal.SIGINT)  # is the program's business
+    drain.process.terminate()
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert min(check_calls(trace, bench.tools.hashes).values()) > 30_000
+    assert trace.annotation("end")["reason"] == "stopped"
+    assert app.wait(20) == 0  # told to stop, it ends by itself
+
+
+def test_forgotten_socket_does_not_end_a_recording(bench: Bench) -> None:
+    """A program that lives on after its socket ended still has the pool, and is recorded to its end."""
+    drain = bench.drain()
+    app = bench.app("calls=20000", "pause=100", "hold=700")
+    _wait_for(lambda: bench.progress(1)[0] > 100)
+    _shutdown_socket(app.pid, bench)
+    assert app.wait(30) in (0, 4)
+    drain.finish()
+    assert check_calls(read_container(drain.trace, bench.tools.hashes), bench.tools.hashes)[0] > 100
+
+
+def _shutdown_socket(pid: int, bench: Bench) -> None:
+    pidfd = os.pidfd_open(pid)
+    try:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            if os.readlink(entry).startswith("socket:"):
+                import ctypes
+
+                number = ctypes.CDLL(None).syscall(438, pidfd, int(entry.name), 0)  # pidfd_getfd
+                if number < 0:
+                    pytest.skip("this system does not let one process take another's descriptor")
+                with socket.socket(fileno=number) as taken:
+                    taken.shutdown(socket.SHUT_WR)
+                return
+    finally:
+        os.close(pidfd)
+    raise AssertionError("the application has no socket")
+
+
+# ---- full disks and bad memory ------------------------------------------------------------------------------
+
+
+def test_size_limit_leaves_a_whole_file_and_a_running_program(bench: Bench) -> None:
+    limit = 2 * 1024 * 1024
+    drain = bench.drain(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), idle=None)
+    app = bench.app("threads=2", "calls=100000000", "blobs=0")
+    assert app.wait(60) == 0  # it was told to stop recording, and never blocked
+    drain.process.terminate()
+    drain.finish()
+    assert "write" in drain.errors()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert trace.size <= limit and sum(check_calls(trace, bench.tools.hashes).values()) > 0
+    end = trace.annotation("end")
+    assert end["calls_lost"] > 0 and "write_error" in end
+    assert not drain.files()[0]["complete"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_full_disk_leaves_a_whole_file(bench: Bench) -> None:
+    disk = bench.folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("this system does not let root mount a tmpfs")
+    try:
+        drain = bench.drain(name="disk/t.dtap", idle=None)
+        assert bench.app("threads=2", "calls=100000000").wait(60) == 0
+        drain.process.terminate()
+        drain.finish()
+        assert "write" in drain.errors()
+        kept = bench.folder / "kept.dtap"
+        shutil.copy(drain.trace, kept)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    trace = read_container(kept, bench.tools.hashes)
+    assert sum(check_calls(trace, bench.tools.hashes).values()) > 0
+    assert trace.annotation("end")["calls_lost"] > 0
+
+
+def test_unwritable_folder_is_reported(bench: Bench) -> None:
+    drain = bench.drain(name="missing/t.dtap")
+    assert bench.app("calls=100").wait(20) == 0
+    drain.finish()
+    assert drain.errors() == ["write"]
+    assert drain.files()[0]["calls_lost"] == 94
+
+
+@pytest.mark.parametrize("how", range(1, 9))
+def test_scribbled_pool_never_hurts_the_drainer(bench: Bench, how: int) -> None:
+    drain = bench.drain("--chunk-bytes", "131072")
+    app = bench.app("threads=3", "calls=60000", f"corrupt={how}", "blobs=500" if how % 2 else "blobs=0")
+    try:
+        assert app.wait(6) in (0, -signal.SIGSEGV, -signal.SIGBUS)
+    except subprocess.TimeoutExpired:
+        app.kill()
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert sum(c.meta["records"] for c in trace.calls) > 1000
+    (summary,) = drain.files()
+    if how in (1, 2, 3):
+        assert summary["invalid_records"] + summary["invalid_bytes"] > 0 and not summary["complete"]
+        assert trace.annotation("end")["invalid_records"] == summary["invalid_records"]
+
+
+def test_command_line_is_checked(tools: Tools) -> None:
+    for arguments in ([], ["--output", "x"], ["--nonsense", "1"], ["--level", "x"], ["--timing", "never"], ["--socket"]):
+        result = subprocess.run([tools.drain, *arguments], capture_output=True, text=True)
+        assert result.returncode == 2 and result.stderr.startswith("drawtap-drain: ")
+    assert subprocess.run([tools.drain, "--version"], capture_output=True, text=True).stdout.startswith("drawtap-drain ")
+
+
+def _wait_for(condition: Any, seconds: float = 10) -> None:
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        try:
+            if condition():
+                return
+        except (FileNotFoundError, struct.error):
+            pass
+        time.sleep(0.002)
+    raise AssertionError("waited in vain")
