@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from drawtap.spec.model import (
     Array,
-    AttributeList,
     BufferOffset,
     ClientArray,
     CompressedImage,
@@ -47,16 +46,8 @@ o.like("glMapNamedBufferRangeEXT", "glMapNamedBufferRange")
 o.like("glUnmapNamedBufferEXT", "glUnmapNamedBuffer")
 o.like("glFlushMappedNamedBufferRangeEXT", "glFlushMappedNamedBufferRange")
 o.like("glGetNamedBufferPointervEXT", "glGetNamedBufferPointerv")
-o.like("glGetQueryObjectuivEXT", "glGetQueryObjectuiv")
-o.like("glGetQueryivEXT", "glGetQueryiv")
-o.like("glGetProgramPipelineivEXT", "glGetProgramPipelineiv")
 o.like("glGetFramebufferParameterivMESA", "glGetFramebufferParameteriv")
-o.like("glGetFramebufferAttachmentParameterivOES", "glGetFramebufferAttachmentParameteriv")
-o.like("glGetRenderbufferParameterivOES", "glGetRenderbufferParameteriv")
-o.like("glTexImage3DOES", "glTexImage3D")
-o.like("glTexSubImage3DOES", "glTexSubImage3D")
 o.like("glBitmapxOES", "glBitmap")
-o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
 o.like("glDepthRangeArrayfv{NV,OES}", "glDepthRangeArrayv")
 o.like("glBindBufferARB", "glBindBuffer")
 
@@ -68,8 +59,6 @@ for kind in ("Map{d,f,i}v", "PixelMap{fv,uiv,usv}", "Uniform{d,f,i,ui}v"):
     for suffix in kind[kind.index("{") + 1 : kind.index("}")].split(","):
         name = kind[: kind.index("{")] + suffix + kind[kind.index("}") + 1 :]
         o.like(f"glGetn{name}ARB", f"glGetn{name}")
-for name in ("CompressedTexImage3D", "CompressedTexSubImage3D"):
-    o.like(f"gl{name}OES", f"gl{name}")
 
 # ---- where the registry is wrong --------------------------------------------------------------------------------
 
@@ -90,11 +79,6 @@ o.data(
 )
 o.data("glInstrumentsBufferSGIX", buffer=Opaque("memory that later calls write"))
 o.data("glPixelDataRangeNV glTextureRangeAPPLE", pointer=Opaque("memory that later calls read"))
-o.data(
-    "glGetFragmentShadingRatesEXT",
-    shadingRates=Array("maxCount", out=True, actual="deref(count) if count else maxCount"),
-)
-o.data("glExtGetBuffersQCOM", buffers=Array("maxBuffers", out=True, actual="min(deref(numBuffers), maxBuffers)"))
 
 # ---- direct state access ------------------------------------------------------------------------------------
 
@@ -184,11 +168,6 @@ o.data("glVertexAttribL1ui64vARB", v=one_in)
 o.data("glGetProgramSubroutineParameteruivNV", param=one_out)
 o.data("glGetProgramResourcefvNV", props=Array("propCount"),
        params=Array("count", out=True, actual="deref(length) if length else count"))  # fmt: skip
-o.data(
-    "glExtGetProgramBinarySourceQCOM",
-    length=one_out,
-    source=String(out=True, capacity="deref(length)", actual="deref(length)"),
-)
 
 # ---- sample locations, viewports ----------------------------------------------------------------------------
 
@@ -227,9 +206,6 @@ o.data(
 )
 o.data("glGetMemoryObjectDetachedResourcesuivNV", params=Array("count", out=True))
 o.data("glMulticastBufferSubDataNV glLGPUNamedBufferSubDataNVX", data=Array("size"))
-o.data(
-    "glEGLImageTarget{Tex,Texture}StorageEXT glTexStorageAttribs{2,3}DEXT", attrib_list=AttributeList("GL_NONE")
-)
 o.data("glCreateSyncFromCLeventARB", context=Opaque("OpenCL context"), event=Opaque("OpenCL event"))
 o.data("glMapObjectBufferATI glMapTexture2DINTEL", returns=Opaque("mapped memory"))
 
@@ -264,17 +240,6 @@ o.data(
     "glGetPerfQueryDataINTEL",
     data=Array("dataSize", out=True, actual="deref(bytesWritten) if bytesWritten else dataSize"),
     bytesWritten=one_out,
-)
-o.data("glGetDriverControlStringQCOM", length=one_out)
-o.data("glGetDriverControlsQCOM", num=one_out)
-o.data(
-    "glExtGetTexturesQCOM",
-    textures=Array("maxTextures", out=True, actual="deref(numTextures) if numTextures else maxTextures"),
-    numTextures=one_out,
-)
-o.data("glExtGetTexLevelParameterivQCOM", params=one_out)
-o.data(
-    "glExtGetTexSubImageQCOM", texels=Image("format", "type", "width", "height", "depth", dimensions=3, out=True)
 )
 
 # ---- debug --------------------------------------------------------------------------------------------------
@@ -332,6 +297,18 @@ o.data("glVDPAURegister{Output,Video}SurfaceNV", vdpSurface=Opaque("VDPAU surfac
 o.data("glVDPAURegisterVideoSurfaceWithPictureStructureNV", vdpSurface=Opaque("VDPAU surface"))
 o.data("glVDPAUGetSurfaceivNV", length=one_out,
        values=Array("count", out=True, actual="deref(length) if length else count"))  # fmt: skip
+
+o.table(
+    "shading_rate_pixels",
+    {
+        "GL_SHADING_RATE_1_INVOCATION_PER_PIXEL_NV": 1,
+        "GL_SHADING_RATE_1_INVOCATION_PER_1X2_PIXELS_NV GL_SHADING_RATE_1_INVOCATION_PER_2X1_PIXELS_NV": 2,
+        "GL_SHADING_RATE_1_INVOCATION_PER_2X2_PIXELS_NV": 4,
+        "GL_SHADING_RATE_1_INVOCATION_PER_2X4_PIXELS_NV GL_SHADING_RATE_1_INVOCATION_PER_4X2_PIXELS_NV": 8,
+        "GL_SHADING_RATE_1_INVOCATION_PER_4X4_PIXELS_NV": 16,
+    },
+)
+o.data("glShadingRateSampleOrderCustomNV", locations=Array("shading_rate_pixels(rate) * samples * 3"))
 
 # ---- NV_path_rendering --------------------------------------------------------------------------------------
 
@@ -412,4 +389,17 @@ o.data("glFragmentMaterial{f,i}vSGIX", params=Array("material_values(pname)"))
 o.data("glGetFragmentMaterial{f,i}vSGIX", params=Array("material_values(pname)", out=True))
 o.data("glFragmentLightModel{f,i}vSGIX",
        params=Array("4 if pname == GL_FRAGMENT_LIGHT_MODEL_AMBIENT_SGIX else 1"))  # fmt: skip
+o.data("glGetFogFuncSGIS", points=Array("get_int(GL_FOG_FUNC_POINTS_SGIS) * 2", out=True))
+o.data(
+    "glTex{Image,SubImage}4DSGIS",
+    # volumes follow one another as images do (without GL_UNPACK_SKIP_VOLUMES_SGIS)
+    pixels=Image("format", "type", "width", "height", "depth * size4d", dimensions=3),
+)
+o.data(
+    "glDeformationMap3{d,f}SGIX",
+    points=Array(
+        "(uorder - 1) * ustride + (vorder - 1) * vstride + (worder - 1) * wstride "
+        "+ (3 if target == GL_GEOMETRY_DEFORMATION_SGIX else 4) if uorder > 0 and vorder > 0 and worder > 0 else 0"
+    ),
+)
 o.data("glSpriteParameter{f,i}vSGIX", params=Array("3 if pname != GL_SPRITE_MODE_SGIX else 1"))

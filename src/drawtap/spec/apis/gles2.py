@@ -1,7 +1,46 @@
-"""What only OpenGL ES 2 and 3 and OpenGL SC 2 have."""
+"""What only OpenGL ES 2 and 3 have: its versions need nothing beyond `gl`, its extensions do."""
 
 from __future__ import annotations
 
+from drawtap.spec.model import Array, AttributeList, Image, String
 from drawtap.spec.overlay import Overlay
 
 PART = o = Overlay("gl", xml="gl.xml")
+
+one_out = Array("1", out=True)
+
+o.like("glGetQueryObjectuivEXT", "glGetQueryObjectuiv")
+o.like("glGetQueryivEXT", "glGetQueryiv")
+o.like("glGetProgramPipelineivEXT", "glGetProgramPipelineiv")
+o.like("glGetFramebufferAttachmentParameterivOES", "glGetFramebufferAttachmentParameteriv")
+o.like("glGetRenderbufferParameterivOES", "glGetRenderbufferParameteriv")
+o.like("glTexImage3DOES", "glTexImage3D")
+o.like("glTexSubImage3DOES", "glTexSubImage3D")
+for name in ("CompressedTexImage3D", "CompressedTexSubImage3D"):
+    o.like(f"gl{name}OES", f"gl{name}")
+o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
+
+o.data(
+    "glEGLImageTarget{Tex,Texture}StorageEXT glTexStorageAttribs{2,3}DEXT", attrib_list=AttributeList("GL_NONE")
+)
+o.data("glGetDriverControlStringQCOM", length=one_out)
+o.data("glGetDriverControlsQCOM", num=one_out)
+o.data(
+    "glExtGetTexturesQCOM",
+    textures=Array("maxTextures", out=True, actual="deref(numTextures) if numTextures else maxTextures"),
+    numTextures=one_out,
+)
+o.data("glExtGetTexLevelParameterivQCOM", params=one_out)
+o.data(
+    "glExtGetTexSubImageQCOM", texels=Image("format", "type", "width", "height", "depth", dimensions=3, out=True)
+)
+o.data(
+    "glGetFragmentShadingRatesEXT",
+    shadingRates=Array("maxCount", out=True, actual="deref(count) if count else maxCount"),
+)
+o.data("glExtGetBuffersQCOM", buffers=Array("maxBuffers", out=True, actual="min(deref(numBuffers), maxBuffers)"))
+o.data(
+    "glExtGetProgramBinarySourceQCOM",
+    length=one_out,
+    source=String(out=True, capacity="deref(length)", actual="deref(length)"),
+)
