@@ -273,6 +273,12 @@ def test_all_rules_compile(gl: Api, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[:3000]
 
 
+def test_every_table_is_used(gl: Api) -> None:
+    texts = {text for command in gl.commands.values() for text in _rules(command)}
+    called = {name for text in texts for name, _, _ in expr.names(text)[1]}
+    assert set(gl.tables) - called == set()
+
+
 def test_the_types_of_all_apis_go_into_one_unit(tmp_path: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None:

@@ -73,7 +73,6 @@ o.table(
      "GL_SURFACE_COMPRESSION_EXT": 64},
     default=1,
 )  # fmt: skip
-o.table("indirect_bytes", {"GL_DRAW_INDIRECT_BUFFER": 16, "GL_DISPATCH_INDIRECT_BUFFER": 12}, default=0)
 
 # ---- fixed function -----------------------------------------------------------------------------------------
 
