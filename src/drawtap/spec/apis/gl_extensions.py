@@ -49,7 +49,6 @@ o.like("glGetNamedBufferPointervEXT", "glGetNamedBufferPointerv")
 o.like("glGetFramebufferParameterivMESA", "glGetFramebufferParameteriv")
 o.like("glBitmapxOES", "glBitmap")
 o.like("glDepthRangeArrayfv{NV,OES}", "glDepthRangeArrayv")
-o.like("glBindBufferARB", "glBindBuffer")
 
 images = ("TexImage", "CompressedTexImage", "ColorTable", "ConvolutionFilter", "Histogram", "Minmax", "SeparableFilter")
 for core in images:
