@@ -215,6 +215,13 @@ void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text)
   emit(t, DT_FN_NATIVE, words, 3, nullptr, 0, all, 2);
 }
 
+void emit_library(Thread* t, const char* path, uint64_t base) {
+  Data p = prepare(t, path, (int64_t)strlen(path));
+  uint64_t words[2] = {p.descriptor, base};
+  const Data* all[] = {&p};
+  emit(t, DT_FN_LIBRARY, words, 2, nullptr, 0, all, 1);
+}
+
 void emit_note(Thread* t, const char* code, const char* text) {
   static uint64_t said[64];
   uint64_t key = hash128(text, strlen(text)).low ^ hash128(code, strlen(code)).low;

@@ -561,9 +561,7 @@ void report_libraries(Thread* t) {
     uint64_t mark = t->generation + 1;
     if (__atomic_load_n(&library.reported, __ATOMIC_RELAXED) == mark || !library.base) continue;
     if (__atomic_exchange_n(&library.reported, mark, __ATOMIC_RELAXED) == mark) continue;
-    char text[600];
-    snprintf(text, sizeof text, "path=%s;base=0x%llx", library.path, (unsigned long long)library.base);
-    emit_note(t, "library", text);
+    emit_library(t, library.path, library.base);
   }
 }
 
@@ -692,7 +690,7 @@ void* wrap_lookup(const char* name, void* real, const void* caller) {
   if (id < 0) return real;
   KeepErrno keep;
   Object from;
-  if (caller && find_object(caller, &from) && (from.is_gl || from.is_tap)) return real;
+  if (caller && find_object(caller, &from) && from.is_gl) return real;
   return entry_for((unsigned)id, real);
 }
 

@@ -206,6 +206,8 @@ DT_COLD void emit_memory(Thread* t, const void* address, uint64_t bytes);
 DT_COLD void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes);
 // Portable attributes of a native object as "key=value;..." text. `kind`: "config", "window", "surface", "display", "visual".
 DT_COLD void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text);
+// A library in which functions were found, as the loader names it, and where it is mapped.
+DT_COLD void emit_library(Thread* t, const char* path, uint64_t base);
 // A remark: short machine word and a sentence. Said once per code and process.
 DT_COLD void emit_note(Thread* t, const char* code, const char* text);
 
@@ -225,7 +227,8 @@ DT_COLD void* resolve(unsigned id);
 // when the variants are used up returns `real` itself and notes it.
 DT_COLD void* entry_for(unsigned id, void* real);
 // For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program gets.
-// A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones.
+// A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones; an address
+// in the tap itself says nothing.
 DT_COLD void* wrap_lookup(const char* name, void* real, const void* caller = __builtin_return_address(0));
 // Note in the trace the libraries in which functions were found: each once per session, at the first recorded call of
 // the session and whenever a call is recorded after a new one was found.
