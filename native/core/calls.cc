@@ -311,7 +311,7 @@ class Builder {
         words_.words->push_back(*name);
       } else {
         Bytes text;
-        put_hex(text, raw);
+        put_unnamed(text, raw);
         words_.words->emplace_back(text.view());
       }
     }
@@ -474,7 +474,7 @@ class Builder {
     const Field& f = *spec.field;
     const FunctionColumns& c = *cursor.columns;
     size_t n = s.to - s.from;
-    auto slot = static_cast<size_t>(f.slot);
+    auto slot = static_cast<size_t>(std::max(f.slot, 0));
     bool result = spec.field == function_->result.get();
     auto unknown = [&](uint32_t i) { return result && cursor.chunk->durations()[(*cursor.records)[i]] == DT_IN_FLIGHT; };
     switch (spec.source) {
@@ -486,7 +486,7 @@ class Builder {
           }
           return;
         }
-        if (spec.type.type == Type::dictionary || spec.type.type == Type::text || spec.type.type == Type::boolean) {
+        if (f.slot < 0 || spec.type.type == Type::dictionary || spec.type.type == Type::text || spec.type.type == Type::boolean) {
           for (uint32_t i = s.from; i < s.to; ++i) one_value(spec, column, f, c.raw(f, i));
         } else if (f.wide) {
           column.values(c.w8[slot].data() + s.from, n, 8);
@@ -754,6 +754,7 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
         {"_blob", {Type::text, Type::u64}, Source::blob}, {"_data", {Type::binary, Type::u64}, Source::data}};
     for (auto& e : extras) {
       ColumnType t = e.type;
+      if (e.source == Source::pointer && f->slot < 0) continue;
       if (e.source == Source::pointer && !f->wide) t.type = Type::u32;
       extra(name, e.suffix, t, e.source, *f);
       more.push_back(std::move(out.back())), out.pop_back();
@@ -1014,7 +1015,7 @@ void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
       Bytes text;
       if (f.kind == Kind::bitmask) put_mask(text, trace.signatures, f.group, raw);
       else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw))) text.put(*name);
-      else put_hex(text, raw);
+      else put_unnamed(text, raw);
       put_json(json, text.view());
     }
     if (f.has_data()) {

@@ -268,8 +268,12 @@ uint32_t OpenChunk::context(uint32_t record) {
       for (uint32_t i = 0; i < o.size(); ++i)
         if (info.functions[o[i]].function == CONTEXT) {
           auto& c = columns(o[i]);
-          if (!c.function || c.function->params.empty()) break;
-          contexts_.emplace_back(i, static_cast<uint32_t>(c.raw(c.function->params[0], ord[i])));
+          const Field* which = nullptr;
+          if (c.function)
+            for (auto& p : c.function->params)
+              if (p.name == "context" || p.name == "id") which = &p;
+          if (!which) break;
+          contexts_.emplace_back(i, static_cast<uint32_t>(c.raw(*which, ord[i])));
         }
     }
     contexts_done_ = true;

@@ -18,6 +18,7 @@ struct FunctionColumns {
   const uint8_t* payload_base = nullptr;
 
   uint64_t raw(const Field& field, uint32_t i) const {
+    if (field.slot < 0) return 0;
     return field.wide ? w8[static_cast<size_t>(field.slot)][i] : w4[static_cast<size_t>(field.slot)][i];
   }
   uint64_t descriptor(const Field& field, uint32_t i) const { return w8[static_cast<size_t>(field.data_slot)][i]; }

@@ -126,8 +126,9 @@ size_t Signatures::parse(std::string_view text) {
         field = nullptr;
         size_t o = line[0] == 'P' ? 1 : 0;
         Field f;
-        if (part.size() < 4 + o || !kind(part[2 + o], f.kind) || !slot(part[3 + o], f.wide, f.slot) ||
-            static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)) {
+        bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
+        if (part.size() < 4 + o || !kind(part[2 + o], f.kind) ||
+            (!bare && (!slot(part[3 + o], f.wide, f.slot) || static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)))) {
           ++wrong;
           break;
         }
@@ -154,6 +155,7 @@ size_t Signatures::parse(std::string_view text) {
           break;
         }
         field->data_slot = at;
+        if (field->wide && field->slot == at) field->slot = -1;  // the descriptor stands in place of the address
         field->element_name = part[2];
         field->element = element(part[2]);
         field->out = part[3] == "out";

@@ -34,7 +34,7 @@ struct Field {
   std::string name, ctype, kind_name, group_name, object_class, element_name;
   Kind kind = Kind::i32;
   bool wide = false;       // stands in a w8 field
-  int slot = -1;           // which one
+  int slot = -1;           // which one; -1: the value itself is not in the record
   const EnumGroup* group = nullptr;
   int data_slot = -1;      // w8 field of the array descriptor; -1: no content is captured
   int payload = -1;        // number among the function's descriptors

@@ -319,6 +319,7 @@ Table tap_table(const Trace& trace, unsigned function) {
         if (p.element == Element::chars) {
           columns.emplace_back(fresh(p.name), Type::text);
         } else {
+          if (p.slot >= 0) columns.emplace_back(fresh(p.name), Type::u64);
           columns.emplace_back(fresh(p.name + "_bytes"), Type::u64);
           columns.emplace_back(fresh(p.name + "_blob"), Type::text);
         }
@@ -361,6 +362,7 @@ Table tap_table(const Trace& trace, unsigned function) {
           if (there) t.s(s);
           else t.null();
         } else {
+          if (p.slot >= 0) t.u(raw);
           if (there) t.u(DT_DATA_LENGTH(d));
           else t.null();
           if (kind == DT_DATA_BLOB) t.s(hash_text(c.hash(p, i)));
@@ -370,7 +372,7 @@ Table tap_table(const Trace& trace, unsigned function) {
         Bytes text;
         if (p.kind == Kind::bitmask) put_mask(text, trace.signatures, p.group, raw);
         else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw))) text.put(*name);
-        else put_hex(text, raw);
+        else put_unnamed(text, raw);
         t.s(text.view());
       } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
         t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
@@ -399,13 +401,14 @@ Table contexts_table(const Trace& trace) {
       if (seq < context.seq) context.seq = seq, context.thread = c.thread;
     }
   auto* f = trace.signatures.by_id(DT_FN_CONTEXT);
-  auto at = [&](const char* part, size_t position) -> const Field* {
+  auto at = [&](std::string_view part) -> const Field* {
     if (!f) return nullptr;
     for (auto& p : f->params)
       if (p.name == part) return &p;
-    return position < f->params.size() ? &f->params[position] : nullptr;
+    return nullptr;
   };
-  const Field *id = at("context", 0), *share = at("share_group", 1), *api = at("api", 2), *handle = at("handle", 3);
+  const Field *id = at("context"), *share = at("share_group"), *api = at("api"), *handle = at("handle");
+  if (!id) id = at("id");
   if (id)
     each_tap_record(trace, DT_FN_CONTEXT, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
       uint64_t number = c.raw(*id, i);

@@ -69,6 +69,12 @@ void put_hex(Bytes& out, uint64_t v) {
   at[0] = '0', at[1] = 'x';
   out.advance(static_cast<size_t>(std::to_chars(at + 2, at + 24, v, 16).ptr - at));
 }
+void put_unnamed(Bytes& out, uint64_t v) {
+  if (v < 0x100) return put_u64(out, v);
+  char text[24];
+  snprintf(text, sizeof text, "0x%04llX", static_cast<unsigned long long>(v));
+  out.put(text);
+}
 void put_f32(Bytes& out, float v) {
   if (v == static_cast<float>(static_cast<int32_t>(std::fabs(v) < 1e6f ? v : 0)) && !std::signbit(v)) return put_i64(out, static_cast<int32_t>(v));
   put_number(out, v);
@@ -155,7 +161,7 @@ void Printer::enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool 
   } else if (json) {
     put_i64(out, value);
   } else {
-    put_hex(out, static_cast<uint64_t>(value));
+    put_unnamed(out, static_cast<uint64_t>(value));
   }
 }
 

@@ -8,6 +8,7 @@ namespace dt {
 void put_u64(Bytes& out, uint64_t v);
 void put_i64(Bytes& out, int64_t v);
 void put_hex(Bytes& out, uint64_t v);
+void put_unnamed(Bytes& out, uint64_t v);  // an enumerant without a name: small ones decimal
 void put_f32(Bytes& out, float v);
 void put_f64(Bytes& out, double v);
 void put_json(Bytes& out, std::string_view text);   // quoted; invalid UTF-8 becomes U+FFFD

@@ -1,0 +1,873 @@
+"""A trace as a DuckDB database, without copying it into one.
+
+A query is parsed by DuckDB itself; the tables it names are given to it as Arrow streams that hold only the columns it
+uses and only the calls its conditions on `seq` and `frame` leave. Two things are rewritten on the way: numbers compared
+with a column of enumerants go to the column with their numbers (`mode = 4` means `mode_value = 4`), and the table
+`trace` has one row `event` a call (`event.name`, `event.values`).
+
+The connection has no access to files, except for the target of `COPY ... TO` and the side database.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import re
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import duckdb
+
+from drawtap.errors import QueryError, did_you_mean
+from drawtap.trace.core import TABLES, Cancelled, Column, Selection
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+Parameters = Sequence[object] | Mapping[str, object]
+_Node = dict[str, object]
+
+_CACHE_FORMAT = "1"
+_EVENT = {"time": "t_start", "values": "params"}  # names of the thesis form -> columns of calls
+_ALLOWED = ("SELECT", "EXPLAIN", "PRAGMA", "SET", "VARIABLE_SET", "COPY", "CREATE", "RELATION", "CALL", "TRANSACTION", "PREPARE", "EXECUTE")
+_CATALOG = re.compile(r"^(duckdb_|pragma_|sqlite_|information_schema)", re.IGNORECASE)
+
+
+class _Stream:
+    """A table for DuckDB: every scan gets a fresh stream."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._make()
+
+
+@dataclass
+class _Use:
+    """One mention of a table in a query, and what it needs of it."""
+
+    table: str
+    alias: str
+    node: _Node | None = None
+    columns: set[str] = field(default_factory=set)  # lower case
+    star: bool = False
+    first_seq: int = 0
+    end_seq: int | None = None
+    first_frame: int = 0
+    end_frame: int | None = None
+
+
+class Result:
+    """Rows of an answer, fetched while they are walked through. Only the last result of a trace stays open."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, translate: Callable[[Exception], Exception]) -> None:
+        self._cursor = cursor
+        self._translate = translate
+        self._rest: list[tuple[object, ...]] = []
+        self._done = False
+        described = cursor.description or []
+        self.columns: tuple[str, ...] = tuple(str(d[0]) for d in described)
+        self.types: tuple[str, ...] = tuple(str(d[1]) for d in described)
+
+    def detach(self) -> None:
+        """Fetch what is left into memory, so that the connection is free."""
+        found = []
+        while rows := self._fetch(2048):
+            found += rows
+        self._rest = found
+        self._done = True
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        while rows := self._fetch(2048):
+            yield from rows
+
+    def _fetch(self, count: int) -> list[tuple[object, ...]]:
+        if self._rest:
+            rows, self._rest = self._rest[:count], self._rest[count:]
+            return rows
+        if self._done:
+            return []
+        try:
+            return cast("list[tuple[object, ...]]", self._cursor.fetchmany(count))
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translate(error) from None
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        """Return all rows that are left."""
+        return list(self)
+
+    def fetchone(self) -> tuple[object, ...] | None:
+        """Return the next row, None at the end."""
+        rows = self._fetch(1)
+        return rows[0] if rows else None
+
+    def dicts(self) -> Iterator[dict[str, object]]:
+        """Yield rows as dictionaries by column name."""
+        for row in self:
+            yield dict(zip(self.columns, row, strict=True))
+
+    def arrow(self) -> object:
+        """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars and others. It takes the rows."""
+        return _Stream(self.__arrow_c_stream__)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = getattr(self._cursor, "to_arrow_reader", None)
+        if reader is not None:
+            try:
+                return reader().__arrow_c_stream__()
+            except (ImportError, duckdb.Error):  # pyarrow is not there
+                pass
+        return self._cursor.__arrow_c_stream__()  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"<Result {', '.join(self.columns)}>"
+
+
+class Database:
+    """A DuckDB connection over one trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._schemas: dict[str | None, list[Column]] = {}
+        self._functions: dict[str, str] | None = None  # lower case -> name
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._fresh_streams = int(duckdb.__version__.split(".")[0]) >= 2
+        self._registered: list[str] = []
+        self._temporary = False  # the user has made temporary tables: they live in the connection itself
+        self._last: weakref.ref[Result] | None = None
+        self._number = 0
+        self._cache: set[str] = set()  # tables in the side database
+        self._cache_checked = False
+        _live.add(self)
+
+    # ---- connection ------------------------------------------------------------------------------------
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection, opened when first used."""
+        if self._connection is None:
+            self._connection = duckdb.connect(":memory:")
+            self._connection.execute("SET python_enable_replacements = false")
+            self._connection.execute("SET autoinstall_known_extensions = false")
+            self._attach_cache()
+            if not self._cache:
+                self._lock()
+        return self._connection
+
+    def _lock(self) -> None:
+        assert self._connection is not None
+        # allowed_directories would open whole folders: files are closed off, COPY goes through a connection of its own.
+        self._connection.execute("SET enable_external_access = false")
+
+    def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    @property
+    def cache_path(self) -> Path:
+        """Where the side database is."""
+        return self._trace.path.with_name(self._trace.path.name + ".duckdb")
+
+    def _attach_cache(self) -> None:
+        path = self.cache_path
+        if not path.exists() or self._trace.frame_end != "auto":
+            return
+        connection = self.connection
+        try:
+            connection.execute(f"ATTACH {_quote_text(str(path))} AS cache (READ_ONLY)")
+            stamps = connection.execute("SELECT stamp FROM cache.drawtap_cache").fetchall()
+            if stamps != [(self._stamp(),)]:
+                connection.execute("DETACH cache")
+                return
+            rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'cache'").fetchall()
+            self._cache = {str(row[0]) for row in rows} - {"drawtap_cache"}
+            connection.execute("SET enable_external_access = false")
+        except duckdb.Error:  # another DuckDB wrote it, or somebody writes now: it is only a cache
+            self._cache = set()
+
+    def _stamp(self) -> str:
+        info = self._trace.info
+        return f"{_CACHE_FORMAT} {info['uuid']} {info['file_bytes']}"
+
+    # ---- names -----------------------------------------------------------------------------------------
+
+    @property
+    def functions(self) -> dict[str, str]:
+        """Functions that the trace explains: lower case to name."""
+        if self._functions is None:
+            rows = self._trace.core.table_rows("functions")
+            self._functions = {cast(str, row["name"]).lower(): cast(str, row["name"]) for row in rows}
+        return self._functions
+
+    def table_names(self) -> list[str]:
+        """Return every table one can ask: calls, trace, the small ones, and the functions that were called."""
+        called = [cast(str, row["name"]) for row in self._trace.core.table_rows("histogram")]
+        return ["calls", "trace", *TABLES, *called]
+
+    def known(self, name: str) -> str | None:
+        """Return the proper name of a table, None where there is none."""
+        lower = name.lower()
+        if lower in ("calls", "trace") or lower in TABLES:
+            return lower
+        return self.functions.get(lower)
+
+    def columns(self, table: str) -> list[Column]:
+        """Return the columns of `calls` or a function's table; of the small tables from their streams."""
+        if table == "trace":
+            table = "calls"
+        key = None if table == "calls" else table
+        if key not in self._schemas:
+            self._schemas[key] = self._small_columns(table) if table in TABLES else self._trace.core.schema(key)
+        return self._schemas[key]
+
+    def _small_columns(self, table: str) -> list[Column]:
+        cursor = self.connection.cursor()
+        cursor.register("_", _Stream(lambda: self._trace.core.table(table)))
+        described = cursor.execute("SELECT * FROM _ LIMIT 0").description or []
+        cursor.unregister("_")
+        return [Column(str(d[0]), str(d[1])) for d in described]
+
+    # ---- queries ---------------------------------------------------------------------------------------
+
+    def query(self, query: str, parameters: Parameters = ()) -> Result:
+        """Answer a query; see `Trace.sql`."""
+        try:
+            return self._query(query, parameters)
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translated(error, query) from None
+
+    def _query(self, query: str, parameters: Parameters) -> Result:
+        connection = self.connection
+        self._forget()
+        statements = duckdb.extract_statements(query)
+        if not statements:
+            raise QueryError("the query is empty", hint="tables: calls, frames and others; drawtap sql --help")
+        texts = [statement.query for statement in statements]
+        if re.match(r"\s*(PIVOT|UNPIVOT)\b", _without_leading_comments(query), re.IGNORECASE):
+            texts = [query]  # DuckDB makes several statements of it
+        else:
+            for statement in statements:
+                self._allow(statement, statement.query)
+        self._temporary |= any(_kind(statement).startswith(("CREATE", "SET", "VARIABLE")) for statement in statements)
+        # A cursor of its own leaves earlier results open. It does not see temporary tables.
+        cursor = connection if self._temporary else connection.cursor()
+        last = self._last() if self._last else None
+        if last is not None and self._temporary:
+            last.detach()
+        for text in texts[:-1]:
+            self._run(cursor, text, ())
+            cursor.fetchall()
+        self._run(cursor, texts[-1], parameters)
+        result = Result(cursor, lambda error: self._translated(error, query))
+        self._last = weakref.ref(result)
+        return result
+
+    def _allow(self, statement: object, text: str) -> None:
+        kind = _kind(statement)
+        refused = kind not in {*_ALLOWED, *(f"{name}_STATEMENT" for name in _ALLOWED)}
+        words = re.sub(r"\s+", " ", _without_comments(text)).strip().upper()
+        if kind.startswith("CREATE"):
+            refused = not re.match(r"CREATE (OR REPLACE )?(TEMP|TEMPORARY|MACRO|FUNCTION)\b", words)
+        if kind.startswith("COPY"):
+            refused = not _copy_target(text)
+        if refused:
+            what = words.split(" ", 1)[0] or kind
+            raise QueryError(f"{what} is not possible: a recording is only read", hint="SELECT, DESCRIBE, COPY (SELECT ...) TO 'file', CREATE TEMP TABLE")
+
+    def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
+        copied = _copy_target(text)
+        if copied:
+            self._copy(cursor, text, parameters)
+            return
+        rewritten = self._rewritten(cursor, text) or self._tokenised(cursor, text)
+        cursor.execute(rewritten, parameters or None)
+
+    def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
+        # A connection of its own that may write: the other one stays closed off. Only the inner SELECT reads the trace.
+        inner, outer = cast("tuple[str, str]", _copy_target(text))
+        if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
+            inner = f"SELECT * FROM {inner}"
+        self._refuse_files(inner)
+        writer = duckdb.connect(":memory:")
+        try:
+            writer.execute("SET python_enable_replacements = false")
+            rewritten = self._rewritten(writer, inner) or self._tokenised(writer, inner)
+            rows = writer.execute(f"COPY ({rewritten.rstrip().rstrip(';')}) {outer}", parameters or None).fetchall()
+        finally:
+            writer.close()
+            self._registered.clear()
+        cursor.execute("SELECT ?::BIGINT AS Count", [rows[0][0] if rows else 0])
+
+    def _refuse_files(self, text: str) -> None:
+        # COPY's connection may write files: what it reads must be tables of the trace, checked by one that may not.
+        probe = self.connection.cursor()
+        rewritten = self._rewritten(probe, text) or self._tokenised(probe, text)
+        probe.execute("EXPLAIN " + rewritten)
+        probe.fetchall()
+        self._forget()
+
+    def _forget(self) -> None:
+        for name in self._registered:
+            try:
+                self.connection.unregister(name)
+            except (duckdb.Error, RuntimeError):
+                continue
+        self._registered.clear()
+
+    # ---- a parsed query --------------------------------------------------------------------------------
+
+    def _rewritten(self, cursor: duckdb.DuckDBPyConnection, text: str) -> str | None:
+        [(serialised,)] = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()
+        tree = cast(_Node, json.loads(serialised))
+        if tree.get("error"):
+            return None
+        if any(node.get("type") == "SHOW_REF" or "show_type" in node for node in _walk(tree)):
+            return None
+        scope = _Scope(self, lambda name: self._shadowed(cursor, name))
+        scope.read(tree)
+        ingest = not self._fresh_streams and scope.has_ctes
+        for use in scope.uses:
+            self._provide(cursor, use, ingest=ingest)
+        [(rewritten,)] = cursor.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()
+        return str(rewritten)
+
+    def _provide(self, cursor: duckdb.DuckDBPyConnection, use: _Use, *, ingest: bool) -> None:
+        """Give DuckDB the table that `use` mentions, and name it in the query."""
+        assert use.node is not None
+        event = use.table == "trace"
+        table = "calls" if event else use.table
+        if table in self._cache and not event:
+            _rename(use.node, table, catalog="cache")
+            return
+        self._number += 1
+        name = f"{table} {self._number}"
+        stream = self._small(table) if table in TABLES else self._calls(table, use, event=event)
+        cursor.register(name, stream)
+        self._registered.append(name)
+        if ingest:
+            copy = f"{name} copied"
+            cursor.execute(f"CREATE TEMP TABLE {_quote(copy)} AS SELECT * FROM {_quote(name)}")
+            name = copy
+        if event:
+            view = f"{name} event"
+            pairs = ", ".join(f"{_quote(c.name)} := {_quote(c.name)}" for c in self._event_columns(use))
+            aliases = ", ".join(f"{_quote(alias)} := {_quote(of)}" for alias, of in _EVENT.items() if of in {c.name for c in self._event_columns(use)})
+            cursor.execute(
+                f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS SELECT struct_pack({pairs}{', ' + aliases if aliases else ''}) AS event FROM {_quote(name)}"
+            )
+            name = view
+        _rename(use.node, name)
+
+    def _small(self, table: str) -> _Stream:
+        return _Stream(lambda: self._trace.core.table(table))
+
+    def _event_columns(self, use: _Use) -> list[Column]:
+        wanted = {_EVENT.get(name, name) for name in use.columns}
+        columns = [c for c in self.columns("calls") if (use.star and c.shown) or c.name.lower() in wanted]
+        return columns or [c for c in self.columns("calls") if c.name == "seq"]
+
+    def _calls(self, table: str, use: _Use, *, event: bool) -> _Stream:
+        if event:
+            names = tuple(c.name for c in self._event_columns(use))
+        else:
+            names = tuple(c.name for c in self.columns(table) if (use.star and c.shown) or c.name.lower() in use.columns)
+        selection = Selection(
+            function=None if table == "calls" else table,
+            columns=names or ("seq",),
+            first_seq=use.first_seq,
+            end_seq=use.end_seq,
+            first_frame=use.first_frame,
+            end_frame=use.end_frame,
+        )
+        return _Stream(lambda: self._trace.core.calls(selection))
+
+    # ---- what DuckDB does not serialise: DESCRIBE, SUMMARIZE, SHOW, PIVOT, CREATE TEMP ... ---------------
+
+    def _tokenised(self, cursor: duckdb.DuckDBPyConnection, text: str) -> str:
+        """Give DuckDB every table that the text mentions, with all columns, under its own name."""
+        if re.match(r"\s*show\s+(all\s+)?tables\s*;?\s*$", _without_comments(text), re.IGNORECASE):
+            names = ", ".join(f"({_quote_text(name)})" for name in self.table_names())
+            return f"SELECT name FROM (VALUES {names}) AS tables(name)"
+        words = {w.lower() for w in re.findall(r"[A-Za-z_][A-Za-z0-9_]*", _without_text(text))}
+        described = re.match(r"\s*(describe|desc|show)\b", text, re.IGNORECASE) is not None
+        for word in sorted(words):
+            table = self.known(word)
+            if table is None or self._shadowed(cursor, table):
+                continue
+            self._provide_whole(cursor, table, everything=described, mentioned=words)
+        return text
+
+    def _shadowed(self, cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
+        if not self._temporary:
+            return False
+        found = cursor.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = ? AND temporary", [name.lower()])
+        return bool(found.fetchall())
+
+    def _provide_whole(self, cursor: duckdb.DuckDBPyConnection, table: str, *, everything: bool, mentioned: set[str]) -> None:
+        use = _Use(table, table, star=True)
+        if table not in TABLES:
+            use.columns = {c.name.lower() for c in self.columns(table) if everything or c.name.lower() in mentioned}
+        if table == "trace":
+            use.node = {}
+            self._provide(cursor, use, ingest=not self._fresh_streams)
+            name = cast(str, use.node["table_name"])
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW trace AS SELECT * FROM {_quote(name)}")
+            return
+        stream = self._small(table) if table in TABLES else self._calls(table, use, event=False)
+        if self._fresh_streams:
+            cursor.register(table, stream)
+            self._registered.append(table)
+            return
+        cursor.register("_once", stream)
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE {_quote(table)} AS SELECT * FROM _once")
+        cursor.unregister("_once")
+
+    # ---- errors ----------------------------------------------------------------------------------------
+
+    def _translated(self, error: Exception, query: str) -> Exception:
+        text = str(error)
+        if "cancelled" in text and "rror" in text:
+            return Cancelled(text)
+        message = re.sub(r"^\w+ Error: ", "", text.split("\n\n")[0]).strip()
+        message = re.sub(r' (\d+)( copied)?( event)?"', '"', message)
+        missing = re.search(r"Table with name (\S+) does not exist", text)
+        if missing:
+            name = missing.group(1).strip('"')
+            hint = did_you_mean(name, self._candidate_tables())
+            tables = "tables: " + ", ".join(["calls", "trace", *TABLES])
+            return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function that was called")
+        column = re.search(r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text)
+        if column:
+            name = column.group(1) or column.group(2)
+            names = self._candidate_columns(query)
+            return QueryError(f"no column {name}", hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None))
+        hint = None
+        function = re.search(r"Function with name (\S+) does not exist", text)
+        if function:
+            near = re.search(r'Did you mean "([^"]+)"', text)
+            return QueryError(f"no SQL function {function.group(1)}", hint=f"did you mean {near.group(1)}?" if near else None)
+        if "disabled" in text and "file" in text.lower():
+            hint = "only the recording is read; COPY (SELECT ...) TO 'file' writes"
+        return QueryError(message.replace("\n", " "), hint=hint)
+
+    def _candidate_tables(self) -> list[str]:
+        return ["calls", "trace", *TABLES, *self.functions.values()]
+
+    def _candidate_columns(self, query: str) -> list[str]:
+        found: dict[str, None] = {}
+        for word in re.findall(r"[A-Za-z_][A-Za-z0-9_]*", _without_text(query)):
+            table = self.known(word)
+            if table:
+                found.update(dict.fromkeys(c.name for c in self.columns(table)))
+        return list(found)
+
+    # ---- the side database -----------------------------------------------------------------------------
+
+    def materialise(self, tables: Sequence[str] | None = None) -> Path:
+        """Write the side database; see `Trace.materialise`."""
+        if tables is None:
+            tables = ["calls", "frames", *(cast(str, r["name"]) for r in self._trace.core.table_rows("histogram"))]
+        names = []
+        for name in tables:
+            known = self.known(name)
+            if known is None or known == "trace":
+                raise QueryError(f"no table {name}", hint=did_you_mean(name, self._candidate_tables()))
+            names.append(known)
+        self.close()
+        self._cache = set()
+        path, part = self.cache_path, self.cache_path.with_name(self.cache_path.name + ".part")
+        part.unlink(missing_ok=True)
+        writer = duckdb.connect(str(part))
+        try:
+            for name in names:
+                use = _Use(name, name, star=True)
+                if name not in TABLES:
+                    use.columns = {c.name.lower() for c in self.columns(name) if _cached(c)}
+                    use.star = False
+                writer.register("_once", self._small(name) if name in TABLES else self._calls(name, use, event=False))
+                writer.execute(f"CREATE TABLE {_quote(name)} AS SELECT * FROM _once")
+                writer.unregister("_once")
+            writer.execute("CREATE TABLE drawtap_cache AS SELECT ?::VARCHAR AS stamp", [self._stamp()])
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translated(error, "") from None
+        finally:
+            writer.close()
+        part.replace(path)
+        return path
+
+
+def _kind(statement: object) -> str:
+    return str(getattr(statement, "type", "")).rsplit(".", 1)[-1].upper()
+
+
+def _cached(column: Column) -> bool:
+    # Content of blobs stays in the trace, and the text of calls is as quick to make as to read.
+    return not column.name.endswith("_data") and column.name != "call"
+
+
+_live: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for database in list(_live):
+        database.close()
+
+
+# ---- reading the tree -------------------------------------------------------------------------------------
+
+
+class _Scope:
+    """Walks a serialised query: finds tables, the columns they need, and enumerants compared with numbers."""
+
+    def __init__(self, database: Database, shadowed: Callable[[str], bool]) -> None:
+        self._database = database
+        self._shadowed = shadowed
+        self.uses: list[_Use] = []
+        self.has_ctes = False
+
+    def read(self, tree: _Node) -> None:
+        for statement in cast("list[_Node]", tree["statements"]):
+            self._query(cast(_Node, statement["node"]), outer=[], ctes=frozenset())
+
+    def _query(self, node: _Node, *, outer: list[_Use], ctes: frozenset[str]) -> None:
+        """A SELECT, set operation or CTE node: its own tables are visible to everything inside."""
+        ctes = self._with(node, outer=outer, ctes=ctes)
+        own: list[_Use] = []
+        source = node.get("from_table")
+        if isinstance(source, dict):
+            self._source(source, own, outer=outer, ctes=ctes)
+        visible = own + outer
+        rest = {key: value for key, value in node.items() if key not in ("from_table", "cte_map")}
+        if node.get("type") == "SELECT_NODE":
+            self._predicates(node.get("where_clause"), own)
+            self._expressions(rest, own, visible, ctes)
+            return
+        for key in ("left", "right", "child", "query", "children"):  # set operations, CTE nodes
+            for child in _as_list(rest.get(key)):
+                if isinstance(child, dict) and "type" in child:
+                    self._query(child, outer=outer, ctes=ctes)
+        self._expressions({"modifiers": rest.get("modifiers")}, own, visible, ctes)
+
+    def _with(self, node: _Node, *, outer: list[_Use], ctes: frozenset[str]) -> frozenset[str]:
+        entries = cast("list[_Node]", cast(_Node, node.get("cte_map") or {}).get("map") or [])
+        names = [str(entry["key"]).lower() for entry in entries]
+        if node.get("type") == "CTE_NODE" and node.get("cte_name"):
+            names.append(str(node["cte_name"]).lower())
+        if node.get("type") == "RECURSIVE_CTE_NODE" and node.get("cte_name"):
+            names.append(str(node["cte_name"]).lower())
+        if names:
+            self.has_ctes = True
+        known = ctes
+        for entry in entries:
+            known = known | {str(entry["key"]).lower()}  # itself too: it may be recursive
+            for inner in _walk_queries(entry.get("value")):
+                self._query(inner, outer=outer, ctes=known)
+        return known | frozenset(names)
+
+    def _source(self, source: _Node, own: list[_Use], *, outer: list[_Use], ctes: frozenset[str]) -> None:
+        kind = source.get("type")
+        if kind == "BASE_TABLE":
+            self._table(source, own, ctes)
+            return
+        if kind == "SUBQUERY":
+            for inner in _walk_queries(source.get("subquery")):
+                self._query(inner, outer=outer + own, ctes=ctes)
+            return
+        for key in ("left", "right", "source"):
+            child = source.get(key)
+            if isinstance(child, dict) and "type" in child:
+                self._source(child, own, outer=outer, ctes=ctes)
+        if kind == "JOIN":
+            for name in cast("list[object]", source.get("using_columns") or []):
+                for use in own:
+                    use.columns.add(str(name).lower())
+            if str(source.get("ref_type", "")) == "NATURAL":
+                for use in own:
+                    use.star = True
+        rest = {k: v for k, v in source.items() if k not in ("left", "right", "source")}
+        self._expressions(rest, own, own + outer, ctes)
+
+    def _table(self, source: _Node, own: list[_Use], ctes: frozenset[str]) -> None:
+        name = str(source.get("table_name", ""))
+        if source.get("schema_name") or source.get("catalog_name") or name.lower() in ctes or _CATALOG.match(name):
+            return
+        table = self._database.known(name)
+        if table is None or self._shadowed(name):
+            return
+        use = _Use(table, (str(source.get("alias") or "") or name).lower(), source)
+        if not source.get("alias"):
+            source["alias"] = name
+        if source.get("column_name_alias"):
+            use.star = True
+        own.append(use)
+        self.uses.append(use)
+
+    def _expressions(self, part: object, own: list[_Use], visible: list[_Use], ctes: frozenset[str]) -> None:
+        if isinstance(part, list):
+            for item in part:
+                self._expressions(item, own, visible, ctes)
+            return
+        if not isinstance(part, dict):
+            return
+        kind = part.get("class")
+        if kind == "STAR":
+            relation = str(part.get("relation_name") or "").lower()
+            for use in own if not relation else visible:
+                if not relation or use.alias == relation:
+                    use.star = True
+            if part.get("expr"):  # COLUMNS('...') may mean any
+                for use in own:
+                    use.star = True
+                    use.columns |= {c.name.lower() for c in self._database.columns(use.table)} if use.table not in TABLES else set()
+        elif kind == "COLUMN_REF":
+            self._column(cast("list[str]", part.get("column_names") or []), visible)
+        elif kind in ("COMPARISON", "BETWEEN") or (kind == "OPERATOR" and "IN" in str(part.get("type"))):
+            self._enumerants(part, visible)
+        if kind == "SUBQUERY":
+            for inner in _walk_queries(part.get("subquery")):
+                self._query(inner, outer=visible, ctes=ctes)
+            self._expressions(part.get("child"), own, visible, ctes)
+            return
+        for key, value in part.items():
+            if isinstance(value, dict) and "node" in value and isinstance(value["node"], dict):
+                for inner in _walk_queries(value):
+                    self._query(inner, outer=visible, ctes=ctes)
+            elif key != "column_names":
+                self._expressions(value, own, visible, ctes)
+
+    def _column(self, names: list[str], visible: list[_Use]) -> None:
+        lower = [n.lower() for n in names]
+        for use in visible:
+            if use.table == "trace":
+                path = lower[1:] if lower and lower[0] == use.alias and len(lower) > 1 else lower
+                if path and path[0] == "event":
+                    if len(path) > 1:
+                        use.columns.add(path[1])
+                    else:
+                        use.star = True
+                continue
+            if len(lower) > 1 and lower[-2] == use.alias:
+                use.columns.add(lower[-1])
+            elif len(lower) == 1 and lower[0] == use.alias:  # the row as a struct
+                use.star = True
+            use.columns.add(lower[0])
+            if len(lower) > 1:
+                use.columns.add(lower[1])
+
+    # ---- enumerants --------------------------------------------------------------------------------------
+
+    def _enumerants(self, node: _Node, visible: list[_Use]) -> None:
+        """`mode = 4`, `4 < mode`, `mode IN (4, 5)`, `mode BETWEEN 1 AND 4`: use the column with the numbers."""
+        parts = [p for key in ("left", "right", "input", "lower", "upper") if isinstance(p := node.get(key), dict)]
+        parts += [p for p in _as_list(node.get("children")) if isinstance(p, dict)]
+        columns = [p for p in parts if p.get("class") == "COLUMN_REF"]
+        others = [p for p in parts if p.get("class") != "COLUMN_REF"]
+        if not columns or not others or not all(_is_integer(p) for p in others):
+            return
+        for column in columns:
+            names = cast("list[str]", column["column_names"])
+            for use in visible:
+                if use.table in TABLES or use.table == "trace" or (len(names) > 1 and names[-2].lower() != use.alias):
+                    continue
+                twin = next((c.twin for c in self._database.columns(use.table) if c.name.lower() == names[-1].lower()), None)
+                if twin:
+                    names[-1] = twin
+                    break
+
+    # ---- conditions on seq and frame ---------------------------------------------------------------------
+
+    def _predicates(self, where: object, own: list[_Use]) -> None:
+        """Conditions that every row must meet narrow what is decoded. DuckDB still checks them."""
+        targets = [use for use in own if use.table not in TABLES]
+        for condition in _conjuncts(where):
+            for use in targets:
+                self._narrow(condition, use, alone=len(own) == 1)
+
+    def _narrow(self, node: _Node, use: _Use, *, alone: bool) -> None:
+        kind, cls = str(node.get("type")), node.get("class")
+        if cls == "BETWEEN":
+            if kind != "COMPARE_BETWEEN":
+                return
+            column = self._bounded(node.get("input"), use, alone=alone)
+            low, high = _integer(node.get("lower")), _integer(node.get("upper"))
+            if column and low is not None and high is not None:
+                _limit(use, column, low, high + 1)
+            return
+        if cls != "COMPARISON":
+            return
+        column, value = self._bounded(node.get("left"), use, alone=alone), _integer(node.get("right"))
+        if column is None:
+            column, value = self._bounded(node.get("right"), use, alone=alone), _integer(node.get("left"))
+            kind = _MIRRORED.get(kind, kind)
+        if column is None or value is None:
+            return
+        if kind == "COMPARE_EQUAL":
+            _limit(use, column, value, value + 1)
+        elif kind == "COMPARE_LESSTHAN":
+            _limit(use, column, 0, value)
+        elif kind == "COMPARE_LESSTHANOREQUALTO":
+            _limit(use, column, 0, value + 1)
+        elif kind == "COMPARE_GREATERTHAN":
+            _limit(use, column, value + 1, None)
+        elif kind == "COMPARE_GREATERTHANOREQUALTO":
+            _limit(use, column, value, None)
+
+    def _bounded(self, node: object, use: _Use, *, alone: bool) -> str | None:
+        if not isinstance(node, dict) or node.get("class") != "COLUMN_REF":
+            return None
+        names = [n.lower() for n in cast("list[str]", node["column_names"])]
+        if use.table == "trace":
+            if len(names) == 3 and names[0] == use.alias:
+                names = names[1:]
+            return names[1] if len(names) == 2 and names[0] == "event" and alone and names[1] in ("seq", "frame") else None
+        if names[-1] not in ("seq", "frame"):
+            return None
+        return names[-1] if (len(names) == 1 and alone) or (len(names) == 2 and names[0] == use.alias) else None
+
+
+_MIRRORED = {
+    "COMPARE_LESSTHAN": "COMPARE_GREATERTHAN",
+    "COMPARE_GREATERTHAN": "COMPARE_LESSTHAN",
+    "COMPARE_LESSTHANOREQUALTO": "COMPARE_GREATERTHANOREQUALTO",
+    "COMPARE_GREATERTHANOREQUALTO": "COMPARE_LESSTHANOREQUALTO",
+}
+
+
+def _limit(use: _Use, column: str, first: int, end: int | None) -> None:
+    first = max(first, 0)
+    if end is not None:
+        end = max(end, 0)
+    if column == "seq":
+        use.first_seq = max(use.first_seq, first)
+        use.end_seq = end if use.end_seq is None else use.end_seq if end is None else min(end, use.end_seq)
+    else:
+        use.first_frame = max(use.first_frame, first)
+        use.end_frame = end if use.end_frame is None else use.end_frame if end is None else min(end, use.end_frame)
+
+
+def _conjuncts(node: object) -> Iterator[_Node]:
+    if not isinstance(node, dict):
+        return
+    if node.get("class") == "CONJUNCTION" and node.get("type") == "CONJUNCTION_AND":
+        for child in cast("list[object]", node["children"]):
+            yield from _conjuncts(child)
+    else:
+        yield node
+
+
+def _integer(node: object) -> int | None:
+    """The value of an integer constant; DuckDB 2 keeps its text, DuckDB 1 a typed value."""
+    if not isinstance(node, dict):
+        return None
+    if node.get("class") == "FUNCTION" and node.get("function_name") == "-" and len(_as_list(node.get("children"))) == 1:
+        inner = _integer(_as_list(node["children"])[0])
+        return None if inner is None else -inner
+    if node.get("class") != "CONSTANT":
+        return None
+    literal = node.get("literal")
+    if isinstance(literal, dict):
+        text = str(literal.get("text", ""))
+        return int(text) if literal.get("kind") == "INTEGER" and re.fullmatch(r"-?\d+", text) else None
+    value = node.get("value")
+    if isinstance(value, dict) and not value.get("is_null"):
+        kind = cast(_Node, value.get("type") or {}).get("id")
+        number = value.get("value")
+        if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "INTEGER_LITERAL") and isinstance(number, int):
+            return number
+    return None
+
+
+def _is_integer(node: _Node) -> bool:
+    return _integer(node) is not None
+
+
+def _as_list(value: object) -> list[object]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _walk(node: object) -> Iterator[_Node]:
+    if isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from _walk(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _walk(value)
+
+
+def _walk_queries(node: object) -> Iterator[_Node]:
+    """The outermost query nodes below `node`."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _walk_queries(item)
+    elif isinstance(node, dict):
+        if str(node.get("type", "")).endswith("_NODE"):
+            yield node
+        else:
+            for value in node.values():
+                yield from _walk_queries(value)
+
+
+def _rename(node: _Node, name: str, *, catalog: str = "") -> None:
+    node["table_name"] = name
+    node["catalog_name"] = catalog
+    node["schema_name"] = "main" if catalog else ""
+    if "qualified_name" in node:
+        node["qualified_name"] = {"path": [catalog, "main", name] if catalog else [name]}
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _quote_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def _without_text(text: str) -> str:
+    return re.sub(r"'(?:[^']|'')*'", " ", _without_comments(text))
+
+
+def _copy_target(text: str) -> tuple[str, str] | None:
+    """Split `COPY (query) TO ...` or `COPY table TO ...` into what is copied and the rest from TO on."""
+    match = re.match(r"\s*COPY\s+", _without_leading_comments(text), re.IGNORECASE)
+    if not match:
+        return None
+    rest = _without_leading_comments(text)[match.end() :]
+    if rest.startswith("("):
+        depth, quote = 0, ""
+        for i, c in enumerate(rest):
+            if quote:
+                quote = "" if c == quote else quote
+            elif c in "'\"":
+                quote = c
+            elif c == "(":
+                depth += 1
+            elif c == ")":
+                depth -= 1
+                if not depth:
+                    tail = rest[i + 1 :].strip().rstrip(";")
+                    return (rest[1:i], tail) if re.match(r"TO\b", tail, re.IGNORECASE) else None
+        return None
+    simple = re.match(r'("(?:[^"]|"")+"|\w+)\s+(TO\b.*)', rest, re.IGNORECASE | re.DOTALL)
+    return (simple.group(1), simple.group(2).strip().rstrip(";")) if simple else None
+
+
+def _without_leading_comments(text: str) -> str:
+    return re.sub(r"\A(\s|--[^\n]*\n|/\*.*?\*/)+", "", text, flags=re.DOTALL)
+
+
+__all__ = ["Database", "Parameters", "Result"]
