@@ -10,7 +10,8 @@ __all__ = ["DrawtapError", "Trace", "__version__", "open"]
 from drawtap.errors import DrawtapError
 
 if TYPE_CHECKING:
-    from drawtap.trace.trace import Trace, open  # noqa: A004
+    from drawtap.trace.trace import Trace
+    from drawtap.trace.trace import open_trace as open  # noqa: A004
 
 
 def __getattr__(name: str) -> object:
@@ -18,5 +19,5 @@ def __getattr__(name: str) -> object:
     if name in {"Trace", "open"}:
         from drawtap.trace import trace
 
-        return getattr(trace, name)
+        return trace.open_trace if name == "open" else trace.Trace
     raise AttributeError(f"module 'drawtap' has no attribute {name!r}")

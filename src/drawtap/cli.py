@@ -250,7 +250,7 @@ def _open(path: str, frame_end: str | None) -> Any:
         raise InputError(f"there is no file {path}", hint=_near_file(file))
     if file.is_dir():
         raise InputError(f"{path} is a folder, not a recording", hint=_recordings_in(file))
-    return drawtap.open(path, frame_end=frame_end) if frame_end else drawtap.open(path)
+    return drawtap.open(path, frame_end=frame_end or "auto")
 
 
 def _near_file(path: Path) -> str:

@@ -17,6 +17,7 @@ from drawtap.cli import click_command, from_click, show
 from drawtap.commands import COMMANDS
 from drawtap.commands.sql import rows
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
+from drawtap.trace.core import TABLES
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -157,25 +158,21 @@ class _Session:
         return self._matches[state] if state < len(self._matches) else None
 
 
-# Tables of single functions are too many to list.
-_NO_FUNCTION = "NOT regexp_matches(table_name, '^(gl|egl|glX|vg)[A-Z]')"
-
-
 def _tables(trace: Trace) -> Rows:
-    return rows(
-        trace,
-        "SELECT table_name AS \"table\", string_agg(column_name, ', ' ORDER BY ordinal_position) AS columns"
-        f" FROM information_schema.columns WHERE {_NO_FUNCTION} GROUP BY 1 ORDER BY 1",
+    # Tables of single functions are too many to list with their columns.
+    names = trace.database.table_names()
+    small = [name for name in names if name in {"calls", *TABLES}]
+    rest = len(names) - len(small) - 1
+    return Rows(
+        ("table", "columns"),
+        [(name, ", ".join(c.name for c in trace.database.columns(name))) for name in small],
+        note=f'and {rest} tables of functions: DESCRIBE "glDrawArrays" lists the columns of one',
     )
 
 
 def _names(trace: Trace) -> list[str]:
-    found = rows(trace, "SELECT DISTINCT table_name FROM information_schema.columns").rows
-    columns = rows(
-        trace,
-        f"SELECT DISTINCT column_name FROM information_schema.columns WHERE {_NO_FUNCTION}",
-    ).rows
-    return [str(row[0]) for row in [*found, *columns]]
+    names = trace.database.table_names()
+    return [*names, *(c.name for name in ("calls", *TABLES) for c in trace.database.columns(name))]
 
 
 def _quietly(action: Callable[[], None]) -> None:

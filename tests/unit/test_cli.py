@@ -186,7 +186,8 @@ def test_start_is_quick():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys, drawtap.cli as c; c.run(['--help']); print(sorted({'duckdb','numpy','rich','jinja2','ctypes'} & set(sys.modules)))"
+    heavy = "{'duckdb', 'numpy', 'rich', 'jinja2', 'ctypes'}"
+    code = f"import sys, drawtap.cli as c; c.run(['--help']); print(sorted({heavy} & set(sys.modules)))"
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr

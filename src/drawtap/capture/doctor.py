@@ -158,13 +158,13 @@ def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | Non
     ]
 
 
-def missing_frames(calls: int, rule: str) -> Check:
-    """Return why a recording with calls has no frame."""
+def missing_frames(calls: int, why: str) -> Check:
+    """Return why a recording with calls has no frame; `why` is what the reader says of its rule."""
     return Check(
         "note",
         "frames",
-        f"{calls} calls and no end of a frame (rule: {rule})",
-        "drawtap histogram shows what was called; --frame-end glFinish (or another function) sets the rule",
+        f"{calls} calls and no end of a frame: {why}",
+        "drawtap histogram shows what was called; --frame-end FUNCTION sets another rule",
     )
 
 

@@ -10,8 +10,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -87,13 +88,16 @@ def record(
             environment = dict(os.environ, DRAWTAP_SOCKET=str(socket))
             environment["LD_PRELOAD"] = " ".join(filter(None, (str(tap), os.environ.get("LD_PRELOAD"))))
             started = time.monotonic()
-            status, tapped, libraries = _run(executable, program, environment, tap)
+            status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
             seconds = time.monotonic() - started
             drain.finish(status)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
-    files = drain.files or ((output,) if output.exists() else ())
+    # The program's own file first, then those of its children.
+    files = sorted(dict.fromkeys(drain.files), key=lambda path: path != output)
+    tapped = True if drain.processes else tapped
+    messages = tuple(drain.messages)
     return Recording(
-        executable, tuple(program[1:]), code, killed_by, seconds, tuple(files), libraries, tapped, drain.messages
+        executable, tuple(program[1:]), code, killed_by, seconds, tuple(files), libraries, tapped, messages
     )
 
 
@@ -184,8 +188,9 @@ def _annotation(program: Sequence[str], executable: Path, frame_end: str | None)
 class _Drainer:
     # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
     def __init__(self, drainer: Path, socket: Path, output: Path, timing: str, about: Mapping[str, object]) -> None:
-        self.files: tuple[Path, ...] = ()
-        self.messages: tuple[str, ...] = ()
+        self.files: list[Path] = []
+        self.messages: list[str] = []
+        self.processes = 0
         self._ready, ready = os.pipe()
         self._status, status = os.pipe()
         arguments = [
@@ -215,51 +220,57 @@ class _Drainer:
 
     def __enter__(self) -> _Drainer:
         readable, _, _ = select.select([self._ready], [], [], 20)
-        if not readable or not os.read(self._ready, 64):
+        started = bool(readable) and bool(os.read(self._ready, 64))
+        os.close(self._ready)
+        # The status lines are read as they come: a full pipe must not hold the drainer up.
+        self._reader = threading.Thread(target=self._read_status, daemon=True)
+        self._reader.start()
+        if not started:
             self._process.kill()
             self._process.wait()
-            raise UnavailableError(f"the drainer did not start (status {self._process.returncode})")
+            self._reader.join(timeout=5)
+            said = "; ".join(self.messages) or f"status {self._process.returncode}"
+            raise UnavailableError(f"the drainer did not start: {said}")
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close_input()
+        if kind is KeyboardInterrupt:
+            return  # children of the program may still draw: the drainer goes on by itself
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for fd in (self._ready, self._status):
-            with contextlib.suppress(OSError):
-                os.close(fd)
+        self._reader.join(timeout=5)
+
+    def watch(self, pid: int) -> None:
+        """Name the program, so that the drainer notices its end even if this process is gone."""
+        self._tell(f"watch {pid}\n")
 
     def finish(self, status: int) -> None:
         """Tell how the program ended and wait until the file is whole."""
         self._tell(f"signal {-status}\n" if status < 0 else f"exit {status}\n")
         self._close_input()
-        lines = []
-        with os.fdopen(os.dup(self._status), errors="replace") as reader:
-            lines = [line.rstrip("\n") for line in reader]
         self._process.wait()
-        self._read_status(lines)
+        self._reader.join(timeout=5)
         if self._process.returncode:
-            self.messages += (f"the drainer ended with status {self._process.returncode}",)
+            self.messages.append(f"the drainer ended with status {self._process.returncode}")
 
-    def _read_status(self, lines: Sequence[str]) -> None:
-        files: list[Path] = []
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue
-            if not isinstance(entry, dict):
-                continue
-            path = entry.get("file") or entry.get("path")
-            if isinstance(path, str) and Path(path) not in files:
-                files.append(Path(path))
-            message = entry.get("problem") or entry.get("error")
-            if isinstance(message, str) and message not in self.messages:
-                self.messages += (message,)
-        self.files = tuple(path for path in files if path.exists())
+    def _read_status(self) -> None:
+        with os.fdopen(self._status, errors="replace") as lines:
+            for line in lines:
+                try:
+                    entry = json.loads(line)
+                except ValueError:
+                    continue
+                event = entry.get("event")
+                if event == "process":
+                    self.processes += 1
+                elif event == "file" and entry.get("file"):
+                    self.files.append(Path(entry["file"]))
+                elif event == "error":
+                    self.messages.append(str(entry.get("text")))
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -274,7 +285,11 @@ class _Drainer:
 
 
 def _run(
-    executable: Path, program: Sequence[str], environment: Mapping[str, str], tap: Path
+    executable: Path,
+    program: Sequence[str],
+    environment: Mapping[str, str],
+    tap: Path,
+    started: Callable[[int], None],
 ) -> tuple[int, bool | None, frozenset[str]]:
     child: subprocess.Popen[bytes] | None = None
 
@@ -294,6 +309,7 @@ def _run(
         except OSError as error:
             hint = "a script needs a #! line" if error.errno == 8 else None
             raise _no_start(f"{executable} does not start: {error.strerror}", 126, hint) from error
+        started(child.pid)
         tapped, libraries = _watch(child.pid, tap.name)
         return child.wait(), tapped, libraries
 

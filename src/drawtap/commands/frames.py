@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.sql import rows
-from drawtap.errors import UsageError
+from drawtap.formats import Span, selection
 from drawtap.view.result import Rows
-from drawtap.view.text import duration
+from drawtap.view.text import duration, percentile
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
+
+_COLUMNS = ("frame", "t_start", "interval", "duration", "calls", "draws", "upload_bytes", "first_seq", "end_function")
 
 
 @command(
@@ -19,48 +21,59 @@ if TYPE_CHECKING:
     examples=(
         "drawtap frames game.dtap",
         "drawtap frames game.dtap --slowest 10",
-        "drawtap frames game.dtap --range 100-120",
+        "drawtap frames game.dtap 100-120",
         "drawtap frames offscreen.dtap --frame-end glFinish",
     ),
 )
 def frames(
     trace: Trace,
+    span: Annotated[str | None, Opt("which frames: 100-120, 7, 50-", metavar="RANGE")] = None,
     *,
     slowest: Annotated[int | None, Opt("The N longest frames, longest first.", "-s", "N")] = None,
-    span: Annotated[str | None, Opt("Only these frames: 100-120, 7, 50-.", "-r", "RANGE")] = None,
 ) -> Rows:
     """Print the frames and how long they took.
 
-    A frame ends with the call that shows it (eglSwapBuffers, glXSwapBuffers), or, in programs that never swap, with what
-    --frame-end says; drawtap info names the rule that was taken.
+    interval is the time from the end of the frame before to the end of this one: what a viewer sees. duration is the
+    time from the entry of its first call to the return of its last. Times that begin are counted from the first call.
+
+    A frame ends with the call that shows it (eglSwapBuffers, glXSwapBuffers), or, in programs that never swap, with
+    what --frame-end says; drawtap info names the rule that was taken. The last row may be calls after the last frame.
     """
-    where = _where(span)
-    order = f"duration DESC NULLS LAST LIMIT {int(slowest)}" if slowest is not None else "frame"
-    table = rows(trace, f"SELECT * FROM frames WHERE {where} ORDER BY {order}")
-    times = [
-        float(row[0])
-        for row in rows(
-            trace, f"SELECT duration FROM frames WHERE {where} AND duration IS NOT NULL ORDER BY frame"
-        ).rows
-    ]  # type: ignore[arg-type]
-    note = None
-    if times:
-        ordered = sorted(times)
-        middle, late = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
-        note = (
-            f"{len(times)} frames, mean {duration(sum(times) / len(times))}, median {duration(middle)}, "
-            f"99 % {duration(late)}, longest {duration(ordered[-1])}"
-        )
-    kinds = {"duration": "ns", "t_start": "time", "t_end": "time", "upload_bytes": "bytes", "calls": "count"}
-    return Rows(table.columns, table.rows, {c: kinds[c] for c in table.columns if c in kinds}, plot=times, note=note)
+    spans = selection(span.replace("#", "")).spans if span else (Span(0, None),)
+    found = [row for row in trace.table("frames") if any(row["frame"] in s.numbers() for s in spans)]
+    times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]
+    if slowest is not None:
+        found = sorted((row for row in found if row["end_function"]), key=lambda row: -(frame_time(row) or 0))[:slowest]
+    start = trace.info["t_first"]
+    return Rows(
+        _COLUMNS,
+        [tuple(row[c] for c in _COLUMNS) for row in found],
+        {
+            "interval": "ns",
+            "duration": "ns",
+            "t_start": "time",
+            "upload_bytes": "bytes",
+            "calls": "count",
+            "draws": "count",
+        },
+        plot=times,
+        note=_summary(times) if times else None,
+        time_zero=start if isinstance(start, int) else 0,
+    )
 
 
-def _where(span: str | None) -> str:
-    if not span:
-        return "true"
-    from drawtap.formats import selection
+def frame_time(row: Mapping[str, object]) -> int | None:
+    """Return how long a frame took: its interval, or, of the first one, its duration; None where not timed."""
+    time = row["interval"] if row["interval"] is not None else row["duration"]
+    return time if isinstance(time, int) else None
 
-    spans = selection(span.replace("#", "")).spans
-    if not spans:
-        raise UsageError(f"{span!r} names no frames")
-    return "(" + " OR ".join(s.where().replace("seq", "frame") for s in spans) + ")"
+
+def _summary(times: list[float]) -> str:
+    ordered = sorted(times)
+    parts = [
+        ("mean", sum(times) / len(times)),
+        ("median", percentile(ordered, 0.5)),
+        ("99 %", percentile(ordered, 0.99)),
+    ]
+    text = ", ".join(f"{label} {duration(ns)}" for label, ns in [*parts, ("longest", ordered[-1])])
+    return f"{len(times)} frames: {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
@@ -12,7 +13,8 @@ from drawtap.view.result import Rows
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
-_ORDERS = {"calls": "calls", "time": "total_ns", "mean": "mean_ns", "longest": "longest_ns"}
+_COLUMNS = ("name", "calls", "total_ns", "mean_ns", "max_ns", "payload_bytes")
+_ORDERS = {"calls": "calls", "time": "total_ns", "mean": "mean_ns", "longest": "max_ns", "bytes": "payload_bytes"}
 
 
 @command(
@@ -27,27 +29,46 @@ def histogram(
     trace: Trace,
     calls: Annotated[str | None, Opt("10-20,30,5- for calls, #3 or #2-4 for frames", metavar="RANGE")] = None,
     *,
-    by: Annotated[Literal["calls", "time", "mean", "longest"], Opt("What the rows are ordered by.")] = "calls",
+    by: Annotated[Literal["calls", "time", "mean", "longest", "bytes"], Opt("What the rows are ordered by.")] = "calls",
     limit: Annotated[int, Opt("At most so many functions; 0 for all.", "-l", "N")] = 40,
 ) -> Rows:
     """Print how often and how long each function was called.
 
-    Times are those that the program waited inside the function; what the GPU does later is not in them.
+    Times are those that the program waited inside the function; what the GPU does later is not in them. Bytes are
+    what the calls' arrays hold.
     """
-    where = selection(calls).where()
     order = _ORDERS[by]
-    tail = f" LIMIT {int(limit)}" if limit else ""
-    counted = rows(
-        trace,
-        "SELECT name, count(*) AS calls, sum(duration)::BIGINT AS total_ns, avg(duration) AS mean_ns,"
-        f" max(duration) AS longest_ns FROM calls WHERE {where} GROUP BY name ORDER BY {order} DESC NULLS LAST, name{tail}",
-    )
-    found = list(counted.rows)
-    column = counted.columns.index(order)
-    top = max((float(row[column] or 0) for row in found), default=0) or 1  # type: ignore[arg-type]
-    kinds = {"calls": "count", "total_ns": "ns", "mean_ns": "ns", "longest_ns": "ns", "share": "bar"}
+    found = sorted(_counted(trace, calls), key=lambda row: (-(_number(row[order])), str(row["name"])))
+    shown = found[:limit] if limit else found
+    top = max((_number(row[order]) for row in shown), default=0.0) or 1.0
+    share = f"share of {by}"
+    kinds = {
+        "calls": "count",
+        "total_ns": "ns",
+        "mean_ns": "ns",
+        "max_ns": "ns",
+        "payload_bytes": "bytes",
+        share: "bar",
+    }
+    left = len(found) - len(shown)
     return Rows(
-        ("name", "calls", "share", "total_ns", "mean_ns", "longest_ns"),
-        [(row[0], row[1], float(row[column] or 0) / top, *row[2:]) for row in found],  # type: ignore[arg-type]
+        ("name", "calls", share, *_COLUMNS[2:]),
+        [(row["name"], row["calls"], _number(row[order]) / top, *(row[c] for c in _COLUMNS[2:])) for row in shown],
         kinds,
+        note=f"and {left} more functions (--limit 0 shows all)" if left else None,
     )
+
+
+def _counted(trace: Trace, calls: str | None) -> Sequence[Mapping[str, object]]:
+    if not calls:
+        return trace.table("histogram")  # from the chunks' own counts: no call is decoded
+    query = (
+        "SELECT name, count(*) AS calls, sum(duration)::BIGINT AS total_ns, avg(duration) AS mean_ns, max(duration)"
+        " AS max_ns, sum(payload_bytes)::BIGINT AS payload_bytes"
+        f" FROM calls WHERE {selection(calls).where()} GROUP BY name"
+    )
+    return list(rows(trace, query).objects())
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from drawtap.commands import command
@@ -17,21 +19,130 @@ if TYPE_CHECKING:
 def info(trace: Trace) -> Facts:
     """Print what is in a recording.
 
-    Program, machine, driver, frames, calls, and what is missing.
+    Program, machine, driver, frames and the rule for them, calls, and what is missing.
     """
-    data = trace.info()
-    return Facts(data, {"recording": {k: _text(k, v) for k, v in data.items()}})
+    data = facts(trace)
+    return Facts(data, groups(trace, data), problems(data))
 
 
-def _text(name: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        if isinstance(value, Mapping):
-            return "\n".join(f"{k}: {_text(str(k), v)}" for k, v in value.items())
-        if isinstance(value, list):
-            return "\n".join(_text(name, v) for v in value)
-        return str(value)
-    if name.endswith("_ns"):
-        return duration(value)
-    if name.endswith("bytes"):
-        return size(value)
-    return number(value)
+def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Return the facts that people want to see, by heading."""
+    notes = {str(note.get("kind")): note for note in _maps(data["annotations"])}
+    found = {
+        "program": _program(notes),
+        "driver": _driver(trace),
+        "machine": _machine(notes.get("recording", {})),
+        "recording": _recording(data, notes),
+    }
+    return {title: group for title, group in found.items() if group}
+
+
+def problems(data: Mapping[str, object]) -> list[str]:
+    """Return what is missing in a recording, one sentence each."""
+    found = [str(p["text"]) for p in _maps(data["problems"])]
+    end = next((note for note in _maps(data["annotations"]) if note.get("kind") == "end"), {})
+    for name, what in _LOSSES.items():
+        if end.get(name):
+            found.append(f"{text(name, end[name])} {what}")
+    return found
+
+
+_LOSSES = {
+    "calls_lost": "calls were lost: their memory could not be read any more",
+    "chunks_lost": "chunks of calls were lost",
+    "calls_dropped": "calls were made where they cannot be recorded (in a signal handler, after recording had stopped)",
+    "calls_in_flight": "calls had not returned when the program ended: they have no duration and no outputs",
+    "invalid_records": "records made no sense and were left out",
+}
+
+
+def facts(trace: Trace) -> dict[str, object]:
+    """Return what the reader says of a trace, with the annotations as objects."""
+    told = trace.info["annotations"]
+    assert isinstance(told, list)
+    return {**trace.info, "annotations": [json.loads(str(note)) for note in told]}
+
+
+def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    command_, recording, end = notes.get("command", {}), notes.get("recording", {}), notes.get("end", {})
+    line = recording.get("command_line") or command_.get("arguments")
+    group = {"command": text("", line), "file": recording.get("program"), "folder": command_.get("directory")}
+    environment = command_.get("environment")
+    if isinstance(environment, Mapping) and environment:
+        group["environment"] = "\n".join(f"{k}={v}" for k, v in environment.items())
+    if end:
+        signal = end.get("signal")
+        group["ended"] = (
+            f"by signal {signal}" if signal else f"{end.get('reason')}, exit code {text('', end.get('exit_code'))}"
+        )
+    return {k: v for k, v in group.items() if v}
+
+
+def _driver(trace: Trace) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for row in trace.table("natives"):
+        if row["kind"] != "driver":
+            continue
+        said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))
+        context = said.pop("context", "")
+        line = ", ".join(said[k] for k in ("renderer", "version", "vendor") if said.get(k))
+        if line not in found.values():
+            found[f"context {context}"] = line
+    return found
+
+
+def _machine(recording: Mapping[str, object]) -> dict[str, object]:
+    machine = recording.get("machine")
+    if not isinstance(machine, Mapping):
+        return {}
+    cores = f"{machine.get('cpu')}, {machine.get('cores')} cores, {text('bytes', machine.get('memory_bytes'))}"
+    system = " ".join(str(machine[k]) for k in ("sysname", "release", "machine") if k in machine)
+    return {"processor": cores, "system": system, "name": machine.get("hostname")}
+
+
+def _recording(data: Mapping[str, object], notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    rule, apis = data["frame_end"], data["apis"]
+    assert isinstance(rule, Mapping)
+    assert isinstance(apis, Mapping)
+    complete = "whole" if data["complete"] else "not closed: everything up to where recording stopped is here"
+    by_api = ", ".join(f"{api} {text(api, n)}" for api, n in apis.items())
+    group: dict[str, object] = {
+        "file": f"{data['path']}, {text('bytes', data['file_bytes'])}, {complete}",
+        "calls": f"{text('calls', data['calls'])} ({by_api})" if apis else "0",
+        "frames": f"{text('frames', data['frames'])}; {rule['why']}",
+        "threads": text("threads", data["threads"]),
+        "duration": text("duration", data["duration"]),
+        "content": f"{text('bytes', data['payload_bytes'])} in arrays",
+        "timing": data["timing"],
+    }
+    when = notes.get("recording", {}).get("time_realtime_ns")
+    if isinstance(when, int):
+        group["recorded"] = datetime.fromtimestamp(when / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    end = notes.get("end", {})
+    if end:
+        waited, spent = text("duration", end.get("wait_ns")), text("duration", end.get("drainer_cpu_ns"))
+        group["cost"] = f"the program waited {waited} for the recorder, which took {spent} of processor time"
+    return group | {"format": f"version {data['format_version']}, {data['uuid']}"}
+
+
+def text(name: str, value: object) -> str:
+    """Return a fact as people read it; the end of its name says the unit (_ns, _bytes, duration)."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if name.endswith("_ns") or name == "duration":
+            return duration(value)
+        if name.endswith("bytes"):
+            return size(value)
+        return str(value) if name.endswith(("pid", "clock", "tid", "_id")) else number(value)
+    if isinstance(value, Mapping):
+        return "\n".join(f"{k}: {text(str(k), v)}" for k, v in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " ".join(v if isinstance(v, str) and " " not in v else json.dumps(v, ensure_ascii=False) for v in value)
+    return str(value)
+
+
+def _maps(value: object) -> list[Mapping[str, object]]:
+    return [v for v in value if isinstance(v, Mapping)] if isinstance(value, list) else []

@@ -83,7 +83,8 @@ def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[i
         found = _number(facts, "calls")
         calls += found
         if found and not _number(facts, "frames"):
-            check = doctor.missing_frames(found, str(facts.get("frame_rule") or frame_end or "auto"))
+            rule = facts.get("frame_end")
+            check = doctor.missing_frames(found, str(rule["why"]) if isinstance(rule, dict) else "auto")
             verdicts.append(Verdict(check.severity, check.subject, check.finding, check.advice))
     if not calls:
         verdicts = [v for v in verdicts if v.severity != "ok"]
@@ -107,12 +108,12 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
     from drawtap.view.text import duration, number, size
 
     try:
-        with drawtap.open(file, **({"frame_end": frame_end} if frame_end else {})) as trace:
-            facts = trace.info()
+        with drawtap.open(file, frame_end=frame_end or "auto") as trace:
+            facts = trace.info
     except DrawtapError as error:
         return {}, [Verdict("warning", "recorded", f"{file} cannot be read: {error.message}", error.hint)]
     calls, frames = _number(facts, "calls"), _number(facts, "frames")
-    seconds = _number(facts, "duration_ns")
+    seconds = _number(facts, "duration")
     text = f"{number(calls)} calls, {number(frames)} frames, {duration(seconds)}, {size(file.stat().st_size)}"
     problems = facts.get("problems")
     lines = [Verdict("ok", "recorded", f"{file}: {text}")]

@@ -66,7 +66,7 @@ def _report() -> Rows:
         ("api", "commands", "wrapped", "complete", "percent", "incomplete"),
         rows,
         {"percent": "percent"},
-        note="complete: for every pointer a rule says how much it points to; of the others that content is not recorded",
+        note="complete: for every pointer a rule says how much it points to; of the others it is not recorded",
     )
 
 

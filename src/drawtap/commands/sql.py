@@ -43,10 +43,6 @@ def sql(
 
 
 def rows(trace: Trace, query: str) -> Rows:
-    """Return the answer to `query` as rows that stream; units of the known columns go along for the view."""
-    relation = trace.sql(query)
-    columns = tuple(relation.columns)
-    return Rows(columns, relation, {c: kind for c in columns if (kind := _KINDS.get(c))})
-
-
-_KINDS = {"duration": "ns", "t_start": "time", "payload_bytes": "bytes", "upload_bytes": "bytes"}
+    """Return the answer to `query` as rows that stream: values as they are, without units."""
+    result = trace.sql(query)
+    return Rows(result.columns, result)

@@ -30,6 +30,18 @@ class Span:
             return f"{column} >= {self.first}"
         return f"{column} BETWEEN {self.first} AND {self.last}"
 
+    def numbers(self) -> range:
+        """Return the numbers; a span without an end goes to the largest number there can be."""
+        return range(self.first, _ENDLESS if self.last is None else self.last + 1)
+
+    def at_most(self, count: int) -> Span:
+        """Return the first `count` of them."""
+        last = self.first + count - 1
+        return Span(self.first, last if self.last is None else min(last, self.last), self.frames)
+
+
+_ENDLESS = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 @export_format("csv", ".csv")
 def write_csv(trace: Trace, selection: Selection, path: Path) -> None:
-    """Comma-separated values with a header line, for spreadsheets: seq, frame, thread, context, name, times, the call as text."""
+    """Comma-separated values with a header line, for spreadsheets; the last column is the call as text."""
     columns = 'seq, frame, thread, context, name, t_start, duration, "call"'
     target = str(path).replace("'", "''")
-    trace.sql(
-        f"COPY (SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq) TO '{target}' (FORMAT csv, HEADER)"
-    )
+    calls = f"SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq"
+    trace.sql(f"COPY ({calls}) TO '{target}' (FORMAT csv, HEADER)")

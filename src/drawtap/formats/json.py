@@ -16,6 +16,5 @@ def write_json(trace: Trace, selection: Selection, path: Path) -> None:
     """A list of objects, one a line, with the parameters as an object."""
     columns = "seq, frame, thread, context, name, t_start, duration, params::JSON AS params, result"
     target = str(path).replace("'", "''")
-    trace.sql(
-        f"COPY (SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq) TO '{target}' (FORMAT json, ARRAY true)"
-    )
+    calls = f"SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq"
+    trace.sql(f"COPY ({calls}) TO '{target}' (FORMAT json, ARRAY true)")

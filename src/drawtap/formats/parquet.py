@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 @export_format("parquet", ".parquet")
 def write_parquet(trace: Trace, selection: Selection, path: Path) -> None:
-    """Apache Parquet (zstd), for DuckDB, pandas, Polars and Spark: columns as in the calls table."""
+    """Apache Parquet with zstd, for DuckDB, pandas, Polars and Spark: columns of the table calls."""
     columns = "seq, frame, thread, context, name, t_start, duration, category, params, result, payload_bytes"
     target = str(path).replace("'", "''")
-    trace.sql(
-        f"COPY (SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
-    )
+    calls = f"SELECT {columns} FROM calls WHERE {selection.where()} ORDER BY seq"
+    trace.sql(f"COPY ({calls}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")

@@ -15,5 +15,9 @@ if TYPE_CHECKING:
 def write_text(trace: Trace, selection: Selection, path: Path) -> None:
     """One call a line, as drawtap list prints it: the call with its arguments and result."""
     with path.open("w", encoding="utf-8") as file:
+        if selection == Selection():
+            file.flush()
+            trace.write_text(file.fileno(), flags=1)
+            return
         for seq, call in trace.sql(f'SELECT seq, "call" FROM calls WHERE {selection.where()} ORDER BY seq'):
             file.write(f"{seq} {call}\n")

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import TextIO
 
-from drawtap.view.result import ExitStatus, Facts, Rows, Text, Verdicts, Written
+from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Text, Verdicts, Written
 
 
 def write_json(result: object, stream: TextIO) -> None:
@@ -19,6 +19,8 @@ def write_json(result: object, stream: TextIO) -> None:
     Rows become a list of objects, one a line, written as they come. Bytes become base64, dates ISO text, and
     numbers that JSON does not know (NaN, infinity) null.
     """
+    if isinstance(result, Lines):
+        result = result.rows()
     if isinstance(result, Rows):
         stream.write("[")
         separator = "\n"

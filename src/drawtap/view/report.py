@@ -11,7 +11,7 @@ import jinja2
 import markupsafe
 
 import drawtap
-from drawtap.view.text import duration, number
+from drawtap.view.text import duration, number, percentile
 
 _ASSETS = Path(__file__).parent / "assets"
 _MOST_POINTS = 8000
@@ -99,11 +99,6 @@ class Report:
 
 
 _PERCENTILES = (("median", 0.5), ("95 %", 0.95), ("99 %", 0.99))
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """Return the value below which `share` (0 to 1) of the ordered values lie (nearest rank)."""
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
 
 
 def render(report: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Cell = object  # None, bool, int, float, str, bytes, dates, lists and mappings of these: what DuckDB gives
@@ -13,7 +13,7 @@ class Rows:
     """A table. `rows` may be an iterator that is read once.
 
     `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`,
-    `bar` (a number from 0 to 1), `time` (ns since the recording began); JSON has the plain values.
+    `bar` (a number from 0 to 1), `time` (ns, shown since `time_zero`); JSON has the plain values.
     `title` stands above the table, `note` below it; `plot` is a series to draw above it, in ns.
     """
 
@@ -24,6 +24,7 @@ class Rows:
     note: str | None = None
     plot: Sequence[float] | None = None
     findings: bool = False
+    time_zero: int = 0
 
     def objects(self) -> Iterator[dict[str, Cell]]:
         """Yield one mapping a row, without the columns that only draw something."""
@@ -48,6 +49,18 @@ class Text:
 
     text: str
     data: Cell = None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text that a reader makes as fast as a pipe takes them; `rows` gives the same as a table, for JSON.
+
+    `write` puts them to a file descriptor, `lines` yields them without line ends.
+    """
+
+    write: Callable[[int], None]
+    lines: Callable[[], Iterator[str]]
+    rows: Callable[[], Rows]
 
 
 @dataclass(frozen=True)

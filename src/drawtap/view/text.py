@@ -16,7 +16,7 @@ from functools import singledispatchmethod
 from itertools import chain, islice
 from typing import TextIO
 
-from drawtap.view.result import Cell, ExitStatus, Facts, Rows, Text, Verdict, Verdicts, Written
+from drawtap.view.result import Cell, ExitStatus, Facts, Lines, Rows, Text, Verdict, Verdicts, Written
 
 _MEASURED_ROWS = 1000
 _STYLES: Mapping[str, str] = {
@@ -60,6 +60,11 @@ def number(count: float) -> str:
     return f"{int(count):,}".replace(",", " ")
 
 
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """Return the value below which `share` (0 to 1) of the ordered values lie (nearest rank)."""
+    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+
+
 def _digits(value: float) -> str:
     if value == 0:
         return "0"
@@ -76,6 +81,7 @@ class TextView:
         self.color = wants_color(self.stream) if color is None else color
         # A pipe gets whole cells; a terminal gets what fits.
         self.width = width or (shutil.get_terminal_size().columns if self.terminal else None)
+        self._time_zero = 0
         self.unicode = (getattr(self.stream, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
     @singledispatchmethod
@@ -88,6 +94,15 @@ class TextView:
     def _(self, result: Text) -> None:
         if result.text:
             self.stream.write(result.text if result.text.endswith("\n") else result.text + "\n")
+
+    @show.register
+    def _(self, result: Lines) -> None:
+        if self.stream is sys.__stdout__ and self.stream is not None:
+            self.stream.flush()
+            result.write(self.stream.fileno())
+            return
+        for line in result.lines():
+            self._line(line)
 
     @show.register
     def _(self, result: Written) -> None:
@@ -124,6 +139,7 @@ class TextView:
             self._line(self.paint(result.title, "head"))
         if result.plot:
             self._plot(result.plot)
+        self._time_zero = result.time_zero
         rows = iter(result.rows)
         measured = list(islice(rows, _MEASURED_ROWS))
         kinds = [result.kinds.get(c, "") for c in result.columns]
@@ -174,7 +190,7 @@ class TextView:
             return ""
         if isinstance(value, int | float) and not isinstance(value, bool):
             if kind in {"ns", "time"}:
-                return self._plain(duration(value))
+                return self._plain(duration(value - self._time_zero if kind == "time" else value))
             if kind == "bytes":
                 return size(value)
             if kind == "percent":
