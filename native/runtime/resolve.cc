@@ -690,7 +690,7 @@ void* wrap_lookup(const char* name, void* real, const void* caller) {
   if (id < 0) return real;
   KeepErrno keep;
   Object from;
-  if (caller && find_object(caller, &from) && from.is_gl) return real;
+  if (caller && find_object(caller, &from) && from.is_gl && !from.is_tap) return real;
   return entry_for((unsigned)id, real);
 }
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from conftest import Bench
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.gl
 
 
 def test_results_errors_threads_signals_and_descriptors_are_the_same(traps: Bench, tmp_path: Path) -> None:

@@ -9,9 +9,14 @@ import ctypes.util
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Bench
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.gl
 
 FULL_SONAME = "libGL.so.1.7.0"
 NEEDS_DISPLAY = frozenset({"glx_window"})
