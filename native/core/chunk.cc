@@ -207,9 +207,8 @@ const std::vector<uint32_t>& OpenChunk::durations() {
   static_assert(DT_NO_DURATION == 0xfffffffdu && DT_LONG_DURATION == 0xfffffffeu && DT_IN_FLIGHT == 0xffffffffu);
   for (size_t i = 0; i < n; ++i) {
     uint64_t coded = leb(at, end);
-    // 0, 1, 2 stand for in flight, long, none
-    uint32_t d = coded < 3 ? (coded == 0 ? DT_IN_FLIGHT : coded == 1 ? DT_LONG_DURATION : DT_NO_DURATION) : static_cast<uint32_t>(coded) - 3;
-    any_long |= coded == 1;
+    uint32_t d = static_cast<uint32_t>(coded) - 3;  // 0, 1, 2 wrap around to none, long, in flight
+    any_long |= d == DT_LONG_DURATION;
     durations[i] = d;
   }
   raw_[b] = {};
