@@ -19,14 +19,15 @@
   const count = n => n == null ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
   const plots = [];
-  function level(plot, value, text, color) {
+  function level(plot, value, text, color, left) {
     const y = plot.valToPos(value, "y", true), box = plot.bbox, ctx = plot.ctx, ratio = devicePixelRatio || 1;
     if (y < box.top || y > box.top + box.height) return;
     ctx.save();
     ctx.strokeStyle = color; ctx.fillStyle = color; ctx.lineWidth = ratio; ctx.setLineDash([5 * ratio, 4 * ratio]);
     ctx.beginPath(); ctx.moveTo(box.left, y); ctx.lineTo(box.left + box.width, y); ctx.stroke();
     ctx.font = 11 * ratio + "px system-ui, sans-serif"; ctx.textAlign = "right"; ctx.textBaseline = "bottom";
-    const right = box.left + box.width - 4 * ratio, wide = ctx.measureText(text).width;
+    const wide = ctx.measureText(text).width;
+    const right = left ? box.left + wide + 8 * ratio : box.left + box.width - 4 * ratio;
     ctx.globalAlpha = 0.85; ctx.fillStyle = css("--card");
     ctx.fillRect(right - wide - 3 * ratio, y - 15 * ratio, wide + 6 * ratio, 13 * ratio);
     ctx.globalAlpha = 1; ctx.fillStyle = color;
@@ -41,23 +42,38 @@
     const axis = size => ({ stroke: () => css("--soft"), grid: { stroke: () => css("--hair"), width: 1 },
       ticks: { stroke: () => css("--line"), width: 1 }, font: "12px system-ui, sans-serif", size });
     const top = series.reduce((m, v) => v > m ? v : m, 0) || 1;
+    // A few frames far above the others (the first one loads everything) would press the rest flat.
+    const ordered = series.filter(v => v != null).sort((a, b) => a - b);
+    const usual = 1.3 * (ordered[Math.floor(ordered.length * 0.99)] || 0) || top;
+    const above = ordered.filter(v => v > usual).length;
+    let clipped = top > 2.5 * usual && above > 0;
     const plot = new uPlot({
       width: host.clientWidth, height: 210,
       cursor: { sync: { key: "frames" }, points: { size: 7 }, drag: { x: true, y: false } },
       legend: { live: true },
-      scales: { x: { time: false }, y: { range: (u, low, high) => [0, (high == null || high <= 0 ? top : high) * 1.08] } },
+      scales: { x: { time: false }, y: { range: (u, low, high) => {
+        const need = high == null || high <= 0 ? top : high;
+        return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
+      } } },
       axes: [Object.assign(axis(34), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") }),
              Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, format === bytes ? { incrs: powers } : {})],
       series: [{ label: "frame", value: (u, v) => count(v) },
                { label: host.dataset.label, stroke: () => css("--" + color), fill: () => css("--" + color + "-fill"),
                  width: few ? 1.5 : 1, points: { show: data.frames.number.length <= 60, size: 5 },
                  paths: few ? uPlot.paths.stepped({ align: 0 }) : undefined, value: (u, v) => format(v) }],
-      hooks: { draw: [u => { for (const l of levels || []) level(u, l.value, l.text, css(l.color)); }] },
+      hooks: { draw: [u => { for (const l of levels || []) level(u, l.value, l.text, css(l.color), l.left); }] },
     }, [data.frames.number, series], host);
     plots.push([plot, host]);
+    if (clipped) {
+      const button = document.createElement("button");
+      const label = () => { button.textContent = clipped ? `${count(above)} above the plot: show all` : "show the usual range"; };
+      button.onclick = () => { clipped = !clipped; label(); plot.redraw(false, true); plot.setData(plot.data); };
+      label();
+      host.parentElement.querySelector("h2").append(button);
+    }
   }
   const levels = [];
-  if (data.levels.p50 != null) levels.push({ value: data.levels.p50, text: "median " + duration(data.levels.p50), color: "--soft" });
+  if (data.levels.p50 != null) levels.push({ value: data.levels.p50, text: "median " + duration(data.levels.p50), color: "--soft", left: true });
   if (data.levels.p99 != null && data.levels.p99 > 1.15 * data.levels.p50)
     levels.push({ value: data.levels.p99, text: "99 % " + duration(data.levels.p99), color: "--red" });
   draw("frame-times", data.frames.duration, duration, "blue", levels);
@@ -69,6 +85,15 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const [plot] of plots) plot.redraw(false, true); });
 
   for (const table of document.querySelectorAll("table.sortable")) {
+    const most = 25;
+    if (table.tBodies[0].rows.length > most + 5) {
+      const button = document.createElement("button");
+      button.className = "below";
+      button.textContent = `show all ${table.tBodies[0].rows.length}`;
+      button.onclick = () => { table.classList.remove("folded"); button.remove(); };
+      table.classList.add("folded");
+      table.parentElement.after(button);
+    }
     table.tHead.addEventListener("click", event => {
       const head = event.target.closest("th");
       if (!head || head.classList.contains("bar")) return;
