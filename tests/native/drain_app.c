@@ -7,7 +7,7 @@
  * it is mapped, so it survives kill -9 of this program.
  *
  * threads= calls= (per thread)  blobs= (a call in that many carries a blob, 0: none)  plain=1 (the regular stream
- * of the benchmark)  corrupt=K (scribble over records now and then in way K)  hold=MS (sleep before exit)
+ * of the benchmark; 2: with the jitter of a driver's times)  corrupt=K (scribble over records now and then in way K)  hold=MS (sleep before exit)
  * exit=0 return, 1 _exit without sealing, 2 abort  again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
  */
 #define _GNU_SOURCE
@@ -272,7 +272,9 @@ static uint64_t ticks(void) {
 static int plain_call(struct recorder *r, uint64_t i) {
   unsigned step = (unsigned)(i % 12);
   uint64_t frame = i / 12 / 100, draw = i / 12 % 100;
-  uint64_t entry = ticks();
+  static _Thread_local uint64_t clock;
+  const uint64_t jitter = plain == 2 ? mix(i) : 0;
+  uint64_t entry = plain == 2 ? (clock += 70 + (jitter & 31) + ((jitter >> 8 & 1023) == 0) * 20000) : ticks();
   char *at;
   if (step < 3) { /* glBindTexture-like: two enums */
     if (!(at = reserve(r, 24))) return 0;
@@ -303,7 +305,7 @@ static int plain_call(struct recorder *r, uint64_t i) {
     memcpy(at + 24, v, 24);
     commit(r, at + 48);
   }
-  ((dt_record *)at)->duration = (uint32_t)(ticks() - entry);
+  ((dt_record *)at)->duration = plain == 2 ? 25 + step * 3 + (uint32_t)(jitter >> 20 & 15) : (uint32_t)(ticks() - entry);
   return 1;
 }
 
