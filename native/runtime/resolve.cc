@@ -548,6 +548,7 @@ void* real_dlopen(const char* file, int flags) { return loader().dlopen_ ? loade
 
 // Not before the program's first call: a process that only looks functions up leaves no trace.
 void report_libraries(Thread* t) {
+  if (!reserve(t, 16)) return;  // connects: from here on the thread's generation is the session's
   if (__atomic_exchange_n(&g_own_namespace, 0u, __ATOMIC_RELAXED))
     emit_note(t, "namespace", "dlmopen made a namespace of its own: direct calls in it are not recorded");
   if (uint32_t id = __atomic_exchange_n(&g_variants_used_up, 0u, __ATOMIC_RELAXED)) {

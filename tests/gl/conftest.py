@@ -34,7 +34,7 @@ class Recorded:
     def count(self, function: str) -> int:
         """Return how many calls of `function` the traces have, all processes together."""
         query = f"SELECT count(*) AS n FROM calls WHERE name = '{function}'"
-        return sum(int(row["n"]) for trace in self.traces for row in sql(trace, query))
+        return sum(int(str(row["n"])) for trace in self.traces for row in sql(trace, query))
 
 
 def sql(trace: Path, query: str) -> list[dict[str, object]]:

@@ -117,7 +117,8 @@ def concrete(trap: Trap, bench: Bench) -> tuple[str, ...]:
 def test_every_call_is_seen_and_nothing_else_changes(trap: Trap, traps: Bench, tmp_path: Path) -> None:
     argv = concrete(trap, traps)
     plain = traps.plain(argv)
-    assert plain.returncode == 0 and plain.stdout.endswith("EXIT-SUCCESS\n"), plain.stdout + plain.stderr
+    assert plain.returncode == 0, plain.stdout + plain.stderr
+    assert plain.stdout.endswith("EXIT-SUCCESS\n")
     seen = traps.recorded(argv, tmp_path)
     assert seen.result.returncode == plain.returncode, seen.result.stdout + seen.result.stderr
     assert seen.result.stdout == plain.stdout
