@@ -79,6 +79,7 @@ CASES = (
     _trap("two_local", "{}/libfake_user.so", "{}/libplain_plugin.so", "now"),
     _trap("two_local", "{}/libfake_user.so", "{}/libplain_plugin.so", "lazy"),
     _trap("reopen", "{}/libfakegl.so"),
+    _trap("threads", "{}/libplain_plugin.so", "{}/libfakegl.so"),
     # what is not there
     _trap("nulls"),
     # processes
