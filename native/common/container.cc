@@ -149,7 +149,15 @@ std::string ContainerWriter::create(const std::string& path) {
   header.version = DT_FILE_VERSION;
   if (getrandom(header.uuid, sizeof header.uuid, 0) != sizeof header.uuid) return system_error("getrandom");
   keep_reserve();
-  return write_all(&header, sizeof header);
+  std::string error = write_all(&header, sizeof header);
+  if (!error.empty()) {
+    // Without its first bytes it is no trace.
+    close(fd_);
+    unlink(path.c_str());
+    fd_ = -1;
+    path_.clear();
+  }
+  return error;
 }
 
 std::string ContainerWriter::adopt(const std::string& path,

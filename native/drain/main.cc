@@ -30,6 +30,7 @@ namespace dt {
 namespace {
 
 constexpr size_t MOST_CONNECTIONS = 256;
+constexpr double HELLO_SECONDS = 10;  // to say hello after connecting
 constexpr size_t LONGEST_LINE = 1 << 20;
 
 struct Options {
@@ -154,7 +155,9 @@ std::string command_line_json(uint32_t pid) {
 // A process that may end at any moment. Where the kernel has no pidfd, it is looked for by pid and start time.
 class Watched {
  public:
-  explicit Watched(uint32_t pid) : pid_(pid), start_(start_time(pid)) {
+  // Pid 0: a process of another pid namespace. Only the end of its socket tells.
+  explicit Watched(uint32_t pid) : pid_(pid), start_(pid ? start_time(pid) : 0) {
+    if (!pid) return;
     fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (fd_ < 0) gone_ = errno == ESRCH;
   }
@@ -167,7 +170,7 @@ class Watched {
   uint32_t pid() const { return pid_; }
   uint64_t start() const { return start_; }
   bool gone() {
-    if (gone_) return true;
+    if (gone_ || !pid_) return gone_;
     if (fd_ >= 0) {
       pollfd p = {fd_, POLLIN, 0};
       return gone_ = poll(&p, 1, 0) > 0;
@@ -175,6 +178,7 @@ class Watched {
     auto fields = stat_fields(pid_);
     return gone_ = fields.empty() || fields[0] == "Z" || fields[0] == "X" || start_time(pid_) != start_;
   }
+  void say_gone() { gone_ = true; }
   // How it ended, as far as the kernel still tells: only until its parent has asked.
   bool exit_status(bool* signalled, int* value) const {
     auto fields = stat_fields(pid_);
@@ -199,6 +203,7 @@ struct Connection {
   size_t got = 0;
   dt_hello hello{};
   int memfd = -1;
+  double since = 0;
 };
 
 struct Recorded {
@@ -372,7 +377,7 @@ void Drainer::accept_one() {
   waiting_.emplace_back();
   waiting_.back().fd = fd;
   waiting_.back().pid = static_cast<uint32_t>(peer.pid);
-  last_activity_ = seconds_now();
+  waiting_.back().since = last_activity_ = seconds_now();
 }
 
 bool Drainer::read_hello(Connection& c) {
@@ -454,7 +459,7 @@ void Drainer::greet(Connection& c) {
   } else {
     // One address space per process: who says hello again has called exec.
     for (Recorded& r : recorded_)
-      if (r.process->pid() == c.pid && !r.session->ending()) r.session->end("exec");
+      if (c.pid && r.process->pid() == c.pid && !r.session->ending()) r.session->end("exec");
   }
   if (!signatures(hello.signatures, &error)) {
     if (!adopt) next_pool_ = std::move(pool);
@@ -494,7 +499,7 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   struct stat memory;
   if (fstat(pool->fd(), &memory) == 0) r.pool_inode = memory.st_ino;
   ProcessInfo info;
-  info.pid = pid;
+  info.pid = pid ? pid : hello.pid;
   info.pid_start = r.process->start();
   info.clock = hello.clock == DT_CLOCK_TSC ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
   info.start_clock = hello.start_clock;
@@ -679,7 +684,7 @@ void Drainer::loop() {
       poll_by_hand |= r.process->fd() < 0 || r.watch_mapping;
       active |= !r.session->ending();
     }
-    const int timeout = poll_by_hand ? 200 : active ? 500 : o_.exit_when_idle >= 0 ? 250 : -1;
+    const int timeout = poll_by_hand ? 200 : active || !waiting_.empty() ? 500 : o_.exit_when_idle >= 0 ? 250 : -1;
     if (time_to_leave()) return;
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       status_.error("poll", strerror(errno));
@@ -691,7 +696,8 @@ void Drainer::loop() {
     if (fds[3].revents) read_lines();
     size_t at = first_waiting;
     for (auto c = waiting_.begin(); c != waiting_.end(); at++) {
-      if (!fds[at].revents || read_hello(*c)) {
+      const bool patient = seconds_now() - c->since < HELLO_SECONDS;
+      if (fds[at].revents ? read_hello(*c) : patient) {
         ++c;
         continue;
       }
@@ -705,7 +711,10 @@ void Drainer::loop() {
       if (!fds[at].revents) continue;
       char bytes[256];
       const ssize_t n = recv(r->socket, bytes, sizeof bytes, MSG_DONTWAIT);
-      if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) r->watch_mapping = true;
+      if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+        r->watch_mapping = true;
+        if (!r->process->pid()) r->process->say_gone();
+      }
     }
     if (fds[2].revents) accept_one();
     signalfd_siginfo info;

@@ -122,23 +122,29 @@ void Pool::populate(uint32_t index) {
 }
 
 uint32_t Pool::grow(uint32_t chunks) {
-  std::lock_guard guard(grow_lock_);
+  // Called by one thread at a time. Pages are made without the lock: that takes long, and surveys must go on.
   uint32_t done = 0;
-  while (done < chunks) {
+  for (; done < chunks; done++) {
     uint32_t index;
-    if (!parked_.empty()) {
-      index = parked_.back();
-      parked_.pop_back();
-      populate(index);
-    } else if (chunk_count_ < chunk_max_) {
-      index = chunk_count_;
-      populate(index);
+    bool fresh = false;
+    {
+      std::lock_guard guard(grow_lock_);
+      if (!parked_.empty()) {
+        index = parked_.back();
+        parked_.pop_back();
+      } else if (chunk_count_ < chunk_max_) {
+        index = chunk_count_;
+        fresh = true;
+      } else {
+        break;
+      }
+    }
+    populate(index);
+    if (fresh) {
+      std::lock_guard guard(grow_lock_);
       header()->chunk_count.store(++chunk_count_, std::memory_order_release);
-    } else {
-      break;
     }
     give_back(index);
-    done++;
   }
   return done;
 }

@@ -68,7 +68,7 @@ class Pool {
   char* base_ = nullptr;
   uint64_t mapped_ = 0;
   uint32_t chunk_bytes_ = 0, chunk_max_ = 0, chunk_count_ = 0;
-  std::mutex grow_lock_;
+  std::mutex grow_lock_;  // chunk_count_, parked_
   std::vector<uint32_t> parked_;  // chunks without memory, in no list
 };
 

@@ -95,7 +95,8 @@ static int say_hello(int adopt) {
   hello.version = DT_RING_VERSION;
   hello.pid = (uint32_t)getpid();
   hello.flags = adopt ? DT_HELLO_ADOPT : 0;
-  hello.start_ns = now_ns();
+  hello.clock = DT_CLOCK_MONOTONIC_NS;
+  hello.start_clock = hello.start_ns = now_ns();
   strncpy(hello.signatures, signature_path, sizeof hello.signatures - 1);
   strcpy(hello.program, "drain_app");
   struct iovec io = {&hello, sizeof hello};

@@ -316,6 +316,7 @@ def test_strangers_on_the_socket_do_no_harm(bench: Bench) -> None:
 # ---- death --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_killed_application_loses_nothing(bench: Bench) -> None:
     """Fifty kills at random moments: every call that was committed is in the trace, with its values."""
     moments = random.Random(1)
@@ -345,10 +346,11 @@ def _check_prefix(trace: Any, bench: Bench, blobs: int) -> dict[int, int]:
     return check_calls(trace, bench.tools.hashes, blobs=blobs)
 
 
+@pytest.mark.slow
 def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
     """Kill the drainer again and again; a new one goes on with the pool and the file, and nothing is lost."""
     moments = random.Random(2)
-    for trial in range(8):
+    for trial in range(6):
         name = f"a{trial}.dtap"
         drain = bench.drain(name=name, idle=None)
         # It stays for a while, so that the last of its drainers is not killed when there is nobody to start another.
