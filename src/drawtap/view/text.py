@@ -62,14 +62,18 @@ def number(count: float) -> str:
 
 def percentile(ordered: Sequence[float], share: float) -> float:
     """Return the value below which `share` (0 to 1) of the ordered values lie (nearest rank)."""
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
 
 
 def _digits(value: float) -> str:
     if value == 0:
         return "0"
-    places = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-9))
-    return f"{value:.{places}f}"
+    text = f"{value:.3g}"
+    if "e" in text:
+        return f"{value:.0f}"
+    whole, _, part = text.lstrip("-").partition(".")
+    places = max(0, 3 - len(whole)) if whole != "0" else len(part)
+    return f"{float(text):.{places}f}"
 
 
 class TextView:

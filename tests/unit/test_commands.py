@@ -1,0 +1,285 @@
+"""What the verbs answer, on recordings written by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drawtap.errors import UsageError
+from drawtap.formats import FORMATS, Selection, Span, selection
+from writer import Writer, f32
+
+SOURCE = Path(__file__).parents[2] / "src"
+ANNOTATIONS = (
+    {"kind": "recording", "program": "/usr/bin/gears", "command_line": ["gears", "-v", "two words"]},
+    {"kind": "command", "program": "/usr/bin/gears", "directory": "/home/me", "environment": {"DISPLAY": ":1"}},
+    {"kind": "end", "reason": "exit", "exit_code": 0, "calls_dropped": 7, "wait_ns": 0, "drainer_cpu_ns": 1000},
+)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Three frames of 1, 2 and 4 ms, two draws each, the first with an upload."""
+    w = Writer()
+    for note in ANNOTATIONS:
+        w.annotate(json.dumps(note))
+    t = w.thread(context=1)
+    now = 1_000_000
+    for frame, length in enumerate((1_000_000, 2_000_000, 4_000_000)):
+        t.call("glClear", mask=16640, start=now, duration=500)
+        if frame == 0:
+            t.call("glUniform4fv", location=2, count=1, value=f32(1, 2, 3, 4), start=now + 1000, duration=100)
+        for draw in range(2):
+            t.call("glDrawElements", mode=4, count=3 * (frame + 1), type=5123, indices=0,
+                   start=now + 2000 + 1000 * draw, duration=900)  # fmt: skip
+        t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=now + length - 50_000, duration=50_000)
+        now += length
+    t.flush()
+    return w.write(tmp_path / "gears.dtap")
+
+
+def objects(drawtap, *arguments: object) -> list[dict[str, object]]:
+    answer = drawtap(*arguments, "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert isinstance(found, list)
+    return found
+
+
+def test_info_is_one_object(drawtap, recording):
+    answer = drawtap("info", recording, "--json")
+    data = json.loads(answer.out)
+    assert (data["calls"], data["frames"], data["threads"]) == (13, 3, 1)
+    assert data["frame_end"]["rule"] == "frame_end"
+    assert [note["kind"] for note in data["annotations"]] == ["recording", "command", "end"]
+
+
+def test_info_says_what_is_missing(drawtap, recording):
+    out = drawtap("info", recording).out
+    assert 'gears -v "two words"' in out
+    assert "DISPLAY=:1" in out
+    assert "3; the program shows frames with eglSwapBuffers" in out
+    assert "7 calls were made where they cannot be recorded" in out
+
+
+def test_sql_prints_a_list_of_objects(drawtap, recording):
+    query = 'SELECT sum("count") AS vertices FROM "glDrawElements" WHERE mode = \'GL_TRIANGLES\''
+    assert objects(drawtap, "sql", recording, query) == [{"vertices": 36}]
+    assert objects(drawtap, "sql", recording, query.replace("'GL_TRIANGLES'", "4")) == [{"vertices": 36}]
+    assert objects(drawtap, "sql", recording, "SELECT seq FROM calls WHERE duration > 10000000") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["SELECT seq, name, duration FROM calls WHERE duration > 10000",
+     "SELECT event.seq, event.name, event.duration FROM trace WHERE event.duration > 10000"],
+)  # fmt: skip
+def test_sql_takes_both_forms(drawtap, recording, query):
+    found = objects(drawtap, "sql", recording, query)
+    assert [row["name"] for row in found] == ["eglSwapBuffers"] * 3
+    assert {row["duration"] for row in found} == {50_000}
+
+
+def test_sql_text_is_a_table(drawtap, recording):
+    answer = drawtap(
+        "sql", recording, "SELECT name, count(*) AS n FROM calls GROUP BY name ORDER BY n DESC, name LIMIT 2"
+    )
+    assert answer.out == "name            n\nglDrawElements  6\neglSwapBuffers  3\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT nam FROM calls", "did you mean name?"),
+        ("SELECT * FROM cals", "calls"),
+        ("SELEC 1", ""),
+        ("DROP TABLE calls", ""),
+    ],
+)
+def test_sql_mistakes(drawtap, recording, query, hint):
+    answer = drawtap("sql", recording, query)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert hint in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_sql_from_standard_input(recording):
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-m", "drawtap", "sql", str(recording), "--json"]
+    done = subprocess.run(command, input="SELECT 1 AS one;", capture_output=True, text=True, env=env)
+    assert json.loads(done.stdout) == [{"one": 1}]
+
+
+def test_list_prints_calls(drawtap, recording):
+    lines = drawtap("list", recording).out.splitlines()
+    assert len(lines) == 13
+    assert lines[0] == "0 glClear(mask = GL_DEPTH_BUFFER_BIT | GL_COLOR_BUFFER_BIT)  [500 ns]"
+    assert "value = {1, 2, 3, 4}" in lines[1]
+    assert drawtap("list", recording, "0-1,12", "--no-times").out.splitlines() == [
+        "0 glClear(mask = GL_DEPTH_BUFFER_BIT | GL_COLOR_BUFFER_BIT)",
+        lines[1].split("  [")[0],
+        lines[12].split("  [")[0],
+    ]
+    assert drawtap("list", recording, "#1").out.splitlines() == lines[5:9]
+    assert drawtap("list", recording, "9-").out.splitlines() == lines[9:]
+    assert drawtap("list", recording, "--limit", "2").out.splitlines() == lines[:2]
+    assert drawtap("list", recording, "--name", "glClear").out.splitlines() == [lines[0], lines[5], lines[9]]
+
+
+def test_list_with_a_pattern_and_as_json(drawtap, recording):
+    found = objects(drawtap, "list", recording, "#2", "--name", "gl*")
+    assert [row["seq"] for row in found] == [9, 10, 11]
+    assert found[1]["call"].startswith("glDrawElements(mode = GL_TRIANGLES, count = 9")
+
+
+def test_grep(drawtap, recording):
+    assert [row["seq"] for row in objects(drawtap, "grep", recording, r"count = [69]\b")] == [6, 7, 10, 11]
+    assert [row["seq"] for row in objects(drawtap, "grep", recording, "SWAP", "-i", "-c", "#0-1")] == [4, 8]
+    answer = drawtap("grep", recording, "(")
+    assert answer.code == 2
+    assert "is no regular expression" in answer.err
+
+
+def test_histogram_counts(drawtap, recording):
+    found = objects(drawtap, "histogram", recording)
+    assert [(row["name"], row["calls"]) for row in found] == [
+        ("glDrawElements", 6), ("eglSwapBuffers", 3), ("glClear", 3), ("glUniform4fv", 1),
+    ]  # fmt: skip
+    assert found[0] == {
+        "name": "glDrawElements",
+        "calls": 6,
+        "total_ns": 5400,
+        "mean_ns": 900.0,
+        "max_ns": 900,
+        "payload_bytes": 0,
+    }
+    by_time = objects(drawtap, "histogram", recording, "--by", "time", "--limit", "1")
+    assert [row["name"] for row in by_time] == ["eglSwapBuffers"]
+    assert "and 3 more functions" in drawtap("histogram", recording, "--limit", "1").out
+
+
+def test_histogram_of_a_range_agrees_with_the_whole(drawtap, recording):
+    whole, ranged = objects(drawtap, "histogram", recording), objects(drawtap, "histogram", recording, "0-")
+    assert ranged == whole
+    assert [row["calls"] for row in objects(drawtap, "histogram", recording, "#0")] == [2, 1, 1, 1]
+
+
+def test_frames(drawtap, recording):
+    found = objects(drawtap, "frames", recording)
+    assert [row["interval"] for row in found] == [None, 2_000_000, 4_000_000]
+    assert [row["draws"] for row in found] == [2, 2, 2]
+    assert [row["upload_bytes"] for row in found] == [16, 0, 0]
+    assert [row["frame"] for row in objects(drawtap, "frames", recording, "--slowest", "2")] == [2, 1]
+    assert [row["frame"] for row in objects(drawtap, "frames", recording, "1-")] == [1, 2]
+    assert "3 frames: mean 2.33 ms, median 2.00 ms, 99 % 4.00 ms, longest 4.00 ms" in drawtap("frames", recording).out
+
+
+def test_frame_end_is_anybodys_choice(drawtap, recording):
+    assert json.loads(drawtap("info", recording, "--frame-end", "glClear", "--json").out)["frames"] == 3
+    answer = drawtap("frames", recording, "--frame-end", "glNothing")
+    assert answer.code == 2
+    assert "glNothing" in answer.err
+
+
+@pytest.mark.parametrize("name", FORMATS.names())
+def test_export_writes_every_format(drawtap, recording, tmp_path, name):
+    target = tmp_path / f"out{FORMATS.get(name).suffix}"
+    answer = drawtap("export", recording, "#1", "-o", target)
+    assert answer.code == 0, answer.err
+    assert FORMATS.get(name).help
+    if name == "text":
+        lines = target.read_text().splitlines()
+        assert lines[0].startswith("5 glClear(")
+        assert len(lines) == 4
+    elif name == "csv":
+        with target.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["seq"] for row in rows] == ["5", "6", "7", "8"]
+        assert rows[1]["call"].startswith("glDrawElements(mode = GL_TRIANGLES, count = 6")
+    elif name == "json":
+        rows = json.loads(target.read_text())
+        assert rows[1]["params"]["count"] == 6
+        assert rows[1]["params"]["mode"] == "GL_TRIANGLES"
+    else:
+        import duckdb
+
+        found = duckdb.sql(f"SELECT seq, name, duration FROM '{target}' ORDER BY seq").fetchall()
+        assert found[1] == (6, "glDrawElements", 900)
+    assert drawtap("export", recording, "-o", target).code == 2
+    assert drawtap("export", recording, "-o", target, "--force").code == 0
+
+
+def test_export_of_everything_as_text_is_the_list(drawtap, recording, tmp_path):
+    target = tmp_path / "all.txt"
+    drawtap("export", recording, "-o", target)
+    assert target.read_text() == drawtap("list", recording, "--no-times").out
+
+
+def test_export_refuses_a_suffix_it_does_not_know(drawtap, recording):
+    answer = drawtap("export", recording, "-o", "x.docx")
+    assert answer.code == 2
+    assert "csv, json, parquet, text" in answer.err
+
+
+def test_export_to_standard_output(recording):
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for name in ("csv", "json", "text"):
+        command = [sys.executable, "-m", "drawtap", "export", str(recording), "-f", name, "0"]
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        assert "glClear" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("10-20,30,5-", (Span(10, 20), Span(30, 30), Span(5, None))),
+        ("#3", (Span(3, 3, frames=True),)),
+        ("#2-4, 7", (Span(2, 4, frames=True), Span(7, 7))),
+        ("-9", (Span(0, 9),)),
+        ("", ()),
+    ],
+)
+def test_ranges(text, spans):
+    assert selection(text).spans == spans
+
+
+@pytest.mark.parametrize("text", ["x", "3-1", "1--2", "#", "1 2", "1-2-3"])
+def test_what_is_no_range(text):
+    with pytest.raises(UsageError):
+        selection(text)
+
+
+def test_selection_in_sql():
+    assert Selection().where() == "true"
+    assert selection("1-2,#3-", name="gl'x*").where() == "(seq BETWEEN 1 AND 2 OR frame >= 3) AND name GLOB 'gl''x*'"
+
+
+def test_the_prompt(recording):
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    lines = [
+        "tables",
+        "histogram --limit 1",
+        "SELECT count(*) AS n \\",
+        " FROM calls",
+        "histogrm",
+        "frames --slwest 1",
+        "help",
+        "exit",
+        "info",
+    ]
+    command = [sys.executable, "-m", "drawtap", "shell", str(recording)]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, env=env)
+    assert done.returncode == 0
+    assert "glDrawElements" in done.stdout
+    assert " n\n13\n" in done.stdout
+    assert "did you mean histogram?" in done.stderr
+    assert "--slowest" in done.stderr
+    assert "format_version" not in done.stdout  # after exit nothing runs
+    assert "Traceback" not in done.stderr
