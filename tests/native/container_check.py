@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import json
+import re
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,11 @@ SIGNATURES, CALLS, BLOBS, ANNOTATION, FOOTER = 1, 2, 3, 4, 5
 CHUNK = struct.Struct("<IHHQQII")
 BLOCK = struct.Struct("<HHIQQ")
 CALLS_META = struct.Struct("<4I2Q2I2QQQ3Q4I2Q16s")
+CALLS_FIELDS = re.findall(
+    r"\w+",
+    """pid thread tid context serial first_call records calls t_first t_last t_end max_duration calibration_clock
+    calibration_ns calibration_width clock timing functions blocks order_first order_last thread_name""",
+)
 FUNCTION = struct.Struct("<HHI5Q")
 BLOB = struct.Struct("<2Q3QQII")
 TAP = 0x8000
@@ -111,7 +117,8 @@ def leb128(data: bytes, count: int) -> U64:
         assert not len(raw)
         return np.zeros(0, np.uint64)
     ends = np.flatnonzero(raw < 0x80)
-    assert len(ends) == count and ends[-1] == len(raw) - 1
+    assert len(ends) == count
+    assert ends[-1] == len(raw) - 1
     starts = np.concatenate([[0], ends[:-1] + 1])
     place = np.arange(len(raw)) - np.repeat(starts, ends - starts + 1)
     assert place.max() < 10
@@ -133,11 +140,7 @@ def parse_signatures(container: Container, text: str) -> None:
 
 
 def parse_calls(container: Container, meta: bytes, body: bytes) -> CallsChunk:
-    names = (
-        "pid thread tid context serial first_call records calls t_first t_last t_end max_duration calibration_clock "
-        "calibration_ns calibration_width clock timing functions blocks order_first order_last thread_name"
-    ).split()
-    m = dict(zip(names, CALLS_META.unpack_from(meta), strict=True))
+    m = dict(zip(CALLS_FIELDS, CALLS_META.unpack_from(meta), strict=True))
     at = CALLS_META.size
     functions = []
     for _ in range(m["functions"]):
@@ -155,13 +158,16 @@ def parse_calls(container: Container, meta: bytes, body: bytes) -> CallsChunk:
         raws.append(decompress(body[place : place + stored], codec, raw))
         kinds.append(kind)
         place += stored
-    assert at == len(meta) and place == len(body)
+    assert at == len(meta)
+    assert place == len(body)
     n = m["records"]
     if n == 0:
         empty = np.zeros(0, np.uint64)
-        assert not kinds and not functions
+        assert not kinds
+        assert not functions
         return CallsChunk(m, [], np.zeros(0, np.int64), empty, empty.astype(np.uint32), [], meta)
-    assert kinds[:3] == [1, 2, 3] and set(kinds[3:]) <= {4}
+    assert kinds[:3] == [1, 2, 3]
+    assert set(kinds[3:]) <= {4}
     order = np.frombuffer(raws[0], np.uint8 if len(functions) <= 256 else np.uint16).astype(np.int64)
     assert len(order) == n
     zigzag = leb128(raws[1], n)
@@ -176,7 +182,8 @@ def parse_calls(container: Container, meta: bytes, body: bytes) -> CallsChunk:
         assert function["count"] == np.count_nonzero(order == number)
         w8_count, w4_count, arrays = container.layouts[function["function"] & 0x3FFF]
         if not w8_count and not w4_count:
-            assert function["block"] == 0xFFFF and function["bytes"] == 0
+            assert function["block"] == 0xFFFF
+            assert function["bytes"] == 0
             columns.append(None)
             continue
         assert kinds[function["block"]] == 4
@@ -218,7 +225,9 @@ def read_container(path: Path, hashes: Hashes, *, whole: bool = True) -> Contain
     data = path.read_bytes()
     container = Container(path, len(data))
     magic, version, reserved = struct.unpack_from("<8sII", data)
-    assert magic == FILE_MAGIC and version == 1 and reserved == 0
+    assert magic == FILE_MAGIC
+    assert version == 1
+    assert reserved == 0
     at = 32
     entries: list[bytes] = []
     while at + CHUNK.size <= len(data) and not container.whole:
@@ -230,7 +239,8 @@ def read_container(path: Path, hashes: Hashes, *, whole: bool = True) -> Contain
         assert header_hash == hashes.hash64(head[:28]) & 0xFFFFFFFF
         if payload_hash != hashes.hash64(payload):
             break
-        assert meta_bytes <= payload_bytes and kind_version == 1
+        assert meta_bytes <= payload_bytes
+        assert kind_version == 1
         meta, body = payload[:meta_bytes], payload[meta_bytes:]
         if kind == FOOTER:
             check_footer(container, entries, at, payload, data)
@@ -249,7 +259,8 @@ def read_container(path: Path, hashes: Hashes, *, whole: bool = True) -> Contain
 def read_chunk(container: Container, kind: int, meta: bytes, body: bytes, hashes: Hashes) -> None:
     if kind in (SIGNATURES, ANNOTATION):
         block_kind, codec, _, raw, stored = BLOCK.unpack(meta)
-        assert block_kind == 0 and stored == len(body)
+        assert block_kind == 0
+        assert stored == len(body)
         text = decompress(body, codec, raw).decode()
         if kind == SIGNATURES:
             parse_signatures(container, text)
@@ -265,14 +276,16 @@ def read_chunk(container: Container, kind: int, meta: bytes, body: bytes, hashes
 
 def read_blobs(container: Container, meta: bytes, body: bytes) -> None:
     (parts, reserved) = struct.unpack_from("<II", meta)
-    assert reserved == 0 and len(meta) == 8 + parts * BLOB.size
+    assert reserved == 0
+    assert len(meta) == 8 + parts * BLOB.size
     place = 0
     for i in range(parts):
         low, high, total, offset, size, stored, codec, _ = BLOB.unpack_from(meta, 8 + i * BLOB.size)
         content = decompress(body[place : place + stored], codec, size)
         place += stored
         blob = container.blobs.setdefault((low, high), bytearray(total))
-        assert len(blob) == total and offset + size <= total
+        assert len(blob) == total
+        assert offset + size <= total
         blob[offset : offset + size] = content
         container.blob_parts.append(((low, high), offset, size, stored))
     assert place == len(body)
@@ -281,7 +294,8 @@ def read_blobs(container: Container, meta: bytes, body: bytes) -> None:
 def check_footer(container: Container, entries: list[bytes], at: int, payload: bytes, data: bytes) -> None:
     chunks, reserved, calls = struct.unpack_from("<IIQ", payload)
     metas = b"".join(c.meta_bytes for c in container.calls)
-    assert chunks == len(entries) and reserved == 0
+    assert chunks == len(entries)
+    assert reserved == 0
     assert payload[16:] == b"".join(entries) + metas
     assert calls == sum(c.meta["calls"] for c in container.calls)
     end = at + CHUNK.size + len(payload)
@@ -333,7 +347,8 @@ def check_calls(container: Container, hashes: Hashes, *, blobs: int = 0, in_flig
         assert m["serial"] == next_serial.get(thread, 0), "a chunk of the thread is missing"
         next_serial[thread] = m["serial"] + 1
         assert m["first_call"] == next_call.get(thread, 0)
-        assert m["thread_name"].rstrip(b"\0") == b"drain_app" and m["context"] == thread + 1
+        assert m["thread_name"].rstrip(b"\0") == b"drain_app"
+        assert m["context"] == thread + 1
         first = next_record.get(thread, 0)
         next_record[thread] = first + m["records"]
         next_call[thread] = m["first_call"] + m["calls"]
@@ -371,18 +386,30 @@ def check_chunk(chunk: CallsChunk, i: U64, blobs: int, names: list[tuple[int, in
     np.testing.assert_array_equal(keys[chunk.order], key)
     meta = chunk.meta
     assert meta["calls"] == np.count_nonzero(key < TAP)
-    assert meta["t_first"] == entry[0] and meta["t_last"] == entry[-1]
-    assert meta["t_end"] == (entry + ticks).max() and meta["max_duration"] == ticks.max()
+    assert meta["t_first"] == entry[0]
+    assert meta["t_last"] == entry[-1]
+    assert meta["t_end"] == (entry + ticks).max()
+    assert meta["max_duration"] == ticks.max()
     for function, column in zip(chunk.functions, chunk.columns, strict=True):
         of = key == function["function"]
-        assert function["duration_sum"] == ticks[of].sum() and function["duration_max"] == ticks[of].max()
+        assert function["duration_sum"] == ticks[of].sum()
+        assert function["duration_max"] == ticks[of].max()
         if column:
-            _check_column(column, i[of], m[of], kind[of], blob[of], names)
+            _check_column(column, Expected(i[of], m[of], kind[of], blob[of]), names)
 
 
-def _check_column(
-    column: Column, i: U64, m: U64, kind: npt.NDArray[np.int64], blob: npt.NDArray[np.bool_], names: list[tuple[int, int]]
-) -> None:
+@dataclass
+class Expected:
+    """Numbers of the records of one function, and what follows from them."""
+
+    i: U64
+    m: U64
+    kind: npt.NDArray[np.int64]
+    blob: npt.NDArray[np.bool_]
+
+
+def _check_column(column: Column, expect: Expected, names: list[tuple[int, int]]) -> None:
+    i, m, kind, blob = expect.i, expect.m, expect.kind, expect.blob
     low = np.uint64(0xFFFFFFFF)
     id_ = column.key & 0x3FFF
 

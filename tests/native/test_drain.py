@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import random
@@ -22,7 +23,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # the checker stands beside this file; test folders are no packages
 
-from container_check import Hashes, check_calls, read_container, referred_blobs  # noqa: E402
+from container_check import Hashes, check_calls, read_container, referred_blobs
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNATURES = """\
@@ -184,7 +185,8 @@ def test_every_value_arrives(bench: Bench, threads: int, calls: int, blobs: int,
     trace = read_container(drain.trace, bench.tools.hashes)
     assert check_calls(trace, bench.tools.hashes, blobs=blobs) == dict.fromkeys(range(threads), calls)
     (summary,) = drain.files()
-    assert summary["complete"] and summary["records"] == threads * calls
+    assert summary["complete"]
+    assert summary["records"] == threads * calls
     assert summary["calls"] == sum(c.meta["calls"] for c in trace.calls) == trace.annotation("end")["calls"]
     assert summary["bytes_file"] == trace.size
 
@@ -194,8 +196,10 @@ def test_file_describes_only_what_it_uses(bench: Bench) -> None:
     assert bench.app("calls=100").wait(20) == 0
     drain.finish()
     text = read_container(drain.trace, bench.tools.hashes).signatures
-    assert "toyGet" in text and "TOY_DEPTH" in text
-    assert "toyNeverCalled" not in text and "TOY_NOWHERE" not in text
+    assert "toyGet" in text
+    assert "TOY_DEPTH" in text
+    assert "toyNeverCalled" not in text
+    assert "TOY_NOWHERE" not in text
 
 
 def test_annotations_tell_the_circumstances(bench: Bench) -> None:
@@ -210,10 +214,15 @@ def test_annotations_tell_the_circumstances(bench: Bench) -> None:
     drain.finish()
     trace = read_container(drain.trace, bench.tools.hashes)
     recording, end = trace.annotation("recording"), trace.annotation("end")
-    assert recording["pid"] == app.pid and recording["timing"] == "entry" and recording["machine"]["cores"] >= 1
-    assert recording["command_line"][0] == str(bench.tools.app) and "calls=100" in recording["command_line"]
-    assert trace.annotation("settings")["fps"] == 60 and trace.annotation("label")["text"] == "ä"
-    assert end["exit_code"] == 7 and not end["sealed_by_exit"]
+    assert recording["pid"] == app.pid
+    assert recording["timing"] == "entry"
+    assert recording["machine"]["cores"] >= 1
+    assert recording["command_line"][0] == str(bench.tools.app)
+    assert "calls=100" in recording["command_line"]
+    assert trace.annotation("settings")["fps"] == 60
+    assert trace.annotation("label")["text"] == "ä"
+    assert end["exit_code"] == 7
+    assert not end["sealed_by_exit"]
 
 
 def test_signal_of_the_watched_program_is_noted(bench: Bench) -> None:
@@ -241,7 +250,9 @@ def test_content_is_compressed_where_that_helps_only(bench: Bench) -> None:
     # Half of the contents are noise. None grew, and the others shrank much.
     noise = [stored / size for _, _, size, stored in trace.blob_parts if stored == size]
     regular = [stored / size for _, _, size, stored in trace.blob_parts if stored < size and size > 1000]
-    assert noise and regular and max(regular) < 0.5
+    assert noise
+    assert regular
+    assert max(regular) < 0.5
 
 
 # ---- several processes --------------------------------------------------------------------------------------
@@ -252,12 +263,14 @@ def test_each_process_gets_a_file(bench: Bench) -> None:
     first = bench.app("calls=1000", "hold=300")
     _wait_for(lambda: bench.progress(1)[0] == 1000)
     second = bench.app("calls=500")
-    assert first.wait(20) == 0 and second.wait(20) == 0
+    assert first.wait(20) == 0
+    assert second.wait(20) == 0
     drain.finish()
     by_pid = {f["pid"]: Path(f["file"]) for f in drain.files()}
     assert len(by_pid) == 2
     names = {p.name for p in by_pid.values()}
-    assert "t.dtap" in names and names - {"t.dtap"} <= {f"t-{first.pid}.dtap", f"t-{second.pid}.dtap"}
+    assert "t.dtap" in names
+    assert names - {"t.dtap"} <= {f"t-{first.pid}.dtap", f"t-{second.pid}.dtap"}
     assert check_calls(read_container(by_pid[first.pid], bench.tools.hashes), bench.tools.hashes) == {0: 1000}
     assert check_calls(read_container(by_pid[second.pid], bench.tools.hashes), bench.tools.hashes) == {0: 500}
 
@@ -266,7 +279,8 @@ def test_process_without_calls_leaves_no_file_but_is_reported(bench: Bench) -> N
     drain = bench.drain()
     idle = bench.app("hello_only=1", "hold=100")
     busy = bench.app("calls=100", "hold=200")
-    assert idle.wait(20) == 0 and busy.wait(20) == 0
+    assert idle.wait(20) == 0
+    assert busy.wait(20) == 0
     drain.finish()
     files = {f["pid"]: f["file"] for f in drain.files()}
     assert files == {idle.pid: None, busy.pid: str(drain.trace)}
@@ -282,7 +296,8 @@ def test_exec_begins_another_file(bench: Bench) -> None:
     assert {f["pid"] for f in files.values()} == {app.pid}
     assert set(files) == {"t.dtap", f"t-{app.pid}.dtap"}
     first = read_container(drain.trace, bench.tools.hashes)
-    assert check_calls(first, bench.tools.hashes) == {0: 100} and first.annotation("end")["reason"] == "exec"
+    assert check_calls(first, bench.tools.hashes) == {0: 100}
+    assert first.annotation("end")["reason"] == "exec"
     second = read_container(bench.folder / f"t-{app.pid}.dtap", bench.tools.hashes)
     assert check_calls(second, bench.tools.hashes) == {0: 50}
 
@@ -368,7 +383,8 @@ def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
             drain = bench.drain(name=name, idle=0.5)
         assert app.wait(60) == 0
         drain.finish()
-        assert deaths > 0 and drain.errors() == []
+        assert deaths > 0
+        assert drain.errors() == []
         trace = read_container(drain.trace, bench.tools.hashes)
         assert check_calls(trace, bench.tools.hashes, blobs=30) == {0: 150000, 1: 150000, 2: 150000}
         drain.trace.unlink()
@@ -390,7 +406,9 @@ def test_pool_of_a_dead_pair_is_recovered_by_descriptor(bench: Bench) -> None:
         committed = bench.progress(2)
         status = bench.folder / "recovered"
         command = [str(bench.tools.drain), "--output", str(bench.folder / "other.dtap"), "--adopt-fd", str(pool)]
-        subprocess.run([*command, "--status", str(status)], pass_fds=[pool], check=True, timeout=20, stdin=subprocess.DEVNULL)
+        subprocess.run(
+            [*command, "--status", str(status)], pass_fds=[pool], check=True, timeout=20, stdin=subprocess.DEVNULL
+        )
     finally:
         os.close(pool)
     lines = [json.loads(line) for line in status.read_text().splitlines()]
@@ -402,7 +420,7 @@ def test_pool_of_a_dead_pair_is_recovered_by_descriptor(bench: Bench) -> None:
 
 def _pool_descriptor(pid: int) -> int:
     for entry in Path(f"/proc/{pid}/fd").iterdir():
-        if "drawtap-pool" in os.readlink(entry):
+        if "drawtap-pool" in str(entry.readlink()):
             return os.open(entry, os.O_RDWR)
     raise AssertionError("the application has no pool")
 
@@ -435,9 +453,7 @@ def _shutdown_socket(pid: int, bench: Bench) -> None:
     pidfd = os.pidfd_open(pid)
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():
-            if os.readlink(entry).startswith("socket:"):
-                import ctypes
-
+            if str(entry.readlink()).startswith("socket:"):
                 number = ctypes.CDLL(None).syscall(438, pidfd, int(entry.name), 0)  # pidfd_getfd
                 if number < 0:
                     pytest.skip("this system does not let one process take another's descriptor")
@@ -461,9 +477,11 @@ def test_size_limit_leaves_a_whole_file_and_a_running_program(bench: Bench) -> N
     drain.finish()
     assert "write" in drain.errors()
     trace = read_container(drain.trace, bench.tools.hashes)
-    assert trace.size <= limit and sum(check_calls(trace, bench.tools.hashes).values()) > 0
+    assert trace.size <= limit
+    assert sum(check_calls(trace, bench.tools.hashes).values()) > 0
     end = trace.annotation("end")
-    assert end["calls_lost"] > 0 and "write_error" in end
+    assert end["calls_lost"] > 0
+    assert "write_error" in end
     assert not drain.files()[0]["complete"]
 
 
@@ -510,15 +528,26 @@ def test_scribbled_pool_never_hurts_the_drainer(bench: Bench, how: int) -> None:
     assert sum(c.meta["records"] for c in trace.calls) > 1000
     (summary,) = drain.files()
     if how in (1, 2, 3):
-        assert summary["invalid_records"] + summary["invalid_bytes"] > 0 and not summary["complete"]
+        assert summary["invalid_records"] + summary["invalid_bytes"] > 0
+        assert not summary["complete"]
         assert trace.annotation("end")["invalid_records"] == summary["invalid_records"]
 
 
 def test_command_line_is_checked(tools: Tools) -> None:
-    for arguments in ([], ["--output", "x"], ["--nonsense", "1"], ["--level", "x"], ["--timing", "never"], ["--socket"]):
+    for arguments in (
+        [],
+        ["--output", "x"],
+        ["--nonsense", "1"],
+        ["--level", "x"],
+        ["--timing", "never"],
+        ["--socket"],
+    ):
         result = subprocess.run([tools.drain, *arguments], capture_output=True, text=True)
-        assert result.returncode == 2 and result.stderr.startswith("drawtap-drain: ")
-    assert subprocess.run([tools.drain, "--version"], capture_output=True, text=True).stdout.startswith("drawtap-drain ")
+        assert result.returncode == 2
+        assert result.stderr.startswith("drawtap-drain: ")
+    assert subprocess.run([tools.drain, "--version"], capture_output=True, text=True).stdout.startswith(
+        "drawtap-drain "
+    )
 
 
 def _wait_for(condition: Any, seconds: float = 10) -> None:
