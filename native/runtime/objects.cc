@@ -2,7 +2,6 @@
 #include "objects.h"
 
 #include <elf.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 namespace dt {
@@ -13,8 +12,6 @@ constexpr unsigned MOST_STARTUP = 1024;
 Elf g_startup_objects[MOST_STARTUP];
 Startup g_startup;
 uint32_t g_startup_ready;
-
-bool has_prefix(const char* text, const char* prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
 // The loader relocates addresses in the dynamic section of most objects in place, but not those of the vDSO.
 template <class T>
@@ -58,7 +55,7 @@ void* scan_chain(const Elf& elf, const char* name, uint32_t hash) {
   for (;; index++) {
     uint32_t entry = chain[index - first];
     const ElfW(Sym)& symbol = elf.symbols[index];
-    if ((entry | 1) == (hash | 1) && !strcmp(elf.strings + symbol.st_name, name) && is_function(elf, symbol)) {
+    if ((entry | 1) == (hash | 1) && same(elf.strings + symbol.st_name, name) && is_function(elf, symbol)) {
       if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
       if (!old_version) old_version = address_of(elf, symbol);
     }
@@ -78,7 +75,7 @@ void* scan_sysv(const Elf& elf, const char* name) {
   void* old_version = nullptr;
   for (uint32_t index = h[2 + hash % h[0]]; index; index = h[2 + h[0] + index]) {
     const ElfW(Sym)& symbol = elf.symbols[index];
-    if (strcmp(elf.strings + symbol.st_name, name) || !is_function(elf, symbol)) continue;
+    if (!same(elf.strings + symbol.st_name, name) || !is_function(elf, symbol)) continue;
     if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
     if (!old_version) old_version = address_of(elf, symbol);
   }
@@ -118,7 +115,7 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
     }
   }
   const char* path = info->dlpi_name ? info->dlpi_name : "";
-  strncpy(out->path, path, sizeof out->path - 1);
+  for (size_t i = 0; path[i] && i + 1 < sizeof out->path; i++) out->path[i] = path[i];
   out->is_tap = out->dynamic == _DYNAMIC;
   out->is_program = !*path;
   const char* leaf = leaf_of(path);
@@ -215,14 +212,16 @@ bool refers_to(const Elf& elf, const char* name) {
   unsigned n = symbol_count(elf);
   for (unsigned i = 1; i < n; i++) {
     const ElfW(Sym)& symbol = elf.symbols[i];
-    if (symbol.st_shndx == SHN_UNDEF && !strcmp(elf.strings + symbol.st_name, name)) return true;
+    if (symbol.st_shndx == SHN_UNDEF && same(elf.strings + symbol.st_name, name)) return true;
   }
   return false;
 }
 
 const char* leaf_of(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
+  const char* leaf = path;
+  for (; *path; path++)
+    if (*path == '/') leaf = path + 1;
+  return leaf;
 }
 
 bool is_gl_library(const char* leaf) {
@@ -234,8 +233,9 @@ bool is_gl_library(const char* leaf) {
   if (!leaf || !*leaf) return false;
   for (const char* prefix : prefixes)
     if (has_prefix(leaf, prefix)) return true;
-  size_t n = strlen(leaf);
-  return strstr(leaf, "_mesa.so") || (n > 7 && !strcmp(leaf + n - 7, "_dri.so"));
+  for (; *leaf; leaf++)
+    if (has_prefix(leaf, "_mesa.so") || same(leaf, "_dri.so")) return true;
+  return false;
 }
 
 bool is_c_library(const char* leaf) {
@@ -243,9 +243,20 @@ bool is_c_library(const char* leaf) {
                   has_prefix(leaf, "ld-linux") || has_prefix(leaf, "ld.so") || has_prefix(leaf, "ld64.so"));
 }
 
+int each_object(int (*visit)(dl_phdr_info*, size_t, void*), void* data) {
+  using Iterate = int (*)(int (*)(dl_phdr_info*, size_t, void*), void*);
+  static Iterate iterate;
+  Iterate found = __atomic_load_n(&iterate, __ATOMIC_RELAXED);
+  if (!found) {
+    found = (Iterate)c_library_function("dl_iterate_phdr");
+    __atomic_store_n(&iterate, found, __ATOMIC_RELAXED);
+  }
+  return found ? found(visit, data) : 0;
+}
+
 bool find_object(const void* address, Object* out) {
   Question q = {(uintptr_t)address, out};
-  return dl_iterate_phdr(answer, &q) == 1;
+  return each_object(answer, &q) == 1;
 }
 
 bool in_tap(const void* address) {
@@ -255,7 +266,7 @@ bool in_tap(const void* address) {
     struct Bounds {
       uintptr_t begin, end;
     } bounds = {~(uintptr_t)0, 0};
-    dl_iterate_phdr(
+    each_object(
         [](dl_phdr_info* info, size_t, void* data) {
           if (!covers(info, (uintptr_t)_DYNAMIC)) return 0;
           Bounds* b = (Bounds*)data;

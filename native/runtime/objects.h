@@ -9,6 +9,17 @@
 
 namespace dt {
 
+// Look-ups come as early as the set-up of a sanitizer that stands in front of strcmp: nothing on their way may call
+// the C library.
+inline bool same(const char* a, const char* b) {
+  while (*a && *a == *b) a++, b++;
+  return *a == *b;
+}
+inline bool has_prefix(const char* text, const char* prefix) {
+  while (*prefix && *text == *prefix) text++, prefix++;
+  return !*prefix;
+}
+
 // The dynamic section of one object, taken apart.
 struct Elf {
   uintptr_t base;
@@ -48,6 +59,9 @@ struct Object {
 };
 bool find_object(const void* address, Object* out);
 bool in_tap(const void* address);
+
+// dl_iterate_phdr, the C library's own.
+int each_object(int (*visit)(dl_phdr_info* info, size_t size, void* data), void* data);
 
 // By the leaf of a path or by a soname.
 bool is_gl_library(const char* leaf);

@@ -70,7 +70,7 @@ const LoaderHook loader_hooks[] = {
 void* find_loader_hook(const char* name) {
   if (name[0] != 'd' || name[1] != 'l') return nullptr;
   for (const LoaderHook& hook : loader_hooks)
-    if (!strcmp(hook.name, name)) return hook.entry;
+    if (same(hook.name, name)) return hook.entry;
   return nullptr;
 }
 
@@ -112,9 +112,11 @@ void forget_loader_error() {
 const void* gadget_near(const void* caller, const Object& object) {
   if (!object.code_begin || dt_returns_are_checked()) return nullptr;
 #if defined(__x86_64__)
-  const unsigned char* from = (const unsigned char*)caller;
-  const void* at = memchr(from, 0xc3, object.code_end - (uintptr_t)from);
-  return at ? at : memchr((const void*)object.code_begin, 0xc3, (uintptr_t)from - object.code_begin);
+  for (const unsigned char* at = (const unsigned char*)caller; (uintptr_t)at < object.code_end; at++)
+    if (*at == 0xc3) return at;
+  for (const unsigned char* at = (const unsigned char*)object.code_begin; at < caller; at++)
+    if (*at == 0xc3) return at;
+  return nullptr;
 #elif defined(__aarch64__)
   (void)caller;
   for (const uint32_t* at = (const uint32_t*)object.code_begin; (uintptr_t)(at + 2) <= object.code_end; at++)
@@ -212,7 +214,7 @@ int add_loaded(dl_phdr_info* info, size_t, void* data) {
 
 unsigned long long loads_so_far() {
   unsigned long long adds = 0;
-  dl_iterate_phdr(
+  each_object(
       [](dl_phdr_info* info, size_t, void* data) {
         *(unsigned long long*)data = info->dlpi_adds;
         return 1;
@@ -256,7 +258,7 @@ void* in_reached(Snapshot& s, const char* name) {
 void* local_scope(const Object& caller, const char* name) {
   Snapshot s;
   if (!caller.dynamic || !open_snapshot(&s)) return nullptr;
-  dl_iterate_phdr(add_loaded, &s);
+  each_object(add_loaded, &s);
   void* at = nullptr;
   Loaded* self = by_dynamic(s, caller.dynamic);
   if (self) {
@@ -415,7 +417,7 @@ void patch_new_objects(void* handle, int flags, unsigned long long adds_before) 
   if (loads_so_far() == adds_before) return;
   Snapshot now;
   if (!open_snapshot(&now)) return;
-  dl_iterate_phdr(add_loaded, &now);
+  each_object(add_loaded, &now);
   Loaded* root = by_dynamic(now, ((link_map*)handle)->l_ld);
   if (root && !root->gl) {
     reach(now, root);
@@ -463,7 +465,7 @@ bool is_stand_in(const char* name, void* at) {
   for (unsigned i = 1; i < n; i++) {
     const ElfW(Sym)& symbol = program.symbols[i];
     if (symbol.st_shndx == SHN_UNDEF && symbol.st_value && (void*)(program.base + symbol.st_value) == at)
-      return !strcmp(program.strings + symbol.st_name, name);
+      return same(program.strings + symbol.st_name, name);
   }
   return false;
 }
@@ -538,7 +540,7 @@ int find_function(const char* name) {
   if (DT_UNLIKELY(!__atomic_load_n(&g_hash_ready, __ATOMIC_ACQUIRE))) build_hash();
   for (uint32_t at = name_hash(name) & (HASH_SIZE - 1); g_hash[at]; at = (at + 1) & (HASH_SIZE - 1)) {
     unsigned id = g_hash[at] - 1u;
-    if (!strcmp(g_names[id], name)) return (int)id;
+    if (same(g_names[id], name)) return (int)id;
   }
   return -1;
 }
@@ -584,7 +586,7 @@ void* resolve_quietly(unsigned id) {
       uint32_t hash;
       void* found;
     } search = {name, gnu_hash(name), nullptr};
-    dl_iterate_phdr(
+    each_object(
         [](dl_phdr_info* info, size_t, void* data) {
           Search* s = (Search*)data;
           for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -632,7 +634,7 @@ void forget_unloaded() {
   struct Unloads {
     unsigned long long subs;
   } unloads = {0};
-  dl_iterate_phdr(
+  each_object(
       [](dl_phdr_info* info, size_t, void* data) {
         ((Unloads*)data)->subs = info->dlpi_subs;
         return 1;

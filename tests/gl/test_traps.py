@@ -44,6 +44,8 @@ CASES = (
     _trap("link_gles1"),
     _trap("address"),
     _trap("weak"),
+    _trap("address_sanitizer"),
+    _trap("thread_sanitizer"),
     # dlopen and dlsym
     _trap("open", "libGL.so.1", "lazy"),
     _trap("open", "libGL.so.1", "now", "global"),
@@ -109,6 +111,8 @@ def concrete(trap: Trap, bench: Bench) -> tuple[str, ...]:
     """Return the trap's arguments for this machine; skips where it lacks what the trap is about."""
     if trap.argv[0] in NEEDS_DISPLAY and bench.display is None:
         pytest.skip("Xvfb is not installed")
+    if trap.argv[0].endswith("_sanitizer") and not (bench.programs / trap.argv[0]).exists():
+        pytest.skip(f"the compiler has no {trap.argv[0]}")
     if FULL_SONAME in trap.argv and ctypes.util.find_library("GL") is None:
         pytest.skip("libGL is not installed")
     return tuple(absolute_libgl() if word == "ABSOLUTE" else word for word in trap.argv)
@@ -130,6 +134,7 @@ def test_every_call_is_seen_and_nothing_else_changes(trap: Trap, traps: Bench, t
 
 def test_every_program_has_a_case() -> None:
     built = {line.split("(")[1].split()[0].rstrip(")\n") for line in _cmake_lines() if line.startswith("trap(")}
+    built |= {"address_sanitizer", "thread_sanitizer"}
     assert built - {trap.argv[0] for trap in CASES} == {"invisible"}
 
 
