@@ -3,7 +3,9 @@
 // Called only while an enabled array of the default vertex array object lies in client memory. The range of vertices
 // follows from the draw (first and count, or the least and greatest index); every array then gives one span of bytes,
 // and spans that overlap, as interleaved arrays do, are recorded as one.
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "gl_state.h"
 #include "sizes.h"
@@ -64,6 +66,24 @@ uint64_t readable_arrays(GlContext* c) {
   p = &c->programs[program % PROGRAM_CACHE];
   if (p->program != program) *p = ProgramArrays{program, active_arrays(c, program)};
   return p->arrays;
+}
+
+// Whether memory can be read. An array that is enabled but that no shader uses may point to what was freed long ago:
+// the driver does not look there, and neither may we. Asked of the kernel, so only where the arrays that are used are
+// not known; an answer holds for some draws.
+bool readable(GlContext* c, const Span& span) {
+  constexpr uintptr_t PAGE = 4096;
+  constexpr int POPULATE_READ = 22;  // MADV_POPULATE_READ, Linux 5.14
+  for (const Span& known : c->probed)
+    if (span.begin >= known.begin && span.end <= known.end) return true;
+  int saved = errno;
+  uintptr_t begin = span.begin & ~(PAGE - 1), end = (span.end + PAGE - 1) & ~(PAGE - 1);
+  bool ok = madvise((void*)begin, end - begin, POPULATE_READ) == 0;
+  // An older kernel, or a mapping of a device: at least it must be mapped.
+  if (!ok && errno == EINVAL) ok = msync((void*)begin, end - begin, MS_ASYNC) == 0;
+  errno = saved;
+  if (ok) c->probed[c->probes++ % PROBED] = Span{begin, end};
+  return ok;
 }
 
 bool asks_enabled(GlContext* c, uint32_t capability) {
@@ -218,7 +238,12 @@ uint32_t merge_spans(Span* spans, uint32_t count) {
 void emit_client_arrays(Thread* t, const DrawRange& range) {
   GlContext* c = t->context;
   if (range.count <= 0 || !range.instances) return;
-  uint64_t arrays = c->client_arrays & readable_arrays(c);
+  uint64_t used = readable_arrays(c), arrays = c->client_arrays & used;
+  bool certain = used != ~0ull && !(used >> GENERIC);
+  if (!certain && ++c->draws_since_probe > 64) {
+    c->draws_since_probe = 0;
+    memset(c->probed, 0, sizeof c->probed);
+  }
   Span spans[ARRAYS];
   uint32_t count = 0;
   for (; arrays; arrays &= arrays - 1) {
@@ -237,7 +262,9 @@ void emit_client_arrays(Thread* t, const DrawRange& range) {
       emit_note(t, "client-array-wild", "a draw names vertices far outside of any memory; its arrays were left out");
       continue;
     }
-    spans[count++] = Span{(uintptr_t)begin, (uintptr_t)end};
+    Span span{(uintptr_t)begin, (uintptr_t)end};
+    if (certain || readable(c, span)) spans[count++] = span;
+    else emit_note(t, "client-array-unreadable", "an enabled array points to memory that cannot be read: left out");
   }
   count = merge_spans(spans, count);
   for (uint32_t i = 0; i < count; i++) emit_memory(t, (const void*)spans[i].begin, spans[i].end - spans[i].begin);

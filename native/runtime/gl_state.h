@@ -65,6 +65,10 @@ struct PixelStore {
   int32_t swap_bytes, lsb_first, row_length, image_height, skip_rows, skip_pixels, skip_images, alignment;
   int32_t block_width, block_height, block_depth, block_size;
 };
+struct Span {
+  uintptr_t begin, end;
+};
+constexpr uint32_t PROBED = 8;
 struct SavedClient {
   uint32_t mask, vao;
   VertexState vertex;
@@ -106,6 +110,8 @@ struct GlContext {
   gl::SavedClient* saved[gl::CLIENT_STACK];
   gl::VaoElement vaos[gl::VAO_CACHE];
   gl::ProgramArrays programs[gl::PROGRAM_CACHE];
+  gl::Span probed[gl::PROBED];  // memory found readable lately
+  uint32_t probes, draws_since_probe;
   // registry
   GlContext* next;
   void* handle;
@@ -163,9 +169,6 @@ struct IndexRange {
 };
 // Least and greatest of `count` indices of `type` at `data`, leaving out `restart` where that is not negative.
 IndexRange index_range(const void* data, uint64_t count, uint32_t type, int64_t restart);
-struct Span {
-  uintptr_t begin, end;
-};
 // Sorts and merges overlapping or touching spans; returns how many are left.
 uint32_t merge_spans(Span* spans, uint32_t count);
 DT_COLD void emit_client_arrays(Thread* t, const DrawRange& range);

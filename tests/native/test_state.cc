@@ -353,6 +353,16 @@ static void test_fixed_arrays() {
   hook::after_glDeleteBuffers(&tls, 1, (const uint32_t[]){3});
   hook::before_glMultiDrawElements(&tls, 4, counts, 0x1405, lists, 2);
   CHECK(g_memory.size() == 4 && g_memory[0].second == 8 && g_memory[1].second == 8);
+  // An enabled array whose memory is gone is left out as well.
+  g_memory.clear();
+  void* gone = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  munmap(gone, 4096);
+  hook::after_glNormalPointer(&tls, 0x1406, 0, gone);
+  hook::after_glEnableClientState(&tls, 0x8075);
+  hook::before_glDrawArrays(&tls, 4, 0, 3);
+  CHECK(g_memory.size() == 1 && g_notes.size() == 1 && g_notes[0] == "client-array-unreadable");
+  hook::after_glDisableClientState(&tls, 0x8075);
+  g_notes.clear();
   // An index gone wild is left out, not read.
   g_memory.clear();
   const uint32_t wild[] = {0, 0xfffffff0u};
