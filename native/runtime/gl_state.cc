@@ -640,9 +640,13 @@ void after_glBindBuffer(Thread* t, uint32_t target, uint32_t buffer) {
   if (c->buffers[slot] == buffer && (slot != ELEMENT || c->element_known)) return;
   if (DT_UNLIKELY(c->in_begin)) return;
   if (c->core && buffer) {
-    // Core refuses names that were never generated.
-    auto is = DT_REAL(uint8_t, glIsBuffer, uint32_t);
-    if (is && !is(buffer)) return;
+    // Core refuses names that were never generated; each name is asked about once.
+    uint32_t& taken = c->buffer_names[buffer % NAME_CACHE];
+    if (taken != buffer) {
+      auto is = DT_REAL(uint8_t, glIsBuffer, uint32_t);
+      if (is && !is(buffer)) return;
+      taken = buffer;
+    }
   }
   c->buffers[slot] = buffer;
   if (slot == ELEMENT) c->element_known = 1;
@@ -654,6 +658,7 @@ void after_glDeleteBuffers(Thread* t, int32_t n, const uint32_t* buffers) {
   for (int32_t i = 0; i < n; i++) {
     uint32_t name = buffers[i];
     if (!name) continue;
+    if (c->buffer_names[name % NAME_CACHE] == name) c->buffer_names[name % NAME_CACHE] = 0;
     for (uint32_t& bound : c->buffers)
       if (bound == name) bound = 0;
     if (c->vao || c->core) continue;

@@ -41,6 +41,7 @@ constexpr uint32_t TEX_UNITS = ARRAYS - TEX_COORD;
 constexpr uint32_t CLIENT_STACK = 16;
 constexpr uint32_t VAO_CACHE = 64;
 constexpr uint32_t PROGRAM_CACHE = 16;
+constexpr uint32_t NAME_CACHE = 256;
 
 struct Array {
   uint32_t bytes;     // of one element
@@ -110,6 +111,7 @@ struct GlContext {
   gl::SavedClient* saved[gl::CLIENT_STACK];
   gl::VaoElement vaos[gl::VAO_CACHE];
   gl::ProgramArrays programs[gl::PROGRAM_CACHE];
+  uint32_t buffer_names[gl::NAME_CACHE];  // that the driver is known to take
   gl::Span probed[gl::PROBED];  // memory found readable lately
   uint32_t probes, draws_since_probe;
   // registry
