@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 
 import drawtap
-from drawtap.capture.parts import DRAINER, TAP, part
+from drawtap.capture.parts import DRAINER, SIGNATURES, TAP, part
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
 
 _GRAPHICS_VARIABLES = (
@@ -79,8 +79,9 @@ def record(
     if not program:
         raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
-    output = _checked_output(output, force=force)
     tap, drainer = part(TAP), part(DRAINER)
+    _check_frame_end(frame_end)
+    output = _checked_output(output, force=force)
     about = _annotation(program, executable, frame_end)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
@@ -171,6 +172,16 @@ def _checked_output(output: Path, *, force: bool) -> Path:
     return output.absolute()
 
 
+def _check_frame_end(rule: str | None) -> None:
+    if not rule or rule == "auto":
+        return
+    lines = part(SIGNATURES).read_text(encoding="utf-8").splitlines()
+    known = {line.split("\t")[3] for line in lines if line.startswith("F\t")}
+    for name in rule.split(","):
+        if name not in known:
+            raise UsageError(f"--frame-end: there is no function {name}", hint=did_you_mean(name, known))
+
+
 def _annotation(program: Sequence[str], executable: Path, frame_end: str | None) -> dict[str, object]:
     about: dict[str, object] = {
         "kind": "command",
@@ -180,7 +191,7 @@ def _annotation(program: Sequence[str], executable: Path, frame_end: str | None)
         "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(_GRAPHICS_VARIABLES)},
         "drawtap": drawtap.__version__,
     }
-    if frame_end:
+    if frame_end and frame_end != "auto":
         about["frame_end"] = frame_end
     return about
 

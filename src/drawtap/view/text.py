@@ -252,11 +252,14 @@ class TextView:
         if not self.unicode or wide < 10 or not values:
             return
         buckets = list(_buckets(values, min(wide, len(values))))
-        top = max(buckets) or 1.0
+        # A few far above the others (the first frame loads everything) would press the rest flat: cut them off.
+        top, usual = max(buckets) or 1.0, 1.3 * percentile(sorted(values), 0.99)
+        cut = 0 < 2.5 * usual < top
+        top = usual if cut else top
         rows = 4
         for row in range(rows, 0, -1):
             label = duration(top) if row == rows else ("0" if row == 1 else "")
-            line = "".join(_column(value / top * rows, row) for value in buckets)
+            line = "".join("↑" if cut and value > top and row == rows else _column(value / top * rows, row) for value in buckets)
             self._line(f"{label:>9} ┤{self.paint(line, 'bar')}")
 
 
