@@ -50,7 +50,7 @@ def _killed_with_drawtap(setup: Setup, seconds: float) -> tuple[int, int]:
     trace = setup.scratch / "killed.dtap"
     trace.unlink(missing_ok=True)
     with Drain(trace) as drain:
-        done = _kill_after(setup, seconds, drain.environment)
+        done = _kill_after(setup, seconds, drain.environment, drain.watch)
         drain.finish(-signal.SIGKILL)
     query = f'SELECT count(*) AS n FROM "{_FUNCTION}"'
     answer = json.loads(run_process(drawtap("sql", str(trace), query, "--json")).output)
@@ -67,13 +67,16 @@ def _killed_with_apitrace(setup: Setup, seconds: float) -> tuple[int, int]:
     return done, int(found.output or 0)
 
 
-def _kill_after(setup: Setup, seconds: float, environment: Mapping[str, str]) -> int:
+def _kill_after(
+    setup: Setup, seconds: float, environment: Mapping[str, str], on_start: Callable[[int], None] = lambda pid: None
+) -> int:
     counter: Path = setup.scratch / "counter"
     counter.unlink(missing_ok=True)
     child = subprocess.Popen(
         [setup.program("counted_calls"), str(counter)], stderr=subprocess.DEVNULL,
         env=dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM="surfaceless") | dict(environment),
     )  # fmt: skip
+    on_start(child.pid)
     until = time.monotonic() + 20
     while not _completed(counter):
         if child.poll() is not None or time.monotonic() > until:

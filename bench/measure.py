@@ -13,7 +13,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -81,14 +81,23 @@ class Variant(Protocol):
         """Run `program` to its end, keeping the trace at `trace` or else dropping it."""
 
 
-def run_process(program: Sequence[str], environment: Mapping[str, str] | None = None, *, check: bool = True) -> Run:
+def run_process(
+    program: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    check: bool = True,
+    on_start: Callable[[int], None] | None = None,
+) -> Run:
     """Run a program (a pipeline as `bash -c` counts whole) and wait for it with its resource usage.
 
-    `output` is its standard output. Raises BenchError with what it complained of where it fails and `check` is set.
+    `output` is its standard output; `on_start` gets its process id. Raises BenchError with what it complained of
+    where it fails and `check` is set.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = monotonic()
         child = subprocess.Popen(list(program), stdout=out, stderr=err, env=_environment(environment))
+        if on_start:
+            on_start(child.pid)
         status, usage = _wait(child)
         wall = monotonic() - started
         out.seek(0)
@@ -165,7 +174,7 @@ class Drawtap:
     def run(self, program: Sequence[str], trace: Path | None = None) -> Run:
         """Run it recorded to `trace`; `recorder_cpu_s` is the drainer's."""
         with _trace_file(trace, ".dtap") as path, Drain(path, self.timing) as drain:
-            run = run_process(program, dict(self.environment) | drain.environment)
+            run = run_process(program, dict(self.environment) | drain.environment, on_start=drain.watch)
             return _with_trace(run, path, drain.finish(0))
 
 
@@ -202,16 +211,23 @@ class Drain:
                 self.process.stdin.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def watch(self, pid: int) -> None:
+        """Name the program whose end is the recording's end."""
+        self._tell(f"watch {pid}")
+
     def finish(self, status: int) -> float:
         """Tell the drainer how the program ended, wait until the file is whole; return the drainer's CPU seconds."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.write(f"signal {-status}\n".encode() if status < 0 else f"exit {status}\n".encode())
-            self.process.stdin.close()
+        self._tell(f"signal {-status}" if status < 0 else f"exit {status}")
         code, usage = _wait(self.process)
         if code:
             raise BenchError(f"the drainer ended with {code}")
         return usage.ru_utime + usage.ru_stime
+
+    def _tell(self, line: str) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(f"{line}\n".encode())
+            self.process.stdin.flush()
 
 
 def _with_trace(run: Run, path: Path, recorder_cpu_s: float) -> Run:
