@@ -112,6 +112,13 @@ Options parse(int argc, char** argv) {
   }
   o.session.timing = o.pool.timing;
   if (o.output.empty()) usage("--output is missing");
+  if (o.output[0] != '/') {
+    // The tap hands this name to a successor, which may start in another folder.
+    if (char* folder = getcwd(nullptr, 0)) {
+      o.output = std::string(folder) + "/" + o.output;
+      free(folder);
+    }
+  }
   if (o.socket.empty() && o.adopt_fd < 0) usage("--socket is missing");
   return o;
 }
@@ -140,6 +147,14 @@ std::vector<std::string> stat_fields(uint32_t pid) {
 uint64_t start_time(uint32_t pid) {
   auto fields = stat_fields(pid);
   return fields.size() > 19 ? strtoull(fields[19].c_str(), nullptr, 10) : 0;
+}
+
+std::string beside_this_program(const char* leaf) {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::string self(path, n > 0 ? static_cast<size_t>(n) : 0);
+  const size_t slash = self.rfind('/');
+  return slash == std::string::npos ? leaf : self.substr(0, slash + 1) + leaf;
 }
 
 std::string command_line_json(uint32_t pid) {
@@ -254,7 +269,7 @@ class Drainer {
     off_t size = 0;
     std::shared_ptr<const LoadedSignatures> loaded;
   };
-  std::map<std::string, CachedSignatures> signatures_;
+  std::map<std::pair<dev_t, ino_t>, CachedSignatures> signatures_;  // by file
   double last_activity_ = 0, last_report_ = 0, last_mapping_check_ = 0;
   std::string last_reported_;
   unsigned processes_ = 0;
@@ -310,7 +325,9 @@ bool Drainer::set_up() {
     [[maybe_unused]] ssize_t told = write(o_.ready_fd, "ready\n", 6);
     if (o_.ready_fd > 2) close(o_.ready_fd);
   }
-  if (!o_.signatures.empty() && !signatures(o_.signatures, &error)) status_.error("signatures", error);
+  // Read now what the first program will most likely name: it then need not wait for it.
+  const std::string expected = o_.signatures.empty() ? beside_this_program("tap.sig") : o_.signatures;
+  if (access(expected.c_str(), R_OK) == 0 && !signatures(expected, &error)) status_.error("signatures", error);
   last_activity_ = seconds_now();
   return true;
 }
@@ -332,7 +349,7 @@ std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& p
     *error = "signature file " + path + ": " + (errno ? strerror(errno) : "not a file");
     return nullptr;
   }
-  CachedSignatures& cached = signatures_[path];
+  CachedSignatures& cached = signatures_[{now.st_dev, now.st_ino}];
   if (cached.loaded && cached.size == now.st_size && cached.changed.tv_sec == now.st_mtim.tv_sec &&
       cached.changed.tv_nsec == now.st_mtim.tv_nsec)
     return cached.loaded;
@@ -472,12 +489,9 @@ void Drainer::greet(Connection& c) {
   welcome.version = DT_RING_VERSION;
   welcome.accepted = 1;
   welcome.pool_bytes = pool->bytes();
-  char* absolute = realpath(o_.output.c_str(), nullptr);
-  std::string trace = adopt && pool->origin()->trace[0] ? pool->origin()->trace : absolute ? absolute : o_.output;
-  free(absolute);
-  snprintf(welcome.trace, sizeof welcome.trace, "%s", trace.c_str());
   std::string file;
   if (adopt) file.assign(pool->origin()->trace, strnlen(pool->origin()->trace, sizeof pool->origin()->trace));
+  snprintf(welcome.trace, sizeof welcome.trace, "%s", file.empty() ? o_.output.c_str() : file.c_str());
   const int socket = c.fd;
   begin(hello, c.pid, std::move(pool), socket, adopt ? &file : nullptr);
   if (recorded_.empty() || recorded_.back().socket != socket) {

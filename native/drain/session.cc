@@ -327,13 +327,7 @@ std::string Session::append_remarks() {
 }
 
 std::string Session::open_file() {
-  std::string path = names_.claim(process_.pid);
-  if (path[0] != '/') {
-    if (char* folder = getcwd(nullptr, 0)) {
-      path = std::string(folder) + "/" + path;
-      free(folder);
-    }
-  }
+  const std::string path = names_.claim(process_.pid);
   // Said before it exists: a successor must find the file, whenever and wherever it starts.
   snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
   std::string error = file_.create(path);
