@@ -56,8 +56,8 @@ def _tables() -> Iterator[str]:
     yield "# Tables\n\nWhat `drawtap sql` and `Trace.sql` can ask. Times are int64 nanoseconds of CLOCK_MONOTONIC.\n\n"
     yield 'Beside these, every function that the trace explains has a table of its own (`FROM "glDrawElements"`) with\n'
     yield "the columns seq, frame, thread, context, t_start, duration, one column a parameter, and result. For a\n"
-    yield "parameter `p` that is an enumerant there is also `p_value`, the number; for an array `p_pointer`, `p_bytes`,\n"
-    yield "`p_blob` (the hash of long content) and `p_data` (the content).\n\n"
+    yield "parameter `p` that is an enumerant there is also `p_value`, the number; for an array `p_pointer`,\n"
+    yield "`p_bytes`, `p_blob` (the hash of long content) and `p_data` (the content).\n\n"
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
     yield "| `calls` | a call, with its arguments as JSON (`params`) and as text (`call`) |\n"

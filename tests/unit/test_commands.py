@@ -65,7 +65,7 @@ def test_info_says_what_is_missing(drawtap, recording):
     assert 'gears -v "two words"' in out
     assert "DISPLAY=:1" in out
     assert "3; the program shows frames with eglSwapBuffers" in out
-    assert "7 calls were made where they cannot be recorded" in out
+    assert "recording had stopped): 7" in out
 
 
 def test_sql_prints_a_list_of_objects(drawtap, recording):

@@ -43,16 +43,16 @@ def problems(data: Mapping[str, object]) -> list[str]:
     end = next((note for note in _maps(data["annotations"]) if note.get("kind") == "end"), {})
     for name, what in _LOSSES.items():
         if end.get(name):
-            found.append(f"{text(name, end[name])} {what}")
+            found.append(f"{what}: {text(name, end[name])}")
     return found
 
 
 _LOSSES = {
-    "calls_lost": "calls were lost: their memory could not be read any more",
-    "chunks_lost": "chunks of calls were lost",
-    "calls_dropped": "calls were made where they cannot be recorded (in a signal handler, after recording had stopped)",
-    "calls_in_flight": "calls had not returned when the program ended: they have no duration and no outputs",
-    "invalid_records": "records made no sense and were left out",
+    "calls_lost": "calls that were lost because their memory could not be read any more",
+    "chunks_lost": "chunks of calls that were lost",
+    "calls_dropped": "calls made where they cannot be recorded (in a signal handler, after recording had stopped)",
+    "calls_in_flight": "calls that had not returned when the program ended, and so have no duration and no outputs",
+    "invalid_records": "records that made no sense and were left out",
 }
 
 
@@ -71,10 +71,9 @@ def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     if isinstance(environment, Mapping) and environment:
         group["environment"] = "\n".join(f"{k}={v}" for k, v in environment.items())
     if end:
-        signal = end.get("signal")
-        group["ended"] = (
-            f"by signal {signal}" if signal else f"{end.get('reason')}, exit code {text('', end.get('exit_code'))}"
-        )
+        signal, code = end.get("signal"), end.get("exit_code")
+        by_code = end.get("reason") if code is None else f"exit code {code}"
+        group["ended"] = f"by signal {signal}" if signal else by_code
     return {k: v for k, v in group.items() if v}
 
 

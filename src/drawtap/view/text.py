@@ -10,6 +10,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatchmethod
@@ -103,7 +104,12 @@ class TextView:
     def _(self, result: Lines) -> None:
         if self.stream is sys.__stdout__ and self.stream is not None:
             self.stream.flush()
-            result.write(self.stream.fileno())
+            # The reader writes by itself: where nobody listens any more, end as every text tool does.
+            before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            try:
+                result.write(self.stream.fileno())
+            finally:
+                signal.signal(signal.SIGPIPE, before)
             return
         for line in result.lines():
             self._line(line)
@@ -259,7 +265,9 @@ class TextView:
         rows = 4
         for row in range(rows, 0, -1):
             label = duration(top) if row == rows else ("0" if row == 1 else "")
-            line = "".join("↑" if cut and value > top and row == rows else _column(value / top * rows, row) for value in buckets)
+            line = "".join(
+                "↑" if cut and value > top and row == rows else _column(value / top * rows, row) for value in buckets
+            )
             self._line(f"{label:>9} ┤{self.paint(line, 'bar')}")
 
 
