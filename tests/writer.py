@@ -446,7 +446,7 @@ def small_trace(*, codec: int = ZSTD, clock: int = 1) -> Writer:
     a.tap("dtapContext", handle=0xABC, context=3, share_group=1, api=2)
     a.call("glEnable", cap=2929, start=1000, duration=50)
     a.call("glUniform4fv", location=2, count=1, value=f32(1, 0.5, -3, 4), start=1100, duration=60)
-    a.call("glUniform4fv", location=3, count=512, value=blob(bytes(range(256)) * 32), start=1200, duration=61)
+    a.call("glUniform4fv", location=3, count=32, value=blob(bytes(range(256)) * 2), start=1200, duration=61)
     a.call("glShaderSource", shader=5, count=2, string=strings("void main()\n", "{}"), length=NULL, start=1300, duration=70)
     a.call("glPushDebugGroup", source=1, id=1, length=5, message=text("shadow"), start=1350, duration=5)
     a.call("glDrawElements", mode=4, count=36, type=5123, indices=Data(kind=3, pointer=0), start=1400, duration=5000)

@@ -313,6 +313,18 @@ void Trace::read_calls_metas() {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> thread_of;
   std::map<uint32_t, uint64_t> clocks;
   counts_.assign(0x4000, 0);
+  // Threads are numbered as the tap numbered them, process after process.
+  for (auto& chunk : chunks) {
+    dt_calls_meta m;
+    if (chunk.header.type != DT_TYPE_CALLS || chunk.header.meta_bytes < sizeof m) continue;
+    memcpy(&m, chunk.meta, sizeof m);
+    thread_of.try_emplace({m.pid, m.thread}, 0);
+  }
+  for (auto& [key, index] : thread_of) {
+    index = static_cast<uint32_t>(threads.size());
+    threads.emplace_back();
+    threads.back().pid = key.first, threads.back().thread = key.second;
+  }
   for (size_t i = 0; i < chunks.size(); ++i) {
     auto& chunk = chunks[i];
     if (chunk.header.type == DT_TYPE_CALLS) {
@@ -334,12 +346,7 @@ void Trace::read_calls_metas() {
       }
       if (records != m.records || own != m.calls) { skip("its counts disagree"); continue; }
       if (records > 256 * (chunk.header.payload_bytes + 4096)) { skip("it claims more calls than it can hold"); continue; }
-      auto [thread, fresh] = thread_of.try_emplace({m.pid, m.thread}, static_cast<uint32_t>(threads.size()));
-      if (fresh) {
-        threads.emplace_back();
-        threads.back().pid = m.pid, threads.back().thread = m.thread;
-      }
-      c.thread = thread->second;
+      c.thread = thread_of[{m.pid, m.thread}];
       auto& t = threads[c.thread];
       t.tid = m.tid;
       t.name.assign(m.thread_name, strnlen(m.thread_name, sizeof m.thread_name));

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import drawtap
 from drawtap.errors import InputError, QueryError, UnavailableError
 
 _LIBRARY = "libdrawtap-core.so"
@@ -102,10 +103,11 @@ class _CSelection(ctypes.Structure):
 
 def library_path() -> Path:
     """Return where the core is: in the folder $DRAWTAP_NATIVE, else in the package's `_native`."""
-    folder = os.environ.get("DRAWTAP_NATIVE")
-    folders = [Path(folder)] if folder else [Path(__file__).resolve().parent.parent / "_native"]
-    for place in folders:
-        path = place / _LIBRARY
+    named = os.environ.get("DRAWTAP_NATIVE")
+    # The package may have several folders: an editable installation keeps what is built apart from the sources.
+    folders = [Path(named)] if named else [Path(folder) / "_native" for folder in drawtap.__path__]
+    for folder in folders:
+        path = folder / _LIBRARY
         if path.exists():
             return path
     raise UnavailableError(

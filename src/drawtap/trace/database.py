@@ -141,7 +141,6 @@ class Database:
         self._last: weakref.ref[Result] | None = None
         self._number = 0
         self._cache: set[str] = set()  # tables in the side database
-        self._cache_checked = False
         _live.add(self)
 
     # ---- connection ------------------------------------------------------------------------------------
@@ -173,6 +172,11 @@ class Database:
     def cache_path(self) -> Path:
         """Where the side database is."""
         return self._trace.path.with_name(self._trace.path.name + ".duckdb")
+
+    @property
+    def cached(self) -> frozenset[str]:
+        """Tables that are read from the side database."""
+        return frozenset(self._cache)
 
     def _attach_cache(self) -> None:
         path = self.cache_path

@@ -1,0 +1,270 @@
+"""A trace in SQL."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import duckdb
+import pytest
+from writer import Writer, blob, f32, small_trace
+
+from drawtap.errors import QueryError
+from drawtap.trace.core import TABLES
+from drawtap.trace.trace import Trace, open_trace
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    return open_trace(small_trace().write(tmp_path / "small.dtap"))
+
+
+def many(tmp_path: Path, calls: int = 3000) -> Trace:
+    """Two interleaved threads in many chunks; every tenth call ends a frame."""
+    w = Writer()
+    threads = [w.thread(), w.thread()]
+    for i in range(calls):
+        t = threads[i % 3 == 0]
+        start = 1000 + i * 100
+        if i % 10 == 9:
+            t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=start, duration=50)
+        elif i % 2:
+            t.call("glBindTexture", target=2884, texture=i // 7, start=start, duration=i)
+        else:
+            t.call("glUniform4fv", location=i, count=1, value=f32(i, 0, 0, 0), start=start, duration=i)
+        if i % 97 == 0:
+            t.flush()
+    return open_trace(w.write(tmp_path / "many.dtap"))
+
+
+QUERIES: dict[str, list[tuple[object, ...]]] = {
+    # verbatim from the documentation
+    "SELECT seq, name, duration FROM calls WHERE duration > 4000": [
+        (7, "glDrawElements", 5000),
+        (10, "glBindTexture", 6_000_000_000),
+    ],
+    "SELECT event.seq, event.name, event.duration FROM trace WHERE event.duration > 4000": [
+        (7, "glDrawElements", 5000),
+        (10, "glBindTexture", 6_000_000_000),
+    ],
+    "SELECT sum(count) FROM \"glDrawElements\" WHERE mode = 'GL_TRIANGLES'": [(36,)],
+    "SELECT sum(count) FROM glDrawElements WHERE mode = 4": [(36,)],
+    # enumerants by number
+    "SELECT seq FROM glEnable WHERE 2929 = cap": [(0,)],
+    "SELECT seq FROM glEnable e WHERE e.cap IN (1, 2929)": [(0,)],
+    "SELECT seq FROM glEnable WHERE cap NOT IN (2929)": [],
+    "SELECT seq FROM glEnable WHERE cap BETWEEN 2900 AND 3000 AND cap <> 5": [(0,)],
+    "SELECT seq FROM glClear WHERE mask = 16640": [(2,)],
+    "SELECT seq FROM glClear WHERE mask = 'GL_DEPTH_BUFFER_BIT | GL_COLOR_BUFFER_BIT'": [(2,)],
+    "SELECT count(*) FROM calls c JOIN glEnable e USING (seq) WHERE e.cap = 2929 AND c.name = 'glEnable'": [(1,)],
+    "SELECT count(*) FILTER (WHERE cap = 2929), sum(CASE WHEN cap = 1 THEN 1 ELSE 0 END) FROM glEnable": [(1, 0)],
+    "SELECT seq FROM glGetError WHERE result = 1280": [(13,)],
+    "SELECT cap, cap_value FROM glEnable": [("GL_DEPTH_TEST", 2929)],
+    # arrays, strings, content
+    "SELECT value[2] FROM glUniform4fv WHERE location = 2": [(0.5,)],
+    "SELECT location, len(value), value_bytes, octet_length(value_data) FROM glUniform4fv ORDER BY seq": [
+        (2, 4, 16, 16),
+        (3, 128, 512, 512),
+    ],
+    "SELECT string, length FROM glShaderSource": [(["void main()\n", "{}"], None)],
+    "SELECT message FROM glPushDebugGroup": [("shadow",)],
+    "SELECT data FROM glGetIntegerv": [([42],)],
+    "SELECT indices, indices_bytes FROM glDrawElements": [(0, None)],
+    "SELECT b.bytes FROM glUniform4fv u JOIN blobs b ON b.hash = u.value_blob": [(512,)],
+    # names that collide
+    'SELECT seq, seq_, "Name", flag FROM toySeq': [(12, 1, 2, True)],
+    # conditions that narrow what is read must not change the answer
+    "SELECT name FROM calls WHERE seq = 7": [("glDrawElements",)],
+    "SELECT count(*) FROM calls WHERE seq > 3 AND 7 >= seq": [(4,)],
+    "SELECT count(*) FROM calls WHERE seq > 3 OR seq = 0": [(12,)],
+    "SELECT count(*) FROM calls WHERE seq BETWEEN 5 AND 4": [(0,)],
+    "SELECT count(*) FROM calls WHERE NOT (seq = 3)": [(14,)],
+    "SELECT count(*) FROM calls WHERE frame = 1": [(5,)],
+    "SELECT count(*) FROM calls WHERE frame >= 1 AND seq < 12": [(2,)],
+    "SELECT count(*) FROM calls WHERE seq < -1": [(0,)],
+    "SELECT count(*) FROM calls WHERE seq >= 1000000": [(0,)],
+    "SELECT a.seq, b.seq FROM calls a LEFT JOIN calls b ON b.seq = a.seq AND b.seq > 13 WHERE a.seq > 12 ORDER BY 1": [
+        (13, None),
+        (14, 14),
+    ],
+    "SELECT event.name FROM trace WHERE event.seq BETWEEN 7 AND 8": [("glDrawElements",), ("glPopDebugGroup",)],
+    "SELECT t.event.name FROM trace t WHERE t.event.seq = 0": [("glEnable",)],
+    "SELECT event.values->>'mode' FROM trace WHERE event.seq = 7": [("GL_TRIANGLES",)],
+    "SELECT event.time - 1000 FROM trace LIMIT 1": [(0,)],
+    # shapes of queries
+    "FROM calls SELECT count(*)": [(15,)],
+    "SELECT count(*) FROM (SELECT * FROM calls)": [(15,)],
+    "WITH a AS (SELECT frame, count(*) AS n FROM calls GROUP BY ALL) SELECT x.n, y.n FROM a x JOIN a y USING (frame) ORDER BY 1": [
+        (5, 5),
+        (10, 10),
+    ],
+    "WITH calls AS (SELECT 1 AS x) SELECT * FROM calls": [(1,)],
+    "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT n, name FROM r JOIN calls ON seq = n ORDER BY n": [
+        (0, "glEnable"),
+        (1, "glUniform4fv"),
+        (2, "glClear"),
+    ],
+    "SELECT name FROM calls WHERE seq = 0 UNION ALL SELECT end_function FROM frames WHERE frame = 0": [
+        ("glEnable",),
+        ("eglSwapBuffers",),
+    ],
+    "SELECT seq FROM calls WHERE seq IN (SELECT seq FROM glClear)": [(2,)],
+    "SELECT (SELECT count(*) FROM glUniform4fv u WHERE u.seq < c.seq) FROM calls c WHERE c.seq IN (1, 9) ORDER BY seq": [(0,), (2,)],
+    "SELECT seq, lag(name) OVER (ORDER BY seq) FROM calls QUALIFY seq = 1": [(1, "glEnable")],
+    "SELECT c.seq FROM calls AS c(s, f) LIMIT 0": [],
+    "SELECT c.name FROM calls c, LATERAL (SELECT c.seq + 1 AS next) WHERE next = 3": [("glClear",)],
+    "SELECT COLUMNS('^t_') FROM calls WHERE seq = 0": [(1000, 1050)],
+    "SELECT * EXCLUDE (params, result, category) FROM calls WHERE seq = 0": [(0, 0, 0, 3, "glEnable", 1000, 50)],
+    "SELECT name FROM functions WHERE calls = 2": [("glUniform4fv",)],
+    "SELECT call FROM calls WHERE seq = 8": [("glPopDebugGroup()",)],
+    "SELECT params->>'$.value[1]' FROM calls WHERE seq = 1": [("0.5",)],
+    "SELECT tid, api, fn, payload_bytes, t_end FROM calls WHERE seq = 1": [(4000, "gl", 3, 16, 1160)],
+    "SELECT c.c.seq FROM (SELECT calls AS c FROM calls) c WHERE c.c.seq = 3": [(3,)],
+    "PIVOT (SELECT frame, thread, seq FROM calls) ON thread USING count(*) GROUP BY frame ORDER BY frame": [(0, 8, 2), (1, 4, 1)],
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_query(trace: Trace, query: str) -> None:
+    if "AS c(s, f)" in query:
+        query = query.replace("c.seq", "c.s")
+    assert trace.sql(query).fetchall() == QUERIES.get(query, [])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_small_table(trace: Trace, name: str) -> None:
+    rows = trace.sql(f"FROM {name}")
+    assert list(rows.dicts()) == trace.table(name)
+
+
+def test_every_column_of_every_function(trace: Trace) -> None:
+    for row in trace.table("functions"):
+        name = str(row["name"])
+        columns = trace.schema(name)
+        result = trace.sql("SELECT " + ", ".join(f'"{c.name}"' for c in columns) + f' FROM "{name}"')
+        assert result.types == tuple(c.type for c in columns), name
+        assert len(result.fetchall()) == row["calls"]
+
+
+def test_results(trace: Trace) -> None:
+    result = trace.sql("SELECT seq, name FROM calls ORDER BY seq")
+    assert result.columns == ("seq", "name") and result.types == ("UBIGINT", "VARCHAR")
+    assert result.fetchone() == (0, "glEnable")
+    other = trace.sql("SELECT 1")  # an open result stays good
+    assert next(iter(result)) == (1, "glUniform4fv")
+    assert other.fetchall() == [(1,)]
+    assert next(trace.sql("SELECT seq FROM calls").dicts()) == {"seq": 0}
+
+
+def test_arrow(trace: Trace) -> None:
+    nanoarrow = pytest.importorskip("nanoarrow", reason="the optional package nanoarrow reads Arrow streams here")
+    stream = nanoarrow.ArrayStream(trace.sql("SELECT seq, value FROM glUniform4fv ORDER BY seq").arrow())
+    rows = list(stream.read_all().iter_tuples())
+    assert rows[0] == (1, [1, 0.5, -3, 4])
+
+
+def test_parameters(trace: Trace) -> None:
+    assert trace.sql("SELECT name FROM calls WHERE seq = ?", [7]).fetchall() == [("glDrawElements",)]
+    assert trace.sql("SELECT name FROM calls WHERE seq = $n", {"n": 7}).fetchall() == [("glDrawElements",)]
+
+
+def test_several_statements_and_temporary_tables(trace: Trace) -> None:
+    assert trace.sql("CREATE TEMP TABLE mine AS SELECT * FROM calls WHERE thread = 1; SELECT count(*) FROM mine").fetchall() == [(3,)]
+    rows = trace.sql("SELECT seq FROM calls ORDER BY seq")
+    assert trace.sql("SELECT count(*) FROM mine JOIN calls USING (seq)").fetchall() == [(3,)]
+    assert len(rows.fetchall()) == 15
+
+
+def test_describe_show_summarize(trace: Trace) -> None:
+    assert [r[0] for r in trace.sql("DESCRIBE glEnable")][:8] == ["seq", "frame", "thread", "context", "t_start", "duration", "cap", "cap_value"]
+    names = [r[0] for r in trace.sql("SHOW TABLES")]
+    assert {"calls", "trace", "frames", "glEnable"} <= set(names)
+    assert {r[0] for r in trace.sql("SUMMARIZE frames")} >= {"frame", "draws"}
+    assert trace.sql("EXPLAIN SELECT * FROM calls").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * FROM cals", "no table cals.*calls"),
+        ("SELECT * FROM glEnabel", "no table glEnabel.*glEnable"),
+        ("SELECT durration FROM calls", "no column durration.*duration"),
+        ("SELECT c.nam FROM calls c", "no column nam.*name"),
+        ("SELECT mode FROM glDrawElements WHERE cont = 3", "no column cont.*count"),
+        ("SELECT conut(*) FROM calls", "no SQL function conut.*count"),
+        ("SELECT FROM WHERE", "syntax error"),
+        ("", "empty"),
+        ("DROP TABLE calls", "DROP is not possible"),
+        ("INSERT INTO calls VALUES (1)", "INSERT is not possible"),
+        ("CREATE TABLE x AS SELECT 1", "CREATE is not possible"),
+        ("ATTACH 'x.db'", "ATTACH is not possible"),
+        ("COPY calls FROM 'x.csv'", "COPY is not possible"),
+        ("SELECT 1; DELETE FROM calls", "DELETE is not possible"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "disabled|only the recording"),
+        ("SELECT * FROM '/etc/passwd'", "no table|disabled"),
+        ("SET enable_external_access = true", "."),
+        ("COPY (SELECT * FROM read_text('/etc/passwd')) TO 'stolen.csv'", "disabled|only the recording"),
+    ],
+)
+def test_errors(trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(QueryError, match=f"(?s){message}"):
+        trace.sql(query).fetchall()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["small.dtap"]
+    assert trace.sql("SELECT 1").fetchall() == [(1,)]
+
+
+def test_copy_to(trace: Trace, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    assert trace.sql(f"COPY (SELECT seq, name FROM calls WHERE seq < 2) TO '{target}' (HEADER)").fetchall() == [(2,)]
+    assert list(csv.reader(target.open())) == [["seq", "name"], ["0", "glEnable"], ["1", "glUniform4fv"]]
+    parquet = tmp_path / "out.parquet"
+    trace.sql(f"COPY glUniform4fv TO '{parquet}' (FORMAT parquet)")
+    assert duckdb.execute(f"SELECT location FROM '{parquet}'").fetchall() == [(2,), (3,)]
+
+
+def test_interleaved_threads(tmp_path: Path) -> None:
+    trace = many(tmp_path)
+    assert trace.sql("SELECT count(*), count(DISTINCT seq), max(seq) FROM calls").fetchall() == [(3000, 3000, 2999)]
+    assert trace.sql("SELECT count(*) FROM calls WHERE t_start <> 1000 + seq * 100").fetchall() == [(0,)]
+    assert trace.sql("SELECT count(*) FROM calls WHERE frame <> seq // 10").fetchall() == [(0,)]
+    assert [r[0] for r in trace.sql("SELECT seq FROM calls")] == list(range(3000))  # in order, batch after batch
+    assert trace.sql("SELECT count(*) FROM glUniform4fv WHERE location <> seq OR value[1] <> seq").fetchall() == [(0,)]
+    assert trace.sql("SELECT count(*) FROM glUniform4fv WHERE seq BETWEEN 100 AND 200").fetchall() == [(51 - 0,)]
+    assert trace.sql("SELECT count(*), min(calls), max(calls) FROM frames").fetchall() == [(300, 10, 10)]
+    assert trace.sql("SELECT min(seq), max(seq) FROM glBindTexture WHERE frame = 7").fetchall() == [(71, 77)]
+    redundant = "SELECT count(*) FROM (SELECT texture, lag(texture) OVER (PARTITION BY target ORDER BY seq) AS before FROM glBindTexture) WHERE texture = before"
+    wanted = [i // 7 for i in range(3000) if i % 10 != 9 and i % 2]
+    assert trace.sql(redundant).fetchall() == [(sum(a == b for a, b in zip(wanted, wanted[1:], strict=False)),)]
+
+
+def test_side_database(tmp_path: Path) -> None:
+    trace = many(tmp_path, 300)
+    query = "SELECT count(*), sum(duration) FROM calls WHERE name = 'glBindTexture'"
+    before = trace.sql(query).fetchall()
+    enums = trace.sql("SELECT seq FROM glBindTexture WHERE target = 2884 AND seq < 9").fetchall()
+    path = trace.materialise()
+    assert path == tmp_path / "many.dtap.duckdb" and path.exists()
+    for again in (trace, open_trace(trace.path)):
+        assert again.sql(query).fetchall() == before
+        assert again.sql("SELECT seq FROM glBindTexture WHERE target = 2884 AND seq < 9").fetchall() == enums
+        assert "calls" in again.database.cached
+        with pytest.raises(QueryError):
+            again.sql("SELECT * FROM read_csv('/etc/passwd')").fetchall()
+    # Another recording under the same name: the cache is not for it.
+    w = Writer()
+    w.thread().call("glClear", mask=1, duration=1)
+    trace.close()
+    other = open_trace(w.write(trace.path))
+    assert other.sql("SELECT count(*) FROM calls").fetchall() == [(1,)]
+    assert not other.database.cached
+    path.write_bytes(b"no database")
+    assert open_trace(trace.path).sql("SELECT count(*) FROM calls").fetchall() == [(1,)]
+
+
+def test_content_that_is_gone_is_null(tmp_path: Path) -> None:
+    w = Writer()
+    w.thread().call("glUniform4fv", location=1, count=1, value=blob(b"\0" * 16), duration=1).flush()
+    w._blobs.clear()
+    trace = open_trace(w.write(tmp_path / "t.dtap"))
+    assert trace.sql("SELECT value, value_bytes FROM glUniform4fv").fetchall() == [(None, 16)]
