@@ -204,7 +204,8 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
                 bytes_ = f"dt::at_most({bytes_}, {_expr(f, image.limit)})"
             return _buffer_or_memory(f, local, name, at, _PACK if out else _UNPACK, bytes_, out)
         case CompressedImage(out=out) as image:
-            return _buffer_or_memory(f, local, name, at, _PACK if out else _UNPACK, _expr(f, image.size), out)
+            bytes_ = _expr(f, image.size) if out else _compressed_bytes(f, image)
+            return _buffer_or_memory(f, local, name, at, _PACK if out else _UNPACK, bytes_, out)
         case BufferOffset(otherwise=Array() as array) as offset:
             return _buffer_or_memory(f, local, name, at, offset.binding, _bytes(f, array, ctype), array.out)
         case AttributeList() as attributes:
@@ -258,6 +259,15 @@ def _buffer_or_memory(f: Function, local: str, name: str, at: str, binding: str,
         return _Captured(local, prepare, fill, may_be_large=True)
     prepare = f"const dt::Data {local} = {bound} ? dt::offset_data() : dt::prepare(_t, (const void*){name}, {bytes_});"
     return _Captured(local, prepare)
+
+
+def _compressed_bytes(f: Function, image: CompressedImage) -> str:
+    # With the compressed block parameters of the pixel store set, the rows of a rectangle lie apart in memory.
+    sides = [p.name for p in f.command.params if p.name in ("width", "height", "depth")]
+    if not sides:
+        return _expr(f, image.size)
+    extent = ", ".join([f"(int64_t){side}" for side in sides] + ["1"] * (3 - len(sides)))
+    return f"dt::size::compressed_in(_t, {_expr(f, image.size)}, {extent}, {len(sides)})"
 
 
 def _expr(f: Function, text: str) -> str:
