@@ -8,6 +8,7 @@
  *
  * threads= calls= (per thread)  blobs= (a call in that many carries a blob, 0: none)  plain=1 (the regular stream
  * of the benchmark; 2: with the jitter of a driver's times)  corrupt=K (scribble over records now and then in way K)  hold=MS (sleep before exit)
+ * rest=MS (sleep that long half-way)
  * exit=0 return, 1 _exit without sealing, 2 abort  again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
  */
 #define _GNU_SOURCE
@@ -38,7 +39,7 @@ enum { FN_NOTHING = 0, FN_ENABLE = 1, FN_UNIFORM = 2, FN_DATA = 3, FN_GET = 4, F
 enum { BLOB_KINDS = 24 };
 
 static const char *socket_path, *signature_path;
-static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0, pause_us = 0, again = 0;
+static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0, pause_us = 0, again = 0, rest = 0;
 static int conn = -1, memfd = -1;
 static char *base;
 static size_t mapped;
@@ -397,6 +398,7 @@ static void *record(void *argument) {
     /* a tap's record has no number */
     if (plain || i % 16 != 9 || (blobs && i % blobs == 5)) r.calls++;
     progress[r.index] = i + 1;
+    if (rest && i == calls / 2) usleep((useconds_t)rest * 1000);
     if (pause_us && i % 1000 == 999) usleep((useconds_t)pause_us);
   }
   if (leave == 0) seal(&r);
@@ -409,7 +411,7 @@ int main(int argc, char **argv) {
   signature_path = argv[2];
   struct { const char *name; uint64_t *value; } settings[] = {
       {"threads", &threads}, {"calls", &calls}, {"blobs", &blobs}, {"plain", &plain}, {"corrupt", &corrupt}, {"hold", &hold},
-      {"exit", &leave}, {"hello_only", &hello_only}, {"pause", &pause_us}, {"again", &again}};
+      {"exit", &leave}, {"hello_only", &hello_only}, {"pause", &pause_us}, {"again", &again}, {"rest", &rest}};
   for (int i = 4; i < argc; i++) {
     char *equals = strchr(argv[i], '=');
     for (size_t k = 0; equals && k < sizeof settings / sizeof *settings; k++)

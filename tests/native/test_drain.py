@@ -255,6 +255,28 @@ def test_content_is_compressed_where_that_helps_only(bench: Bench) -> None:
     assert max(regular) < 0.5
 
 
+def test_memory_is_given_back_at_rest_and_taken_again(bench: Bench) -> None:
+    drain = bench.drain("--chunk-bytes", "65536")
+    app = bench.app("threads=3", "calls=400000", "rest=4000")
+    _wait_for(lambda: min(bench.progress(3)) >= 200_000)
+    time.sleep(0.3)
+    busy = _pool_pages(app.pid)
+    if busy < 40 * 16:
+        pytest.skip("this machine drains faster than the burst fills the pool: there is nothing to give back")
+    _wait_for(lambda: _pool_pages(app.pid) < busy / 2)
+    assert app.wait(60) == 0
+    drain.finish()
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert check_calls(trace, bench.tools.hashes) == dict.fromkeys(range(3), 400_000)
+
+
+def _pool_pages(pid: int) -> int:
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        if "drawtap-pool" in str(entry.readlink()):
+            return entry.stat().st_blocks // 8
+    raise AssertionError("the application has no pool")
+
+
 # ---- several processes --------------------------------------------------------------------------------------
 
 
