@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
@@ -213,7 +214,9 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
                     positional.append(values.pop(param.name))
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
-            return show(command.function(*positional, **values), as_json=as_json)
+            if opened is None:
+                return show(command.function(*positional, **values), as_json=as_json)
+            return _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
         except BrokenPipeError as error:
             raise _PipeClosedError from error  # click would turn it into exit code 1
         finally:
@@ -221,6 +224,18 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
                 opened.close()
 
     return call
+
+
+def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int:
+    from drawtap.view.progress import Progress
+    from drawtap.view.result import Rows
+
+    with Progress(trace.progress) as progress:
+        result = answer()
+        if isinstance(result, Rows):
+            return show(replace(result, rows=progress.until_first(result.rows)), as_json=as_json)
+        progress.stop()
+        return show(result, as_json=as_json)
 
 
 def show(result: object, *, as_json: bool) -> int:

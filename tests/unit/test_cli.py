@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -178,11 +178,12 @@ def test_start_is_quick():
     shell("--help")  # compile once
     times = []
     for _ in range(5):
-        begin = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert shell("--help").returncode == 0
-        times.append(time.perf_counter() - begin)
-    # The goal is 150 ms on an idle machine; a shared one gets some room.
-    assert min(times) < 0.4
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Processor time, since others may use the machine: 60 ms where this was written.
+    assert min(times) < 0.15
 
 
 def test_help_loads_nothing_heavy():

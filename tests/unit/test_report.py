@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from drawtap.view import progress
 from drawtap.view.data import dumps, write_json
 from drawtap.view.report import CallRow, FrameRow, FunctionRow, Report, SmallTable, render
 from drawtap.view.result import Facts, Rows, Text, Verdict, Verdicts
@@ -226,3 +228,31 @@ def test_verdicts():
     text = shown(Verdicts([Verdict("ok", "a", "fine"), Verdict("error", "long", "bad", "mend it")]))
     assert text == "✓ a     fine\n✗ long  bad\n        mend it\n"
     assert Verdicts([]).worst == "ok"
+
+
+def test_progress_shows_after_a_while_and_goes_away(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    err = Terminal()
+    monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setattr(progress, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(progress, "_STEP_S", 0.01)
+
+    def slow():
+        time.sleep(0.2)
+        yield 1
+        assert err.getvalue().endswith("\x1b[K")
+        yield 2
+
+    with progress.Progress(lambda: (30, 60)) as line:
+        assert list(line.until_first(slow())) == [1, 2]
+    assert "\r[===============               ]  50 %" in err.getvalue()
+
+
+def test_progress_is_silent_in_a_pipe(capsys):
+    with progress.Progress(lambda: (1, 2)) as line:
+        assert list(line.until_first([])) == []
+        assert list(line.until_first([7])) == [7]
+    assert capsys.readouterr().err == ""
