@@ -101,9 +101,12 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
   const uintptr_t PAGE = getauxval(AT_PAGESZ);
   *out = Object{};
   out->base = info->dlpi_addr;
+  out->begin = ~(uintptr_t)0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr)& p = info->dlpi_phdr[i];
     uintptr_t begin = info->dlpi_addr + p.p_vaddr;
+    if (p.p_type == PT_LOAD && begin < out->begin) out->begin = begin;
+    if (p.p_type == PT_LOAD && begin + p.p_memsz > out->end) out->end = begin + p.p_memsz;
     if (p.p_type == PT_DYNAMIC) out->dynamic = (const ElfW(Dyn)*)begin;
     if (p.p_type == PT_GNU_RELRO) {
       out->relro_begin = begin & ~(PAGE - 1);

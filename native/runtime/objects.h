@@ -48,6 +48,7 @@ unsigned symbol_count(const Elf& elf);
 // Which mapped object an address lies in.
 struct Object {
   uintptr_t base;
+  uintptr_t begin, end;              // of everything mapped
   uintptr_t code_begin, code_end;    // the executable segment with the address, if it lies in one
   uintptr_t relro_begin, relro_end;  // whole pages that the loader made read-only after relocation
   const ElfW(Dyn)* dynamic;

@@ -7,6 +7,10 @@
 // One rule decides everything here: first find out what the program would have got without the tap, then hand out
 // an entry that calls exactly that. An exported wrapper stands for g_real[id][0]; further real functions of the same
 // name have thunks. GL libraries themselves always get the real functions: what they do is not the program's.
+//
+// Not seen: direct calls in a namespace of its own (dlmopen; noted in the trace), calls that the constructor of an
+// RTLD_DEEPBIND library makes before its dlopen returns, GL linked statically into the program, and children that are
+// started without LD_PRELOAD (a cleaned environment, setuid).
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -272,10 +276,10 @@ void* local_scope(const Object& caller, const char* name) {
 // ---- libraries in which functions were found -----------------------------------------------------------------
 
 struct Library {
-  uintptr_t base;     // 0: unloaded
-  uintptr_t inside;   // a function of it
-  uint64_t reported;  // generation + 1 of the session that knows it
-  char path[480];
+  uintptr_t base;        // 0: unloaded
+  uintptr_t begin, end;  // of everything it maps
+  uint64_t reported;     // generation + 1 of the session that knows it
+  char path[472];
 };
 constexpr unsigned MOST_LIBRARIES = 64;
 Library g_libraries[MOST_LIBRARIES];
@@ -298,17 +302,20 @@ void note_library(const void* address) {
   // Held for a few stores; whoever finds it taken leaves the fact to the next look-up.
   if (__atomic_exchange_n(&g_library_lock, 1u, __ATOMIC_ACQUIRE)) return;
   n = g_library_count;
-  if (n < MOST_LIBRARIES) {
-    Library& library = g_libraries[n];
-    library.base = object.base;
-    library.inside = (uintptr_t)address;
+  uint32_t place = 0;
+  while (place < n && g_libraries[place].base) place++;  // one that was unloaded makes room
+  if (place < MOST_LIBRARIES) {
+    Library& library = g_libraries[place];
+    library.begin = object.begin;
+    library.end = object.end;
     library.reported = 0;
     snprintf(library.path, sizeof library.path, "%.*s", (int)sizeof library.path - 1, object.path);
     if (object.is_program) {
       ssize_t length = readlink("/proc/self/exe", library.path, sizeof library.path - 1);
       library.path[length > 0 ? length : 0] = 0;
     }
-    __atomic_store_n(&g_library_count, n + 1, __ATOMIC_RELEASE);
+    library.base = object.base;
+    if (place == n) __atomic_store_n(&g_library_count, n + 1, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&g_library_lock, 0u, __ATOMIC_RELEASE);
 }
@@ -570,8 +577,15 @@ void report_libraries(Thread* t) {
 
 namespace {
 
+// What the exported wrapper stands for, decided at the first look-up or direct call. g_real[id][0] gets it at the first
+// call only: that one leaves the fast path and comes to resolve(), where records of the tap's own may be added.
+void* g_main[HASH_SIZE];
+
+// The place of variant `k` where entries are decided.
+void** place_of(unsigned id, unsigned k) { return k ? &g_real[id][k] : &g_main[id]; }
+
 void* resolve_quietly(unsigned id) {
-  void* at = __atomic_load_n(&g_real[id][0], __ATOMIC_ACQUIRE);
+  void* at = __atomic_load_n(&g_main[id], __ATOMIC_ACQUIRE);
   if (at) return at;
   const char* name = g_names[id];
   at = startup_scope(name);
@@ -601,7 +615,7 @@ void* resolve_quietly(unsigned id) {
   }
   if (!at) return nullptr;
   void* none = nullptr;
-  if (!__atomic_compare_exchange_n(&g_real[id][0], &none, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return none;
+  if (!__atomic_compare_exchange_n(&g_main[id], &none, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return none;
   note_library(at);
   return at;
 }
@@ -641,22 +655,21 @@ void forget_unloaded() {
       },
       &unloads);
   if (__atomic_exchange_n(&seen, unloads.subs, __ATOMIC_ACQ_REL) == unloads.subs) return;
-  Object object;
-  bool ours = false;
   uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < n; i++) {
     Library& library = g_libraries[i];
-    if (!library.base || (find_object((void*)library.inside, &object) && object.base == library.base)) continue;
+    Object object;
+    if (!library.base || (find_object((void*)library.begin, &object) && object.base == library.base)) continue;
     library.base = 0;
-    ours = true;
+    for (unsigned id = 0; id < g_function_count; id++)
+      for (unsigned k = 0; k < VARIANTS; k++) {
+        void* real = __atomic_load_n(place_of(id, k), __ATOMIC_RELAXED);
+        if ((uintptr_t)real < library.begin || (uintptr_t)real >= library.end) continue;
+        void* published = real;
+        __atomic_compare_exchange_n(&g_real[id][k], &published, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(place_of(id, k), &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+      }
   }
-  if (!ours) return;
-  for (unsigned id = 0; id < g_function_count; id++)
-    for (unsigned k = 0; k < VARIANTS; k++) {
-      void* real = __atomic_load_n(&g_real[id][k], __ATOMIC_RELAXED);
-      if (real && !find_object(real, &object))
-        __atomic_compare_exchange_n(&g_real[id][k], &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    }
 }
 
 }  // namespace
@@ -664,7 +677,9 @@ void forget_unloaded() {
 void* resolve(unsigned id) {
   KeepErrno keep;
   void* at = resolve_quietly(id);
-  if (at && !(tls.special & SPECIAL_BUSY) && g_mode) report_libraries(&tls);
+  if (!at) return nullptr;
+  if (!(tls.special & SPECIAL_BUSY) && g_mode) report_libraries(&tls);
+  __atomic_store_n(&g_real[id][0], at, __ATOMIC_RELEASE);
   return at;
 }
 
@@ -674,8 +689,9 @@ void* entry_for(unsigned id, void* real) {
   forget_unloaded();
   if (is_linked(id)) resolve_quietly(id);
   for (unsigned k = 0; k < VARIANTS; k++) {
-    void* held = __atomic_load_n(&g_real[id][k], __ATOMIC_ACQUIRE);
-    if (!held && __atomic_compare_exchange_n(&g_real[id][k], &held, real, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    void** place = place_of(id, k);
+    void* held = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (!held && __atomic_compare_exchange_n(place, &held, real, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
       note_library(real);
       report_if_between_calls();
       held = real;
