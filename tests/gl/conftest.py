@@ -21,7 +21,9 @@ TIMEOUT_S = 120
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("DRAWTAP_")}
     kept = {k: v for k, v in os.environ.items() if k.startswith("DRAWTAP_NATIVE")}
-    return {**inherited, **kept, "EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", **extra}
+    # Mesa writes its shader cache from a thread of its own: descriptors would come and go at random.
+    mesa = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "MESA_SHADER_CACHE_DISABLE": "true"}
+    return {**inherited, **kept, **mesa, "MESA_GLSL_CACHE_DISABLE": "true", **extra}
 
 
 @dataclass(frozen=True)
