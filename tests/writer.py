@@ -36,9 +36,10 @@ TAP = 0x8000
 IN_FLIGHT, LONG, NONE = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 _M64, _M32 = 2**64 - 1, 2**32 - 1
 
-SIGNATURES = "\n".join(
-    line.replace("  ", "\t")
-    for line in """\
+SIGNATURES = (
+    "\n".join(
+        line.replace("  ", "\t")
+        for line in """\
 G  Cap  enum
 E  GL_DEPTH_TEST  2929
 E  GL_CULL_FACE  2884
@@ -119,7 +120,9 @@ D  8:0  char  in  -
 P  text  const char *  ptr  8:1  -  -
 D  8:1  char  in  -
 """.splitlines()
-) + "\n"
+    )
+    + "\n"
+)
 
 
 @dataclass(frozen=True)
@@ -317,7 +320,12 @@ class Writer:
         wide = len(order) > 256
         times = [r.start for r in records]
         raw = [
-            (ORDER_BLOCK, struct.pack(f"<{len(records)}{'H' if wide else 'B'}", *(index[(r.function.id, r.tap)] for r in records))),
+            (
+                ORDER_BLOCK,
+                struct.pack(
+                    f"<{len(records)}{'H' if wide else 'B'}", *(index[(r.function.id, r.tap)] for r in records)
+                ),
+            ),
             (ENTRY_BLOCK, b"".join(leb(zigzag(b - a)) for a, b in zip([times[0], *times], times, strict=False))),
             (DURATION_BLOCK, b"".join(leb((r.duration + 3) & _M32) for r in records)),
             (ARGS_BLOCK, args),
@@ -371,7 +379,11 @@ class Writer:
                     payloads[f.data] += value.payload
                     continue
                 if isinstance(value, float):
-                    (value,) = struct.unpack("<Q", struct.pack("<d", value)) if f.kind == "f64" else struct.unpack("<I", struct.pack("<f", value))
+                    (value,) = (
+                        struct.unpack("<Q", struct.pack("<d", value))
+                        if f.kind == "f64"
+                        else struct.unpack("<I", struct.pack("<f", value))
+                    )
                 (w8 if f.slot[0] == 8 else w4)[f.slot[1]][i] = int(value) & (_M64 if f.slot[0] == 8 else _M32)  # type: ignore[call-overload]
         out = b""
         for column in w8:
@@ -387,7 +399,9 @@ class Writer:
             for offset in range(0, max(len(content), 1), part):
                 piece = content[offset : offset + part]
                 packed = self._pack(piece)
-                entries += content_hash(content) + struct.pack("<QQQQII", len(content), offset, len(piece), len(packed), self.codec, 0)
+                entries += content_hash(content) + struct.pack(
+                    "<QQQQII", len(content), offset, len(piece), len(packed), self.codec, 0
+                )
                 stored += packed
                 count += 1
         meta = struct.pack("<II", count, 0) + entries
@@ -447,7 +461,9 @@ def small_trace(*, codec: int = ZSTD, clock: int = 1) -> Writer:
     a.call("glEnable", cap=2929, start=1000, duration=50)
     a.call("glUniform4fv", location=2, count=1, value=f32(1, 0.5, -3, 4), start=1100, duration=60)
     a.call("glUniform4fv", location=3, count=32, value=blob(bytes(range(256)) * 2), start=1200, duration=61)
-    a.call("glShaderSource", shader=5, count=2, string=strings("void main()\n", "{}"), length=NULL, start=1300, duration=70)
+    a.call(
+        "glShaderSource", shader=5, count=2, string=strings("void main()\n", "{}"), length=NULL, start=1300, duration=70
+    )
     a.call("glPushDebugGroup", source=1, id=1, length=5, message=text("shadow"), start=1350, duration=5)
     a.call("glDrawElements", mode=4, count=36, type=5123, indices=Data(kind=3, pointer=0), start=1400, duration=5000)
     a.call("glPopDebugGroup", start=6450, duration=5)

@@ -160,6 +160,11 @@ size_t Signatures::parse(std::string_view text) {
         field->element = element(part[2]);
         field->out = part[3] == "out";
         if (part.size() > 4) field->data_group_name = dashless(part[4]);
+        if (part.size() > 5)
+          for (std::string_view alone : split(part[5], ',')) {
+            int64_t name = 0;
+            if (number(alone, name)) field->valueless.push_back(name);
+          }
         break;
       }
       case 'G': {

@@ -42,6 +42,7 @@ struct Field {
   bool out = false;
   std::string data_group_name;
   const EnumGroup* data_group = nullptr;
+  std::vector<int64_t> valueless;  // names in an attribute list that stand alone
   bool has_data() const { return data_slot >= 0; }
 };
 

@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -202,8 +203,37 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
   }
 }
 
+// An attribute list: names with their values, names that stand alone, and the terminator, which text leaves out.
+void Printer::attributes(Bytes& out, const Field& field, std::string_view s, bool json) {
+  size_t width = element_bytes(field.element), n = 0;
+  size_t limit = json ? JSON_ELEMENTS : TEXT_ELEMENTS;
+  auto next = [&] {
+    int64_t v = width == 4 ? load<int32_t>(s.data()) : load<int64_t>(s.data());
+    s.remove_prefix(width);
+    return v;
+  };
+  auto name = [&](int64_t v) {
+    if (field.data_group && trace_.signatures.enum_name(field.data_group, v)) enumerant(out, field.data_group, v, json);
+    else put_i64(out, v);
+  };
+  out.put(json ? '[' : '{');
+  for (; s.size() >= width; ++n) {
+    int64_t key = next();
+    bool last = s.size() < width;
+    if (last && !json) break;
+    if (n) out.put(", ");
+    if (n == limit) { out.put(json ? "null" : "…"); break; }
+    name(key);
+    if (last || std::find(field.valueless.begin(), field.valueless.end(), key) != field.valueless.end()) continue;
+    out.put(json ? ", " : " = ");
+    put_i64(out, next());
+  }
+  out.put(json ? ']' : '}');
+}
+
 void Printer::array(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element);
+  if (field.element == Element::attribs32 || field.element == Element::attribs64) return attributes(out, field, s, json);
   if (field.element == Element::chars) {
     out.put('"');
     if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
@@ -232,9 +262,8 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
       if (n) out.put(", ");
       if (n == limit) { out.put(json ? "null" : "…"); break; }
       const char* at = s.data();
-      bool attribute_name = (field.element == Element::attribs32 || field.element == Element::attribs64) && n % 2 == 0;
       auto integer = [&](int64_t v) {
-        if (field.data_group && (attribute_name || (field.element != Element::attribs32 && field.element != Element::attribs64)) && trace_.signatures.enum_name(field.data_group, v))
+        if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
           enumerant(out, field.data_group, v, json);
         else put_i64(out, v);
       };
@@ -244,8 +273,8 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
         case Element::u16: integer(load<uint16_t>(at)); break;
         case Element::i16: integer(load<int16_t>(at)); break;
         case Element::u32: integer(load<uint32_t>(at)); break;
-        case Element::i32: case Element::attribs32: integer(load<int32_t>(at)); break;
-        case Element::i64: case Element::attribs64: integer(load<int64_t>(at)); break;
+        case Element::i32: integer(load<int32_t>(at)); break;
+        case Element::i64: integer(load<int64_t>(at)); break;
         case Element::u64: put_u64(out, load<uint64_t>(at)); break;
         case Element::ptr: if (json) put_u64(out, load<uint64_t>(at)); else if (load<uint64_t>(at)) put_hex(out, load<uint64_t>(at)); else out.put("NULL"); break;
         case Element::f32: {

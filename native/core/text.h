@@ -35,6 +35,7 @@ class Printer {
   void value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
   void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
   void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
+  void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
   void array(Bytes& out, const Field& field, std::string_view content, bool json);
   const Trace& trace_;
   std::vector<std::unique_ptr<Words>> texts_;

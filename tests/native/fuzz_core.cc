@@ -168,7 +168,7 @@ void reseal(std::vector<uint8_t>& file) {
       for (uint32_t i = 0; i < meta.chunks && sizeof meta + (i + 1) * sizeof(dt_footer_entry) <= h.payload_bytes; ++i) {
         dt_footer_entry e;
         memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
-        if (e.offset + sizeof e.header <= at) memcpy(payload + sizeof meta + i * sizeof e + 8, file.data() + e.offset, sizeof e.header);
+        if (e.offset < at && at - e.offset >= sizeof e.header) memcpy(payload + sizeof meta + i * sizeof e + 8, file.data() + e.offset, sizeof e.header);
       }
     }
     h.payload_hash = XXH3_64bits(file.data() + at + sizeof h, h.payload_bytes);

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from pathlib import Path
 
 import duckdb
 import pytest
-from writer import Writer, blob, f32, small_trace
 
 from drawtap.errors import QueryError
 from drawtap.trace.core import TABLES
 from drawtap.trace.trace import Trace, open_trace
+from writer import Writer, blob, f32, small_trace
 
 
 @pytest.fixture
@@ -94,12 +95,14 @@ QUERIES: dict[str, list[tuple[object, ...]]] = {
     # shapes of queries
     "FROM calls SELECT count(*)": [(15,)],
     "SELECT count(*) FROM (SELECT * FROM calls)": [(15,)],
-    "WITH a AS (SELECT frame, count(*) AS n FROM calls GROUP BY ALL) SELECT x.n, y.n FROM a x JOIN a y USING (frame) ORDER BY 1": [
+    "WITH a AS (SELECT frame, count(*) AS n FROM calls GROUP BY ALL)"
+    " SELECT x.n, y.n FROM a x JOIN a y USING (frame) ORDER BY 1": [
         (5, 5),
         (10, 10),
     ],
     "WITH calls AS (SELECT 1 AS x) SELECT * FROM calls": [(1,)],
-    "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT n, name FROM r JOIN calls ON seq = n ORDER BY n": [
+    "WITH RECURSIVE r(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 2)"
+    " SELECT n, name FROM r JOIN calls ON seq = n ORDER BY n": [
         (0, "glEnable"),
         (1, "glUniform4fv"),
         (2, "glClear"),
@@ -109,7 +112,11 @@ QUERIES: dict[str, list[tuple[object, ...]]] = {
         ("eglSwapBuffers",),
     ],
     "SELECT seq FROM calls WHERE seq IN (SELECT seq FROM glClear)": [(2,)],
-    "SELECT (SELECT count(*) FROM glUniform4fv u WHERE u.seq < c.seq) FROM calls c WHERE c.seq IN (1, 9) ORDER BY seq": [(0,), (2,)],
+    "SELECT (SELECT count(*) FROM glUniform4fv u WHERE u.seq < c.seq)"
+    " FROM calls c WHERE c.seq IN (1, 9) ORDER BY seq": [
+        (0,),
+        (2,),
+    ],
     "SELECT seq, lag(name) OVER (ORDER BY seq) FROM calls QUALIFY seq = 1": [(1, "glEnable")],
     "SELECT c.seq FROM calls AS c(s, f) LIMIT 0": [],
     "SELECT c.name FROM calls c, LATERAL (SELECT c.seq + 1 AS next) WHERE next = 3": [("glClear",)],
@@ -120,7 +127,10 @@ QUERIES: dict[str, list[tuple[object, ...]]] = {
     "SELECT params->>'$.value[1]' FROM calls WHERE seq = 1": [("0.5",)],
     "SELECT tid, api, fn, payload_bytes, t_end FROM calls WHERE seq = 1": [(4000, "gl", 3, 16, 1160)],
     "SELECT c.c.seq FROM (SELECT calls AS c FROM calls) c WHERE c.c.seq = 3": [(3,)],
-    "PIVOT (SELECT frame, thread, seq FROM calls) ON thread USING count(*) GROUP BY frame ORDER BY frame": [(0, 8, 2), (1, 4, 1)],
+    "PIVOT (SELECT frame, thread, seq FROM calls) ON thread USING count(*) GROUP BY frame ORDER BY frame": [
+        (0, 8, 2),
+        (1, 4, 1),
+    ],
 }
 
 
@@ -169,14 +179,25 @@ def test_parameters(trace: Trace) -> None:
 
 
 def test_several_statements_and_temporary_tables(trace: Trace) -> None:
-    assert trace.sql("CREATE TEMP TABLE mine AS SELECT * FROM calls WHERE thread = 1; SELECT count(*) FROM mine").fetchall() == [(3,)]
+    assert trace.sql(
+        "CREATE TEMP TABLE mine AS SELECT * FROM calls WHERE thread = 1; SELECT count(*) FROM mine"
+    ).fetchall() == [(3,)]
     rows = trace.sql("SELECT seq FROM calls ORDER BY seq")
     assert trace.sql("SELECT count(*) FROM mine JOIN calls USING (seq)").fetchall() == [(3,)]
     assert len(rows.fetchall()) == 15
 
 
 def test_describe_show_summarize(trace: Trace) -> None:
-    assert [r[0] for r in trace.sql("DESCRIBE glEnable")][:8] == ["seq", "frame", "thread", "context", "t_start", "duration", "cap", "cap_value"]
+    assert [r[0] for r in trace.sql("DESCRIBE glEnable")][:8] == [
+        "seq",
+        "frame",
+        "thread",
+        "context",
+        "t_start",
+        "duration",
+        "cap",
+        "cap_value",
+    ]
     names = [r[0] for r in trace.sql("SHOW TABLES")]
     assert {"calls", "trace", "frames", "glEnable"} <= set(names)
     assert {r[0] for r in trace.sql("SUMMARIZE frames")} >= {"frame", "draws"}
@@ -233,9 +254,12 @@ def test_interleaved_threads(tmp_path: Path) -> None:
     assert trace.sql("SELECT count(*) FROM glUniform4fv WHERE seq BETWEEN 100 AND 200").fetchall() == [(51 - 0,)]
     assert trace.sql("SELECT count(*), min(calls), max(calls) FROM frames").fetchall() == [(300, 10, 10)]
     assert trace.sql("SELECT min(seq), max(seq) FROM glBindTexture WHERE frame = 7").fetchall() == [(71, 77)]
-    redundant = "SELECT count(*) FROM (SELECT texture, lag(texture) OVER (PARTITION BY target ORDER BY seq) AS before FROM glBindTexture) WHERE texture = before"
+    redundant = (
+        "SELECT count(*) FROM (SELECT texture, lag(texture) OVER (PARTITION BY target ORDER BY seq) AS before"
+        " FROM glBindTexture) WHERE texture = before"
+    )
     wanted = [i // 7 for i in range(3000) if i % 10 != 9 and i % 2]
-    assert trace.sql(redundant).fetchall() == [(sum(a == b for a, b in zip(wanted, wanted[1:], strict=False)),)]
+    assert trace.sql(redundant).fetchall() == [(sum(a == b for a, b in itertools.pairwise(wanted)),)]
 
 
 def test_side_database(tmp_path: Path) -> None:

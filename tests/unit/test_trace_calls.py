@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-import writer
-from writer import NULL, PENDING, Data, Writer, blob, f32, i32, small_trace, text
 
+import writer
 from drawtap.errors import InputError, QueryError
 from drawtap.trace.core import TABLES, Selection
 from drawtap.trace.trace import Enum, Trace, open_trace
+from writer import NULL, PENDING, Data, Writer, blob, f32, i32, small_trace, text
 
 GOLDEN = """\
 0 @0 3 glEnable(cap = GL_DEPTH_TEST)  [50 ns]
@@ -91,7 +91,9 @@ def test_arrays_in_blobs(trace: Trace) -> None:
     assert isinstance(value, np.ndarray) and value.tobytes() == content
     digest = writer.hash_text(content)
     assert trace.blob(digest) == content
-    assert trace.table("blobs") == [{"hash": digest, "bytes": 512, "stored_bytes": trace.table("blobs")[0]["stored_bytes"], "parts": 1}]
+    assert trace.table("blobs") == [
+        {"hash": digest, "bytes": 512, "stored_bytes": trace.table("blobs")[0]["stored_bytes"], "parts": 1}
+    ]
     with pytest.raises(QueryError, match="no content with hash"):
         trace.blob("0" * 32)
     with pytest.raises(QueryError, match="not a content hash"):
@@ -174,7 +176,13 @@ def test_tables(trace: Trace) -> None:
         "chunks": 6,
         "histogram": 14,
     }
-    assert trace.table("notes")[0] == {"seq": 2, "thread": 1, "t": 1000, "code": "nested", "text": "a call inside a call"}
+    assert trace.table("notes")[0] == {
+        "seq": 2,
+        "thread": 1,
+        "t": 1000,
+        "code": "nested",
+        "text": "a call inside a call",
+    }
     assert trace.table("contexts")[0]["api"] == "gles"
     [marker] = trace.table("markers")
     assert (marker["seq"], marker["end_seq"], marker["text"]) == (6, 9, "shadow")
@@ -272,7 +280,13 @@ def test_values_come_back(locations: list[int], data: st.DataObject, tmp_path_fa
         array = f32(*values)
         if data.draw(st.booleans()) and values:
             array = blob(array.content)
-        t.call("glUniform4fv", location=location, count=len(values), value=array, duration=data.draw(st.integers(0, 2**32 - 4)))
+        t.call(
+            "glUniform4fv",
+            location=location,
+            count=len(values),
+            value=array,
+            duration=data.draw(st.integers(0, 2**32 - 4)),
+        )
         t.call("glClearDepth", depth=data.draw(st.floats()), duration=3)
         wanted.append((location, struct.pack(f"<{len(values)}f", *values)))
     with open_trace(w.write(tmp_path_factory.mktemp("values") / "t.dtap")) as trace:
@@ -312,7 +326,9 @@ def test_long_arrays_and_strings_are_cut_in_text_only(tmp_path: Path) -> None:
 
 def test_unknown_enumerants_are_numbers(tmp_path: Path) -> None:
     w = Writer()
-    w.thread().call("glEnable", cap=0xBEEF, duration=1).call("glEnable", cap=7, duration=1).call("glClear", mask=256 | 2, duration=1)
+    w.thread().call("glEnable", cap=0xBEEF, duration=1).call("glEnable", cap=7, duration=1).call(
+        "glClear", mask=256 | 2, duration=1
+    )
     trace = open_trace(w.write(tmp_path / "t.dtap"))
     assert [str(c) for c in trace.calls] == [
         "glEnable(cap = 0xBEEF)",
@@ -337,7 +353,9 @@ def test_ticks_become_ns(tmp_path: Path) -> None:
         _, kind, _, size, _, meta = struct.unpack_from("<IHHQQI", raw, at)
         if kind == writer.CALLS:
             ticks = struct.unpack_from("<Q", raw, at + 32 + 72)[0]
-            struct.pack_into("<QQ", raw, at + 32 + 80, ticks // 4 + (5_000_000 if number == 9 else 0), 100_000 if number == 9 else 40)
+            struct.pack_into(
+                "<QQ", raw, at + 32 + 80, ticks // 4 + (5_000_000 if number == 9 else 0), 100_000 if number == 9 else 40
+            )
             payload = bytes(raw[at + 32 : at + 32 + size])
             raw[at : at + 32] = writer.chunk_header(kind, payload, meta)
             number += 1
@@ -450,5 +468,9 @@ def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
     import sys
 
     path = small_trace().write(tmp_path / "t.dtap")
-    code = f"import sys\nfrom drawtap.trace.trace import open_trace\nopen_trace({str(path)!r}).table('histogram')\nassert not {{'duckdb', 'numpy'}} & set(sys.modules)"
+    code = (
+        "import sys; from drawtap.trace.trace import open_trace;"
+        f"open_trace({str(path)!r}).table('histogram');"
+        "assert not {'duckdb', 'numpy'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

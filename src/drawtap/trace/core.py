@@ -261,7 +261,10 @@ class CoreTrace:
         return cast(Row, json.loads(self._take(text, length, owner))), content
 
     def blob(self, content_hash: str) -> bytes:
-        """Return content by its hash (32 hex digits). Raises QueryError where there is none, InputError where it is damaged."""
+        """Return content by its hash (32 hex digits).
+
+        Raises QueryError where there is none, InputError where it is damaged.
+        """
         data, length, owner = c_void_p(), c_uint64(), c_void_p()
         _check(self._lib.dt_blob(self._open, content_hash.encode(), byref(data), byref(length), byref(owner)))
         return self._take(data, length, owner)

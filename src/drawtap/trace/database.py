@@ -32,7 +32,20 @@ _Node = dict[str, object]
 
 _CACHE_FORMAT = "1"
 _EVENT = {"time": "t_start", "values": "params"}  # names of the thesis form -> columns of calls
-_ALLOWED = ("SELECT", "EXPLAIN", "PRAGMA", "SET", "VARIABLE_SET", "COPY", "CREATE", "RELATION", "CALL", "TRANSACTION", "PREPARE", "EXECUTE")
+_ALLOWED = (
+    "SELECT",
+    "EXPLAIN",
+    "PRAGMA",
+    "SET",
+    "VARIABLE_SET",
+    "COPY",
+    "CREATE",
+    "RELATION",
+    "CALL",
+    "TRANSACTION",
+    "PREPARE",
+    "EXECUTE",
+)
 _CATALOG = re.compile(r"^(duckdb_|pragma_|sqlite_|information_schema)", re.IGNORECASE)
 
 
@@ -64,8 +77,16 @@ class _Use:
 class Result:
     """Rows of an answer, fetched while they are walked through. Only the last result of a trace stays open."""
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, translate: Callable[[Exception], Exception]) -> None:
+    def __init__(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        text: str,
+        parameters: Parameters,
+        translate: Callable[[Exception], BaseException],
+    ) -> None:
         self._cursor = cursor
+        self._text = text
+        self._parameters = parameters
         self._translate = translate
         self._rest: list[tuple[object, ...]] = []
         self._done = False
@@ -111,17 +132,17 @@ class Result:
             yield dict(zip(self.columns, row, strict=True))
 
     def arrow(self) -> object:
-        """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars and others. It takes the rows."""
+        """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars... The query runs for it anew."""
         return _Stream(self.__arrow_c_stream__)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        reader = getattr(self._cursor, "to_arrow_reader", None)
-        if reader is not None:
-            try:
-                return reader().__arrow_c_stream__()
-            except (ImportError, duckdb.Error):  # pyarrow is not there
-                pass
-        return self._cursor.__arrow_c_stream__()  # type: ignore[attr-defined]
+        try:
+            if hasattr(self._cursor, "abort"):  # DuckDB 2: leave what has not been fetched
+                self._cursor.abort()
+            relation = self._cursor.sql(self._text, params=self._parameters or None)
+            return relation.__arrow_c_stream__()
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translate(error) from None
 
     def __repr__(self) -> str:
         return f"<Result {', '.join(self.columns)}>"
@@ -267,8 +288,8 @@ class Database:
         for text in texts[:-1]:
             self._run(cursor, text, ())
             cursor.fetchall()
-        self._run(cursor, texts[-1], parameters)
-        result = Result(cursor, lambda error: self._translated(error, query))
+        text = self._run(cursor, texts[-1], parameters)
+        result = Result(cursor, text, parameters, lambda error: self._translated(error, query))
         self._last = weakref.ref(result)
         return result
 
@@ -282,17 +303,20 @@ class Database:
             refused = not _copy_target(text)
         if refused:
             what = words.split(" ", 1)[0] or kind
-            raise QueryError(f"{what} is not possible: a recording is only read", hint="SELECT, DESCRIBE, COPY (SELECT ...) TO 'file', CREATE TEMP TABLE")
+            raise QueryError(
+                f"{what} is not possible: a recording is only read",
+                hint="SELECT, DESCRIBE, COPY (SELECT ...) TO 'file', CREATE TEMP TABLE",
+            )
 
-    def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
+    def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str:
         copied = _copy_target(text)
         if copied:
-            self._copy(cursor, text, parameters)
-            return
+            return self._copy(cursor, text, parameters)
         rewritten = self._rewritten(cursor, text) or self._tokenised(cursor, text)
         cursor.execute(rewritten, parameters or None)
+        return rewritten
 
-    def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
+    def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str:
         # A connection of its own that may write: the other one stays closed off. Only the inner SELECT reads the trace.
         inner, outer = cast("tuple[str, str]", _copy_target(text))
         if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
@@ -306,7 +330,9 @@ class Database:
         finally:
             writer.close()
             self._registered.clear()
-        cursor.execute("SELECT ?::BIGINT AS Count", [rows[0][0] if rows else 0])
+        answer = f"SELECT {int(rows[0][0]) if rows else 0}::BIGINT AS Count"
+        cursor.execute(answer)
+        return answer
 
     def _refuse_files(self, text: str) -> None:
         # COPY's connection may write files: what it reads must be tables of the trace, checked by one that may not.
@@ -361,9 +387,14 @@ class Database:
         if event:
             view = f"{name} event"
             pairs = ", ".join(f"{_quote(c.name)} := {_quote(c.name)}" for c in self._event_columns(use))
-            aliases = ", ".join(f"{_quote(alias)} := {_quote(of)}" for alias, of in _EVENT.items() if of in {c.name for c in self._event_columns(use)})
+            aliases = ", ".join(
+                f"{_quote(alias)} := {_quote(of)}"
+                for alias, of in _EVENT.items()
+                if of in {c.name for c in self._event_columns(use)}
+            )
             cursor.execute(
-                f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS SELECT struct_pack({pairs}{', ' + aliases if aliases else ''}) AS event FROM {_quote(name)}"
+                f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS SELECT"
+                f" struct_pack({pairs}{', ' + aliases if aliases else ''}) AS event FROM {_quote(name)}"
             )
             name = view
         _rename(use.node, name)
@@ -380,7 +411,9 @@ class Database:
         if event:
             names = tuple(c.name for c in self._event_columns(use))
         else:
-            names = tuple(c.name for c in self.columns(table) if (use.star and c.shown) or c.name.lower() in use.columns)
+            names = tuple(
+                c.name for c in self.columns(table) if (use.star and c.shown) or c.name.lower() in use.columns
+            )
         selection = Selection(
             function=None if table == "calls" else table,
             columns=names or ("seq",),
@@ -410,10 +443,14 @@ class Database:
     def _shadowed(self, cursor: duckdb.DuckDBPyConnection, name: str) -> bool:
         if not self._temporary:
             return False
-        found = cursor.execute("SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = ? AND temporary", [name.lower()])
+        found = cursor.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = ? AND temporary", [name.lower()]
+        )
         return bool(found.fetchall())
 
-    def _provide_whole(self, cursor: duckdb.DuckDBPyConnection, table: str, *, everything: bool, mentioned: set[str]) -> None:
+    def _provide_whole(
+        self, cursor: duckdb.DuckDBPyConnection, table: str, *, everything: bool, mentioned: set[str]
+    ) -> None:
         use = _Use(table, table, star=True)
         if table not in TABLES:
             use.columns = {c.name.lower() for c in self.columns(table) if everything or c.name.lower() in mentioned}
@@ -434,11 +471,11 @@ class Database:
 
     # ---- errors ----------------------------------------------------------------------------------------
 
-    def _translated(self, error: Exception, query: str) -> Exception:
+    def _translated(self, error: Exception, query: str) -> BaseException:
         text = str(error)
         if "cancelled" in text and "rror" in text:
             return Cancelled(text)
-        message = re.sub(r"^\w+ Error: ", "", text.split("\n\n")[0]).strip()
+        message = re.sub(r"^\w+ Error: ", "", text.split("\n\n", 1)[0]).strip()
         message = re.sub(r' (\d+)( copied)?( event)?"', '"', message)
         missing = re.search(r"Table with name (\S+) does not exist", text)
         if missing:
@@ -446,16 +483,23 @@ class Database:
             hint = did_you_mean(name, self._candidate_tables())
             tables = "tables: " + ", ".join(["calls", "trace", *TABLES])
             return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function that was called")
-        column = re.search(r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text)
+        column = re.search(
+            r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text
+        )
         if column:
             name = column.group(1) or column.group(2)
             names = self._candidate_columns(query)
-            return QueryError(f"no column {name}", hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None))
+            return QueryError(
+                f"no column {name}",
+                hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None),
+            )
         hint = None
         function = re.search(r"Function with name (\S+) does not exist", text)
         if function:
             near = re.search(r'Did you mean "([^"]+)"', text)
-            return QueryError(f"no SQL function {function.group(1)}", hint=f"did you mean {near.group(1)}?" if near else None)
+            return QueryError(
+                f"no SQL function {function.group(1)}", hint=f"did you mean {near.group(1)}?" if near else None
+            )
         if "disabled" in text and "file" in text.lower():
             hint = "only the recording is read; COPY (SELECT ...) TO 'file' writes"
         return QueryError(message.replace("\n", " "), hint=hint)
@@ -629,7 +673,11 @@ class _Scope:
             if part.get("expr"):  # COLUMNS('...') may mean any
                 for use in own:
                     use.star = True
-                    use.columns |= {c.name.lower() for c in self._database.columns(use.table)} if use.table not in TABLES else set()
+                    use.columns |= (
+                        {c.name.lower() for c in self._database.columns(use.table)}
+                        if use.table not in TABLES
+                        else set()
+                    )
         elif kind == "COLUMN_REF":
             self._column(cast("list[str]", part.get("column_names") or []), visible)
         elif kind in ("COMPARISON", "BETWEEN") or (kind == "OPERATOR" and "IN" in str(part.get("type"))):
@@ -680,7 +728,9 @@ class _Scope:
             for use in visible:
                 if use.table in TABLES or use.table == "trace" or (len(names) > 1 and names[-2].lower() != use.alias):
                     continue
-                twin = next((c.twin for c in self._database.columns(use.table) if c.name.lower() == names[-1].lower()), None)
+                twin = next(
+                    (c.twin for c in self._database.columns(use.table) if c.name.lower() == names[-1].lower()), None
+                )
                 if twin:
                     names[-1] = twin
                     break
@@ -730,7 +780,9 @@ class _Scope:
         if use.table == "trace":
             if len(names) == 3 and names[0] == use.alias:
                 names = names[1:]
-            return names[1] if len(names) == 2 and names[0] == "event" and alone and names[1] in ("seq", "frame") else None
+            return (
+                names[1] if len(names) == 2 and names[0] == "event" and alone and names[1] in ("seq", "frame") else None
+            )
         if names[-1] not in ("seq", "frame"):
             return None
         return names[-1] if (len(names) == 1 and alone) or (len(names) == 2 and names[0] == use.alias) else None
@@ -770,7 +822,11 @@ def _integer(node: object) -> int | None:
     """The value of an integer constant; DuckDB 2 keeps its text, DuckDB 1 a typed value."""
     if not isinstance(node, dict):
         return None
-    if node.get("class") == "FUNCTION" and node.get("function_name") == "-" and len(_as_list(node.get("children"))) == 1:
+    if (
+        node.get("class") == "FUNCTION"
+        and node.get("function_name") == "-"
+        and len(_as_list(node.get("children"))) == 1
+    ):
         inner = _integer(_as_list(node["children"])[0])
         return None if inner is None else -inner
     if node.get("class") != "CONSTANT":
@@ -783,7 +839,17 @@ def _integer(node: object) -> int | None:
     if isinstance(value, dict) and not value.get("is_null"):
         kind = cast(_Node, value.get("type") or {}).get("id")
         number = value.get("value")
-        if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "INTEGER_LITERAL") and isinstance(number, int):
+        if kind in (
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+            "UBIGINT",
+            "INTEGER_LITERAL",
+        ) and isinstance(number, int):
             return number
     return None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,6 @@ from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.trace.core import TABLES, Column, CoreTrace, Row, Selection
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from drawtap.trace.database import Database, Parameters, Result
 
 _PAGE = 1000  # calls fetched at once when iterating
@@ -68,18 +66,6 @@ class Enum(str):
 
     def __reduce__(self) -> tuple[type[Enum], tuple[str, int]]:
         return Enum, (str(self), self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """Content that stands in the trace under a hash: `bytes` long. `Trace.blob(hash)` gives it."""
-
-    hash: str
-    bytes: int
-
-
-# A decoded argument. Arrays are read-only numpy arrays; pointers and handles are integers.
-Value = "None | bool | int | float | str | Enum | bytes | list[str] | Blob | np.ndarray"
 
 
 class Call:
@@ -135,8 +121,7 @@ class Call:
         """
         details, data = self._fetched
         return {
-            cast(str, argument["name"]): self._value(argument, data)
-            for argument in cast("list[Row]", details["args"])
+            cast(str, argument["name"]): self._value(argument, data) for argument in cast("list[Row]", details["args"])
         }
 
     @property
@@ -235,7 +220,9 @@ class CallSlice(Sequence[Call]):
             raise IndexError(f"no call {index}: there are {len(self)}") from None
         rows = self._trace.core.rows(Selection(first_seq=seq, end_seq=seq + 1))
         if not rows:
-            raise InputError(f"call {seq} cannot be read: its part of the trace is damaged", hint="see the table `problems`")
+            raise InputError(
+                f"call {seq} cannot be read: its part of the trace is damaged", hint="see the table `problems`"
+            )
         return Call(self._trace, rows[0])
 
     def __iter__(self) -> Iterator[Call]:
@@ -314,7 +301,9 @@ class Trace:
     def __enter__(self) -> Trace:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -359,9 +348,10 @@ class Trace:
         return self._database
 
     def sql(self, query: str, parameters: Parameters = ()) -> Result:
-        """Ask in DuckDB's SQL: tables `calls`, one per function (`FROM "glDrawElements"`), `frames` and the others in TABLES.
+        """Ask in DuckDB's SQL.
 
-        `parameters` is a sequence for `?` and `$1`, a mapping for `$name`. Raises QueryError, with near misses for names.
+        Tables are `calls`, one per function (`FROM "glDrawElements"`), `frames` and the others in TABLES. `parameters`
+        is a sequence for `?` and `$1`, a mapping for `$name`. Raises QueryError, with near misses for names.
         """
         return self.database.query(query, parameters)
 
@@ -384,7 +374,10 @@ class Trace:
         frames: range | None = None,
         flags: int = 0,
     ) -> Iterator[str]:
-        """Yield calls as lines of text, without line ends. `seqs` and `frames` are ranges with step 1; `flags` as for `write_text`."""
+        """Yield calls as lines of text, without line ends.
+
+        `seqs` and `frames` are ranges with step 1; `flags` as for `write_text`.
+        """
         reader, writer = os.pipe()
         failure: list[BaseException] = []
 
@@ -448,17 +441,5 @@ def _selection(function: str | None, seqs: range | None, frames: range | None) -
         end_frame=frames.stop if frames is not None else None,
     )
 
-
-def annotations(info: Mapping[str, object]) -> list[Row]:
-    """Return the recorder's annotations out of `Trace.info` as objects; those that are no JSON are left out."""
-    import json
-
-    found = []
-    for text in cast("list[str]", info.get("annotations", [])):
-        try:
-            found.append(cast(Row, json.loads(text)))
-        except ValueError:
-            continue
-    return found
 
 open = open_trace  # noqa: A001 - the package says `drawtap.open`

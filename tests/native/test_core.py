@@ -1,0 +1,121 @@
+"""The reader core, built with AddressSanitizer and UBSan, against files that are torn, flipped and hostile.
+
+`fuzz_core.cc` opens every one, reads every table and every column, prints the text; any report of a sanitizer ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import writer
+from writer import Writer, blob, f32, small_trace, strings, text
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "-std=c++20",
+    "-O1",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+]
+
+
+@pytest.fixture(scope="session")
+def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler on this machine")
+    folder = tmp_path_factory.mktemp("asan")
+
+    def compile_one(source: Path) -> Path:
+        target = folder / (source.name + ".o")
+        subprocess.run([compiler, *FLAGS, "-c", str(source), "-o", str(target)], check=True)
+        return target
+
+    sources = [*sorted((ROOT / "native/core").glob("*.cc")), ROOT / "tests/native/fuzz_core.cc"]
+    with ThreadPoolExecutor(2) as pool:
+        objects = [str(o) for o in pool.map(compile_one, sources)]
+    program = folder / "fuzz_core"
+    link = [compiler, "-fsanitize=address,undefined", *objects, "-o", str(program), "-lzstd", "-lpthread", "-ldl"]
+    subprocess.run(link, check=True)
+    return program
+
+
+def tiny(*, codec: int = writer.STORE) -> Writer:
+    """Little of much: two threads that interleave, an array, a blob, strings, a mark."""
+    names = ("glEnable", "glUniform4fv", "glShaderSource", "eglSwapBuffers", "dtapOrder")
+    kept, keep = [], True
+    for line in writer.SIGNATURES.splitlines():
+        if line.startswith("F"):
+            keep = line.split("\t")[3] in names
+        elif line.startswith("G"):
+            keep = line.split("\t")[1] == "Cap"
+        if keep:
+            kept.append(line)
+    w = Writer("\n".join(kept) + "\n", codec=codec)
+    a, b = w.thread(), w.thread(context=2)
+    a.call("glEnable", cap=2929, start=1000, duration=5)
+    a.call("glUniform4fv", location=1, count=1, value=f32(1), start=1200, duration=5)
+    a.tap("dtapOrder", order=1).call("eglSwapBuffers", dpy=1, surface=2, result=1, start=1300, duration=5)
+    b.call("glUniform4fv", location=2, count=2, value=blob(b"12345678"), start=1100, duration=5)
+    b.tap("dtapOrder", order=2).call(
+        "glShaderSource", shader=1, count=1, string=strings("a"), length=writer.NULL, start=1400
+    )
+    return w
+
+
+def run(program: Path, mode: str, path: Path, step: int = 1) -> dict[str, int]:
+    # ASan reserves much address space, so memory is limited by what it may hold at once.
+    environment = os.environ | {"ASAN_OPTIONS": "hard_rss_limit_mb=1024:allocator_may_return_null=1:detect_leaks=1"}
+    done = subprocess.run(
+        [str(program), mode, str(path), str(step)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:] + done.stdout[-500:]
+    words = done.stdout.split()
+    return {words[i]: int(words[i + 1]) for i in range(0, len(words), 2)}
+
+
+@pytest.mark.parametrize("footer", [True, False])
+@pytest.mark.parametrize("codec", [writer.STORE, writer.ZSTD])
+def test_whole_files(fuzz_core: Path, tmp_path: Path, codec: int, footer: bool) -> None:
+    counts = run(fuzz_core, "read", small_trace(codec=codec).write(tmp_path / "t.dtap", footer=footer))
+    assert counts["opened"] == 2 and counts["rows"] > 100
+
+
+def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
+    path = tiny().write(tmp_path / "t.dtap")
+    size = path.stat().st_size
+    counts = run(fuzz_core, "truncate", path)
+    assert counts["runs"] == size
+    assert counts["opened"] == size - 32  # all that have a file header
+
+
+@pytest.mark.parametrize(("mode", "step"), [("flip", 2), ("reseal", 1), ("sizes", 1)])
+def test_damage_everywhere(fuzz_core: Path, tmp_path: Path, mode: str, step: int) -> None:
+    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), step)
+    assert counts["opened"] > counts["runs"] * 0.9
+
+
+def test_compressed_blocks_that_are_damaged(fuzz_core: Path, tmp_path: Path) -> None:
+    assert run(fuzz_core, "reseal", tiny(codec=writer.ZSTD).write(tmp_path / "t.dtap"), 7)["opened"] > 0
+
+
+def test_a_block_that_claims_to_be_huge(fuzz_core: Path, tmp_path: Path) -> None:
+    """A few bytes that decompress to a gigabyte are refused by their sizes, not tried."""
+    w = Writer(codec=writer.ZSTD)
+    w.annotate("x" * (200 << 20))
+    w.thread().call("glPushDebugGroup", source=1, id=1, length=1, message=text("a"), duration=1)
+    assert run(fuzz_core, "read", w.write(tmp_path / "t.dtap"))["opened"] == 2
