@@ -7,11 +7,14 @@ everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an e
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
@@ -167,11 +170,11 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 def _click_parameter(param: Param) -> click.Parameter:
     if param.kind == "trace":
-        return click.Argument([param.name], metavar="FILE", type=str)
+        return click.Argument([param.name], metavar="FILE", type=click.Path())
     kind = _click_type(param.type)
     metavar = param.opt.metavar or param.name.upper()
     if param.kind == "rest":
-        return click.Argument([param.name], nargs=-1, type=click.UNPROCESSED, metavar=f"{metavar}...")
+        return click.Argument([param.name], nargs=-1, type=click.Path(), metavar=f"{metavar}...")
     if param.kind == "argument":
         shown = metavar if param.required or metavar.startswith("[") else f"[{metavar}]"
         return click.Argument([param.name], required=param.required, default=param.default, type=kind, metavar=shown)
@@ -230,12 +233,36 @@ def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bo
     from drawtap.view.progress import Progress
     from drawtap.view.result import Rows
 
-    with Progress(trace.progress) as progress:
+    with _cancelled_by_ctrl_c(trace), Progress(trace.progress) as progress:
         result = answer()
         if isinstance(result, Rows):
             return show(replace(result, rows=progress.until_first(result.rows)), as_json=as_json)
         progress.stop()
         return show(result, as_json=as_json)
+
+
+@contextlib.contextmanager
+def _cancelled_by_ctrl_c(trace: Any) -> Iterator[None]:
+    # Python runs its signal handlers between byte codes, and a long query is one of them: a thread that reads the
+    # wake-up descriptor hears of the signal at once and stops the work; KeyboardInterrupt follows.
+    heard, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(heard, True)
+    before = signal.set_wakeup_fd(woken)
+
+    def listen() -> None:
+        while number := os.read(heard, 1):
+            if number[0] == signal.SIGINT:
+                trace.cancel()
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(woken)
+        listener.join()
+        os.close(heard)
 
 
 def show(result: object, *, as_json: bool) -> int:

@@ -152,7 +152,15 @@ class _Session:
         """Return the `state`-th completion of `text`: readline's protocol."""
         if state == 0:
             if self._words is None:
-                self._words = [*self._verbs, "tables", "help", "exit", *_WORDS, *_names(self._trace)]
+                self._words = [
+                    *self._verbs,
+                    "tables",
+                    "help",
+                    "exit",
+                    *_WORDS,
+                    *_names(self._trace),
+                    *_options(self._verbs),
+                ]
             lower = text.lower()
             self._matches = [w for w in dict.fromkeys(self._words) if w.lower().startswith(lower)]
         return self._matches[state] if state < len(self._matches) else None
@@ -168,6 +176,11 @@ def _tables(trace: Trace) -> Rows:
         [(name, ", ".join(c.name for c in trace.database.columns(name))) for name in small],
         note=f'and {rest} tables of functions: DESCRIBE "glDrawArrays" lists the columns of one',
     )
+
+
+def _options(verbs: Sequence[str]) -> list[str]:
+    params = (p for verb in verbs for p in COMMANDS.get(verb).params if p.kind == "option")
+    return ["--json", *(f"--{p.name.strip('_').replace('_', '-')}" for p in params)]
 
 
 def _names(trace: Trace) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -204,6 +207,10 @@ def test_completion_scripts(drawtap, name):
 def test_completion_answers():
     done = shell(COMP_WORDS="drawtap hist", COMP_CWORD="1", _DRAWTAP_COMPLETE="bash_complete")
     assert done.stdout == "plain,histogram\n"
+    done = shell(COMP_WORDS="drawtap info gam", COMP_CWORD="2", _DRAWTAP_COMPLETE="bash_complete")
+    assert done.stdout == "file,gam\n"
+    done = shell(COMP_WORDS="drawtap histogram x --by ti", COMP_CWORD="4", _DRAWTAP_COMPLETE="bash_complete")
+    assert done.stdout == "plain,time\n"
 
 
 def _sample(
@@ -225,3 +232,23 @@ def test_a_signature_becomes_arguments_and_options(capsys):
     assert capsys.readouterr().out == "w ('-x', '--flag') 5 b False\n"
     with pytest.raises(click.BadParameter):
         made(args=["--mode", "c", "w"], standalone_mode=False)
+
+
+def test_ctrl_c_stops_the_reader_while_it_works():
+    begun, stopped = threading.Event(), threading.Event()
+
+    class Trace:
+        def cancel(self) -> None:
+            stopped.set()
+
+    def work() -> None:
+        begun.wait(5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=work).start()
+    with pytest.raises(KeyboardInterrupt), cli._cancelled_by_ctrl_c(Trace()):
+        begun.set()
+        # One long byte code, as a query is: no Python handler can run before it ends.
+        assert ctypes.CDLL(None).usleep(300_000) in (0, -1)
+        assert stopped.is_set()
+    assert stopped.wait(5)
