@@ -44,7 +44,7 @@ def report(**changes: object) -> Report:
         "functions_note": "1 function",
         "slowest": [CallRow(5, 1, 0, 'glShaderSource(string = {"</script><script>alert(1)"})', 60)],
         "tables": [SmallTable("Threads", ("thread",), (True,), [("0",)])],
-        "facts": [[("file", "x<y")]],
+        "facts": [("program", [("file", "x<y")])],
         "notes": [("warning", "2 calls & more were lost")],
     }
     return Report(**{**values, **changes})  # type: ignore[arg-type]

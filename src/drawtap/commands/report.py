@@ -62,7 +62,7 @@ def _collected(trace: Trace, slowest: int) -> Report:
         functions_note=f"{len(functions)} functions, {number(total)} calls; time inside is what the program waited",
         slowest=_slowest(trace, slowest) if data["timing"] == "both" else [],
         tables=[_threads(trace), _contexts(trace)],
-        facts=[[(k, str(v)) for k, v in group.items()] for group in about.values()],
+        facts=[(title, [(k, str(v)) for k, v in group.items()]) for title, group in about.items()],
         notes=_notes(trace, data, frames),
     )
 

@@ -62,7 +62,7 @@ class SmallTable:
 
 @dataclass(frozen=True)
 class Report:
-    """What a report shows. `facts` are groups of (name, text); `notes` are (severity, text)."""
+    """What a report shows. `facts` are groups (title, pairs of name and text); `notes` are (severity, text)."""
 
     title: str
     subtitle: str
@@ -72,7 +72,7 @@ class Report:
     functions_note: str
     slowest: Sequence[CallRow]
     tables: Sequence[SmallTable]
-    facts: Sequence[Sequence[tuple[str, str]]]
+    facts: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     notes: Sequence[tuple[str, str]] = field(default=())
 
     @property
