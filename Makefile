@@ -6,9 +6,6 @@ VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 TESTS ?= tests
-# The first Python that is new enough.
-BASE_PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 
 .PHONY: help
 help: ## list the targets
@@ -22,8 +19,7 @@ setup: $(VENV)/.ready build ## create .venv with drawtap and its tools, build th
 
 $(VENV)/.ready: pyproject.toml apt-packages.txt .ci/packages
 	@.ci/packages build
-	@test -n "$(BASE_PYTHON)" || { echo "Python 3.11 or later is needed" >&2; exit 3; }
-	@test -x $(PY) || $(BASE_PYTHON) -m venv $(VENV)
+	@test -x $(PY) || { python=$$(.ci/python) && "$$python" -m venv $(VENV); }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check --config-settings wheel.cmake=false -e '.[dev]'
 	@touch $@
 
