@@ -584,11 +584,13 @@ void* g_main[HASH_SIZE];
 // The place of variant `k` where entries are decided.
 void** place_of(unsigned id, unsigned k) { return k ? &g_real[id][k] : &g_main[id]; }
 
-void* resolve_quietly(unsigned id) {
-  void* at = __atomic_load_n(&g_main[id], __ATOMIC_ACQUIRE);
-  if (at) return at;
+// The same, found for the tap's own questions to the driver: that decides nothing for the program, which may yet look
+// the function up somewhere else.
+void* g_internal[HASH_SIZE];
+
+void* search(unsigned id) {
   const char* name = g_names[id];
-  at = startup_scope(name);
+  void* at = startup_scope(name);
   if (!at && loader().dlsym_) {
     at = next_after_tap(name, nullptr);  // opened later with RTLD_GLOBAL
     if (!at) forget_loader_error();
@@ -599,7 +601,7 @@ void* resolve_quietly(unsigned id) {
       const char* name;
       uint32_t hash;
       void* found;
-    } search = {name, gnu_hash(name), nullptr};
+    } wanted = {name, gnu_hash(name), nullptr};
     each_object(
         [](dl_phdr_info* info, size_t, void* data) {
           Search* s = (Search*)data;
@@ -610,9 +612,16 @@ void* resolve_quietly(unsigned id) {
           }
           return s->found ? 1 : 0;
         },
-        &search);
-    at = search.found;
+        &wanted);
+    at = wanted.found;
   }
+  return at;
+}
+
+void* resolve_quietly(unsigned id) {
+  void* at = __atomic_load_n(&g_main[id], __ATOMIC_ACQUIRE);
+  if (at) return at;
+  at = search(id);
   if (!at) return nullptr;
   void* none = nullptr;
   if (!__atomic_compare_exchange_n(&g_main[id], &none, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return none;
@@ -661,7 +670,9 @@ void forget_unloaded() {
     Object object;
     if (!library.base || (find_object((void*)library.begin, &object) && object.base == library.base)) continue;
     library.base = 0;
-    for (unsigned id = 0; id < g_function_count; id++)
+    for (unsigned id = 0; id < g_function_count; id++) {
+      uintptr_t own = (uintptr_t)__atomic_load_n(&g_internal[id], __ATOMIC_RELAXED);
+      if (own >= library.begin && own < library.end) __atomic_store_n(&g_internal[id], (void*)nullptr, __ATOMIC_RELAXED);
       for (unsigned k = 0; k < VARIANTS; k++) {
         void* real = __atomic_load_n(place_of(id, k), __ATOMIC_RELAXED);
         if ((uintptr_t)real < library.begin || (uintptr_t)real >= library.end) continue;
@@ -669,6 +680,7 @@ void forget_unloaded() {
         __atomic_compare_exchange_n(&g_real[id][k], &published, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         __atomic_compare_exchange_n(place_of(id, k), &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
       }
+    }
   }
 }
 
@@ -676,9 +688,19 @@ void forget_unloaded() {
 
 void* resolve(unsigned id) {
   KeepErrno keep;
+  if (tls.special & SPECIAL_BUSY) {
+    void* known = __atomic_load_n(&g_main[id], __ATOMIC_ACQUIRE);
+    if (!known) known = __atomic_load_n(&g_internal[id], __ATOMIC_ACQUIRE);
+    if (!known) {
+      known = search(id);
+      __atomic_store_n(&g_internal[id], known, __ATOMIC_RELEASE);
+      if (known) note_library(known);
+    }
+    return known;
+  }
   void* at = resolve_quietly(id);
   if (!at) return nullptr;
-  if (!(tls.special & SPECIAL_BUSY) && g_mode) report_libraries(&tls);
+  if (g_mode) report_libraries(&tls);
   __atomic_store_n(&g_real[id][0], at, __ATOMIC_RELEASE);
   return at;
 }
