@@ -144,8 +144,9 @@ def test_lines_are_well_formed(parsed: Parsed) -> None:
             assert int(index) < (w8 if width == "8" else w4), name
             assert group == "-" or group in groups, (name, group)
             assert (width == "8") == (kind in {"i64", "u64", "f64", "ptr", "handle"}) or kind in {"enum", "bitmask"}
-        for slot, _, direction, group in function.data.values():
+        for slot, element, direction, group, *valueless in function.data.values():
             assert slot.startswith("8:")
+            assert not valueless or element.startswith("attribs"), name
             assert direction in ("in", "out")
             assert group == "-" or group in groups, (name, group)
 

@@ -224,7 +224,10 @@ def _content(
         case Struct():
             element, out = f"struct:{ctype.base.replace(' ', '_')}", rule.out
     named = element in _INTEGERS or element.startswith("attribs")
-    return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}"
+    alone = ""
+    if isinstance(rule, AttributeList) and rule.valueless and api is not None:
+        alone = "\t" + ",".join(str(api.enums[name]) for name in rule.valueless)
+    return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}{alone}"
 
 
 def _pointee(ctype: CType) -> str:
