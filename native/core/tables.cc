@@ -116,7 +116,8 @@ Table frames_table(const Trace& trace) {
   auto frames = trace.frames();
   auto& ends = frames->ends;
   struct Frame { uint64_t draws = 0, uploads = 0; int64_t start = INT64_MAX, end = INT64_MIN; const Function* ended_by = nullptr; };
-  size_t count = ends.size() + (trace.calls > (ends.empty() ? 0 : ends.back() + 1) ? 1 : 0);
+  // Calls after the last frame end belong to no frame that anyone saw; without any end all calls are one.
+  size_t count = ends.empty() ? trace.calls != 0 : ends.size();
   std::vector<Frame> out(count);
   Work work(trace.generation);
   std::mutex mutex;
