@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
+from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
@@ -78,12 +79,12 @@ def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[i
     calls = 0
     verdicts: list[Verdict] = []
     for file in recording.files:
-        facts, line = _file_verdicts(file, frame_end)
-        verdicts += line
-        found = _number(facts, "calls")
+        data, lines = _file_verdicts(file, frame_end)
+        verdicts += lines
+        found = _number(data, "calls")
         calls += found
-        if found and not _number(facts, "frames"):
-            rule = facts.get("frame_end")
+        if found and not _number(data, "frames"):
+            rule = data.get("frame_end")
             check = doctor.missing_frames(found, str(rule["why"]) if isinstance(rule, dict) else "auto")
             verdicts.append(Verdict(check.severity, check.subject, check.finding, check.advice))
     if not calls:
@@ -109,23 +110,22 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
 
     try:
         with drawtap.open(file, frame_end=frame_end or "auto") as trace:
-            facts = trace.info
+            data = facts(trace)
     except DrawtapError as error:
         return {}, [Verdict("warning", "recorded", f"{file} cannot be read: {error.message}", error.hint)]
-    calls, frames = _number(facts, "calls"), _number(facts, "frames")
-    seconds = _number(facts, "duration")
-    text = f"{number(calls)} calls, {number(frames)} frames, {duration(seconds)}, {size(file.stat().st_size)}"
-    problems = facts.get("problems")
-    lines = [Verdict("ok", "recorded", f"{file}: {text}")]
-    if isinstance(problems, list):
-        lines += [
-            Verdict("warning", "problem", str(p.get("text", p) if isinstance(p, dict) else p)) for p in problems[:5]
-        ]
-    return facts, lines
+    calls, frames, length = (_number(data, name) for name in ("calls", "frames", "duration"))
+    text = f"{number(calls)} calls, {number(frames)} frames, {duration(length)}, {size(file.stat().st_size)}"
+    lines = [Verdict("ok", "recorded", f"{_near(file)}: {text}")]
+    return data, lines + [Verdict("note", "recorded", problem) for problem in problems(data)[:5]]
 
 
-def _number(facts: Mapping[str, object], name: str) -> int:
-    value = facts.get(name)
+def _near(file: Path) -> Path:
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file
+
+
+def _number(data: Mapping[str, object], name: str) -> int:
+    value = data.get(name)
     return int(value) if isinstance(value, int | float) else 0
 
 
