@@ -59,3 +59,52 @@ def test_commands_in_the_pages_exist(page):
         known = {f"--{p.name.strip('_').replace('_', '-')}" for p in COMMANDS.get(verb).params}
         for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", options):
             assert option in known | {"--json", "--frame-end", "--help"}, f"{page.name}: drawtap {verb} has no {option}"
+
+
+def test_the_example_of_repeated_uploads(tmp_path, capsys):
+    from writer import Writer, blob
+
+    spec = importlib.util.spec_from_file_location("repeated_uploads", ROOT / "examples" / "repeated_uploads.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    w = Writer()
+    content = bytes(range(256)) * 20
+    w.add_blobs([content])
+    t = w.thread()
+    t.call("glClear", mask=0, start=1, duration=1)
+    for _ in range(2):
+        t.call("glUniform4fv", location=0, count=320, value=blob(content), start=2, duration=1)
+    t.flush()
+    path = w.write(tmp_path / "x.dtap")
+    assert module.main(str(path)) == 0
+    module.UPLOADS["glUniform4fv"] = "value"
+    assert module.main(str(path)) == 1
+    assert f"glUniform4fv: {len(content)} bytes" in capsys.readouterr().out
+
+
+def _queries() -> list[str]:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("query", [q for block in _queries() for q in block.split(";") if q.strip()])
+def test_queries_in_the_pages_are_answered(tmp_path, query):
+    import drawtap
+    from writer import SIGNATURES, Writer
+
+    functions = (
+        "F  20  gl  glCompileShader  0  1  -  GL_VERSION_2_0\nP  shader  GLuint  u32  4:0  -  shader\n"
+        "F  21  gl  glBufferData  2  2  upload  GL_VERSION_1_5\nP  target  GLenum  enum  4:0  Cap  -\n"
+        "P  size  GLsizeiptr  i32  4:1  -  -\nP  data  const void *  ptr  8:0  -  -\nD  8:1  bytes  in  -\n"
+        "F  22  gl  glBindBuffer  0  2  -  GL_VERSION_1_5\nP  target  GLenum  enum  4:0  Cap  -\n"
+        "P  buffer  GLuint  u32  4:1  -  buffer\n"
+        "F  16374  drawtap  dtapNative  3  0  tap  -\nP  handle  uint64_t  u64  8:0  -  -\n"
+        "P  kind  const char *  ptr  8:1  -  -\nD  8:1  char  in  -\n"
+        "P  text  const char *  ptr  8:2  -  -\nD  8:2  char  in  -\n"
+    )
+    path = Writer(SIGNATURES + functions.replace("  ", "\t")).write(tmp_path / "x.dtap")
+    with drawtap.open(path) as trace:
+        assert trace.sql(query).columns
