@@ -287,6 +287,7 @@ void Trace::read_signatures() {
       Bytes clean;  // names go into tables and JSON: make sure that they are UTF-8
       put_utf8(clean, text);
       if (clean.size() != text.size()) text = clean.view();
+      std::replace(text.begin(), text.end(), '\0', ' ');  // and good as C strings
       if (signature) {
         if (size_t wrong = signatures.parse(text)) problem("signatures", chunk.offset, 0, std::to_string(wrong) + " signature lines made no sense");
       } else {

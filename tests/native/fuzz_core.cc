@@ -86,7 +86,7 @@ void calls(dt_trace* trace, const char* function, uint32_t threads) {
   for (std::string rest = lines; !rest.empty();) {
     size_t end = rest.find('\n');
     columns += (columns.empty() ? "" : ",") + rest.substr(0, rest.find('\t'));
-    rest.erase(0, end + 1);
+    rest.erase(0, end == rest.npos ? end : end + 1);
   }
   dt_selection selection{};
   selection.function = function;
