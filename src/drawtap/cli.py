@@ -42,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run `drawtap ARGUMENTS` and return its exit code. Never raises, except for KeyboardInterrupt's sake: 130."""
     warnings.showwarning = _show_warning
     try:
-        code = _group()(args=list(arguments), prog_name="drawtap", standalone_mode=False)
+        code = _group()(args=list(arguments) or ["--help"], prog_name="drawtap", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as leave:
