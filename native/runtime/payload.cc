@@ -20,6 +20,9 @@ namespace {
 constexpr size_t KNOWN = 1u << 18;
 uint64_t known[KNOWN];
 
+// Notes that this process has made already, by hash.
+uint64_t said[64];
+
 bool is_known(uint64_t key) {
   for (size_t i = 0; i < 16; i++) {
     uint64_t entry = __atomic_load_n(&known[(key + i) & (KNOWN - 1)], __ATOMIC_RELAXED);
@@ -120,7 +123,10 @@ void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words,
 
 }  // namespace
 
-void forget_blobs() { memset(known, 0, sizeof known); }
+void forget_blobs() {
+  memset(known, 0, sizeof known);
+  memset(said, 0, sizeof said);
+}
 
 bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
   Hash128 h = hash128(data, bytes);
@@ -223,7 +229,6 @@ void emit_library(Thread* t, const char* path, uint64_t base) {
 }
 
 void emit_note(Thread* t, const char* code, const char* text) {
-  static uint64_t said[64];
   uint64_t key = hash128(text, strlen(text)).low ^ hash128(code, strlen(code)).low;
   if (!key) key = 1;
   for (uint64_t& entry : said) {

@@ -5,8 +5,8 @@
 #include "tap.h"
 
 #include "gl_state.h"
+#include "objects.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -145,12 +145,17 @@ int high_fd(int fd) {
   return fd;
 }
 
+// The path of this module; nullptr where the loader does not say.
+const char* module_path() {
+  static Object object;
+  return find_object((void*)&monotonic_ns, &object) && object.path[0] ? object.path : nullptr;
+}
+
 bool own_path(const char* leaf, char* out, size_t size) {
-  Dl_info info;
-  if (!dladdr((void*)&monotonic_ns, &info) || !info.dli_fname) return false;
-  const char* slash = strrchr(info.dli_fname, '/');
-  int n = slash ? snprintf(out, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, leaf)
-                : snprintf(out, size, "%s", leaf);
+  const char* own = module_path();
+  if (!own) return false;
+  const char* slash = strrchr(own, '/');
+  int n = slash ? snprintf(out, size, "%.*s/%s", (int)(slash - own), own, leaf) : snprintf(out, size, "%s", leaf);
   return n > 0 && (size_t)n < size;
 }
 
@@ -161,11 +166,10 @@ void signature_path(char* out, size_t size) {
     return;
   }
   // libdrawtap-NAME.so stands beside NAME.sig
-  Dl_info info;
+  const char* own = module_path();
   out[0] = 0;
-  if (!dladdr((void*)&monotonic_ns, &info) || !info.dli_fname) return;
-  const char* slash = strrchr(info.dli_fname, '/');
-  const char* leaf = slash ? slash + 1 : info.dli_fname;
+  if (!own) return;
+  const char* leaf = leaf_of(own);
   if (!strncmp(leaf, "libdrawtap-", 11)) leaf += 11;
   const char* dot = strstr(leaf, ".so");
   int stem = dot ? (int)(dot - leaf) : (int)strlen(leaf);
@@ -174,6 +178,11 @@ void signature_path(char* out, size_t size) {
   char path[1024];
   if (own_path(name, path, sizeof path) && !realpath(path, out)) snprintf(out, size, "%s", path);
 }
+
+// Functions that newer C libraries have under newer versions: looked up, so that one module serves old ones too.
+// On old ones they are in libpthread, which a program without threads does not load: then no thread ends either.
+int (*g_key_create)(pthread_key_t*, void (*)(void*));
+int (*g_set_specific)(pthread_key_t, const void*);
 
 int connect_to(const char* path, int tries) {
   sockaddr_un address = {};
@@ -410,7 +419,11 @@ bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
   s.pool->clock = g_clock;
   if (s.pool->inline_limit >= 16 && s.pool->inline_limit <= 16384) g_inline_limit = s.pool->inline_limit;
   g_fast_clock = g_clock == DT_CLOCK_TSC && g_timing == DT_TIMING_BOTH;
-  if (!s.key_made) s.key_made = pthread_key_create(&s.key, thread_ends) == 0;
+  if (!s.key_made) {
+    g_key_create = (decltype(g_key_create))c_library_function("pthread_key_create");
+    g_set_specific = (decltype(g_set_specific))c_library_function("pthread_setspecific");
+    s.key_made = g_key_create && g_set_specific && g_key_create(&s.key, thread_ends) == 0;
+  }
   if (!s.atfork_made) s.atfork_made = pthread_atfork(nullptr, nullptr, begin_fork_child) == 0;
   return true;
 }
@@ -532,7 +545,7 @@ char* next_chunk(Thread* t, size_t bytes) {
   KeepErrno keep;
   if (s.state != CONNECTED && !connect_session()) return nullptr;
   if (t->generation != s.generation) register_thread(t);
-  if (s.key_made) pthread_setspecific(s.key, t);
+  if (s.key_made) g_set_specific(s.key, t);
   seal(t);
   if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8) return nullptr;
   if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) {

@@ -213,7 +213,7 @@ DT_COLD void emit_note(Thread* t, const char* code, const char* text);
 
 // ---- resolve.cc: finding the real functions --------------------------------------------------------------
 
-constexpr unsigned VARIANTS = 4;  // real functions of one name that can be told apart
+constexpr unsigned VARIANTS = 6;  // real functions of one name that can be told apart
 // Generated: tables indexed by function id.
 extern const unsigned g_function_count __attribute__((visibility("hidden")));
 extern const char* const g_names[] __attribute__((visibility("hidden")));

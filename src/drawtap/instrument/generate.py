@@ -24,7 +24,7 @@ from drawtap.spec.signature import layout, signature_text
 
 DEFAULT_APIS = ("gl", "egl", "glx", "vg")
 FUNCTIONS_PER_UNIT = 420
-VARIANTS = 4  # native/runtime/tap.h has the same number
+VARIANTS = 6  # native/runtime/tap.h has the same number
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ void* const g_wrappers[][VARIANTS] = {{
 
 def _thunks(functions: Sequence[Function]) -> str:
     rows = "\n".join(f"DT_THUNKS {f.id}, {f.name}" + (", 1" if f.has("lookup") else "") for f in functions)
-    return f"""/* Generated. Entries for the second to fourth real function of a name: see native/runtime/thunk.inc. */
+    return f"""/* Generated. Entries for the second to sixth real function of a name: see native/runtime/thunk.inc. */
 #include "thunk.inc"
 {rows}
 """
