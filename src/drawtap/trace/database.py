@@ -80,12 +80,12 @@ class Result:
     def __init__(
         self,
         cursor: duckdb.DuckDBPyConnection,
-        text: str,
+        again: Callable[[], tuple[duckdb.DuckDBPyConnection, str]],
         parameters: Parameters,
         translate: Callable[[Exception], BaseException],
     ) -> None:
         self._cursor = cursor
-        self._text = text
+        self._again = again
         self._parameters = parameters
         self._translate = translate
         self._rest: list[tuple[object, ...]] = []
@@ -137,9 +137,8 @@ class Result:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         try:
-            if hasattr(self._cursor, "abort"):  # DuckDB 2: leave what has not been fetched
-                self._cursor.abort()
-            relation = self._cursor.sql(self._text, params=self._parameters or None)
+            cursor, text = self._again()
+            relation = cursor.sql(text, params=self._parameters or None)
             return relation.__arrow_c_stream__()
         except (duckdb.Error, RuntimeError) as error:
             raise self._translate(error) from None
@@ -288,8 +287,10 @@ class Database:
         for text in texts[:-1]:
             self._run(cursor, text, ())
             cursor.fetchall()
-        text = self._run(cursor, texts[-1], parameters)
-        result = Result(cursor, text, parameters, lambda error: self._translated(error, query))
+        self._run(cursor, texts[-1], parameters)
+        result = Result(
+            cursor, lambda: self._again(texts[-1]), parameters, lambda error: self._translated(error, query)
+        )
         self._last = weakref.ref(result)
         return result
 
@@ -308,15 +309,22 @@ class Database:
                 hint="SELECT, DESCRIBE, COPY (SELECT ...) TO 'file', CREATE TEMP TABLE",
             )
 
-    def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str:
+    def _again(self, text: str) -> tuple[duckdb.DuckDBPyConnection, str]:
+        # With streams of its own: those of the first run may have been read.
+        cursor = self.connection if self._temporary else self.connection.cursor()
+        if _copy_target(text):
+            return cursor, "SELECT 0::BIGINT AS Count WHERE false"
+        return cursor, self._rewritten(cursor, text) or self._tokenised(cursor, text)
+
+    def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
         copied = _copy_target(text)
         if copied:
-            return self._copy(cursor, text, parameters)
+            self._copy(cursor, text, parameters)
+            return
         rewritten = self._rewritten(cursor, text) or self._tokenised(cursor, text)
         cursor.execute(rewritten, parameters or None)
-        return rewritten
 
-    def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str:
+    def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
         # A connection of its own that may write: the other one stays closed off. Only the inner SELECT reads the trace.
         inner, outer = cast("tuple[str, str]", _copy_target(text))
         if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
@@ -330,9 +338,7 @@ class Database:
         finally:
             writer.close()
             self._registered.clear()
-        answer = f"SELECT {int(rows[0][0]) if rows else 0}::BIGINT AS Count"
-        cursor.execute(answer)
-        return answer
+        cursor.execute("SELECT ?::BIGINT AS Count", [rows[0][0] if rows else 0])
 
     def _refuse_files(self, text: str) -> None:
         # COPY's connection may write files: what it reads must be tables of the trace, checked by one that may not.
