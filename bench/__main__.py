@@ -31,6 +31,8 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "reading": reading.rows,
 }
 
+_WIDTH = 150
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, store the figures. Returns 0 whatever they are; 1 where something did not run."""
@@ -39,7 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     source = str(ROOT / "src")
     if source not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
-    console, progress = Console(), Console(stderr=True)
+    progress = Console(stderr=True)
+    # Into a file or a pipe: as wide as the table needs.
+    console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
     rows: list[Row] = []
     failed: list[str] = []
     started = time.monotonic()

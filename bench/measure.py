@@ -37,14 +37,13 @@ class BenchError(Exception):
 class Run:
     """One program run. CPU times are user + system seconds of all its processes and threads.
 
-    `cpu_s` is the program's own, `recorder_cpu_s` that of a separate recorder process, `rss_bytes` the largest
-    resident set of any process, `trace_bytes` the size of the trace that was written.
+    `cpu_s` is the program's own, `recorder_cpu_s` that of a separate recorder process, `trace_bytes` the size of the
+    trace that was written.
     """
 
     wall_s: float
     cpu_s: float
     recorder_cpu_s: float
-    rss_bytes: int
     output: str
     trace_bytes: int = 0
 
@@ -106,7 +105,7 @@ def run_process(
         if check and status:
             said = err.read().decode(errors="replace")[-500:]
             raise BenchError(f"{' '.join(program)[:200]} ended with {status}: {said}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, 0.0, usage.ru_maxrss * 1024, output)
+    return Run(wall, usage.ru_utime + usage.ru_stime, 0.0, output)
 
 
 def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
@@ -234,7 +233,7 @@ def _with_trace(run: Run, path: Path, recorder_cpu_s: float) -> Run:
     size = path.stat().st_size if path.exists() else 0
     if not size:
         raise BenchError(f"there is no trace at {path}: {run.output[-300:]}")
-    return Run(run.wall_s, run.cpu_s, recorder_cpu_s, run.rss_bytes, run.output, size)
+    return Run(run.wall_s, run.cpu_s, recorder_cpu_s, run.output, size)
 
 
 @contextlib.contextmanager

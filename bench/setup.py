@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _PROGRAMS = {
     "many_calls": ROOT / "tests/gl/programs/many_calls.c",
     "uploads": ROOT / "bench/programs/uploads.c",
+    "peak_memory": ROOT / "bench/programs/peak_memory.c",
     "counted_calls": ROOT / "bench/programs/counted_calls.c",
 }
 
