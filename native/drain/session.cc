@@ -176,8 +176,13 @@ void Session::tend() {
     }
     if (pool_->header()->free_wanted.load()) ahead = std::min(ahead * 2, 32u);
     const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
-    if (census.free < ahead) pool_->grow(ahead - census.free);
+    if (census.free < ahead && census.sealed < most_backlog()) pool_->grow(ahead - census.free);
   }
+}
+
+uint32_t Session::most_backlog() {
+  const uint64_t chunks = settings_.most_backlog_bytes / pool_->chunk_bytes();
+  return static_cast<uint32_t>(std::clamp<uint64_t>(chunks, 1, pool_->chunk_max()));
 }
 
 void Session::ask_tend() {
@@ -230,7 +235,7 @@ void Session::collect(bool ending) {
   const uint32_t busy = census.owned + census.sealed;
   totals_.pool_now = busy;
   if (busy > totals_.pool_peak) totals_.pool_peak = busy;
-  const int level = census.sealed > pool_->chunk_max() / 2 ? std::min(settings_.level, FAST_LEVEL) : settings_.level;
+  const int level = census.sealed > most_backlog() / 2 ? std::min(settings_.level, FAST_LEVEL) : settings_.level;
   for (Job& job : queue_) job.level = level;
   if (!ending && (census.free < settings_.free_ahead || pool_->header()->free_wanted.load())) ask_tend();
   idle_rounds_ = queue_.empty() && held_back_.empty() ? idle_rounds_ + 1 : 0;

@@ -70,6 +70,8 @@ struct SessionSettings {
   int level = 1;
   unsigned workers = 1;
   uint32_t free_ahead = 4;
+  // Sealed and not yet in the file. With more waiting, a chunk comes free sooner than the pages of a new one are made.
+  uint64_t most_backlog_bytes = 32ull << 20;
   uint32_t timing = DT_TIMING_BOTH;
 };
 
@@ -114,6 +116,7 @@ class Session {
   };
   void work();
   void tend();  // the thread that keeps free chunks ahead
+  uint32_t most_backlog();  // chunks
   void ask_tend();
   bool next_job(Job* job);
   void collect(bool ending);
