@@ -1,0 +1,20 @@
+// The functions that the player was generated for.
+#pragma once
+#include <cstdint>
+
+namespace dt::play {
+
+class Player;
+struct Row;
+
+enum : uint32_t { KNOWN_FRAME_END = 1, KNOWN_BEGIN = 2, KNOWN_END = 4 };
+struct Known {
+  const char* name;
+  void (*play)(Player&, const Row&);  // nullptr: hand-written (windows.cc)
+  const char *w8, *w4;                // fields of its record: names of parameters; "=" the result; "#" an array's descriptor
+  uint32_t flags;
+};
+extern const Known g_known[];
+extern const unsigned g_known_count;
+
+}  // namespace dt::play

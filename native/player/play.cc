@@ -1,0 +1,791 @@
+#include "play.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "../core/text.h"
+#include "../runtime/frame_image.h"
+#include "image.h"
+#include "windows.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace dt::play {
+
+extern Player* g_player;
+
+namespace {
+
+constexpr size_t SCRATCH = 1 << 20;
+constexpr int64_t LARGEST_OUTPUT = 1ll << 30;
+constexpr size_t SLACK = 4096;  // drivers have been seen to write a little more than asked
+constexpr uint64_t NOWHERE_BYTES = 1ull << 30;
+constexpr uint64_t BLOB_CACHE = 256ull << 20;
+constexpr size_t MOST_FINDINGS = 500;
+
+const char* error_name(uint32_t error) {
+  switch (error) {
+    case 0: return "GL_NO_ERROR";
+    case 0x0500: return "GL_INVALID_ENUM";
+    case 0x0501: return "GL_INVALID_VALUE";
+    case 0x0502: return "GL_INVALID_OPERATION";
+    case 0x0503: return "GL_STACK_OVERFLOW";
+    case 0x0504: return "GL_STACK_UNDERFLOW";
+    case 0x0505: return "GL_OUT_OF_MEMORY";
+    case 0x0506: return "GL_INVALID_FRAMEBUFFER_OPERATION";
+    case 0x0507: return "GL_CONTEXT_LOST";
+    default: return "an unknown error";
+  }
+}
+
+const Field* field_of(const Function& f, const char* name) {
+  for (auto& p : f.params)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+}  // namespace
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// ---- names -----------------------------------------------------------------------------------------------------------
+
+void Names::set(uint32_t recorded, uint32_t real) {
+  if (!recorded) return;
+  identity_ = identity_ && recorded == real;
+  if (recorded < 1u << 20) {
+    if (recorded >= direct_.size()) direct_.resize(std::max<size_t>(recorded + 1ull, direct_.size() * 2));
+    direct_[recorded] = real;
+  } else {
+    far_[recorded] = real;
+  }
+}
+bool Names::has(uint32_t recorded) const { return recorded < direct_.size() ? direct_[recorded] != 0 : far_.contains(recorded); }
+uint32_t Names::slow(uint32_t name) const {
+  auto it = far_.find(name);
+  return it == far_.end() ? name : it->second;  // one that the program chose itself
+}
+
+const uint32_t* Player::names(int c, const uint32_t* recorded, uint64_t count) {
+  Names& table = names_of(c);
+  if (!recorded || table.identity()) return recorded;
+  auto* out = static_cast<uint32_t*>(scratch(count * 4));
+  for (uint64_t i = 0; i < count; ++i) out[i] = table.of(recorded[i]);
+  return out;
+}
+
+const void* const* Player::pointers(const uint64_t* recorded, uint64_t count) {
+  if (!recorded) return nullptr;
+  auto* out = static_cast<const void**>(scratch(count * sizeof(void*)));
+  for (uint64_t i = 0; i < count; ++i) out[i] = pointer(recorded[i]);
+  return out;
+}
+
+void* Player::sync(uint64_t recorded) {
+  auto it = syncs_.find(recorded);
+  return it == syncs_.end() ? nullptr : it->second;
+}
+void Player::made_sync(uint64_t recorded, void* now) {
+  if (recorded) syncs_[recorded] = now;
+}
+void* Player::image(uint64_t recorded) { return windows_->image(recorded); }
+
+int32_t Player::location(uint32_t named, int32_t recorded) {
+  if (recorded < 0) return recorded;
+  Program* p = nullptr;
+  if (named == ~0u) {
+    p = context->current;
+    if (!p) p = context->current = &program(context->program ? context->program : context->pipeline_program);
+  } else {
+    p = &program(named);
+  }
+  if (DT_LIKELY(p->locations.empty())) return recorded;
+  auto it = p->locations.find(recorded);
+  return it == p->locations.end() ? recorded : it->second;
+}
+
+uint32_t Player::block(uint32_t named, uint32_t recorded, int kind) {
+  auto& blocks = program(named).blocks[kind];
+  auto it = blocks.find(recorded);
+  return it == blocks.end() ? recorded : it->second;
+}
+
+void Player::made(int c, const In& recorded, const uint32_t* now) {
+  if (!now || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB)) return;
+  Names& table = names_of(c);
+  for (uint64_t i = 0; i < recorded.bytes / 4; ++i) {
+    uint32_t was;
+    memcpy(&was, recorded.data + i * 4, 4);
+    if (now[i]) table.set(was, now[i]);
+  }
+}
+void Player::made_one(int c, uint32_t recorded, uint32_t now) {
+  if (!recorded || !now) return;
+  names_of(c).set(recorded, now);
+  if (c == PROGRAM) {
+    context->group->programs[now] = {};
+    context->current = nullptr;
+  }
+}
+void Player::made_range(int c, uint32_t recorded, uint32_t now, int64_t count) {
+  if (!recorded || !now) return;
+  for (int64_t i = 0; i < count && i < 1 << 20; ++i) names_of(c).set(recorded + static_cast<uint32_t>(i), now + static_cast<uint32_t>(i));
+}
+
+// ---- arrays ----------------------------------------------------------------------------------------------------------
+
+void* Player::scratch(size_t bytes) {
+  size_t at = (scratch_used_ + 15) & ~size_t{15};
+  if (scratch_.empty()) scratch_.resize(SCRATCH);
+  if (bytes <= scratch_.size() && at <= scratch_.size() - bytes) {
+    scratch_used_ = at + bytes;
+    return scratch_.data() + at;
+  }
+  return more_scratch_.emplace_back(bytes + 16).data();
+}
+
+void* Player::lasting(int64_t bytes) {
+  if (bytes < 0 || bytes > LARGEST_OUTPUT) bytes = 0;
+  return context->lasting.emplace_back(static_cast<size_t>(bytes) + SLACK).data();
+}
+
+std::shared_ptr<const std::vector<uint8_t>> Player::blob(const Hash128& hash) {
+  auto it = blobs_.find(hash);
+  if (it != blobs_.end()) {
+    blob_order_.splice(blob_order_.begin(), blob_order_, it->second.place);
+    return it->second.bytes;
+  }
+  std::shared_ptr<const std::vector<uint8_t>> bytes;
+  try {
+    bytes = std::make_shared<const std::vector<uint8_t>>(trace.blob(hash));
+  } catch (const std::exception& error) {
+    report("content", seq, "", error.what());
+    return nullptr;
+  }
+  blob_bytes_ += bytes->size();
+  blob_order_.push_front(hash);
+  blobs_[hash] = {bytes, blob_order_.begin()};
+  while (blob_bytes_ > BLOB_CACHE && blobs_.size() > 8) {
+    auto oldest = blobs_.find(blob_order_.back());
+    blob_bytes_ -= oldest->second.bytes->size();
+    blobs_.erase(oldest);
+    blob_order_.pop_back();
+  }
+  return bytes;
+}
+
+const void* Player::translate(uint64_t recorded) {
+  for (auto& s : spans)
+    if (recorded >= s.begin && recorded < s.end) return s.data + (recorded - s.begin);
+  return reinterpret_cast<const void*>(recorded);
+}
+
+In Player::in(const Row& w, int payload, int descriptor, uint64_t value) {
+  uint64_t d = w.w8(descriptor);
+  In in;
+  in.kind = DT_DATA_KIND(d);
+  const uint64_t* starts = w.columns->starts[static_cast<size_t>(payload)];
+  switch (in.kind) {
+    case DT_DATA_INLINE: {
+      in.bytes = DT_DATA_LENGTH(d);
+      in.data = w.columns->decoded->payload_base + starts[w.i];
+      // Content stands unpadded in its column; a driver may expect the alignment that the program's memory had.
+      if (reinterpret_cast<uintptr_t>(in.data) & 7 && in.bytes >= 2) {
+        void* aligned = scratch(in.bytes + 1);
+        memcpy(aligned, in.data, in.bytes);
+        in.data = static_cast<uint8_t*>(aligned);
+      }
+      break;
+    }
+    case DT_DATA_BLOB: {
+      Hash128 hash;
+      memcpy(&hash, w.columns->decoded->payload_base + starts[w.i], 16);
+      auto bytes = blob(hash);
+      if (bytes) {
+        in.data = bytes->data();
+        in.bytes = bytes->size();
+      } else {
+        in.kind = DT_DATA_FAULT;
+      }
+      break;
+    }
+    case DT_DATA_OFFSET:
+      in.data = static_cast<const uint8_t*>(pointer(value));
+      if (!spans.empty())
+        for (auto& s : spans)
+          if (value >= s.begin && value < s.end) {
+            in.kind = DT_DATA_INLINE;
+            in.bytes = s.end - value;
+          }
+      break;
+    default: break;
+  }
+  return in;
+}
+
+const char* Player::text(const In& in) {
+  if (!in.data || (in.kind != DT_DATA_INLINE && in.kind != DT_DATA_BLOB)) return nullptr;
+  auto* copy = static_cast<char*>(scratch(in.bytes + 1));
+  memcpy(copy, in.data, in.bytes);
+  copy[in.bytes] = 0;
+  return copy;
+}
+
+const char* const* Player::strings(const In& in) {
+  if (!in.data || (in.kind != DT_DATA_INLINE && in.kind != DT_DATA_BLOB)) return nullptr;
+  size_t n = 0;
+  for (uint64_t at = 0; at + 4 <= in.bytes; ++n) {
+    uint32_t length;
+    memcpy(&length, in.data + at, 4);
+    if (length > in.bytes - at - 4) break;
+    at += 4ull + length;
+  }
+  auto** list = static_cast<const char**>(scratch((n + 1) * sizeof(char*)));
+  uint64_t at = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t length;
+    memcpy(&length, in.data + at, 4);
+    auto* copy = static_cast<char*>(scratch(length + 1ull));
+    memcpy(copy, in.data + at + 4, length);
+    copy[length] = 0;
+    list[i] = copy;
+    at += 4ull + length;
+  }
+  list[n] = nullptr;
+  return list;
+}
+
+bool Player::enough_strings(const Row& w, const In& in, int64_t count, const char* name) {
+  if (count <= 0) return true;
+  int64_t n = 0;
+  if (in.data && (in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB))
+    for (uint64_t at = 0; at + 4 <= in.bytes; ++n) {
+      uint32_t length;
+      memcpy(&length, in.data + at, 4);
+      if (length > in.bytes - at - 4) break;
+      at += 4ull + length;
+    }
+  if (n >= count) return true;
+  report("argument", w.seq, w.columns->function->name, std::string(name) + " has " + std::to_string(n) + " strings, " + std::to_string(count) + " are needed; left out");
+  ++skipped;
+  return false;
+}
+
+bool Player::enough_slow(const Row& w, const In& in, int64_t need, int null_ok, const char* name) {
+  if (in.kind == DT_DATA_NONE && (null_ok || need <= 0)) return true;
+  std::string why;
+  if (in.kind == DT_DATA_NONE) why = " is NULL";
+  else if (in.kind == DT_DATA_UNKNOWN) why = " was not recorded: no rule said how long it is";
+  else if (in.kind == DT_DATA_FAULT) why = " is not in the recording";
+  else if (in.kind == DT_DATA_PENDING) why = " was not filled when the recording ended";
+  else why = " has " + std::to_string(in.bytes) + " bytes, " + std::to_string(need) + " are needed";
+  report("argument", w.seq, w.columns->function->name, name + why + "; left out");
+  ++skipped;
+  return false;
+}
+
+bool Player::offset_ok(const Row& w, const In&, int64_t bound, const char* name) {
+  if (bound) return true;
+  report("argument", w.seq, w.columns->function->name, std::string(name) + " is an offset, but no buffer is bound; left out");
+  ++skipped;
+  return false;
+}
+
+bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name) {
+  if (in.kind == DT_DATA_NONE) return true;
+  if (in.kind == DT_DATA_OFFSET || bound) {
+    if (in.kind == DT_DATA_OFFSET && bound) {
+      *out = const_cast<uint8_t*>(in.data);
+      return true;
+    }
+    report("argument", w.seq, w.columns->function->name, std::string(name) + (bound ? " is an address, but a buffer is bound; left out" : " is an offset, but no buffer is bound; left out"));
+    ++skipped;
+    return false;
+  }
+  int64_t need = std::max<int64_t>(bytes, static_cast<int64_t>(in.bytes));
+  if (need < 0 || need > LARGEST_OUTPUT) {
+    report("argument", w.seq, w.columns->function->name, std::string(name) + " would take " + std::to_string(need) + " bytes; left out");
+    ++skipped;
+    return false;
+  }
+  auto* to = static_cast<uint8_t*>(scratch(static_cast<size_t>(need) + SLACK));
+  // What the driver leaves alone (the gaps between rows) must not look like what it wrote.
+  if (options.verify && in.data && in.bytes)
+    for (uint64_t i = 0; i < in.bytes; ++i) to[i] = static_cast<uint8_t>(~in.data[i]);
+  *out = to;
+  return true;
+}
+
+// ---- checking --------------------------------------------------------------------------------------------------------
+
+void Player::compare(const Row& w, const In& recorded, const void* now, const char* function) {
+  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB)) return;
+  auto* is = static_cast<const uint8_t*>(now);
+  uint64_t differ = 0, first = 0, same = 0;
+  for (uint64_t i = 0; i < recorded.bytes; ++i) {
+    if (is[i] == recorded.data[i]) ++same;
+    else if (is[i] != static_cast<uint8_t>(~recorded.data[i])) {
+      if (!differ++) first = i;
+    }
+  }
+  ++compared;
+  if (!differ && (same || !recorded.bytes)) return;
+  ++different;
+  if (!differ) return report("read-back", w.seq, function, "nothing was written");
+  report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first));
+}
+
+void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function) {
+  if (recorded == now) return;
+  char text[80];
+  snprintf(text, sizeof text, "0x%llx, in the recording 0x%llx", static_cast<unsigned long long>(now), static_cast<unsigned long long>(recorded));
+  report("result", w.seq, function, text);
+}
+
+void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
+  if (options.verify) {
+    if (!errors_.empty()) {
+      now = errors_.front().error;
+      if (now != recorded)
+        report("gl-error", errors_.front().call, errors_.front().function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+      errors_.clear();
+      return;
+    }
+  }
+  if (now != recorded) report("gl-error", w.seq, "glGetError", std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+}
+
+void Player::check_error(const char* function) {
+  if (in_begin_ || !context) return;
+  static const auto get = gl<uint32_t (*)()>("glGetError");
+  uint32_t error = get();
+  if (error) errors_.push_back({error, seq, function});
+}
+
+void Player::refuse(const Row& w, const char* function, const char* why) {
+  report("skipped", w.seq, function, why);
+  ++skipped;
+}
+
+void Player::report(std::string kind, uint64_t call, std::string function, std::string text) {
+  auto key = std::make_tuple(kind, function, text);
+  auto it = findings_.find(key);
+  if (it != findings_.end()) {
+    ++it->second.count;
+    return;
+  }
+  if (findings_.size() >= MOST_FINDINGS) {
+    if (findings_.size() > MOST_FINDINGS) return;
+    kind = "more";
+    text = "there are more than these";
+    function.clear();
+    key = std::make_tuple(kind, function, text);
+  }
+  findings_[key] = Finding{kind, function, text, call, 1};
+}
+
+// ---- client memory ---------------------------------------------------------------------------------------------------
+
+void Player::array(uint32_t index, std::function<void(const void*)> point) {
+  if (index >= gl::ARRAYS || !context) return report("array", seq, "", "a kind of client array that is not played");
+  context->arrays[index] = {std::move(point), nullptr};
+}
+
+bool Player::client_arrays(Thread* t, const Row& w) {
+  if (missing_memory) {
+    missing_memory = false;
+    char text[128];
+    snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out", static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
+    report("argument", w.seq, w.columns->function->name, text);
+    ++skipped;
+    return false;
+  }
+  if (spans.empty()) return true;
+  GlContext* c = t->context;
+  std::vector<size_t> at;
+  size_t total = 0;
+  for (auto& s : spans) {
+    total = ((total + 63) & ~size_t{63}) + (s.begin & 63);  // as far from a cache line's start as it was there
+    at.push_back(total);
+    total += s.end - s.begin;
+  }
+  auto& memory = context->memory;
+  if (memory.size() < total + 64) memory.resize(total + total / 2 + 64);
+  uint8_t* base = memory.data() + (64 - (reinterpret_cast<uintptr_t>(memory.data()) & 63)) % 64;
+  if (base + total > memory.data() + memory.size()) {
+    memory.resize(total + 256);
+    base = memory.data() + (64 - (reinterpret_cast<uintptr_t>(memory.data()) & 63)) % 64;
+  }
+  for (size_t i = 0; i < spans.size(); ++i) memcpy(base + at[i], spans[i].data, spans[i].end - spans[i].begin);
+  uint32_t unit = c->vertex.client_texture, now_unit = unit;
+  bool unbound = false;
+  for (uint64_t bits = c->client_arrays; bits; bits &= bits - 1) {
+    auto k = static_cast<uint32_t>(__builtin_ctzll(bits));
+    ClientArray& array = context->arrays[k];
+    if (!array.point) continue;
+    const gl::Array& a = c->vertex.arrays[k];
+    uint64_t p = c->vertex.bindings[a.binding].pointer + a.relative;
+    size_t best = spans.size();
+    for (size_t i = 0; i < spans.size(); ++i) {
+      if (p >= spans[i].begin && p < spans[i].end) { best = i; break; }
+      // A draw that does not start at the first vertex reads behind the pointer.
+      if (spans[i].begin > p && (best == spans.size() || spans[i].begin < spans[best].begin)) best = i;
+    }
+    if (best == spans.size()) best = spans.size() - 1;
+    const void* to = base + at[best] + static_cast<int64_t>(p - spans[best].begin);
+    if (to == array.issued) continue;
+    if (c->buffers[gl::ARRAY] && !unbound) {
+      gl<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x8892, 0);
+      unbound = true;
+    }
+    if (k >= gl::TEX_COORD && k - gl::TEX_COORD != now_unit) {
+      now_unit = k - gl::TEX_COORD;
+      gl<void (*)(uint32_t)>("glClientActiveTexture")(0x84C0 + now_unit);
+    }
+    array.point(to);
+    array.issued = to;
+  }
+  if (now_unit != unit) gl<void (*)(uint32_t)>("glClientActiveTexture")(0x84C0 + unit);
+  if (unbound) gl<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x8892, c->buffers[gl::ARRAY]);
+  return true;
+}
+
+void Player::memory(const FunctionColumns& c, uint32_t row) {
+  const Field* f = c.function ? field_of(*c.function, "address") : nullptr;
+  if (!f || !f->has_data()) return;
+  uint64_t address = c.raw(*f, row), d = c.descriptor(*f, row);
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
+    std::string_view bytes = c.payload(*f, row);
+    spans.push_back({address, address + bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data()), nullptr});
+  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+    auto bytes = blob(c.hash(*f, row));
+    if (bytes) spans.push_back({address, address + bytes->size(), bytes->data(), bytes});
+  }
+  if (!spans.empty() && spans.back().end < spans.back().begin) spans.pop_back();
+}
+
+void Player::map_write(const FunctionColumns& c, uint32_t row) {
+  const Function* f = c.function;
+  const Field *offset = f ? field_of(*f, "offset") : nullptr, *data = f ? field_of(*f, "data") : nullptr, *buffer = f ? field_of(*f, "buffer") : nullptr;
+  if (!offset || !data || !buffer || !data->has_data() || !context) return;
+  uint64_t d = c.descriptor(*data, row);
+  std::shared_ptr<const std::vector<uint8_t>> keep;
+  std::string_view bytes;
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) bytes = c.payload(*data, row);
+  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*data, row)))) bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
+  uint32_t name = this->name(BUFFER, static_cast<uint32_t>(c.raw(*buffer, row)));
+  auto it = context->group->maps.find(name);
+  if (it == context->group->maps.end()) return report("map", seq, "dtapMapWrite", "the buffer is not mapped here");
+  int64_t at = static_cast<int64_t>(c.raw(*offset, row)) - it->second.offset;
+  if (at < 0 || at > it->second.bytes || static_cast<int64_t>(bytes.size()) > it->second.bytes - at) return report("map", seq, "dtapMapWrite", "bytes outside of the mapping");
+  memcpy(it->second.at + at, bytes.data(), bytes.size());
+}
+
+// ---- frames ----------------------------------------------------------------------------------------------------------
+
+void Player::native(const FunctionColumns& c, uint32_t row) {
+  if (!c.function) return;
+  const Field *handle = field_of(*c.function, "handle"), *kind = field_of(*c.function, "kind"), *text = field_of(*c.function, "text");
+  if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) return;
+  std::string_view name = c.payload(*kind, row);
+  if (DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
+  if (name == "frame") {
+    if (options.verify) hash_frame(c.payload(*text, row));
+  } else if (name == "surface" || name == "window") {
+    windows_->resized(c.raw(*handle, row), parse_attributes(c.payload(*text, row)));
+  }
+}
+
+void Player::hash_frame(std::string_view text) {
+  Text about = parse_attributes(text);
+  GlContext* c = tls.context;
+  if (!c || !context || about["format"] != "rgba8") return;
+  gl::FrameImage image{0, 0, 0};
+  windows_->drawable_size(image.width, image.height);
+  ++compared;
+  if (!gl::frame_extent(c, &image)) {
+    ++different;
+    return report("frame", seq, "", "there is no image to compare with the frame's");
+  }
+  std::vector<uint8_t> pixels(static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 4);
+  gl::read_frame(c, image, pixels.data());
+  XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
+  std::string hash = hash_text({h.low64, h.high64});
+  bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] && hash == about["hash"];
+  if (same) return;
+  ++different;
+  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")");
+}
+
+void Player::save_frame(uint64_t frame) {
+  GlContext* c = tls.context;
+  gl::FrameImage image{0, 0, 0};
+  if (c) windows_->drawable_size(image.width, image.height);
+  if (!c || !gl::frame_extent(c, &image)) return report("image", seq, "", "there is no image to read back here");
+  std::vector<uint8_t> pixels(static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 4);
+  gl::read_frame(c, image, pixels.data());
+  if (options.hashes) {
+    XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
+    if (status_) fprintf(status_, "{\"kind\": \"frame\", \"frame\": %llu, \"call\": %llu, \"width\": %d, \"height\": %d, \"hash\": \"%s\"}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), image.width, image.height, hash_text({h.low64, h.high64}).c_str());
+  }
+  if (options.snapshot_prefix.empty()) return;
+  std::string path = options.snapshot_prefix;
+  if (!options.image_at_call) {
+    char number[32];
+    snprintf(number, sizeof number, "%06llu.", static_cast<unsigned long long>(frame));
+    path += number + options.snapshot_format;
+  }
+  if (!write_image(path, pixels, image.width, image.height)) report("image", seq, "", path + " cannot be written");
+  else if (status_) fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
+}
+
+void Player::frame_end(bool before) {
+  bool wanted = frame_ >= options.first_frame && frame_ < options.end_frame;
+  if (before) {
+    if (wanted && options.snapshots) save_frame(frame_);
+    return;
+  }
+  ++frame_;
+  ++frames;
+  ++next_end_;
+  double now = now_seconds();
+  if (frame_ == options.first_frame && !measured_from_) {
+    measured_from_ = now;
+    calls_at_start_ = calls;
+  } else if (wanted && options.benchmark) {
+    frame_times_.push_back(now);
+  }
+  if (status_ && now - last_progress_ > 0.25) {
+    last_progress_ = now;
+    fprintf(status_, "{\"kind\": \"progress\", \"calls\": %llu, \"total\": %llu, \"frames\": %llu}\n", static_cast<unsigned long long>(seq), static_cast<unsigned long long>(trace.calls), static_cast<unsigned long long>(frames));
+    fflush(status_);
+  }
+}
+
+// ---- running ---------------------------------------------------------------------------------------------------------
+
+void Player::tap_record(Decoded* chunk, uint32_t record, unsigned function) {
+  const Columns& c = chunk->columns[chunk->order[record]];
+  uint32_t row = chunk->ordinals[record];
+  switch (function) {
+    case DT_FN_MEMORY: return memory(*c.decoded, row);
+    case DT_FN_MAP_WRITE: return map_write(*c.decoded, row);
+    case DT_FN_NATIVE: return native(*c.decoded, row);
+    default: return;
+  }
+}
+
+void Player::execute(Decoded* chunk, uint32_t record) {
+  uint32_t f = chunk->order[record];
+  int known = chunk->known[f];
+  const Columns& columns = chunk->columns[f];
+  if (DT_UNLIKELY(known == -1)) return tap_record(chunk, record, chunk->open->info.functions[f].id());
+  scratch_used_ = 0;
+  if (DT_UNLIKELY(!more_scratch_.empty())) more_scratch_.clear();
+  bool ends = seq == (next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX);
+  bool shows = ends && known >= 0 && g_known[known].flags & KNOWN_FRAME_END;
+  if (DT_UNLIKELY(!columns.function)) {
+    ++skipped_functions_["function " + std::to_string(chunk->open->info.functions[f].id())];
+  } else {
+    if (ends && columns.function->flags & FLAG_FRAME_END) shows = true;
+    if (shows) frame_end(true);
+    auto play = known >= 0 ? g_known[known].play : nullptr;
+    if (DT_LIKELY(play != nullptr)) {
+      if (DT_LIKELY(context != nullptr)) {
+        Row row{&columns, chunk->ordinals[record], seq};
+        play(*this, row);
+        missing_memory = false;
+        if (options.verify) {
+          uint32_t flags = g_known[known].flags;
+          if (flags & KNOWN_BEGIN) in_begin_ = true;
+          if (flags & KNOWN_END) in_begin_ = false;
+          check_error(g_known[known].name);
+        }
+      } else {
+        ++skipped;
+        ++skipped_functions_["calls without a context"];
+      }
+    } else if (auto handler = handlers_[static_cast<size_t>(columns.function->index)]) {
+      Call call{*columns.function, *columns.decoded, chunk->ordinals[record], seq};
+      (windows_.get()->*handler)(call);
+    } else if (unplayable_[static_cast<size_t>(columns.function->index)]) {
+      ++skipped;
+      ++skipped_functions_[columns.function->name];
+    }
+  }
+  if (DT_UNLIKELY(!spans.empty())) spans.clear();
+  ++calls;
+  if (DT_UNLIKELY(ends)) {
+    if (!shows) frame_end(true);
+    frame_end(false);
+  }
+}
+
+Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
+  g_player = this;
+  void* zeros = mmap(nullptr, NOWHERE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  nowhere_ = zeros == MAP_FAILED ? nullptr : zeros;
+  if (!options.status_path.empty()) {
+    status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "a");
+    if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");
+    setvbuf(status_, nullptr, _IOLBF, 0);
+  }
+  mapping_ = map_functions(trace);
+  windows_ = std::make_unique<Windows>(*this);
+  for (auto& f : trace.signatures.functions) {
+    bool known = true;
+    const Mapping& m = mapping_[static_cast<size_t>(f.index)];
+    bool generated = m.known >= 0 && g_known[m.known].play;
+    handlers_.push_back(generated || m.known == -1 ? nullptr : windows_->handler(f, known));
+    unplayable_.push_back(!known);
+  }
+  ends_ = trace.frames()->ends;
+  for (size_t i = 0; i < trace.threads.size(); ++i) threads_.push_back(std::make_unique<PlayerThread>());
+}
+
+Player::~Player() {
+  if (status_ && status_ != stdout) fclose(status_);
+}
+
+// Fetches the next record into next_chunk_ and next_record_; false: it is over.
+bool Player::advance() {
+  if (DT_UNLIKELY(frame_ >= options.end_frame || seq > options.stop_call)) {
+    if (loops_done_ + 1 >= options.loops || kept_.empty()) return false;
+  } else if (DT_LIKELY(kept_at_ == 0 && loops_done_ == 0)) {
+    if (DT_LIKELY(feed_->next(next_chunk_, next_record_, seq))) {
+      if (DT_UNLIKELY(options.loops > 1) && frame_ >= options.first_frame) kept_.push_back({feed_->shared(), next_record_, seq});
+      return seq <= options.stop_call;
+    }
+    if (loops_done_ + 1 >= options.loops || kept_.empty()) return false;
+  }
+  if (loops_done_ == 0 || kept_at_ >= kept_.size() || frame_ >= options.end_frame) {
+    if (++loops_done_ >= options.loops) return false;
+    kept_at_ = 0;
+    frame_ = options.first_frame;
+    next_end_ = static_cast<size_t>(options.first_frame);
+  }
+  Item& item = kept_[kept_at_++];
+  next_chunk_ = item.chunk.get();
+  next_record_ = item.record;
+  seq = item.seq;
+  return true;
+}
+
+void Player::step_until(uint32_t self) {
+  do {
+    if (DT_UNLIKELY(options.as_recorded) && next_chunk_->known[next_chunk_->order[next_record_]] != -1) {
+      uint64_t ticks = next_chunk_->open->entries()[next_record_];
+      if (ticks) {
+        int64_t at = trace.clock.ns(ticks);
+        if (first_time_ns_ < 0) first_time_ns_ = at;
+        double wait = static_cast<double>(at - first_time_ns_) * 1e-9 - (now_seconds() - started_);
+        if (wait > 0.0005) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+      }
+    }
+    execute(next_chunk_, next_record_);
+    if (DT_UNLIKELY(!advance())) {
+      over_ = true;
+      return;
+    }
+  } while (DT_LIKELY(next_chunk_->thread == self));
+}
+
+void Player::baton_loop(uint32_t self) {
+  std::unique_lock lock(baton_);
+  for (;;) {
+    handed_.wait(lock, [&] { return over_ || running_ == self; });
+    if (over_) break;
+    context = threads_[self]->context;
+    step_until(self);
+    if (!over_) {
+      running_ = next_chunk_->thread;
+      // A recorded thread gets one here when it first has something to play.
+      if (running_ != 0 && !threads_[running_]->thread.joinable() && running_ != self)
+        threads_[running_]->thread = std::thread([this, to = running_] { baton_loop(to); });
+    }
+    handed_.notify_all();
+    if (over_) break;
+  }
+  // A context that is still current would be lost with its thread.
+  if (tls.context && self != 0) eglReleaseThread();
+}
+
+int Player::run() {
+  if (trace.threads.empty()) {
+    finish();
+    return 0;
+  }
+  feed_ = std::make_unique<Feed>(trace, mapping_, options.preload ? 0 : options.window);
+  started_ = now_seconds();
+  if (!options.first_frame) measured_from_ = started_;
+  if (advance()) {
+    if (options.single_thread || trace.threads.size() == 1) {
+      while (!over_) {
+        uint32_t self = next_chunk_->thread;
+        if (self != running_) {
+          running_ = self;
+          windows_->switch_to(*threads_[self]);
+        }
+        step_until(self);
+      }
+    } else {
+      running_ = next_chunk_->thread;
+      if (running_ != 0) threads_[running_]->thread = std::thread([this, to = running_] { baton_loop(to); });
+      baton_loop(0);
+      for (auto& t : threads_)
+        if (t->thread.joinable()) t->thread.join();
+      context = nullptr;
+    }
+  }
+  if (options.image_at_call) save_frame(frame_);
+  if (context)
+    if (auto wait = gl<void (*)()>("glFinish")) wait();
+  ended_ = now_seconds();
+  finish();
+  return different ? 1 : 0;
+}
+
+void Player::finish() {
+  for (auto& e : errors_) report("gl-error", e.call, e.function, std::string(error_name(e.error)) + "; the program did not ask for errors");
+  for (auto& [name, count] : skipped_functions_) {
+    report("skipped", 0, name, "not played");
+    findings_[std::make_tuple(std::string("skipped"), name, std::string("not played"))].count = count;
+  }
+  if (feed_)
+    for (auto& problem : feed_->problems()) report("damaged", 0, "", problem);
+  std::vector<const Finding*> list;
+  for (auto& [key, finding] : findings_) list.push_back(&finding);
+  std::sort(list.begin(), list.end(), [](auto* a, auto* b) { return a->call < b->call; });
+  FILE* to = status_;
+  if (!to) return;
+  for (auto* f : list)
+    fprintf(to, "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": %s, \"text\": %s, \"count\": %llu}\n", json_text(f->kind).c_str(),
+            static_cast<unsigned long long>(f->call), json_text(f->function).c_str(), json_text(f->text).c_str(), static_cast<unsigned long long>(f->count));
+  double seconds = ended_ - started_, measured = ended_ - (measured_from_ ? measured_from_ : started_);
+  std::string times;
+  if (options.benchmark) {
+    double last = measured_from_;
+    for (double t : frame_times_) {
+      char text[32];
+      snprintf(text, sizeof text, "%s%.0f", times.empty() ? "" : ", ", (t - last) * 1e9);
+      times += text;
+      last = t;
+    }
+  }
+  fprintf(to,
+          "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
+          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
+          static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
+          static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared), static_cast<unsigned long long>(different),
+          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
+          times.c_str());
+  fflush(to);
+}
+
+}  // namespace dt::play

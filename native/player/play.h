@@ -1,0 +1,285 @@
+// The player's state, and what generated play functions call.
+#pragma once
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "../runtime/gl_state.h"
+#include "feed.h"
+#include "known.h"
+
+namespace dt::play {
+
+// One recorded call: where its arguments stand.
+struct Row {
+  const Columns* columns;
+  uint32_t i;  // row in the columns
+  uint64_t seq;
+  uint64_t w8(int slot) const { return columns->w8[static_cast<size_t>(slot)][i]; }
+  uint32_t w4(int slot) const { return columns->w4[static_cast<size_t>(slot)][i]; }
+  float f32(int slot) const { float v; uint32_t raw = w4(slot); memcpy(&v, &raw, 4); return v; }
+  double f64(int slot) const { double v; uint64_t raw = w8(slot); memcpy(&v, &raw, 8); return v; }
+};
+
+// A recorded array.
+struct In {
+  const uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+  unsigned kind = DT_DATA_NONE;
+};
+
+// Recorded names of one class -> names here.
+class Names {
+ public:
+  uint32_t of(uint32_t name) const {
+    if (name < direct_.size() && direct_[name]) return direct_[name];
+    return name == 0 ? 0 : slow(name);
+  }
+  void set(uint32_t recorded, uint32_t real);
+  bool has(uint32_t recorded) const;
+  bool identity() const { return identity_; }
+
+ private:
+  uint32_t slow(uint32_t name) const;
+  std::vector<uint32_t> direct_;
+  std::unordered_map<uint32_t, uint32_t> far_;
+  bool identity_ = true;
+};
+
+struct Program {
+  std::unordered_map<int32_t, int32_t> locations;  // only those that differ
+  std::unordered_map<uint32_t, uint32_t> blocks[2];
+  std::map<std::string, uint32_t> attributes;       // recorded locations
+};
+
+constexpr size_t CLASS_COUNT = 12;
+enum Class : int { TEXTURE, BUFFER, FRAMEBUFFER, RENDERBUFFER, VERTEX_ARRAY, SAMPLER, QUERY, PROGRAM, PIPELINE, FEEDBACK, LIST, ARB_PROGRAM };
+inline bool is_shared(int c) {
+  return c != FRAMEBUFFER && c != VERTEX_ARRAY && c != QUERY && c != PIPELINE && c != FEEDBACK;
+}
+
+struct Mapped {
+  uint8_t* at = nullptr;
+  int64_t offset = 0, bytes = 0;
+};
+
+struct Group {  // of contexts that share their objects
+  Names names[CLASS_COUNT];
+  std::unordered_map<uint32_t, Program> programs;  // by name here
+  std::unordered_map<uint32_t, Mapped> maps;       // by name of the buffer here
+};
+
+struct ClientArray {
+  std::function<void(const void*)> point;
+  const void* issued = nullptr;
+};
+
+struct Surface;
+struct Context {
+  uint64_t recorded = 0;
+  void* real = nullptr;
+  int api = 0;  // 0x30A0 ES, 0x30A2 GL
+  void* config = nullptr;
+  std::shared_ptr<Group> group;
+  Names own[CLASS_COUNT];
+  uint32_t program = 0, pipeline_program = 0;  // names here
+  Program* current = nullptr;                  // of `program`, nullptr: not looked up
+  uint32_t list_base = 0;
+  bool single_buffered = false, destroyed = false, was_current = false;
+  ClientArray arrays[gl::ARRAYS];
+  std::vector<uint8_t> memory;  // what client arrays read, copied for the running draw
+  std::list<std::vector<uint8_t>> lasting;
+};
+struct Surface {
+  uint64_t recorded = 0;
+  void* real = nullptr;
+  void* config = nullptr;
+  int width = 0, height = 0;
+  bool window = false;
+  std::vector<int32_t> attributes;
+};
+
+struct Options {
+  std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";
+  uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
+  bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
+  bool as_recorded = false, quiet = false, image_at_call = false;
+  uint64_t loops = 1;
+  size_t window = 16;
+};
+
+struct Finding {
+  std::string kind, function, text;
+  uint64_t call = 0, count = 1;
+};
+
+class Windows;
+struct Call;
+
+class Player {
+ public:
+  Player(const Trace& trace, const Options& options);
+  ~Player();
+
+  // ---- for generated functions ----
+  void* real(unsigned id) {
+    void* p = g_real[id][0];
+    return DT_LIKELY(p != nullptr) ? p : resolve(id);
+  }
+  uint32_t name(int c, uint32_t recorded) { return names_of(c).of(recorded); }
+  Names& names_of(int c) { return is_shared(c) ? context->group->names[c] : context->own[c]; }
+  const uint32_t* names(int c, const uint32_t* recorded, uint64_t count);
+  const void* const* pointers(const uint64_t* recorded, uint64_t count);
+  void* sync(uint64_t recorded);
+  void* image(uint64_t recorded);
+  int32_t location(uint32_t program, int32_t recorded);
+  uint32_t block(uint32_t program, uint32_t recorded, int kind);
+  // A recorded address: where its content is now, if the tap recorded it for this call; else as it is (an offset).
+  const void* pointer(uint64_t recorded) { return spans.empty() ? reinterpret_cast<const void*>(recorded) : translate(recorded); }
+  In in(const Row& w, int payload, int descriptor, uint64_t value);
+  const char* text(const In& in);
+  const char* const* strings(const In& in);
+  void* lasting(int64_t bytes);
+  bool enough(const Row& w, const In& in, int64_t need, int null_ok, const char* name) {
+    if (DT_LIKELY(in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB) && DT_LIKELY(need <= static_cast<int64_t>(in.bytes))) return true;
+    if (in.kind == DT_DATA_OFFSET) return true;
+    return enough_slow(w, in, need, null_ok, name);
+  }
+  bool enough_slow(const Row& w, const In& in, int64_t need, int null_ok, const char* name);
+  bool enough_strings(const Row& w, const In& in, int64_t count, const char* name);
+  bool offset_ok(const Row& w, const In& in, int64_t bound, const char* name);
+  bool room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name);
+  void compare(const Row& w, const In& recorded, const void* now, const char* function);
+  void same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function);
+  void error_result(const Row& w, uint32_t recorded, uint32_t now);
+  void made(int c, const In& recorded, const uint32_t* now);
+  void made_one(int c, uint32_t recorded, uint32_t now);
+  void made_range(int c, uint32_t recorded, uint32_t now, int64_t count);
+  void made_sync(uint64_t recorded, void* now);
+  void refuse(const Row& w, const char* function, const char* why);
+
+  bool reads_client_memory(const Thread* t) const { return t->context && t->context->client_arrays != 0; }
+  bool client_arrays(Thread* t, const Row& w);
+  bool is_memory(const Thread* t, const void* pointer) const {
+    const GlContext* c = t->context;
+    return c && c->buffers[gl::ARRAY] == 0 && c->vao == 0 && pointer && !c->core;
+  }
+  const void* nowhere() const { return nowhere_; }
+  void array(uint32_t index, std::function<void(const void*)> point);
+  void no_array(uint32_t index) {
+    if (index < gl::ARRAYS && context->arrays[index].point) context->arrays[index] = {};
+  }
+  uint32_t client_texture() const { return tls.context ? tls.context->vertex.client_texture : 0; }
+
+  // ---- for hand-written functions ----
+  void report(std::string kind, uint64_t call, std::string function, std::string text);
+  void* scratch(size_t bytes);  // 16-aligned, until the next call
+  Program& program(uint32_t name) { return context->group->programs[name]; }
+  const void* translate(uint64_t recorded);
+  std::shared_ptr<const std::vector<uint8_t>> blob(const Hash128& hash);
+  template <typename F>
+  F gl(const char* name) {
+    int id = find_function(name);
+    return id < 0 ? nullptr : reinterpret_cast<F>(real(static_cast<unsigned>(id)));
+  }
+
+  // ---- running ----
+  int run();
+
+  struct Span {
+    uint64_t begin, end;
+    const uint8_t* data;
+    std::shared_ptr<const std::vector<uint8_t>> keep;
+  };
+  std::vector<Span> spans;  // application memory that the next call reads
+  Context* context = nullptr;  // current on the running thread
+  uint64_t seq = 0;
+  const Trace& trace;
+  const Options& options;
+  bool missing_memory = false;
+  uint64_t needed_begin = 0, needed_end = 0;
+  uint64_t compared = 0, different = 0, frames = 0, calls = 0, skipped = 0;
+
+ private:
+  friend class Windows;
+  struct PlayerThread {
+    std::thread thread;
+    uint64_t current = 0, draw = 0, read = 0;  // recorded handles
+    Context* context = nullptr;
+    std::vector<Span> spans;
+  };
+  void execute(Decoded* chunk, uint32_t record);
+  void tap_record(Decoded* chunk, uint32_t record, unsigned function);
+  void map_write(const FunctionColumns& c, uint32_t row);
+  void memory(const FunctionColumns& c, uint32_t row);
+  void native(const FunctionColumns& c, uint32_t row);
+  void frame_end(bool before);
+  void check_error(const char* function);
+  void step_until(uint32_t thread);
+  void baton_loop(uint32_t self);
+  bool advance();
+  void finish();
+  void save_frame(uint64_t frame);
+  void hash_frame(std::string_view text);
+
+  std::vector<Mapping> mapping_;
+  std::unique_ptr<Feed> feed_;
+  std::unique_ptr<Windows> windows_;
+  std::map<std::tuple<std::string, std::string, std::string>, Finding> findings_;
+  std::map<std::string, uint64_t> skipped_functions_;
+  std::unordered_map<uint64_t, void*> syncs_;
+  std::vector<uint8_t> scratch_;
+  std::list<std::vector<uint8_t>> more_scratch_;
+  size_t scratch_used_ = 0;
+  const void* nowhere_ = nullptr;
+  bool in_begin_ = false;
+  struct GlError {
+    uint32_t error;
+    uint64_t call;
+    std::string function;
+  };
+  std::vector<GlError> errors_;  // raised here and not asked for by the recording yet
+  std::vector<void (Windows::*)(const Call&)> handlers_;  // per function of the trace that is not GL
+  std::vector<uint8_t> unplayable_;
+
+  struct Cached {
+    std::shared_ptr<const std::vector<uint8_t>> bytes;
+    std::list<Hash128>::iterator place;
+  };
+  std::map<Hash128, Cached> blobs_;
+  std::list<Hash128> blob_order_;
+  uint64_t blob_bytes_ = 0;
+
+  std::vector<std::unique_ptr<PlayerThread>> threads_;
+  uint32_t running_ = 0;  // recorded thread that plays now
+  std::mutex baton_;
+  std::condition_variable handed_;
+  bool over_ = false;
+  Decoded* next_chunk_ = nullptr;
+  uint32_t next_record_ = 0;
+  std::vector<uint64_t> ends_;
+  size_t next_end_ = 0;
+  uint64_t frame_ = 0;
+  std::vector<std::string> frame_hashes_;
+  std::vector<Item> kept_;
+  uint64_t loops_done_ = 0;
+  size_t kept_at_ = 0;
+  double started_ = 0, measured_from_ = 0, ended_ = 0;
+  uint64_t measured_calls_ = 0, measured_frames_ = 0, calls_at_start_ = 0;
+  std::vector<double> frame_times_;
+  int64_t first_time_ns_ = -1;
+  FILE* status_ = nullptr;
+  double last_progress_ = 0;
+};
+
+double now_seconds();
+
+}  // namespace dt::play

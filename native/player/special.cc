@@ -1,0 +1,176 @@
+#include "special.h"
+
+#include <cstring>
+
+namespace dt::play {
+namespace {
+
+enum : uint32_t {
+  GL_BYTE = 0x1400, GL_UNSIGNED_BYTE, GL_SHORT, GL_UNSIGNED_SHORT, GL_INT, GL_UNSIGNED_INT, GL_FLOAT,
+  GL_FRONT = 0x0404, GL_BACK = 0x0405, GL_INVALID_INDEX = 0xFFFFFFFF
+};
+
+uint64_t recorded(const Row& w) {
+  const Function* f = w.columns->function;
+  return f->result ? w.columns->decoded->raw(*f->result, w.i) : 0;
+}
+
+GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint now) {
+  auto was = static_cast<GLint>(recorded(w));
+  if (was < 0) return now;
+  Program& known = p.program(program);
+  if (now != was) {
+    known.locations[was] = now;
+    if (now < 0) p.report("uniform", w.seq, "glGetUniformLocation", std::string(name) + " is not active here; what sets it has no effect");
+  } else if (!known.locations.empty()) {
+    known.locations.erase(was);
+  }
+  // The elements of an array follow the first one in the recording; here they are asked for.
+  if (now == was || now < 0) return now;
+  auto locate = p.gl<GLint (*)(GLuint, const GLchar*)>("glGetUniformLocation");
+  std::string base(name);
+  if (base.size() > 3 && base.ends_with("[0]")) base.resize(base.size() - 3);
+  for (int i = 1; i < 1024; ++i) {
+    GLint at = locate(program, (base + "[" + std::to_string(i) + "]").c_str());
+    if (at < 0) break;
+    known.locations.try_emplace(was + i, at);
+  }
+  return now;
+}
+
+GLenum color_buffer(Player& p, GLenum buffer) {
+  if (!p.context->single_buffered || p.context->api != 0x30A2) return buffer;
+  // What the program drew into a window's back buffer goes to the only buffer that a pbuffer has.
+  switch (buffer) {
+    case GL_BACK: return GL_FRONT;
+    case 0x0402: return 0x0400;
+    case 0x0403: return 0x0401;
+    default: return buffer;
+  }
+}
+
+}  // namespace
+
+GLint special_glGetUniformLocation(Player& p, const Row& w, GLuint program, const GLchar* name) {
+  if (!name) return -1;
+  return located(p, w, program, name, p.gl<GLint (*)(GLuint, const GLchar*)>("glGetUniformLocation")(program, name));
+}
+GLint special_glGetUniformLocationARB(Player& p, const Row& w, GLhandleARB program, const GLcharARB* name) {
+  if (!name) return -1;
+  return located(p, w, program, name, p.gl<GLint (*)(GLhandleARB, const GLcharARB*)>("glGetUniformLocationARB")(program, name));
+}
+
+GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const GLchar* name) {
+  if (!name) return -1;
+  auto get = p.gl<GLint (*)(GLuint, const GLchar*)>("glGetAttribLocation");
+  auto bind = p.gl<void (*)(GLuint, GLuint, const GLchar*)>("glBindAttribLocation");
+  auto link = p.gl<void (*)(GLuint)>("glLinkProgram");
+  GLint now = get(program, name);
+  auto was = static_cast<GLint>(recorded(w));
+  if (was < 0 || now < 0) return now;
+  Program& known = p.program(program);
+  known.attributes[name] = static_cast<uint32_t>(was);
+  if (now == was) return now;
+  // Another driver counts otherwise: the program is linked again with the recording's numbers.
+  for (auto& [attribute, index] : known.attributes) bind(program, index, attribute.c_str());
+  link(program);
+  p.report("attribute", w.seq, "glGetAttribLocation", std::string(name) + " had another location; the program was linked again");
+  return get(program, name);
+}
+
+GLuint special_glGetUniformBlockIndex(Player& p, const Row& w, GLuint program, const GLchar* name) {
+  if (!name) return GL_INVALID_INDEX;
+  GLuint now = p.gl<GLuint (*)(GLuint, const GLchar*)>("glGetUniformBlockIndex")(program, name);
+  auto was = static_cast<GLuint>(recorded(w));
+  if (now != was && was != GL_INVALID_INDEX) p.program(program).blocks[0][was] = now;
+  return now;
+}
+GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program, GLenum kind, const GLchar* name) {
+  if (!name) return GL_INVALID_INDEX;
+  GLuint now = p.gl<GLuint (*)(GLuint, GLenum, const GLchar*)>("glGetProgramResourceIndex")(program, kind, name);
+  auto was = static_cast<GLuint>(recorded(w));
+  if (now != was && was != GL_INVALID_INDEX && (kind == 0x92E2 || kind == 0x92E6)) p.program(program).blocks[kind == 0x92E6][was] = now;
+  return now;
+}
+
+void special_glUseProgram(Player& p, const Row&, GLuint program) {
+  p.context->program = program;
+  p.context->current = nullptr;
+  p.gl<void (*)(GLuint)>("glUseProgram")(program);
+}
+void special_glUseProgramObjectARB(Player& p, const Row&, GLhandleARB program) {
+  p.context->program = program;
+  p.context->current = nullptr;
+  p.gl<void (*)(GLhandleARB)>("glUseProgramObjectARB")(program);
+}
+void special_glActiveShaderProgram(Player& p, const Row&, GLuint pipeline, GLuint program) {
+  p.context->pipeline_program = program;
+  p.context->current = nullptr;
+  p.gl<void (*)(GLuint, GLuint)>("glActiveShaderProgram")(pipeline, program);
+}
+
+void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) { p.gl<void (*)(GLenum)>("glDrawBuffer")(color_buffer(p, buffer)); }
+void special_glReadBuffer(Player& p, const Row&, GLenum buffer) { p.gl<void (*)(GLenum)>("glReadBuffer")(color_buffer(p, buffer)); }
+void special_glDrawBuffers(Player& p, const Row&, GLsizei n, const GLenum* buffers) {
+  auto real = p.gl<void (*)(GLsizei, const GLenum*)>("glDrawBuffers");
+  if (n < 1 || n > 64) return real(n, buffers);
+  GLenum changed[64];
+  for (GLsizei i = 0; i < n; ++i) changed[i] = color_buffer(p, buffers[i]);
+  real(n, changed);
+}
+
+void special_glListBase(Player& p, const Row&, GLuint base) {
+  p.context->list_base = base;
+  p.gl<void (*)(GLuint)>("glListBase")(base);
+}
+
+void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const void* lists) {
+  auto real = p.gl<void (*)(GLsizei, GLenum, const void*)>("glCallLists");
+  Names& names = p.names_of(LIST);
+  if (n <= 0 || !lists || names.identity()) return real(n, type, lists);
+  // Numbers relative to a base cannot be renamed; whole names can.
+  auto* renamed = static_cast<GLuint*>(p.scratch(static_cast<size_t>(n) * 4));
+  auto* at = static_cast<const uint8_t*>(lists);
+  for (GLsizei i = 0; i < n; ++i) {
+    int64_t v = 0;
+    switch (type) {
+      case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
+      case GL_UNSIGNED_BYTE: v = at[i]; break;
+      case GL_SHORT: { int16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
+      case GL_UNSIGNED_SHORT: { uint16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
+      case GL_INT: { int32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
+      case GL_UNSIGNED_INT: { uint32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
+      case GL_FLOAT: { float s; memcpy(&s, at + i * 4, 4); v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0; break; }
+      case 0x1407: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
+      case 0x1408: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
+      case 0x1409: v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3]; break;
+      default: return real(n, type, lists);
+    }
+    renamed[i] = names.of(static_cast<uint32_t>(v + p.context->list_base));
+  }
+  auto base = p.gl<void (*)(GLuint)>("glListBase");
+  base(0);
+  real(n, GL_UNSIGNED_INT, renamed);
+  base(p.context->list_base);
+}
+
+void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range) {
+  auto real = p.gl<void (*)(GLuint, GLsizei)>("glDeleteLists");
+  Names& names = p.names_of(LIST);
+  if (names.identity() || range <= 0) return real(list, range);
+  const Function* f = w.columns->function;
+  for (auto& field : f->params)
+    if (field.name == "list") list = static_cast<GLuint>(w.columns->decoded->raw(field, w.i));
+  for (GLsizei i = 0; i < range && i < 1 << 20; ++i)
+    if (names.has(list + static_cast<GLuint>(i))) real(names.of(list + static_cast<GLuint>(i)), 1);
+}
+
+// The lengths of the strings came with them: they are terminated now.
+void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count, const GLchar* const* string, const GLint*) {
+  p.gl<void (*)(GLuint, GLsizei, const GLchar* const*, const GLint*)>("glShaderSource")(shader, count, string, nullptr);
+}
+void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string, const GLint*) {
+  p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string, nullptr);
+}
+
+}  // namespace dt::play

@@ -1,0 +1,25 @@
+// GL commands that need more than a generated function: what each does is what the command of that name does, plus
+// taking over what the recording learned from it. The generator finds them by their names in this file.
+#pragma once
+#include "player_module.h"
+
+namespace dt::play {
+
+GLint special_glGetUniformLocation(Player& p, const Row& w, GLuint program, const GLchar* name);
+GLint special_glGetUniformLocationARB(Player& p, const Row& w, GLhandleARB programObj, const GLcharARB* name);
+GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const GLchar* name);
+GLuint special_glGetUniformBlockIndex(Player& p, const Row& w, GLuint program, const GLchar* uniformBlockName);
+GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program, GLenum programInterface, const GLchar* name);
+void special_glUseProgram(Player& p, const Row& w, GLuint program);
+void special_glUseProgramObjectARB(Player& p, const Row& w, GLhandleARB programObj);
+void special_glActiveShaderProgram(Player& p, const Row& w, GLuint pipeline, GLuint program);
+void special_glDrawBuffer(Player& p, const Row& w, GLenum buf);
+void special_glReadBuffer(Player& p, const Row& w, GLenum src);
+void special_glDrawBuffers(Player& p, const Row& w, GLsizei n, const GLenum* bufs);
+void special_glListBase(Player& p, const Row& w, GLuint base);
+void special_glCallLists(Player& p, const Row& w, GLsizei n, GLenum type, const void* lists);
+void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range);
+void special_glShaderSource(Player& p, const Row& w, GLuint shader, GLsizei count, const GLchar* const* string, const GLint* length);
+void special_glShaderSourceARB(Player& p, const Row& w, GLhandleARB shaderObj, GLsizei count, const GLcharARB** string, const GLint* length);
+
+}  // namespace dt::play

@@ -1,0 +1,650 @@
+#include "windows.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace dt::play {
+
+extern Player* g_player;
+
+namespace {
+
+constexpr int API_ES = EGL_OPENGL_ES_API, API_GL = EGL_OPENGL_API;
+constexpr int MOST_PIXELS_A_SIDE = 16384;
+
+const Field* field_of(const Function& f, const char* name) {
+  for (auto& p : f.params)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
+int64_t element(std::string_view bytes, size_t i, size_t width) {
+  if (width == 8) {
+    int64_t v;
+    memcpy(&v, bytes.data() + i * 8, 8);
+    return v;
+  }
+  int32_t v;
+  memcpy(&v, bytes.data() + i * 4, 4);
+  return v;
+}
+
+bool has_word(const std::string& text, std::string_view word) {
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    size_t end = at + word.size();
+    if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ')) return true;
+  }
+  return false;
+}
+
+std::string hex(uint64_t v) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+}  // namespace
+
+Text parse_attributes(std::string_view text) {
+  Text found;
+  while (!text.empty()) {
+    size_t end = text.find(';');
+    std::string_view part = text.substr(0, end);
+    size_t equals = part.find('=');
+    if (equals != part.npos) found[std::string(part.substr(0, equals))] = std::string(part.substr(equals + 1));
+    if (end == text.npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return found;
+}
+
+int NativeFact::number(const char* key, int otherwise) const {
+  auto it = text.find(key);
+  return it == text.end() || it->second.empty() ? otherwise : atoi(it->second.c_str());
+}
+
+uint64_t Call::arg(const char* name) const {
+  const Field* f = field_of(function, name);
+  return f ? columns.raw(*f, row) : 0;
+}
+uint64_t Call::result() const { return function.result ? columns.raw(*function.result, row) : 0; }
+std::string_view Call::bytes(const char* name) const {
+  const Field* f = field_of(function, name);
+  if (!f || !f->has_data() || DT_DATA_KIND(columns.descriptor(*f, row)) != DT_DATA_INLINE) return {};
+  return columns.payload(*f, row);
+}
+std::vector<int64_t> Call::list(const char* name) const {
+  const Field* f = field_of(function, name);
+  std::string_view content = bytes(name);
+  std::vector<int64_t> found;
+  if (!f) return found;
+  size_t width = f->element == Element::attribs64 || f->element == Element::i64 || f->element == Element::u64 ? 8 : 4;
+  size_t n = content.size() / width;
+  for (size_t i = 0; i < n; ++i) found.push_back(element(content, i, width));
+  if (found.size() % 2) found.pop_back();  // the terminator
+  return found;
+}
+
+Windows::Windows(Player& player) : player_(player) {
+  const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+  std::string words = client ? client : "";
+  auto platform = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
+  const char* angle = getenv("DRAWTAP_ANGLE");
+  if (angle && platform) {
+    // ANGLE needs to be told what it runs on: type and device.
+    const EGLint on[] = {0x3203, 0x3450, 0x3209, 0x3487, EGL_NONE};
+    display_ = platform(0x3202, EGL_DEFAULT_DISPLAY, on);
+  } else if (!getenv("EGL_PLATFORM") && platform && has_word(words, "EGL_MESA_platform_surfaceless")) {
+    display_ = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
+  }
+  if (display_ == EGL_NO_DISPLAY) display_ = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  if (display_ == EGL_NO_DISPLAY || !eglInitialize(display_, nullptr, nullptr)) throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  const char* extensions = eglQueryString(display_, EGL_EXTENSIONS);
+  extensions_ = extensions ? extensions : "";
+  // Attributes of native objects stand after the calls that made them: they are all read now.
+  auto& trace = player.trace;
+  for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
+    auto& info = trace.calls_chunks[i];
+    for (size_t f = 0; f < info.functions.size(); ++f) {
+      if (info.functions[f].function != (DT_FN_NATIVE | DT_RECORD_TAP)) continue;
+      try {
+        OpenChunk open(trace, i);
+        auto& columns = open.columns(f);
+        if (!columns.function) continue;
+        const Field *handle = field_of(*columns.function, "handle"), *kind = field_of(*columns.function, "kind"), *text = field_of(*columns.function, "text");
+        if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) continue;
+        auto& records = open.records_of(f);
+        for (uint32_t r = 0; r < columns.count; ++r) {
+          std::string_view name = columns.payload(*kind, r);
+          if (name == "frame" || name == "driver" || name == "display") continue;
+          NativeFact fact;
+          fact.kind = name;
+          fact.handle = columns.raw(*handle, r);
+          uint32_t call = open.plain() ? records[r] : open.record_calls()[records[r]];
+          bool end = call >= info.meta.calls;
+          fact.seq = info.meta.calls ? trace.seq_of(i, end ? info.meta.calls - 1 : call) + end : info.base;
+          if (DT_DATA_KIND(columns.descriptor(*text, r)) == DT_DATA_INLINE) fact.text = parse_attributes(columns.payload(*text, r));
+          facts_.push_back(std::move(fact));
+        }
+      } catch (const std::exception&) {  // said when the chunk itself is played
+      }
+    }
+  }
+  std::stable_sort(facts_.begin(), facts_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+}
+
+Windows::~Windows() {
+  if (display_ == EGL_NO_DISPLAY) return;
+  eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  eglTerminate(display_);
+}
+
+std::string Windows::engine() {
+  auto get = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
+  std::string text = "EGL " + std::string(eglQueryString(display_, EGL_VERSION));
+  if (player_.context && get) {
+    const char* renderer = reinterpret_cast<const char*>(get(0x1F01));
+    const char* version = reinterpret_cast<const char*>(get(0x1F02));
+    if (renderer && version) text = std::string(renderer) + ", " + version;
+  }
+  return text;
+}
+
+// The last fact before `seq` and the first one after it; `after`: which of the two is wanted rather.
+const NativeFact* Windows::fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const {
+  const NativeFact *before = nullptr, *behind = nullptr;
+  for (auto& f : facts_) {
+    if (f.handle != handle || (kind ? f.kind != kind : f.kind != "window" && f.kind != "surface")) continue;
+    if (f.seq <= seq) before = &f;
+    else if (!behind) behind = &f;
+  }
+  return after ? (behind ? behind : before) : (before ? before : behind);
+}
+
+// The configuration here that is nearest to the recorded one. Fewer bits than wanted weigh more than too many.
+EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t seq) {
+  static const struct { const char* key; EGLint name; int weight; } wanted[] = {
+      {"red", EGL_RED_SIZE, 100},     {"green", EGL_GREEN_SIZE, 100},     {"blue", EGL_BLUE_SIZE, 100}, {"alpha", EGL_ALPHA_SIZE, 60},
+      {"depth", EGL_DEPTH_SIZE, 20},  {"stencil", EGL_STENCIL_SIZE, 20},  {"samples", EGL_SAMPLES, 40}};
+  auto key = std::make_pair(recorded ? recorded->handle : 0, renderable);
+  if (auto it = configs_.find(key); it != configs_.end()) return it->second;
+  EGLint count = 0;
+  eglGetConfigs(display_, nullptr, 0, &count);
+  std::vector<EGLConfig> all(static_cast<size_t>(count));
+  eglGetConfigs(display_, all.data(), count, &count);
+  EGLConfig best = nullptr;
+  long least = -1;
+  for (EGLint i = 0; i < count; ++i) {
+    auto get = [&](EGLint name) { EGLint v = 0; eglGetConfigAttrib(display_, all[static_cast<size_t>(i)], name, &v); return v; };
+    if (!(get(EGL_SURFACE_TYPE) & EGL_PBUFFER_BIT) || !(get(EGL_RENDERABLE_TYPE) & renderable)) continue;
+    if (get(EGL_COLOR_BUFFER_TYPE) != EGL_RGB_BUFFER) continue;
+    long penalty = get(EGL_CONFIG_CAVEAT) == EGL_NONE ? 0 : 5;
+    for (auto& w : wanted) {
+      int otherwise = !strcmp(w.key, "red") || !strcmp(w.key, "green") || !strcmp(w.key, "blue") || !strcmp(w.key, "alpha") ? 8 : !strcmp(w.key, "depth") ? 24 : 0;
+      int want = recorded ? recorded->number(w.key) : otherwise, have = get(w.name);
+      penalty += (have < want ? 10L * (want - have) : have - want) * w.weight;
+    }
+    if (least < 0 || penalty < least) {
+      least = penalty;
+      best = all[static_cast<size_t>(i)];
+    }
+  }
+  if (best && recorded) {
+    std::string differs;
+    for (auto& w : wanted) {
+      EGLint v = 0;
+      eglGetConfigAttrib(display_, best, w.name, &v);
+      if (v != recorded->number(w.key)) differs += (differs.empty() ? "" : ", ") + std::string(w.key) + " " + std::to_string(v) + " for " + std::to_string(recorded->number(w.key));
+    }
+    if (!differs.empty()) player_.report("config", seq, "", "the nearest configuration here has " + differs);
+  }
+  return configs_[key] = best;
+}
+
+// ---- contexts ------------------------------------------------------------------------------------------------------
+
+void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call) {
+  if (!recorded) return;  // it failed there too
+  int version = 1;
+  for (size_t i = 0; i + 1 < attributes.size(); i += 2)
+    if (attributes[i] == EGL_CONTEXT_MAJOR_VERSION) version = attributes[i + 1];
+  int renderable = api == API_GL ? EGL_OPENGL_BIT : version >= 3 ? EGL_OPENGL_ES3_BIT : version == 2 ? EGL_OPENGL_ES2_BIT : EGL_OPENGL_ES_BIT;
+  auto context = std::make_shared<Context>();
+  context->recorded = recorded;
+  context->api = api;
+  const NativeFact* about = config ? fact("config", config, call.seq, false) : nullptr;
+  if (!about && config) about = fact("visual", config, call.seq, false);
+  context->config = choose(about, renderable, call.seq);
+  std::shared_ptr<Context> shared;
+  if (auto it = contexts_.find(share); share && it != contexts_.end()) shared = it->second;
+  if (share && !shared) player_.report("context", call.seq, call.function.name, "the context to share with is not known");
+  context->group = shared ? shared->group : std::make_shared<Group>();
+  eglBindAPI(static_cast<EGLenum>(api));
+  attributes.push_back(EGL_NONE);
+  std::vector<EGLint> plain;
+  for (size_t i = 0; i + 1 < attributes.size(); i += 2)
+    if (attributes[i] == EGL_CONTEXT_MAJOR_VERSION || attributes[i] == EGL_CONTEXT_MINOR_VERSION || attributes[i] == EGL_CONTEXT_OPENGL_PROFILE_MASK)
+      plain.insert(plain.end(), {attributes[i], attributes[i + 1]});
+  plain.push_back(EGL_NONE);
+  std::vector<EGLint> least;
+  if (api == API_ES) least = {EGL_CONTEXT_MAJOR_VERSION, version};
+  least.push_back(EGL_NONE);
+  EGLContext with = shared ? shared->real : EGL_NO_CONTEXT;
+  const std::vector<EGLint>* tries[] = {&attributes, &plain, &least};
+  for (int i = 0; i < 3 && !context->real; ++i) {
+    context->real = eglCreateContext(display_, context->config, with, tries[i]->data());
+    if (context->real && i) player_.report("context", call.seq, call.function.name, "some of the context's attributes do not exist here: left out");
+  }
+  if (!context->real) {
+    player_.report("context", call.seq, call.function.name, "the context cannot be made here: EGL error " + hex(static_cast<uint64_t>(eglGetError())) + "; its calls are left out");
+    return;
+  }
+  if (auto it = contexts_.find(recorded); it != contexts_.end()) gone_.push_back(it->second);
+  hook::after_eglCreateContext(&tls, display_, context->config, with, attributes.data(), context->real);
+  contexts_[recorded] = context;
+}
+
+void Windows::bind_api(const Call& call) {
+  if (call.result()) apis_[player_.running_] = static_cast<int>(call.arg("api"));
+}
+
+void Windows::create_context(const Call& call) {
+  std::vector<EGLint> attributes;
+  auto list = call.list("attrib_list");
+  for (int64_t v : list) attributes.push_back(static_cast<EGLint>(v));
+  auto it = apis_.find(player_.running_);
+  int api = it == apis_.end() ? API_ES : it->second;
+  if (api == EGL_OPENVG_API) return player_.report("context", call.seq, call.function.name, "OpenVG is not played");
+  add_context(call.result(), call.arg("share_context"), call.arg("config"), api, std::move(attributes), call);
+}
+
+void Windows::glx_create_context(const Call& call) {
+  std::vector<EGLint> attributes;
+  int api = API_GL;
+  auto list = call.list("attrib_list");
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    auto v = static_cast<EGLint>(list[i + 1]);
+    switch (list[i]) {
+      case 0x2091: attributes.insert(attributes.end(), {EGL_CONTEXT_MAJOR_VERSION, v}); break;
+      case 0x2092: attributes.insert(attributes.end(), {EGL_CONTEXT_MINOR_VERSION, v}); break;
+      case 0x2094: attributes.insert(attributes.end(), {0x30FC, v}); break;
+      case 0x9126:
+        if (v & 4) api = API_ES;
+        else attributes.insert(attributes.end(), {EGL_CONTEXT_OPENGL_PROFILE_MASK, v});
+        break;
+      default: break;
+    }
+  }
+  uint64_t share = 0;
+  for (const char* name : {"shareList", "share_list", "share_context"})
+    if (field_of(call.function, name)) share = call.arg(name);
+  uint64_t config = field_of(call.function, "config") ? call.arg("config") : call.arg("vis");
+  add_context(call.result(), share, config, api, std::move(attributes), call);
+}
+
+void Windows::destroy_context(const Call& call) {
+  auto it = contexts_.find(call.arg(field_of(call.function, "ctx") ? "ctx" : "context"));
+  if (it == contexts_.end()) return;
+  std::shared_ptr<Context> context = it->second;
+  EGLContext real = context->real;
+  context->destroyed = true;
+  gone_.push_back(context);
+  contexts_.erase(it);
+  EGLBoolean ok = eglDestroyContext(display_, real);
+  hook::after_eglDestroyContext(&tls, display_, real, ok);
+}
+void Windows::glx_destroy_context(const Call& call) { destroy_context(call); }
+
+// ---- surfaces ------------------------------------------------------------------------------------------------------
+
+bool Windows::build(Surface& s) {
+  std::vector<EGLint> attributes = {EGL_WIDTH, s.width, EGL_HEIGHT, s.height};
+  attributes.insert(attributes.end(), s.attributes.begin(), s.attributes.end());
+  attributes.push_back(EGL_NONE);
+  s.real = eglCreatePbufferSurface(display_, s.config, attributes.data());
+  if (!s.real && !s.attributes.empty()) {
+    attributes.resize(4);
+    attributes.push_back(EGL_NONE);
+    s.real = eglCreatePbufferSurface(display_, s.config, attributes.data());
+  }
+  return s.real != EGL_NO_SURFACE;
+}
+
+Surface* Windows::add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window, std::vector<EGLint> attributes, const Call& call) {
+  if (!recorded) return nullptr;
+  if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) {
+    player_.report("surface", call.seq, call.function.name, "the size " + std::to_string(width) + " x " + std::to_string(height) + " cannot be; 640 x 480 is taken");
+    width = 640;
+    height = 480;
+  }
+  auto s = std::make_unique<Surface>();
+  s->recorded = recorded;
+  s->config = config;
+  s->width = width;
+  s->height = height;
+  s->window = window;
+  s->attributes = std::move(attributes);
+  if (!build(*s)) {
+    player_.report("surface", call.seq, call.function.name, "no pbuffer of " + std::to_string(width) + " x " + std::to_string(height) + ": EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    return nullptr;
+  }
+  Surface* made = s.get();
+  surfaces_[recorded] = std::move(s);
+  return made;
+}
+
+void Windows::create_surface(const Call& call) {
+  uint64_t recorded = call.result();
+  if (!recorded) return;
+  const NativeFact* about = fact(nullptr, recorded, call.seq, true);
+  uint64_t config = call.arg("config");
+  auto it = apis_.find(player_.running_);
+  int renderable = it != apis_.end() && it->second == API_GL ? EGL_OPENGL_BIT : EGL_OPENGL_ES2_BIT;
+  // The configuration that a context was made with, so that both fit together.
+  EGLConfig chosen = nullptr;
+  for (auto& [key, value] : configs_)
+    if (key.first == config && config) chosen = value;
+  if (!chosen) chosen = choose(fact("config", config, call.seq, false), renderable, call.seq);
+  add_surface(recorded, chosen, about ? about->number("width") : 0, about ? about->number("height") : 0, true, {}, call);
+}
+
+void Windows::create_pbuffer(const Call& call) {
+  uint64_t recorded = call.result();
+  if (!recorded) return;
+  int width = 0, height = 0;
+  std::vector<EGLint> attributes;
+  auto list = call.list("attrib_list");
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    auto name = static_cast<EGLint>(list[i]), v = static_cast<EGLint>(list[i + 1]);
+    if (name == EGL_WIDTH) width = v;
+    else if (name == EGL_HEIGHT) height = v;
+    else attributes.insert(attributes.end(), {name, v});
+  }
+  if (const NativeFact* about = fact(nullptr, recorded, call.seq, true)) {
+    width = about->number("width", width);
+    height = about->number("height", height);
+  }
+  uint64_t config = call.arg("config");
+  EGLConfig chosen = nullptr;
+  for (auto& [key, value] : configs_)
+    if (key.first == config && config) chosen = value;
+  auto it = apis_.find(player_.running_);
+  int renderable = it != apis_.end() && it->second == API_GL ? EGL_OPENGL_BIT : EGL_OPENGL_ES2_BIT;
+  if (!chosen) chosen = choose(fact("config", config, call.seq, false), renderable, call.seq);
+  add_surface(recorded, chosen, width, height, false, std::move(attributes), call);
+}
+
+void Windows::destroy_surface(const Call& call) {
+  auto it = surfaces_.find(call.arg("surface"));
+  if (it == surfaces_.end()) return;
+  eglDestroySurface(display_, it->second->real);
+  surfaces_.erase(it);
+}
+
+void Windows::glx_create_drawable(const Call& call) {
+  uint64_t recorded = call.result();
+  if (!recorded) return;
+  int width = 0, height = 0;
+  auto list = call.list("attrib_list");
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    if (list[i] == 0x8041) width = static_cast<int>(list[i + 1]);
+    if (list[i] == 0x8040) height = static_cast<int>(list[i + 1]);
+  }
+  if (const NativeFact* about = fact(nullptr, recorded, call.seq, true)) {
+    width = about->number("width", width);
+    height = about->number("height", height);
+  }
+  if (width < 1 || height < 1) return;  // made when it becomes current
+  uint64_t config = field_of(call.function, "config") ? call.arg("config") : call.arg("visual");
+  const NativeFact* about = fact("config", config, call.seq, false);
+  if (!about) about = fact("visual", config, call.seq, false);
+  add_surface(recorded, choose(about, EGL_OPENGL_BIT, call.seq), width, height, true, {}, call);
+}
+
+void Windows::glx_destroy_drawable(const Call& call) {
+  for (const char* name : {"win", "pbuf", "pixmap"}) {
+    if (!field_of(call.function, name)) continue;
+    auto it = surfaces_.find(call.arg(name));
+    if (it == surfaces_.end()) continue;
+    eglDestroySurface(display_, it->second->real);
+    surfaces_.erase(it);
+  }
+}
+
+Surface* Windows::surface(uint64_t recorded) {
+  auto it = surfaces_.find(recorded);
+  return it == surfaces_.end() ? nullptr : it->second.get();
+}
+
+bool Windows::drawable_size(int& width, int& height) {
+  auto& thread = *player_.threads_[player_.running_];
+  Surface* s = surface(thread.draw);
+  if (!s) return false;
+  width = s->width;
+  height = s->height;
+  return true;
+}
+
+void Windows::resized(uint64_t handle, const Text& text) {
+  Surface* s = surface(handle);
+  NativeFact about;
+  about.text = text;
+  int width = about.number("width"), height = about.number("height");
+  if (!s || (width == s->width && height == s->height)) return;
+  if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return;
+  EGLSurface old = s->real;
+  s->width = width;
+  s->height = height;
+  if (!build(*s)) {
+    s->real = old;
+    return player_.report("surface", player_.seq, "", "the window cannot be made larger");
+  }
+  auto& thread = *player_.threads_[player_.running_];
+  if (thread.context && (thread.draw == handle || thread.read == handle)) bind(thread.context, surface(thread.draw), surface(thread.read));
+  eglDestroySurface(display_, old);
+}
+
+// ---- current -------------------------------------------------------------------------------------------------------
+
+bool Windows::bind(Context* context, Surface* draw, Surface* read) {
+  eglBindAPI(static_cast<EGLenum>(context ? context->api : API_ES));
+  EGLSurface d = draw ? draw->real : EGL_NO_SURFACE, r = read ? read->real : d;
+  EGLContext c = context ? context->real : EGL_NO_CONTEXT;
+  if (!context) d = r = EGL_NO_SURFACE;
+  EGLBoolean ok = eglMakeCurrent(display_, d, r, c);
+  if (!ok) return false;
+  hook::after_eglMakeCurrent(&tls, display_, d, r, c, ok);
+  player_.context = context;
+  if (context && !context->was_current) {
+    context->was_current = true;
+    if (context->api == API_GL) {
+      auto get = player_.gl<void (*)(uint32_t, uint8_t*)>("glGetBooleanv");
+      uint8_t value = 1;
+      get(0x0C32, &value);
+      context->single_buffered = !value;
+    }
+  }
+  return true;
+}
+
+void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Call& call) {
+  auto& thread = *player_.threads_[player_.running_];
+  Context* context = nullptr;
+  if (recorded) {
+    auto it = contexts_.find(recorded);
+    if (it != contexts_.end()) context = it->second.get();
+    else player_.report("context", call.seq, call.function.name, "the context " + hex(recorded) + " is not known");
+  }
+  Surface *d = surface(draw), *r = surface(read);
+  if (context && d && !bind(context, d, r ? r : d) && eglGetError() == EGL_BAD_MATCH) {
+    // The window was made for another configuration.
+    d->config = context->config;
+    EGLSurface old = d->real;
+    if (build(*d)) eglDestroySurface(display_, old);
+  }
+  if (!bind(context, d, r ? r : d)) {
+    player_.report("context", call.seq, call.function.name, "the context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    bind(nullptr, nullptr, nullptr);
+    context = nullptr;
+  }
+  thread.context = context;
+  thread.current = recorded;
+  thread.draw = draw;
+  thread.read = read;
+}
+
+void Windows::make_current(const Call& call) {
+  if (call.result()) current(call.arg("ctx"), call.arg("draw"), call.arg("read"), call);
+}
+void Windows::release_thread(const Call& call) { current(0, 0, 0, call); }
+
+void Windows::glx_make_current(const Call& call) {
+  if (!call.result()) return;
+  uint64_t context = call.arg("ctx");
+  bool one = field_of(call.function, "drawable") != nullptr;
+  uint64_t draw = call.arg(one ? "drawable" : "draw"), read = one ? draw : call.arg("read");
+  auto it = contexts_.find(context);
+  for (uint64_t drawable : {draw, read}) {
+    if (!drawable || surface(drawable) || it == contexts_.end()) continue;
+    const NativeFact* about = fact(nullptr, drawable, call.seq, true);
+    add_surface(drawable, it->second->config, about ? about->number("width") : 0, about ? about->number("height") : 0, true, {}, call);
+  }
+  current(context, draw, read, call);
+}
+
+void Windows::switch_to(Player::PlayerThread& thread) {
+  if (!bind(thread.context, surface(thread.draw), surface(thread.read))) bind(nullptr, nullptr, nullptr);
+}
+
+void Windows::swap(const Call&) {
+  if (!player_.context) return;
+  // A pbuffer has nothing to swap; the driver is handed the frame all the same.
+  auto flush = player_.gl<void (*)()>("glFlush");
+  if (flush) flush();
+}
+
+// ---- images and syncs ----------------------------------------------------------------------------------------------
+
+void* Windows::image(uint64_t recorded) const {
+  auto it = images_.find(recorded);
+  return it == images_.end() ? nullptr : it->second;
+}
+
+void Windows::create_image(const Call& call) {
+  if (!call.result()) return;
+  auto target = static_cast<EGLenum>(call.arg("target"));
+  std::vector<EGLint> attributes;
+  auto list = call.list("attrib_list");
+  for (int64_t v : list) attributes.push_back(static_cast<EGLint>(v));
+  attributes.push_back(EGL_NONE);
+  auto it = contexts_.find(call.arg("ctx"));
+  auto make = reinterpret_cast<PFNEGLCREATEIMAGEKHRPROC>(eglGetProcAddress("eglCreateImageKHR"));
+  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
+  if (it == contexts_.end() || !make || !(texture || renderbuffer))
+    return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
+  uint32_t name = it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(static_cast<uint32_t>(call.arg("buffer")));
+  void* made = make(display_, it->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
+  if (!made) return player_.report("image", call.seq, call.function.name, "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  images_[call.result()] = made;
+}
+void Windows::destroy_image(const Call& call) {
+  auto it = images_.find(call.arg("image"));
+  auto destroy = reinterpret_cast<PFNEGLDESTROYIMAGEKHRPROC>(eglGetProcAddress("eglDestroyImageKHR"));
+  if (it == images_.end() || !destroy) return;
+  destroy(display_, it->second);
+  images_.erase(it);
+}
+
+EGLSyncKHR Windows::sync_of(uint64_t recorded) const {
+  auto it = syncs_.find(recorded);
+  return it == syncs_.end() ? EGL_NO_SYNC_KHR : it->second;
+}
+void Windows::create_sync(const Call& call) {
+  auto make = reinterpret_cast<PFNEGLCREATESYNCKHRPROC>(eglGetProcAddress("eglCreateSyncKHR"));
+  if (!call.result() || !make) return;
+  auto type = static_cast<EGLenum>(call.arg("type"));
+  if (type != 0x30F9) return player_.report("sync", call.seq, call.function.name, "only fence syncs are played");
+  if (void* made = make(display_, type, nullptr)) syncs_[call.result()] = made;
+}
+void Windows::destroy_sync(const Call& call) {
+  auto destroy = reinterpret_cast<PFNEGLDESTROYSYNCKHRPROC>(eglGetProcAddress("eglDestroySyncKHR"));
+  EGLSyncKHR sync = sync_of(call.arg("sync"));
+  if (!sync || !destroy) return;
+  destroy(display_, sync);
+  syncs_.erase(call.arg("sync"));
+}
+void Windows::wait_sync(const Call& call) {
+  auto wait = reinterpret_cast<PFNEGLCLIENTWAITSYNCKHRPROC>(eglGetProcAddress("eglClientWaitSyncKHR"));
+  EGLSyncKHR sync = sync_of(call.arg("sync"));
+  if (sync && wait) wait(display_, sync, 1, 1000000000ull);
+}
+void Windows::bind_tex_image(const Call& call) {
+  Surface* s = surface(call.arg("surface"));
+  if (!s) return;
+  if (call.function.name == "eglBindTexImage") eglBindTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
+  else eglReleaseTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
+}
+
+Windows::Handler Windows::handler(const Function& function, bool& known) const {
+  static const std::unordered_map<std::string_view, Handler> handlers = {
+      {"eglBindAPI", &Windows::bind_api},
+      {"eglCreateContext", &Windows::create_context},
+      {"eglDestroyContext", &Windows::destroy_context},
+      {"eglCreateWindowSurface", &Windows::create_surface},
+      {"eglCreatePlatformWindowSurface", &Windows::create_surface},
+      {"eglCreatePlatformWindowSurfaceEXT", &Windows::create_surface},
+      {"eglCreatePixmapSurface", &Windows::create_surface},
+      {"eglCreatePlatformPixmapSurface", &Windows::create_surface},
+      {"eglCreatePlatformPixmapSurfaceEXT", &Windows::create_surface},
+      {"eglCreatePbufferSurface", &Windows::create_pbuffer},
+      {"eglDestroySurface", &Windows::destroy_surface},
+      {"eglMakeCurrent", &Windows::make_current},
+      {"eglReleaseThread", &Windows::release_thread},
+      {"eglSwapBuffers", &Windows::swap},
+      {"eglSwapBuffersWithDamageEXT", &Windows::swap},
+      {"eglSwapBuffersWithDamageKHR", &Windows::swap},
+      {"eglCreateImage", &Windows::create_image},
+      {"eglCreateImageKHR", &Windows::create_image},
+      {"eglDestroyImage", &Windows::destroy_image},
+      {"eglDestroyImageKHR", &Windows::destroy_image},
+      {"eglCreateSync", &Windows::create_sync},
+      {"eglCreateSyncKHR", &Windows::create_sync},
+      {"eglDestroySync", &Windows::destroy_sync},
+      {"eglDestroySyncKHR", &Windows::destroy_sync},
+      {"eglClientWaitSync", &Windows::wait_sync},
+      {"eglClientWaitSyncKHR", &Windows::wait_sync},
+      {"eglBindTexImage", &Windows::bind_tex_image},
+      {"eglReleaseTexImage", &Windows::bind_tex_image},
+      {"glXCreateContext", &Windows::glx_create_context},
+      {"glXCreateNewContext", &Windows::glx_create_context},
+      {"glXCreateContextAttribsARB", &Windows::glx_create_context},
+      {"glXCreateContextWithConfigSGIX", &Windows::glx_create_context},
+      {"glXDestroyContext", &Windows::glx_destroy_context},
+      {"glXMakeCurrent", &Windows::glx_make_current},
+      {"glXMakeContextCurrent", &Windows::glx_make_current},
+      {"glXMakeCurrentReadSGI", &Windows::glx_make_current},
+      {"glXCreateWindow", &Windows::glx_create_drawable},
+      {"glXCreatePbuffer", &Windows::glx_create_drawable},
+      {"glXCreatePixmap", &Windows::glx_create_drawable},
+      {"glXCreateGLXPixmap", &Windows::glx_create_drawable},
+      {"glXDestroyWindow", &Windows::glx_destroy_drawable},
+      {"glXDestroyPbuffer", &Windows::glx_destroy_drawable},
+      {"glXDestroyPixmap", &Windows::glx_destroy_drawable},
+      {"glXDestroyGLXPixmap", &Windows::glx_destroy_drawable},
+      {"glXSwapBuffers", &Windows::swap},
+  };
+  known = true;
+  auto it = handlers.find(function.name);
+  if (it != handlers.end()) return it->second;
+  // Questions, and what only paces the program, leave nothing behind.
+  static const char* const harmless[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWait",
+                                         "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "glXGet", "glXQuery", "glXChoose",
+                                         "glXIsDirect", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "eglUnlock", "eglPresentationTime"};
+  for (const char* prefix : harmless)
+    if (function.name.starts_with(prefix)) return nullptr;
+  known = false;
+  return nullptr;
+}
+
+}  // namespace dt::play

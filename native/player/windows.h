@@ -1,0 +1,94 @@
+// Displays, configurations, contexts and surfaces of the replay: EGL pbuffers, whatever the recording had.
+#pragma once
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+
+#include "play.h"
+
+namespace dt::play {
+
+using Text = std::map<std::string, std::string>;  // attributes of a native object
+
+struct NativeFact {
+  std::string kind;
+  uint64_t handle = 0, seq = 0;
+  Text text;
+  int number(const char* key, int otherwise = 0) const;
+};
+
+// A recorded call, read by names.
+struct Call {
+  const Function& function;
+  const FunctionColumns& columns;
+  uint32_t row;
+  uint64_t seq;
+  uint64_t arg(const char* name) const;
+  uint64_t result() const;
+  std::vector<int64_t> list(const char* name) const;  // an attribute list or an array, without a terminator's pair
+  std::string_view bytes(const char* name) const;
+};
+
+class Windows {
+ public:
+  explicit Windows(Player& player);
+  ~Windows();
+
+  using Handler = void (Windows::*)(const Call&);
+  // What plays that function: nullptr where there is nothing to do; `known` false where it cannot be played.
+  Handler handler(const Function& function, bool& known) const;
+
+  void resized(uint64_t handle, const Text& text);
+  // Make what a recorded thread has current current on the running one (players of one thread).
+  void switch_to(Player::PlayerThread& thread);
+  void* image(uint64_t recorded) const;
+  Surface* surface(uint64_t recorded);
+  // Size of what the running thread draws to by default; false: nothing.
+  bool drawable_size(int& width, int& height);
+  std::string engine();
+
+ private:
+  void bind_api(const Call&);
+  void create_context(const Call&);
+  void destroy_context(const Call&);
+  void create_surface(const Call&);
+  void create_pbuffer(const Call&);
+  void destroy_surface(const Call&);
+  void make_current(const Call&);
+  void release_thread(const Call&);
+  void swap(const Call&);
+  void create_image(const Call&);
+  void destroy_image(const Call&);
+  void create_sync(const Call&);
+  void destroy_sync(const Call&);
+  void wait_sync(const Call&);
+  void bind_tex_image(const Call&);
+  void glx_create_context(const Call&);
+  void glx_destroy_context(const Call&);
+  void glx_create_drawable(const Call&);
+  void glx_destroy_drawable(const Call&);
+  void glx_make_current(const Call&);
+
+  const NativeFact* fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const;
+  EGLConfig choose(const NativeFact* recorded, int renderable, uint64_t seq);
+  void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call);
+  Surface* add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window, std::vector<EGLint> attributes, const Call& call);
+  bool build(Surface& surface);
+  void current(uint64_t context, uint64_t draw, uint64_t read, const Call& call);
+  bool bind(Context* context, Surface* draw, Surface* read);
+  EGLSyncKHR sync_of(uint64_t recorded) const;
+
+  Player& player_;
+  EGLDisplay display_ = EGL_NO_DISPLAY;
+  std::vector<NativeFact> facts_;
+  std::unordered_map<uint64_t, std::shared_ptr<Context>> contexts_;
+  std::vector<std::shared_ptr<Context>> gone_;
+  std::unordered_map<uint64_t, std::unique_ptr<Surface>> surfaces_;
+  std::unordered_map<uint64_t, void*> images_, syncs_;
+  std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
+  std::unordered_map<uint32_t, int> apis_;  // by recorded thread
+  std::string extensions_;
+};
+
+Text parse_attributes(std::string_view text);
+
+}  // namespace dt::play

@@ -1,0 +1,24 @@
+// The image that a frame ends with, read back without a trace in the state of GL. Used by the tap (hashes of frames) and by
+// the player, so that both look at the same pixels.
+#pragma once
+#include "gl_state.h"
+
+namespace dt {
+namespace gl {
+
+struct FrameImage {
+  int32_t width, height;  // in: of the default framebuffer; out: of what was read
+  uint32_t framebuffer;   // out: its name, 0: the default one
+};
+// Tells what would be read: the framebuffer that is drawn to. False: nothing that can be read as RGBA of 8 bits.
+bool frame_extent(GlContext* c, FrameImage* image);
+// Reads width * height * 4 bytes, bottom row first.
+void read_frame(GlContext* c, const FrameImage& image, void* pixels);
+
+}  // namespace gl
+
+namespace hook {
+// Called before a frame is shown. Does nothing unless DRAWTAP_HASH_FRAMES is set in the environment.
+DT_COLD void before_frame_end(Thread* t);
+}  // namespace hook
+}  // namespace dt

@@ -1,0 +1,467 @@
+"""Generate the C++ of the player from the specification: one function per command that plays a recorded call.
+
+A generated function loads the arguments from the columns of a decoded chunk, turns the names of objects into those of
+the replay, checks by the same size rules that the recorder used that an array is as long as the driver will read it,
+calls the driver, and takes over what the driver returned. It tells the mirror of GL state (native/runtime/gl_state.h)
+what happened, as the tap does. What needs more than that is hand-written in native/player/special.h.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawtap.instrument.generate import functions_of, runtime_folder
+from drawtap.instrument.hook import Function
+from drawtap.instrument.hooks import capture_state, recorder
+from drawtap.spec import expr
+from drawtap.spec.model import (
+    Array,
+    AttributeList,
+    BufferOffset,
+    ClientArray,
+    CompressedImage,
+    Image,
+    Param,
+    String,
+    Strings,
+    Struct,
+)
+from drawtap.spec.registry import load_api
+
+FUNCTIONS_PER_UNIT = 600
+PLAYED = ("gl",)
+KNOWN = ("gl", "egl")  # the mirror asks these for their functions
+
+# Object classes with a table of names each; programs and shaders have one namespace.
+CLASSES = (
+    "texture",
+    "buffer",
+    "framebuffer",
+    "renderbuffer",
+    "vertex array",
+    "sampler",
+    "query",
+    "program",
+    "program pipeline",
+    "transform feedback",
+    "display list",
+    "arb program",
+)
+_ARB_PROGRAM = re.compile(r"^gl(Bind|Gen|Delete|Is|AreResident|AreProgramsResident|RequestResident)Programs?(Resident)?(ARB|NV)$")
+_LOCATION = re.compile(r"^gl(Program)?Uniform(?!Block|Subroutines)|^glGetn?Uniform[a-z64]*v")
+# Handles made of addresses of the recording machine's GPU, call-backs into the application, other devices.
+_UNPLAYABLE = re.compile(
+    r"(Texture|Image)Handle|HandleResident|HandleNonResident|UniformHandle|Uniformui64|BufferAddress|Win32|Vk|CLevent|"
+    r"PerfQuery|VDPAU|Fd$|FdEXT|DebugMessageCallback|DebugProc|AMDX|Extget|glExtGet"
+)
+_ARRAY_OF = {
+    "glVertexPointer": "dt::gl::VERTEX",
+    "glNormalPointer": "dt::gl::NORMAL",
+    "glColorPointer": "dt::gl::COLOR",
+    "glSecondaryColorPointer": "dt::gl::SECONDARY_COLOR",
+    "glFogCoordPointer": "dt::gl::FOG_COORD",
+    "glIndexPointer": "dt::gl::INDEX",
+    "glEdgeFlagPointer": "dt::gl::EDGE_FLAG",
+    "glPointSizePointerOES": "dt::gl::POINT_SIZE",
+    "glMatrixIndexPointerARB": "dt::gl::MATRIX_INDEX",
+    "glMatrixIndexPointerOES": "dt::gl::MATRIX_INDEX",
+    "glWeightPointerARB": "dt::gl::WEIGHT",
+    "glWeightPointerOES": "dt::gl::WEIGHT",
+    "glTexCoordPointer": "dt::gl::TEX_COORD + _p.client_texture()",
+    "glVertexAttribPointer": "index",
+    "glVertexAttribIPointer": "index",
+    "glVertexAttribLPointer": "index",
+}
+_OPTIONAL = frozenset({"length", "lengths", "sizes", "strides", "offsets", "buffers", "textures", "samplers", "residences"})
+
+
+@dataclass(frozen=True)
+class _Code:
+    """Statements of one play function: in the order load, check, outs, call, after."""
+
+    load: list[str]
+    check: list[str]
+    after: list[str]
+
+
+def generate() -> dict[str, str]:
+    """Return the generated files by name."""
+    functions = functions_of(KNOWN)
+    specials = _specials()
+    hooks = capture_state.hooks(runtime_folder())
+    bodies: list[tuple[Function, str]] = []
+    for function in functions:
+        if function.api.name in PLAYED:
+            bodies.append((function, play(function, hooks, specials)))
+    files = {"player_module.h": _header()}
+    for number, start in enumerate(range(0, len(bodies), FUNCTIONS_PER_UNIT)):
+        part = [text for _, text in bodies[start : start + FUNCTIONS_PER_UNIT]]
+        text = "\n".join(part)
+        files[f"play_{number}.cc"] = f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
+    files["play_table.cc"] = _table(functions)
+    return files
+
+
+def _specials() -> frozenset[str]:
+    header = runtime_folder().parent / "player" / "special.h"
+    return frozenset(re.findall(r"\bspecial_(gl\w+)\(", header.read_text()))
+
+
+def _header() -> str:
+    loaded = [load_api(name) for name in KNOWN]
+    return "\n".join([
+        "// Generated. Types, size rules and tables of the played APIs.",
+        "#pragma once",
+        '#include "gl_state.h"',
+        '#include "sizes.h"',
+        '#include "sizes_egl.h"',
+        *(api.typedefs for api in loaded),
+        *(expr.tables_to_cpp(load_api(name)) for name in PLAYED),
+        '#include "play.h"',
+        '#include "special.h"',
+        "",
+    ])
+
+
+def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
+    """Return the C++ function that plays one recorded call of a command."""
+    command = f.command
+    head = f"void play_{f.name}(Player& _p, const Row& _w) {{"
+    refusal = _refusal(f)
+    if refusal:
+        return f'{head} _p.refuse(_w, "{f.name}", "{refusal}"); }}'
+    code = _arguments(f)
+    before, after = _hook_text(f, hooks)
+    names = ", ".join(p.name for p in command.params)
+    result = f"{command.returns.spelling} _result = " if f.returns_value else ""
+    lines = ["  dt::Thread* const _t = &dt::tls; (void)_t, (void)_w;", *(f"  {line}" for line in code.load + code.check)]
+    client = _client_array(f)
+    if before:
+        lines.append(f"  {before}")
+    if f.has("draw"):
+        lines.append("  if (DT_UNLIKELY(_p.reads_client_memory(_t)) && !_p.client_arrays(_t, _w)) return;")
+    if f.name in specials:
+        lines.append(f"  {result}special_{f.name}(_p, _w{', ' if names else ''}{names});")
+    else:
+        types = ", ".join(p.type.spelling for p in command.params) or "void"
+        call = f"((({command.returns.spelling} (*)({types}))_p.real({f.id})))"
+        passed = ", ".join("_at" if client and p.name == client.name else p.name for p in command.params)
+        if client:
+            lines += [
+                f"  const auto _real = {call};",
+                f"  const bool _memory = _p.is_memory(_t, (const void*){client.name});",
+                f"  const auto _at = ({client.type.spelling})(_memory ? _p.nowhere() : (const void*){client.name});",
+                f"  _real({passed});",
+                f"  if (DT_UNLIKELY(_memory)) _p.array({_ARRAY_OF.get(_root(f), '~0u')}, [=](const void* _to) {{"
+                f" const auto _at = ({client.type.spelling})_to; _real({passed}); }});",
+                f"  else _p.no_array({_ARRAY_OF.get(_root(f), '~0u')});",
+            ]
+        else:
+            lines.append(f"  {result}{call}({names});")
+    lines += [f"  {line}" for line in code.after]
+    if f.returns_value:
+        lines += [f"  {line}" for line in _returned(f)]
+    if after:
+        lines.append(f"  {after}")
+    return "\n".join([head, *(line for line in lines if line.strip()), "}"])
+
+
+def _root(f: Function) -> str:
+    if f.name in _ARRAY_OF:
+        return f.name
+    alias = f.command.alias or ""
+    return alias if alias in _ARRAY_OF else re.sub(r"(EXT|ARB)$", "", f.name)
+
+
+def _client_array(f: Function) -> Param | None:
+    for p in f.command.params:
+        if isinstance(p.data, ClientArray) and p.type.indirection == 1:
+            return p
+    return None
+
+
+def _refusal(f: Function) -> str:
+    if _UNPLAYABLE.search(f.name):
+        return "it hands over addresses, call-backs or handles of the machine it was recorded on"
+    for p in f.command.params:
+        if p.type.scalar == "struct" and not p.type.indirection:
+            return f"{p.name} is a structure"
+        if isinstance(p.data, ClientArray) and p.type.indirection > 1:
+            return f"{p.name} is a list of arrays in client memory"
+    return ""
+
+
+def _hook_text(f: Function, hooks: object) -> tuple[str, str]:
+    before, after = [], []
+    for hook in hooks.for_function(f):  # type: ignore[attr-defined]
+        text = "\n".join(line for line in hook.before_run.splitlines() if "g_maps_alive" not in line and "g_hash" not in line)
+        before.append(text)
+        after.append(hook.after_run)
+    return "\n".join(filter(None, before)).strip(), "\n".join(filter(None, after)).strip()
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------
+
+
+def _slot(f: Function, name: str, role: str = "value") -> tuple[str, int]:
+    width, index = f.layout.slot(name, role).split(":")
+    return width, int(index)
+
+
+def _payload(f: Function, name: str) -> int:
+    order = [field.param for field in f.layout.w8 if field.role == "data"]
+    return order.index(name)
+
+
+def _scalar(f: Function, p: Param) -> str:
+    width, index = _slot(f, p.name)
+    raw = f"_w.w{width}({index})"
+    scalar = p.type.scalar
+    if scalar == "f32":
+        return f"_w.f32({index})"
+    if scalar == "f64":
+        return f"_w.f64({index})"
+    spelling = p.type.spelling
+    kind = object_class(f, p)
+    if kind == "sync":
+        return f"({spelling})_p.sync({raw})"
+    if spelling in ("GLeglImageOES",):
+        return f"({spelling})_p.image({raw})"
+    if kind in CLASSES:
+        return f"({spelling})_p.name({CLASSES.index(kind)}, (uint32_t){raw})"
+    if p.name == "location" and _LOCATION.search(f.name):
+        program = next((q.name for q in f.command.params if q.object_class == "program"), None)
+        return f"({spelling})_p.location({program or '~0u'}, (int32_t){raw})"
+    if p.name in ("uniformBlockIndex", "storageBlockIndex"):
+        return f"({spelling})_p.block(program, (uint32_t){raw}, {int(p.name.startswith('storage'))})"
+    if scalar == "ptr":
+        return f"({spelling})(uintptr_t)_p.pointer({raw})"
+    return f"({spelling}){raw}"
+
+
+def object_class(f: Function, p: Param) -> str | None:
+    """Return the table that a parameter's names stand in; None for values."""
+    kind = p.object_class
+    if kind == "shader" or (f.name.endswith("ObjectARB") and p.type.base == "GLhandleARB"):
+        return "program"
+    if kind == "program" and _ARB_PROGRAM.match(f.name):
+        return "arb program"
+    if kind is None and f.name in ("glDeleteObjectARB", "glGetObjectParameterivARB", "glGetObjectParameterfvARB", "glGetInfoLogARB"):
+        return "program" if p.type.base == "GLhandleARB" else None
+    return kind
+
+
+def _arguments(f: Function) -> _Code:
+    load: list[str] = []
+    check: list[str] = []
+    after: list[str] = []
+    pointers = []
+    for p in f.command.params:
+        if p.type.indirection:
+            pointers.append(p)
+        else:
+            # An index of a program's block needs the program, which every such command has before it.
+            load.append(f"{p.type.spelling} {p.name} = {_scalar(f, p)}; (void){p.name};")
+    ins = [p for p in pointers if not _is_out(p)]
+    for p in ins:
+        load += _in(f, p)
+    for p in ins:
+        check += _checked(f, p)
+    for p in pointers:
+        if _is_out(p):
+            check += _out(f, p)
+            after += _taken(f, p)
+    return _Code(load, check, after)
+
+
+def _is_out(p: Param) -> bool:
+    data = p.data.otherwise if isinstance(p.data, BufferOffset) else p.data
+    return bool(getattr(data, "out", False))
+
+
+def _in(f: Function, p: Param) -> list[str]:
+    width, slot = _slot(f, p.name)
+    raw = f"_w.w{width}({slot})"
+    spelling = p.type.spelling
+    if not any(field.param == p.name and field.role == "data" for field in f.layout.w8):
+        if isinstance(p.data, ClientArray | BufferOffset):
+            return [f"{spelling} {p.name} = ({spelling})_p.pointer({raw}); (void){p.name};"]
+        if f.name in ("glFeedbackBuffer", "glSelectBuffer"):
+            return [f"{spelling} {p.name} = ({spelling})_p.lasting((int64_t)size * 4); (void){p.name};"]
+        return [f"{spelling} {p.name} = nullptr; (void){p.name};", f'if ({raw}) return _p.refuse(_w, "{f.name}", "{p.name} is an address that was not looked behind");']
+    index = _payload(f, p.name)
+    _, data_slot = _slot(f, p.name, "data")
+    lines = [f"const In _i_{p.name} = _p.in(_w, {index}, {data_slot}, {raw});"]
+    if isinstance(p.data, Strings):
+        lengths = p.data.lengths or ""
+        lines.append(f"{spelling} {p.name} = ({spelling})_p.strings(_i_{p.name}); (void){p.name};")
+        del lengths
+    elif isinstance(p.data, String):
+        lines.append(f"{spelling} {p.name} = ({spelling})_p.text(_i_{p.name}); (void){p.name};")
+    else:
+        lines.append(f"{spelling} {p.name} = ({spelling})_i_{p.name}.data; (void){p.name};")
+    return lines
+
+
+def _need(f: Function, p: Param) -> str:
+    match p.data:
+        case Array() as array:
+            return recorder._bytes(f, array, p.type)
+        case BufferOffset(otherwise=Array() as array):
+            return recorder._bytes(f, array, p.type)
+        case Image(out=out) as image:
+            size = "dt::size::image_out" if out else "dt::size::image_in"
+            extent = ", ".join(recorder._expr(f, e) for e in (image.format, image.type, image.width, image.height, image.depth))
+            text = f"{size}(_t, {extent}, {image.dimensions}, (const void*)1)"
+            return f"dt::at_most({text}, {recorder._expr(f, image.limit)})" if image.limit else text
+        case CompressedImage() as image:
+            return recorder._expr(f, image.size)
+        case String(length=length) as string:
+            if string.out:
+                return recorder._expr(f, string.capacity) if string.capacity else "(int64_t)256"
+            return recorder._expr(f, length) if length else "(int64_t)-1"
+        case Strings() as strings:
+            return recorder._expr(f, strings.count)
+        case Struct() as struct:
+            return recorder._expr(f, struct.size) if struct.size else f"(int64_t)sizeof(*{p.name})"
+    return "(int64_t)0"
+
+
+def _binding(f: Function, p: Param) -> str | None:
+    match p.data:
+        case BufferOffset() as offset:
+            return offset.binding
+        case Image(out=out) | CompressedImage(out=out):
+            return "GL_PIXEL_PACK_BUFFER" if out else "GL_PIXEL_UNPACK_BUFFER"
+    return None
+
+
+def _checked(f: Function, p: Param) -> list[str]:
+    if not any(field.param == p.name and field.role == "data" for field in f.layout.w8):
+        return []
+    index = f"_i_{p.name}"
+    if isinstance(p.data, AttributeList) or p.data is None:
+        return [f'if ({p.name}) return _p.refuse(_w, "{f.name}", "no rule says how long {p.name} is");']
+    if isinstance(p.data, Strings):
+        return [f'if (!_p.enough_strings(_w, {index}, {_need(f, p)}, "{p.name}")) return;', *_names_in(f, p)]
+    binding = _binding(f, p)
+    null_ok = p.type.base == "void" or p.name in _OPTIONAL
+    lines = []
+    if binding:
+        bound = f"dt::size::bound((int64_t){f.api.enums[binding]})"
+        lines.append(f'if ({index}.kind == DT_DATA_OFFSET && !_p.offset_ok(_w, {index}, {bound}, "{p.name}")) return;')
+        null_ok = null_ok and not isinstance(p.data, BufferOffset)
+    needs = _need(f, p)
+    lines.append(f'if (!_p.enough(_w, {index}, {needs}, {int(null_ok)}, "{p.name}")) return;')
+    return lines + _names_in(f, p)
+
+
+def _names_in(f: Function, p: Param) -> list[str]:
+    kind = object_class(f, p)
+    if kind in CLASSES and p.type.base in ("GLuint", "GLhandleARB"):
+        where = CLASSES.index(kind)
+        return [f"{p.name} = ({p.type.spelling})_p.names({where}, (const uint32_t*){p.name}, _i_{p.name}.bytes / 4);"]
+    if isinstance(p.data, Array) and p.type.indirection > 1:
+        return [f"{p.name} = ({p.type.spelling})_p.pointers((const uint64_t*){p.name}, _i_{p.name}.bytes / 8);"]
+    return []
+
+
+def _out(f: Function, p: Param) -> list[str]:
+    spelling = p.type.spelling
+    if not any(field.param == p.name and field.role == "data" for field in f.layout.w8):
+        return [f"{spelling} {p.name} = nullptr;", f'return _p.refuse(_w, "{f.name}", "no rule says how long {p.name} is");']
+    _, slot = _slot(f, p.name)
+    _, data_slot = _slot(f, p.name, "data")
+    binding = _binding(f, p)
+    bound = f"dt::size::bound((int64_t){f.api.enums[binding]})" if binding else "0"
+    return [
+        f"const In _o_{p.name} = _p.in(_w, {_payload(f, p.name)}, {data_slot}, _w.w8({slot}));",
+        f"{spelling} {p.name} = nullptr; (void){p.name};",
+        f'if (!_p.room(_w, _o_{p.name}, {_need(f, p)}, {bound}, (void**)&{p.name}, "{p.name}")) return;',
+    ]
+
+
+def _taken(f: Function, p: Param) -> list[str]:
+    kind = object_class(f, p)
+    if kind in CLASSES and p.type.base in ("GLuint", "GLhandleARB"):
+        if f.name.startswith(("glGen", "glCreate")):
+            return [f"_p.made({CLASSES.index(kind)}, _o_{p.name}, (const uint32_t*){p.name});"]
+        return []
+    if f.has("readback"):
+        return [f'_p.compare(_w, _o_{p.name}, {p.name}, "{f.name}");']
+    return []
+
+
+def _returned(f: Function) -> list[str]:
+    returns = f.command.returns
+    width, index = _slot(f, "")
+    raw = f"_w.w{width}({index})"
+    if returns.scalar in ("f32", "f64") or (returns.indirection and not f.has("map")):
+        return ["(void)_result;"]
+    kind = f.command.returns_class
+    kind = "program" if kind == "shader" else kind
+    if kind == "sync":
+        return [f"_p.made_sync({raw}, (void*)_result);"]
+    if f.name in ("glGenLists",):
+        return [f"_p.made_range({CLASSES.index('display list')}, (uint32_t){raw}, (uint32_t)_result, (int64_t)range);"]
+    if kind in CLASSES:
+        return [f"_p.made_one({CLASSES.index(kind)}, (uint32_t){raw}, (uint32_t)_result);"]
+    if f.has("error_query") or f.name == "glGetError":
+        return [f"_p.error_result(_w, (uint32_t){raw}, (uint32_t)_result);"]
+    if f.name.startswith("glCheckFramebufferStatus"):
+        return [f'_p.same_result(_w, {raw}, (uint32_t)_result, "{f.name}");']
+    return ["(void)_result;"]
+
+
+# ---- tables --------------------------------------------------------------------------------------------------
+
+
+def _table(functions: Sequence[Function]) -> str:
+    declarations = "\n".join(f"void play_{f.name}(Player&, const Row&);" for f in functions if f.api.name in PLAYED)
+    rows = []
+    for f in functions:
+        w8 = " ".join((field.param or "=") + ("#" if field.role == "data" else "") for field in f.layout.w8)
+        w4 = " ".join(field.param or "=" for field in f.layout.w4)
+        play_function = f"play_{f.name}" if f.api.name in PLAYED else "nullptr"
+        flags = (1 if f.has("frame_end") else 0) | (2 if f.name in ("glBegin",) else 0) | (4 if f.name == "glEnd" else 0)
+        rows.append(f'  {{"{f.name}", {play_function}, "{w8}", "{w4}", {flags}}},')
+    names = "\n".join(f'  "{name}",' for name in CLASSES)
+    text = "\n".join(rows)
+    return f"""// Generated. The functions that the player knows, by the number that the mirror uses too.
+#include "play.h"
+namespace dt::play {{
+{declarations}
+extern const Known g_known[] = {{
+{text}
+}};
+extern const unsigned g_known_count = {len(functions)};
+extern const char* const g_classes[] = {{
+{names}
+}};
+void* g_pointers[{len(functions)}];
+}}  // namespace dt::play
+namespace dt {{
+void* g_real[{len(functions)}][VARIANTS];
+const unsigned g_function_count = {len(functions)};
+}}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the sources of the player: `python -m drawtap.instrument.generate_player --output DIR`."""
+    parser = argparse.ArgumentParser(prog="drawtap.instrument.generate_player", description=main.__doc__)
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for name, text in generate().items():
+        path = options.output / name
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
