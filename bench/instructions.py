@@ -35,7 +35,7 @@ def rows(setup: Setup) -> Iterator[Row]:
     if not shutil.which("valgrind"):
         yield Row("instructions", "not measured", "", note="valgrind is not installed")
         return
-    modes = ("enable", "state") if setup.quick else ("enable", "uniform", "mat4", "bindtex", "state", "rand")
+    modes = ("state",) if setup.quick else ("enable", "uniform", "mat4", "bindtex", "state", "rand")
     variants = setup.variants(off=True)
     work = [_Work(variant, mode, calls) for mode in modes for variant in variants for calls in (_SHORT, _LONG)]
     program = setup.program("many_calls")

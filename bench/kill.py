@@ -21,7 +21,7 @@ _FUNCTION = "glVertexAttrib4f"
 
 def rows(setup: Setup) -> Iterator[Row]:
     """Kill a calling program at random moments; compare what it had completed with what the trace has."""
-    own, others = (10, 2) if setup.quick else (100, 10)
+    own, others = (8, 1) if setup.quick else (100, 10)
     chance = random.Random(os.getpid())
     completed, lost = _trials(setup, own, chance, _killed_with_drawtap)
     theirs = _trials(setup, others, chance, _killed_with_apitrace) if setup.apitrace else None

@@ -55,7 +55,7 @@ class _Traces:
 
 def rows(setup: Setup) -> Iterator[Row]:
     """Record a long trace of regular and one of irregular calls, then ask both tools the same questions."""
-    calls, rounds = (250_000, 4) if setup.quick else (1_000_000, 5)
+    calls, rounds = (125_000, 4) if setup.quick else (1_000_000, 5)
     for mode, name in (("state", "state calls"), ("rand", "irregular calls")):
         program = [setup.program("many_calls"), mode, str(calls), str(rounds)]
         ours, theirs = setup.scratch / f"{mode}.dtap", setup.scratch / f"{mode}.trace"
