@@ -303,6 +303,19 @@ void each_tap_record(const Trace& trace, unsigned function, const std::function<
   }
 }
 
+// What a trace without any record of a tap function answers: the columns are the same, so that a question is no error.
+std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned function) {
+  switch (function) {
+    case DT_FN_MEMORY: return {{"address", Type::u64}, {"address_bytes", Type::u64}, {"address_blob", Type::text}};
+    case DT_FN_MAP_WRITE:
+      return {{"offset", Type::u64}, {"data_bytes", Type::u64}, {"data_blob", Type::text}, {"target", Type::text}, {"buffer", Type::u64}};
+    case DT_FN_NATIVE: return {{"handle", Type::u64}, {"kind", Type::text}, {"text", Type::text}};
+    case DT_FN_NOTE: return {{"code", Type::text}, {"text", Type::text}};
+    case DT_FN_LIBRARY: return {{"path", Type::text}, {"base", Type::u64}};
+    default: return {};
+  }
+}
+
 // seq, thread, t and the parameters of a tap function as its signature has them.
 Table tap_table(const Trace& trace, unsigned function) {
   auto* f = trace.signatures.by_id(function);
@@ -334,6 +347,8 @@ Table tap_table(const Trace& trace, unsigned function) {
         columns.emplace_back(fresh(p.name), Type::u64);
       }
     }
+  if (!f)
+    for (auto& column : columns_without_signature(function)) columns.push_back(column);
   Rows t(std::move(columns));
   if (!f) return t.take();
   each_tap_record(trace, function, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {

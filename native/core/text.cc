@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t TEXT_ELEMENTS = 16;   // of an array in text
 constexpr size_t TEXT_CHARS = 120;     // of a string in text
+constexpr uint64_t TEXT_BLOB = 1 << 20;  // longest stored content that is looked up for text
 constexpr size_t JSON_ELEMENTS = 1024;
 
 template <class T> void put_number(Bytes& out, T v) {
@@ -294,6 +295,18 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
   out.put(json ? ']' : '}');
 }
 
+// Text is shown as text wherever it is stored; numbers and images beyond the inline limit are shown by their hash.
+bool Printer::words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
+  if (field.element != Element::chars && field.element != Element::strings) return false;
+  try {
+    auto content = trace_.blob(columns.hash(field, i), TEXT_BLOB);
+    array(out, field, {reinterpret_cast<const char*>(content.data()), content.size()}, false);
+    return true;
+  } catch (const Error&) {  // too long, or lost
+    return false;
+  }
+}
+
 void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
   uint64_t raw = columns.raw(field, i);
   if (!field.has_data()) return scalar(out, *columns.function, field, raw, false);
@@ -310,6 +323,7 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
       }
       break;
     case DT_DATA_BLOB:
+      if (words_of_blob(out, columns, field, i)) break;
       out.put("blob(");
       put_u64(out, DT_DATA_LENGTH(descriptor));
       out.put(" bytes, ");

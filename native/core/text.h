@@ -33,6 +33,7 @@ class Printer {
   };
   const Words& words(const Function& function);
   void value(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
+  bool words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
   void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
   void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 TRAPS = Path(__file__).parent / "traps"
+PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 120
 
 
@@ -77,6 +78,14 @@ class Bench:
         result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment())
         return Recorded(result, tuple(sorted(folder.glob("trap*.dtap"))))
 
+    def recorded_as(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
+        """Record any command in an environment of its own, and return its one trace."""
+        trace = folder / f"{Path(command[0]).name}.dtap"
+        line = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", *command]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S, env=dict(environment))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return trace
+
 
 @pytest.fixture(scope="session")
 def display() -> Iterator[str | None]:
@@ -104,6 +113,16 @@ def display() -> Iterator[str | None]:
 @pytest.fixture(scope="session")
 def traps(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
     """Build the trap programs once."""
+    return Bench(_built(TRAPS, tmp_path_factory.mktemp("traps")), display)
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Bench:
+    """Build our own small programs once."""
+    return Bench(_built(PROGRAMS, tmp_path_factory.mktemp("programs")), display)
+
+
+def _built(sources: Path, folder: Path) -> Path:
     if platform.system() != "Linux":
         pytest.skip("the tap is for Linux")
     for tool in ("cmake", "ninja", "cc"):
@@ -111,8 +130,10 @@ def traps(tmp_path_factory: pytest.TempPathFactory, display: str | None) -> Benc
             pytest.skip(f"{tool} is not installed")
     if not Path("/usr/include/EGL/egl.h").exists():
         pytest.skip("the GL headers are not installed")
-    folder = tmp_path_factory.mktemp("traps")
-    for command in (["cmake", "-G", "Ninja", "-S", str(TRAPS), "-B", str(folder)], ["ninja", "-C", str(folder), "-j2"]):
+    for command in (
+        ["cmake", "-G", "Ninja", "-S", str(sources), "-B", str(folder)],
+        ["ninja", "-C", str(folder), "-j2"],
+    ):
         built = subprocess.run(command, capture_output=True, text=True)
         assert built.returncode == 0, built.stdout + built.stderr
-    return Bench(folder, display)
+    return folder
