@@ -27,6 +27,13 @@ OVERLAY = o = Overlay(
 
 one_in, one_out = Array("1"), Array("1", out=True)
 
+# The registry's group lacks what glGetFramebufferAttachmentParameteriv and glInvalidateFramebuffer take of the default
+# framebuffer.
+o.group(
+    "FramebufferAttachment",
+    "GL_FRONT GL_BACK GL_FRONT_LEFT GL_FRONT_RIGHT GL_BACK_LEFT GL_BACK_RIGHT GL_AUX? GL_COLOR GL_DEPTH GL_STENCIL",
+)
+
 # ---- how many values a parameter name stands for ------------------------------------------------------------
 
 o.table("light_values", {"GL_AMBIENT GL_DIFFUSE GL_SPECULAR GL_POSITION": 4, "GL_SPOT_DIRECTION": 3}, default=1)
