@@ -112,6 +112,7 @@ def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     # The rasteriser's threads would fight with everything else for the cores; no display unless a run asks.
     environment = dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM="surfaceless", DRAWTAP_QUIET="1")
     environment.pop("LD_PRELOAD", None)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed drawtap has its modules compiled
     environment.update(extra or {})
     return {name: value for name, value in environment.items() if value}
 
