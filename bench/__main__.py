@@ -50,12 +50,12 @@ def main(arguments: list[str] | None = None) -> int:
     about = machine.facts()
     with tempfile.TemporaryDirectory(prefix="drawtap-bench-") as folder:
         setup = Setup(Path(folder), options.quick)
-        for name in chosen:
-            with progress.status(name):
-                try:
-                    rows.extend(GROUPS[name](setup))
-                except BenchError as error:
-                    failed.append(f"{name}: {error}")
+        try:
+            for name in chosen:
+                with progress.status(name):
+                    failed += _measure(GROUPS[name](setup), name, rows)
+        except KeyboardInterrupt:
+            failed.append("interrupted")
     print_table(rows, console)
     _explain(console, setup, about)
     for problem in failed:
@@ -64,6 +64,16 @@ def main(arguments: list[str] | None = None) -> int:
     path = _store(options.output, rows, about | {"quick": options.quick, "seconds": round(seconds)}, failed)
     console.print(f"{len(rows)} figures in {seconds:.0f} s, stored in {path}", highlight=False)
     return 1 if failed else 0
+
+
+def _measure(group: Iterator[Row], name: str, rows: list[Row]) -> list[str]:
+    # Row by row, so that what was measured stays when something breaks.
+    try:
+        for row in group:
+            rows.append(row)
+    except BenchError as error:
+        return [f"{name}: {error}"]
+    return []
 
 
 def _parser() -> argparse.ArgumentParser:

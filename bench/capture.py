@@ -25,7 +25,7 @@ _MOST_START_MS = 3.0
 
 def rows(setup: Setup) -> Iterator[Row]:
     """Measure thread CPU per call, all CPU per call, and the cost of a tap that is off."""
-    calls, rounds, runs = (150_000, 3, 5) if setup.quick else (1_000_000, 5, 7)
+    calls, rounds, runs = (150_000, 3, 5) if setup.quick else (1_000_000, 5, 5)
     overall: list[Row] = []
     off: list[Row] = []
     for mode, thread_goal, all_goal in _MODES:
@@ -44,7 +44,7 @@ def rows(setup: Setup) -> Iterator[Row]:
 
 def threads(setup: Setup) -> Iterator[Row]:
     """Measure one, two and four threads, each with its own context, calling at the same time."""
-    calls, rounds, runs = (100_000, 3, 5) if setup.quick else (500_000, 5, 7)
+    calls, rounds, runs = (100_000, 3, 5) if setup.quick else (500_000, 5, 5)
     single = None
     for count in (1, 2, 4):
         program = [setup.program("many_calls"), "vattrib", str(calls), str(rounds), str(count)]
@@ -62,7 +62,7 @@ def threads(setup: Setup) -> Iterator[Row]:
 
 def uploads(setup: Setup) -> Iterator[Row]:
     """Measure uploads of 1 MB, new content and the same again, and arrays in client memory."""
-    calls, rounds, runs = (20, 3, 5) if setup.quick else (200, 5, 7)
+    calls, rounds, runs = (20, 3, 5) if setup.quick else (200, 5, 5)
     for what in ("buffer", "texture"):
         for content, ratio in (("new", 20), ("same", 50)):
             program = [setup.program("uploads"), what, content, str(calls), str(rounds)]

@@ -24,7 +24,7 @@ def rows(setup: Setup) -> Iterator[Row]:
     if not shutil.which("glmark2-es2"):
         yield Row("glmark2", "not measured", "", note="glmark2-es2 is not installed")
         return
-    frames, runs = (15_000, 5) if setup.quick else (60_000, 7)
+    frames, runs = (15_000, 5) if setup.quick else (60_000, 5)
     with setup.display() as environment:
         variants = setup.variants(environment=environment)
         results = interleaved(variants, runs, texture_scene(frames))
