@@ -6,7 +6,7 @@ extensions, `gl_state` what commands do (flags and effects).
 
 from __future__ import annotations
 
-from drawtap.spec.apis import gl_extensions, gl_state, gles1, gles2
+from drawtap.spec.apis import gl_extensions, gl_groups, gl_state, gles1, gles2
 from drawtap.spec.model import (
     Array,
     BufferOffset,
@@ -26,13 +26,6 @@ OVERLAY = o = Overlay(
 )
 
 one_in, one_out = Array("1"), Array("1", out=True)
-
-# The registry's group lacks what glGetFramebufferAttachmentParameteriv and glInvalidateFramebuffer take of the default
-# framebuffer.
-o.group(
-    "FramebufferAttachment",
-    "GL_FRONT GL_BACK GL_FRONT_LEFT GL_FRONT_RIGHT GL_BACK_LEFT GL_BACK_RIGHT GL_AUX? GL_COLOR GL_DEPTH GL_STENCIL",
-)
 
 # ---- how many values a parameter name stands for ------------------------------------------------------------
 
@@ -344,5 +337,5 @@ o.data(
     messageLog=Array("bufSize", out=True, actual="sum(lengths, result) if lengths else bufSize"),
 )
 
-for part in (gles1.PART, gles2.PART, gl_extensions.PART, gl_state.PART):
+for part in (gles1.PART, gles2.PART, gl_extensions.PART, gl_groups.PART, gl_state.PART):
     o.include(part)
