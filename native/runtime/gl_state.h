@@ -484,4 +484,7 @@ void before_glInvalidateBufferData(Thread* t, uint32_t buffer);
 void before_glInvalidateBufferSubData(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length);
 
 }  // namespace hook
+// Vertices, indices and draw parameters can only come from buffers here: a core profile.
+static inline bool refuses_client_memory(const Thread* t) { return t->context && t->context->core; }
+
 }  // namespace dt

@@ -154,6 +154,8 @@ static inline Data unknown_data(const void* pointer) {
   return Data{DT_DATA(pointer ? DT_DATA_UNKNOWN : DT_DATA_NONE, 0, 0), nullptr, {}};
 }
 static inline Data offset_data() { return Data{DT_DATA(DT_DATA_OFFSET, 0, 0), nullptr, {}}; }
+// Nothing is mapped there: a small offset that was meant for a buffer which is not bound.
+static inline bool no_address(const void* pointer) { return (uintptr_t)pointer - 1 < 65535; }
 // Content behind a return value: room for 16 bytes or a hash.
 static inline Data returned_data() { return Data{DT_DATA(DT_DATA_PENDING, 2, 0), nullptr, {}}; }
 static inline uint64_t nothing(const Data& d) { return DT_DATA(DT_DATA_NONE, DT_DATA_CAPACITY(d.descriptor), 0); }

@@ -8,7 +8,6 @@ everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an e
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -293,21 +292,7 @@ def _open(path: str, frame_end: str | None) -> Any:
         raise InputError(f"there is no file {path}", hint=_near_file(file))
     if file.is_dir():
         raise InputError(f"{path} is a folder, not a recording", hint=_recordings_in(file))
-    trace = drawtap.open(path, frame_end=frame_end or "auto")
-    rule = None if frame_end else _recorded_rule(trace)
-    if rule:
-        trace.close()
-        trace = drawtap.open(path, frame_end=rule)
-    return trace
-
-
-def _recorded_rule(trace: Any) -> str | None:
-    # What `record --frame-end` was given travels in the file.
-    for row in trace.table("annotations"):
-        if row["kind"] == "command":
-            rule = json.loads(row["json"]).get("frame_end")
-            return rule if isinstance(rule, str) else None
-    return None
+    return drawtap.open(path, frame_end=frame_end)
 
 
 def _near_file(path: Path) -> str:

@@ -67,7 +67,13 @@ class Recording:
 
 
 def record(
-    program: Sequence[str], output: Path, *, timing: str = "both", frame_end: str | None = None, force: bool = False
+    program: Sequence[str],
+    output: Path,
+    *,
+    timing: str = "both",
+    frame_end: str | None = None,
+    force: bool = False,
+    hash_frames: bool = False,
 ) -> Recording:
     """Run `program` with the tap and write what it calls to `output`.
 
@@ -87,6 +93,8 @@ def record(
         socket = Path(folder) / "socket"
         with _Drainer(drainer, socket, output, timing, about) as drain:
             environment = dict(os.environ, DRAWTAP_SOCKET=str(socket))
+            if hash_frames:
+                environment["DRAWTAP_HASH_FRAMES"] = "1"
             environment["LD_PRELOAD"] = " ".join(filter(None, (str(tap), os.environ.get("LD_PRELOAD"))))
             started = time.monotonic()
             status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
@@ -387,4 +395,5 @@ def _handlers(handlers: Mapping[signal.Signals, object]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:  # None: it was not Python that installed it, and Python cannot put it back
+                signal.signal(number, handler)

@@ -34,6 +34,7 @@ def record(
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
     require_calls: Annotated[bool, Opt("Exit with 3 if the program ends well but nothing was recorded.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
 ) -> ExitStatus:
@@ -49,7 +50,7 @@ def record(
     if program:
         launch.find_program(program[0])
     target = output or _free_name(program[0] if program else "trace")
-    recording = launch.record(program, target, timing=timing, frame_end=frame_end, force=force)
+    recording = launch.record(program, target, timing=timing, frame_end=frame_end, force=force, hash_frames=hash_frames)
     calls, verdicts = _check(recording, target, frame_end)
     if not quiet or not calls:
         _report(verdicts)
@@ -109,7 +110,7 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
     from drawtap.view.text import duration, number, size
 
     try:
-        with drawtap.open(file, frame_end=frame_end or "auto") as trace:
+        with drawtap.open(file, frame_end=frame_end) as trace:
             data = facts(trace)
     except DrawtapError as error:
         return {}, [Verdict("warning", "recorded", f"{file} cannot be read: {error.message}", error.hint)]

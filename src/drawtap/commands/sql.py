@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def sql(
     trace: Trace,
     query: Annotated[str | None, Opt("the question; without it a prompt, or standard input", metavar="QUERY")] = None,
+    *,
+    cache: Annotated[bool, Opt("Write FILE.duckdb first: later questions are faster. It can be deleted.")] = False,
 ) -> Rows | Prompt:
     """Ask a recording in SQL (the dialect is DuckDB's).
 
@@ -35,6 +37,8 @@ def sql(
 
     Times are ns. Enumerants can be asked by name or, in the column NAME_value, by number.
     """
+    if cache:
+        trace.materialise()
     if query is not None:
         return rows(trace, query)
     if sys.stdin.isatty():

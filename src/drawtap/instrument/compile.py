@@ -113,7 +113,7 @@ def compile_module(
             folder.mkdir(parents=True, exist_ok=True)
             for sig in work.glob("*.sig"):
                 shutil.copyfile(sig, folder / f"{name}.sig")
-            os.replace(work / library, folder / library)
+            (work / library).replace(folder / library)
     return folder
 
 
@@ -159,6 +159,6 @@ def _run(command: Sequence[str]) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.parent / f"{folder.name}.lock", "w") as lock:
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

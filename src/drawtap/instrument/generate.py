@@ -11,7 +11,7 @@ import argparse
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from drawtap.errors import UsageError, did_you_mean
@@ -60,7 +60,7 @@ def default_hooks() -> list[Hooks]:
     return [capture_state.hooks(runtime_folder()), recorder.hooks()]
 
 
-@lru_cache(maxsize=None)
+@cache
 def functions_of(apis: Sequence[str]) -> tuple[Function, ...]:
     """Return every command of the APIs as numbered functions; a name that two registries share is taken once."""
     found: list[Function] = []
@@ -114,7 +114,11 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     returns = command.returns.spelling
     before, after = _hook_code(function, hook_sets)
     lookup = _lookup(function)
-    off = "" if lookup else f"    if ((dt::g_mode | _t->special) == 0 && _real != nullptr) {{ {ret}_real({names});{end} }}"
+    off = (
+        ""
+        if lookup
+        else f"    if ((dt::g_mode | _t->special) == 0 && _real != nullptr) {{ {ret}_real({names});{end} }}"
+    )
     lines = [
         f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
         f"static {_prototype(command, 'dt_record_')} {{",
@@ -213,7 +217,7 @@ def _header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
 def _tables(functions: Sequence[Function]) -> str:
     names = ",\n".join(f'  "{f.name}"' for f in functions)
     thunks = "\n".join(
-        f"extern char dt_thunk_{f.id}_{k}[] __attribute__((visibility(\"hidden\")));"
+        f'extern char dt_thunk_{f.id}_{k}[] __attribute__((visibility("hidden")));'
         for f in functions
         for k in range(1, VARIANTS)
     )

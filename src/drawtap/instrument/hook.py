@@ -5,7 +5,8 @@ The protocol is that of GLACI (Tsuboi et al.): for every function of the API a h
 a `header`. The recorder itself is such a set.
 
 In the C++ of a hook the function's parameters stand under their own names, the return value as `_result`
-(in `after_run`, functions that return something), the thread as `_t`. Names of a hook's own locals should not begin with `_`.
+(in `after_run`, functions that return something), the thread as `_t`. Names of a hook's own locals should not
+begin with `_`.
 """
 
 from __future__ import annotations

@@ -101,6 +101,10 @@ class _CSelection(ctypes.Structure):
     )
 
 
+class _COptions(ctypes.Structure):
+    _fields_ = (("calls_per_file", c_uint32), ("calls_per_function", c_uint32))
+
+
 def library_path() -> Path:
     """Return where the core is: in the folder $DRAWTAP_NATIVE, else in the package's `_native`."""
     named = os.environ.get("DRAWTAP_NATIVE")
@@ -137,6 +141,7 @@ def _library() -> ctypes.CDLL:
         "dt_call": (c_void_p, c_uint64, voids, u64s, voids, u64s, voids),
         "dt_blob": (c_void_p, c_char_p, voids, u64s, voids),
         "dt_text": (c_void_p, selection, c_int, c_uint32),
+        "dt_export_c": (c_void_p, selection, c_char_p, POINTER(_COptions), voids, u64s, voids),
     }
     for name, arguments in signatures.items():
         function = getattr(lib, name)
@@ -273,6 +278,18 @@ class CoreTrace:
         """Write calls as text, one a line, to a file descriptor. `flags` as in core.h for dt_text."""
         if not selection.empty:
             _check(self._lib.dt_text(self._open, byref(_c_selection(selection)), descriptor, flags))
+
+    def export_c(self, selection: Selection, folder: Path, calls_per_file: int, calls_per_function: int) -> Row:
+        """Write generated C source into an existing folder and return what was written; see core.h for dt_export_c."""
+        text, length, owner = c_void_p(), c_uint64(), c_void_p()
+        options = _COptions(calls_per_file, calls_per_function)
+        chosen, where = byref(_c_selection(selection)), os.fsencode(folder)
+        _check(
+            self._lib.dt_export_c(
+                self._open, chosen, where, byref(options), byref(text), byref(length), byref(owner)
+            )
+        )
+        return cast(Row, json.loads(self._take(text, length, owner)))
 
     def cancel(self) -> None:
         """Stop what runs on this trace; it then raises Cancelled."""

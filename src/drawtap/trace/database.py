@@ -46,6 +46,8 @@ _ALLOWED = (
     "PREPARE",
     "EXECUTE",
 )
+# A name of the kind that the registries give their commands.
+_FUNCTION_NAME = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w+$")
 _CATALOG = re.compile(r"^(duckdb_|pragma_|sqlite_|information_schema)", re.IGNORECASE)
 
 
@@ -488,6 +490,8 @@ class Database:
             name = missing.group(1).strip('"')
             hint = did_you_mean(name, self._candidate_tables())
             tables = "tables: " + ", ".join(["calls", "trace", *TABLES])
+            if _FUNCTION_NAME.match(name) and not hint:
+                return QueryError(f"{name} was not called in this recording, so it has no table", hint=tables)
             return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function that was called")
         column = re.search(
             r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text

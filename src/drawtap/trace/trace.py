@@ -5,6 +5,7 @@ Nothing is read before it is asked for, and nothing is held whole: calls come in
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 import threading
@@ -40,12 +41,12 @@ _DTYPES = {
 }
 
 
-def open_trace(path: str | os.PathLike[str], *, frame_end: str = "auto") -> Trace:
+def open_trace(path: str | os.PathLike[str], *, frame_end: str | None = None) -> Trace:
     """Open a recording.
 
     `frame_end` says which calls end a frame: "auto" (swaps; where there are none, glFinish; else read-backs), or
-    function names separated by commas. Raises InputError for a file that is missing, no trace, or of a newer version;
-    a damaged one opens with what is whole (see the table `problems`).
+    function names separated by commas; None: the rule it was recorded with. Raises InputError for a file that is
+    missing, no trace, or of a newer version; a damaged one opens with what is whole (see the table `problems`).
     """
     return Trace(path, frame_end=frame_end)
 
@@ -290,13 +291,21 @@ class Frames(Sequence[Frame]):
 class Trace:
     """A recording. Use it in a `with` block, or `close` it."""
 
-    def __init__(self, path: str | os.PathLike[str], *, frame_end: str = "auto") -> None:
+    def __init__(self, path: str | os.PathLike[str], *, frame_end: str | None = None) -> None:
         self.path = Path(path)
-        self.frame_end = frame_end
         self.core = CoreTrace(path)
-        if frame_end != "auto":
-            self.core.set_frame_end(frame_end)
+        self.frame_end = frame_end or self._recorded_frame_end() or "auto"
+        if self.frame_end != "auto":
+            self.core.set_frame_end(self.frame_end)
         self._database: Database | None = None
+
+    def _recorded_frame_end(self) -> str | None:
+        # What `drawtap record --frame-end` was given travels in the file.
+        for row in self.core.table_rows("annotations"):
+            if row["kind"] == "command":
+                rule = json.loads(cast(str, row["json"])).get("frame_end")
+                return rule if isinstance(rule, str) else None
+        return None
 
     def __enter__(self) -> Trace:
         return self

@@ -26,8 +26,29 @@ from drawtap.spec.model import (
 )
 
 RECORD_HEADER_BYTES = 16
-_ELEMENT_BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "u64": 8, "f64": 8, "ptr": 8}
+_ELEMENT_BYTES = {
+    "i8": 1,
+    "u8": 1,
+    "i16": 2,
+    "u16": 2,
+    "i32": 4,
+    "u32": 4,
+    "f32": 4,
+    "i64": 8,
+    "u64": 8,
+    "f64": 8,
+    "ptr": 8,
+}
 _UNPACK, _PACK = "GL_PIXEL_UNPACK_BUFFER", "GL_PIXEL_PACK_BUFFER"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a content comes from and goes: its dt::Data local, the pointer, the address of its descriptor."""
+
+    local: str
+    name: str
+    at: str
 
 
 @dataclass(frozen=True)
@@ -178,7 +199,9 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
     local = _local(name)
     match data:
         case Array(out=False) as array:
-            return _Captured(local, f"const dt::Data {local} = dt::prepare(_t, (const void*){name}, {_bytes(f, array, ctype)});")
+            return _Captured(
+                local, f"const dt::Data {local} = dt::prepare(_t, (const void*){name}, {_bytes(f, array, ctype)});"
+            )
         case Array() as array:
             actual = _bytes(f, array, ctype, array.actual) if array.actual else f"_n{local}"
             return _out(local, name, at, _bytes(f, array, ctype), actual)
@@ -202,12 +225,12 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
             bytes_ = f"{size}(_t, {extent}, {image.dimensions}, (const void*){name})"
             if image.limit:
                 bytes_ = f"dt::at_most({bytes_}, {_expr(f, image.limit)})"
-            return _buffer_or_memory(f, local, name, at, _PACK if out else _UNPACK, bytes_, out)
+            return _buffer_or_memory(f, _Place(local, name, at), _PACK if out else _UNPACK, bytes_, out=out)
         case CompressedImage(out=out) as image:
             bytes_ = _expr(f, image.size) if out else _compressed_bytes(f, image)
-            return _buffer_or_memory(f, local, name, at, _PACK if out else _UNPACK, bytes_, out)
+            return _buffer_or_memory(f, _Place(local, name, at), _PACK if out else _UNPACK, bytes_, out=out)
         case BufferOffset(otherwise=Array() as array) as offset:
-            return _buffer_or_memory(f, local, name, at, offset.binding, _bytes(f, array, ctype), array.out)
+            return _buffer_or_memory(f, _Place(local, name, at), offset.binding, _bytes(f, array, ctype), out=array.out)
         case AttributeList() as attributes:
             width = 8 if ctype.scalar in ("i64", "u64") else 4
             alone = _alone(f, attributes)
@@ -238,26 +261,38 @@ def _returned(f: Function, data: Data | None, at: str) -> _Captured:
             size = _expr(f, struct.size) if struct.size else "(int64_t)sizeof(*_result)"
         case _:
             return _Captured(local, f"const dt::Data {local} = dt::unknown_data(nullptr);")
-    fill = f"if (_result) dt::fill_out(_t, {at}, _out, (const void*)_result, {size}); else *{at} = dt::nothing({local});"
+    fill = (
+        f"if (_result) dt::fill_out(_t, {at}, _out, (const void*)_result, {size}); else *{at} = dt::nothing({local});"
+    )
     return _Captured(local, f"const dt::Data {local} = dt::returned_data();", fill, may_be_large=True)
 
 
 def _out(local: str, name: str, at: str, bound: str, actual: str) -> _Captured:
-    prepare = f"const int64_t _n{local} = {bound};\nconst dt::Data {local} = dt::prepare_out((const void*){name}, _n{local});"
+    prepare = (
+        f"const int64_t _n{local} = {bound};\nconst dt::Data {local} = dt::prepare_out((const void*){name}, _n{local});"
+    )
     fill = f"dt::fill_out(_t, {at}, _out, (const void*){name}, dt::at_most({actual}, _n{local}));"
     return _Captured(local, prepare, fill, may_be_large=True)
 
 
-def _buffer_or_memory(f: Function, local: str, name: str, at: str, binding: str, bytes_: str, out: bool) -> _Captured:
+def _buffer_or_memory(f: Function, place: _Place, binding: str, bytes_: str, *, out: bool) -> _Captured:
+    local, name = place.local, place.name
     bound = f"dt::size::bound((int64_t){f.api.enums[binding]})"
     if out:
         prepare = (
-            f"const int64_t _n{local} = {bound} ? -1 : {bytes_};\n"
-            f"const dt::Data {local} = _n{local} < 0 ? dt::offset_data() : dt::prepare_out((const void*){name}, _n{local});"
+            f"const int64_t _n{local} = {bound} || dt::no_address({name}) ? -1 : {bytes_};\n"
+            f"const dt::Data {local} = _n{local} < 0 ? dt::offset_data()\n"
+            f"    : dt::prepare_out((const void*){name}, _n{local});"
         )
-        fill = f"dt::fill_out(_t, {at}, _out, (const void*){name}, _n{local});"
+        fill = f"dt::fill_out(_t, {place.at}, _out, (const void*){name}, _n{local});"
         return _Captured(local, prepare, fill, may_be_large=True)
-    prepare = f"const dt::Data {local} = {bound} ? dt::offset_data() : dt::prepare(_t, (const void*){name}, {bytes_});"
+    # Without a buffer most of these read memory only in contexts that still allow it: elsewhere it is an error that
+    # the driver reports, and whatever stands in the pointer must not be followed.
+    refused = "" if binding in (_PACK, _UNPACK) else " || dt::refuses_client_memory(_t)"
+    prepare = (
+        f"const dt::Data {local} = {bound} || dt::no_address({name}){refused} ? dt::offset_data()\n"
+        f"    : dt::prepare(_t, (const void*){name}, {bytes_});"
+    )
     return _Captured(local, prepare)
 
 
