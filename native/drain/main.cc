@@ -578,9 +578,10 @@ void Drainer::adopt_own_fd() {
 bool Drainer::has_pool(const Recorded& r) const {
   std::ifstream maps("/proc/" + std::to_string(r.process->pid()) + "/maps");
   const std::string inode = " " + std::to_string(r.pool_inode) + " ";
-  for (std::string line; std::getline(maps, line);)
+  bool any = false;
+  for (std::string line; std::getline(maps, line); any = true)
     if (line.find("memfd:drawtap-pool") != std::string::npos && line.find(inode) != std::string::npos) return true;
-  return !maps.eof();  // unreadable: cannot tell, so believe it
+  return !any || !maps.eof();  // unreadable, or empty as in a process that is about to end: cannot tell, so believe it
 }
 
 void Drainer::check_processes() {

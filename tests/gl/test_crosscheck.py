@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conftest import Bench
     from crosscheck import Comparison, Difference
+
+    from conftest import Bench
 
 pytestmark = pytest.mark.gl
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import drawtap
 import pytest
+
+import drawtap
 from drawtap.trace.trace import Trace
 
 if TYPE_CHECKING:
