@@ -402,7 +402,7 @@ def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
             partial = drain.trace
             if partial.exists() and partial.stat().st_size > 32:
                 read_container(partial, bench.tools.hashes, whole=False)
-            drain = bench.drain(name=name, idle=0.5)
+            drain = bench.drain(name=name, idle=3)
         assert app.wait(60) == 0
         drain.finish()
         assert deaths > 0
