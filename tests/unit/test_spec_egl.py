@@ -70,9 +70,7 @@ def test_configs_are_those_that_were_written() -> None:
 
 
 def test_nothing_is_read_after_a_failed_query() -> None:
-    outputs = [
-        (c.name, p) for c in API.commands.values() for p in c.params if isinstance(p.data, Array) and p.data.out
-    ]
+    outputs = [(c.name, p) for c in API.commands.values() for p in c.params if isinstance(p.data, Array) and p.data.out]
     assert len(outputs) > 40
     for name, param in outputs:
         assert isinstance(param.data, Array)

@@ -248,7 +248,7 @@ def test_all_rules_compile(gl: Api, tmp_path: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++ on this machine")
-    lines = [gl.typedefs, "extern \"C\" void* _result_of();", expr.prototypes_to_cpp(), expr.tables_to_cpp(gl)]
+    lines = [gl.typedefs, 'extern "C" void* _result_of();', expr.prototypes_to_cpp(), expr.tables_to_cpp(gl)]
     total = 0
     for command in gl.commands.values():
         texts = sorted(set(_rules(command)))

@@ -122,9 +122,7 @@ def test_effects_are_inherited_and_renamed(registry: Registry, overlay: Overlay)
     overlay.effects("glPaintiv", set_("context.table[context.pname][pname].pname", "pname"), delete("share.pname"))
     api = overlay.apply(registry)
     assert api.commands["glGenThingsARB"].effects == (Effect("create", "share.things", "names"),)
-    assert api.commands["glPaintfvEXT"].effects == (
-        Effect("set", "context.paint[what]", "values", "what != GL_RED"),
-    )
+    assert api.commands["glPaintfvEXT"].effects == (Effect("set", "context.paint[what]", "values", "what != GL_RED"),)
     assert api.commands["glPaintiv"].effects[0].path == "context.table[context.pname][pname].pname"
 
 

@@ -44,6 +44,9 @@ def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = No
     sources = generate.generate(tuple(apis), hook_sets)
     runtime = generate.runtime_folder()
     folder = compile_module(
-        name, sources.files, sorted(p for p in runtime.iterdir() if p.suffix in (".cc", ".S")), [runtime, runtime.parent / "common", runtime.parent / "third_party"]
+        name,
+        sources.files,
+        sorted(p for p in runtime.iterdir() if p.suffix in (".cc", ".S")),
+        [runtime, runtime.parent / "common", runtime.parent / "third_party"],
     )
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")

@@ -50,7 +50,8 @@ FUNCTIONS: dict[str, str] = {
     "program_string_size(target)": "bytes of the ARB program bound to a target",
     "sum(counts, n)": "sum of the first n 32-bit integers at counts, 0 when NULL",
     "strlen(s)": "length of a terminated string, 0 when NULL",
-    "min(a, b)": "the smaller", "max(a, b)": "the larger",
+    "min(a, b)": "the smaller",
+    "max(a, b)": "the larger",
 }
 
 # Parameters of FUNCTIONS that are pointers; all others, and every result, are int64_t.
@@ -123,8 +124,10 @@ def parse(text: str) -> ast.expr:
     for node in ast.walk(tree):
         problem = _problem(node)
         if problem:
-            raise SpecError(f"rule {text!r} uses {problem}", hint="allowed: + - * // % << >> & |, comparisons, "
-                            "and or not, x if c else y, calls, names, integers")
+            raise SpecError(
+                f"rule {text!r} uses {problem}",
+                hint="allowed: + - * // % << >> & |, comparisons, and or not, x if c else y, calls, names, integers",
+            )
     return tree
 
 
@@ -174,16 +177,20 @@ def validate(text: str, scope: Scope) -> None:
         if name in scope.params or name in scope.enums or (name == "result" and scope.result):
             continue
         known = [*scope.params, *(n for n in scope.enums if n[:4] == name[:4])]
-        raise SpecError(f"{scope.where}: rule {text!r} names {name}, which is neither a parameter nor an enumerant",
-                        hint=did_you_mean(name, known) or f"parameters: {', '.join(sorted(scope.params))}")
+        raise SpecError(
+            f"{scope.where}: rule {text!r} names {name}, which is neither a parameter nor an enumerant",
+            hint=did_you_mean(name, known) or f"parameters: {', '.join(sorted(scope.params))}",
+        )
     for name, count, arguments in calls:
         if name in scope.tables:
             expected = 1
         elif name in _PARAMETERS:
             expected = len(_PARAMETERS[name])
         else:
-            raise SpecError(f"{scope.where}: rule {text!r} calls {name}, which is neither a function nor a table",
-                            hint=did_you_mean(name, [*_PARAMETERS, *scope.tables]))
+            raise SpecError(
+                f"{scope.where}: rule {text!r} calls {name}, which is neither a function nor a table",
+                hint=did_you_mean(name, [*_PARAMETERS, *scope.tables]),
+            )
         if count != expected:
             raise SpecError(f"{scope.where}: rule {text!r} gives {name} {count} arguments instead of {expected}")
         given = dict(zip(_PARAMETERS.get(name, ()), arguments, strict=False))

@@ -136,18 +136,7 @@ class Opaque:
     why: str = "handle"
 
 
-Data = (
-    Array
-    | String
-    | Strings
-    | Image
-    | CompressedImage
-    | BufferOffset
-    | ClientArray
-    | AttributeList
-    | Struct
-    | Opaque
-)
+Data = Array | String | Strings | Image | CompressedImage | BufferOffset | ClientArray | AttributeList | Struct | Opaque
 
 
 @dataclass(frozen=True, slots=True)

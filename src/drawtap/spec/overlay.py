@@ -380,8 +380,10 @@ class _Build:
             if param.data is not None:
                 _validate_data(param.data, scope, after, command)
             if param.group is not None and param.group not in self._groups:
-                raise SpecError(f"{command.name}: no enum group is called {param.group}",
-                                hint=did_you_mean(param.group, self._groups))
+                raise SpecError(
+                    f"{command.name}: no enum group is called {param.group}",
+                    hint=did_you_mean(param.group, self._groups),
+                )
         if command.returns_data is not None:
             _validate_data(command.returns_data, after, after, command)
         for effect in command.effects:
@@ -393,8 +395,10 @@ class _Build:
             scope = expr.Scope(f"table {name}", frozenset(), enums, frozenset(self._overlay._tables))
             for key, entry in rows.items():
                 if key != "default" and key not in enums:
-                    raise SpecError(f"table {name} of {self._overlay.name} has the unknown enumerant {key}",
-                                    hint=did_you_mean(key, enums))
+                    raise SpecError(
+                        f"table {name} of {self._overlay.name} has the unknown enumerant {key}",
+                        hint=did_you_mean(key, enums),
+                    )
                 if isinstance(entry, str):
                     expr.validate(entry, scope)
 
@@ -561,8 +565,10 @@ def _validate_data(rule: Data, scope: expr.Scope, after: expr.Scope, command: Co
         for name in rule.valueless:
             _known_enum(name, scope)
     elif isinstance(rule, Strings) and rule.lengths is not None and rule.lengths not in scope.params:
-        raise SpecError(f"{scope.where}: the lengths of strings are no parameter: {rule.lengths}",
-                        hint=f"parameters: {', '.join(sorted(scope.params))}")
+        raise SpecError(
+            f"{scope.where}: the lengths of strings are no parameter: {rule.lengths}",
+            hint=f"parameters: {', '.join(sorted(scope.params))}",
+        )
 
 
 def _known_enum(name: str, scope: expr.Scope) -> None:
@@ -586,12 +592,16 @@ def _validate_effect(effect: Effect, scope: expr.Scope) -> None:
 
 def _validate_path(path: str, scope: expr.Scope) -> None:
     if not _is_path(path) or path.count("[") != path.count("]"):
-        raise SpecError(f"{scope.where}: {path!r} is no state path",
-                        hint='paths begin with "context.", "share." or "display." and have keys in brackets')
+        raise SpecError(
+            f"{scope.where}: {path!r} is no state path",
+            hint='paths begin with "context.", "share." or "display." and have keys in brackets',
+        )
     for word in _KEY_WORD.findall(path.partition("[")[2]):
         if word not in scope.params and word not in scope.enums and word != "result":
-            raise SpecError(f"{scope.where}: the path {path!r} names {word}, which is no parameter",
-                            hint=f"parameters: {', '.join(sorted(scope.params))}")
+            raise SpecError(
+                f"{scope.where}: the path {path!r} names {word}, which is no parameter",
+                hint=f"parameters: {', '.join(sorted(scope.params))}",
+            )
 
 
 # ---- which name a value is shown by -----------------------------------------------------------------------

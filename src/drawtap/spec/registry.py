@@ -329,15 +329,18 @@ def _commands(
                 raise InputError("the registry has a command without <proto>")
             name, returns = _declaration(proto, types)
             alias = element.find("alias")
-            yield name, Command(
-                name=name,
-                api=api,
-                returns=returns,
-                params=tuple(_param(p, types, groups) for p in element.findall("param")),
-                returns_group=_group(proto, returns, groups),
-                returns_class=proto.get("class"),
-                alias=None if alias is None else alias.get("name"),
-                provided_by=tuple(providers.get(name, ())),
+            yield (
+                name,
+                Command(
+                    name=name,
+                    api=api,
+                    returns=returns,
+                    params=tuple(_param(p, types, groups) for p in element.findall("param")),
+                    returns_group=_group(proto, returns, groups),
+                    returns_class=proto.get("class"),
+                    alias=None if alias is None else alias.get("name"),
+                    provided_by=tuple(providers.get(name, ())),
+                ),
             )
 
 

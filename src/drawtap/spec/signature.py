@@ -203,9 +203,7 @@ def _kind(ctype: CType, group: str | None, api: Api | None, groups: _Groups) -> 
     return _NARROW.get(ctype.scalar, ctype.scalar), "-"
 
 
-def _content(
-    ctype: CType, data: Data | None, group: str | None, slot: str, *, api: Api | None, groups: _Groups
-) -> str:
+def _content(ctype: CType, data: Data | None, group: str | None, slot: str, *, api: Api | None, groups: _Groups) -> str:
     rule: Data | None = data.otherwise if isinstance(data, BufferOffset) else data
     element, out = _pointee(ctype), not ctype.const
     match rule:

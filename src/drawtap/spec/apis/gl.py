@@ -57,9 +57,7 @@ o.table(
     default=1,
 )
 o.table("point_parameter_values", {"GL_POINT_DISTANCE_ATTENUATION": 3}, default=1)
-o.table(
-    "patch_values", {"GL_PATCH_DEFAULT_OUTER_LEVEL": 4, "GL_PATCH_DEFAULT_INNER_LEVEL": 2}, default=1
-)
+o.table("patch_values", {"GL_PATCH_DEFAULT_OUTER_LEVEL": 4, "GL_PATCH_DEFAULT_INNER_LEVEL": 2}, default=1)
 o.table("program_values", {"GL_COMPUTE_WORK_GROUP_SIZE": 3}, default=1)
 o.table("vertex_attrib_values", {"GL_CURRENT_VERTEX_ATTRIB": 4}, default=1)
 o.table("imaging_values", {
@@ -127,9 +125,7 @@ o.data(
     indices=indices,
 )
 # Addresses or offsets; index memory of the application is recorded beside the call.
-o.data(
-    "glMultiDrawElements{,BaseVertex}", indices=Array("drawcount", element="ptr"), count=Array("drawcount")
-)
+o.data("glMultiDrawElements{,BaseVertex}", indices=Array("drawcount", element="ptr"), count=Array("drawcount"))
 
 
 def indirect(one: int, count: str = "") -> BufferOffset:
@@ -153,9 +149,7 @@ pixels_3d = Image("format", "type", "width", "height", "depth", dimensions=3)
 o.data("glTex{Image,SubImage}1D glTextureSubImage1D", pixels=pixels_1d)
 o.data("glTex{Image,SubImage}2D glTextureSubImage2D glDrawPixels", pixels=pixels_2d)
 o.data("glTex{Image,SubImage}3D glTextureSubImage3D", pixels=pixels_3d)
-o.data(
-    "glCompressedTex{Image,SubImage}{1,2,3}D glCompressedTextureSubImage{1,2,3}D", data=CompressedImage("imageSize")
-)
+o.data("glCompressedTex{Image,SubImage}{1,2,3}D glCompressedTextureSubImage{1,2,3}D", data=CompressedImage("imageSize"))
 o.data("glReadPixels", pixels=Image("format", "type", "width", "height", out=True))
 o.data("glReadnPixels", data=Image("format", "type", "width", "height", out=True, limit="bufSize"))
 
@@ -173,9 +167,7 @@ o.data(
     pixels=Image("format", "type", "width", "height", "depth", dimensions=3, out=True, limit="bufSize"),
 )
 o.data("glGetCompressedTexImage", img=CompressedImage("compressed_image_size(target, level)", out=True))
-o.data(
-    "glGetnCompressedTexImage", pixels=CompressedImage("min(bufSize, compressed_image_size(target, lod))", out=True)
-)
+o.data("glGetnCompressedTexImage", pixels=CompressedImage("min(bufSize, compressed_image_size(target, lod))", out=True))
 o.data(
     "glGetCompressedTextureImage",
     pixels=CompressedImage("min(bufSize, named_compressed_image_size(texture, level))", out=True),
@@ -202,9 +194,7 @@ filter_2d = Image("format", "type", "imaging_width(target)", "max(imaging_height
 o.data("glGetConvolutionFilter", image=filter_2d)
 o.data(
     "glGetnConvolutionFilter",
-    image=Image(
-        "format", "type", "imaging_width(target)", "max(imaging_height(target), 1)", out=True, limit="bufSize"
-    ),
+    image=Image("format", "type", "imaging_width(target)", "max(imaging_height(target), 1)", out=True, limit="bufSize"),
 )
 o.data(
     "glGetSeparableFilter",
@@ -226,9 +216,7 @@ o.data(
 o.data("glGetMinmax", values=Image("format", "type", "2", dimensions=1, out=True))
 o.data("glGetnMinmax", values=Image("format", "type", "2", dimensions=1, out=True, limit="bufSize"))
 o.data("glColorTableParameter{f,i}v glConvolutionParameter{f,i}v", params=Array("imaging_values(pname)"))
-o.data(
-    "glGet{ColorTable,Convolution,Histogram,Minmax}Parameter{f,i}v", params=Array("imaging_values(pname)", out=True)
-)
+o.data("glGet{ColorTable,Convolution,Histogram,Minmax}Parameter{f,i}v", params=Array("imaging_values(pname)", out=True))
 
 # ---- textures, samplers, renderbuffers, framebuffers --------------------------------------------------------
 
@@ -259,14 +247,10 @@ o.data("glMap{,Named}Buffer{,Range}", returns=Opaque("mapped memory"))
 
 o.data("glGetQueryiv glGetQueryIndexediv", params=one_out)
 # With a query buffer bound the driver writes there, and the pointer is an offset.
-o.data(
-    "glGetQueryObject{i,ui,i64,ui64}v", params=BufferOffset("GL_QUERY_BUFFER", Array("1", out=True))
-)
+o.data("glGetQueryObject{i,ui,i64,ui64}v", params=BufferOffset("GL_QUERY_BUFFER", Array("1", out=True)))
 o.data("glGetTransformFeedback{i_,i64_,i}v", param=one_out)
 o.data("glGetVertexArray{i,Indexedi,Indexed64i}v", param=one_out)
-o.data(
-    "glGetVertexAttrib{d,f,i,Ii,Iui,Ld}v", params=Array("vertex_attrib_values(pname)", out=True)
-)
+o.data("glGetVertexAttrib{d,f,i,Ii,Iui,Ld}v", params=Array("vertex_attrib_values(pname)", out=True))
 o.data("glGetPointerv", params=one_out)
 
 # ---- shaders and programs -----------------------------------------------------------------------------------
@@ -276,8 +260,7 @@ o.data("glGet{Shader,ProgramPipeline,ProgramInterface}iv", params=one_out)
 o.data(
     "glGetActiveUniformBlockiv",
     params=Array(
-        "uniform_block_uniforms(program, uniformBlockIndex) "
-        "if pname == GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES else 1",
+        "uniform_block_uniforms(program, uniformBlockIndex) if pname == GL_UNIFORM_BLOCK_ACTIVE_UNIFORM_INDICES else 1",
         out=True,
     ),
 )
@@ -296,16 +279,12 @@ o.data(
     ),
 )
 o.data("glGetActiveUniformsiv", params=Array("uniformCount", out=True))
-o.data(
-    "glGetUniformIndices", uniformNames=Strings("uniformCount"), uniformIndices=Array("uniformCount", out=True)
-)
+o.data("glGetUniformIndices", uniformNames=Strings("uniformCount"), uniformIndices=Array("uniformCount", out=True))
 o.data("glGetUniform{d,f,i,ui}v", params=Array("uniform_size(program, location)", out=True))
 o.data("glGetnUniform{f,i,ui}v", params=Array("min(bufSize // 4, uniform_size(program, location))", out=True))
 o.data("glGetnUniformdv", params=Array("min(bufSize // 8, uniform_size(program, location))", out=True))
 o.data("glGetAttachedShaders", shaders=Array("maxCount", out=True, actual="deref(count) if count else maxCount"))
-o.data(
-    "glGetProgramBinary", binary=Array("bufSize", out=True, actual="deref(length) if length else bufSize")
-)
+o.data("glGetProgramBinary", binary=Array("bufSize", out=True, actual="deref(length) if length else bufSize"))
 o.data("glGetProgramResourceiv", params=Array("count", out=True, actual="deref(length) if length else count"))
 o.data("glPatchParameterfv", values=Array("patch_values(pname)"))
 o.data("glShaderSource", string=Strings("count", "length"), length=Array("count"))

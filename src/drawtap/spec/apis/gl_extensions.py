@@ -94,13 +94,9 @@ o.data("glMultiTexGen{d,f,i}vEXT", params=Array("tex_gen_values(pname)"))
 o.data("glGetMultiTexGen{d,f,i}vEXT", params=Array("tex_gen_values(pname)", out=True))
 o.data(
     "glGetTextureImageEXT",
-    pixels=BufferOffset(
-        "GL_PIXEL_PACK_BUFFER", Array("named_tex_image_size(texture, level, format, type)", out=True)
-    ),
+    pixels=BufferOffset("GL_PIXEL_PACK_BUFFER", Array("named_tex_image_size(texture, level, format, type)", out=True)),
 )
-o.data(
-    "glGetCompressedTextureImageEXT", img=CompressedImage("named_compressed_image_size(texture, lod)", out=True)
-)
+o.data("glGetCompressedTextureImageEXT", img=CompressedImage("named_compressed_image_size(texture, lod)", out=True))
 o.data("glNamedBufferDataEXT glNamedBufferSubDataEXT", data=Array("size"))
 o.data("glGetNamedBufferSubDataEXT", data=Array("size", out=True))
 o.data("glMultiTexCoordPointerEXT", pointer=ClientArray())
@@ -148,16 +144,12 @@ for letter, count in (("1d", ""), ("1f", ""), ("2d", "2"), ("2f", "2")):
 # ---- shaders, programs, uniforms ----------------------------------------------------------------------------
 
 o.data("glGetUniform{i64,ui64}v{ARB,NV}", params=Array("uniform_size(program, location)", out=True))
-o.data(
-    "glGetnUniform{i64,ui64}vARB", params=Array("min(bufSize // 8, uniform_size(program, location))", out=True)
-)
+o.data("glGetnUniform{i64,ui64}vARB", params=Array("min(bufSize // 8, uniform_size(program, location))", out=True))
 o.data("glGetProgramStringARB", string=Array("program_string_size(target)", out=True))
 o.data("glProgramStringARB glNamedProgramStringEXT", string=Array("len"))
 o.data("glGetObjectParameter{f,i}vARB", params=one_out)
 o.data("glGetNamedStringivARB", params=one_out)
-o.data(
-    "glGetAttachedObjectsARB", obj=Array("maxCount", out=True, actual="deref(count) if count else maxCount")
-)
+o.data("glGetAttachedObjectsARB", obj=Array("maxCount", out=True, actual="deref(count) if count else maxCount"))
 o.data(
     "glGetVertexAttrib{Li64v,Lui64v}NV glGetVertexAttribLui64vARB",
     params=Array("vertex_attrib_values(pname)", out=True),
@@ -267,9 +259,7 @@ o.table(
 )
 o.data("glCombinerParameter{f,i}vNV glCombinerStageParameterfvNV", params=Array("combiner_values(pname)"))
 o.data("glGetCombinerStageParameterfvNV", params=Array("combiner_values(pname)", out=True))
-o.data(
-    "glGetCombiner{Input,Output}Parameter{f,i}vNV glGetFinalCombinerInputParameter{f,i}vNV", params=one_out
-)
+o.data("glGetCombiner{Input,Output}Parameter{f,i}vNV glGetFinalCombinerInputParameter{f,i}vNV", params=one_out)
 o.data("glMapParameter{f,i}vNV", params=one_in)
 o.data("glGetMapParameter{f,i}vNV glGetMapAttribParameter{f,i}vNV", params=one_out)
 o.data("glTransformFeedbackAttribsNV", attribs=Array("count * 3"))
@@ -340,9 +330,7 @@ o.table(
 o.table("path_color_components", {
     "GL_ALPHA GL_LUMINANCE GL_INTENSITY": 1, "GL_LUMINANCE_ALPHA": 2, "GL_RGB": 3, "GL_RGBA": 4,
 })  # fmt: skip
-instanced = (
-    "gl{Cover,Stencil}{Fill,Stroke}PathInstancedNV glStencilThenCover{Fill,Stroke}PathInstancedNV"
-)
+instanced = "gl{Cover,Stencil}{Fill,Stroke}PathInstancedNV glStencilThenCover{Fill,Stroke}PathInstancedNV"
 o.data(
     instanced,
     paths=Array("numPaths * path_name_bytes(pathNameType)"),

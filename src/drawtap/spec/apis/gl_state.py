@@ -180,17 +180,13 @@ for command, key in (("glUnmapBuffer", BOUND), ("glUnmapNamedBuffer", "buffer"))
     o.effects(command, modify(f"share.buffers[{key}].data"), delete(f"share.buffers[{key}].mapping"))
 for command, key in (("glFlushMappedBufferRange", BOUND), ("glFlushMappedNamedBufferRange", "buffer")):
     o.effects(command, modify(f"share.buffers[{key}].data[offset]", "length"))
-o.effects(
-    "glBufferParameteriAPPLE", set_(f"share.buffers[{BOUND}].parameter[pname]", "param")
-)
+o.effects("glBufferParameteriAPPLE", set_(f"share.buffers[{BOUND}].parameter[pname]", "param"))
 o.effects("glFlushMappedBufferRangeAPPLE", modify(f"share.buffers[{BOUND}].data[offset]", "size"))
 
 # ---- vertex array objects ---------------------------------------------------------------------------------------
 
 o.effects("glGenVertexArrays glCreateVertexArrays", create("context.vertex_arrays", "arrays"))
-o.effects(
-    "glDeleteVertexArrays", delete("context.vertex_arrays", "arrays"), modify("context.vertex_array", "arrays")
-)
+o.effects("glDeleteVertexArrays", delete("context.vertex_arrays", "arrays"), modify("context.vertex_array", "arrays"))
 o.effects("glBindVertexArray{,APPLE}", set_("context.vertex_array", "array"))
 o.effects("glVertexArrayElementBuffer", set_("context.vertex_arrays[vaobj].element_buffer", "buffer"))
 
@@ -218,9 +214,7 @@ o.effects("glDisableVertexArrayAttrib", set_("context.vertex_arrays[vaobj].attri
 o.effects("glEnableVertexArrayAttribEXT", set_("context.vertex_arrays[vaobj].attrib[index].enabled", "1"))
 o.effects("glDisableVertexArrayAttribEXT", set_("context.vertex_arrays[vaobj].attrib[index].enabled", "0"))
 o.effects("glVertexAttribDivisor", set_(f"{VAO}.attrib[index].divisor", "divisor"))
-o.effects(
-    "glVertexArrayVertexAttribDivisorEXT", set_("context.vertex_arrays[vaobj].attrib[index].divisor", "divisor")
-)
+o.effects("glVertexArrayVertexAttribDivisorEXT", set_("context.vertex_arrays[vaobj].attrib[index].divisor", "divisor"))
 
 # The separate form: formats of attributes, and bindings that several of them may share.
 for command, vao, attrib in (

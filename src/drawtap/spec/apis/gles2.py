@@ -20,9 +20,7 @@ for name in ("CompressedTexImage3D", "CompressedTexSubImage3D"):
     o.like(f"gl{name}OES", f"gl{name}")
 o.like("glGetIntegeri_vEXT", "glGetIntegeri_v")
 
-o.data(
-    "glEGLImageTarget{Tex,Texture}StorageEXT glTexStorageAttribs{2,3}DEXT", attrib_list=AttributeList("GL_NONE")
-)
+o.data("glEGLImageTarget{Tex,Texture}StorageEXT glTexStorageAttribs{2,3}DEXT", attrib_list=AttributeList("GL_NONE"))
 o.data("glGetDriverControlStringQCOM", length=one_out)
 o.data("glGetDriverControlsQCOM", num=one_out)
 o.data(
@@ -31,9 +29,7 @@ o.data(
     numTextures=one_out,
 )
 o.data("glExtGetTexLevelParameterivQCOM", params=one_out)
-o.data(
-    "glExtGetTexSubImageQCOM", texels=Image("format", "type", "width", "height", "depth", dimensions=3, out=True)
-)
+o.data("glExtGetTexSubImageQCOM", texels=Image("format", "type", "width", "height", "depth", dimensions=3, out=True))
 o.data(
     "glGetFragmentShadingRatesEXT",
     shadingRates=Array("maxCount", out=True, actual="deref(count) if count else maxCount"),

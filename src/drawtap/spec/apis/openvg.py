@@ -11,9 +11,7 @@ OVERLAY = o = Overlay(
 )
 
 # Implemented by native/runtime/sizes_vg.h.
-expr.declare(
-    "vg_path_data_size(path, segments, commands)", "bytes of path data that these segment commands take"
-)
+expr.declare("vg_path_data_size(path, segments, commands)", "bytes of path data that these segment commands take")
 expr.declare(
     "vg_path_part_size(path, start, segments)", "bytes of path data of these segments, as far as they are known"
 )
