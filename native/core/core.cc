@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "../export/export_c.h"
 #include "tables.h"
 
 #ifndef DRAWTAP_VERSION
@@ -210,6 +211,20 @@ int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t fla
   return guarded([&] {
     need(trace, "trace");
     dt::calls_text(*trace->trace, dt::resolve(*trace->trace, selection), fd, flags);
+  });
+}
+
+int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options, const char** json,
+                uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && folder && json && length && owner, "folder");
+    dt::c::Options wanted;
+    if (selection) wanted.first_frame = selection->first_frame, wanted.end_frame = selection->end_frame;
+    if (options && options->calls_per_file) wanted.calls_per_file = options->calls_per_file;
+    if (options && options->calls_per_function) wanted.calls_per_function = options->calls_per_function;
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::c::export_source(*trace->trace, folder, wanted));
+    hand_out(std::move(bytes), json, length, owner);
   });
 }
 

@@ -70,6 +70,15 @@ DT_API void dt_blob_free(void* owner);
  * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq. */
 DT_API int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags);
 
+/* Write the trace as C source into an existing folder. The selection's frames are the ones to play, calls before them
+ * become set-up. `json`: one object that says what was written; it lives until dt_blob_free(owner). */
+typedef struct dt_export_c_options {
+  uint32_t calls_per_file;     /* about; 0: the default */
+  uint32_t calls_per_function; /* 0: the default */
+} dt_export_c_options;
+DT_API int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options, const char** json,
+                       uint64_t* length, void** owner);
+
 /* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */
 DT_API void dt_cancel(dt_trace* trace);
 /* Work done and to do, in bytes of the file, of the running operation: for progress bars. */

@@ -40,7 +40,7 @@ def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run([compiler, *FLAGS, "-c", str(source), "-o", str(target)], check=True)
         return target
 
-    sources = [*sorted((ROOT / "native/core").glob("*.cc")), ROOT / "tests/native/fuzz_core.cc"]
+    sources = [*sorted((ROOT / "native/core").glob("*.cc")), *sorted((ROOT / "native/export").glob("*.cc")), ROOT / "tests/native/fuzz_core.cc"]
     with ThreadPoolExecutor(2) as pool:
         objects = [str(o) for o in pool.map(compile_one, sources)]
     program = folder / "fuzz_core"

@@ -191,7 +191,7 @@ def test_frame_end_is_anybodys_choice(drawtap, recording):
 @pytest.mark.parametrize("name", FORMATS.names())
 def test_export_writes_every_format(drawtap, recording, tmp_path, name):
     target = tmp_path / f"out{FORMATS.get(name).suffix}"
-    answer = drawtap("export", recording, "#1", "-o", target)
+    answer = drawtap("export", recording, "#1", "-o", target, *(["-f", "c"] if name == "c" else []))
     assert answer.code == 0, answer.err
     assert FORMATS.get(name).help
     if name == "text":
@@ -207,6 +207,9 @@ def test_export_writes_every_format(drawtap, recording, tmp_path, name):
         rows = json.loads(target.read_text())
         assert rows[1]["params"]["count"] == 6
         assert rows[1]["params"]["mode"] == "GL_TRIANGLES"
+    elif name == "c":
+        text = (target / "frames_000.c").read_text()
+        assert "void frame_1(void) {" in text and "glDrawElements(GL_TRIANGLES, 6, " in text
     else:
         import duckdb
 

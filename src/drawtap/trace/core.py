@@ -285,9 +285,7 @@ class CoreTrace:
         options = _COptions(calls_per_file, calls_per_function)
         chosen, where = byref(_c_selection(selection)), os.fsencode(folder)
         _check(
-            self._lib.dt_export_c(
-                self._open, chosen, where, byref(options), byref(text), byref(length), byref(owner)
-            )
+            self._lib.dt_export_c(self._open, chosen, where, byref(options), byref(text), byref(length), byref(owner))
         )
         return cast(Row, json.loads(self._take(text, length, owner)))
 

@@ -1,0 +1,491 @@
+#include "exporter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../core/text.h"
+
+namespace dt::c {
+namespace {
+
+// Functions of the window system that leave nothing behind that drawing would notice.
+bool leaves_nothing(std::string_view name) {
+  static const char* const prefixes[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWaitNative",
+                                         "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "eglBindAPI", "glXGet", "glXQuery",
+                                         "glXChoose", "glXIsDirect", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "glXCopyContext",
+                                         "eglUnlock", "eglPresentationTime", "eglWaitClient", "eglWaitGL"};
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](const char* p) { return name.starts_with(p); });
+}
+
+uint64_t fnv(std::string_view bytes) {
+  uint64_t sum = 0xcbf29ce484222325ull;
+  for (unsigned char c : bytes) sum = (sum ^ c) * 0x100000001b3ull;
+  return sum;
+}
+
+// Bytes of a pixel; 0: not known here.
+uint64_t pixel_bytes(uint64_t format, uint64_t type) {
+  uint64_t components = 0;
+  switch (format) {
+    case 0x1900: case 0x1901: case 0x1902: case 0x1903: case 0x1904: case 0x1905: case 0x1906: case 0x1909: components = 1; break;
+    case 0x190A: case 0x8227: components = 2; break;
+    case 0x1907: case 0x80E0: components = 3; break;
+    case 0x1908: case 0x80E1: components = 4; break;
+    default: return 0;
+  }
+  switch (type) {
+    case 0x1400: case 0x1401: return components;
+    case 0x1402: case 0x1403: case 0x140B: case 0x8D61: return components * 2;
+    case 0x1404: case 0x1405: case 0x1406: return components * 4;
+    case 0x8032: case 0x8362: return 1;
+    case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: return 2;
+    case 0x8035: case 0x8036: case 0x8367: case 0x8368: return 4;
+    default: return 0;
+  }
+}
+
+std::map<std::string, std::string> parse(std::string_view text) {
+  std::map<std::string, std::string> found;
+  while (!text.empty()) {
+    size_t end = text.find(';'), equals = text.substr(0, end).find('=');
+    if (equals != text.npos) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1, end == text.npos ? end : end - equals - 1));
+    if (end == text.npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return found;
+}
+
+}  // namespace
+
+const Field* Call::field(std::string_view name) const {
+  for (auto& p : function.params)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+uint64_t Call::raw(std::string_view name) const {
+  const Field* f = field(name);
+  return f ? columns.raw(*f, row) : 0;
+}
+
+Exporter::Exporter(const Trace& trace, std::string folder, const Options& options)
+    : trace_(trace), folder_(std::move(folder)), options_(options), infos_(trace.signatures.functions.size()), names_(variables_), data_(folder_),
+      texts_(folder_), frames_(folder_, options.calls_per_file, options.calls_per_function) {
+  ends_ = trace.frames()->ends;
+}
+
+Exporter::Info& Exporter::info(const Function& f) {
+  Info& i = infos_[static_cast<size_t>(f.index)];
+  if (i.ready) return i;
+  i.ready = true;
+  static const std::unordered_map<std::string_view, Special> specials = {
+      {"eglBindAPI", &Exporter::bind_api},
+      {"eglCreateContext", &Exporter::create_context},
+      {"glXCreateContext", &Exporter::create_context},
+      {"glXCreateNewContext", &Exporter::create_context},
+      {"glXCreateContextAttribsARB", &Exporter::create_context},
+      {"glXCreateContextWithConfigSGIX", &Exporter::create_context},
+      {"eglDestroyContext", &Exporter::destroy_context},
+      {"glXDestroyContext", &Exporter::destroy_context},
+      {"eglCreateWindowSurface", &Exporter::create_window},
+      {"eglCreatePlatformWindowSurface", &Exporter::create_window},
+      {"eglCreatePlatformWindowSurfaceEXT", &Exporter::create_window},
+      {"eglCreatePixmapSurface", &Exporter::create_window},
+      {"eglCreatePlatformPixmapSurface", &Exporter::create_window},
+      {"eglCreatePlatformPixmapSurfaceEXT", &Exporter::create_window},
+      {"glXCreateWindow", &Exporter::create_window},
+      {"glXCreatePbuffer", &Exporter::create_window},
+      {"glXCreatePixmap", &Exporter::create_window},
+      {"glXCreateGLXPixmap", &Exporter::create_window},
+      {"eglCreatePbufferSurface", &Exporter::create_pbuffer},
+      {"eglDestroySurface", &Exporter::destroy_surface},
+      {"glXDestroyWindow", &Exporter::destroy_surface},
+      {"glXDestroyPbuffer", &Exporter::destroy_surface},
+      {"glXDestroyPixmap", &Exporter::destroy_surface},
+      {"glXDestroyGLXPixmap", &Exporter::destroy_surface},
+      {"eglMakeCurrent", &Exporter::make_current},
+      {"eglReleaseThread", &Exporter::make_current},
+      {"glXMakeCurrent", &Exporter::make_current},
+      {"glXMakeContextCurrent", &Exporter::make_current},
+      {"glXMakeCurrentReadSGI", &Exporter::make_current},
+      {"eglSwapBuffers", &Exporter::swap},
+      {"eglSwapBuffersWithDamageEXT", &Exporter::swap},
+      {"eglSwapBuffersWithDamageKHR", &Exporter::swap},
+      {"glXSwapBuffers", &Exporter::swap},
+      {"eglCreateImage", &Exporter::create_image},
+      {"eglCreateImageKHR", &Exporter::create_image},
+      {"eglDestroyImage", &Exporter::use_handle},
+      {"eglDestroyImageKHR", &Exporter::use_handle},
+      {"eglCreateSync", &Exporter::create_sync},
+      {"eglCreateSyncKHR", &Exporter::create_sync},
+      {"eglDestroySync", &Exporter::use_handle},
+      {"eglDestroySyncKHR", &Exporter::use_handle},
+      {"eglClientWaitSync", &Exporter::use_handle},
+      {"eglClientWaitSyncKHR", &Exporter::use_handle},
+      {"eglWaitSync", &Exporter::use_handle},
+      {"eglWaitSyncKHR", &Exporter::use_handle},
+      {"eglBindTexImage", &Exporter::use_handle},
+      {"eglReleaseTexImage", &Exporter::use_handle},
+      {"glGetUniformLocation", &Exporter::get_location},
+      {"glGetUniformLocationARB", &Exporter::get_location},
+      {"glGetUniformBlockIndex", &Exporter::get_location},
+      {"glGetAttribLocation", &Exporter::get_attribute},
+      {"glGetAttribLocationARB", &Exporter::get_attribute},
+      {"glBindAttribLocation", &Exporter::get_attribute},
+      {"glBindAttribLocationARB", &Exporter::get_attribute},
+      {"glLinkProgram", &Exporter::link_program},
+      {"glLinkProgramARB", &Exporter::link_program},
+      {"glShaderSource", &Exporter::shader_source},
+      {"glShaderSourceARB", &Exporter::shader_source},
+      {"glDrawBuffer", &Exporter::color_buffer},
+      {"glReadBuffer", &Exporter::color_buffer},
+      {"glDrawBuffers", &Exporter::color_buffer},
+      {"glGenLists", &Exporter::gen_lists},
+  };
+  static const std::unordered_map<std::string_view, void (Exporter::*)(const Call&)> trackers = {
+      {"glBindBuffer", &Exporter::track_bind_buffer},          {"glBindBufferARB", &Exporter::track_bind_buffer},
+      {"glBindBufferBase", &Exporter::track_bind_buffer},      {"glBindBufferRange", &Exporter::track_bind_buffer},
+      {"glBindVertexArray", &Exporter::track_vertex_array},    {"glBindVertexArrayOES", &Exporter::track_vertex_array},
+      {"glBindVertexArrayAPPLE", &Exporter::track_vertex_array}, {"glUseProgram", &Exporter::track_program},
+      {"glUseProgramObjectARB", &Exporter::track_program},     {"glClientActiveTexture", &Exporter::track_client_texture},
+      {"glClientActiveTextureARB", &Exporter::track_client_texture}, {"glCreateProgram", &Exporter::track_create_program},
+      {"glCreateProgramObjectARB", &Exporter::track_create_program}, {"glPixelStorei", &Exporter::track_pack},
+      {"glPixelStoref", &Exporter::track_pack}};
+  if (auto it = specials.find(f.name); it != specials.end()) i.special = it->second;
+  else if (f.flags & FLAG_MAP) i.special = &Exporter::map_buffer;
+  if (auto it = trackers.find(f.name); it != trackers.end()) i.track = it->second;
+  else if (f.flags & FLAG_DRAW_SETUP) i.track = &Exporter::track_pointer;
+  i.swap = i.special == &Exporter::swap;
+  i.dropped = f.api != "gl" && !i.special;
+  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate");
+  for (auto& p : f.params) i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
+  i.makes_result = f.result && !f.result->object_class.empty() &&
+                   (generates || f.name == "glFenceSync" || f.name == "glImportSyncEXT" || f.name == "glFenceSyncAPPLE");
+  return i;
+}
+
+// ---- walking -------------------------------------------------------------------------------------------------------
+
+void Exporter::records(OpenChunk& open, uint32_t end) {
+  uint32_t& next = next_record_[open.index];
+  for (; next < end; ++next)
+    if (open.info.functions[open.order()[next]].tap()) tap_record(open, next);
+}
+
+void Exporter::tap_record(OpenChunk& open, uint32_t record) {
+  uint16_t f = open.order()[record];
+  unsigned id = open.info.functions[f].id();
+  if (id != DT_FN_MEMORY && id != DT_FN_MAP_WRITE && id != DT_FN_CONTEXT && id != DT_FN_NATIVE) return;
+  const FunctionColumns& columns = open.columns(f);
+  if (!columns.function) return;
+  uint32_t row = open.ordinals()[record];
+  Call call{*columns.function, columns, row, open.info.thread, 0, 0, false};
+  ThreadState& t = threads_[open.info.thread];
+  if (id == DT_FN_MEMORY) {
+    Span span;
+    const Field* address = call.field("address");
+    if (!address) return;
+    span.address = columns.raw(*address, row);
+    take(columns, *address, row, span.bytes, span.hash, span.stored, span.content);
+    if (collecting_) span.content.clear();
+    if (span.bytes) t.spans.push_back(std::move(span));
+  } else if (id == DT_FN_MAP_WRITE) {
+    if (collecting_) return;
+    Write w;
+    const Field* data = call.field("data");
+    if (!data) return;
+    w.offset = call.raw("offset");
+    w.target = static_cast<uint32_t>(call.raw("target"));
+    w.buffer = static_cast<uint32_t>(call.raw("buffer"));
+    take(columns, *data, row, w.bytes, w.hash, w.stored, w.content);
+    t.writes.push_back(std::move(w));
+  } else if (id == DT_FN_CONTEXT) {
+    shares_[static_cast<uint32_t>(call.raw("context"))] = {static_cast<uint32_t>(call.raw("share_group")), static_cast<uint32_t>(call.raw("api"))};
+  } else if (collecting_) {
+    const Field *kind = call.field("kind"), *text = call.field("text");
+    if (!kind || !text || !kind->has_data() || !text->has_data()) return;
+    Fact fact;
+    fact.kind = columns.payload(*kind, row);
+    while (!fact.kind.empty() && !fact.kind.back()) fact.kind.pop_back();
+    if (fact.kind != "config" && fact.kind != "visual" && fact.kind != "window" && fact.kind != "surface") return;
+    fact.handle = call.raw("handle");
+    fact.seq = calls_;
+    if (DT_DATA_KIND(columns.descriptor(*text, row)) == DT_DATA_INLINE) fact.text = parse(columns.payload(*text, row));
+    facts_.push_back(std::move(fact));
+  }
+}
+
+void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
+  calls_ = seq;
+  uint32_t record = open.record_of(number);
+  records(open, record);
+  next_record_[open.index] = record + 1;
+  uint16_t f = open.order()[record];
+  const FunctionColumns& columns = open.columns(f);
+  if (columns.function) {
+    Call call{*columns.function, columns, open.ordinals()[record], open.info.thread, open.context(record), seq, open.durations()[record] == DT_IN_FLIGHT};
+    bool last = options_.end_frame && frame_ >= options_.end_frame;
+    if (collecting_ || !last) {
+      if (!collecting_) begin_frame();
+      perform(call);
+    }
+  }
+  threads_[open.info.thread].spans.clear();
+  threads_[open.info.thread].writes.clear();
+  if (!collecting_ && frame_ < ends_.size() && ends_[frame_] == seq) end_frame(true);
+  if (number + 1 == open.info.meta.calls) {  // what follows belongs to the thread's next call
+    records(open, open.info.meta.records);
+    next_record_.erase(open.index);
+  }
+}
+
+void Exporter::pass(bool collecting) {
+  collecting_ = collecting;
+  next_record_.clear();
+  states_.clear();
+  threads_.clear();
+  generations_.clear();
+  context_apis_.clear();
+  context_configs_.clear();
+  dt_selection all{};
+  each_call(trace_, resolve(trace_, &all), [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
+}
+
+void Exporter::begin_frame() {
+  if (frame_open_) return;
+  frame_open_ = true;
+  for (auto& r : regions_) r.loaded.clear();  // a frame can be played again
+  if (frame_ < options_.first_frame) {
+    in_setup_ = true;
+    frame_name_ = "setup_" + std::to_string(frame_);
+  } else {
+    in_setup_ = false;
+    frame_name_ = frame_ < ends_.size() || ends_.empty() ? "frame_" + std::to_string(frame_) : "after_frames";
+  }
+  frames_.begin(frame_name_, "recorded calls from " + std::to_string(calls_) + " on");
+}
+
+void Exporter::end_frame(bool whole) {
+  if (frame_open_) {
+    std::string function = frames_.end();
+    if (in_setup_) setup_ += "  " + function + "();\n";
+    else if (whole) frame_functions_.push_back(function);
+    else rest_ = function;
+  }
+  frame_open_ = false;
+  ++frame_;
+}
+
+void Exporter::perform(const Call& call) {
+  Info& i = info(call.function);
+  const Function& f = call.function;
+  if (i.dropped) {
+    if (!collecting_ && !leaves_nothing(f.name)) ++left_out_[f.name];
+    return;
+  }
+  if (collecting_) {
+    if (f.api != "gl" || i.special == &Exporter::get_attribute) {
+      if (i.special) (this->*i.special)(call);
+    }
+    ThreadState& t = threads_[call.thread];
+    if (!t.spans.empty()) {
+      // Each span belongs to the array that begins last before it: both must lie in one variable.
+      auto& pointers = states_[call.context].pointers;
+      for (auto& span : t.spans) {
+        uint64_t begin = span.address;
+        uint64_t best = 0;
+        for (auto& [key, pointer] : pointers)
+          if (pointer <= span.address && pointer > best) best = pointer;
+        if (best && span.address - best <= 1ull << 26) begin = best;
+        intervals_.emplace_back(begin, span.address + span.bytes);
+      }
+    }
+    if (i.track) (this->*i.track)(call);
+    return;
+  }
+  if (f.api == "gl" || i.swap) switch_to(call.thread);
+  ThreadState& t = threads_[call.thread];
+  for (auto& w : t.writes) write(call, w);
+  for (auto& span : t.spans) load(span);
+  bool ends = frame_ < ends_.size() && ends_[frame_] == call.seq && !in_setup_;
+  if (ends && i.swap) line("host_frame(play_current);");
+  if (i.track && i.track == &Exporter::track_create_program) (this->*i.track)(call);
+  bool done = i.special && (this->*i.special)(call);
+  if (f.api == "gl") {
+    i.used = true;
+    if (!done) {
+      skip_.clear();
+      after_.clear();
+      scratch_used_ = 0;
+      std::string text, before;
+      if (i.makes_result && call.result()) {
+        std::string word = f.result->object_class;
+        before = (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true) : name_of(call, word, call.result())) + " = ";
+      }
+      std::string generated;
+      for (size_t n = 0; n < f.params.size(); ++n) {
+        const Field& p = f.params[n];
+        if (n) text += ", ";
+        uint64_t descriptor = p.has_data() ? call.columns.descriptor(p, call.row) : 0;
+        if (i.makes_names && p.out && object_class(p.object_class, f.name) && DT_DATA_KIND(descriptor) != DT_DATA_NONE) {
+          uint64_t bytes;
+          Hash128 hash;
+          bool is_blob;
+          std::string content;
+          take(call.columns, p, call.row, bytes, hash, is_blob, content);
+          if (is_blob) {
+            auto blob = trace_.blob(hash);
+            content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
+          }
+          size_t count = content.size() / 4;
+          auto at = [&](size_t k) {
+            uint32_t v;
+            memcpy(&v, content.data() + k * 4, 4);
+            return name_of(call, p.object_class, v);
+          };
+          if (count == 1) {
+            text += "&" + at(0);
+          } else if (count) {
+            generated = "GLuint names[" + std::to_string(count) + "]; ";
+            text += "names";
+            for (size_t k = 0; k < count; ++k) after_ += (k % 4 ? " " : "\n    ") + at(k) + " = names[" + std::to_string(k) + "];";
+          } else {
+            text += value(call, p);
+          }
+        } else {
+          text += value(call, p);
+        }
+      }
+      scratch_ = std::max(scratch_, scratch_used_);
+      if (!skip_.empty() || f.flag_text.find("callback") != std::string::npos) {
+        line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) + " */");
+        ++left_out_[f.name];
+      } else if (!generated.empty()) {
+        line("{ " + generated + f.name + "(" + text + ");" + after_ + " }");
+      } else {
+        line(before + f.name + "(" + text + ");");
+        after(call);
+      }
+    }
+  }
+  if (i.track && i.track != &Exporter::track_create_program) (this->*i.track)(call);
+  if (ends && !i.swap) line("host_frame(play_current);");
+}
+
+// A read-back can be compared with what the program got: its bytes and their checksum.
+void Exporter::after(const Call& call) {
+  const Function& f = call.function;
+  bool of_buffer = f.name.starts_with("glGet") && f.name.find("BufferSubData") != f.name.npos;
+  if (!(f.flags & FLAG_READBACK) && !of_buffer) return;
+  for (auto& p : f.params) {
+    if (!p.out || !p.has_data()) continue;
+    uint64_t bytes;
+    Hash128 hash;
+    bool is_blob;
+    std::string content;
+    take(call.columns, p, call.row, bytes, hash, is_blob, content);
+    if (!bytes) continue;
+    if (is_blob) {
+      auto blob = trace_.blob(hash);
+      content.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
+    }
+    // Bytes between rows are not written by GL; where there may be some, the checksum says nothing.
+    auto& pack = states_[call.context].pack;
+    bool plain = true;
+    for (auto& [name, v] : pack) plain = plain && (v == 0 || name == 0x0D05);
+    if (call.field("format")) {
+      uint64_t width = call.raw("width"), height = call.raw("height");
+      auto it = pack.find(0x0D05);
+      uint64_t alignment = it == pack.end() ? 4 : static_cast<uint64_t>(it->second);
+      uint64_t row = width * pixel_bytes(call.raw("format"), call.raw("type"));
+      if (width) plain = plain && row && height && alignment && (row % alignment == 0 || height == 1) && content.size() == row * height;
+      else plain = plain && alignment == 1;
+    }
+    char text[96];
+    snprintf(text, sizeof text, "READ_BACK(%llu, 0x%llxull);", static_cast<unsigned long long>(content.size()), plain ? static_cast<unsigned long long>(fnv(content)) : 0ull);
+    line(text);
+    return;
+  }
+}
+
+// ---- tables --------------------------------------------------------------------------------------------------------
+
+void Exporter::write_tables() {
+  variables_.declare("scratch[" + std::to_string((scratch_ + 7) / 8) + "]", "double", "");
+  variables_.declare("client_unused[16]", "double", "");
+  variables_.declare("display", "EGLDisplay", "0");
+  variables_.write(folder_);
+  data_.close();
+  texts_.close();
+  frames_.close();
+
+  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), names(folder_ + "/names.h"), calls(folder_ + "/frame_list.h");
+  functions.put("/* The functions that the recording calls, and nothing else: found when the program starts. */\n"
+                "#ifndef PLAY_FUNCTIONS_H\n#define PLAY_FUNCTIONS_H\n#include \"play.h\"\n\n");
+  loader.put("#include \"functions.h\"\n\n");
+  std::string load = "\nvoid play_load_functions(void) {\n";
+  std::vector<const Function*> used;
+  for (auto& f : trace_.signatures.functions)
+    if (infos_[static_cast<size_t>(f.index)].used) used.push_back(&f);
+  std::sort(used.begin(), used.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  if (binds_attributes_ && !trace_.signatures.by_name("glBindAttribLocation")) {
+    const char *before = "void (PLAY_CALL *", *after = ")(GLuint, GLuint, const GLchar *)", *name = "glBindAttribLocation";
+    functions.put(std::string("extern ") + before + "play_" + name + after + ";\n#define " + name + " play_" + name + "\n");
+    loader.put(std::string(before) + "play_" + name + after + ";\n");
+    load += std::string("  play_") + name + " = (" + before + after + ")host_function(\"" + name + "\");\n";
+  }
+  for (auto* f : used) {
+    functions.put("extern " + prototype(*f, "play_" + f->name) + ";\n#define " + f->name + " play_" + f->name + "\n");
+    loader.put(prototype(*f, "play_" + f->name) + ";\n");
+    load += "  play_" + f->name + " = (" + prototype(*f, "") + ")host_function(\"" + f->name + "\");\n";
+  }
+  functions.put("\n#endif\n");
+  loader.put(load + "}\n");
+  names.put("/* Constants that older headers lack. */\n#ifndef PLAY_NAMES_H\n#define PLAY_NAMES_H\n\n");
+  for (auto& [name, v] : enums_) {
+    if (!name.starts_with("GL_") && !name.starts_with("EGL_")) continue;
+    char text[160];
+    snprintf(text, sizeof text, "#ifndef %s\n#define %s 0x%04llX\n#endif\n", name.c_str(), name.c_str(), static_cast<unsigned long long>(v) & 0xffffffffull);
+    names.put(text);
+  }
+  names.put("\n#endif\n");
+  std::set<std::string> declared;
+  std::string table, declarations;
+  for (auto& f : frame_functions_) {
+    if (declared.insert(f).second) declarations += "void " + f + "(void);\n";
+    table += "  " + f + ",\n";
+  }
+  if (!rest_.empty() && declared.insert(rest_).second) declarations += "void " + rest_ + "(void);\n";
+  std::string setup_declarations;
+  for (size_t at = 0; at < setup_.size();) {
+    size_t end = setup_.find("();", at);
+    if (end == setup_.npos) break;
+    std::string name = setup_.substr(at + 2, end - at - 2);
+    if (declared.insert(name).second) declarations += "void " + name + "(void);\n";
+    at = setup_.find('\n', end) + 1;
+  }
+  calls.put("/* Which function plays which frame. */\n" + declarations + "\nstatic void (*const play_frames[])(void) = {\n" +
+            (table.empty() ? "  0,\n" : table) + "};\nenum { PLAY_FRAMES = " + std::to_string(frame_functions_.size()) + ", PLAY_FIRST_FRAME = " +
+            std::to_string(options_.first_frame) + " };\n\nstatic void play_setup(void) {\n" + setup_ + "}\nstatic void play_rest(void) {\n" +
+            (rest_.empty() ? "" : "  " + rest_ + "();\n") + "}\n");
+  for (File* file : {&functions, &loader, &names, &calls}) file->close();
+}
+
+std::string Exporter::run() {
+  pass(true);
+  make_regions();
+  generations_.clear();
+  frame_ = 0;
+  pass(false);
+  if (frame_open_ && ends_.empty()) line("host_frame(play_current);");
+  if (frame_open_) end_frame(ends_.empty());
+  write_tables();
+  std::string files, left;
+  for (auto& f : frames_.files()) files += (files.empty() ? "" : ", ") + json_text(f);
+  for (auto& [name, n] : left_out_) left += (left.empty() ? "" : ", ") + json_text(name) + ": " + std::to_string(n);
+  return "{\"frames\": " + std::to_string(frame_functions_.size()) + ", \"repeated\": " + std::to_string(frames_.repeated()) +
+         ", \"files\": [" + files + "], \"data_bytes\": " + std::to_string(data_.bytes()) + ", \"arrays\": " + std::to_string(data_.count()) +
+         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") + ", \"es\": " + (uses_es_ ? "true" : "false") +
+         ", \"left_out\": {" + left + "}}";
+}
+
+}  // namespace dt::c

@@ -1,0 +1,355 @@
+// Arguments as C expressions.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "exporter.h"
+
+namespace dt::c {
+namespace {
+
+constexpr size_t MOST_ELEMENTS = 64;      // of an array that is written out
+constexpr size_t ELEMENTS_A_LINE = 8;
+constexpr uint64_t SCRATCH_STEP = 1 << 16;  // between the arrays that one call writes
+
+template <class T> T bits(const char* at) {
+  T v;
+  memcpy(&v, at, sizeof v);
+  return v;
+}
+
+std::string hex(uint64_t v, bool wide = false) {
+  char text[32];
+  snprintf(text, sizeof text, wide ? "0x%llxull" : "0x%04llX", static_cast<unsigned long long>(v));
+  return text;
+}
+
+std::string signed_text(int64_t v) {
+  if (v == INT32_MIN) return "(-2147483647 - 1)";
+  if (v == INT64_MIN) return "(-9223372036854775807ll - 1)";
+  std::string text = std::to_string(v);
+  return v > INT32_MAX || v < INT32_MIN ? text + "ll" : text;
+}
+std::string unsigned_text(uint64_t v) {
+  std::string text = std::to_string(v);
+  return v > UINT32_MAX ? text + "ull" : v > INT32_MAX ? text + "u" : text;
+}
+
+std::string real(double v, bool single) {
+  char text[64];
+  auto end = single ? std::to_chars(text, text + 60, static_cast<float>(v)).ptr : std::to_chars(text, text + 60, v).ptr;
+  std::string out(text, end);
+  if (out.find_first_of(".e") == out.npos) out += ".0";
+  return single ? out + "f" : out;
+}
+std::string f32_text(uint32_t bits) {
+  float v;
+  memcpy(&v, &bits, 4);
+  return std::isfinite(v) ? real(static_cast<double>(v), true) : "float_of(" + hex(bits) + "u)";
+}
+std::string f64_text(uint64_t bits) {
+  double v;
+  memcpy(&v, &bits, 8);
+  return std::isfinite(v) ? real(v, false) : "double_of(" + hex(bits, true) + ")";
+}
+
+// The element type of "const GLfloat *"; void: "".
+std::string base_type(const std::string& ctype) {
+  std::string out;
+  for (size_t at = 0; at < ctype.size();) {
+    size_t end = ctype.find_first_of(" *", at);
+    std::string word = ctype.substr(at, end - at);
+    if (!word.empty() && word != "const" && word != "struct") out = word;
+    if (end == ctype.npos) break;
+    at = end + 1;
+  }
+  return out == "void" ? "" : out;
+}
+
+// Types that headers may lack, by what they are.
+const std::pair<const char*, const char*> g_plain_types[] = {
+    {"GLhandleARB", "GLuint"},      {"GLcharARB", "GLchar"},      {"GLintptrARB", "GLintptr"},  {"GLsizeiptrARB", "GLsizeiptr"},
+    {"GLint64EXT", "GLint64"},      {"GLuint64EXT", "GLuint64"},  {"GLfixed", "GLint"},         {"GLclampx", "GLint"},
+    {"GLhalfNV", "GLushort"},       {"GLhalf", "GLushort"},       {"GLclampf", "GLfloat"},      {"GLclampd", "GLdouble"},
+    {"GLeglImageOES", "void *"},    {"GLeglClientBufferEXT", "void *"}, {"GLvdpauSurfaceNV", "GLintptr"},
+};
+std::string plain_type(const std::string& word) {
+  for (auto& [from, to] : g_plain_types)
+    if (word == from) return to;
+  if (word.starts_with("GLDEBUGPROC") || word.starts_with("GLVULKANPROC")) return "void *";
+  return word;
+}
+std::string plain_ctype(const std::string& ctype) {
+  std::string out;
+  for (size_t at = 0; at < ctype.size();) {
+    size_t end = at;
+    while (end < ctype.size() && (isalnum(static_cast<unsigned char>(ctype[end])) || ctype[end] == '_')) ++end;
+    if (end == at) {
+      out += ctype[at++];
+    } else {
+      out += plain_type(ctype.substr(at, end - at));
+      at = end;
+    }
+  }
+  return ctype.find("struct ") != ctype.npos ? "void *" : out;
+}
+
+struct Component { const char* type; size_t width; bool floats; };
+Component component(uint64_t type) {
+  switch (type) {
+    case 0x1400: return {"GLbyte", 1, false};
+    case 0x1402: return {"GLshort", 2, false};
+    case 0x1403: case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: case 0x140B: case 0x8D61: return {"GLushort", 2, false};
+    case 0x1404: return {"GLint", 4, false};
+    case 0x1405: case 0x8035: case 0x8036: case 0x8367: case 0x8368: case 0x84FA: case 0x8C3B: case 0x8C3E: return {"GLuint", 4, false};
+    case 0x1406: return {"GLfloat", 4, true};
+    default: return {"GLubyte", 1, false};
+  }
+}
+
+// Whether words look like numbers that a program would write.
+bool looks_float(std::string_view s) {
+  if (s.size() % 4 || s.empty()) return false;
+  for (size_t i = 0; i + 4 <= s.size(); i += 4) {
+    auto word = bits<uint32_t>(s.data() + i);
+    uint32_t exponent = word >> 23 & 0xff;
+    if (word != 0 && word != 0x80000000u && (exponent < 127 - 30 || exponent > 127 + 20)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
+  if (auto* name = trace_.signatures.enum_name(group, value)) {
+    enums_.emplace(*name, value);
+    return *name;
+  }
+  return value >= 0 && value < 256 ? std::to_string(value) : hex(static_cast<uint64_t>(value) & 0xffffffffu);
+}
+
+std::string Exporter::mask(const EnumGroup* group, uint64_t value) {
+  if (group)
+    for (int64_t whole : {static_cast<int64_t>(value), value == UINT32_MAX ? int64_t{-1} : static_cast<int64_t>(value)})
+      if (auto* exact = group->find(whole)) {
+        enums_.emplace(*exact, static_cast<int64_t>(value));
+        return *exact;
+      }
+  std::string out;
+  uint64_t left = value;
+  if (group)
+    for (auto& [name, bits] : group->members) {
+      auto b = static_cast<uint64_t>(bits);
+      if (!b || (b & (b - 1)) || !(left & b)) continue;
+      out += (out.empty() ? "" : " | ") + name;
+      enums_.emplace(name, bits);
+      left &= ~b;
+    }
+  if (left || out.empty()) out += (out.empty() ? "" : " | ") + (left ? hex(left) : std::string("0"));
+  return out;
+}
+
+std::string Exporter::name_of(const Call& call, std::string_view object, uint64_t name) {
+  const ObjectClass* c = object_class(object, call.function.name);
+  if (!c) return unsigned_text(name);
+  auto it = shares_.find(call.context);
+  return names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, name);
+}
+
+std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw) {
+  if (!field.object_class.empty()) {
+    if (field.object_class == "sync") return raw ? names_.handle("sync", call.function.api == "gl" ? "GLsync" : "EGLSync", raw, false) : "NULL";
+    if (field.object_class == "image") return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
+    if (object_class(field.object_class, call.function.name)) return name_of(call, field.object_class, raw);
+  }
+  switch (field.kind) {
+    case Kind::i32:
+      if (field.name == "location" && !field.wide) return location(call, field, raw);
+      return signed_text(field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
+    case Kind::i64: return signed_text(static_cast<int64_t>(raw));
+    case Kind::u32:
+      if (field.name == "uniformBlockIndex" || field.name == "storageBlockIndex") return location(call, field, raw);
+      [[fallthrough]];
+    case Kind::u64: return unsigned_text(raw);
+    case Kind::f32: return f32_text(static_cast<uint32_t>(raw));
+    case Kind::f64: return field.wide ? f64_text(raw) : f32_text(static_cast<uint32_t>(raw));
+    case Kind::boolean: return raw == 1 ? "GL_TRUE" : raw ? std::to_string(raw) : "GL_FALSE";
+    case Kind::enumeration: return enumerant(field.group, static_cast<int64_t>(raw));
+    case Kind::bitmask: return mask(field.group, raw);
+    case Kind::ptr: return pointer(call, field, raw);
+    case Kind::handle:
+      if (!raw) return "NULL";
+      skip_ = field.name + " is a handle of the program's own";
+      return "NULL";
+  }
+  return "0";
+}
+
+std::string Exporter::location(const Call& call, const Field& field, uint64_t raw) {
+  uint64_t program = call.field("program") ? call.raw("program") : states_[call.context].program;
+  auto it = locations_.find(program_key(call, program) + (field.name == "location" ? "l" : "b") + std::to_string(static_cast<int32_t>(raw)));
+  if (it != locations_.end()) return it->second;
+  return field.name == "location" ? signed_text(static_cast<int32_t>(raw)) : unsigned_text(raw);
+}
+
+std::string Exporter::address_text(uint64_t address, Region& r) {
+  std::string name = "client_" + std::to_string(static_cast<size_t>(&r - regions_.data()));
+  return address == r.begin ? name : "(char *)" + name + " + " + std::to_string(address - r.begin);
+}
+
+std::string Exporter::pointer(const Call& call, const Field& field, uint64_t address) {
+  if (!address) return "NULL";
+  bool setup = call.function.flags & FLAG_DRAW_SETUP;
+  bool memory = setup ? states_[call.context].bound[0x8892] == 0 : true;
+  std::string cast = "(" + plain_ctype(field.ctype) + ")";
+  if (memory)
+    if (Region* r = region(address)) return address == r->begin && !setup ? cast + address_text(address, *r) : address_text(address, *r);
+  if (!memory || address < 65536) return cast + std::to_string(address);
+  if (setup) return "client_unused";  // no recorded draw reads it
+  skip_ = field.name + " points to memory that was not recorded";
+  return "NULL";
+}
+
+std::string Exporter::elements(const Call& call, const Field& field, std::string_view s, const std::string& type, size_t width, bool floats) {
+  std::string out = "(const " + type + "[]){";
+  bool names = !field.object_class.empty() && object_class(field.object_class, call.function.name) && width == 4;
+  bool is_signed = field.element == Element::i8 || field.element == Element::i16 || field.element == Element::i32 || field.element == Element::i64 ||
+                   type == "GLbyte" || type == "GLshort" || type == "GLint";
+  size_t n = s.size() / width;
+  for (size_t i = 0; i < n; ++i) {
+    const char* at = s.data() + i * width;
+    if (i) out += n > ELEMENTS_A_LINE * 2 && i % ELEMENTS_A_LINE == 0 ? ",\n      " : ", ";
+    else if (n > ELEMENTS_A_LINE * 2) out += "\n      ";
+    if (floats) {
+      out += width == 8 ? f64_text(bits<uint64_t>(at)) : f32_text(bits<uint32_t>(at));
+      continue;
+    }
+    uint64_t v = width == 1 ? bits<uint8_t>(at) : width == 2 ? bits<uint16_t>(at) : width == 4 ? bits<uint32_t>(at) : bits<uint64_t>(at);
+    int64_t sv = width == 1 ? bits<int8_t>(at) : width == 2 ? bits<int16_t>(at) : width == 4 ? bits<int32_t>(at) : bits<int64_t>(at);
+    if (names) out += name_of(call, field.object_class, v);
+    else if (field.data_group && trace_.signatures.enum_name(field.data_group, static_cast<int64_t>(v))) out += enumerant(field.data_group, static_cast<int64_t>(v));
+    else out += is_signed ? signed_text(sv) : unsigned_text(v);
+  }
+  return out + "}";
+}
+
+std::vector<int64_t> Exporter::list(const Call& call, const char* name) const {
+  std::vector<int64_t> found;
+  const Field* f = call.field(name);
+  if (!f || !f->has_data() || DT_DATA_KIND(call.columns.descriptor(*f, call.row)) != DT_DATA_INLINE) return found;
+  std::string_view content = call.columns.payload(*f, call.row);
+  size_t width = f->element == Element::attribs64 || f->element == Element::i64 || f->element == Element::u64 ? 8 : 4;
+  for (size_t i = 0; i + width <= content.size(); i += width) found.push_back(width == 8 ? bits<int64_t>(content.data() + i) : bits<int32_t>(content.data() + i));
+  if (found.size() % 2) found.pop_back();  // the terminator
+  return found;
+}
+
+std::string Exporter::attributes(const Field& field, const std::vector<int64_t>& list, const char* type) {
+  std::string out = std::string("(const ") + type + "[]){";
+  for (size_t i = 0; i + 1 < list.size(); i += 2) {
+    out += enumerant(field.data_group, list[i]) + ", ";
+    if (list[i] == 0x30FD) out += mask(trace_.signatures.group("EGLContextProfileMask"), static_cast<uint64_t>(list[i + 1]));
+    else out += signed_text(list[i + 1]);
+    out += ", ";
+  }
+  return out + "EGL_NONE}";
+}
+
+std::string Exporter::array(const Call& call, const Field& field, std::string_view s) {
+  size_t width = element_bytes(field.element);
+  if (field.element == Element::chars) {
+    if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
+    return quoted(s);
+  }
+  if (field.element == Element::strings) {
+    std::string out = "(const GLchar *const[]){";
+    for (size_t n = 0; s.size() >= 4; ++n) {
+      auto length = bits<uint32_t>(s.data());
+      s.remove_prefix(4);
+      if (length > s.size()) break;
+      out += (n ? ", " : "") + quoted(s.substr(0, length));
+      s.remove_prefix(length);
+    }
+    std::string cast = field.ctype.find("const *") == field.ctype.npos ? "(" + plain_ctype(field.ctype) + ")" : "";
+    return cast + out + "}";
+  }
+  if (field.element == Element::ptr) {
+    std::string out = "(const void *const[]){";
+    for (size_t i = 0; i + 8 <= s.size(); i += 8) {
+      auto address = bits<uint64_t>(s.data() + i);
+      Region* r = region(address);
+      out += (i ? ", " : "") + (r ? address_text(address, *r) : address ? "(void *)" + std::to_string(address) : "NULL");
+    }
+    return "(" + plain_ctype(field.ctype) + ")" + out + "}";
+  }
+  std::string type = plain_type(base_type(field.ctype));
+  bool floats = field.element == Element::f32 || field.element == Element::f64;
+  if (!width || is_opaque(field.element) || type.empty()) {
+    const Field* typed = call.field("type");
+    Component c = typed && typed->kind == Kind::enumeration ? component(call.raw("type")) : looks_float(s) ? Component{"GLfloat", 4, true} : Component{"GLubyte", 1, false};
+    if (s.size() % c.width) c = {"GLubyte", 1, false};
+    type = c.type;
+    width = c.width;
+    floats = c.floats;
+  } else if (field.element == Element::bytes) {
+    width = 1;
+  }
+  bool named = !field.object_class.empty() && object_class(field.object_class, call.function.name);
+  if (s.size() / width <= MOST_ELEMENTS || named) return elements(call, field, s, type, width, floats);
+  std::string name = data_.add(s, type + " for " + call.function.name + " (call " + std::to_string(call.seq) + ")");
+  return base_type(field.ctype).empty() ? name : "(const " + type + " *)" + name;
+}
+
+std::string Exporter::out(const Call& call, const Field& field, uint64_t descriptor) {
+  uint64_t raw = call.columns.raw(field, call.row);
+  unsigned kind = DT_DATA_KIND(descriptor);
+  std::string type = plain_ctype(field.ctype);
+  if (kind == DT_DATA_NONE && !raw) return "NULL";
+  if (kind == DT_DATA_OFFSET) return "(" + type + ")" + std::to_string(raw);
+  if (kind == DT_DATA_UNKNOWN || kind == DT_DATA_FAULT) {
+    skip_ = "how much it writes to " + field.name + " is not known";
+    return "NULL";
+  }
+  uint64_t bytes = std::max(DT_DATA_LENGTH(descriptor), SCRATCH_STEP);
+  for (auto word : {"bufSize", "maxLength", "bufsize", "maxCount", "bufferSize"})
+    if (call.field(word)) bytes = std::max<uint64_t>(bytes, (call.raw(word) & 0x7fffffff) * 8);
+  uint64_t at = scratch_used_;
+  scratch_used_ += (bytes + 15) & ~15ull;
+  if (type == "void *") return at ? "(char *)scratch + " + std::to_string(at) : "scratch";
+  return "(" + type + ")" + (at ? "((char *)scratch + " + std::to_string(at) + ")" : "scratch");
+}
+
+std::string Exporter::value(const Call& call, const Field& field) {
+  uint64_t raw = call.columns.raw(field, call.row);
+  if (!field.has_data()) return scalar(call, field, raw);
+  uint64_t descriptor = call.columns.descriptor(field, call.row);
+  if (field.out) return out(call, field, descriptor);
+  switch (DT_DATA_KIND(descriptor)) {
+    case DT_DATA_INLINE: return array(call, field, call.columns.payload(field, call.row));
+    case DT_DATA_BLOB: {
+      if (field.element == Element::chars || field.element == Element::strings || field.element == Element::ptr || !field.object_class.empty()) {
+        auto content = trace_.blob(call.columns.hash(field, call.row));
+        return array(call, field, {reinterpret_cast<const char*>(content.data()), content.size()});
+      }
+      std::string type = base_type(field.ctype);
+      uint64_t bytes = 0;
+      std::string name = data_.add(call.columns.hash(field, call.row), trace_, (type.empty() ? std::string("") : type + " ") + "for " + call.function.name + " (call " + std::to_string(call.seq) + ")", bytes);
+      return type.empty() ? name : "(const " + plain_type(type) + " *)" + name;
+    }
+    case DT_DATA_NONE: return raw ? pointer(call, field, raw) : "NULL";
+    case DT_DATA_OFFSET: {
+      Region* r = region(raw);
+      return "(" + plain_ctype(field.ctype) + ")" + (r && raw >= 65536 ? "(" + address_text(raw, *r) + ")" : std::to_string(raw));
+    }
+    default: return pointer(call, field, raw);
+  }
+}
+
+std::string Exporter::prototype(const Function& f, const std::string& name) const {
+  std::string text = (f.result ? plain_ctype(f.result->ctype) : "void") + " (PLAY_CALL *" + name + ")(";
+  for (size_t i = 0; i < f.params.size(); ++i) text += (i ? ", " : "") + plain_ctype(f.params[i].ctype);
+  return text + (f.params.empty() ? "void)" : ")");
+}
+
+}  // namespace dt::c

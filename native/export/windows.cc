@@ -1,0 +1,265 @@
+// Displays, configurations, contexts and surfaces: EGL, whatever the recording had.
+#include <algorithm>
+
+#include "exporter.h"
+
+namespace dt::c {
+namespace {
+
+constexpr uint32_t API_ES = 0x30A0, API_GL = 0x30A2;
+
+int number(const std::map<std::string, std::string>& text, const char* key, int otherwise = 0) {
+  auto it = text.find(key);
+  return it == text.end() || it->second.empty() ? otherwise : atoi(it->second.c_str());
+}
+
+}  // namespace
+
+// The first fact from `seq` on, else the last one before.
+const Exporter::Fact* Exporter::fact(std::string_view kind, uint64_t handle, uint64_t seq) const {
+  const Fact *before = nullptr, *after = nullptr;
+  for (auto& f : facts_) {
+    if (f.handle != handle || (kind.empty() ? f.kind != "window" && f.kind != "surface" : f.kind != kind)) continue;
+    if (f.seq <= seq) before = &f;
+    else if (!after) after = &f;
+  }
+  return after ? after : before;
+}
+
+std::string Exporter::config(uint64_t handle, uint64_t seq) {
+  std::string name = names_.handle("config", "EGLConfig", handle, false);
+  if (!configs_.insert(handle).second) return name;
+  const Fact* about = fact("config", handle, seq);
+  if (!about) about = fact("visual", handle, seq);
+  static const std::pair<const char*, const char*> sizes[] = {{"red", "EGL_RED_SIZE"},     {"green", "EGL_GREEN_SIZE"},     {"blue", "EGL_BLUE_SIZE"},
+                                                             {"alpha", "EGL_ALPHA_SIZE"}, {"depth", "EGL_DEPTH_SIZE"},     {"stencil", "EGL_STENCIL_SIZE"},
+                                                             {"samples", "EGL_SAMPLES"}};
+  std::string text;
+  for (auto& [key, attribute] : sizes) {
+    int otherwise = std::string_view(key) == "depth" ? 24 : std::string_view(key) == "stencil" || std::string_view(key) == "samples" ? 0 : 8;
+    text += std::string(attribute) + ", " + std::to_string(about ? number(about->text, key) : otherwise) + ", ";
+  }
+  static const std::pair<uint32_t, const char*> bits[] = {{1, "EGL_OPENGL_ES_BIT"}, {4, "EGL_OPENGL_ES2_BIT"}, {0x40, "EGL_OPENGL_ES3_BIT"}, {8, "EGL_OPENGL_BIT"}};
+  std::string renderable;
+  auto it = renderable_.find(handle);
+  for (auto& [bit, word] : bits)
+    if (it != renderable_.end() && it->second & bit) {
+      renderable += (renderable.empty() ? "" : " | ") + std::string(word);
+      enums_.emplace(word, bit);
+    }
+  line(name + " = host_config(display, (const EGLint[]){" + text + "EGL_RENDERABLE_TYPE, " + (renderable.empty() ? "EGL_OPENGL_ES2_BIT" : renderable) + ", EGL_NONE});");
+  return name;
+}
+
+std::string Exporter::context_name(uint64_t handle) { return handle ? names_.handle("context", "EGLContext", handle, false) : "EGL_NO_CONTEXT"; }
+std::string Exporter::surface_name(uint64_t handle) { return handle ? names_.handle("surface", "EGLSurface", handle, false) : "EGL_NO_SURFACE"; }
+
+bool Exporter::bind_api(const Call& call) {
+  if (call.result()) threads_[call.thread].api = static_cast<uint32_t>(call.raw("api"));
+  return true;
+}
+
+bool Exporter::create_context(const Call& call) {
+  if (!call.result()) return true;  // it failed there too
+  bool glx = call.function.api == "glx";
+  uint32_t api = glx ? API_GL : threads_[call.thread].api;
+  auto attributes_there = list(call, "attrib_list");
+  std::vector<int64_t> attributes_here;
+  if (!glx) attributes_here = attributes_there;
+  else
+    for (size_t i = 0; i + 1 < attributes_there.size(); i += 2) {
+      int64_t v = attributes_there[i + 1];
+      switch (attributes_there[i]) {
+        case 0x2091: attributes_here.insert(attributes_here.end(), {0x3098, v}); break;
+        case 0x2092: attributes_here.insert(attributes_here.end(), {0x30FB, v}); break;
+        case 0x2094: attributes_here.insert(attributes_here.end(), {0x30FC, v}); break;
+        case 0x9126:
+          if (v & 4) api = API_ES;
+          else attributes_here.insert(attributes_here.end(), {0x30FD, v});
+          break;
+        default: break;
+      }
+    }
+  uint64_t there = call.field("config") ? call.raw("config") : call.field("vis") ? call.raw("vis") : 0;
+  context_apis_[call.result()] = api;
+  context_configs_[call.result()] = there;
+  if (collecting_) {
+    int64_t version = 1;
+    for (size_t i = 0; i + 1 < attributes_here.size(); i += 2)
+      if (attributes_here[i] == 0x3098) version = attributes_here[i + 1];
+    renderable_[there] |= api == API_GL ? 8 : version >= 3 ? 0x40 : version == 2 ? 4 : 1;
+    (api == API_GL ? uses_gl_ : uses_es_) = true;
+    return true;
+  }
+  uint64_t share = 0;
+  for (const char* name : {"share_context", "shareList", "share_list"})
+    if (call.field(name)) share = call.raw(name);
+  if (emitted_api_ != api) {
+    line(api == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
+    emitted_api_ = api;
+  }
+  std::string chosen = config(there, call.seq);
+  // Attribute names as EGL has them, also for what came from GLX.
+  Field as_egl;
+  if (const Function* f = trace_.signatures.by_name("eglCreateContext"))
+    for (auto& p : f->params)
+      if (p.has_data()) as_egl.data_group = p.data_group;
+  if (!as_egl.data_group) as_egl.data_group = trace_.signatures.group("EGLContextAttribute");
+  std::string list_text = attributes_here.empty() ? "NULL" : attributes(as_egl, attributes_here, "EGLint");
+  std::string shared = context_name(share);
+  std::string name = names_.handle("context", "EGLContext", call.result(), true);
+  line(name + " = eglCreateContext(display, " + chosen + ", " + shared + ", " + list_text + ");");
+  return true;
+}
+
+bool Exporter::destroy_context(const Call& call) {
+  if (collecting_) return true;
+  uint64_t handle = call.raw(call.field("ctx") ? "ctx" : "context");
+  line("eglDestroyContext(display, " + context_name(handle) + ");");
+  return true;
+}
+
+bool Exporter::create_window(const Call& call) {
+  if (!call.result() || collecting_) return true;
+  uint64_t handle = call.result();
+  const Fact* about = fact("", handle, call.seq);
+  int width = about ? number(about->text, "width") : 0, height = about ? number(about->text, "height") : 0;
+  auto attributes_there = list(call, "attrib_list");
+  for (size_t i = 0; call.function.api == "glx" && i + 1 < attributes_there.size(); i += 2) {
+    if (attributes_there[i] == 0x8041 && width < 1) width = static_cast<int>(attributes_there[i + 1]);
+    if (attributes_there[i] == 0x8040 && height < 1) height = static_cast<int>(attributes_there[i + 1]);
+  }
+  if (width < 1 || height < 1) {
+    if (call.function.api == "glx") return true;  // made when it becomes current
+    width = 640;
+    height = 480;
+  }
+  uint64_t there = call.field("config") ? call.raw("config") : call.field("visual") ? call.raw("visual") : 0;
+  std::string chosen = config(there, call.seq);
+  std::string name = names_.handle("surface", "EGLSurface", handle, true);
+  surfaces_.insert(handle);
+  bool pixmap = call.function.name.find("Pixmap") != std::string::npos;
+  line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ");");
+  return true;
+}
+
+bool Exporter::create_pbuffer(const Call& call) {
+  if (!call.result() || collecting_) return true;
+  std::string chosen = config(call.raw("config"), call.seq);
+  std::string name = names_.handle("surface", "EGLSurface", call.result(), true);
+  surfaces_.insert(call.result());
+  const Field* f = call.field("attrib_list");
+  line(name + " = eglCreatePbufferSurface(display, " + chosen + ", " + attributes(*f, list(call, "attrib_list"), "EGLint") + ");");
+  return true;
+}
+
+bool Exporter::destroy_surface(const Call& call) {
+  if (collecting_) return true;
+  uint64_t handle = call.columns.raw(call.function.params[1], call.row);
+  if (surfaces_.erase(handle)) line("eglDestroySurface(display, " + surface_name(handle) + ");");
+  return true;
+}
+
+void Exporter::emit_current(uint32_t thread, const Current& current) {
+  auto api = context_apis_.find(current.context);
+  if (current.context && api != context_apis_.end() && api->second != emitted_api_) {
+    line(api->second == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
+    emitted_api_ = api->second;
+  }
+  line("eglMakeCurrent(display, " + surface_name(current.draw) + ", " + surface_name(current.read) + ", " + context_name(current.context) + ");" +
+       (thread != emitted_thread_ ? " /* thread " + std::to_string(thread) + " */" : ""));
+  emitted_ = current;
+  emitted_thread_ = thread;
+}
+
+void Exporter::switch_to(uint32_t thread) {
+  if (thread == emitted_thread_) return;
+  const Current& current = threads_[thread].current;
+  if (current == emitted_) {
+    emitted_thread_ = thread;
+    return;
+  }
+  emit_current(thread, current);
+}
+
+bool Exporter::make_current(const Call& call) {
+  if (!call.result() && call.function.name != "eglReleaseThread") return true;
+  Current wanted;
+  if (call.function.name != "eglReleaseThread") {
+    for (const char* name : {"draw", "drawable"})
+      if (call.field(name)) wanted.draw = wanted.read = call.raw(name);
+    if (call.field("read")) wanted.read = call.raw("read");
+    wanted.context = call.raw("ctx");
+  }
+  if (!wanted.context) wanted = {};
+  threads_[call.thread].current = wanted;
+  if (collecting_) return true;
+  if (!wanted.context && call.thread != emitted_thread_ && emitted_.context) return true;  // another thread's stays
+  if (call.function.api == "glx")
+    for (uint64_t handle : {wanted.draw, wanted.read})
+      if (handle && surfaces_.insert(handle).second) {
+        const Fact* about = fact("", handle, call.seq);
+        int width = about ? number(about->text, "width") : 0, height = about ? number(about->text, "height") : 0;
+        auto there = context_configs_.find(wanted.context);
+        std::string chosen = config(there == context_configs_.end() ? 0 : there->second, call.seq);
+        std::string name = names_.handle("surface", "EGLSurface", handle, true);
+        line(name + " = host_window(display, " + chosen + ", " + std::to_string(width > 0 ? width : 640) + ", " + std::to_string(height > 0 ? height : 480) + ");");
+      }
+  if (wanted == emitted_ && call.thread == emitted_thread_ && !wanted.context) return true;
+  emit_current(call.thread, wanted);
+  return true;
+}
+
+bool Exporter::swap(const Call& call) {
+  if (collecting_) return true;
+  uint64_t surface = call.field("surface") ? call.raw("surface") : call.field("drawable") ? call.raw("drawable") : 0;
+  line("eglSwapBuffers(display, " + surface_name(surface) + ");");
+  return true;
+}
+
+// ---- images and syncs ----------------------------------------------------------------------------------------------
+
+bool Exporter::create_image(const Call& call) {
+  if (!call.result() || collecting_) return true;
+  auto target = static_cast<uint32_t>(call.raw("target"));
+  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
+  if (!texture && !renderbuffer) {
+    line("/* " + call.function.name + ": images of this target are left out */");
+    return true;
+  }
+  const ObjectClass* c = object_class(texture ? "texture" : "renderbuffer", "");
+  auto it = shares_.find(call.context);
+  std::string name = names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, call.raw("buffer") & 0xffffffffu);
+  std::string image = names_.handle("image", "EGLImage", call.result(), true);
+  bool wide = call.function.name == "eglCreateImage";
+  const Field* f = call.field("attrib_list");
+  auto attributes_there = list(call, "attrib_list");
+  info(call.function).used = true;
+  line(image + " = " + call.function.name + "(display, " + context_name(call.raw("ctx")) + ", " + enumerant(trace_.signatures.group("EGLImageTarget"), target) +
+       ", (EGLClientBuffer)(size_t)" + name + ", " + (attributes_there.empty() ? "NULL" : attributes(*f, attributes_there, wide ? "EGLAttrib" : "EGLint")) + ");");
+  return true;
+}
+
+bool Exporter::create_sync(const Call& call) {
+  if (!call.result() || collecting_) return true;
+  info(call.function).used = true;
+  line(names_.handle("sync", "EGLSync", call.result(), true) + " = " + call.function.name + "(display, 0x30F9 /* EGL_SYNC_FENCE */, NULL);");
+  return true;
+}
+
+// Functions of EGL whose second argument is an object of ours and whose others are numbers.
+bool Exporter::use_handle(const Call& call) {
+  if (collecting_) return true;
+  info(call.function).used = true;
+  std::string text = call.function.name + "(display";
+  for (size_t i = 1; i < call.function.params.size(); ++i) {
+    const Field& f = call.function.params[i];
+    uint64_t raw = call.columns.raw(f, call.row);
+    if (f.object_class == "surface") text += ", " + surface_name(raw);
+    else text += ", " + scalar(call, f, raw);
+  }
+  line(text + ");");
+  return true;
+}
+
+}  // namespace dt::c

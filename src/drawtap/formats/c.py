@@ -1,0 +1,140 @@
+"""Write frames as C source: a folder that compiles with a C compiler, EGL and the GL headers, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from drawtap.errors import InputError, UsageError
+from drawtap.formats import Selection, export_format
+from drawtap.trace import core
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_TEMPLATES = Path(__file__).parent / "c_templates"
+_ENDLESS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export made. `repeated`: frames that are the same as an earlier one, and have its function.
+
+    `left_out`: functions that C source cannot call, with their numbers of calls.
+    """
+
+    frames: int
+    repeated: int
+    files: tuple[str, ...]
+    data_bytes: int
+    arrays: int
+    sources: int
+    left_out: Mapping[str, int]
+
+
+@export_format("c", "")
+def write_c(trace: Trace, selection: Selection, path: Path) -> None:
+    """A folder of C source with a host that needs EGL only: compile it, run it, hand it to a driver's vendor.
+
+    One function a frame, constants and objects by name, shaders line by line, long arrays in a file beside it.
+    With frames (`#3` or `#2-4`) the calls before them become set-up.
+    """
+    export_c(trace, path, frames=_frames(selection))
+
+
+def export_c(
+    trace: Trace,
+    folder: Path,
+    *,
+    frames: range | None = None,
+    calls_per_file: int = 20_000,
+    calls_per_function: int = 1_000,
+) -> Exported:
+    """Write the frames (None: all) and what must stand before them into `folder`, which is made where it is missing.
+
+    Files hold about `calls_per_file` calls and functions at most `calls_per_function`: compilers take long for more.
+    Raises UsageError for frames that the trace does not have, OSError where the folder cannot be written.
+    """
+    known = len(trace.frames)
+    first, end = (0, None) if frames is None else (frames.start, min(frames.stop, known))
+    if frames is not None and (first >= known or end == first):
+        raise UsageError(
+            f"there are no frames {_range_text(frames)}", hint=f"{trace.path.name} has frames 0 to {known - 1}"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = core.Selection(first_frame=first, end_frame=end)
+    said = trace.core.export_c(wanted, folder, calls_per_file, calls_per_function)
+    left_out = said["left_out"]
+    files = said["files"]
+    if not isinstance(left_out, Mapping) or not isinstance(files, list):
+        raise InputError(f"{trace.path} could not be written as C")
+    made = Exported(
+        _int(said["frames"]),
+        _int(said["repeated"]),
+        tuple(str(f) for f in files),
+        _int(said["data_bytes"]),
+        _int(said["arrays"]),
+        _int(said["sources"]),
+        {str(k): _int(v) for k, v in left_out.items()},
+    )
+    _write_templates(trace, folder, made, first, gl=bool(said["gl"]))
+    return made
+
+
+def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, gl: bool) -> None:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=False,
+        undefined=jinja2.StrictUndefined,
+        variable_start_string="@{",
+        variable_end_string="}@",
+        comment_start_string="{##",
+        comment_end_string="##}",
+        keep_trailing_newline=True,
+    )
+    info = trace.info
+    program = info.get("program")
+    natives = [str(row["text"]) for row in trace.table("natives") if row["kind"] == "driver"]
+    about = dict(part.partition("=")[::2] for part in natives[0].split(";")) if natives else {}
+    values = {
+        "title": _plain(f"{Path(str(program or trace.path)).name}, frames of {trace.path.name}"),
+        "program": _plain(str(program or "not known")),
+        "driver": _plain(", ".join(v for v in (about.get("renderer"), about.get("version")) if v) or "not known"),
+        "frames": made.frames,
+        "first_frame": first,
+        "calls": info.get("calls"),
+        "files": made.files,
+        "left_out": made.left_out,
+        "gl": gl,
+    }
+    for template in sorted(_TEMPLATES.iterdir()):
+        if template.is_file():
+            (folder / template.name).write_text(
+                environment.get_template(template.name).render(values), encoding="utf-8"
+            )
+
+
+def _frames(selection: Selection) -> range | None:
+    if selection.name is not None or any(not span.frames for span in selection.spans) or len(selection.spans) > 1:
+        raise UsageError("C source is made of whole frames", hint="name one range of frames: '#3' or '#2-4'")
+    if not selection.spans:
+        return None
+    span = selection.spans[0]
+    return range(span.first, _ENDLESS if span.last is None else span.last + 1)
+
+
+def _range_text(frames: range) -> str:
+    return f"{frames.start}-" if frames.stop == _ENDLESS else f"{frames.start}-{frames.stop - 1}"
+
+
+def _plain(text: str) -> str:
+    # It stands in C comments.
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def _int(value: object) -> int:
+    return int(value) if isinstance(value, int | float) else 0
