@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "play.h"
+#include "windows.h"
 
 namespace {
 
@@ -24,6 +24,7 @@ const char USAGE[] =
     "  --preload            decode everything first\n"
     "  --window N           decode at most N chunks ahead\n"
     "  --benchmark          time each frame\n"
+    "  --probe              say what there is to play on\n"
     "  --status FILE        JSON lines: progress, findings, result; - for standard output (default)\n"
     "exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n";
 
@@ -53,6 +54,7 @@ int usage(const char* what) {
 int main(int argc, char** argv) {
   dt::play::Options o;
   o.status_path = "-";
+  bool probe = false;
   for (int i = 1; i < argc; ++i) {
     std::string a = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
@@ -93,12 +95,18 @@ int main(int argc, char** argv) {
     else if (a == "--single-thread") o.single_thread = true;
     else if (a == "--preload") o.preload = true;
     else if (a == "--benchmark") o.benchmark = true;
+    else if (a == "--probe") probe = true;
     else if (a.starts_with("--")) return usage((a + " is no option").c_str());
     else if (!o.trace.empty()) return usage("one trace at a time");
     else o.trace = a;
   }
-  if (o.trace.empty()) return usage("which trace?");
+  if (o.trace.empty() && !probe) return usage("which trace?");
   try {
+    if (probe) {
+      puts(dt::play::probe().c_str());
+      fflush(stdout);
+      _exit(0);
+    }
     auto trace = std::make_shared<dt::Trace>(o.trace);
     trace->set_frame_end(o.frame_end);
     int code = 3;

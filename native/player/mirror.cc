@@ -47,6 +47,11 @@ void emit_memory(Thread*, const void* address, uint64_t bytes) {
   auto begin = reinterpret_cast<uint64_t>(address);
   for (auto& span : g_player->spans)
     if (begin >= span.begin && begin <= span.end && bytes <= span.end - begin) return;
+  // Index lists of multi-draws are already where their content is now.
+  for (auto& span : g_player->spans) {
+    auto data = reinterpret_cast<uint64_t>(span.data), length = span.end - span.begin;
+    if (begin >= data && begin <= data + length && bytes <= data + length - begin) return;
+  }
   g_player->missing_memory = true;
   g_player->needed_begin = begin;
   g_player->needed_end = begin + bytes;

@@ -26,6 +26,7 @@ constexpr size_t SLACK = 4096;  // drivers have been seen to write a little more
 constexpr uint64_t NOWHERE_BYTES = 1ull << 30;
 constexpr uint64_t BLOB_CACHE = 256ull << 20;
 constexpr size_t MOST_FINDINGS = 500;
+constexpr uint64_t CLOSE = 1 << 20;
 
 const char* error_name(uint32_t error) {
   switch (error) {
@@ -392,8 +393,11 @@ void Player::report(std::string kind, uint64_t call, std::string function, std::
 
 // ---- client memory ---------------------------------------------------------------------------------------------------
 
-void Player::array(uint32_t index, std::function<void(const void*)> point) {
-  if (index >= gl::ARRAYS || !context) return report("array", seq, "", "a kind of client array that is not played");
+void Player::array(Thread* t, uint32_t index, const void* pointer, std::function<void(const void*)> point) {
+  const GlContext* c = t->context;
+  if (index >= gl::ARRAYS || !context || !c) return;
+  const gl::Array& a = c->vertex.arrays[index];
+  if (a.binding >= gl::ARRAYS || c->vertex.bindings[a.binding].pointer + a.relative != reinterpret_cast<uintptr_t>(pointer)) return;  // refused
   context->arrays[index] = {std::move(point), nullptr};
 }
 
@@ -408,21 +412,33 @@ bool Player::client_arrays(Thread* t, const Row& w) {
   }
   if (spans.empty()) return true;
   GlContext* c = t->context;
-  std::vector<size_t> at;
-  size_t total = 0;
+  // Memory that lies close together stays together: which array a part belongs to need not be known then.
+  struct Cluster { uint64_t begin, end; size_t at; };
+  std::sort(spans.begin(), spans.end(), [](auto& x, auto& y) { return x.begin < y.begin; });
+  std::vector<Cluster> clusters;
   for (auto& s : spans) {
-    total = ((total + 63) & ~size_t{63}) + (s.begin & 63);  // as far from a cache line's start as it was there
-    at.push_back(total);
-    total += s.end - s.begin;
+    if (!clusters.empty() && s.begin <= clusters.back().end + CLOSE) clusters.back().end = std::max(clusters.back().end, s.end);
+    else clusters.push_back({s.begin, s.end, 0});
+  }
+  size_t total = 0;
+  for (auto& cluster : clusters) {
+    total = ((total + 63) & ~size_t{63}) + (cluster.begin & 63);  // as far from a cache line's start as it was there
+    cluster.at = total;
+    total += cluster.end - cluster.begin;
+  }
+  if (total > static_cast<size_t>(LARGEST_OUTPUT)) {
+    report("argument", w.seq, w.columns->function->name, "its vertices would take " + std::to_string(total) + " bytes; left out");
+    ++skipped;
+    return false;
   }
   auto& memory = context->memory;
   if (memory.size() < total + 64) memory.resize(total + total / 2 + 64);
   uint8_t* base = memory.data() + (64 - (reinterpret_cast<uintptr_t>(memory.data()) & 63)) % 64;
-  if (base + total > memory.data() + memory.size()) {
-    memory.resize(total + 256);
-    base = memory.data() + (64 - (reinterpret_cast<uintptr_t>(memory.data()) & 63)) % 64;
+  size_t in = 0;
+  for (auto& s : spans) {
+    while (s.begin >= clusters[in].end || s.end > clusters[in].end) ++in;
+    memcpy(base + clusters[in].at + (s.begin - clusters[in].begin), s.data, s.end - s.begin);
   }
-  for (size_t i = 0; i < spans.size(); ++i) memcpy(base + at[i], spans[i].data, spans[i].end - spans[i].begin);
   uint32_t unit = c->vertex.client_texture, now_unit = unit;
   bool unbound = false;
   for (uint64_t bits = c->client_arrays; bits; bits &= bits - 1) {
@@ -431,14 +447,10 @@ bool Player::client_arrays(Thread* t, const Row& w) {
     if (!array.point) continue;
     const gl::Array& a = c->vertex.arrays[k];
     uint64_t p = c->vertex.bindings[a.binding].pointer + a.relative;
-    size_t best = spans.size();
-    for (size_t i = 0; i < spans.size(); ++i) {
-      if (p >= spans[i].begin && p < spans[i].end) { best = i; break; }
-      // A draw that does not start at the first vertex reads behind the pointer.
-      if (spans[i].begin > p && (best == spans.size() || spans[i].begin < spans[best].begin)) best = i;
-    }
-    if (best == spans.size()) best = spans.size() - 1;
-    const void* to = base + at[best] + static_cast<int64_t>(p - spans[best].begin);
+    size_t best = 0;
+    // A draw that does not start at the first vertex reads behind the pointer.
+    while (best + 1 < clusters.size() && p >= clusters[best].end) ++best;
+    const void* to = base + clusters[best].at + static_cast<int64_t>(p - clusters[best].begin);
     if (to == array.issued) continue;
     if (c->buffers[gl::ARRAY] && !unbound) {
       gl<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x8892, 0);
@@ -467,7 +479,7 @@ void Player::memory(const FunctionColumns& c, uint32_t row) {
     auto bytes = blob(c.hash(*f, row));
     if (bytes) spans.push_back({address, address + bytes->size(), bytes->data(), bytes});
   }
-  if (!spans.empty() && spans.back().end < spans.back().begin) spans.pop_back();
+  if (!spans.empty() && spans.back().end <= spans.back().begin) spans.pop_back();
 }
 
 void Player::map_write(const FunctionColumns& c, uint32_t row) {

@@ -95,6 +95,7 @@ struct Context {
   uint32_t list_base = 0;
   bool single_buffered = false, destroyed = false, was_current = false;
   ClientArray arrays[gl::ARRAYS];
+  std::vector<std::vector<ClientArray>> saved_arrays;  // glPushClientAttrib; empty ones: of other state
   std::vector<uint8_t> memory;  // what client arrays read, copied for the running draw
   std::list<std::vector<uint8_t>> lasting;
 };
@@ -173,9 +174,10 @@ class Player {
     return c && c->buffers[gl::ARRAY] == 0 && c->vao == 0 && pointer && !c->core;
   }
   const void* nowhere() const { return nowhere_; }
-  void array(uint32_t index, std::function<void(const void*)> point);
-  void no_array(uint32_t index) {
-    if (index < gl::ARRAYS && context->arrays[index].point) context->arrays[index] = {};
+  // After the mirror has taken over (or refused, as the driver will have) an array at `pointer`.
+  void array(Thread* t, uint32_t index, const void* pointer, std::function<void(const void*)> point);
+  void no_array(const Thread* t, uint32_t index) {
+    if (index < gl::ARRAYS && context->arrays[index].point && !(t->context && t->context->vertex.client >> index & 1)) context->arrays[index] = {};
   }
   uint32_t client_texture() const { return tls.context ? tls.context->vertex.client_texture : 0; }
 

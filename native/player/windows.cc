@@ -86,7 +86,8 @@ std::vector<int64_t> Call::list(const char* name) const {
   return found;
 }
 
-Windows::Windows(Player& player) : player_(player) {
+EGLDisplay open_display() {
+  EGLDisplay display = EGL_NO_DISPLAY;
   const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::string words = client ? client : "";
   auto platform = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
@@ -94,12 +95,43 @@ Windows::Windows(Player& player) : player_(player) {
   if (angle && platform) {
     // ANGLE needs to be told what it runs on: type and device.
     const EGLint on[] = {0x3203, 0x3450, 0x3209, 0x3487, EGL_NONE};
-    display_ = platform(0x3202, EGL_DEFAULT_DISPLAY, on);
+    display = platform(0x3202, EGL_DEFAULT_DISPLAY, on);
   } else if (!getenv("EGL_PLATFORM") && platform && has_word(words, "EGL_MESA_platform_surfaceless")) {
-    display_ = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
+    display = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
   }
-  if (display_ == EGL_NO_DISPLAY) display_ = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  if (display_ == EGL_NO_DISPLAY || !eglInitialize(display_, nullptr, nullptr)) throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  if (display == EGL_NO_DISPLAY) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  return display;
+}
+
+std::string probe() {
+  EGLDisplay display = open_display();
+  std::string text = "{";
+  static const struct { const char* key; EGLenum api; EGLint renderable, version; } tries[] = {
+      {"es", EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2}, {"gl", EGL_OPENGL_API, EGL_OPENGL_BIT, 0}};
+  std::string renderer;
+  for (auto& t : tries) {
+    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
+    const EGLint version[] = {t.version ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.version, EGL_NONE};
+    const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
+    EGLConfig config = nullptr;
+    EGLint count = 0;
+    if (!eglBindAPI(t.api) || !eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) continue;
+    EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
+    EGLSurface surface = eglCreatePbufferSurface(display, config, size);
+    if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
+    auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
+    auto word = [&](uint32_t name) { const unsigned char* s = get ? get(name) : nullptr; return std::string(s ? reinterpret_cast<const char*>(s) : ""); };
+    renderer = word(0x1F01);
+    text += "\"" + std::string(t.key) + "\": " + json_text(word(0x1F02)) + ", ";
+    eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  }
+  if (text.size() == 1) return "{\"error\": \"the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers\"}";
+  return text + "\"renderer\": " + json_text(renderer) + "}";
+}
+
+Windows::Windows(Player& player) : player_(player) {
+  display_ = open_display();
   const char* extensions = eglQueryString(display_, EGL_EXTENSIONS);
   extensions_ = extensions ? extensions : "";
   // Attributes of native objects stand after the calls that made them: they are all read now.

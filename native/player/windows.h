@@ -89,6 +89,8 @@ class Windows {
   std::string extensions_;
 };
 
+EGLDisplay open_display();  // initialised; throws where there is none
+std::string probe();       // what this would play on, as a JSON object
 Text parse_attributes(std::string_view text);
 
 }  // namespace dt::play

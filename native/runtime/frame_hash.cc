@@ -10,19 +10,15 @@
 namespace dt {
 namespace hook {
 
-namespace {
-
-int g_wanted = -1;  // not asked yet
-
-}  // namespace
+uint32_t g_hash_frames = 2;  // not asked yet
 
 void before_frame_end(Thread* t) {
-  if (DT_UNLIKELY(g_wanted < 0)) {
+  if (g_hash_frames == 2) {
     const char* value = getenv("DRAWTAP_HASH_FRAMES");
-    g_wanted = value && *value && *value != '0';
+    g_hash_frames = value && *value && *value != '0';
   }
   GlContext* c = t->context;
-  if (DT_LIKELY(!g_wanted) || !c) return;
+  if (!g_hash_frames || !c) return;
   int saved = errno;
   gl::FrameImage image{c->draw_width, c->draw_height, 0};
   if (gl::frame_extent(c, &image)) {

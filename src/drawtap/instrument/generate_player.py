@@ -51,7 +51,9 @@ CLASSES = (
     "display list",
     "arb program",
 )
-_ARB_PROGRAM = re.compile(r"^gl(Bind|Gen|Delete|Is|AreResident|AreProgramsResident|RequestResident)Programs?(Resident)?(ARB|NV)$")
+_ARB_PROGRAM = re.compile(
+    r"^gl(Bind|Gen|Delete|Is|AreResident|AreProgramsResident|RequestResident)Programs?(Resident)?(ARB|NV)$"
+)
 _LOCATION = re.compile(r"^gl(Program)?Uniform(?!Block|Subroutines)|^glGetn?Uniform[a-z64]*v")
 # Handles made of addresses of the recording machine's GPU, call-backs into the application, other devices.
 _UNPLAYABLE = re.compile(
@@ -76,7 +78,9 @@ _ARRAY_OF = {
     "glVertexAttribIPointer": "index",
     "glVertexAttribLPointer": "index",
 }
-_OPTIONAL = frozenset({"length", "lengths", "sizes", "strides", "offsets", "buffers", "textures", "samplers", "residences"})
+_OPTIONAL = frozenset(
+    {"length", "lengths", "sizes", "strides", "offsets", "buffers", "textures", "samplers", "residences"}
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,9 @@ def generate() -> dict[str, str]:
     for number, start in enumerate(range(0, len(bodies), FUNCTIONS_PER_UNIT)):
         part = [text for _, text in bodies[start : start + FUNCTIONS_PER_UNIT]]
         text = "\n".join(part)
-        files[f"play_{number}.cc"] = f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
+        files[f"play_{number}.cc"] = (
+            f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
+        )
     files["play_table.cc"] = _table(functions)
     return files
 
@@ -113,18 +119,20 @@ def _specials() -> frozenset[str]:
 
 def _header() -> str:
     loaded = [load_api(name) for name in KNOWN]
-    return "\n".join([
-        "// Generated. Types, size rules and tables of the played APIs.",
-        "#pragma once",
-        '#include "gl_state.h"',
-        '#include "sizes.h"',
-        '#include "sizes_egl.h"',
-        *(api.typedefs for api in loaded),
-        *(expr.tables_to_cpp(load_api(name)) for name in PLAYED),
-        '#include "play.h"',
-        '#include "special.h"',
-        "",
-    ])
+    return "\n".join(
+        [
+            "// Generated. Types, size rules and tables of the played APIs.",
+            "#pragma once",
+            '#include "gl_state.h"',
+            '#include "sizes.h"',
+            '#include "sizes_egl.h"',
+            *(api.typedefs for api in loaded),
+            *(expr.tables_to_cpp(load_api(name)) for name in PLAYED),
+            '#include "play.h"',
+            '#include "special.h"',
+            "",
+        ]
+    )
 
 
 def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
@@ -138,7 +146,10 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
     before, after = _hook_text(f, hooks)
     names = ", ".join(p.name for p in command.params)
     result = f"{command.returns.spelling} _result = " if f.returns_value else ""
-    lines = ["  dt::Thread* const _t = &dt::tls; (void)_t, (void)_w;", *(f"  {line}" for line in code.load + code.check)]
+    lines = [
+        "  dt::Thread* const _t = &dt::tls; (void)_t, (void)_w;",
+        *(f"  {line}" for line in code.load + code.check),
+    ]
     client = _client_array(f)
     if before:
         lines.append(f"  {before}")
@@ -156,9 +167,6 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
                 f"  const bool _memory = _p.is_memory(_t, (const void*){client.name});",
                 f"  const auto _at = ({client.type.spelling})(_memory ? _p.nowhere() : (const void*){client.name});",
                 f"  _real({passed});",
-                f"  if (DT_UNLIKELY(_memory)) _p.array({_ARRAY_OF.get(_root(f), '~0u')}, [=](const void* _to) {{"
-                f" const auto _at = ({client.type.spelling})_to; _real({passed}); }});",
-                f"  else _p.no_array({_ARRAY_OF.get(_root(f), '~0u')});",
             ]
         else:
             lines.append(f"  {result}{call}({names});")
@@ -167,7 +175,24 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
         lines += [f"  {line}" for line in _returned(f)]
     if after:
         lines.append(f"  {after}")
+    if client:
+        lines += _remembered(f, client)
     return "\n".join([head, *(line for line in lines if line.strip()), "}"])
+
+
+def _remembered(f: Function, client: Param) -> list[str]:
+    """Statements that keep how to point an array elsewhere: done anew before a draw, when its memory is known."""
+    if f.name == "glInterleavedArrays":
+        return ["  if (_memory) special_interleaved(_p, _t, format, stride);"]
+    index = _ARRAY_OF.get(_root(f))
+    if index is None:
+        return [f'  if (_memory) _p.refuse(_w, "{f.name}", "an array of a kind that is not played");']
+    passed = ", ".join("_at" if p.name == client.name else p.name for p in f.command.params)
+    again = f"[=](const void* _to) {{ const auto _at = ({client.type.spelling})_to; _real({passed}); }}"
+    return [
+        f"  if (DT_UNLIKELY(_memory)) _p.array(_t, {index}, (const void*){client.name}, {again});",
+        f"  else _p.no_array(_t, {index});",
+    ]
 
 
 def _root(f: Function) -> str:
@@ -198,7 +223,11 @@ def _refusal(f: Function) -> str:
 def _hook_text(f: Function, hooks: object) -> tuple[str, str]:
     before, after = [], []
     for hook in hooks.for_function(f):  # type: ignore[attr-defined]
-        text = "\n".join(line for line in hook.before_run.splitlines() if "g_maps_alive" not in line and "g_hash" not in line)
+        text = "\n".join(
+            line
+            for line in hook.before_run.splitlines()
+            if "g_maps_alive" not in line and "before_frame_end" not in line
+        )
         before.append(text)
         after.append(hook.after_run)
     return "\n".join(filter(None, before)).strip(), "\n".join(filter(None, after)).strip()
@@ -250,7 +279,12 @@ def object_class(f: Function, p: Param) -> str | None:
         return "program"
     if kind == "program" and _ARB_PROGRAM.match(f.name):
         return "arb program"
-    if kind is None and f.name in ("glDeleteObjectARB", "glGetObjectParameterivARB", "glGetObjectParameterfvARB", "glGetInfoLogARB"):
+    if kind is None and f.name in (
+        "glDeleteObjectARB",
+        "glGetObjectParameterivARB",
+        "glGetObjectParameterfvARB",
+        "glGetInfoLogARB",
+    ):
         return "program" if p.type.base == "GLhandleARB" else None
     return kind
 
@@ -292,7 +326,10 @@ def _in(f: Function, p: Param) -> list[str]:
             return [f"{spelling} {p.name} = ({spelling})_p.pointer({raw}); (void){p.name};"]
         if f.name in ("glFeedbackBuffer", "glSelectBuffer"):
             return [f"{spelling} {p.name} = ({spelling})_p.lasting((int64_t)size * 4); (void){p.name};"]
-        return [f"{spelling} {p.name} = nullptr; (void){p.name};", f'if ({raw}) return _p.refuse(_w, "{f.name}", "{p.name} is an address that was not looked behind");']
+        return [
+            f"{spelling} {p.name} = nullptr; (void){p.name};",
+            f'if ({raw}) return _p.refuse(_w, "{f.name}", "{p.name} is an address that was not looked behind");',
+        ]
     index = _payload(f, p.name)
     _, data_slot = _slot(f, p.name, "data")
     lines = [f"const In _i_{p.name} = _p.in(_w, {index}, {data_slot}, {raw});"]
@@ -315,7 +352,9 @@ def _need(f: Function, p: Param) -> str:
             return recorder._bytes(f, array, p.type)
         case Image(out=out) as image:
             size = "dt::size::image_out" if out else "dt::size::image_in"
-            extent = ", ".join(recorder._expr(f, e) for e in (image.format, image.type, image.width, image.height, image.depth))
+            extent = ", ".join(
+                recorder._expr(f, e) for e in (image.format, image.type, image.width, image.height, image.depth)
+            )
             text = f"{size}(_t, {extent}, {image.dimensions}, (const void*)1)"
             return f"dt::at_most({text}, {recorder._expr(f, image.limit)})" if image.limit else text
         case CompressedImage() as image:
@@ -373,7 +412,10 @@ def _names_in(f: Function, p: Param) -> list[str]:
 def _out(f: Function, p: Param) -> list[str]:
     spelling = p.type.spelling
     if not any(field.param == p.name and field.role == "data" for field in f.layout.w8):
-        return [f"{spelling} {p.name} = nullptr;", f'return _p.refuse(_w, "{f.name}", "no rule says how long {p.name} is");']
+        return [
+            f"{spelling} {p.name} = nullptr;",
+            f'return _p.refuse(_w, "{f.name}", "no rule says how long {p.name} is");',
+        ]
     _, slot = _slot(f, p.name)
     _, data_slot = _slot(f, p.name, "data")
     binding = _binding(f, p)
@@ -427,7 +469,9 @@ def _table(functions: Sequence[Function]) -> str:
         w8 = " ".join((field.param or "=") + ("#" if field.role == "data" else "") for field in f.layout.w8)
         w4 = " ".join(field.param or "=" for field in f.layout.w4)
         play_function = f"play_{f.name}" if f.api.name in PLAYED else "nullptr"
-        flags = (1 if f.has("frame_end") else 0) | (2 if f.name in ("glBegin",) else 0) | (4 if f.name == "glEnd" else 0)
+        flags = (
+            (1 if f.has("frame_end") else 0) | (2 if f.name in ("glBegin",) else 0) | (4 if f.name == "glEnd" else 0)
+        )
         rows.append(f'  {{"{f.name}", {play_function}, "{w8}", "{w4}", {flags}}},')
     names = "\n".join(f'  "{name}",' for name in CLASSES)
     text = "\n".join(rows)

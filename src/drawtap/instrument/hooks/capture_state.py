@@ -7,7 +7,7 @@ A command without functions of its own uses those of the command it is an alias 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from drawtap.instrument.hook import Function, Hook, Hooks
@@ -17,7 +17,7 @@ _DECLARATION = re.compile(r"^\s*(?:[\w:*]+\s+)+?(before|after)_(\w+)\s*\(([^)]*)
 _GPU_READS = ("gpu_reads", "draw", "dispatch", "flush", "finish", "sync", "frame_end", "readback")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _declared(runtime: str) -> dict[tuple[str, str], str]:
     """Which hooks the header declares: (when, command) -> parameter text."""
     path = Path(runtime) / HEADER
@@ -48,9 +48,11 @@ def hooks(runtime: Path) -> Hooks:
         before = call("before", function)
         if function.has(*_GPU_READS) and function.api.name in ("gl", "egl", "glx"):
             before = "if (DT_UNLIKELY(dt::hook::g_maps_alive)) dt::hook::before_gpu_reads(_t);\n" + before
+        if function.has("frame_end", "finish") and function.api.name in ("gl", "egl", "glx"):
+            before = "if (DT_UNLIKELY(dt::hook::g_hash_frames)) dt::hook::before_frame_end(_t);\n" + before
         if not declared:
             before = ""
         after = call("after", function)
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
-    return Hooks(name="state", header=f'#include "{HEADER}"' if declared else "", hook_funcs=(state,))
+    return Hooks(name="state", header=f'#include "{HEADER}"\n#include "frame_image.h"' if declared else "", hook_funcs=(state,))
