@@ -19,6 +19,7 @@ F = TypeVar("F", bound=Callable[..., object])
 SECTIONS: Mapping[str, str] = {
     "record": "Get a recording",
     "ask": "Ask it",
+    "replay": "Play it again",
     "share": "Hand it on",
     "know": "What drawtap knows and can do here",
 }

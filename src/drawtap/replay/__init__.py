@@ -1,0 +1,1 @@
+"""Run it again: the player, and what it can play on."""

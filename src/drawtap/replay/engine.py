@@ -1,0 +1,131 @@
+"""Engines: the drivers that this machine can play a trace on, and why it cannot on others.
+
+An engine is a set of environment variables. Whether it works is asked of the driver itself, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawtap.errors import UnavailableError
+from drawtap.plugins import Registry
+from drawtap.replay import player
+
+_SOFTWARE = {"LIBGL_ALWAYS_SOFTWARE": "1"}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A driver to play on.
+
+    `environment` raises UnavailableError where something that the driver needs is not here.
+    """
+
+    name: str
+    about: str
+    environment: Callable[[], Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine said: `renderer` and the versions of its contexts, or the `reason` why it does not work."""
+
+    engine: Engine
+    renderer: str = ""
+    es: str = ""
+    gl: str = ""
+    reason: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Tell whether the engine can play."""
+        return not self.reason
+
+
+ENGINES: Registry[Engine] = Registry("engine", "drawtap.replay")
+
+
+def engine(name: str) -> Callable[[Callable[[], Mapping[str, str]]], Callable[[], Mapping[str, str]]]:
+    """Register the decorated function, which returns the environment, as an engine described by its docstring."""
+
+    def add(environment: Callable[[], Mapping[str, str]]) -> Callable[[], Mapping[str, str]]:
+        ENGINES.register(name)(Engine(name, (environment.__doc__ or "").strip(), environment))
+        return environment
+
+    return add
+
+
+@engine("system")
+def _system() -> Mapping[str, str]:
+    """The driver that programs get here."""
+    return {}
+
+
+@engine("llvmpipe")
+def _llvmpipe() -> Mapping[str, str]:
+    """Mesa on the processor, compiled by LLVM."""
+    return {**_SOFTWARE, "GALLIUM_DRIVER": "llvmpipe"}
+
+
+@engine("softpipe")
+def _softpipe() -> Mapping[str, str]:
+    """Mesa on the processor, the plain reference."""
+    return {**_SOFTWARE, "GALLIUM_DRIVER": "softpipe"}
+
+
+@engine("zink")
+def _zink() -> Mapping[str, str]:
+    """Mesa's OpenGL on Vulkan, on the processor (lavapipe)."""
+    folders = [Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"), Path("/usr/local/share/vulkan/icd.d")]
+    found = sorted(path for folder in folders for path in folder.glob("lvp_icd*.json"))
+    if not found and "VK_ICD_FILENAMES" not in os.environ:
+        raise UnavailableError("there is no Vulkan driver lavapipe", hint="the package mesa-vulkan-drivers has it")
+    chosen = {} if "VK_ICD_FILENAMES" in os.environ else {"VK_ICD_FILENAMES": str(found[0])}
+    return {**_SOFTWARE, "GALLIUM_DRIVER": "zink", **chosen}
+
+
+@engine("angle")
+def _angle() -> Mapping[str, str]:
+    """ANGLE on SwiftShader: OpenGL ES as browsers have it. $DRAWTAP_ANGLE names the folder of its libraries."""
+    return {"DRAWTAP_ANGLE": "1", **_libraries("DRAWTAP_ANGLE", "ANGLE")}
+
+
+@engine("swiftshader")
+def _swiftshader() -> Mapping[str, str]:
+    """SwiftShader's own OpenGL ES. $DRAWTAP_SWIFTSHADER names the folder of its libraries."""
+    return _libraries("DRAWTAP_SWIFTSHADER", "SwiftShader")
+
+
+def _libraries(variable: str, name: str) -> dict[str, str]:
+    folder = os.environ.get(variable)
+    if not folder:
+        raise UnavailableError(f"the libraries of {name} are not named", hint=f"{variable}=FOLDER names their folder")
+    if not (Path(folder) / "libEGL.so.1").exists():
+        raise UnavailableError(
+            f"there is no libEGL.so.1 in {folder}",
+            hint="link libEGL.so and libGLESv2.so as libEGL.so.1 and libGLESv2.so.2",
+        )
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("LD_LIBRARY_PATH"))))
+    return {"LD_LIBRARY_PATH": path}
+
+
+def environment_of(name: str) -> Mapping[str, str]:
+    """Return the environment of an engine.
+
+    Raises UsageError for an unknown one, UnavailableError where something it needs is not here.
+    """
+    return ENGINES.get(name).environment()
+
+
+def ask(found: Engine) -> Answer:
+    """Ask an engine what it is; the reason why it does not work is in the answer."""
+    try:
+        said = player.probe(found.environment())
+    except UnavailableError as error:
+        return Answer(found, reason=str(error))
+    if "error" in said:
+        return Answer(found, reason=str(said["error"]))
+    return Answer(found, str(said.get("renderer", "")), str(said.get("es", "")), str(said.get("gl", "")))

@@ -1,0 +1,189 @@
+"""Start the player (`drawtap-play`, a C++ program) and take in what it reports.
+
+The only place that starts it. It writes JSON lines: progress, images, findings, and a result at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import drawtap
+from drawtap.errors import ChildError, InputError, UnavailableError
+
+PROGRAM = "drawtap-play"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was not as in the recording: `what` kind, at which call, how often."""
+
+    what: str
+    call: int
+    function: str
+    text: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of playing a trace.
+
+    `seconds` is the time for everything, `measured_seconds` that from the first wanted frame on; `compared` counts
+    the read-backs and frames that were held against the recording, `different` those that were not equal. `hashes`
+    are those of the frames (32 hex digits) where they were asked for.
+    """
+
+    calls: int
+    frames: int
+    seconds: float
+    measured_seconds: float
+    measured_calls: int
+    compared: int
+    different: int
+    skipped: int
+    engine: str
+    findings: tuple[Finding, ...] = ()
+    images: tuple[Path, ...] = ()
+    hashes: Mapping[int, str] = field(default_factory=dict)
+    frame_times_ns: tuple[int, ...] = ()
+
+
+def program() -> Path:
+    """Return where the player is. Raises UnavailableError where it was not built."""
+    named = os.environ.get("DRAWTAP_NATIVE")
+    folders = [Path(named)] if named else [Path(folder) / "_native" for folder in drawtap.__path__]
+    for folder in folders:
+        if (folder / PROGRAM).is_file():
+            return (folder / PROGRAM).resolve()
+    looked = ", ".join(str(folder) for folder in folders)
+    raise UnavailableError(f"{PROGRAM} is missing from {looked}", hint="make build makes it where the EGL headers are")
+
+
+def play(
+    trace: Path,
+    arguments: Sequence[str] = (),
+    *,
+    environment: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Play `trace` with options of the player and return what it reports.
+
+    `environment` is added to this process's: it chooses the engine. `progress` is told the calls done and in all.
+    Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
+    ends before it has reported a result.
+    """
+    command = [str(program()), *arguments, str(trace)]
+    lines, code, complaint = _run(command, environment, progress)
+    result = next((line for line in lines if line["kind"] == "result"), None)
+    if code == 3:
+        raise UnavailableError(complaint or "nothing here can play it", hint="drawtap engines lists what can")
+    if code == 4:
+        raise InputError(complaint or f"{trace} cannot be read")
+    if result is None:
+        last = next((line["calls"] for line in reversed(lines) if line["kind"] == "progress"), 0)
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        raise ChildError(f"the player ended with {how} after call {last}: {complaint}")
+    return _replay(result, lines)
+
+
+def probe(environment: Mapping[str, str], *, seconds: float = 20) -> dict[str, object]:
+    """Ask the player what it would play on with that environment: `es`, `gl` (renderer, version), or `error`."""
+    try:
+        done = subprocess.run(
+            [str(program()), "--probe"],
+            env=_environment(environment),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"the driver did not answer in {seconds:g} s"}
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        said = done.stderr.strip().splitlines()
+        return {"error": said[-1] if said else f"the driver ended the process with {done.returncode}"}
+    return answer if isinstance(answer, dict) else {"error": "no answer"}
+
+
+def _run(
+    command: Sequence[str], environment: Mapping[str, str] | None, progress: Callable[[int, int], None] | None
+) -> tuple[list[dict[str, object]], int, str]:
+    lines: list[dict[str, object]] = []
+    child = subprocess.Popen(
+        command,
+        env=_environment(environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    complaints: list[str] = []
+    assert child.stdout is not None
+    assert child.stderr is not None
+    errors = child.stderr
+    listener = threading.Thread(target=lambda: complaints.extend(errors), daemon=True)
+    listener.start()
+    try:
+        for text in child.stdout:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue  # something that the driver printed
+            lines.append(line)
+            if progress and line["kind"] == "progress":
+                progress(int(line["calls"]), int(line["total"]))
+        code = child.wait()
+    except BaseException:
+        child.kill()
+        child.wait()
+        raise
+    listener.join()
+    said = [text.strip() for text in complaints if text.startswith("drawtap-play:")]
+    return lines, code, said[-1].removeprefix("drawtap-play: ") if said else "".join(complaints).strip()[-400:]
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return {**kept, **more}
+
+
+def _replay(result: Mapping[str, object], lines: Sequence[Mapping[str, object]]) -> Replay:
+    return Replay(
+        calls=_integer(result["calls"]),
+        frames=_integer(result["frames"]),
+        seconds=_number(result["seconds"]),
+        measured_seconds=_number(result["measured_seconds"]),
+        measured_calls=_integer(result["measured_calls"]),
+        compared=_integer(result["compared"]),
+        different=_integer(result["different"]),
+        skipped=_integer(result["skipped"]),
+        engine=str(result["engine"]),
+        findings=tuple(
+            Finding(str(f["what"]), _integer(f["call"]), str(f["function"]), str(f["text"]), _integer(f["count"]))
+            for f in lines
+            if f["kind"] == "finding"
+        ),
+        images=tuple(Path(str(line["path"])) for line in lines if line["kind"] == "image"),
+        hashes={_integer(line["frame"]): str(line["hash"]) for line in lines if line["kind"] == "frame"},
+        frame_times_ns=tuple(_integer(t) for t in _list(result["frame_times_ns"])),
+    )
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _integer(value: object) -> int:
+    return int(_number(value))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
