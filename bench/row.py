@@ -50,7 +50,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """How many times more apitrace takes, None where one of the two was not measured or is lost in the noise."""
-        if self.drawtap is None or self.apitrace is None or self.drawtap <= 0:
+        if self.drawtap is None or self.apitrace is None or min(self.drawtap, self.apitrace) <= 0:
             return None
         return self.apitrace / self.drawtap
 
