@@ -23,10 +23,8 @@ namespace {
 constexpr size_t SCRATCH = 1 << 20;
 constexpr int64_t LARGEST_OUTPUT = 1ll << 30;
 constexpr size_t SLACK = 4096;  // drivers have been seen to write a little more than asked
-constexpr uint64_t NOWHERE_BYTES = 1ull << 30;
 constexpr uint64_t BLOB_CACHE = 256ull << 20;
 constexpr size_t MOST_FINDINGS = 500;
-constexpr uint64_t CLOSE = 1 << 20;
 
 const char* error_name(uint32_t error) {
   switch (error) {
@@ -393,93 +391,64 @@ void Player::report(std::string kind, uint64_t call, std::string function, std::
 
 // ---- client memory ---------------------------------------------------------------------------------------------------
 
-void Player::array(Thread* t, uint32_t index, const void* pointer, std::function<void(const void*)> point) {
-  const GlContext* c = t->context;
-  if (index >= gl::ARRAYS || !context || !c) return;
-  const gl::Array& a = c->vertex.arrays[index];
-  if (a.binding >= gl::ARRAYS || c->vertex.bindings[a.binding].pointer + a.relative != reinterpret_cast<uintptr_t>(pointer)) return;  // refused
-  context->arrays[index] = {std::move(point), nullptr};
+Shadow::~Shadow() {
+  for (auto& [number, at] : regions_) munmap(at, 2 * REGION);
 }
 
-bool Player::client_arrays(Thread* t, const Row& w) {
-  if (missing_memory) {
-    missing_memory = false;
-    char text[128];
-    snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out", static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
-    report("argument", w.seq, w.columns->function->name, text);
-    ++skipped;
-    return false;
+uint8_t* Shadow::region(uint64_t number, bool make) {
+  if (number == last_) return last_at_;
+  auto it = regions_.find(number);
+  if (it == regions_.end()) {
+    if (!make || regions_.size() >= MOST_REGIONS) return nullptr;
+    void* at = mmap(nullptr, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return nullptr;
+    it = regions_.emplace(number, static_cast<uint8_t*>(at)).first;
   }
-  if (spans.empty()) return true;
-  GlContext* c = t->context;
-  // Memory that lies close together stays together: which array a part belongs to need not be known then.
-  struct Cluster { uint64_t begin, end; size_t at; };
-  std::sort(spans.begin(), spans.end(), [](auto& x, auto& y) { return x.begin < y.begin; });
-  std::vector<Cluster> clusters;
-  for (auto& s : spans) {
-    if (!clusters.empty() && s.begin <= clusters.back().end + CLOSE) clusters.back().end = std::max(clusters.back().end, s.end);
-    else clusters.push_back({s.begin, s.end, 0});
-  }
-  size_t total = 0;
-  for (auto& cluster : clusters) {
-    total = ((total + 63) & ~size_t{63}) + (cluster.begin & 63);  // as far from a cache line's start as it was there
-    cluster.at = total;
-    total += cluster.end - cluster.begin;
-  }
-  if (total > static_cast<size_t>(LARGEST_OUTPUT)) {
-    report("argument", w.seq, w.columns->function->name, "its vertices would take " + std::to_string(total) + " bytes; left out");
-    ++skipped;
-    return false;
-  }
-  auto& memory = context->memory;
-  if (memory.size() < total + 64) memory.resize(total + total / 2 + 64);
-  uint8_t* base = memory.data() + (64 - (reinterpret_cast<uintptr_t>(memory.data()) & 63)) % 64;
-  size_t in = 0;
-  for (auto& s : spans) {
-    while (s.begin >= clusters[in].end || s.end > clusters[in].end) ++in;
-    memcpy(base + clusters[in].at + (s.begin - clusters[in].begin), s.data, s.end - s.begin);
-  }
-  uint32_t unit = c->vertex.client_texture, now_unit = unit;
-  bool unbound = false;
-  for (uint64_t bits = c->client_arrays; bits; bits &= bits - 1) {
-    auto k = static_cast<uint32_t>(__builtin_ctzll(bits));
-    ClientArray& array = context->arrays[k];
-    if (!array.point) continue;
-    const gl::Array& a = c->vertex.arrays[k];
-    uint64_t p = c->vertex.bindings[a.binding].pointer + a.relative;
-    size_t best = 0;
-    // A draw that does not start at the first vertex reads behind the pointer.
-    while (best + 1 < clusters.size() && p >= clusters[best].end) ++best;
-    const void* to = base + clusters[best].at + static_cast<int64_t>(p - clusters[best].begin);
-    if (to == array.issued) continue;
-    if (c->buffers[gl::ARRAY] && !unbound) {
-      gl<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x8892, 0);
-      unbound = true;
-    }
-    if (k >= gl::TEX_COORD && k - gl::TEX_COORD != now_unit) {
-      now_unit = k - gl::TEX_COORD;
-      gl<void (*)(uint32_t)>("glClientActiveTexture")(0x84C0 + now_unit);
-    }
-    array.point(to);
-    array.issued = to;
-  }
-  if (now_unit != unit) gl<void (*)(uint32_t)>("glClientActiveTexture")(0x84C0 + unit);
-  if (unbound) gl<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x8892, c->buffers[gl::ARRAY]);
+  last_ = number;
+  return last_at_ = it->second;
+}
+
+uint8_t* Shadow::at(uint64_t address) {
+  uint8_t* base = region(address / REGION, true);
+  return base ? base + address % REGION : nullptr;
+}
+
+bool Shadow::write(uint64_t address, const void* data, uint64_t bytes) {
+  uint64_t number = address / REGION, offset = address % REGION;
+  if (bytes > REGION) return false;
+  uint8_t* base = region(number, true);
+  if (!base) return false;
+  memcpy(base + offset, data, bytes);
+  // An array that begins in the region before sees it behind its end; one that begins in the next one sees the rest there.
+  if (number)
+    if (uint8_t* before = region(number - 1, false)) memcpy(before + REGION + offset, data, std::min(bytes, REGION - offset));
+  if (offset + bytes > REGION)
+    if (uint8_t* next = region(number + 1, true)) memcpy(next, static_cast<const uint8_t*>(data) + (REGION - offset), offset + bytes - REGION);
   return true;
+}
+
+// False: the draw would read memory that the recording does not have.
+bool Player::client_arrays(Thread*, const Row& w) {
+  if (DT_LIKELY(!missing_memory)) return true;
+  missing_memory = false;
+  char text[128];
+  snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out", static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
+  report("argument", w.seq, w.columns->function->name, text);
+  ++skipped;
+  return false;
 }
 
 void Player::memory(const FunctionColumns& c, uint32_t row) {
   const Field* f = c.function ? field_of(*c.function, "address") : nullptr;
   if (!f || !f->has_data()) return;
   uint64_t address = c.raw(*f, row), d = c.descriptor(*f, row);
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) {
-    std::string_view bytes = c.payload(*f, row);
-    spans.push_back({address, address + bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data()), nullptr});
-  } else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-    auto bytes = blob(c.hash(*f, row));
-    if (bytes) spans.push_back({address, address + bytes->size(), bytes->data(), bytes});
-  }
-  if (!spans.empty() && spans.back().end <= spans.back().begin) spans.pop_back();
+  std::shared_ptr<const std::vector<uint8_t>> keep;
+  std::string_view bytes;
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE) bytes = c.payload(*f, row);
+  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*f, row)))) bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
+  if (bytes.empty() || address + bytes.size() < address) return;
+  if (!shadow.write(address, bytes.data(), bytes.size())) return report("memory", seq, "dtapMemory", "there is no room for memory of the program");
+  spans.push_back({address, address + bytes.size(), shadow.at(address)});
 }
 
 void Player::map_write(const FunctionColumns& c, uint32_t row) {
@@ -641,8 +610,6 @@ void Player::execute(Decoded* chunk, uint32_t record) {
 
 Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   g_player = this;
-  void* zeros = mmap(nullptr, NOWHERE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  nowhere_ = zeros == MAP_FAILED ? nullptr : zeros;
   if (!options.status_path.empty()) {
     status_ = options.status_path == "-" ? stdout : fopen(options.status_path.c_str(), "a");
     if (!status_) throw Error(DT_E_IO, options.status_path + " cannot be written");

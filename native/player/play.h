@@ -2,7 +2,6 @@
 #pragma once
 #include <condition_variable>
 #include <cstdio>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -77,9 +76,21 @@ struct Group {  // of contexts that share their objects
   std::unordered_map<uint32_t, Mapped> maps;       // by name of the buffer here
 };
 
-struct ClientArray {
-  std::function<void(const void*)> point;
-  const void* issued = nullptr;
+// The recorded program's memory, as far as draws read it: every recorded address has one place here, so that pointers
+// can be handed to the driver before their content is known. What was not recorded reads as zeros.
+class Shadow {
+ public:
+  ~Shadow();
+  uint8_t* at(uint64_t address);  // nullptr: too many parts of the address space are in use
+  bool write(uint64_t address, const void* data, uint64_t bytes);
+
+ private:
+  static constexpr uint64_t REGION = 1ull << 28;
+  static constexpr size_t MOST_REGIONS = 128;
+  uint8_t* region(uint64_t number, bool make);
+  std::unordered_map<uint64_t, uint8_t*> regions_;  // each with room for the one behind it
+  uint64_t last_ = ~0ull;
+  uint8_t* last_at_ = nullptr;
 };
 
 struct Surface;
@@ -94,9 +105,6 @@ struct Context {
   Program* current = nullptr;                  // of `program`, nullptr: not looked up
   uint32_t list_base = 0;
   bool single_buffered = false, destroyed = false, was_current = false;
-  ClientArray arrays[gl::ARRAYS];
-  std::vector<std::vector<ClientArray>> saved_arrays;  // glPushClientAttrib; empty ones: of other state
-  std::vector<uint8_t> memory;  // what client arrays read, copied for the running draw
   std::list<std::vector<uint8_t>> lasting;
 };
 struct Surface {
@@ -169,17 +177,12 @@ class Player {
 
   bool reads_client_memory(const Thread* t) const { return t->context && t->context->client_arrays != 0; }
   bool client_arrays(Thread* t, const Row& w);
-  bool is_memory(const Thread* t, const void* pointer) const {
+  // What the driver gets for an array at a recorded address: an offset into a buffer as it is.
+  const void* array(const Thread* t, const void* pointer) {
     const GlContext* c = t->context;
-    return c && c->buffers[gl::ARRAY] == 0 && c->vao == 0 && pointer && !c->core;
+    bool memory = c && c->buffers[gl::ARRAY] == 0 && c->vao == 0 && pointer && !c->core;
+    return memory ? shadow.at(reinterpret_cast<uint64_t>(pointer)) : pointer;
   }
-  const void* nowhere() const { return nowhere_; }
-  // After the mirror has taken over (or refused, as the driver will have) an array at `pointer`.
-  void array(Thread* t, uint32_t index, const void* pointer, std::function<void(const void*)> point);
-  void no_array(const Thread* t, uint32_t index) {
-    if (index < gl::ARRAYS && context->arrays[index].point && !(t->context && t->context->vertex.client >> index & 1)) context->arrays[index] = {};
-  }
-  uint32_t client_texture() const { return tls.context ? tls.context->vertex.client_texture : 0; }
 
   // ---- for hand-written functions ----
   void report(std::string kind, uint64_t call, std::string function, std::string text);
@@ -198,9 +201,9 @@ class Player {
 
   struct Span {
     uint64_t begin, end;
-    const uint8_t* data;
-    std::shared_ptr<const std::vector<uint8_t>> keep;
+    const uint8_t* data;  // in the shadow
   };
+  Shadow shadow;
   std::vector<Span> spans;  // application memory that the next call reads
   Context* context = nullptr;  // current on the running thread
   uint64_t seq = 0;
@@ -216,7 +219,6 @@ class Player {
     std::thread thread;
     uint64_t current = 0, draw = 0, read = 0;  // recorded handles
     Context* context = nullptr;
-    std::vector<Span> spans;
   };
   void execute(Decoded* chunk, uint32_t record);
   void tap_record(Decoded* chunk, uint32_t record, unsigned function);
@@ -241,7 +243,6 @@ class Player {
   std::vector<uint8_t> scratch_;
   std::list<std::vector<uint8_t>> more_scratch_;
   size_t scratch_used_ = 0;
-  const void* nowhere_ = nullptr;
   bool in_begin_ = false;
   struct GlError {
     uint32_t error;

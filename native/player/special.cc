@@ -1,7 +1,6 @@
 #include "special.h"
 
 #include <cstring>
-#include <iterator>
 
 namespace dt::play {
 namespace {
@@ -172,66 +171,6 @@ void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count,
 }
 void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string, const GLint*) {
   p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string, nullptr);
-}
-
-static void push_arrays(Player& p, GLbitfield mask) {
-  constexpr size_t DEEPEST = 64;
-  auto& saved = p.context->saved_arrays;
-  if (saved.size() >= DEEPEST) return;
-  saved.emplace_back();
-  if (mask & 2) saved.back().assign(std::begin(p.context->arrays), std::end(p.context->arrays));
-}
-void special_glPushClientAttrib(Player& p, const Row&, GLbitfield mask) {
-  push_arrays(p, mask);
-  p.gl<void (*)(GLbitfield)>("glPushClientAttrib")(mask);
-}
-void special_glPushClientAttribDefaultEXT(Player& p, const Row&, GLbitfield mask) {
-  push_arrays(p, mask);
-  p.gl<void (*)(GLbitfield)>("glPushClientAttribDefaultEXT")(mask);
-}
-void special_glPopClientAttrib(Player& p, const Row&) {
-  p.gl<void (*)()>("glPopClientAttrib")();
-  auto& saved = p.context->saved_arrays;
-  if (saved.empty()) return;
-  for (size_t i = 0; i < saved.back().size(); ++i) {
-    p.context->arrays[i] = std::move(saved.back()[i]);
-    p.context->arrays[i].issued = nullptr;  // the driver has the address of then
-  }
-  saved.pop_back();
-}
-
-void special_interleaved(Player& p, Thread* t, GLenum format, GLsizei stride) {
-  // Sizes and offsets, in floats, of texture coordinates, colours (4 unsigned bytes are as long as a float), normals
-  // and vertices: table 2.5 of the OpenGL 1.1 specification.
-  struct Layout { int8_t tex, color, bytes, normal, vertex, color_at, normal_at, vertex_at, floats; };
-  static const Layout layouts[] = {
-      {0, 0, 0, 0, 2, 0, 0, 0, 2}, {0, 0, 0, 0, 3, 0, 0, 0, 3}, {0, 4, 1, 0, 2, 0, 0, 1, 3}, {0, 4, 1, 0, 3, 0, 0, 1, 4},
-      {0, 3, 0, 0, 3, 0, 0, 3, 6}, {0, 0, 0, 1, 3, 0, 0, 3, 6}, {0, 4, 0, 1, 3, 0, 4, 7, 10}, {2, 0, 0, 0, 3, 0, 0, 2, 5},
-      {4, 0, 0, 0, 4, 0, 0, 4, 8}, {2, 4, 1, 0, 3, 2, 0, 3, 6}, {2, 3, 0, 0, 3, 2, 0, 5, 8}, {2, 0, 0, 1, 3, 0, 2, 5, 8},
-      {2, 4, 0, 1, 3, 2, 6, 9, 12}, {4, 4, 0, 1, 4, 4, 8, 11, 15}};
-  if (format < 0x2A20 || format > 0x2A2D || !t->context) return;
-  const Layout& l = layouts[format - 0x2A20];
-  GLsizei step = stride ? stride : l.floats * 4;
-  auto at = [&](uint32_t k) {
-    auto& v = t->context->vertex;
-    return reinterpret_cast<const void*>(v.bindings[v.arrays[k].binding].pointer + v.arrays[k].relative);
-  };
-  auto keep = [&](uint32_t k, auto point) { p.array(t, k, at(k), point); };
-  using Sized = void (*)(GLint, GLenum, GLsizei, const void*);
-  if (l.tex) {
-    auto real = p.gl<Sized>("glTexCoordPointer");
-    keep(gl::TEX_COORD + t->context->vertex.client_texture, [=](const void* to) { real(l.tex, GL_FLOAT, step, to); });
-  }
-  if (l.color) {
-    auto real = p.gl<Sized>("glColorPointer");
-    keep(gl::COLOR, [=](const void* to) { real(l.color, l.bytes ? GL_UNSIGNED_BYTE : GL_FLOAT, step, to); });
-  }
-  if (l.normal) {
-    auto real = p.gl<void (*)(GLenum, GLsizei, const void*)>("glNormalPointer");
-    keep(gl::NORMAL, [=](const void* to) { real(GL_FLOAT, step, to); });
-  }
-  auto real = p.gl<Sized>("glVertexPointer");
-  keep(gl::VERTEX, [=](const void* to) { real(l.vertex, GL_FLOAT, step, to); });
 }
 
 }  // namespace dt::play

@@ -22,10 +22,4 @@ void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range);
 void special_glShaderSource(Player& p, const Row& w, GLuint shader, GLsizei count, const GLchar* const* string, const GLint* length);
 void special_glShaderSourceARB(Player& p, const Row& w, GLhandleARB shaderObj, GLsizei count, const GLcharARB** string, const GLint* length);
 
-void special_glPushClientAttrib(Player& p, const Row& w, GLbitfield mask);
-void special_glPushClientAttribDefaultEXT(Player& p, const Row& w, GLbitfield mask);
-void special_glPopClientAttrib(Player& p, const Row& w);
-// The arrays that a glInterleavedArrays set, each to be pointed elsewhere before a draw.
-void special_interleaved(Player& p, Thread* t, GLenum format, GLsizei stride);
-
 }  // namespace dt::play

@@ -60,24 +60,6 @@ _UNPLAYABLE = re.compile(
     r"(Texture|Image)Handle|HandleResident|HandleNonResident|UniformHandle|Uniformui64|BufferAddress|Win32|Vk|CLevent|"
     r"PerfQuery|VDPAU|Fd$|FdEXT|DebugMessageCallback|DebugProc|AMDX|Extget|glExtGet"
 )
-_ARRAY_OF = {
-    "glVertexPointer": "dt::gl::VERTEX",
-    "glNormalPointer": "dt::gl::NORMAL",
-    "glColorPointer": "dt::gl::COLOR",
-    "glSecondaryColorPointer": "dt::gl::SECONDARY_COLOR",
-    "glFogCoordPointer": "dt::gl::FOG_COORD",
-    "glIndexPointer": "dt::gl::INDEX",
-    "glEdgeFlagPointer": "dt::gl::EDGE_FLAG",
-    "glPointSizePointerOES": "dt::gl::POINT_SIZE",
-    "glMatrixIndexPointerARB": "dt::gl::MATRIX_INDEX",
-    "glMatrixIndexPointerOES": "dt::gl::MATRIX_INDEX",
-    "glWeightPointerARB": "dt::gl::WEIGHT",
-    "glWeightPointerOES": "dt::gl::WEIGHT",
-    "glTexCoordPointer": "dt::gl::TEX_COORD + _p.client_texture()",
-    "glVertexAttribPointer": "index",
-    "glVertexAttribIPointer": "index",
-    "glVertexAttribLPointer": "index",
-}
 _OPTIONAL = frozenset(
     {"length", "lengths", "sizes", "strides", "offsets", "buffers", "textures", "samplers", "residences"}
 )
@@ -153,7 +135,7 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
     client = _client_array(f)
     if before:
         lines.append(f"  {before}")
-    if f.has("draw"):
+    if f.has("draw") or f.name.startswith("glArrayElement"):
         lines.append("  if (DT_UNLIKELY(_p.reads_client_memory(_t)) && !_p.client_arrays(_t, _w)) return;")
     if f.name in specials:
         lines.append(f"  {result}special_{f.name}(_p, _w{', ' if names else ''}{names});")
@@ -162,11 +144,10 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
         call = f"((({command.returns.spelling} (*)({types}))_p.real({f.id})))"
         passed = ", ".join("_at" if client and p.name == client.name else p.name for p in command.params)
         if client:
+            # The mirror follows the recorded addresses, the driver gets those where their content will be.
             lines += [
-                f"  const auto _real = {call};",
-                f"  const bool _memory = _p.is_memory(_t, (const void*){client.name});",
-                f"  const auto _at = ({client.type.spelling})(_memory ? _p.nowhere() : (const void*){client.name});",
-                f"  _real({passed});",
+                f"  const auto _at = ({client.type.spelling})_p.array(_t, (const void*){client.name});",
+                f"  {call}({passed});",
             ]
         else:
             lines.append(f"  {result}{call}({names});")
@@ -175,31 +156,7 @@ def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
         lines += [f"  {line}" for line in _returned(f)]
     if after:
         lines.append(f"  {after}")
-    if client:
-        lines += _remembered(f, client)
     return "\n".join([head, *(line for line in lines if line.strip()), "}"])
-
-
-def _remembered(f: Function, client: Param) -> list[str]:
-    """Statements that keep how to point an array elsewhere: done anew before a draw, when its memory is known."""
-    if f.name == "glInterleavedArrays":
-        return ["  if (_memory) special_interleaved(_p, _t, format, stride);"]
-    index = _ARRAY_OF.get(_root(f))
-    if index is None:
-        return [f'  if (_memory) _p.refuse(_w, "{f.name}", "an array of a kind that is not played");']
-    passed = ", ".join("_at" if p.name == client.name else p.name for p in f.command.params)
-    again = f"[=](const void* _to) {{ const auto _at = ({client.type.spelling})_to; _real({passed}); }}"
-    return [
-        f"  if (DT_UNLIKELY(_memory)) _p.array(_t, {index}, (const void*){client.name}, {again});",
-        f"  else _p.no_array(_t, {index});",
-    ]
-
-
-def _root(f: Function) -> str:
-    if f.name in _ARRAY_OF:
-        return f.name
-    alias = f.command.alias or ""
-    return alias if alias in _ARRAY_OF else re.sub(r"(EXT|ARB)$", "", f.name)
 
 
 def _client_array(f: Function) -> Param | None:
