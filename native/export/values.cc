@@ -122,7 +122,7 @@ bool looks_float(std::string_view s) {
 }  // namespace
 
 std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
-  if (auto* name = trace_.signatures.enum_name(group, value)) {
+  if (auto* name = trace_.signatures.enum_name(group, value); name && !name->starts_with("GLX_")) {
     enums_.emplace(*name, value);
     return *name;
   }
@@ -248,7 +248,11 @@ std::vector<int64_t> Exporter::list(const Call& call, const char* name) const {
 std::string Exporter::attributes(const Field& field, const std::vector<int64_t>& list, const char* type) {
   std::string out = std::string("(const ") + type + "[]){";
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
-    out += enumerant(field.data_group, list[i]) + ", ";
+    // What came from GLX has no group of EGL's names.
+    static const std::map<int64_t, const char*> context_names = {
+        {0x3098, "EGL_CONTEXT_MAJOR_VERSION"}, {0x30FB, "EGL_CONTEXT_MINOR_VERSION"}, {0x30FC, "EGL_CONTEXT_FLAGS_KHR"}, {0x30FD, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
+    auto known = context_names.find(list[i]);
+    out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i]) : std::string(known->second)) + ", ";
     if (list[i] == 0x30FD) out += mask(trace_.signatures.group("EGLContextProfileMask"), static_cast<uint64_t>(list[i + 1]));
     else out += signed_text(list[i + 1]);
     out += ", ";

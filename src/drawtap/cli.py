@@ -186,11 +186,12 @@ def _click_parameter(param: Param) -> click.Parameter:
     return click.Option(
         names,
         type=kind,
+        multiple=get_origin(param.type) is tuple,
         default=param.default,
         required=param.required,
         metavar=None if choice else metavar,
         help=param.opt.help,
-        show_default=param.default not in (None, ""),
+        show_default=param.default not in (None, "", ()),
     )
 
 

@@ -31,7 +31,8 @@ def write_json(result: object, stream: TextIO) -> None:
     elif isinstance(result, Facts):
         stream.write(dumps(result.data, indent=2) + "\n")
     elif isinstance(result, Verdicts):
-        stream.write(dumps([asdict(v) for v in result.verdicts], indent=2) + "\n")
+        plain = [asdict(v) for v in result.verdicts] if result.data is None else result.data
+        stream.write(dumps(plain, indent=2) + "\n")
     elif isinstance(result, Text):
         stream.write(dumps(result.data if result.data is not None else result.text) + "\n")
     elif isinstance(result, Written):

@@ -84,10 +84,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The result of a check."""
+    """The result of a check; `data` is what `--json` prints, where that is more than the verdicts."""
 
     verdicts: Sequence[Verdict]
     title: str | None = None
+    data: Cell = None
 
     @property
     def worst(self) -> str:

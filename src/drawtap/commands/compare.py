@@ -1,0 +1,234 @@
+"""`drawtap compare`: what two replays draw, held against each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import InputError, UsageError
+from drawtap.view.result import Verdict, Verdicts
+
+if TYPE_CHECKING:
+    from drawtap.replay.compare import Comparison, Difference, FrameResult, Tolerance
+    from drawtap.trace.trace import Trace
+    from drawtap.view.comparison import ComparisonPage
+
+_MOST_LINES = 10
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap compare before.dtap after.dtap",
+        "drawtap compare game.dtap --on llvmpipe --on softpipe -o engines.html",
+        "drawtap compare a.dtap b.dtap --frames 0:50 --max-difference 2 --ssim 0.99 --json",
+    ),
+)
+def compare(
+    a: Annotated[Path, Opt("a recording", metavar="A")],
+    b: Annotated[Path | None, Opt("the other one; without it A is played on two engines", metavar="B")] = None,
+    *,
+    on: Annotated[
+        tuple[str, ...], Opt("The engine; twice: of A and of B. drawtap engines lists them.", metavar="ENGINE")
+    ] = (),
+    frames: Annotated[str | None, Opt("Only the frames from A to before B.", metavar="A:B")] = None,
+    max_difference: Annotated[
+        int | None, Opt("Accept frames whose channels differ by at most N (0 to 255).", metavar="N")
+    ] = None,
+    rmse: Annotated[float | None, Opt("Accept a root mean square difference up to X (0 to 255).", metavar="X")] = None,
+    ssim: Annotated[float | None, Opt("Accept a structural similarity from X on (1: equal).", metavar="X")] = None,
+    output: Annotated[Path | None, Opt("Write a page with the images.", "-o", "FILE.html")] = None,
+    no_bisect: Annotated[bool, Opt("Do not look for the first draw that differs.")] = False,
+    force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
+) -> Verdicts:
+    """Compare what two recordings draw, or one recording on two engines.
+
+    Both are played. Each frame is equal, or has its largest difference, RMSE and SSIM. Within the first frame that
+    differs, the first draw call whose result differs is searched and named. Frames count as the same where they are
+    equal, or where all tolerances that are given accept them. The exit code is 1 where some frame differs.
+    """
+    from drawtap.replay import compare as comparing
+
+    if len(on) > 2:
+        raise UsageError("there are two sides to compare, and more than two engines")
+    if b is None and len(set(on)) < 2:
+        raise UsageError("one recording on one engine is not to be compared", hint="name two recordings, or --on twice")
+    if output is not None and output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    engines = (on[0], on[-1]) if on else ("system", "system")
+    tolerance = comparing.Tolerance(max_difference, rmse, ssim)
+    with _opened(a) as one, _opened(b or a) as other:
+        found = comparing.compare(
+            comparing.Played(one, engines[0]),
+            comparing.Played(other, engines[1]),
+            tolerance=tolerance,
+            frames=_frames(frames),
+            bisect=not no_bisect,
+        )
+    if output is not None:
+        from drawtap.view.comparison import render
+
+        output.write_text(render(_page(found)), encoding="utf-8")
+    return Verdicts(_verdicts(found, output), data=_data(found))
+
+
+def _opened(path: Path) -> Trace:
+    from drawtap.trace.trace import open_trace
+
+    if not path.exists():
+        raise InputError(f"there is no file {path}")
+    return open_trace(path)
+
+
+def _frames(text: str | None) -> range | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d*):(\d*)", text)
+    if match is None:
+        raise UsageError(f"{text!r} is no range of frames", hint="A:B, where B is the first one left out: 0:10, 5:")
+    return range(int(match[1] or 0), int(match[2]) if match[2] else 2**63 - 1)
+
+
+def _verdicts(found: Comparison, output: Path | None) -> list[Verdict]:
+    different = [f for f in found.frames if not f.same]
+    exact = sum(f.difference.exact for f in found.frames)
+    lines = [
+        Verdict("ok", "a", found.a),
+        Verdict("ok", "b", found.b),
+        Verdict("ok", "frames", _counts(len(found.frames), exact, len(different))),
+    ]
+    lines += [Verdict("error", f"frame {f.frame}", _text(f)) for f in different[:_MOST_LINES]]
+    if len(different) > _MOST_LINES:
+        lines.append(Verdict("error", "frames", f"and {len(different) - _MOST_LINES} more differ"))
+    lines += [Verdict("error", key, text) for key, text in _draw(found)]
+    if output is not None:
+        lines.append(Verdict("ok", "page", str(output)))
+    return lines
+
+
+def _counts(frames: int, exact: int, different: int) -> str:
+    accepted = frames - exact - different
+    parts = [f"{frames} compared", f"{exact} equal"]
+    parts += [f"{accepted} within the tolerances"] if accepted else []
+    return ", ".join([*parts, f"{different} differ"])
+
+
+def _text(frame: FrameResult) -> str:
+    return f"only in {frame.only.upper()}" if frame.only else _apart(frame.difference)
+
+
+def _apart(difference: Difference) -> str:
+    if difference.sizes:
+        return difference.sizes
+    if difference.exact:
+        return "equal"
+    return (
+        f"largest difference {difference.largest}, RMSE {difference.rmse:.3f}, SSIM {difference.ssim:.5f}, "
+        f"{100 * difference.pixels:.2f} % of the pixels"
+    )
+
+
+def _draw(found: Comparison) -> list[tuple[str, str]]:
+    draw, first = found.draw, found.first
+    if draw is None or first is None:
+        return []
+    where = f"frame {first.frame}" + (", which differs already before its first draw" if draw.at_start else "")
+    rows = [("first draw", where)]
+    if draw.a == draw.b:
+        rows.append(("call", f"{draw.a.call} {draw.a.text}"))
+    else:
+        rows += [("A", f"{draw.a.call} {draw.a.text}"), ("B", f"{draw.b.call} {draw.b.text}")]
+    return [*rows, ("before", _apart(draw.before)), ("after", _apart(draw.after))]
+
+
+def _data(found: Comparison) -> dict[str, object]:
+    first = found.first
+    return {
+        "a": found.a,
+        "b": found.b,
+        "same": found.same,
+        "tolerance": _tolerance(found.tolerance),
+        "first_frame": first.frame if first else None,
+        "first_draw": None
+        if found.draw is None
+        else {
+            "a": {"call": found.draw.a.call, "text": found.draw.a.text},
+            "b": {"call": found.draw.b.call, "text": found.draw.b.text},
+            "before": _numbers(found.draw.before),
+            "after": _numbers(found.draw.after),
+            "at_start": found.draw.at_start,
+            "images": found.draw.images,
+        },
+        "frames": [{"frame": f.frame, "same": f.same, "only": f.only, **_numbers(f.difference)} for f in found.frames],
+    }
+
+
+def _tolerance(tolerance: Tolerance) -> dict[str, object]:
+    return {"max_difference": tolerance.largest, "rmse": tolerance.rmse, "ssim": tolerance.ssim}
+
+
+def _numbers(difference: Difference) -> dict[str, object]:
+    return {
+        "exact": difference.exact,
+        "max_difference": difference.largest,
+        "rmse": difference.rmse,
+        "ssim": difference.ssim,
+        "pixels": difference.pixels,
+        "sizes": difference.sizes,
+    }
+
+
+def _word(frame: FrameResult) -> str:
+    if frame.difference.exact:
+        return "equal"
+    if frame.same:
+        return "accepted"
+    return f"only in {frame.only.upper()}" if frame.only else "differs"
+
+
+def _page(found: Comparison) -> ComparisonPage:
+    from drawtap.view.comparison import ComparedFrame, ComparisonPage, Pictures
+
+    first = found.first
+    exact = sum(f.difference.exact for f in found.frames)
+    worst = max((f.difference.largest for f in found.frames), default=0)
+    pictures = []
+    if found.draw is not None and found.draw_pictures is not None:
+        one, other = found.draw_pictures
+        pictures.append(Pictures("After the first draw that differs", _apart(found.draw.after), one, other))
+    by_number = {f.frame: f for f in found.frames}
+    pictures += [Pictures(f"Frame {n}", _text(by_number[n]), one, other) for n, (one, other) in found.pictures.items()]
+    return ComparisonPage(
+        found.a,
+        found.b,
+        "All frames are the same" if first is None else f"Frame {first.frame} is the first that differs",
+        found.same,
+        [
+            (str(len(found.frames)), "frames"),
+            (str(exact), "equal"),
+            (str(sum(not f.same for f in found.frames)), "differ"),
+            (str(worst), "largest difference"),
+        ],
+        _draw(found),
+        pictures,
+        [
+            ComparedFrame(
+                f.frame,
+                f.same,
+                "equal"
+                if f.difference.exact
+                else "accepted"
+                if f.same
+                else "only in " + f.only.upper()
+                if f.only
+                else "differs",
+                str(f.difference.largest),
+                f"{f.difference.rmse:.3f}",
+                f"{f.difference.ssim:.5f}",
+                f"{100 * f.difference.pixels:.2f} %",
+            )
+            for f in found.frames
+        ],
+    )

@@ -1,0 +1,457 @@
+"""Hold what two replays draw against each other: frame by frame, then down to the first draw that differs.
+
+Images are numpy arrays of uint8, height x width x 4 (RGBA), the top row first.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from drawtap.errors import InputError, UsageError
+from drawtap.replay import engine, player
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+Image = npt.NDArray[np.uint8]
+
+_BATCH_BYTES = 256 << 20  # of images on disk at once
+_SSIM_SIGMA, _SSIM_RADIUS = 1.5, 5
+_SSIM_C1, _SSIM_C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+
+
+# ---- two images ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far two images are apart.
+
+    `largest`: the largest difference of a channel (0 to 255). `rmse`: root of the mean squared difference over all
+    channels, in the same unit. `ssim`: mean structural similarity of the brightness, 1 for equal images. `pixels`:
+    share of pixels that differ at all (0 to 1). Images of different sizes have `sizes` and nothing in common.
+    """
+
+    largest: int = 0
+    rmse: float = 0.0
+    ssim: float = 1.0
+    pixels: float = 0.0
+    sizes: str | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether the images are the same."""
+        return self.largest == 0 and self.sizes is None
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What still counts as the same; None: not asked. Without any, only equal images do."""
+
+    largest: int | None = None
+    rmse: float | None = None
+    ssim: float | None = None
+
+    def accepts(self, difference: Difference) -> bool:
+        """Tell whether images that are so far apart count as the same: all that is asked must hold."""
+        if difference.exact:
+            return True
+        if difference.sizes is not None or (self.largest, self.rmse, self.ssim) == (None, None, None):
+            return False
+        return (
+            (self.largest is None or difference.largest <= self.largest)
+            and (self.rmse is None or difference.rmse <= self.rmse)
+            and (self.ssim is None or difference.ssim >= self.ssim)
+        )
+
+
+def difference(a: Image, b: Image) -> Difference:
+    """Return how far two images are apart."""
+    if a.shape != b.shape:
+        return Difference(255, 255.0, 0.0, 1.0, f"{a.shape[1]} x {a.shape[0]} and {b.shape[1]} x {b.shape[0]}")
+    if np.array_equal(a, b):
+        return Difference()
+    apart = np.abs(a.astype(np.int16) - b.astype(np.int16))
+    squares = np.square(apart.astype(np.float64))
+    return Difference(
+        int(apart.max()),
+        float(np.sqrt(squares.mean())),
+        ssim(a, b),
+        float(apart.any(axis=2).mean()),
+    )
+
+
+def ssim(a: Image, b: Image) -> float:
+    """Return the mean structural similarity (Wang et al. 2004) of the brightness of two images of one size.
+
+    Gaussian windows of sigma 1.5 and 11 x 11 pixels; at the edges the image is reflected.
+    """
+    x, y = _brightness(a), _brightness(b)
+    mean_x, mean_y = _blurred(x), _blurred(y)
+    var_x = _blurred(x * x) - mean_x * mean_x
+    var_y = _blurred(y * y) - mean_y * mean_y
+    both = _blurred(x * y) - mean_x * mean_y
+    over = (2 * mean_x * mean_y + _SSIM_C1) * (2 * both + _SSIM_C2)
+    under = (mean_x * mean_x + mean_y * mean_y + _SSIM_C1) * (var_x + var_y + _SSIM_C2)
+    return float((over / under).mean())
+
+
+def _brightness(image: Image) -> npt.NDArray[np.float64]:
+    weighted = image[..., :3] * np.array([0.299, 0.587, 0.114])
+    return np.asarray(weighted.sum(axis=2), np.float64)
+
+
+def _blurred(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    at = np.arange(-_SSIM_RADIUS, _SSIM_RADIUS + 1)
+    weights = np.exp(-(at**2) / (2 * _SSIM_SIGMA**2))
+    weights /= weights.sum()
+    for axis in (0, 1):
+        wide = [(0, 0), (0, 0)]
+        wide[axis] = (_SSIM_RADIUS, _SSIM_RADIUS)
+        padded = np.pad(values, wide, mode="symmetric")
+        length = values.shape[axis]
+        shifted = (np.take(padded, range(i, i + length), axis=axis) for i in range(len(weights)))
+        values = np.sum([w * part for w, part in zip(weights, shifted, strict=True)], axis=0)
+    return values
+
+
+def read_png(path: Path) -> Image:
+    """Return the image in a PNG as the player writes them: 8 bits, RGBA, no filter. Raises InputError for others."""
+    content = path.read_bytes()
+    if not content.startswith(b"\x89PNG\r\n\x1a\n"):
+        raise InputError(f"{path} is no PNG")
+    packed, head, at = [], b"", 8
+    while at + 8 <= len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        body = content[at + 8 : at + 8 + length]
+        at += length + 12
+        if kind == b"IHDR":
+            head = body
+        elif kind == b"IDAT":
+            packed.append(body)
+    try:
+        width, height, depth, colors, _, _, interlaced = struct.unpack(">IIBBBBB", head)
+        rows = np.frombuffer(zlib.decompress(b"".join(packed)), np.uint8).reshape(height, width * 4 + 1)
+    except (struct.error, zlib.error, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if (depth, colors, interlaced) != (8, 6, 0) or rows[:, 0].any():
+        raise InputError(f"{path} is not a PNG of the player's kind", hint="8 bits RGBA without filters")
+    return rows[:, 1:].reshape(height, width, 4).copy()
+
+
+# ---- where images come from ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A call of a frame that may change what is seen: `target` tells apart what it draws to within the frame.
+
+    Draws of one target follow each other; where the framebuffer is changed the target's number goes up.
+    """
+
+    call: int
+    target: int
+    text: str
+
+
+class FrameSource(Protocol):
+    """What can be compared: the frames of something that was drawn, and the image after any of its calls."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        ...
+
+    def hashes(self) -> Mapping[int, str]:
+        """Return a hash of each frame's image (and size), by the frame's number."""
+        ...
+
+    def images(self, first: int, end: int) -> Iterator[tuple[int, Image]]:
+        """Yield the frames from `first` to before `end`."""
+        ...
+
+    def draws(self, frame: int) -> Sequence[Draw]:
+        """Return the draws of a frame, in order."""
+        ...
+
+    def image_at(self, call: int) -> Image | None:
+        """Return what the framebuffer that is drawn to holds after a call; None where there is none."""
+        ...
+
+
+class Played:
+    """A recording as one engine plays it."""
+
+    def __init__(self, trace: Trace, engine_name: str) -> None:
+        self.trace = trace
+        self.engine = engine_name
+        self._environment = engine.environment_of(engine_name)
+        self._renderer: str | None = None
+        self._at: dict[int, Image | None] = {}
+
+    @property
+    def name(self) -> str:
+        """The file and the engine."""
+        return f"{self.trace.path.name} on {self.engine}" + (f" ({self._renderer})" if self._renderer else "")
+
+    def hashes(self) -> Mapping[int, str]:
+        """Play everything once; see FrameSource."""
+        played = self._play(["--hashes"])
+        if self.engine == "system" and not played.engine.startswith("EGL"):
+            self._renderer = played.engine.partition(" (")[0].partition(",")[0]
+        return played.hashes
+
+    def images(self, first: int, end: int) -> Iterator[tuple[int, Image]]:
+        """Play up to the last of them and yield what they show; see FrameSource."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            self._play(["--frames", f"{first}:{end}", "--snapshots", f"{folder}/"])
+            for path in sorted(Path(folder).glob("*.png")):
+                image = read_png(path)
+                path.unlink()
+                yield int(path.stem), image
+
+    def draws(self, frame: int) -> Sequence[Draw]:
+        """Return the draws, clears and dispatches of a frame; a change of the framebuffer begins a new target."""
+        row = next((r for r in self.trace.table("frames") if r["frame"] == frame), None)
+        if row is None:
+            return ()
+        first, end = int(str(row["first_seq"])), int(str(row["end_seq"]))
+        functions = {str(f["name"]): str(f["flags"]).split(",") for f in self.trace.table("functions")}
+        found, target = [], 0
+        for seq, name in self.trace.sql(
+            f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} ORDER BY seq"
+        ):
+            flags = functions.get(str(name), [])
+            if str(name).startswith(("glBindFramebuffer", "glBindDrawFramebuffer")) or "make_current" in flags:
+                target += 1
+            elif _DRAWS.intersection(flags) or str(name) in _ALSO_DRAW:
+                found.append((int(str(seq)), target))
+        return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
+
+    def image_at(self, call: int) -> Image | None:
+        """Play up to a call; see FrameSource. The last images stay in memory."""
+        if call not in self._at:
+            with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+                path = Path(folder) / "image.png"
+                self._play(["--image", str(call), str(path)])
+                self._at[call] = read_png(path) if path.exists() else None
+            if len(self._at) > _KEPT_IMAGES:
+                del self._at[next(iter(self._at))]
+        return self._at[call]
+
+    def _play(self, arguments: Sequence[str]) -> player.Replay:
+        rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
+        return player.play(self.trace.path, [*arguments, *rule], environment=self._environment)
+
+
+_DRAWS = frozenset({"draw", "clear", "dispatch"})
+_ALSO_DRAW = frozenset(
+    {"glEnd", "glCallList", "glCallLists", "glDrawPixels", "glBitmap", "glCopyPixels", "glBlitFramebuffer"}
+)
+_KEPT_IMAGES = 64
+
+
+# ---- frames ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FrameResult:
+    """A frame of both sides: how far apart, and whether that is accepted. `only`: the side that alone has it."""
+
+    frame: int
+    difference: Difference
+    same: bool
+    only: str | None = None
+
+
+@dataclass(frozen=True)
+class DrawResult:
+    """The first draw of a frame after which the images differ.
+
+    `a` and `b` are the call on either side, `before` what the images were like just before it. `at_start`: the images
+    differ already before the frame's first draw (or no draw could be told). `images`: how many were looked at.
+    """
+
+    a: Draw
+    b: Draw
+    before: Difference
+    after: Difference
+    images: int
+    at_start: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of comparing `a` with `b`."""
+
+    a: str
+    b: str
+    tolerance: Tolerance
+    frames: Sequence[FrameResult]
+    draw: DrawResult | None = None
+    pictures: Mapping[int, tuple[Image, Image]] = field(default_factory=dict)
+    draw_pictures: tuple[Image, Image] | None = None
+
+    @property
+    def same(self) -> bool:
+        """Tell whether all frames count as the same."""
+        return all(frame.same for frame in self.frames)
+
+    @property
+    def first(self) -> FrameResult | None:
+        """Return the first frame that differs."""
+        return next((frame for frame in self.frames if not frame.same), None)
+
+
+def compare(
+    a: FrameSource,
+    b: FrameSource,
+    *,
+    tolerance: Tolerance = Tolerance(),
+    frames: range | None = None,
+    pictures: int = 6,
+    bisect: bool = True,
+) -> Comparison:
+    """Compare the frames (None: all) of two sources, and find the first draw that differs in the first such frame.
+
+    Equal frames are told by their hashes; images are fetched for those that differ only. `pictures`: keep the images
+    of so many frames that are not accepted, the first ones. Raises UsageError where there is nothing to compare.
+    """
+    hashes_a, hashes_b = dict(a.hashes()), dict(b.hashes())
+    wanted = [n for n in sorted(hashes_a.keys() | hashes_b.keys()) if frames is None or n in frames]
+    if not wanted:
+        raise UsageError(
+            "there are no frames to compare", hint="drawtap frames lists them; --frame-end says what ends one"
+        )
+    unequal = [n for n in wanted if n in hashes_a and n in hashes_b and hashes_a[n] != hashes_b[n]]
+    found: dict[int, Difference] = {}
+    kept: dict[int, tuple[Image, Image]] = {}
+    for n, one, other in _pairs(a, b, unequal):
+        found[n] = difference(one, other)
+        if len(kept) < pictures and not tolerance.accepts(found[n]):
+            kept[n] = (one, other)
+    results = [_result(n, hashes_a, hashes_b, found, tolerance) for n in wanted]
+    names = (a.name, b.name)
+    first = next((r for r in results if not r.same), None)
+    if first is None or first.only is not None or not bisect:
+        return Comparison(*names, tolerance, results, pictures=kept)
+    draw = first_draw(a, b, first.frame, tolerance)
+    images = None
+    if draw is not None:
+        one_at, other_at = a.image_at(draw.a.call), b.image_at(draw.b.call)
+        images = (one_at, other_at) if one_at is not None and other_at is not None else None
+    return Comparison(*names, tolerance, results, draw, kept, images)
+
+
+def _result(
+    n: int, a: Mapping[int, str], b: Mapping[int, str], found: Mapping[int, Difference], tolerance: Tolerance
+) -> FrameResult:
+    if n not in a or n not in b:
+        return FrameResult(
+            n, Difference(255, 255.0, 0.0, 1.0, "one side has no such frame"), False, "a" if n in a else "b"
+        )
+    lost = Difference(255, 255.0, 0.0, 1.0, "an image could not be had")
+    apart = found.get(n, Difference() if a[n] == b[n] else lost)
+    return FrameResult(n, apart, tolerance.accepts(apart))
+
+
+def _pairs(a: FrameSource, b: FrameSource, numbers: Sequence[int]) -> Iterator[tuple[int, Image, Image]]:
+    # In batches: each side plays once a batch, and only a batch's images stand on the disk.
+    size, at = 1, 0
+    while at < len(numbers):
+        batch = [n for n in numbers[at : at + size] if n < numbers[at] + size]
+        wanted = set(batch)
+        first, end = batch[0], batch[-1] + 1
+        largest = 1
+        others = b.images(first, end)
+        waiting: dict[int, Image] = {}
+        for n, one in a.images(first, end):
+            if n not in wanted:
+                continue
+            for number, image in others:
+                if number in wanted:
+                    waiting[number] = image
+                if number == n:
+                    break
+            if n not in waiting:
+                break  # the other side ended early
+            largest = max(largest, one.nbytes)
+            yield n, one, waiting.pop(n)
+        at += len(batch)
+        size = max(16, _BATCH_BYTES // largest)
+
+
+# ---- draws -----------------------------------------------------------------------------------------------------------
+
+
+def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance) -> DrawResult | None:
+    """Return the first draw of a frame after which the images differ; None where the frame has no draws.
+
+    What draws to one framebuffer without a change in between is searched by halves, from the first such run whose
+    last draw differs: a framebuffer object that differs is found before the screen that it is drawn to.
+    """
+    pairs = list(zip(a.draws(frame), b.draws(frame), strict=False))
+    if not pairs:
+        return None
+    looked: dict[int, Difference] = {}
+
+    def apart(i: int) -> Difference:
+        if i not in looked:
+            one, other = a.image_at(pairs[i][0].call), b.image_at(pairs[i][1].call)
+            missing = one is None or other is None
+            looked[i] = (
+                Difference(sizes=None if one is other else "one image is missing")
+                if missing
+                else difference(_image(one), _image(other))
+            )
+        return looked[i]
+
+    def differs(i: int) -> bool:
+        return not tolerance.accepts(apart(i))
+
+    run = next((run for run in _runs([one for one, _ in pairs]) if differs(run[-1])), None)
+    if run is None:
+        return None
+    low, high = run[0], run[-1]  # high differs
+    while low < high:
+        middle = (low + high) // 2
+        if differs(middle):
+            high = middle
+        else:
+            low = middle + 1
+    before = Difference()
+    at_start = False
+    if high > run[0]:
+        before = apart(high - 1)
+    else:
+        # Nothing of this run came before: what was there already, before the draw itself?
+        one, other = a.image_at(max(pairs[high][0].call - 1, 0)), b.image_at(max(pairs[high][1].call - 1, 0))
+        if one is not None and other is not None:
+            before = difference(one, other)
+            at_start = not tolerance.accepts(before)
+    return DrawResult(pairs[high][0], pairs[high][1], before, apart(high), len(looked) * 2, at_start)
+
+
+def _image(image: Image | None) -> Image:
+    assert image is not None
+    return image
+
+
+def _runs(draws: Sequence[Draw]) -> Iterator[list[int]]:
+    run: list[int] = []
+    for i, draw in enumerate(draws):
+        if run and draws[run[-1]].target != draw.target:
+            yield run
+            run = []
+        run.append(i)
+    if run:
+        yield run

@@ -1,0 +1,122 @@
+"""Render a comparison: one HTML file with the images inside."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import markupsafe
+import numpy as np
+import numpy.typing as npt
+
+import drawtap
+
+_ASSETS = Path(__file__).parent / "assets"
+_AMPLIFIED_TO = 255
+_MOST_ROWS = 2000
+
+Image = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Two images side by side, and where they differ."""
+
+    title: str
+    note: str
+    a: Image
+    b: Image
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFrame:
+    """One row of the table, as text."""
+
+    number: int
+    same: bool
+    verdict: str
+    largest: str
+    rmse: str
+    ssim: str
+    pixels: str
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    """What a page about a comparison shows; `draw` are (label, text) about the first draw that differs."""
+
+    a: str
+    b: str
+    verdict: str
+    same: bool
+    tiles: Sequence[tuple[str, str]]
+    draw: Sequence[tuple[str, str]]
+    pictures: Sequence[Pictures]
+    frames: Sequence[ComparedFrame]
+
+
+def render(page: ComparisonPage) -> str:
+    """Return the comparison as one HTML document that loads nothing from anywhere."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_ASSETS), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    shown = [f for f in page.frames if not f.same][:_MOST_ROWS]
+    shown += [f for f in page.frames if f.same][: _MOST_ROWS - len(shown)]
+    return environment.get_template("comparison.html").render(
+        page=page,
+        rows=sorted(shown, key=lambda f: f.number),
+        left_out=len(page.frames) - len(shown),
+        version=drawtap.__version__,
+        css=markupsafe.Markup((_ASSETS / "report.css").read_text(encoding="utf-8")),
+        pictures=[
+            (p.title, p.note, _url(opaque(p.a)), _url(opaque(p.b)), _url(amplified(p.a, p.b)), p.a.shape[1])
+            for p in page.pictures
+        ],
+    )
+
+
+def amplified(a: Image, b: Image) -> Image:
+    """Return where two images differ, as strong as can be seen: black is equal, the largest difference is white.
+
+    Images of different sizes are compared where both have pixels; the rest is magenta.
+    """
+    height, width = max(a.shape[0], b.shape[0]), max(a.shape[1], b.shape[1])
+    both_h, both_w = min(a.shape[0], b.shape[0]), min(a.shape[1], b.shape[1])
+    apart = np.abs(a[:both_h, :both_w].astype(np.int16) - b[:both_h, :both_w].astype(np.int16))
+    # A difference of alpha alone shows in all channels.
+    strength = np.maximum(apart[..., :3], np.where(apart[..., :3].any(axis=2), 0, apart[..., 3])[..., None])
+    scale = _AMPLIFIED_TO / max(1, int(strength.max(initial=0)))
+    out = np.zeros((height, width, 4), np.uint8)
+    out[..., :] = (255, 0, 255, 255)
+    out[:both_h, :both_w, :3] = (strength * scale).astype(np.uint8)
+    return out
+
+
+def opaque(image: Image) -> Image:
+    """Return the image as a window shows it: without alpha."""
+    out = image.copy()
+    out[..., 3] = 255
+    return out
+
+
+def png(image: Image) -> bytes:
+    """Return an RGBA image as PNG."""
+    height, width = image.shape[:2]
+    rows = np.zeros((height, width * 4 + 1), np.uint8)
+    rows[:, 1:] = image.reshape(height, width * 4)
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    packed = zlib.compress(rows.tobytes(), 6)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
+def _url(image: Image) -> str:
+    return "data:image/png;base64," + base64.b64encode(png(image)).decode()
