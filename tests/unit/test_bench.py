@@ -33,7 +33,9 @@ class TestRow:
         assert row.met is True
         assert Row("g", "n", "ns", drawtap=10.0, apitrace=190.0, goal=Goal(20)).met is False
 
-    @pytest.mark.parametrize(("drawtap", "apitrace"), [(10.0, None), (None, 10.0), (0.0, 10.0), (-0.4, 10.0), (0.4, -1.0)])
+    @pytest.mark.parametrize(
+        ("drawtap", "apitrace"), [(10.0, None), (None, 10.0), (0.0, 10.0), (-0.4, 10.0), (0.4, -1.0)]
+    )
     def test_no_ratio_without_two_figures_above_the_noise(self, drawtap, apitrace):
         from bench.row import Goal, Row
 
