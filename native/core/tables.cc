@@ -29,7 +29,8 @@ class Rows {
   Rows& b(bool v) { return table_.rows.columns[at_++].boolean(v), end(); }
   Rows& s(std::string_view v) {
     auto& c = table_.rows.columns[at_++];
-    put_utf8(c.data, v);
+    if (c.type.type == Type::binary) c.data.put(v);
+    else put_utf8(c.data, v);
     c.end_text();
     return end();
   }
@@ -306,9 +307,9 @@ void each_tap_record(const Trace& trace, unsigned function, const std::function<
 // What a trace without any record of a tap function answers: the columns are the same, so that a question is no error.
 std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned function) {
   switch (function) {
-    case DT_FN_MEMORY: return {{"address", Type::u64}, {"address_bytes", Type::u64}, {"address_blob", Type::text}};
+    case DT_FN_MEMORY: return {{"address", Type::u64}, {"address_bytes", Type::u64}, {"address_blob", Type::text}, {"address_data", Type::binary}};
     case DT_FN_MAP_WRITE:
-      return {{"offset", Type::u64}, {"data_bytes", Type::u64}, {"data_blob", Type::text}, {"target", Type::text}, {"buffer", Type::u64}};
+      return {{"offset", Type::u64}, {"data_bytes", Type::u64}, {"data_blob", Type::text}, {"data_data", Type::binary}, {"target", Type::text}, {"buffer", Type::u64}};
     case DT_FN_NATIVE: return {{"handle", Type::u64}, {"kind", Type::text}, {"text", Type::text}};
     case DT_FN_NOTE: return {{"code", Type::text}, {"text", Type::text}};
     case DT_FN_LIBRARY: return {{"path", Type::text}, {"base", Type::u64}};
@@ -336,6 +337,7 @@ Table tap_table(const Trace& trace, unsigned function) {
           if (p.slot >= 0) columns.emplace_back(fresh(p.name), Type::u64);
           columns.emplace_back(fresh(p.name + "_bytes"), Type::u64);
           columns.emplace_back(fresh(p.name + "_blob"), Type::text);
+          columns.emplace_back(fresh(p.name + "_data"), Type::binary);
         }
       } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
         columns.emplace_back(fresh(p.name), Type::text);
@@ -382,6 +384,8 @@ Table tap_table(const Trace& trace, unsigned function) {
           if (there) t.u(DT_DATA_LENGTH(d));
           else t.null();
           if (kind == DT_DATA_BLOB) t.s(hash_text(c.hash(p, i)));
+          else t.null();
+          if (kind == DT_DATA_INLINE) t.s(c.payload(p, i));
           else t.null();
         }
       } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
@@ -696,11 +700,18 @@ void table_json(const Table& table, Bytes& out) {
             else out.put("null");
             break;
           }
-          case Type::text: {
+          case Type::text: case Type::binary: {
             int64_t from, to;
             memcpy(&from, column.offsets.data() + i * 8, 8);
             memcpy(&to, column.offsets.data() + i * 8 + 8, 8);
-            put_json(out, {column.data.data() + from, static_cast<size_t>(to - from)});
+            std::string_view bytes(column.data.data() + from, static_cast<size_t>(to - from));
+            if (column.type.type == Type::text) {
+              put_json(out, bytes);
+              break;
+            }
+            out.put('"');  // JSON has no bytes: hexadecimal digits
+            for (unsigned char byte : bytes) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+            out.put('"');
             break;
           }
           default: put_u64(out, get(uint64_t{}));
