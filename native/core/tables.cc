@@ -124,7 +124,6 @@ Table frames_table(const Trace& trace) {
   std::mutex mutex;
   std::atomic<size_t> next{0};
   std::exception_ptr failed;
-  std::vector<std::vector<uint8_t>> kinds_cache;
   auto one = [&](size_t index) {
     auto& info = trace.calls_chunks[index];
     OpenChunk chunk(trace, index);
@@ -138,7 +137,10 @@ Table frames_table(const Trace& trace) {
       auto* function = trace.signatures.by_id(info.functions[f].id());
       uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
       bool end = !info.functions[f].tap() && std::find(frames->functions.begin(), frames->functions.end(), info.functions[f].function) != frames->functions.end();
-      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) | (flags & FLAG_UPLOAD ? 2 : 0) | (end ? 4 : 0));
+      // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
+      bool memory = info.functions[f].tap() && (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
+      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) | (flags & FLAG_UPLOAD || (memory && function) ? 2 : 0) |
+                                      (end ? 4 : 0));
       any_upload |= (kinds[f] & 2) != 0;
     }
     const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
@@ -159,9 +161,23 @@ Table frames_table(const Trace& trace) {
       }
       found.back().second.end = std::max(found.back().second.end, end);
     };
+    auto content = [&](uint32_t r) {
+      auto& columns = chunk.columns(order[r]);
+      uint32_t i = (*ordinals)[r];
+      uint64_t bytes = 0;
+      for (int slot : columns.function->descriptors) {
+        uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
+        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+      }
+      return bytes;
+    };
+    uint64_t ahead = 0;  // bytes that belong to the next call
     for (uint32_t r = 0; r < order.size(); ++r) {
       unsigned kind = kinds[order[r]];
-      if (kind & 8) continue;
+      if (kind & 8) {
+        if (kind & 2) ahead += content(r);
+        continue;
+      }
       uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
       ++call;
       bool moved = false;
@@ -173,20 +189,15 @@ Table frames_table(const Trace& trace) {
         if (entries[r]) found.back().second.start = trace.clock.ns(entries[r], hint);
       }
       last_record = r;
-      if (!(kind & 7)) continue;
       Frame& frame = found.back().second;
+      frame.uploads += ahead, ahead = 0;
+      if (!(kind & 7)) continue;
       frame.draws += kind & 1;
-      if (kind & 2) {
-        auto& columns = chunk.columns(order[r]);
-        uint32_t i = (*ordinals)[r];
-        for (int slot : columns.function->descriptors) {
-          uint64_t d = columns.w8[static_cast<size_t>(slot)][i];
-          if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) frame.uploads += DT_DATA_LENGTH(d);
-        }
-      }
+      if (kind & 2) frame.uploads += content(r);
       if (kind & 4) frame.ended_by = trace.signatures.by_id(info.functions[order[r]].id());
     }
     close_time();
+    if (ahead && !found.empty()) found.back().second.uploads += ahead;
     std::lock_guard lock(mutex);
     for (auto& [number, frame] : found) {
       if (number >= out.size()) continue;
