@@ -1,0 +1,96 @@
+"""Recordings are compared on two engines of this machine, and with each other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import drawtap
+from drawtap.replay import compare, engine
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.gl
+
+TIMEOUT_S = 300
+
+
+def _drawtap(bench: Bench, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=bench.environment())
+
+
+def _record(bench: Bench, argv: list[str], trace: Path) -> Path:
+    done = _drawtap(bench, "record", "-q", "-o", trace, "--", *bench.arguments(argv))
+    assert trace.exists(), done.stdout + done.stderr
+    return trace
+
+
+@pytest.fixture(scope="module")
+def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
+
+
+@pytest.fixture(autouse=True)
+def _two_engines() -> None:
+    for name in ("llvmpipe", "softpipe"):
+        answer = engine.ask(engine.ENGINES.get(name))
+        if not answer.works:
+            pytest.skip(f"{name}: {answer.reason}")
+
+
+def test_a_recording_is_equal_to_itself(programs: Bench, triangle: Path) -> None:
+    answer = _drawtap(programs, "compare", triangle, triangle, "--on", "llvmpipe", "--json")
+    assert answer.returncode == 0, answer.stderr
+    found = json.loads(answer.stdout)
+    assert found["same"] is True
+    assert [f["exact"] for f in found["frames"]] == [True] * 10
+    assert found["first_draw"] is None
+
+
+def test_two_engines_and_the_first_draw_that_differs(programs: Bench, triangle: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    arguments = ("--on", "llvmpipe", "--on", "softpipe")
+    answer = _drawtap(programs, "compare", triangle, *arguments, "-o", page, "--json")
+    found = json.loads(answer.stdout)
+    different = [f["frame"] for f in found["frames"] if not f["same"]]
+    if not different:  # this Mesa's two rasterisers agree on the triangle
+        assert answer.returncode == 0
+        return
+    assert answer.returncode == 1
+    assert found["first_frame"] == different[0]
+    # The triangle's frames have one draw after a clear: nothing else can be it.
+    draw = found["first_draw"]
+    assert "glDrawArrays(mode = GL_TRIANGLES, first = 0, count = 3)" in draw["a"]["text"]
+    assert draw["before"]["exact"] is True
+    assert draw["after"]["max_difference"] == found["frames"][different[0]]["max_difference"] > 0
+    assert page.read_text().count("data:image/png;base64,") >= 6
+    # Edges alone: a tolerance of likeness accepts what a bound on the largest difference does not.
+    assert _drawtap(programs, "compare", triangle, *arguments, "--ssim", "0.9").returncode == 0
+    assert _drawtap(programs, "compare", triangle, *arguments, "--max-difference", "1").returncode == 1
+
+
+def test_two_recordings_name_both_calls(programs: Bench, tmp_path: Path) -> None:
+    # The second program's frames are other ones from a draw on that is known.
+    a = _record(programs, ["two_draws", "5", "9"], tmp_path / "a.dtap")
+    b = _record(programs, ["two_draws", "5", "3"], tmp_path / "b.dtap")
+    with drawtap.open(a) as one, drawtap.open(b) as other:
+        found = compare.compare(compare.Played(one, "llvmpipe"), compare.Played(other, "llvmpipe"))
+    assert not found.same
+    assert found.first is not None and found.first.frame == 3
+    assert found.draw is not None
+    assert found.draw.a.text == found.draw.b.text == "glDrawArrays(mode = GL_TRIANGLES, first = 6, count = 3)"
+    assert found.draw.before.exact
+
+
+def test_what_cannot_be_compared_is_said(programs: Bench, triangle: Path) -> None:
+    for arguments in ((), ("--on", "llvmpipe"), ("--on", "llvmpipe", "--on", "softpipe", "--on", "zink")):
+        assert _drawtap(programs, "compare", triangle, *arguments).returncode == 2
+    assert _drawtap(programs, "compare", triangle, "/nowhere.dtap").returncode == 4
+    assert _drawtap(programs, "compare", triangle, triangle, "--frames", "50:60").returncode == 2
