@@ -276,11 +276,12 @@ bool Player::enough_strings(const Row& w, const In& in, int64_t count, const cha
   return false;
 }
 
-bool Player::enough_slow(const Row& w, const In& in, int64_t need, int null_ok, const char* name) {
-  if (in.kind == DT_DATA_NONE && (null_ok || need <= 0)) return true;
+bool Player::enough_slow(const Row& w, const In& in, int64_t need, int allowed, const char* name) {
+  if (in.kind == DT_DATA_NONE && (allowed & NULL_ALLOWED || need <= 0)) return true;
   std::string why;
   if (in.kind == DT_DATA_NONE) why = " is NULL";
   else if (in.kind == DT_DATA_UNKNOWN) why = " was not recorded: no rule said how long it is";
+  else if (in.kind == DT_DATA_OFFSET) why = " is an offset or an opaque address, which this function does not take";
   else if (in.kind == DT_DATA_FAULT) why = " is not in the recording";
   else if (in.kind == DT_DATA_PENDING) why = " was not filled when the recording ended";
   else why = " has " + std::to_string(in.bytes) + " bytes, " + std::to_string(need) + " are needed";

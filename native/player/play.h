@@ -157,12 +157,13 @@ class Player {
   const char* text(const In& in);
   const char* const* strings(const In& in);
   void* lasting(int64_t bytes);
-  bool enough(const Row& w, const In& in, int64_t need, int null_ok, const char* name) {
+  enum : int { NULL_ALLOWED = 1, OFFSET_ALLOWED = 2 };
+  bool enough(const Row& w, const In& in, int64_t need, int allowed, const char* name) {
     if (DT_LIKELY(in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB) && DT_LIKELY(need <= static_cast<int64_t>(in.bytes))) return true;
-    if (in.kind == DT_DATA_OFFSET) return true;
-    return enough_slow(w, in, need, null_ok, name);
+    if (in.kind == DT_DATA_OFFSET && allowed & OFFSET_ALLOWED) return true;
+    return enough_slow(w, in, need, allowed, name);
   }
-  bool enough_slow(const Row& w, const In& in, int64_t need, int null_ok, const char* name);
+  bool enough_slow(const Row& w, const In& in, int64_t need, int allowed, const char* name);
   bool enough_strings(const Row& w, const In& in, int64_t count, const char* name);
   bool offset_ok(const Row& w, const In& in, int64_t bound, const char* name);
   bool room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name);

@@ -132,8 +132,6 @@ std::string probe() {
 
 Windows::Windows(Player& player) : player_(player) {
   display_ = open_display();
-  const char* extensions = eglQueryString(display_, EGL_EXTENSIONS);
-  extensions_ = extensions ? extensions : "";
   // Attributes of native objects stand after the calls that made them: they are all read now.
   auto& trace = player.trace;
   for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
@@ -172,16 +170,7 @@ Windows::~Windows() {
   eglTerminate(display_);
 }
 
-std::string Windows::engine() {
-  auto get = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
-  std::string text = "EGL " + std::string(eglQueryString(display_, EGL_VERSION));
-  if (player_.context && get) {
-    const char* renderer = reinterpret_cast<const char*>(get(0x1F01));
-    const char* version = reinterpret_cast<const char*>(get(0x1F02));
-    if (renderer && version) text = std::string(renderer) + ", " + version;
-  }
-  return text;
-}
+std::string Windows::engine() const { return engine_.empty() ? "EGL " + std::string(eglQueryString(display_, EGL_VERSION)) : engine_; }
 
 // The last fact before `seq` and the first one after it; `after`: which of the two is wanted rather.
 const NativeFact* Windows::fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const {
@@ -490,6 +479,12 @@ bool Windows::bind(Context* context, Surface* draw, Surface* read) {
   player_.context = context;
   if (context && !context->was_current) {
     context->was_current = true;
+    auto text = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
+    if (engine_.empty() && text) {
+      auto* renderer = reinterpret_cast<const char*>(text(0x1F01));
+      auto* version = reinterpret_cast<const char*>(text(0x1F02));
+      if (renderer && version) engine_ = std::string(renderer) + ", " + version;
+    }
     if (context->api == API_GL) {
       auto get = player_.gl<void (*)(uint32_t, uint8_t*)>("glGetBooleanv");
       uint8_t value = 1;

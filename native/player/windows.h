@@ -44,7 +44,7 @@ class Windows {
   Surface* surface(uint64_t recorded);
   // Size of what the running thread draws to by default; false: nothing.
   bool drawable_size(int& width, int& height);
-  std::string engine();
+  std::string engine() const;  // what plays, once something does
 
  private:
   void bind_api(const Call&);
@@ -86,7 +86,7 @@ class Windows {
   std::unordered_map<uint64_t, void*> images_, syncs_;
   std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
   std::unordered_map<uint32_t, int> apis_;  // by recorded thread
-  std::string extensions_;
+  std::string engine_;  // of the first context
 };
 
 EGLDisplay open_display();  // initialised; throws where there is none

@@ -60,9 +60,7 @@ _UNPLAYABLE = re.compile(
     r"(Texture|Image)Handle|HandleResident|HandleNonResident|UniformHandle|Uniformui64|BufferAddress|Win32|Vk|CLevent|"
     r"PerfQuery|VDPAU|Fd$|FdEXT|DebugMessageCallback|DebugProc|AMDX|Extget|glExtGet"
 )
-_OPTIONAL = frozenset(
-    {"length", "lengths", "sizes", "strides", "offsets", "buffers", "textures", "samplers", "residences"}
-)
+_OPTIONAL = frozenset({"length", "lengths"})
 
 
 @dataclass(frozen=True)
@@ -345,14 +343,14 @@ def _checked(f: Function, p: Param) -> list[str]:
     if isinstance(p.data, Strings):
         return [f'if (!_p.enough_strings(_w, {index}, {_need(f, p)}, "{p.name}")) return;', *_names_in(f, p)]
     binding = _binding(f, p)
-    null_ok = p.type.base == "void" or p.name in _OPTIONAL
+    null_ok = p.type.base == "void" or p.name in _OPTIONAL or f.name.startswith("glBind")
     lines = []
     if binding:
         bound = f"dt::size::bound((int64_t){f.api.enums[binding]})"
         lines.append(f'if ({index}.kind == DT_DATA_OFFSET && !_p.offset_ok(_w, {index}, {bound}, "{p.name}")) return;')
         null_ok = null_ok and not isinstance(p.data, BufferOffset)
     needs = _need(f, p)
-    lines.append(f'if (!_p.enough(_w, {index}, {needs}, {int(null_ok)}, "{p.name}")) return;')
+    lines.append(f'if (!_p.enough(_w, {index}, {needs}, {int(null_ok) | (2 if binding else 0)}, "{p.name}")) return;')
     return lines + _names_in(f, p)
 
 

@@ -1,0 +1,188 @@
+"""Recordings play again, pixel for pixel: our own programs, and real ones; on another engine; through the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drawtap.replay import player
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.gl
+
+TIMEOUT_S = 180
+SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+# Every program, and how many images and read-backs there are to compare: a hash a frame, and what it reads itself.
+PROGRAMS = {
+    "es2_triangle": 22,
+    "client_arrays_es2": 2,
+    "client_arrays_gl1": 2,
+    "es1_cube": 12,
+    "readback": 10,
+    "maps": 40,
+    "pixels": 100,
+    "shared_contexts": 8,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _player() -> None:
+    player.program()
+
+
+def _record(bench: Bench, argv: list[str], trace: Path, *, program: str | None = None) -> Path:
+    command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--"]
+    command += [program, *argv] if program else bench.arguments(argv)
+    environment = {**bench.environment()}
+    if program:  # it opens a window
+        environment.pop("EGL_PLATFORM")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+    assert trace.exists(), done.stdout + done.stderr
+    return trace
+
+
+def _play(trace: Path, *arguments: str, **environment: str) -> player.Replay:
+    return player.play(trace, arguments, environment={**SOFTWARE, **environment})
+
+
+@pytest.fixture(scope="module")
+def triangle(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _record(programs, ["es2_triangle", "10"], tmp_path_factory.mktemp("triangle") / "t.dtap")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_image_is_the_one_that_the_program_saw(name: str, programs: Bench, tmp_path: Path) -> None:
+    played = _play(_record(programs, [name], tmp_path / "t.dtap"), "--verify")
+    assert played.compared >= PROGRAMS[name]
+    assert [f for f in played.findings if f.what != "config"] == []
+    assert played.different == 0
+    assert played.skipped == 0
+
+
+def test_threads_can_be_played_on_one(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["shared_contexts"], tmp_path / "t.dtap")
+    one = _play(trace, "--verify", "--single-thread", "--hashes")
+    many = _play(trace, "--verify", "--hashes")
+    assert one.different == many.different == 0
+    assert one.hashes == many.hashes
+    assert one.compared == many.compared > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("glxgears", []),
+        ("es2gears_x11", []),
+        ("glmark2-es2", ["-s", "320x240", "-b", "build:duration=0.2", "-b", "desktop:duration=0.2"]),
+        ("glmark2", ["-s", "320x240", "-b", "buffer:update-method=map:duration=0.2", "-b", "texture:duration=0.2"]),
+    ],
+)
+def test_windows_are_played_as_pbuffers(program: str, arguments: list[str], programs: Bench, tmp_path: Path) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    command = [program, *arguments] if arguments else ["timeout", "1", program]
+    trace = _record(programs, command[1:], tmp_path / "t.dtap", program=command[0])
+    played = _play(trace, "--verify")
+    assert played.frames > 5
+    assert played.compared >= played.frames - 1
+    assert played.different == 0
+
+
+def test_another_engine_shows_almost_the_same(triangle: Path) -> None:
+    played = _play(triangle, "--hashes", GALLIUM_DRIVER="softpipe")
+    assert played.engine.startswith("softpipe")
+    assert len(played.hashes) == 10
+    assert played.skipped == 0
+
+
+def test_verify_finds_what_differs(programs: Bench, tmp_path: Path) -> None:
+    # The two rasterisers decide ties differently: a triangle's edge through pixel centres shows it.
+    trace = _record(programs, ["client_arrays_gl1"], tmp_path / "t.dtap")
+    played = _play(trace, "--verify", GALLIUM_DRIVER="softpipe")
+    assert played.different > 0
+    assert {f.what for f in played.findings} & {"read-back", "frame"}
+    assert all(f.call > 0 for f in played.findings if f.what in ("read-back", "frame"))
+
+
+def test_frames_loops_and_images(triangle: Path, tmp_path: Path) -> None:
+    played = _play(triangle, "--frames", "2:5", "--loop", "3", "--benchmark", "--snapshots", f"{tmp_path}/f")
+    assert played.frames == 2 + 3 * 3
+    assert len(played.frame_times_ns) == 9
+    assert [path.name for path in played.images[:3]] == ["f000002.png", "f000003.png", "f000004.png"]
+    width, height, pixels = _png(tmp_path / "f000003.png")
+    assert (width, height) == (64, 48)
+    assert len(set(pixels)) > 2  # something is on it
+    # The loop draws the same frames again.
+    again = _play(triangle, "--frames", "2:5", "--loop", "2", "--hashes")
+    once = _play(triangle, "--frames", "2:5", "--hashes")
+    assert again.hashes == once.hashes
+    assert set(once.hashes) == {2, 3, 4}
+
+
+def _png(path: Path) -> tuple[int, int, list[bytes]]:
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    at, stored, size = 8, b"", (0, 0)
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        content = data[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + content) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0]
+        if kind == b"IHDR":
+            size = struct.unpack(">II", content[:8])
+        elif kind == b"IDAT":
+            stored += content
+        at += 12 + length
+    raw = zlib.decompress(stored)
+    width, height = size
+    assert len(raw) == (width * 4 + 1) * height
+    rows = [raw[y * (width * 4 + 1) + 1 : (y + 1) * (width * 4 + 1)] for y in range(height)]
+    return width, height, [row[x * 4 : x * 4 + 4] for row in rows for x in range(width)]
+
+
+def test_preloaded_and_slow_are_the_same(triangle: Path) -> None:
+    assert _play(triangle, "--preload", "--hashes").hashes == _play(triangle, "--window", "1", "--hashes").hashes
+    assert _play(triangle, "--as-recorded", "--hashes").hashes == _play(triangle, "--hashes").hashes
+
+
+def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    command = [sys.executable, "-m", "drawtap", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env={**environment, **SOFTWARE})
+
+
+def test_commands(triangle: Path, tmp_path: Path) -> None:
+    done = _drawtap("replay", str(triangle), "--verify", "--on", "llvmpipe")
+    assert done.returncode == 0, done.stderr
+    assert "22 of 22 images and read-backs are equal" in done.stdout
+    image = tmp_path / "frame.png"
+    done = _drawtap("image", str(triangle), "#3", "-o", str(image), "--on", "llvmpipe")
+    assert done.returncode == 0, done.stderr
+    _drawtap("replay", str(triangle), "--snapshots", str(tmp_path / "all"), "--on", "llvmpipe")
+    assert image.read_bytes() == (tmp_path / "all" / "000003.png").read_bytes()
+    done = _drawtap("replay", str(triangle), "--on", "lvmpipe")
+    assert done.returncode == 2
+    assert "llvmpipe" in done.stderr
+
+
+def test_engines_say_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = _drawtap("engines", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["engine"]: row for row in json.loads(done.stdout)}
+    assert rows["llvmpipe"]["works"] == rows["softpipe"]["works"] == "yes"
+    assert "llvmpipe" in rows["llvmpipe"]["renderer"]
+    assert rows["softpipe"]["renderer"] == "softpipe"
+    assert rows["angle"]["works"] == "no"
+    assert "DRAWTAP_ANGLE" in rows["angle"]["renderer"]
