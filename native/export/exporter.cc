@@ -17,6 +17,12 @@ bool leaves_nothing(std::string_view name) {
   return std::any_of(std::begin(prefixes), std::end(prefixes), [&](const char* p) { return name.starts_with(p); });
 }
 
+std::string comment(std::string_view text) {
+  std::string out(text);
+  for (size_t at; (at = out.find("*/")) != out.npos;) out.replace(at, 2, "* /");
+  return out;
+}
+
 uint64_t fnv(std::string_view bytes) {
   uint64_t sum = 0xcbf29ce484222325ull;
   for (unsigned char c : bytes) sum = (sum ^ c) * 0x100000001b3ull;
@@ -200,7 +206,7 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
     t.writes.push_back(std::move(w));
   } else if (id == DT_FN_CONTEXT) {
     shares_[static_cast<uint32_t>(call.raw("context"))] = {static_cast<uint32_t>(call.raw("share_group")), static_cast<uint32_t>(call.raw("api"))};
-  } else if (collecting_) {
+  } else {
     const Field *kind = call.field("kind"), *text = call.field("text");
     if (!kind || !text || !kind->has_data() || !text->has_data()) return;
     Fact fact;
@@ -210,11 +216,17 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
     fact.handle = call.raw("handle");
     fact.seq = calls_;
     if (DT_DATA_KIND(columns.descriptor(*text, row)) == DT_DATA_INLINE) fact.text = parse(columns.payload(*text, row));
-    facts_.push_back(std::move(fact));
+    if (collecting_) {
+      facts_.push_back(std::move(fact));
+    } else if (auto it = sizes_.find(fact.handle); it != sizes_.end() && (fact.kind == "window" || fact.kind == "surface")) {
+      int width = atoi(fact.text["width"].c_str()), height = atoi(fact.text["height"].c_str());
+      if (width > 0 && height > 0 && (width != it->second.width || height != it->second.height)) t.resized[fact.handle] = {width, height};
+    }
   }
 }
 
 void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
+  if (failure_) return;
   calls_ = seq;
   uint32_t record = open.record_of(number);
   records(open, record);
@@ -226,12 +238,22 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
     bool last = options_.end_frame && frame_ >= options_.end_frame;
     if (collecting_ || !last) {
       if (!collecting_) begin_frame();
-      perform(call);
+      // What a damaged recording lacks costs one call; a full disk costs everything, and must not pass for damage.
+      try {
+        perform(call);
+      } catch (const Error& e) {
+        if (e.code == DT_E_IO || e.code == DT_E_CANCELLED) failure_ = std::make_unique<Error>(e);
+        else if (!collecting_) line("/* " + call.function.name + " is left out: " + comment(e.what()) + " */"), ++left_out_[call.function.name];
+      }
     }
   }
   threads_[open.info.thread].spans.clear();
   threads_[open.info.thread].writes.clear();
-  if (!collecting_ && frame_ < ends_.size() && ends_[frame_] == seq) end_frame(true);
+  try {
+    if (!collecting_ && frame_ < ends_.size() && ends_[frame_] == seq) end_frame(true);
+  } catch (const Error& e) {
+    failure_ = std::make_unique<Error>(e);
+  }
   if (number + 1 == open.info.meta.calls) {  // what follows belongs to the thread's next call
     records(open, open.info.meta.records);
     next_record_.erase(open.index);
@@ -248,6 +270,7 @@ void Exporter::pass(bool collecting) {
   context_configs_.clear();
   dt_selection all{};
   each_call(trace_, resolve(trace_, &all), [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
+  if (failure_) throw Error(*failure_);
 }
 
 void Exporter::begin_frame() {
@@ -304,6 +327,13 @@ void Exporter::perform(const Call& call) {
   }
   if (f.api == "gl" || i.swap) switch_to(call.thread);
   ThreadState& t = threads_[call.thread];
+  for (auto& [handle, to] : t.resized) {
+    Size& size = sizes_[handle];
+    size.width = to.first;
+    size.height = to.second;
+    line("host_resize(display, " + size.config + ", &" + surface_name(handle) + ", " + std::to_string(size.width) + ", " + std::to_string(size.height) + ");");
+  }
+  t.resized.clear();
   for (auto& w : t.writes) write(call, w);
   for (auto& span : t.spans) load(span);
   bool ends = frame_ < ends_.size() && ends_[frame_] == call.seq && !in_setup_;

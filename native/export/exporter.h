@@ -55,7 +55,9 @@ class Exporter {
     uint32_t api = 0x30A0;
     std::vector<Span> spans;
     std::vector<Write> writes;
+    std::map<uint64_t, std::pair<int, int>> resized;  // windows, before the next call
   };
+  struct Size { std::string config; int width = 0, height = 0; };
   struct Region {
     uint64_t begin = 0, end = 0;
     std::map<uint64_t, std::pair<uint64_t, Hash128>> loaded;  // offset -> end, content
@@ -160,6 +162,8 @@ class Exporter {
   std::map<uint64_t, uint32_t> context_apis_;
   std::map<uint64_t, uint64_t> context_configs_;
   std::set<uint64_t> configs_, surfaces_;
+  std::map<uint64_t, Size> sizes_;  // of windows
+  std::unique_ptr<Error> failure_;
   std::map<std::string, int64_t> enums_;
   std::map<std::string, uint64_t> left_out_;
   std::string skip_;          // why the call being printed cannot be

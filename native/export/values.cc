@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t MOST_ELEMENTS = 64;      // of an array that is written out
 constexpr size_t ELEMENTS_A_LINE = 8;
+constexpr uint64_t MOST_SCRATCH = 1ull << 31;
 constexpr uint64_t SCRATCH_STEP = 1 << 16;  // between the arrays that one call writes
 
 template <class T> T bits(const char* at) {
@@ -318,6 +319,10 @@ std::string Exporter::out(const Call& call, const Field& field, uint64_t descrip
   uint64_t bytes = std::max(DT_DATA_LENGTH(descriptor), SCRATCH_STEP);
   for (auto word : {"bufSize", "maxLength", "bufsize", "maxCount", "bufferSize"})
     if (call.field(word)) bytes = std::max<uint64_t>(bytes, (call.raw(word) & 0x7fffffff) * 8);
+  if (bytes > MOST_SCRATCH) {
+    skip_ = "it writes more than can be to " + field.name;
+    return "NULL";
+  }
   uint64_t at = scratch_used_;
   scratch_used_ += (bytes + 15) & ~15ull;
   if (type == "void *") return at ? "(char *)scratch + " + std::to_string(at) : "scratch";

@@ -139,6 +139,7 @@ bool Exporter::create_window(const Call& call) {
   std::string name = names_.handle("surface", "EGLSurface", handle, true);
   surfaces_.insert(handle);
   bool pixmap = call.function.name.find("Pixmap") != std::string::npos;
+  if (!pixmap) sizes_[handle] = {chosen, width, height};
   line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ");");
   return true;
 }
@@ -156,6 +157,7 @@ bool Exporter::create_pbuffer(const Call& call) {
 bool Exporter::destroy_surface(const Call& call) {
   if (collecting_) return true;
   uint64_t handle = call.columns.raw(call.function.params[1], call.row);
+  sizes_.erase(handle);
   if (surfaces_.erase(handle)) line("eglDestroySurface(display, " + surface_name(handle) + ");");
   return true;
 }
@@ -203,7 +205,8 @@ bool Exporter::make_current(const Call& call) {
         auto there = context_configs_.find(wanted.context);
         std::string chosen = config(there == context_configs_.end() ? 0 : there->second, call.seq);
         std::string name = names_.handle("surface", "EGLSurface", handle, true);
-        line(name + " = host_window(display, " + chosen + ", " + std::to_string(width > 0 ? width : 640) + ", " + std::to_string(height > 0 ? height : 480) + ");");
+        sizes_[handle] = {chosen, width > 0 ? width : 640, height > 0 ? height : 480};
+        line(name + " = host_window(display, " + chosen + ", " + std::to_string(sizes_[handle].width) + ", " + std::to_string(sizes_[handle].height) + ");");
       }
   if (wanted == emitted_ && call.thread == emitted_thread_ && !wanted.context) return true;
   emit_current(call.thread, wanted);

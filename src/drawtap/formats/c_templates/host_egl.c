@@ -119,6 +119,17 @@ EGLSurface host_window(EGLDisplay display, EGLConfig config, int width, int heig
   return surface;
 }
 
+/* A new window takes the place of the old one; a host with windows that people see would rather resize that. */
+void host_resize(EGLDisplay display, EGLConfig config, EGLSurface *surface, int width, int height) {
+  EGLContext context = eglGetCurrentContext();
+  EGLSurface draw = eglGetCurrentSurface(EGL_DRAW), read = eglGetCurrentSurface(EGL_READ), old = *surface;
+  int current = context != EGL_NO_CONTEXT && (draw == old || read == old);
+  if (current) eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  eglDestroySurface(display, old);
+  *surface = host_window(display, config, width, height);
+  if (current) eglMakeCurrent(display, draw == old ? *surface : draw, read == old ? *surface : read, context);
+}
+
 EGLSurface host_pixmap(EGLDisplay display, EGLConfig config, int width, int height) {
   EGLSurface surface = create_pixmap(display, config, width, height);
   if (surface == EGL_NO_SURFACE) fail("no pixmap");
@@ -231,6 +242,12 @@ static void snapshot(int frame) {
 #endif
 
 void host_frame(int frame) {
+#ifndef PLAY_X11
+  /* A pbuffer has nothing to swap: the driver is told all the same that a frame is complete, or it may never draw it. */
+  static void(PLAY_CALL * flush)(void);
+  if (!flush) flush = (void(PLAY_CALL *)(void))host_function("glFlush");
+  if (eglGetCurrentContext() != EGL_NO_CONTEXT) flush();
+#endif
 #if defined(PLAY_CHECK) || defined(PLAY_SNAPSHOT)
   static host_function_pointer error;
   GLenum found;
@@ -281,6 +298,7 @@ int main(int argc, char **argv) {
   double began = seconds();
   for (int loop = 0; loop <= loops; loop++)
     for (int frame = 1; frame < frames; frame++, shown++) play_frame(frame);
+  if (timed && eglGetCurrentContext() != EGL_NO_CONTEXT) ((void(PLAY_CALL *)(void))host_function("glFinish"))();
   double took = seconds() - began;
   play_end();
   if (timed && shown) printf("%d frames in %.3f s: %.1f frames a second\n", shown, took, shown / took);

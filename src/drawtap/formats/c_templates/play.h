@@ -38,6 +38,8 @@ EGLDisplay host_display(void);
 EGLConfig host_config(EGLDisplay display, const EGLint *wanted);
 /* A new window of that size, as an EGL surface; a pbuffer can stand for it. */
 EGLSurface host_window(EGLDisplay display, EGLConfig config, int width, int height);
+/* The program resized the window: `*surface` has the new size from here on, and stays current where it was. */
+void host_resize(EGLDisplay display, EGLConfig config, EGLSurface *surface, int width, int height);
 /* A new pixmap of that size, as an EGL surface. */
 EGLSurface host_pixmap(EGLDisplay display, EGLConfig config, int width, int height);
 /* The color buffer that stands for GL_BACK where host_window made something that has one buffer only. */
