@@ -44,6 +44,18 @@ bool range(const std::string& text, uint64_t& first, uint64_t& end) {
   return first < end;
 }
 
+// What `record --frame-end` was given travels in the file.
+std::string recorded_rule(const dt::Trace& trace) {
+  for (auto& a : trace.annotations) {
+    if (a.kind != "command") continue;
+    constexpr std::string_view key = "\"frame_end\": \"";
+    size_t at = a.json.find(key);
+    size_t end = at == a.json.npos ? at : a.json.find('"', at + key.size());
+    if (end != a.json.npos) return a.json.substr(at + key.size(), end - at - key.size());
+  }
+  return "auto";
+}
+
 int usage(const char* what) {
   fprintf(stderr, "drawtap-play: %s\n%s", what, USAGE);
   return 2;
@@ -54,6 +66,7 @@ int usage(const char* what) {
 int main(int argc, char** argv) {
   dt::play::Options o;
   o.status_path = "-";
+  o.frame_end.clear();
   bool probe = false;
   for (int i = 1; i < argc; ++i) {
     std::string a = argv[i];
@@ -108,7 +121,7 @@ int main(int argc, char** argv) {
       _exit(0);
     }
     auto trace = std::make_shared<dt::Trace>(o.trace);
-    trace->set_frame_end(o.frame_end);
+    trace->set_frame_end(o.frame_end.empty() ? recorded_rule(*trace) : o.frame_end);
     int code = 3;
     {
       dt::play::Player player(*trace, o);

@@ -298,7 +298,8 @@ bool Player::offset_ok(const Row& w, const In&, int64_t bound, const char* name)
 }
 
 bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name) {
-  if (in.kind == DT_DATA_NONE) return true;
+  // Where the program gave no address the driver may use ours: not every one of them looks.
+  if (in.kind == DT_DATA_NONE && (bound || bytes <= 0)) return true;
   if (in.kind == DT_DATA_OFFSET || bound) {
     if (in.kind == DT_DATA_OFFSET && bound) {
       *out = const_cast<uint8_t*>(in.data);

@@ -258,7 +258,9 @@ def _arguments(f: Function) -> _Code:
     ins = [p for p in pointers if not _is_out(p)]
     for p in ins:
         load += _in(f, p)
-    for p in ins:
+    # A length that stands behind another pointer is looked at when that one is known to be whole.
+    names = [p.name for p in ins]
+    for p in sorted(ins, key=lambda p: any(_mentions(_need(f, p), n) for n in names)):
         check += _checked(f, p)
     for p in pointers:
         if _is_out(p):
@@ -289,10 +291,8 @@ def _in(f: Function, p: Param) -> list[str]:
     _, data_slot = _slot(f, p.name, "data")
     lines = [f"const In _i_{p.name} = _p.in(_w, {index}, {data_slot}, {raw});"]
     if isinstance(p.data, Strings):
-        lengths = p.data.lengths or ""
         lines.append(f"{spelling} {p.name} = ({spelling})_p.strings(_i_{p.name}); (void){p.name};")
-        del lengths
-    elif isinstance(p.data, String):
+    elif isinstance(p.data, String) or f"strlen((const void*){p.name})" in _need(f, p):
         lines.append(f"{spelling} {p.name} = ({spelling})_p.text(_i_{p.name}); (void){p.name};")
     else:
         lines.append(f"{spelling} {p.name} = ({spelling})_i_{p.name}.data; (void){p.name};")
@@ -323,6 +323,10 @@ def _need(f: Function, p: Param) -> str:
         case Struct() as struct:
             return recorder._expr(f, struct.size) if struct.size else f"(int64_t)sizeof(*{p.name})"
     return "(int64_t)0"
+
+
+def _mentions(code: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b", code) is not None
 
 
 def _binding(f: Function, p: Param) -> str | None:
