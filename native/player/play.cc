@@ -66,9 +66,27 @@ void Names::set(uint32_t recorded, uint32_t real) {
   }
 }
 bool Names::has(uint32_t recorded) const { return recorded < direct_.size() ? direct_[recorded] != 0 : far_.contains(recorded); }
-uint32_t Names::slow(uint32_t name) const {
+bool Names::is_taken(uint32_t real) const {
+  for (uint32_t r : direct_)
+    if (r == real) return true;
+  for (auto& [recorded, r] : far_)
+    if (r == real) return true;
+  return false;
+}
+uint32_t Names::slow(uint32_t name) {
   auto it = far_.find(name);
-  return it == far_.end() ? name : it->second;  // one that the program chose itself
+  if (it != far_.end()) return it->second;
+  if (identity_) return name;
+  uint32_t real = name;
+  if (is_taken(name)) {
+    static const char* const makers[CLASS_COUNT] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
+                                                    "glGenQueries", nullptr, "glGenProgramPipelines", "glGenTransformFeedbacks", nullptr, "glGenProgramsARB"};
+    const char* maker = object_class >= 0 ? makers[object_class] : nullptr;
+    auto make = maker ? g_player->gl<void (*)(int32_t, uint32_t*)>(maker) : nullptr;
+    if (make) make(1, &real);
+  }
+  set(name, real);
+  return real;
 }
 
 const uint32_t* Player::names(int c, const uint32_t* recorded, uint64_t count) {

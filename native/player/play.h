@@ -35,10 +35,12 @@ struct In {
   unsigned kind = DT_DATA_NONE;
 };
 
-// Recorded names of one class -> names here.
+// Recorded names of one class -> names here. Names that the program chose itself, without asking for one, stay as they
+// are unless they have come to mean something else here.
 class Names {
  public:
-  uint32_t of(uint32_t name) const {
+  int object_class = -1;
+  uint32_t of(uint32_t name) {
     if (name < direct_.size() && direct_[name]) return direct_[name];
     return name == 0 ? 0 : slow(name);
   }
@@ -47,7 +49,8 @@ class Names {
   bool identity() const { return identity_; }
 
  private:
-  uint32_t slow(uint32_t name) const;
+  uint32_t slow(uint32_t name);
+  bool is_taken(uint32_t real) const;
   std::vector<uint32_t> direct_;
   std::unordered_map<uint32_t, uint32_t> far_;
   bool identity_ = true;
@@ -70,8 +73,14 @@ struct Mapped {
   int64_t offset = 0, bytes = 0;
 };
 
-struct Group {  // of contexts that share their objects
+struct NameTables {
+  NameTables() {
+    for (size_t c = 0; c < CLASS_COUNT; ++c) names[c].object_class = static_cast<int>(c);
+  }
   Names names[CLASS_COUNT];
+};
+
+struct Group : NameTables {  // of contexts that share their objects
   std::unordered_map<uint32_t, Program> programs;  // by name here
   std::unordered_map<uint32_t, Mapped> maps;       // by name of the buffer here
 };
@@ -94,13 +103,12 @@ class Shadow {
 };
 
 struct Surface;
-struct Context {
+struct Context : NameTables {  // the names of what contexts do not share
   uint64_t recorded = 0;
   void* real = nullptr;
   int api = 0;  // 0x30A0 ES, 0x30A2 GL
   void* config = nullptr;
   std::shared_ptr<Group> group;
-  Names own[CLASS_COUNT];
   uint32_t program = 0, pipeline_program = 0;  // names here
   Program* current = nullptr;                  // of `program`, nullptr: not looked up
   uint32_t list_base = 0;
@@ -144,7 +152,7 @@ class Player {
     return DT_LIKELY(p != nullptr) ? p : resolve(id);
   }
   uint32_t name(int c, uint32_t recorded) { return names_of(c).of(recorded); }
-  Names& names_of(int c) { return is_shared(c) ? context->group->names[c] : context->own[c]; }
+  Names& names_of(int c) { return is_shared(c) ? context->group->names[c] : context->names[c]; }
   const uint32_t* names(int c, const uint32_t* recorded, uint64_t count);
   const void* const* pointers(const uint64_t* recorded, uint64_t count);
   void* sync(uint64_t recorded);

@@ -101,6 +101,19 @@ F  15  gl  glDrawArrays  0  3  draw  GL_VERSION_1_1
 P  mode  GLenum  enum  4:0  -  -
 P  first  GLint  i32  4:1  -  -
 P  count  GLsizei  i32  4:2  -  -
+F  16  gl  glBindTexture  0  2  -  GL_VERSION_1_1
+P  target  GLenum  enum  4:0  -  -
+P  texture  GLuint  u32  4:1  -  texture
+F  17  gl  glGetTexImage  2  4  readback  GL_VERSION_1_0
+P  target  GLenum  enum  4:0  -  -
+P  level  GLint  i32  4:1  -  -
+P  format  GLenum  enum  4:2  -  -
+P  type  GLenum  enum  4:3  -  -
+P  pixels  void *  ptr  8:0  -  -
+D  8:1  pixels  out  -
+F  18  egl  eglBindAPI  0  2  -  EGL_VERSION_1_2
+R  EGLBoolean  u32  4:0  -  -
+P  api  EGLenum  enum  4:1  -  -
 """.splitlines()
 )
 
@@ -211,6 +224,26 @@ def test_vertices_that_were_not_recorded_are_not_looked_for(tmp_path: Path) -> N
     thread.call("glDrawArrays", mode=4, first=0, count=300)
     played = _play(made, tmp_path / "t.dtap")
     assert played.calls == 5  # without a program nothing is read; what matters is that nothing is read outside
+
+
+def test_a_name_that_the_program_chose_does_not_meet_another_here(tmp_path: Path) -> None:
+    made = Writer(SIGNATURES + "\n")
+    thread = made.thread()
+    thread.call("eglBindAPI", result=1, api=0x30A2)
+    thread.call("eglCreateContext", result=0x1000, dpy=1, config=0, share_context=0, attrib_list=writer.NULL)
+    thread.call("eglMakeCurrent", result=1, dpy=1, draw=0, read=0, ctx=0x1000)
+    first, second = bytes(range(16)), bytes(range(100, 116))
+    thread.call("glGenTextures", n=1, textures=i32(7))  # 1 here
+    for name, content in ((7, first), (1, second)):
+        thread.call("glBindTexture", target=0x0DE1, texture=name)
+        thread.call("glTexImage2D", target=0x0DE1, level=0, internalformat=0x8058, width=2, height=2, border=0,
+                    format=0x1908, type=0x1401, pixels=Data(content))  # fmt: skip
+    for name, content in ((7, first), (1, second), (7, first)):
+        thread.call("glBindTexture", target=0x0DE1, texture=name)
+        thread.call("glGetTexImage", target=0x0DE1, level=0, format=0x1908, type=0x1401, pixels=Data(content))
+    played = _play(made, tmp_path / "t.dtap", "--verify")
+    assert (played.compared, played.different) == (3, 0)
+    assert played.findings == ()
 
 
 def test_calls_without_a_context_are_counted(tmp_path: Path) -> None:
