@@ -24,6 +24,7 @@ const char USAGE[] =
     "  --preload            decode everything first\n"
     "  --window N           decode at most N chunks ahead\n"
     "  --benchmark          time each frame\n"
+    "  --shift-names        give objects other names than the recording's (a test of the player)\n"
     "  --probe              say what there is to play on\n"
     "  --status FILE        JSON lines: progress, findings, result; - for standard output (default)\n"
     "exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n";
@@ -108,6 +109,7 @@ int main(int argc, char** argv) {
     else if (a == "--single-thread") o.single_thread = true;
     else if (a == "--preload") o.preload = true;
     else if (a == "--benchmark") o.benchmark = true;
+    else if (a == "--shift-names") o.shift_names = true;
     else if (a == "--probe") probe = true;
     else if (a.starts_with("--")) return usage((a + " is no option").c_str());
     else if (!o.trace.empty()) return usage("one trace at a time");

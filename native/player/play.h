@@ -129,6 +129,7 @@ struct Options {
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
   bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
   bool as_recorded = false, quiet = false, image_at_call = false;
+  bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
   uint64_t loops = 1;
   size_t window = 16;
 };

@@ -479,6 +479,7 @@ bool Windows::bind(Context* context, Surface* draw, Surface* read) {
   player_.context = context;
   if (context && !context->was_current) {
     context->was_current = true;
+    if (player_.options.shift_names) shift_names();
     auto text = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
     if (engine_.empty() && text) {
       auto* renderer = reinterpret_cast<const char*>(text(0x1F01));
@@ -493,6 +494,22 @@ bool Windows::bind(Context* context, Surface* draw, Surface* read) {
     }
   }
   return true;
+}
+
+// Takes the first names of every kind away, so that the recording's are all different ones.
+void Windows::shift_names() {
+  static const char* const makers[] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
+                                       "glGenQueries", "glGenProgramPipelines", "glGenTransformFeedbacks", "glGenFramebuffersOES", "glGenRenderbuffersOES"};
+  uint32_t names[16];
+  int count = 3;
+  for (const char* name : makers)
+    if (auto make = player_.gl<void (*)(int32_t, uint32_t*)>(name)) make(count++, names);
+  auto shader = player_.gl<uint32_t (*)(uint32_t)>("glCreateShader");
+  for (int i = 0; shader && i < 5; ++i) shader(0x8B31);
+  if (auto lists = player_.gl<uint32_t (*)(int32_t)>("glGenLists"); lists && player_.context->api == API_GL) lists(9);
+  // Not every context has all of these; its errors are ours alone.
+  auto error = player_.gl<uint32_t (*)()>("glGetError");
+  for (int i = 0; error && i < 16 && error(); ++i) {}
 }
 
 void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Call& call) {

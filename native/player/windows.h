@@ -75,6 +75,7 @@ class Windows {
   bool build(Surface& surface);
   void current(uint64_t context, uint64_t draw, uint64_t read, const Call& call);
   bool bind(Context* context, Surface* draw, Surface* read);
+  void shift_names();
   EGLSyncKHR sync_of(uint64_t recorded) const;
 
   Player& player_;

@@ -70,6 +70,15 @@ def test_every_image_is_the_one_that_the_program_saw(name: str, programs: Bench,
     assert played.skipped == 0
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_names_of_objects_are_those_that_the_driver_gives(name: str, programs: Bench, tmp_path: Path) -> None:
+    # The same driver would give the recorded names again: the player takes the first of every kind away.
+    played = _play(_record(programs, [name], tmp_path / "t.dtap"), "--verify", "--shift-names")
+    assert played.compared >= PROGRAMS[name]
+    assert (played.different, played.skipped) == (0, 0)
+    assert [f for f in played.findings if f.what not in ("config", "uniform")] == []
+
+
 def test_threads_can_be_played_on_one(programs: Bench, tmp_path: Path) -> None:
     trace = _record(programs, ["shared_contexts"], tmp_path / "t.dtap")
     one = _play(trace, "--verify", "--single-thread", "--hashes")
