@@ -83,6 +83,14 @@ Exporter::Info& Exporter::info(const Function& f) {
   Info& i = infos_[static_cast<size_t>(f.index)];
   if (i.ready) return i;
   i.ready = true;
+  // A recording may come from anybody: what becomes C must be names of functions that it can be about.
+  auto sane = [](const std::string& text, bool type) { return std::all_of(text.begin(), text.end(), [&](unsigned char c) { return isalnum(c) || c == '_' || (type && (c == ' ' || c == '*')); }); };
+  bool whole = sane(f.name, false) && f.name.starts_with(f.api == "gl" ? "gl" : f.api == "glx" ? "glX" : f.api) && (!f.result || sane(f.result->ctype, true));
+  for (auto& p : f.params) whole = whole && sane(p.ctype, true) && sane(p.name, false);
+  if (!whole) {
+    i.dropped = true;
+    return i;
+  }
   static const std::unordered_map<std::string_view, Special> specials = {
       {"eglBindAPI", &Exporter::bind_api},
       {"eglCreateContext", &Exporter::create_context},

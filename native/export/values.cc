@@ -122,8 +122,13 @@ bool looks_float(std::string_view s) {
 
 }  // namespace
 
+// Names of constants come from the recording and become C: they must be names.
+static bool is_name(const std::string& text) {
+  return !text.empty() && !isdigit(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+}
+
 std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
-  if (auto* name = trace_.signatures.enum_name(group, value); name && !name->starts_with("GLX_")) {
+  if (auto* name = trace_.signatures.enum_name(group, value); name && is_name(*name) && (name->starts_with("GL_") || name->starts_with("EGL_"))) {
     enums_.emplace(*name, value);
     return *name;
   }
@@ -133,7 +138,7 @@ std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
 std::string Exporter::mask(const EnumGroup* group, uint64_t value) {
   if (group)
     for (int64_t whole : {static_cast<int64_t>(value), value == UINT32_MAX ? int64_t{-1} : static_cast<int64_t>(value)})
-      if (auto* exact = group->find(whole)) {
+      if (auto* exact = group->find(whole); exact && is_name(*exact)) {
         enums_.emplace(*exact, static_cast<int64_t>(value));
         return *exact;
       }
@@ -142,7 +147,7 @@ std::string Exporter::mask(const EnumGroup* group, uint64_t value) {
   if (group)
     for (auto& [name, bits] : group->members) {
       auto b = static_cast<uint64_t>(bits);
-      if (!b || (b & (b - 1)) || !(left & b)) continue;
+      if (!b || (b & (b - 1)) || !(left & b) || !is_name(name)) continue;
       out += (out.empty() ? "" : " | ") + name;
       enums_.emplace(name, bits);
       left &= ~b;

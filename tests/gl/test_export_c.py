@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import drawtap
+import writer
 from drawtap.formats.c import export_c
 from drawtap.replay import compare, player
 
@@ -148,6 +149,25 @@ def test_frames_are_those_of_the_player(name: str, programs: Bench, tmp_path: Pa
         assert shown == (images / f"{n:06d}.rgba").read_bytes(), f"frame {n} differs"
 
 
+def test_windows_change_their_size(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    argv = programs.arguments(["resized_window", "120"])
+    trace = _record(programs, argv, tmp_path / "t.dtap", window=True)
+    _exported(trace, tmp_path / "c")
+    snapshots = tmp_path / "snapshots"
+    snapshots.mkdir()
+    played = _built(tmp_path / "c", "-DPLAY_CHECK=ON", "-DPLAY_SNAPSHOT=ON").run(
+        programs, PLAY_SNAPSHOTS=str(snapshots)
+    )
+    assert "120 frames, 0 GL errors" in played.stdout, played.stderr
+    # The tap asks for the size now and then only, so the first frames of a new size still have the old one.
+    sizes = [(snapshots / f"frame_{n}.rgba").stat().st_size for n in (0, 79, 119)]
+    assert sizes == [60 * 40 * 4, 96 * 64 * 4, 33 * 50 * 4]
+    last = (snapshots / "frame_119.rgba").read_bytes()
+    assert last[-4:-1] == bytes([255, 255, 0])  # the corner that depends on the size
+
+
 def _drawn(trace: Path) -> Path:
     # `timeout` and shells leave no trace of their own, unless they draw.
     traces = sorted(trace.parent.glob(f"{trace.stem}*.dtap"), key=lambda path: path.stat().st_size)
@@ -268,6 +288,19 @@ def test_equal_frames_have_one_function(programs: Bench, tmp_path: Path) -> None
         export_c(opened, tmp_path / "d")
     listed = (tmp_path / "d" / "frame_list.h").read_text()
     assert listed.count("void frame_") <= 6
+
+
+def test_names_in_a_recording_are_not_code(programs: Bench, triangle: Path, tmp_path: Path) -> None:
+    """A recording explains itself; what it says must not end up as a call of something else."""
+    signatures = writer.SIGNATURES.replace("\tglEnable\t", '\tglEnable(0);system("id")\t').replace(
+        "GL_BLEND", "0);abort("
+    )
+    w = writer.Writer(signatures)
+    w.thread().call('glEnable(0);system("id")', cap=3042, duration=1).call("eglSwapBuffers", dpy=1, surface=2, result=1)
+    with drawtap.open(w.write(tmp_path / "t.dtap")) as opened:
+        export_c(opened, tmp_path / "c")
+    text = "".join(path.read_text() for path in (tmp_path / "c").glob("*.[ch]"))
+    assert "system(" not in text and "abort(" not in text
 
 
 def test_an_export_on_another_engine_still_draws(triangle: Path, programs: Bench, tmp_path: Path) -> None:

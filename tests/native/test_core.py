@@ -40,7 +40,11 @@ def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run([compiler, *FLAGS, "-c", str(source), "-o", str(target)], check=True)
         return target
 
-    sources = [*sorted((ROOT / "native/core").glob("*.cc")), *sorted((ROOT / "native/export").glob("*.cc")), ROOT / "tests/native/fuzz_core.cc"]
+    sources = [
+        *sorted((ROOT / "native/core").glob("*.cc")),
+        *sorted((ROOT / "native/export").glob("*.cc")),
+        ROOT / "tests/native/fuzz_core.cc",
+    ]
     with ThreadPoolExecutor(2) as pool:
         objects = [str(o) for o in pool.map(compile_one, sources)]
     program = folder / "fuzz_core"
@@ -111,6 +115,17 @@ def test_damage_everywhere(fuzz_core: Path, tmp_path: Path, mode: str, step: int
 
 def test_compressed_blocks_that_are_damaged(fuzz_core: Path, tmp_path: Path) -> None:
     assert run(fuzz_core, "reseal", tiny(codec=writer.ZSTD).write(tmp_path / "t.dtap"), 7)["opened"] > 0
+
+
+@pytest.mark.parametrize(("mode", "step"), [("truncate", 23), ("reseal", 17), ("sizes", 9)])
+def test_damaged_recordings_as_c_source(
+    fuzz_core: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, step: int
+) -> None:
+    folder = tmp_path / "c"
+    folder.mkdir()
+    monkeypatch.setenv("FUZZ_EXPORT", str(folder))
+    assert run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), step)["opened"] > 0
+    assert (folder / "frame_list.h").exists()
 
 
 def test_a_block_that_claims_to_be_huge(fuzz_core: Path, tmp_path: Path) -> None:
