@@ -700,7 +700,7 @@ void* resolve(unsigned id) {
   }
   void* at = resolve_quietly(id);
   if (!at) return nullptr;
-  if (g_mode) report_libraries(&tls);
+  if (g_mode != MODE_OFF) report_libraries(&tls);
   __atomic_store_n(&g_real[id][0], at, __ATOMIC_RELEASE);
   return at;
 }

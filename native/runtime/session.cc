@@ -33,7 +33,7 @@ extern char** environ;
 namespace dt {
 
 __thread Thread tls __attribute__((tls_model("initial-exec")));
-uint32_t g_mode = 1;
+uint32_t g_mode = MODE_RECORD;
 uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
@@ -460,7 +460,7 @@ bool connect_session() {
       __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
     } else {
       s.state = REFUSED;
-      g_mode = 0;
+      g_mode = MODE_OFF;
     }
   }
   bool connected = s.state == CONNECTED;
@@ -490,7 +490,7 @@ bool adopt_drainer() {
     } else {
       if (fd >= 0) close(fd);
       complain("the recorder is gone and could not be started again", "");
-      g_mode = 0;
+      g_mode = MODE_OFF;
       s.state = REFUSED;
     }
   }
@@ -549,13 +549,13 @@ char* next_chunk(Thread* t, size_t bytes) {
   seal(t);
   if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8) return nullptr;
   if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) {
-    g_mode = 0;
+    g_mode = MODE_OFF;
     return nullptr;
   }
   if (drainer_gone() && !adopt_drainer()) return nullptr;
   dt_ring_chunk* chunk = take_chunk();
   if (!chunk) {
-    g_mode = 0;
+    g_mode = MODE_OFF;
     return nullptr;
   }
   uint32_t index = (uint32_t)(((char*)chunk - s.base) / s.chunk_bytes) - 1;
@@ -583,17 +583,12 @@ char* next_chunk(Thread* t, size_t bytes) {
 
 // The recorder may have died since the last chunk was taken, and nobody would come for what is in the pool.
 __attribute__((destructor)) static void program_ends() {
-  if (s.state == CONNECTED && g_mode && drainer_gone()) adopt_drainer();
+  if (s.state == CONNECTED && g_mode != MODE_OFF && drainer_gone()) adopt_drainer();
 }
 
 uint64_t slow_entry_clock() { return g_timing == DT_TIMING_NONE ? 0 : ticks_now(); }
 
-uint32_t slow_duration(Thread* t, uint64_t entry) {
-  (void)t;
-  if (g_timing != DT_TIMING_BOTH) return DT_NO_DURATION;
-  uint64_t ticks = ticks_now() - entry;
-  return ticks < DT_NO_DURATION ? (uint32_t)ticks : DT_NO_DURATION - 1;
-}
+namespace {
 
 void long_duration(Thread* t, dt_record* r, uint64_t ticks) {
   // Must not change the chunk: outputs of the call may still have to be written into it.
@@ -608,24 +603,37 @@ void long_duration(Thread* t, dt_record* r, uint64_t ticks) {
   commit(t, at + 24);
 }
 
+}  // namespace
+
+void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
+  if (!g_fast_clock) {
+    if (g_timing != DT_TIMING_BOTH) {
+      r->duration = DT_NO_DURATION;
+      return;
+    }
+    ticks = ticks_now() - r->entry;
+  }
+  if (ticks < DT_NO_DURATION) r->duration = (uint32_t)ticks;
+  else long_duration(t, r, ticks);
+}
+
 uint64_t next_order() { return s.pool ? s.pool->order.fetch_add(1, std::memory_order_seq_cst) + 1 : 0; }
 
 void want_exact_order() {
-  if (g_mode == 1) g_mode = 2;
+  if (g_mode == MODE_RECORD) g_mode = MODE_ORDERED;
 }
 
 Slow enter_slow(Thread* t, unsigned id) {
   KeepErrno keep;
   void* real;
   if (t->special & SPECIAL_VARIANT) {
-    // The recording wrapper takes its function by t->variant; the slow wrapper resets it afterwards.
     real = g_real[id][t->variant];
     t->special &= ~(uint32_t)SPECIAL_VARIANT;
+    t->variant = 0;
   } else {
     real = g_real[id][0];
     if (!real) real = resolve(id);
   }
-  if (!real || (t->special & SPECIAL_BUSY) || !g_mode) t->variant = 0;
   if (!real) {
     if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {nullptr, false};
@@ -634,11 +642,11 @@ Slow enter_slow(Thread* t, unsigned id) {
     if (s.pool) s.pool->calls_nested.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
-  if (!g_mode) {
+  if (g_mode == MODE_OFF) {
     if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
-  if (g_mode == 2) {
+  if (g_mode == MODE_ORDERED) {
     t->special |= SPECIAL_BUSY;
     emit_order(t);
   }

@@ -32,12 +32,14 @@ struct Thread {
   uint32_t tid;
   uint64_t serial;        // chunks taken so far
   uint64_t generation;    // session this thread is registered with (a fork starts a new one)
+  void* real;             // the driver's function for the wrapper that is about to record
 };
-enum : uint32_t { SPECIAL_BUSY = 1, SPECIAL_VARIANT = 2 };
+// Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
+enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// 1: record on the fast path. 0: forward only. 2: record, with an exact order mark before every call.
+// MODE_ORDERED: record, with an exact order mark before every call. MODE_OFF: forward only.
 extern uint32_t g_mode __attribute__((visibility("hidden")));
 extern uint32_t g_fast_clock __attribute__((visibility("hidden")));  // 1: rdtsc at entry and exit
 extern uint64_t g_inline_limit __attribute__((visibility("hidden")));
@@ -50,6 +52,7 @@ DT_COLD char* next_chunk(Thread* t, size_t bytes);
 static inline char* reserve(Thread* t, size_t bytes) {
   char* at = t->cursor;
   if (DT_UNLIKELY(bytes > (size_t)(t->limit - at))) return next_chunk(t, bytes);
+  if (!at) __builtin_unreachable();  // without a chunk there is no room either
   return at;
 }
 // Largest record: anything longer must go to blobs.
@@ -61,30 +64,32 @@ static inline void commit(Thread* t, char* end) {
 }
 
 DT_COLD uint64_t slow_entry_clock();
-DT_COLD uint32_t slow_duration(Thread* t, uint64_t entry);
 static inline uint64_t read_tsc() {
 #if defined(__x86_64__)
-  uint32_t lo, hi;
+  uint64_t lo, hi;  // the instruction clears the upper halves
   __asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
-  return (uint64_t)hi << 32 | lo;
+  return hi << 32 | lo;
 #else
   uint64_t v;
   __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
   return v;
 #endif
 }
+// Two clock reads around the driver. `stamp` goes into the record; what is returned is for `finish` alone: with any
+// clock but the fast one it makes the difference absurdly long, which `finish` has to look for anyway.
+static inline uint64_t entry_clock(uint64_t& stamp) {
+  if (DT_LIKELY(g_fast_clock)) return stamp = read_tsc();
+  stamp = slow_entry_clock();
+  return (uint64_t)1 << 63;
+}
 static inline uint64_t entry_clock() { return DT_LIKELY(g_fast_clock) ? read_tsc() : slow_entry_clock(); }
 
 // The call has returned: fill in its duration.
-DT_COLD void long_duration(Thread* t, dt_record* r, uint64_t ticks);
+DT_COLD void finish_slow(Thread* t, dt_record* r, uint64_t ticks);
 static inline void finish(Thread* t, dt_record* r, uint64_t entry) {
-  if (DT_LIKELY(g_fast_clock)) {
-    uint64_t ticks = read_tsc() - entry;
-    if (DT_UNLIKELY(ticks >= DT_NO_DURATION)) long_duration(t, r, ticks);
-    else r->duration = (uint32_t)ticks;
-  } else {
-    r->duration = slow_duration(t, entry);
-  }
+  uint64_t ticks = read_tsc() - entry;
+  if (DT_UNLIKELY(ticks >= DT_NO_DURATION)) finish_slow(t, r, ticks);
+  else r->duration = (uint32_t)ticks;
 }
 
 // Start and end of a record. `function` may carry DT_RECORD_TAP.

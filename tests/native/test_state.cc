@@ -66,7 +66,7 @@ constexpr int FAKES = sizeof g_fakes / sizeof *g_fakes;
 
 namespace dt {
 thread_local Thread tls;
-uint32_t g_mode = 1, g_fast_clock = 1;
+uint32_t g_mode = MODE_RECORD, g_fast_clock = 1;
 uint64_t g_inline_limit = 1024;
 const unsigned g_function_count = FAKES;
 void* g_real[FAKES][VARIANTS];

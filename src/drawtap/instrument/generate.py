@@ -117,13 +117,13 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     off = (
         ""
         if lookup
-        else f"    if ((dt::g_mode | _t->special) == 0 && _real != nullptr) {{ {ret}_real({names});{end} }}"
+        else f"    if ((dt::g_mode | _t->special) == dt::MODE_OFF && _real != nullptr) {{ {ret}_real({names});{end} }}"
     )
     lines = [
         f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
         f"static {_prototype(command, 'dt_record_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][_t->variant];",
+        f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
         "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
         f"  {returns} _result = _real({names});" if function.returns_value else f"  _real({names});",
@@ -137,17 +137,17 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
         f"  if (!_s.record) {{ {_unrecorded(function, names, lookup)} }}",
-        f"  {returns + ' _result = ' if function.returns_value else ''}dt_record_{command.name}({names});",
-        "  _t->variant = 0;",
-        "  return _result;" if function.returns_value else "",
+        "  _t->real = _s.real;",
+        f"  {ret}dt_record_{command.name}({names});",
         "}",
         f"DT_EXPORT {_prototype(command)} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][0];",
-        "  if (DT_UNLIKELY(((dt::g_mode ^ 1) | _t->special) != 0 || _real == nullptr)) {",
+        "  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || _real == nullptr)) {",
         off,
         f"    {ret}dt_slow_{command.name}({names});{end}",
         "  }",
+        "  _t->real = (void*)_real;",
         f"  {ret}dt_record_{command.name}({names});",
         "}",
     ]

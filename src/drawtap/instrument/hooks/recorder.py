@@ -88,8 +88,9 @@ def _before(f: Function) -> str:
         lines += [f"  _tail = dt::copy_data(_tail, {c.local});" for c in captured]
         lines.append("  (void)_tail;")
     lines += [
-        "  _entry = dt::entry_clock();",
-        f"  dt::put_header(_r, {f.id}, _size, _entry);",
+        "  uint64_t _stamp;",
+        "  _entry = dt::entry_clock(_stamp);",
+        f"  dt::put_header(_r, {f.id}, _size, _stamp);",
         "  dt::commit(_t, _r + _size);",
         "  _t->calls++;",
         "}",
@@ -129,8 +130,6 @@ def _offset(f: Function, slot: str) -> int:
 
 def _stores(f: Function) -> list[str]:
     stores = []
-    if len(f.layout.w4) % 2:
-        stores.append(f"dt::put4(_r + {_fixed_bytes(f) - 4}, 0u);")
     for index, field in enumerate(f.layout.w8):
         at = f"_r + {RECORD_HEADER_BYTES + 8 * index}"
         if field.role == "data":
