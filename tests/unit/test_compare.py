@@ -35,7 +35,7 @@ class Arrays:
     asked: list[int] = field(default_factory=list)
     name: str = "arrays"
 
-    def hashes(self):
+    def hashes(self, frames):
         return {n: str(hash(f[-1].tobytes())) + str(f[-1].shape) for n, f in enumerate(self.frames)}
 
     def images(self, first, end):

@@ -171,8 +171,8 @@ class FrameSource(Protocol):
         """What it is, for people."""
         ...
 
-    def hashes(self) -> Mapping[int, str]:
-        """Return a hash of each frame's image (and size), by the frame's number."""
+    def hashes(self, frames: range | None) -> Mapping[int, str]:
+        """Return a hash of each wanted frame's image (None: all), by the frame's number."""
         ...
 
     def images(self, first: int, end: int) -> Iterator[tuple[int, Image]]:
@@ -203,9 +203,10 @@ class Played:
         """The file and the engine."""
         return f"{self.trace.path.name} on {self.engine}" + (f" ({self._renderer})" if self._renderer else "")
 
-    def hashes(self) -> Mapping[int, str]:
-        """Play everything once; see FrameSource."""
-        played = self._play(["--hashes"])
+    def hashes(self, frames: range | None) -> Mapping[int, str]:
+        """Play up to the last of them once; see FrameSource."""
+        wanted = [] if frames is None else ["--frames", f"{frames.start}:{frames.stop}"]
+        played = self._play(["--hashes", *wanted])
         if self.engine == "system" and not played.engine.startswith("EGL"):
             self._renderer = played.engine.partition(" (")[0].partition(",")[0]
         return played.hashes
@@ -326,7 +327,7 @@ def compare(
     Equal frames are told by their hashes; images are fetched for those that differ only. `pictures`: keep the images
     of so many frames that are not accepted, the first ones. Raises UsageError where there is nothing to compare.
     """
-    hashes_a, hashes_b = dict(a.hashes()), dict(b.hashes())
+    hashes_a, hashes_b = dict(a.hashes(frames)), dict(b.hashes(frames))
     wanted = [n for n in sorted(hashes_a.keys() | hashes_b.keys()) if frames is None or n in frames]
     if not wanted:
         raise UsageError(
