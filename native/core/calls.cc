@@ -1,5 +1,7 @@
 #include "calls.h"
 
+#include <memory>
+#include <mutex>
 #include <unistd.h>
 
 #include <algorithm>
@@ -895,19 +897,10 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
   }
 }
 
-void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) {
-  Printer printer(trace);
-  Bytes out;
-  auto flush = [&] {
-    size_t at = 0;
-    while (at < out.size()) {
-      ssize_t n = write(fd, out.data() + at, out.size() - at);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) throw Error(DT_E_IO, std::string("writing text: ") + strerror(errno));
-      at += static_cast<size_t>(n);
-    }
-    out.clear();
-  };
+namespace {
+
+// The text of one stretch of calls; `full` is called whenever `out` holds a good piece.
+void print_calls(const Trace& trace, const Selection& s, uint32_t flags, Printer& printer, Bytes& out, const std::function<void()>& full) {
   bool times = !(flags & 1);
   size_t hint = 0;
   each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
@@ -939,9 +932,105 @@ void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) 
       }
     }
     out.put('\n');
-    if (out.size() > (1u << 18)) flush();
+    if (out.size() > (1u << 18)) full();
   });
-  flush();
+}
+
+void write_all(int fd, const Bytes& out) {
+  size_t at = 0;
+  while (at < out.size()) {
+    ssize_t n = write(fd, out.data() + at, out.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw Error(DT_E_IO, std::string("writing text: ") + strerror(errno));
+    at += static_cast<size_t>(n);
+  }
+}
+
+// Stretches that can be printed apart: whole groups of chunks, since calls of a group interleave.
+std::vector<Selection> stretches(const Trace& trace, const Selection& s) {
+  constexpr uint64_t CALLS = 32768;
+  std::vector<Selection> out;
+  for (auto& group : trace.groups) {
+    uint64_t first = std::max(s.first_seq, group.base), end = std::min(s.end_seq, group.base + group.calls);
+    if (first >= end) continue;
+    if (!out.empty() && out.back().end_seq == first && end - out.back().first_seq <= CALLS) {
+      out.back().end_seq = end;
+      continue;
+    }
+    out.push_back(s);
+    out.back().first_seq = first, out.back().end_seq = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) {
+  auto parts = stretches(trace, s);
+  size_t workers = std::min<size_t>({std::max(1u, std::thread::hardware_concurrency()), 8, parts.size()});
+  if (workers < 2) {
+    Printer printer(trace);
+    Bytes out;
+    auto flush = [&] { write_all(fd, out), out.clear(); };
+    print_calls(trace, s, flags, printer, out, flush);
+    flush();
+    return;
+  }
+  // Printed in parallel, written in order. No more than a few stretches are held at once, whatever the reader's pace.
+  const size_t ahead = workers * 2;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<Bytes>> done(parts.size());
+  size_t next = 0, written = 0;
+  std::exception_ptr failed;
+  auto print = [&] {
+    Printer printer(trace);
+    for (;;) {
+      size_t part;
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return failed || next >= parts.size() || next < written + ahead; });
+        if (failed || next >= parts.size()) return;
+        part = next++;
+      }
+      auto text = std::make_unique<Bytes>();
+      try {
+        print_calls(trace, parts[part], flags, printer, *text, [] {});
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (!failed) failed = std::current_exception();
+        changed.notify_all();
+        return;
+      }
+      std::lock_guard lock(mutex);
+      done[part] = std::move(text);
+      changed.notify_all();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < workers; ++i) threads.emplace_back(print);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    std::unique_ptr<Bytes> text;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return failed || done[part]; });
+      if (!done[part]) break;
+      text = std::move(done[part]);
+    }
+    std::exception_ptr broken;
+    try {
+      write_all(fd, *text);
+    } catch (...) {
+      broken = std::current_exception();
+    }
+    std::lock_guard lock(mutex);
+    if (broken && !failed) failed = broken;
+    written = part + 1;
+    changed.notify_all();
+    if (failed) break;
+  }
+  for (auto& thread : threads) thread.join();
+  if (failed) std::rethrow_exception(failed);
 }
 
 void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
