@@ -1,4 +1,5 @@
 // drawtap-play: plays a trace again. `drawtap replay` starts it; it can be started alone.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -116,6 +117,11 @@ int main(int argc, char** argv) {
     else o.trace = a;
   }
   if (o.trace.empty() && !probe) return usage("which trace?");
+#if defined(M_MMAP_THRESHOLD)
+  // Chunks come and go: their memory is used again instead of being given back to the system each time.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+#endif
   try {
     if (probe) {
       puts(dt::play::probe().c_str());

@@ -253,7 +253,7 @@ class Player {
   std::vector<uint8_t> scratch_;
   std::list<std::vector<uint8_t>> more_scratch_;
   size_t scratch_used_ = 0;
-  bool in_begin_ = false;
+  bool in_begin_ = false, straight_ = false;
   struct GlError {
     uint32_t error;
     uint64_t call;

@@ -38,6 +38,9 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
   return now;
 }
 
+// The driver's function of a command that is called often: looked up by name once.
+#define REAL(TYPE, NAME) (reinterpret_cast<TYPE>(p.real([] { static const int id = find_function(NAME); return static_cast<unsigned>(id); }())))
+
 GLenum color_buffer(Player& p, GLenum buffer) {
   if (!p.context->single_buffered || p.context->api != 0x30A2) return buffer;
   // What the program drew into a window's back buffer goes to the only buffer that a pbuffer has.
@@ -96,7 +99,7 @@ GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program
 void special_glUseProgram(Player& p, const Row&, GLuint program) {
   p.context->program = program;
   p.context->current = nullptr;
-  p.gl<void (*)(GLuint)>("glUseProgram")(program);
+  REAL(void (*)(GLuint), "glUseProgram")(program);
 }
 void special_glUseProgramObjectARB(Player& p, const Row&, GLhandleARB program) {
   p.context->program = program;
@@ -109,10 +112,10 @@ void special_glActiveShaderProgram(Player& p, const Row&, GLuint pipeline, GLuin
   p.gl<void (*)(GLuint, GLuint)>("glActiveShaderProgram")(pipeline, program);
 }
 
-void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) { p.gl<void (*)(GLenum)>("glDrawBuffer")(color_buffer(p, buffer)); }
+void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) { REAL(void (*)(GLenum), "glDrawBuffer")(color_buffer(p, buffer)); }
 void special_glReadBuffer(Player& p, const Row&, GLenum buffer) { p.gl<void (*)(GLenum)>("glReadBuffer")(color_buffer(p, buffer)); }
 void special_glDrawBuffers(Player& p, const Row&, GLsizei n, const GLenum* buffers) {
-  auto real = p.gl<void (*)(GLsizei, const GLenum*)>("glDrawBuffers");
+  auto real = REAL(void (*)(GLsizei, const GLenum*), "glDrawBuffers");
   if (n < 1 || n > 64) return real(n, buffers);
   GLenum changed[64];
   for (GLsizei i = 0; i < n; ++i) changed[i] = color_buffer(p, buffers[i]);
@@ -125,7 +128,7 @@ void special_glListBase(Player& p, const Row&, GLuint base) {
 }
 
 void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const void* lists) {
-  auto real = p.gl<void (*)(GLsizei, GLenum, const void*)>("glCallLists");
+  auto real = REAL(void (*)(GLsizei, GLenum, const void*), "glCallLists");
   Names& names = p.names_of(LIST);
   if (n <= 0 || !lists || names.identity()) return real(n, type, lists);
   // Numbers relative to a base cannot be renamed; whole names can.
