@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import capture, files, glmark, instructions, kill, machine, reading
+from bench import capture, files, glmark, instructions, kill, machine, reading, replay
 from bench.measure import BenchError
 from bench.row import Row, print_table
 from bench.setup import ROOT, Setup
@@ -29,6 +29,7 @@ GROUPS: dict[str, Callable[[Setup], Iterator[Row]]] = {
     "glmark2": glmark.rows,
     "kill": kill.rows,
     "reading": reading.rows,
+    "replay": replay.rows,
 }
 
 _WIDTH = 150

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drawtap.instrument.generate import functions_of, runtime_folder
-from drawtap.instrument.hook import Function
+from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
 from drawtap.spec import expr
 from drawtap.spec.model import (
@@ -115,7 +115,7 @@ def _header() -> str:
     )
 
 
-def play(f: Function, hooks: object, specials: frozenset[str]) -> str:
+def play(f: Function, hooks: Hooks, specials: frozenset[str]) -> str:
     """Return the C++ function that plays one recorded call of a command."""
     command = f.command
     head = f"void play_{f.name}(Player& _p, const Row& _w) {{"
@@ -175,9 +175,9 @@ def _refusal(f: Function) -> str:
     return ""
 
 
-def _hook_text(f: Function, hooks: object) -> tuple[str, str]:
+def _hook_text(f: Function, hooks: Hooks) -> tuple[str, str]:
     before, after = [], []
-    for hook in hooks.for_function(f):  # type: ignore[attr-defined]
+    for hook in hooks.for_function(f):
         text = "\n".join(
             line
             for line in hook.before_run.splitlines()
