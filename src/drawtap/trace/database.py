@@ -19,19 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import duckdb
+
 from drawtap.errors import QueryError, did_you_mean
 from drawtap.trace.core import TABLES, Cancelled, Column, Selection
 
 if TYPE_CHECKING:
-    import duckdb
-
     from drawtap.trace.trace import Trace
-else:
-    # The engine without the package around it, where it can be had alone: a third of the time until the first answer.
-    try:
-        import _duckdb as duckdb
-    except ImportError:
-        import duckdb
 
 Parameters = Sequence[object] | Mapping[str, object]
 _Node = dict[str, object]
