@@ -13,7 +13,7 @@ bool leaves_nothing(std::string_view name) {
   static const char* const prefixes[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWaitNative",
                                          "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "eglBindAPI", "glXGet", "glXQuery",
                                          "glXChoose", "glXIsDirect", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "glXCopyContext",
-                                         "eglUnlock", "eglPresentationTime", "eglWaitClient", "eglWaitGL"};
+                                         "eglUnlock", "eglPresentationTime", "eglWaitClient", "eglWaitGL", "glGetString"};
   return std::any_of(std::begin(prefixes), std::end(prefixes), [&](const char* p) { return name.starts_with(p); });
 }
 
@@ -169,7 +169,7 @@ Exporter::Info& Exporter::info(const Function& f) {
   if (auto it = trackers.find(f.name); it != trackers.end()) i.track = it->second;
   else if (f.flags & FLAG_DRAW_SETUP) i.track = &Exporter::track_pointer;
   i.swap = i.special == &Exporter::swap;
-  i.dropped = f.api != "gl" && !i.special;
+  i.dropped = (f.api != "gl" && !i.special) || f.name == "glGetString" || f.name == "glGetStringi";
   bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate");
   for (auto& p : f.params) i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
   i.makes_result = f.result && !f.result->object_class.empty() &&

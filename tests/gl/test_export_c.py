@@ -188,6 +188,8 @@ def test_the_source_is_readable(triangle: Path, tmp_path: Path) -> None:
     ):
         assert line in frames, line
     assert not re.search(r"\b0x8[0-9A-Fa-f]{3}\b", frames)  # constants have names
+    readme = (tmp_path / "c" / "README.md").read_text()
+    assert readme.startswith("# es2_triangle, recorded in t.dtap") and "es2_triangle 10 |" in readme
     sources = (tmp_path / "c" / "sources.c").read_text()
     assert '  "void main() { c = color; gl_Position = vec4(position.x * turn.x - position.y * turn.y,\\n"' in sources
     text = "".join(

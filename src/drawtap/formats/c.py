@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,12 +98,12 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
         keep_trailing_newline=True,
     )
     info = trace.info
-    program = info.get("program")
+    command = _command_line(trace)
     natives = [str(row["text"]) for row in trace.table("natives") if row["kind"] == "driver"]
     about = dict(part.partition("=")[::2] for part in natives[0].split(";")) if natives else {}
     values = {
-        "title": _plain(f"{Path(str(program or trace.path)).name}, frames of {trace.path.name}"),
-        "program": _plain(str(program or "not known")),
+        "title": _plain(f"{Path(command[0]).name if command else 'OpenGL calls'}, recorded in {trace.path.name}"),
+        "program": _plain(" ".join(command) or "not known"),
         "driver": _plain(", ".join(v for v in (about.get("renderer"), about.get("version")) if v) or "not known"),
         "frames": made.frames,
         "first_frame": first,
@@ -116,6 +117,14 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
             (folder / template.name).write_text(
                 environment.get_template(template.name).render(values), encoding="utf-8"
             )
+
+
+def _command_line(trace: Trace) -> list[str]:
+    for row in trace.table("annotations"):
+        if row["kind"] == "recording":
+            words = json.loads(str(row["json"])).get("command_line")
+            return [str(word) for word in words] if isinstance(words, list) else []
+    return []
 
 
 def _frames(selection: Selection) -> range | None:
