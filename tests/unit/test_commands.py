@@ -207,6 +207,8 @@ def test_export_writes_every_format(drawtap, recording, tmp_path, name):
         rows = json.loads(target.read_text())
         assert rows[1]["params"]["count"] == 6
         assert rows[1]["params"]["mode"] == "GL_TRIANGLES"
+    elif name == "apitrace":
+        assert target.read_bytes()[:2] == b"at" and b"glDrawElements" in target.read_bytes()
     elif name == "c":
         text = (target / "frames_000.c").read_text()
         assert "void frame_1(void) {" in text and "glDrawElements(GL_TRIANGLES, 6, " in text
