@@ -119,6 +119,7 @@ std::shared_ptr<Decoded> Feed::decode(size_t index) {
       const Mapping& m = mapping_[static_cast<size_t>(c.function->index)];
       known = m.known;
       if (known >= 0) {
+        c.play = g_known[known].play;
         auto& none = d->none;
         for (int slot : m.w8) c.w8.push_back(slot < 0 ? none.data() : c.decoded->w8[static_cast<size_t>(slot)].data());
         for (int slot : m.w4)

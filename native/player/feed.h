@@ -11,10 +11,14 @@
 
 namespace dt::play {
 
+class Player;
+struct Row;
+
 // Where one function's arguments stand in one decoded chunk, in the order that the player knows the function by.
 struct Columns {
   const Function* function = nullptr;  // the trace's own signature
   const FunctionColumns* decoded = nullptr;
+  void (*play)(Player&, const Row&) = nullptr;  // of a GL command
   std::vector<const uint64_t*> w8;
   std::vector<const uint32_t*> w4;
   std::vector<const uint64_t*> starts;  // per array

@@ -555,6 +555,7 @@ void Player::frame_end(bool before) {
   ++frame_;
   ++frames;
   ++next_end_;
+  end_seq_ = next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX;
   double now = now_seconds();
   if (frame_ == options.first_frame && !measured_from_) {
     measured_from_ = now;
@@ -589,7 +590,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   if (DT_UNLIKELY(known == -1)) return tap_record(chunk, record, chunk->open->info.functions[f].id());
   scratch_used_ = 0;
   if (DT_UNLIKELY(!more_scratch_.empty())) more_scratch_.clear();
-  bool ends = seq == (next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX);
+  bool ends = seq == end_seq_;
   bool shows = ends && known >= 0 && g_known[known].flags & KNOWN_FRAME_END;
   if (DT_UNLIKELY(!columns.function)) {
     ++skipped_functions_["function " + std::to_string(chunk->open->info.functions[f].id())];
@@ -645,6 +646,8 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
     unplayable_.push_back(!known);
   }
   ends_ = trace.frames()->ends;
+  if (!ends_.empty()) end_seq_ = ends_.front();
+  plain_call_ = !options.verify;
   for (size_t i = 0; i < trace.threads.size(); ++i) threads_.push_back(std::make_unique<PlayerThread>());
 }
 
@@ -668,6 +671,7 @@ bool Player::advance() {
     kept_at_ = 0;
     frame_ = options.first_frame;
     next_end_ = static_cast<size_t>(options.first_frame);
+    end_seq_ = next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX;
   }
   Item& item = kept_[kept_at_++];
   next_chunk_ = item.chunk.get();
@@ -687,7 +691,18 @@ void Player::step_until(uint32_t self) {
         if (wait > 0.0005) std::this_thread::sleep_for(std::chrono::duration<double>(wait));
       }
     }
-    execute(next_chunk_, next_record_);
+    const Columns& columns = next_chunk_->columns[next_chunk_->order[next_record_]];
+    if (DT_LIKELY(columns.play != nullptr) && DT_LIKELY(seq != end_seq_) && DT_LIKELY(plain_call_) && DT_LIKELY(context != nullptr)) {
+      scratch_used_ = 0;
+      Row row{&columns, next_chunk_->ordinals[next_record_], seq};
+      columns.play(*this, row);
+      ++calls;
+      missing_memory = false;
+      if (DT_UNLIKELY(!spans.empty())) spans.clear();
+      if (DT_UNLIKELY(!more_scratch_.empty())) more_scratch_.clear();
+    } else {
+      execute(next_chunk_, next_record_);
+    }
     // The whole of it once: nothing to watch for.
     if (DT_LIKELY(straight_) ? DT_UNLIKELY(!feed_->next(next_chunk_, next_record_, seq)) : DT_UNLIKELY(!advance())) {
       over_ = true;

@@ -253,7 +253,7 @@ class Player {
   std::vector<uint8_t> scratch_;
   std::list<std::vector<uint8_t>> more_scratch_;
   size_t scratch_used_ = 0;
-  bool in_begin_ = false, straight_ = false;
+  bool in_begin_ = false, straight_ = false, plain_call_ = true;
   struct GlError {
     uint32_t error;
     uint64_t call;
@@ -280,6 +280,7 @@ class Player {
   uint32_t next_record_ = 0;
   std::vector<uint64_t> ends_;
   size_t next_end_ = 0;
+  uint64_t end_seq_ = UINT64_MAX;  // of the call that ends the running frame
   uint64_t frame_ = 0;
   std::vector<std::string> frame_hashes_;
   std::vector<Item> kept_;
