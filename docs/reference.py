@@ -76,7 +76,7 @@ _ROWS = {
     "markers": "a debug group or label, with the calls it encloses",
     "memory": "application memory that a call read (client arrays)",
     "map_writes": "bytes that the program stored in a mapped buffer",
-    "natives": "portable attributes of a display, config, surface, window or driver; of a `frame` the hash of its image",
+    "natives": "portable attributes of a display, config, surface, window, driver; of a `frame` its hash",
     "notes": "a remark of the recorder",
     "libraries": "a library in which functions were found",
     "problems": "something that is missing or damaged in this file",
