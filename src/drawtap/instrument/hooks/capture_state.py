@@ -55,4 +55,5 @@ def hooks(runtime: Path) -> Hooks:
         after = call("after", function)
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
-    return Hooks(name="state", header=f'#include "{HEADER}"\n#include "frame_image.h"' if declared else "", hook_funcs=(state,))
+    header = f'#include "{HEADER}"\n#include "frame_image.h"' if declared else ""
+    return Hooks(name="state", header=header, hook_funcs=(state,))
