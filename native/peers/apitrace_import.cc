@@ -536,7 +536,8 @@ void Import::put(const Place& place, const Call& call, uint32_t at) {
     const auto slot = static_cast<uint16_t>(place.content);
     if (is_number(node.type) && !(place.element == Element::chars && node.type >= Type::no && node.type <= Type::f64)) {
       record_.set(place.slot, to_integer(node));
-      if (node.type != Type::null) record_.set_kind(slot, DT_DATA_OFFSET);
+      // An address of memory that apitrace did not write down, or an offset into a buffer.
+      if (node.type != Type::null) record_.set_kind(slot, to_integer(node) < LOWEST_ADDRESS ? DT_DATA_OFFSET : DT_DATA_UNKNOWN);
       return;
     }
     if (node.type == Type::repr && at + 2 <= node.end) {

@@ -246,6 +246,21 @@ def test_apitrace_replays_an_export_pixel_for_pixel(programs, display, tmp_path,
             assert frame == rgb
 
 
+@pytest.mark.parametrize("name", ["es2_triangle", "es1_cube", "shared_contexts"])
+def test_an_import_replays_pixel_for_pixel(programs, tmp_path, name):
+    own = _recorded(programs, name, tmp_path)
+    theirs = tmp_path / "theirs.dtap"
+    _drawtap("import", _traced(programs, name, tmp_path), "-o", theirs)
+    shown = []
+    for trace in (own, theirs):
+        folder = tmp_path / f"frames_{trace.stem}"
+        command = [sys.executable, "-m", "drawtap", "replay", str(trace), "--snapshots", str(folder)]
+        _run(command, env=programs.environment())
+        shown.append([_png(path) for path in sorted(folder.glob("*.png"))])
+    assert len(shown[0]) > 1
+    assert shown[0] == shown[1]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_apitrace_replays_every_export_to_its_end(programs, display, tmp_path, name):
     if display is None:
