@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import json
 import os
@@ -183,6 +184,29 @@ def test_gzip_is_as_good(tmp_path):
     two, second = imported(frame(2).write(tmp_path / "b.trace", packing="gzip"))
     assert (one.container, two.container) == ("snappy", "zlib")
     assert rows(first, "SELECT call FROM calls") == rows(second, "SELECT call FROM calls")
+
+
+def _zstd(raw: bytes) -> bytes:
+    lib = ctypes.CDLL("libzstd.so.1")
+    lib.ZSTD_compress.restype = ctypes.c_size_t
+    lib.ZSTD_compress.argtypes = (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int)
+    out = ctypes.create_string_buffer(len(raw) + 1000)
+    size = lib.ZSTD_compress(out, len(out), raw, len(raw), 3)
+    return out.raw[:size]
+
+
+@pytest.mark.parametrize("seekable", [False, True])
+def test_zstd_is_as_good_with_a_seek_table_too(tmp_path, seekable):
+    p = frame(6)
+    path = tmp_path / "a.trace"
+    half = len(p.out) // 2
+    table = struct.pack("<II", 0x184D2A5E, 9 + 16) + bytes(16) + struct.pack("<IBI", 2, 0, 0x8F92EAB1)
+    path.write_bytes(_zstd(bytes(p.out[:half])) + _zstd(bytes(p.out[half:])) + (table if seekable else b""))
+    made, _ = imported(path)
+    assert (made.container, made.calls, made.damage) == ("zstd", 7, None)
+    path.write_bytes(path.read_bytes()[: len(_zstd(bytes(p.out[:half]))) + 12])
+    cut, _ = imported(path)
+    assert cut.damage and cut.calls < 7
 
 
 def test_there_are_no_times(tmp_path):
