@@ -1,4 +1,4 @@
-"""Find the native parts of drawtap: the tap, its signatures, the drainer, the reader core."""
+"""Find the native parts of drawtap: the tap, its signatures, the drainer, the reader core, the player, the importer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ TAP = "libdrawtap-tap.so"
 SIGNATURES = "tap.sig"
 DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
-PARTS = (TAP, SIGNATURES, DRAINER, CORE)
+PLAYER = "drawtap-play"
+PEERS = "libdrawtap-peers.so"
+PARTS = (TAP, SIGNATURES, DRAINER, CORE, PLAYER, PEERS)
 
 
 def folders() -> list[Path]:
