@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-from drawtap.capture.parts import DRAINER, TAP, part
+from drawtap.parts import DRAINER, TAP, part
 
 APITRACE_WRAPPERS = (
     "/usr/lib/x86_64-linux-gnu/apitrace/wrappers/egltrace.so",

@@ -55,8 +55,6 @@ static inline char* reserve(Thread* t, size_t bytes) {
   if (!at) __builtin_unreachable();  // without a chunk there is no room either
   return at;
 }
-// Largest record: anything longer must go to blobs.
-constexpr size_t MAX_RECORD = 64 * 1024;
 
 static inline void commit(Thread* t, char* end) {
   t->cursor = end;

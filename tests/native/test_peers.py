@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.capture.parts import SIGNATURES, part
 from drawtap.errors import InputError
-from drawtap.formats.apitrace import PEERS, Imported, read_apitrace
+from drawtap.formats.apitrace import Imported, read_apitrace
+from drawtap.parts import PEERS, SIGNATURES, part
 from drawtap.trace.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import drawtap
-from drawtap.capture.parts import CORE, DRAINER, part
 from drawtap.instrument import module
+from drawtap.parts import CORE, DRAINER, part
 
 HERE = Path(__file__).parent
 GOLDEN = HERE.parent / "golden" / "toy_app.txt"

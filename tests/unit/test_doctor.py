@@ -18,8 +18,8 @@ import pytest
 from drawtap.capture import doctor
 from drawtap.capture.elf import read_elf
 from drawtap.capture.launch import find_program
-from drawtap.capture.parts import PARTS, folders, part
 from drawtap.errors import ChildError, UnavailableError
+from drawtap.parts import PARTS, folders, part
 
 SOURCE = Path(__file__).parents[2] / "src"
 

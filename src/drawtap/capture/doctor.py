@@ -17,8 +17,8 @@ from pathlib import Path
 import drawtap
 from drawtap.capture.elf import Elf, read_elf
 from drawtap.capture.launch import find_program, output_of
-from drawtap.capture.parts import PARTS, part
 from drawtap.errors import DrawtapError
+from drawtap.parts import PARTS, part
 
 _GL_LIBRARIES: Mapping[str, str] = {
     "libGL.so": "OpenGL + GLX",

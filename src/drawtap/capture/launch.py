@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 
 import drawtap
-from drawtap.capture.parts import DRAINER, SIGNATURES, TAP, part
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
+from drawtap.parts import DRAINER, SIGNATURES, TAP, part
 
 _GRAPHICS_VARIABLES = (
     "DISPLAY",

@@ -29,8 +29,8 @@ def import_(
     Every version of its format and each of its compressions is read; what is whole of a damaged file is taken over.
     There are no times in such traces: calls stand in the order in which they began, and durations are unknown.
     """
-    from drawtap.capture.parts import SIGNATURES, part
-    from drawtap.formats.apitrace import PEERS, read_apitrace
+    from drawtap.formats.apitrace import read_apitrace
+    from drawtap.parts import PEERS, SIGNATURES, part
 
     if not file.exists():
         raise InputError(f"{file} does not exist")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from drawtap.trace.trace import Trace
 
-PEERS = "libdrawtap-peers.so"
 _E_ARGUMENT, _E_MEMORY = 3, 4
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.errors import UnavailableError
 from drawtap.instrument import generate
 from drawtap.instrument.compile import compile_module
 from drawtap.instrument.hook import Hooks
@@ -19,24 +17,6 @@ class Module:
 
     library: Path
     signatures: Path
-
-
-def native_folder() -> Path:
-    """Return the folder with the shipped native parts: $DRAWTAP_NATIVE, or `_native` in the package."""
-    named = os.environ.get("DRAWTAP_NATIVE")
-    return Path(named) if named else Path(__file__).resolve().parents[1] / "_native"
-
-
-def shipped(name: str = "tap") -> Module:
-    """Return the module that came with the package. Raises UnavailableError when it is not there."""
-    folder = native_folder()
-    module = Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
-    for path in (module.library, module.signatures):
-        if not path.exists():
-            raise UnavailableError(
-                f"{path.name} is missing in {folder}", hint="reinstall drawtap, or set DRAWTAP_NATIVE to a build folder"
-            )
-    return module
 
 
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:

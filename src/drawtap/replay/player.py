@@ -13,10 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import drawtap
 from drawtap.errors import ChildError, InputError, UnavailableError
-
-PROGRAM = "drawtap-play"
+from drawtap.parts import PLAYER, part
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,7 @@ class Replay:
 
 def program() -> Path:
     """Return where the player is. Raises UnavailableError where it was not built."""
-    named = os.environ.get("DRAWTAP_NATIVE")
-    folders = [Path(named)] if named else [Path(folder) / "_native" for folder in drawtap.__path__]
-    for folder in folders:
-        if (folder / PROGRAM).is_file():
-            return (folder / PROGRAM).resolve()
-    looked = ", ".join(str(folder) for folder in folders)
-    raise UnavailableError(f"{PROGRAM} is missing from {looked}", hint="make build makes it where the EGL headers are")
+    return part(PLAYER, "make build makes it where the EGL headers are")
 
 
 def play(

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-import drawtap
 from drawtap.errors import InputError, QueryError, UnavailableError
+from drawtap.parts import CORE, part
 
-_LIBRARY = "libdrawtap-core.so"
 _E_IO, _E_FORMAT, _E_ARGUMENT, _E_MEMORY, _E_CANCELLED = 1, 2, 3, 4, 5
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -106,18 +105,8 @@ class _COptions(ctypes.Structure):
 
 
 def library_path() -> Path:
-    """Return where the core is: in the folder $DRAWTAP_NATIVE, else in the package's `_native`."""
-    named = os.environ.get("DRAWTAP_NATIVE")
-    # The package may have several folders: an editable installation keeps what is built apart from the sources.
-    folders = [Path(named)] if named else [Path(folder) / "_native" for folder in drawtap.__path__]
-    for folder in folders:
-        path = folder / _LIBRARY
-        if path.exists():
-            return path
-    raise UnavailableError(
-        f"{_LIBRARY} is not in {folders[0]}",
-        hint="build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE",
-    )
+    """Return where the core is. Raises UnavailableError where it was not built."""
+    return part(CORE, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
 
 
 @functools.cache

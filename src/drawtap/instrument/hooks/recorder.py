@@ -123,11 +123,6 @@ def _fixed_bytes(f: Function) -> int:
     return RECORD_HEADER_BYTES + 8 * len(f.layout.w8) + (4 * len(f.layout.w4) + 7) // 8 * 8
 
 
-def _offset(f: Function, slot: str) -> int:
-    width, index = slot.split(":")
-    return RECORD_HEADER_BYTES + (8 * int(index) if width == "8" else 8 * len(f.layout.w8) + 4 * int(index))
-
-
 def _stores(f: Function) -> list[str]:
     stores = []
     for index, field in enumerate(f.layout.w8):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-import drawtap
 from drawtap.errors import UnavailableError
 
 TAP = "libdrawtap-tap.so"
@@ -18,17 +18,20 @@ PARTS = (TAP, SIGNATURES, DRAINER, CORE, PLAYER, PEERS)
 
 
 def folders() -> list[Path]:
-    """Return where parts are looked for: $DRAWTAP_NATIVE alone where it is set, else `_native` in the package."""
+    """Return where parts are looked for: $DRAWTAP_NATIVE alone where it is set, else `_native` in the package.
+
+    The package may have several folders: an editable installation keeps what is built apart from the sources.
+    """
     override = os.environ.get("DRAWTAP_NATIVE")
     if override:
         return [Path(override)]
-    return [Path(folder) / "_native" for folder in drawtap.__path__]
+    return [Path(folder) / "_native" for folder in sys.modules[__package__].__path__]
 
 
-def part(name: str) -> Path:
-    """Return the absolute path of a part. Raises UnavailableError where it was not built."""
+def part(name: str, hint: str = "make build makes it; wheels contain it") -> Path:
+    """Return the absolute path of a part. Raises UnavailableError, with `hint`, where it was not built."""
     for folder in folders():
         if (folder / name).is_file():
             return (folder / name).resolve()
     looked = ", ".join(str(folder) for folder in folders())
-    raise UnavailableError(f"{name} is missing from {looked}", hint="make build makes it; wheels contain it")
+    raise UnavailableError(f"{name} is missing from {looked}", hint=hint)
