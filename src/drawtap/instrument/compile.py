@@ -44,6 +44,11 @@ class Compiler:
     command: tuple[str, ...]
     version: str
 
+    @property
+    def is_zig(self) -> bool:
+        """Whether it is the wheel's: its linker knows fewer flags, and its C++ library is always linked in."""
+        return "ziglang" in self.command
+
 
 class CompileError(DrawtapError):
     """Report what the compiler said; `output` is its whole text."""
@@ -71,7 +76,7 @@ def find_compiler() -> Compiler:
         if done.returncode == 0:
             return Compiler(command, done.stdout)
     raise UnavailableError(
-        "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[compiler]'"
+        "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[zig]'"
     )
 
 
@@ -82,22 +87,29 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / "modules"
 
 
+# For code of a user's: the C++ library, linked in and kept to itself so that the program's own copy is not met.
+USER_COMPILE_FLAGS = ("-O1", "-fexceptions", "-frtti", "-fthreadsafe-statics", "-Wno-unused-function")
+USER_LINK_FLAGS = ("-lstdc++", "-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL")
+
+
 def compile_module(
     name: str,
     files: Mapping[str, str],
     runtime: Sequence[Path],
     include: Sequence[Path],
     *,
-    flags: Sequence[str] = (),
+    user_code: bool = False,
 ) -> Path:
     """Return the folder with libdrawtap-NAME.so and NAME.sig, compiling them unless the cache has them.
 
-    `files` are generated sources by name, `runtime` hand-written ones, `include` the folders of their headers.
-    Raises CompileError with the compiler's words, UnavailableError without a compiler.
+    `files` are generated sources by name, `runtime` hand-written ones, `include` the folders of their headers;
+    `user_code`: they may use the C++ library. Raises CompileError with the compiler's words, UnavailableError without a
+    compiler.
     """
     compiler = find_compiler()
-    all_flags = [*COMPILE_FLAGS, *_machine_flags(), *flags]
-    key = _content_hash(compiler, all_flags, files, runtime, include)
+    all_flags = [*COMPILE_FLAGS, *_machine_flags(), *(USER_COMPILE_FLAGS if user_code else ())]
+    link_flags = [*LINK_FLAGS, *(USER_LINK_FLAGS if user_code and not compiler.is_zig else ())]
+    key = _content_hash(compiler, [*all_flags, *link_flags], files, runtime, include)
     folder = cache_folder() / key[:32]
     library = f"libdrawtap-{name}.so"
     with _locked(folder):
@@ -109,7 +121,7 @@ def compile_module(
                 (work / file).write_text(text)
             units = [*(work / f for f in files if f.endswith((".cc", ".S"))), *runtime]
             objects = _compile(compiler, units, work, all_flags, [work, *include])
-            _run([*compiler.command, *map(str, objects), *LINK_FLAGS, "-o", str(work / library)])
+            _run([*compiler.command, *map(str, objects), *link_flags, "-o", str(work / library)])
             folder.mkdir(parents=True, exist_ok=True)
             for sig in work.glob("*.sig"):
                 shutil.copyfile(sig, folder / f"{name}.sig")
@@ -125,10 +137,11 @@ def _machine_flags() -> list[str]:
 def _content_hash(
     compiler: Compiler, flags: Sequence[str], files: Mapping[str, str], runtime: Sequence[Path], include: Sequence[Path]
 ) -> str:
-    digest = hashlib.sha256(repr((compiler, list(flags), LINK_FLAGS)).encode())
+    digest = hashlib.sha256(repr((compiler, list(flags))).encode())
     for name in sorted(files):
         digest.update(name.encode() + b"\0" + files[name].encode())
-    headers = [path for folder in include for path in sorted(folder.glob("*.h")) + sorted(folder.glob("*.inc"))]
+    kinds = ("*.h", "*.hpp", "*.inc", "user/*.h")
+    headers = [path for folder in include for kind in kinds for path in sorted(folder.glob(kind))]
     for path in [*runtime, *headers]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -153,7 +166,9 @@ def _compile(
 def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CompileError(f"{Path(command[0]).name} failed", done.stderr + done.stdout)
+        words = [word for word in command[1:4] if word in ("-m", "ziglang", "c++")]
+        name = " ".join([Path(command[0]).name, *words])
+        raise CompileError(f"{name} failed", done.stderr + done.stdout)
 
 
 @contextmanager

@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 
 from drawtap.errors import UsageError, did_you_mean
-from drawtap.instrument.hook import Function, Hooks
-from drawtap.instrument.hooks import capture_state, recorder
+from drawtap.instrument import user_code
+from drawtap.instrument.hook import Function, Hook, Hooks
+from drawtap.instrument.hooks import capture_state, live, recorder
 from drawtap.spec import expr
 from drawtap.spec.model import Command
 from drawtap.spec.registry import load_api
@@ -56,8 +57,8 @@ def runtime_folder() -> Path:
 
 
 def default_hooks() -> list[Hooks]:
-    """Return the hook sets of the standard tap: capture state, then the recorder."""
-    return [capture_state.hooks(runtime_folder()), recorder.hooks()]
+    """Return the hook sets of the standard tap: what a manager sees, capture state, then the recorder."""
+    return [live.hooks(), capture_state.hooks(runtime_folder()), recorder.hooks()]
 
 
 @cache
@@ -78,7 +79,7 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
     """Generate the sources of a module that taps `apis` with `hook_sets` (default: the recorder's)."""
     sets = list(hook_sets) if hook_sets is not None else default_hooks()
     functions = functions_of(tuple(apis))
-    files = {"module.h": _header(apis, sets), "tables.cc": _tables(functions), "thunks.S": _thunks(functions)}
+    files = {"module.h": shared_header(apis, sets), "tables.cc": tables(functions), "thunks.S": thunks(functions, sets)}
     for number, start in enumerate(range(0, len(functions), FUNCTIONS_PER_UNIT)):
         part = functions[start : start + FUNCTIONS_PER_UNIT]
         body = "\n\n".join(wrapper(function, sets) for function in part)
@@ -112,35 +113,47 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     ret = "return " if function.returns_value else ""
     end = "" if function.returns_value else " return;"
     returns = command.returns.spelling
-    before, after = _hook_code(function, hook_sets)
+    before, after = _hook_code(function, [hooks for hooks in hook_sets if not hooks.isolated and not hooks.always])
+    isolated = [hooks for hooks in hook_sets if hooks.isolated]
+    always = _always(function, hook_sets)
     lookup = _lookup(function)
+    boundary = _boundary(function)
     off = (
         ""
-        if lookup
+        if lookup or boundary
         else f"    if ((dt::g_mode | _t->special) == dt::MODE_OFF && _real != nullptr) {{ {ret}_real({names});{end} }}"
     )
-    lines = [
-        f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
-        f"static {_prototype(command, 'dt_record_')} {{",
-        "  dt::Thread* const _t = &dt::tls;",
-        f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
+    core = [
         "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
         f"  {returns} _result = _real({names});" if function.returns_value else f"  _real({names});",
         textwrap.indent(after, "  "),
+    ]
+    nested = ""
+    if isolated:
+        nested = f"  if (_t->special & dt::SPECIAL_USER) {{ {ret}dt_core_{command.name}({names});{end} }}"
+    lines = [
+        *(_around_core(function, isolated, core) if isolated else ()),
+        f"static {_prototype(command, 'dt_record_')} __attribute__((noinline));",
+        f"static {_prototype(command, 'dt_record_')} {{",
+        "  dt::Thread* const _t = &dt::tls;",
+        f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
+        *([textwrap.indent(user_code.enclosed(function, isolated), "  ")] if isolated else core),
         f"  {lookup}" if lookup else "",
         "  _t->special = 0;",
+        f"  {boundary}" if boundary else "",
         "  return _result;" if function.returns_value else "",
         "}",
         f"DT_COLD static {_prototype(command, 'dt_slow_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
-        f"  if (!_s.record) {{ {_unrecorded(function, names, lookup)} }}",
+        f"  if (!_s.record) {{ {_unrecorded(function, names, lookup or boundary)} }}",
         "  _t->real = _s.real;",
+        nested,
         f"  {ret}dt_record_{command.name}({names});",
         "}",
-        f"DT_EXPORT {_prototype(command)} {{",
+        f"static inline {_prototype(command, 'dt_tap_')} {{" if always else f"DT_EXPORT {_prototype(command)} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][0];",
         "  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || _real == nullptr)) {",
@@ -150,14 +163,48 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         "  _t->real = (void*)_real;",
         f"  {ret}dt_record_{command.name}({names});",
         "}",
+        *(_around_all(function, always) if always else ()),
     ]
     return "\n".join(line for line in lines if line.strip())
 
 
-def _unrecorded(function: Function, names: str, lookup: str) -> str:
+def _always(function: Function, hook_sets: Sequence[Hooks]) -> list[Hook]:
+    return [hook for hooks in hook_sets if hooks.always for hook in hooks.for_function(function)]
+
+
+def _around_all(function: Function, hooks: Sequence[Hook]) -> list[str]:
+    """Return the exported function where hooks stand around everything else."""
+    command = function.command
+    call = f"dt_tap_{command.name}({', '.join(p.name for p in command.params)});"
+    return [
+        f"DT_EXPORT {_prototype(command)} {{",
+        *(textwrap.indent(hook.before_run, "  ") for hook in hooks),
+        f"  {command.returns.spelling} _result = {call}" if function.returns_value else f"  {call}",
+        *(textwrap.indent(hook.after_run, "  ") for hook in reversed(hooks)),
+        "  return _result;" if function.returns_value else "",
+        "}",
+    ]
+
+
+def _around_core(function: Function, isolated: Sequence[Hooks], core: Sequence[str]) -> list[str]:
+    """Return what a user's hooks enclose, a function that their own calls go to as well, and those hooks."""
+    command = function.command
+    return [
+        *user_code.functions(function, isolated),
+        f"static {_prototype(command, 'dt_core_')} {{",
+        "  dt::Thread* const _t = &dt::tls;",
+        f"  const auto _real = ({command.returns.spelling} (*)({_types(command)}))_t->real;",
+        *core,
+        "  _t->special = dt::SPECIAL_USER;",
+        "  return _result;" if function.returns_value else "",
+        "}",
+    ]
+
+
+def _unrecorded(function: Function, names: str, then: str) -> str:
     real = f"(({function.command.returns.spelling} (*)({_types(function.command)}))_s.real)({names});"
-    if lookup:
-        return f"auto _result = {real} {lookup} return _result;"
+    if then:
+        return f"auto _result = {real} {then} return _result;" if function.returns_value else f"{real} {then} return;"
     return f"return {real}" if function.returns_value else f"{real} return;"
 
 
@@ -167,6 +214,15 @@ def _lookup(function: Function) -> str:
         return ""
     name = function.command.params[-1].name
     return f"_result = (decltype(_result))dt::wrap_lookup((const char*){name}, (void*)_result);"
+
+
+def _boundary(function: Function) -> str:
+    """Code that looks whether recording is to start or stop: after what may end a frame, also while it is off."""
+    kinds = (("frame_end", "FRAME_SHOWN"), ("finish", "WAITED_FOR_GPU"), ("flush", "FLUSHED"), ("readback", "FLUSHED"))
+    for flag, kind in kinds:
+        if function.has(flag):
+            return f"dt::at_boundary(_t, dt::{kind});"
+    return ""
 
 
 def _hook_code(function: Function, hook_sets: Sequence[Hooks]) -> tuple[str, str]:
@@ -199,7 +255,7 @@ def _types(command: Command) -> str:
 # ---- what the wrappers share -----------------------------------------------------------------------------------
 
 
-def _header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
+def shared_header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
     loaded = [load_api(name) for name in apis]
     own = sorted(path.name for path in runtime_folder().glob("sizes*.h"))
     parts = [
@@ -214,7 +270,7 @@ def _header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _tables(functions: Sequence[Function]) -> str:
+def tables(functions: Sequence[Function], *, records: bool = True) -> str:
     names = ",\n".join(f'  "{f.name}"' for f in functions)
     thunks = "\n".join(
         f'extern char dt_thunk_{f.id}_{k}[] __attribute__((visibility("hidden")));'
@@ -225,6 +281,9 @@ def _tables(functions: Sequence[Function]) -> str:
     entries = ",\n".join(
         f"  {{{f.name}, " + ", ".join(f"dt_thunk_{f.id}_{k}" for k in range(1, VARIANTS)) + "}" for f in functions
     )
+    draws = textwrap.fill(
+        ", ".join(str(_draws(f)) for f in functions), 118, initial_indent="  ", subsequent_indent="  "
+    )
     return f"""// Generated. Tables by function id.
 #include "tap.h"
 extern "C" {{
@@ -233,10 +292,16 @@ extern "C" {{
 }}
 namespace dt {{
 const unsigned g_function_count = {len(functions)};
+const bool g_module_records = {"true" if records else "false"};
 const char* const g_names[] = {{
 {names}
 }};
 void* g_real[{len(functions)}][VARIANTS];
+// What may be left out while the recorder is behind: 1 draws, between 2 and 3 they go into a list.
+extern const uint8_t g_draws[] __attribute__((visibility("hidden")));
+const uint8_t g_draws[] = {{
+{draws}
+}};
 void* const g_wrappers[][VARIANTS] = {{
 {entries}
 }};
@@ -244,8 +309,16 @@ void* const g_wrappers[][VARIANTS] = {{
 """
 
 
-def _thunks(functions: Sequence[Function]) -> str:
-    rows = "\n".join(f"DT_THUNKS {f.id}, {f.name}" + (", 1" if f.has("lookup") else "") for f in functions)
+def _draws(function: Function) -> int:
+    if function.has("list_begin", "list_end"):
+        return 2 if function.has("list_begin") else 3
+    return int(function.has("draw", "dispatch") and not function.has("stateful_draw"))
+
+
+def thunks(functions: Sequence[Function], hook_sets: Sequence[Hooks] = ()) -> str:
+    # What must be entered even while nothing is recorded.
+    entered = {f.name for f in functions if f.has("lookup") or _boundary(f) or _always(f, hook_sets)}
+    rows = "\n".join(f"DT_THUNKS {f.id}, {f.name}" + (", 1" if f.name in entered else "") for f in functions)
     return f"""/* Generated. Entries for the second to sixth real function of a name: see native/runtime/thunk.inc. */
 #include "thunk.inc"
 {rows}

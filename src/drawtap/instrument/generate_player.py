@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drawtap.instrument import generate_queries
 from drawtap.instrument.generate import functions_of, runtime_folder
 from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
@@ -33,8 +34,8 @@ from drawtap.spec.model import (
 from drawtap.spec.registry import load_api
 
 FUNCTIONS_PER_UNIT = 600
-PLAYED = ("gl",)
-KNOWN = ("gl", "egl")  # the mirror asks these for their functions
+PLAYED = ("gl", "vg")
+KNOWN = ("gl", "egl", "vg")  # the mirror asks these for their functions
 
 # Object classes with a table of names each; programs and shaders have one namespace.
 CLASSES = (
@@ -55,11 +56,19 @@ _ARB_PROGRAM = re.compile(
     r"^gl(Bind|Gen|Delete|Is|AreResident|AreProgramsResident|RequestResident)Programs?(Resident)?(ARB|NV)$"
 )
 _LOCATION = re.compile(r"^gl(Program)?Uniform(?!Block|Subroutines)|^glGetn?Uniform[a-z64]*v")
+# Objects of OpenVG have one namespace, whatever they are.
+_VG_HANDLES = frozenset({"VGHandle", "VGPath", "VGImage", "VGPaint", "VGFont", "VGMaskLayer"})
 # Handles made of addresses of the recording machine's GPU, call-backs into the application, other devices.
 _UNPLAYABLE = re.compile(
     r"(Texture|Image)Handle|HandleResident|HandleNonResident|UniformHandle|Uniformui64|BufferAddress|Win32|Vk|CLevent|"
     r"PerfQuery|VDPAU|Fd$|FdEXT|DebugMessageCallback|DebugProc|AMDX|Extget|glExtGet"
 )
+# Answers that are the driver's words, addresses, or true at one time only.
+_UNCOMPARED = re.compile(
+    r"InfoLog|ProgramBinary|DebugMessageLog|Pointer|Synciv|PerfMonitor|PerfCounter|GraphicsReset|Handle|UnsignedBytev|"
+    r"InternalformatSample|GetString|AttachedShaders|AttachedObjects"
+)
+_ASKED = ("pname", "target", "value", "query")
 _OPTIONAL = frozenset({"length", "lengths"})
 
 
@@ -89,6 +98,7 @@ def generate() -> dict[str, str]:
             f'#include "player_module.h"\nnamespace dt::play {{\n{text}\n}}  // namespace dt::play\n'
         )
     files["play_table.cc"] = _table(functions)
+    files["queries.cc"] = generate_queries.generate(load_api("gl"), CLASSES)
     return files
 
 
@@ -106,6 +116,7 @@ def _header() -> str:
             '#include "gl_state.h"',
             '#include "sizes.h"',
             '#include "sizes_egl.h"',
+            '#include "sizes_vg.h"',
             *(api.typedefs for api in loaded),
             *(expr.tables_to_cpp(load_api(name)) for name in PLAYED),
             '#include "play.h"',
@@ -128,6 +139,8 @@ def play(f: Function, hooks: Hooks, specials: frozenset[str]) -> str:
     result = f"{command.returns.spelling} _result = " if f.returns_value else ""
     lines = [
         "  dt::Thread* const _t = &dt::tls; (void)_t, (void)_w;",
+        f"  void* const _f = _p.real({f.id});",
+        f'  if (DT_UNLIKELY(!_f)) return _p.refuse(_w, "{f.name}", "the driver here does not have it");',
         *(f"  {line}" for line in code.load + code.check),
     ]
     client = _client_array(f)
@@ -135,11 +148,13 @@ def play(f: Function, hooks: Hooks, specials: frozenset[str]) -> str:
         lines.append(f"  {before}")
     if f.has("draw") or f.name.startswith("glArrayElement"):
         lines.append("  if (DT_UNLIKELY(_p.reads_client_memory(_t)) && !_p.client_arrays(_t, _w)) return;")
+    if re.match(r"gl(Multi)?(Mode)?Draw(Range)?Elements|glMultiModeDrawElements", f.name):
+        lines.append("  if (!_p.indices_there(_w)) return;")
     if f.name in specials:
         lines.append(f"  {result}special_{f.name}(_p, _w{', ' if names else ''}{names});")
     else:
         types = ", ".join(p.type.spelling for p in command.params) or "void"
-        call = f"((({command.returns.spelling} (*)({types}))_p.real({f.id})))"
+        call = f"(({command.returns.spelling} (*)({types}))_f)"
         passed = ", ".join("_at" if client and p.name == client.name else p.name for p in command.params)
         if client:
             # The mirror follows the recorded addresses, the driver gets those where their content will be.
@@ -165,6 +180,8 @@ def _client_array(f: Function) -> Param | None:
 
 
 def _refusal(f: Function) -> str:
+    if "EGLImage" in f.name and f.api.name == "vg":
+        return "drawtap's OpenVG has no EGLImages"
     if _UNPLAYABLE.search(f.name):
         return "it hands over addresses, call-backs or handles of the machine it was recorded on"
     for p in f.command.params:
@@ -210,6 +227,8 @@ def _scalar(f: Function, p: Param) -> str:
     if scalar == "f64":
         return f"_w.f64({index})"
     spelling = p.type.spelling
+    if p.type.base in _VG_HANDLES:
+        return f"({spelling})_p.vg((uint32_t){raw})"
     kind = object_class(f, p)
     if kind == "sync":
         return f"({spelling})_p.sync({raw})"
@@ -347,15 +366,24 @@ def _checked(f: Function, p: Param) -> list[str]:
     if isinstance(p.data, Strings):
         return [f'if (!_p.enough_strings(_w, {index}, {_need(f, p)}, "{p.name}")) return;', *_names_in(f, p)]
     binding = _binding(f, p)
-    null_ok = p.type.base == "void" or p.name in _OPTIONAL or f.name.startswith("glBind")
-    lines = []
+    memory = p.type.base == "void" and p.type.indirection == 1
+    # OpenVG's engines look at every pointer before they follow it.
+    null_ok = memory or p.name in _OPTIONAL or f.name.startswith("glBind") or f.api.name == "vg"
+    lines, allowed = [], str(int(null_ok))
     if binding:
         bound = f"dt::size::bound((int64_t){f.api.enums[binding]})"
         lines.append(f'if ({index}.kind == DT_DATA_OFFSET && !_p.offset_ok(_w, {index}, {bound}, "{p.name}")) return;')
-        null_ok = null_ok and not isinstance(p.data, BufferOffset)
-    needs = _need(f, p)
-    lines.append(f'if (!_p.enough(_w, {index}, {needs}, {int(null_ok) | (2 if binding else 0)}, "{p.name}")) return;')
-    return lines + _names_in(f, p)
+        # NULL is the offset 0 where a buffer is bound: recordings of other tools do not tell the two apart.
+        allowed = f"{bound} ? 3 : 2" if isinstance(p.data, BufferOffset) else str(int(null_ok) | 2)
+    lines.append(f'if (!_p.enough(_w, {index}, {_need(f, p)}, {allowed}, "{p.name}")) return;')
+    return lines + _names_in(f, p) + _moved(f, p, "+")
+
+
+def _moved(f: Function, p: Param, sign: str) -> list[str]:
+    if not isinstance(p.data, Array) or not p.data.before:
+        return []
+    before = recorder._expr(f, p.data.before)
+    return [f"if ({p.name}) {p.name} = ({p.type.spelling})((uint8_t*){p.name} {sign} ({before}));"]
 
 
 def _names_in(f: Function, p: Param) -> list[str]:
@@ -379,10 +407,14 @@ def _out(f: Function, p: Param) -> list[str]:
     _, data_slot = _slot(f, p.name, "data")
     binding = _binding(f, p)
     bound = f"dt::size::bound((int64_t){f.api.enums[binding]})" if binding else "0"
+    makes = f.name.startswith(("glGen", "glCreate")) and object_class(f, p) in CLASSES
+    counted = f'if (!_p.names_recorded(_w, _o_{p.name}, {_need(f, p)}, "{p.name}")) return;'
     return [
         f"const In _o_{p.name} = _p.in(_w, {_payload(f, p.name)}, {data_slot}, _w.w8({slot}));",
         f"{spelling} {p.name} = nullptr; (void){p.name};",
+        *([counted] if makes else []),
         f'if (!_p.room(_w, _o_{p.name}, {_need(f, p)}, {bound}, (void**)&{p.name}, "{p.name}")) return;',
+        *_moved(f, p, "+"),
     ]
 
 
@@ -393,7 +425,13 @@ def _taken(f: Function, p: Param) -> list[str]:
             return [f"_p.made({CLASSES.index(kind)}, _o_{p.name}, (const uint32_t*){p.name});"]
         return []
     if f.has("readback"):
-        return [f'_p.compare(_w, _o_{p.name}, {p.name}, "{f.name}");']
+        return [*_moved(f, p, "-"), f'_p.compare(_w, _o_{p.name}, {p.name}, "{f.name}");']
+    if f.name.startswith("glGet") and not _UNCOMPARED.search(f.name):
+        asked = next((q.name for q in f.command.params if q.name in _ASKED and not q.type.indirection), None)
+        about = f"(uint32_t){asked}" if asked else "0"
+        query = next((q.name for q in f.command.params if object_class(f, q) == "query"), None)
+        id_ = query if query and f.name.startswith("glGetQueryObject") else "0"
+        return [f'_p.compare_answer(_w, _o_{p.name}, {p.name}, {about}, {id_}, "{f.name}");']
     return []
 
 
@@ -402,6 +440,13 @@ def _returned(f: Function) -> list[str]:
     width, index = _slot(f, "")
     raw = f"_w.w{width}({index})"
     if returns.scalar in ("f32", "f64") or (returns.indirection and not f.has("map")):
+        return ["(void)_result;"]
+    if returns.base in _VG_HANDLES:
+        made = f.name.startswith(("vgCreate", "vgChild"))
+        return [f"_p.made_vg((uint32_t){raw}, (uint32_t)_result);"] if made else ["(void)_result;"]
+    if f.api.name == "vg":
+        if f.has("error_query"):
+            return [f'_p.same_result(_w, {raw}, (uint32_t)_result, "{f.name}");']
         return ["(void)_result;"]
     kind = f.command.returns_class
     kind = "program" if kind == "shader" else kind
@@ -428,9 +473,8 @@ def _table(functions: Sequence[Function]) -> str:
         w8 = " ".join((field.param or "=") + ("#" if field.role == "data" else "") for field in f.layout.w8)
         w4 = " ".join(field.param or "=" for field in f.layout.w4)
         play_function = f"play_{f.name}" if f.api.name in PLAYED else "nullptr"
-        flags = (
-            (1 if f.has("frame_end") else 0) | (2 if f.name in ("glBegin",) else 0) | (4 if f.name == "glEnd" else 0)
-        )
+        marks = (f.has("frame_end"), f.has("draw"), f.api.name == "vg")
+        flags = sum(bit << i for i, bit in enumerate(marks))
         rows.append(f'  {{"{f.name}", {play_function}, "{w8}", "{w4}", {flags}}},')
     names = "\n".join(f'  "{name}",' for name in CLASSES)
     text = "\n".join(rows)

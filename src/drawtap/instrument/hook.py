@@ -5,12 +5,13 @@ The protocol is that of GLACI (Tsuboi et al.): for every function of the API a h
 a `header`. The recorder itself is such a set.
 
 In the C++ of a hook the function's parameters stand under their own names, the return value as `_result`
-(in `after_run`, functions that return something), the thread as `_t`. Names of a hook's own locals should not
-begin with `_`.
+(functions that return something). Names of a hook's own locals should not begin with `_`. What a hook of a user's
+module finds beside them is in native/runtime/user/user.h and docs/modules.md.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -42,14 +43,23 @@ class Function:
 
 @dataclass(frozen=True)
 class Hook:
-    """What one function gets: C++ statements before and after the driver's function runs."""
+    """What one function gets: C++ statements before and after the driver's function runs.
 
-    is_target: bool | Callable[[], bool] = True
+    `is_target` is a value, or something to call for one: without arguments, or with the `Function`. `outside` stands
+    before the function that the two pieces of code are in (users' modules only).
+    """
+
+    is_target: bool | Callable[[], bool] | Callable[[Function], bool] = True
     before_run: str = ""
     after_run: str = ""
+    outside: str = ""
 
-    def applies(self) -> bool:
-        return self.is_target() if callable(self.is_target) else self.is_target
+    def applies(self, function: Function) -> bool:
+        """Tell whether `function` gets this hook."""
+        if not callable(self.is_target):
+            return bool(self.is_target)
+        takes = len(inspect.signature(self.is_target).parameters)
+        return bool(self.is_target(function) if takes else self.is_target())  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True)
@@ -58,15 +68,22 @@ class Hooks:
 
     `header` goes once into every translation unit. Each of `hook_funcs` maps a `Function` to its `Hook`.
     Sets compose in order: `before_run` from first to last, `after_run` from last to first, each in a scope of its own
-    unless `shares_scope` (the recorder's before and after share locals).
+    unless `shares_scope` (the recorder's before and after share locals). The sets of a user's module (`isolated`)
+    see neither each other's names nor those of the tap; a hook's before and after code share one scope there. A set
+    that runs `always` stands around all of that, also while nothing is recorded; its before and after share a scope.
     """
 
     header: str = ""
     hook_funcs: Sequence[Callable[[Function], Hook]] = field(default_factory=tuple)
     name: str = "hooks"
     shares_scope: bool = False
+    isolated: bool = False
+    always: bool = False
 
     def for_function(self, function: Function) -> list[Hook]:
         """Return the hooks of this set that want `function`."""
         made = [make(function) for make in self.hook_funcs]
-        return [hook for hook in made if hook.applies()]
+        return [hook for hook in made if hook.applies(function)]
+
+
+Func = Function  # as GLACI's scripts call it

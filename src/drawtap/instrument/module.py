@@ -8,7 +8,9 @@ from pathlib import Path
 
 from drawtap.instrument import generate
 from drawtap.instrument.compile import compile_module
+from drawtap.instrument.generate_module import Target, generate_module, source_folders
 from drawtap.instrument.hook import Hooks
+from drawtap.instrument.script import Project
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,31 @@ class Module:
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:
     """Generate and compile a module for `apis` with `hook_sets` (default: the recorder), or take it from the cache."""
     sources = generate.generate(tuple(apis), hook_sets)
-    runtime = generate.runtime_folder()
-    folder = compile_module(
-        name,
-        sources.files,
-        sorted(p for p in runtime.iterdir() if p.suffix in (".cc", ".S")),
-        [runtime, runtime.parent / "common", runtime.parent / "third_party"],
-    )
+    folder = compile_module(name, sources.files, _runtime(), _include())
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
+
+
+def build_projects(projects: Sequence[Project], target: Target | None = None) -> Module:
+    """Build one module with the hooks of `projects`, the first outermost, or take it from the cache.
+
+    It does not record by itself; preloaded in front of the tap, what reaches the driver is recorded. Raises UsageError
+    where nothing is hooked, CompileError with the compiler's words (about a script's C++ they name the script and its
+    line), UnavailableError without a compiler.
+    """
+    sources = generate_module(projects, target)
+    name = "-".join(dict.fromkeys(project.name for project in projects))[:80]
+    own = [path for project in projects for path in project.sources]
+    user = generate.runtime_folder() / "user"
+    files = {(f"{name}.sig" if file == "module.sig" else file): text for file, text in sources.files.items()}
+    include = [*_include(), *source_folders(projects)]
+    folder = compile_module(name, files, [*_runtime(), user / "user.cc", *own], include, user_code=True)
+    return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
+
+
+def _runtime() -> list[Path]:
+    return sorted(p for p in generate.runtime_folder().iterdir() if p.suffix in (".cc", ".S"))
+
+
+def _include() -> list[Path]:
+    runtime = generate.runtime_folder()
+    return [runtime, runtime.parent / "common", runtime.parent / "third_party"]

@@ -39,6 +39,7 @@ class Array:
 
     `out`: the driver writes it. `actual`: expression for the count really written, evaluated after the call
     (default: `count`). `element` overrides the element's scalar kind, `group` names the enum group of the elements.
+    `before`: bytes of them that lie in front of the pointer (rows that run backwards).
     """
 
     count: str
@@ -46,6 +47,7 @@ class Array:
     actual: str | None = None
     element: str | None = None
     group: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +206,15 @@ class Command:
 
 FLAGS: Mapping[str, str] = {
     "frame_end": "shows a frame (swap)",
+    "swap_interval": "sets how many refreshes of the screen lie between frames: parameter `interval`",
     "finish": "waits for the GPU; ends a frame of programs that never swap",
     "flush": "submits work",
     "readback": "returns pixels; may end a frame of programs that never swap",
     "draw": "renders from vertices or pixels",
+    "stateful_draw": "a draw that changes state too, or ends what another call began: never left out",
     "dispatch": "starts a compute grid",
+    "list_begin": "begins a list of calls: draws up to its end are kept there, not made",
+    "list_end": "ends a list of calls",
     "clear": "clears a framebuffer",
     "gpu_reads": "lets the GPU read memory that the application may have mapped",
     "make_current": "changes the thread's current context",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-VERBS = ("set", "get", "modify", "copy", "create", "delete")
+VERBS = ("set", "get", "modify", "copy", "create", "delete", "run")
 
 
 def set_(path: str, value: str, when: str | None = None) -> Effect:
@@ -78,6 +78,11 @@ def create(path: str, value: str, when: str | None = None) -> Effect:
 def delete(path: str, value: str | None = None, when: str | None = None) -> Effect:
     """End objects; `value` is the parameter with their names."""
     return Effect("delete", path, value, when)
+
+
+def run(name: str, arguments: str = "", when: str | None = None) -> Effect:
+    """Hand the arguments, expressions separated by commas, to the state machine's hand-written function `name`."""
+    return Effect("run", f"context.{name}", arguments or None, when)
 
 
 @dataclass
@@ -510,7 +515,7 @@ def _lengths(command: Command) -> str | None:
 # ---- names inside rules -----------------------------------------------------------------------------------
 
 _EXPRESSIONS = frozenset({"count", "actual", "length", "capacity", "format", "type", "width", "height", "depth",
-                          "limit", "size"})  # fmt: skip
+                          "limit", "size", "before"})  # fmt: skip
 
 
 def _renamed(rule: Data, pairs: tuple[tuple[str, str], ...]) -> Data:
@@ -542,13 +547,24 @@ def _renamed_effect(effect: Effect, pairs: tuple[tuple[str, str], ...]) -> Effec
 
     value = effect.value
     if value is not None:
-        value = in_path(value) if _is_path(value) else expr.renamed(value, pairs)
+        value = in_path(value) if _is_path(value) else ", ".join(expr.renamed(v, pairs) for v in effect_values(value))
     when = None if effect.when is None else expr.renamed(effect.when, pairs)
     return Effect(effect.verb, in_path(effect.path), value, when)
 
 
+def effect_values(text: str) -> list[str]:
+    """Return the expressions of an effect's value, which commas outside of brackets separate."""
+    values, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if c == "," and not depth:
+            values.append(text[start:i].strip())
+            start = i + 1
+    return [*values, text[start:].strip()]
+
+
 def _is_path(text: str) -> bool:
-    return text.startswith(("context.", "share.", "display."))
+    return text.startswith(("context.", "share.", "display.", "context[", "share["))
 
 
 def _validate_data(rule: Data, scope: expr.Scope, after: expr.Scope, command: Command) -> None:
@@ -587,7 +603,8 @@ def _validate_effect(effect: Effect, scope: expr.Scope) -> None:
     if _is_path(effect.value):
         _validate_path(effect.value, scope)
     else:
-        expr.validate(effect.value, scope)
+        for value in effect_values(effect.value):
+            expr.validate(value, scope)
 
 
 def _validate_path(path: str, scope: expr.Scope) -> None:

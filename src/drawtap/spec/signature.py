@@ -238,6 +238,7 @@ def _pointee(ctype: CType) -> str:
 
 _U64 = CType("uint64_t", "uint64_t", 0, const=False, scalar="u64")
 _U32 = CType("uint32_t", "uint32_t", 0, const=False, scalar="u32")
+_F64 = CType("double", "double", 0, const=False, scalar="f64")
 _BYTES = CType("const void *", "void", 1, const=True, scalar="void")
 _TEXT = CType("const char *", "char", 1, const=True, scalar="i8")
 
@@ -279,6 +280,8 @@ _TAP: tuple[tuple[int, str, tuple[Param, ...], bool], ...] = (
     (0x3FF6, "dtapNative", (_u64("handle"), _text("kind"), _text("text")), True),
     (0x3FF7, "dtapNote", (_text("code"), _text("text")), True),
     (0x3FF8, "dtapLibrary", (_text("path"), _u64("base")), True),
+    (0x3FF9, "dtapMetric", (_text("name"), Param("value", _F64)), True),
+    (0x3FFA, "dtapMark", (_text("text"),), True),
 )
 _TAP_GROUP = EnumGroup("dtapApi", {"DTAP_API_UNKNOWN": 0, "DTAP_API_GL": 1, "DTAP_API_GLES": 2, "DTAP_API_VG": 3})
 _VOID = CType("void", "void", 0, const=False, scalar="void")

@@ -45,11 +45,14 @@ def hooks(runtime: Path) -> Hooks:
         return ""
 
     def state(function: Function) -> Hook:
-        before = call("before", function)
+        before = own = call("before", function)
         if function.has(*_GPU_READS) and function.api.name in ("gl", "egl", "glx"):
             before = "if (DT_UNLIKELY(dt::hook::g_maps_alive)) dt::hook::before_gpu_reads(_t);\n" + before
         if function.has("frame_end", "finish") and function.api.name in ("gl", "egl", "glx"):
-            before = "if (DT_UNLIKELY(dt::hook::g_hash_frames)) dt::hook::before_frame_end(_t);\n" + before
+            # The size of what is shown is looked at first: the image has it.
+            rest = before.removesuffix(own)
+            hashes = "if (DT_UNLIKELY(dt::hook::g_hash_frames)) dt::hook::before_frame_end(_t);"
+            before = f"{own}\n{hashes}\n{rest}".lstrip()
         if not declared:
             before = ""
         after = call("after", function)

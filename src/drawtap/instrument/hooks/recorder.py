@@ -193,12 +193,11 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
     local = _local(name)
     match data:
         case Array(out=False) as array:
-            return _Captured(
-                local, f"const dt::Data {local} = dt::prepare(_t, (const void*){name}, {_bytes(f, array, ctype)});"
-            )
+            begin = f"(const void*){_begin(f, name, array)}"
+            return _Captured(local, f"const dt::Data {local} = dt::prepare(_t, {begin}, {_bytes(f, array, ctype)});")
         case Array() as array:
             actual = _bytes(f, array, ctype, array.actual) if array.actual else f"_n{local}"
-            return _out(local, name, at, _bytes(f, array, ctype), actual)
+            return _out(local, _begin(f, name, array), at, _bytes(f, array, ctype), actual)
         case String(out=False) as string:
             length = f"dt::string_bytes((const char*){name}, {_expr(f, string.length) if string.length else '-1'})"
             return _Captured(local, f"const dt::Data {local} = dt::prepare(_t, (const void*){name}, {length});")
@@ -241,6 +240,10 @@ def _content(f: Function, name: str, ctype: CType, data: Data | None, at: str) -
         case None | Opaque() | ClientArray() | BufferOffset():
             return _Captured(local, f"const dt::Data {local} = dt::unknown_data((const void*){name});")
     raise AssertionError(f"{f.name}: no capture for {data!r}")
+
+
+def _begin(f: Function, name: str, array: Array) -> str:
+    return f"dt::ahead({name}, {_expr(f, array.before)})" if array.before else name
 
 
 def _returned(f: Function, data: Data | None, at: str) -> _Captured:

@@ -307,6 +307,7 @@ _SYNCS = """eglCreateSync* eglDestroySync* eglClientWaitSync* eglWaitSync* eglSi
     eglFenceNV eglGetSyncAttrib* eglClientSignalSyncEXT eglUnsignalSyncEXT eglDupNativeFenceFDANDROID"""
 o.flags("frame_end gpu_reads", _SWAPS)
 o.flags("frame_end gpu_reads", "eglCopyBuffers")
+o.flags("swap_interval", "eglSwapInterval")
 o.flags("make_current", "eglMakeCurrent eglReleaseThread")
 o.flags("context", "eglCreateContext eglDestroyContext")
 o.flags("finish gpu_reads", "eglWaitGL eglWaitClient")

@@ -1,12 +1,12 @@
 """OpenGL, OpenGL ES and OpenGL SC: one registry, one set of commands.
 
 Here is what the versions of OpenGL need. `gles1` and `gles2` add what only OpenGL ES has, `gl_extensions` the
-extensions, `gl_state` what commands do (flags and effects).
+extensions, `gl_state` what kinds of commands there are, `gl_effects` what they do to state.
 """
 
 from __future__ import annotations
 
-from drawtap.spec.apis import gl_extensions, gl_groups, gl_state, gles1, gles2
+from drawtap.spec.apis import gl_effects, gl_extensions, gl_groups, gl_state, gles1, gles2
 from drawtap.spec.model import (
     Array,
     BufferOffset,
@@ -316,5 +316,5 @@ o.data(
     messageLog=Array("bufSize", out=True, actual="sum(lengths, result) if lengths else bufSize"),
 )
 
-for part in (gles1.PART, gles2.PART, gl_extensions.PART, gl_groups.PART, gl_state.PART):
+for part in (gles1.PART, gles2.PART, gl_extensions.PART, gl_groups.PART, gl_state.PART, gl_effects.PART):
     o.include(part)

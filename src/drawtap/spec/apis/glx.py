@@ -169,6 +169,7 @@ o.classes("glXDestroyPixmap glXDestroyGLXPixmap", pixmap="drawable")
 
 _MAKE_CURRENT = "glXMakeCurrent glXMakeContextCurrent glXMakeCurrentReadSGI glXMakeAssociatedContextCurrentAMD"
 o.flags("frame_end gpu_reads", "glXSwapBuffers glXSwapBuffersMscOML glXCopySubBufferMESA")
+o.flags("swap_interval", "glXSwapInterval{EXT,MESA,SGI}")
 o.flags("make_current", _MAKE_CURRENT)
 o.flags("context", "glXCreate*Context* glXDestroyContext glXCopyContext glXImportContextEXT glXFreeContextEXT")
 o.flags("context", "glXDeleteAssociatedContextAMD")

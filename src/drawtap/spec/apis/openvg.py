@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drawtap.spec import expr
 from drawtap.spec.model import Array, String
-from drawtap.spec.overlay import Overlay, create, delete, set_
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
 
 OVERLAY = o = Overlay(
     "vg", xml="vg.xml", libraries=("libOpenVG.so.1", "libOpenVG.so", "libOpenVGU.so.1", "libOpenVGU.so")
@@ -40,11 +40,13 @@ o.table(
     "vg_pixel_bits",
     {_FORMATS_32: 32, _FORMATS_16: 16, "VG_sL_8 VG_lL_8 VG_A_8": 8, "VG_A_4": 4, "VG_BW_1 VG_A_1": 1},
 )
-# A negative stride runs backwards from the pointer: only the first row lies at and after it.
+# A negative stride runs backwards from the pointer: all rows but the first lie in front of it.
 _ROW = "((width * vg_pixel_bits(dataFormat) + 7) // 8)"
-_IMAGE = f"0 if width <= 0 or height <= 0 else {_ROW} if dataStride < 0 else (height - 1) * dataStride + {_ROW}"
-o.data("vgImageSubData vgWritePixels", data=Array(_IMAGE))
-o.data("vgGetImageSubData vgReadPixels", data=Array(_IMAGE, out=True))
+_STEP = "(-dataStride if dataStride < 0 else dataStride)"
+_IMAGE = f"0 if width <= 0 or height <= 0 else (height - 1) * {_STEP} + {_ROW}"
+_BEFORE = "(height - 1) * -dataStride if dataStride < 0 and height > 0 else 0"
+o.data("vgImageSubData vgWritePixels", data=Array(_IMAGE, before=_BEFORE))
+o.data("vgGetImageSubData vgReadPixels", data=Array(_IMAGE, out=True, before=_BEFORE))
 o.data("vgConvolve", kernel=Array("kernelWidth * kernelHeight"))
 o.data("vguGradientGlowKHR", glowColorRampStops=Array("stopsCount * 5"))
 o.data("vguGradientBevelKHR", bevelColorRampStops=Array("stopsCount * 5"))
@@ -63,13 +65,47 @@ o.flags("error_query", "vgGetError")
 
 # ---- state --------------------------------------------------------------------------------------------------
 
-o.effects("vgSetf vgSeti", set_("context.parameter[type]", "value"))
-o.effects("vgSetfv vgSetiv", set_("context.parameter[type]", "values"))
-o.effects("vgSetParameterf vgSetParameteri", set_("share.object[object].parameter[paramType]", "value"))
-o.effects("vgSetParameterfv vgSetParameteriv", set_("share.object[object].parameter[paramType]", "values"))
-o.effects("vgSetPaint", set_("context.paint[paintModes]", "paint"))
-for _kind in ("Path", "Image", "Paint", "Font", "MaskLayer"):
-    _name = "maskLayer" if _kind == "MaskLayer" else _kind.lower()
-    o.effects(f"vgCreate{_kind}", create(f"share.{_name}", "result"))
-    o.effects(f"vgDestroy{_kind}", delete(f"share.{_name}", _name))
-o.effects("vgChildImage vgCreateEGLImageTargetKHR", create("share.image", "result"))
+# Classes and variables are those of `openvg_tree`.
+o.effects("vgSetf vgSeti", set_("context[type]", "value"))
+o.effects("vgSetfv vgSetiv", run("vg_set_vector", "type, values"))
+o.effects("vgSetParameterf vgSetParameteri", run("vg_parameter", "object, paramType, value"))
+o.effects("vgSetParameterfv vgSetParameteriv", run("vg_parameters", "object, paramType, values"))
+o.effects("vgLoadIdentity", run("vg_scale_matrix", "1, 1, 1"))
+o.effects("vgLoadMatrix", run("vg_matrix", "m, 1"))
+o.effects("vgMultMatrix", run("vg_matrix", "m, 0"))
+o.effects("vgTranslate", run("vg_translate", "tx, ty"))
+o.effects("vgScale", run("vg_scale_matrix", "sx, sy, 0"))
+o.effects("vgShear", run("vg_shear", "shx, shy"))
+o.effects("vgRotate", run("vg_rotate", "angle"))
+o.effects("vgSetPaint", run("vg_set_paint", "paint, paintModes"))
+o.effects("vgSetColor", run("vg_set_color", "paint, rgba"))
+o.effects("vgPaintPattern", set_("share.paints[paint].pattern", "pattern"))
+o.effects("vgMask vgRenderToMask", run("vg_mask_changed"))
+o.effects("vgCreatePath", run("vg_create_path", "result, pathFormat, datatype, scale, bias, capabilities"))
+o.effects("vgClearPath", run("vg_path_changed", "path"), set_("share.paths[path].capabilities", "capabilities"))
+o.effects("vgRemovePathCapabilities", run("vg_remove_capabilities", "path, capabilities"))
+o.effects(
+    "vgAppendPath vgAppendPathData vgModifyPathCoords vgTransformPath vgInterpolatePath",
+    run("vg_path_changed", "dstPath"),
+)
+o.effects("vgu{Line,Polygon,Rect,RoundRect,Ellipse,Arc}", run("vg_path_changed", "path"))
+o.effects("vgCreatePaint", create("share.paints", "result"))
+o.effects("vgCreateImage", run("vg_create_image", "result, format, width, height, allowedQuality"))
+o.effects("vgChildImage", run("vg_child_image", "result, parent, width, height"))
+o.effects("vgCreateEGLImageTargetKHR", create("share.images", "result"))
+o.effects("vgImageSubData", run("vg_upload", "image, x, y, width, height, data"))
+o.effects("vgClearImage", run("vg_image_changed", "image"))
+o.effects(
+    "vgCopyImage vgGetPixels vgColorMatrix vgConvolve vgSeparableConvolve vgGaussianBlur vgLookup vgLookupSingle "
+    "vgIterativeAverageBlurKHR vgParametricFilterKHR",
+    run("vg_image_changed", "dst"),
+)
+o.effects("vgCreateFont", create("share.fonts", "result"))
+o.effects("vgSetGlyphToPath", run("vg_glyph", "font, glyphIndex, path, 0, isHinted, glyphOrigin, escapement"))
+o.effects("vgSetGlyphToImage", run("vg_glyph", "font, glyphIndex, 0, image, 0, glyphOrigin, escapement"))
+o.effects("vgClearGlyph", run("vg_clear_glyph", "font, glyphIndex"))
+o.effects("vgCreateMaskLayer", run("vg_create_mask_layer", "result, width, height"))
+o.effects("vgFillMaskLayer vgCopyMask", run("vg_mask_layer_changed", "maskLayer"))
+for _kind, _collection in (("Path", "paths"), ("Image", "images"), ("Paint", "paints"), ("Font", "fonts")):
+    o.effects(f"vgDestroy{_kind}", delete(f"share.{_collection}", _kind.lower()))
+o.effects("vgDestroyMaskLayer", delete("share.mask_layers", "maskLayer"))

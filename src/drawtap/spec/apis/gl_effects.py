@@ -1,0 +1,975 @@
+"""What OpenGL and OpenGL ES commands do to state: one line a command where that says it, else the name of a function.
+
+Those are hand-written, in the state machine (native/state/gl.h).
+
+Paths are those of `gl_tree`, where a segment may also be a reference that the state machine follows: `context.unit` is
+the active texture unit, `context.bound_texture[target]` the texture bound there.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from functools import cache
+from typing import TYPE_CHECKING
+
+from drawtap.spec.apis import openvg_tree
+from drawtap.spec.overlay import Overlay, create, delete, run, set_
+
+if TYPE_CHECKING:
+    from drawtap.spec.model import Effect
+
+PART = o = Overlay("gl", xml="gl.xml")
+
+# Enum groups of variables that no parameter stands for as it is.
+GROUPS: dict[tuple[str, str], str] = {
+    ("context", "GL_BLEND_SRC_RGB"): "BlendingFactor",
+    ("context", "GL_BLEND_DST_RGB"): "BlendingFactor",
+    ("context", "GL_BLEND_SRC_ALPHA"): "BlendingFactor",
+    ("context", "GL_BLEND_DST_ALPHA"): "BlendingFactor",
+    ("context", "GL_STENCIL_FAIL"): "StencilOp",
+    ("context", "GL_STENCIL_PASS_DEPTH_FAIL"): "StencilOp",
+    ("context", "GL_STENCIL_PASS_DEPTH_PASS"): "StencilOp",
+    ("context", "GL_STENCIL_BACK_FAIL"): "StencilOp",
+    ("context", "GL_STENCIL_BACK_PASS_DEPTH_FAIL"): "StencilOp",
+    ("context", "GL_STENCIL_BACK_PASS_DEPTH_PASS"): "StencilOp",
+    ("framebuffer", "GL_DRAW_BUFFER0"): "DrawBufferMode",
+    ("attachment", "GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE"): "DrawBufferMode",
+    ("context", "GL_FOG_MODE"): "FogMode",
+    ("query", "target"): "QueryTarget",
+    ("surface", "EGL_RENDER_BUFFER"): "EGLenum",
+    ("surface", "EGL_GL_COLORSPACE"): "EGLenum",
+    ("surface", "EGL_VG_COLORSPACE"): "EGLenum",
+    ("surface", "EGL_VG_ALPHA_FORMAT"): "EGLenum",
+    ("surface", "EGL_TEXTURE_FORMAT"): "EGLenum",
+    ("surface", "EGL_TEXTURE_TARGET"): "EGLenum",
+    ("surface", "EGL_SWAP_BEHAVIOR"): "EGLenum",
+    ("surface", "EGL_MULTISAMPLE_RESOLVE"): "EGLenum",
+    ("creation", "EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY"): "EGLenum",
+    ("creation", "EGL_CONTEXT_PRIORITY_LEVEL_IMG"): "EGLenum",
+    **openvg_tree.GROUPS,
+    ("texture", "GL_TEXTURE_COMPARE_MODE"): "DrawBufferMode",
+    ("sampler", "GL_TEXTURE_COMPARE_MODE"): "DrawBufferMode",
+}
+
+_ENABLE_BITS = """
+enabled.GL_ALPHA_TEST enabled.GL_AUTO_NORMAL enabled.GL_BLEND enabled.GL_CLIP_DISTANCE0 enabled.GL_CLIP_DISTANCE1
+enabled.GL_CLIP_DISTANCE2 enabled.GL_CLIP_DISTANCE3 enabled.GL_CLIP_DISTANCE4 enabled.GL_CLIP_DISTANCE5
+enabled.GL_CLIP_DISTANCE6 enabled.GL_CLIP_DISTANCE7 enabled.GL_COLOR_LOGIC_OP enabled.GL_COLOR_MATERIAL
+enabled.GL_COLOR_SUM enabled.GL_CULL_FACE enabled.GL_DEPTH_BOUNDS_TEST_EXT enabled.GL_DEPTH_CLAMP
+enabled.GL_DEPTH_TEST enabled.GL_DITHER enabled.GL_FOG enabled.GL_FRAGMENT_PROGRAM_ARB enabled.GL_FRAMEBUFFER_SRGB
+enabled.GL_INDEX_LOGIC_OP enabled.GL_LIGHT0 enabled.GL_LIGHT1 enabled.GL_LIGHT2 enabled.GL_LIGHT3 enabled.GL_LIGHT4
+enabled.GL_LIGHT5 enabled.GL_LIGHT6 enabled.GL_LIGHT7 enabled.GL_LIGHTING enabled.GL_LINE_SMOOTH
+enabled.GL_LINE_STIPPLE enabled.GL_MAP1_COLOR_4 enabled.GL_MAP1_INDEX enabled.GL_MAP1_NORMAL
+enabled.GL_MAP1_TEXTURE_COORD_1 enabled.GL_MAP1_TEXTURE_COORD_2 enabled.GL_MAP1_TEXTURE_COORD_3
+enabled.GL_MAP1_TEXTURE_COORD_4 enabled.GL_MAP1_VERTEX_3 enabled.GL_MAP1_VERTEX_4 enabled.GL_MAP2_COLOR_4
+enabled.GL_MAP2_INDEX enabled.GL_MAP2_NORMAL enabled.GL_MAP2_TEXTURE_COORD_1 enabled.GL_MAP2_TEXTURE_COORD_2
+enabled.GL_MAP2_TEXTURE_COORD_3 enabled.GL_MAP2_TEXTURE_COORD_4 enabled.GL_MAP2_VERTEX_3 enabled.GL_MAP2_VERTEX_4
+enabled.GL_MULTISAMPLE enabled.GL_NORMALIZE enabled.GL_POINT_SMOOTH enabled.GL_POINT_SPRITE
+enabled.GL_POLYGON_OFFSET_FILL enabled.GL_POLYGON_OFFSET_LINE enabled.GL_POLYGON_OFFSET_POINT
+enabled.GL_POLYGON_SMOOTH enabled.GL_POLYGON_STIPPLE enabled.GL_PROGRAM_POINT_SIZE enabled.GL_RASTERIZER_DISCARD
+enabled.GL_RESCALE_NORMAL enabled.GL_SAMPLE_ALPHA_TO_COVERAGE enabled.GL_SAMPLE_ALPHA_TO_ONE
+enabled.GL_SAMPLE_COVERAGE enabled.GL_SCISSOR_TEST enabled.GL_STENCIL_TEST
+enabled.GL_STENCIL_TEST_TWO_SIDE_EXT enabled.GL_TEXTURE_CUBE_MAP_SEAMLESS enabled.GL_VERTEX_PROGRAM_ARB
+enabled.GL_VERTEX_PROGRAM_TWO_SIDE
+"""
+_MAPS = " ".join(name for name in _ENABLE_BITS.split() if "GL_MAP" in name)
+# What the bits of glPushAttrib save of the context itself; lights, units and the like are hand-written.
+ATTRIB_GROUPS: dict[str, str] = {
+    "GL_ENABLE_BIT": _ENABLE_BITS,
+    "GL_ACCUM_BUFFER_BIT": "GL_ACCUM_CLEAR_VALUE",
+    "GL_COLOR_BUFFER_BIT": """
+        enabled.GL_ALPHA_TEST GL_ALPHA_TEST_FUNC GL_ALPHA_TEST_REF enabled.GL_BLEND GL_BLEND_SRC_RGB GL_BLEND_DST_RGB
+        GL_BLEND_SRC_ALPHA GL_BLEND_DST_ALPHA GL_BLEND_COLOR GL_BLEND_EQUATION_RGB GL_BLEND_EQUATION_ALPHA
+        enabled.GL_DITHER enabled.GL_INDEX_LOGIC_OP enabled.GL_COLOR_LOGIC_OP GL_LOGIC_OP_MODE GL_COLOR_WRITEMASK
+        GL_INDEX_WRITEMASK GL_COLOR_CLEAR_VALUE GL_INDEX_CLEAR_VALUE GL_CLAMP_READ_COLOR GL_CLAMP_FRAGMENT_COLOR
+        enabled.GL_FRAMEBUFFER_SRGB""",
+    "GL_CURRENT_BIT": """
+        GL_CURRENT_COLOR GL_CURRENT_SECONDARY_COLOR GL_CURRENT_INDEX GL_CURRENT_NORMAL GL_CURRENT_FOG_COORD
+        GL_EDGE_FLAG GL_CURRENT_RASTER_POSITION GL_CURRENT_RASTER_POSITION_VALID raster_position""",
+    "GL_DEPTH_BUFFER_BIT": """
+        enabled.GL_DEPTH_TEST GL_DEPTH_FUNC GL_DEPTH_CLEAR_VALUE GL_DEPTH_WRITEMASK enabled.GL_DEPTH_BOUNDS_TEST_EXT
+        GL_DEPTH_BOUNDS_EXT""",
+    "GL_EVAL_BIT": f"""
+        enabled.GL_AUTO_NORMAL GL_MAP1_GRID_DOMAIN GL_MAP2_GRID_DOMAIN GL_MAP1_GRID_SEGMENTS GL_MAP2_GRID_SEGMENTS
+        {_MAPS}""",
+    "GL_FOG_BIT": """
+        GL_FOG_COLOR GL_FOG_DENSITY GL_FOG_START GL_FOG_END GL_FOG_INDEX enabled.GL_FOG GL_FOG_MODE GL_FOG_COORD_SRC
+        enabled.GL_COLOR_SUM""",
+    "GL_HINT_BIT": """
+        GL_PERSPECTIVE_CORRECTION_HINT GL_POINT_SMOOTH_HINT GL_LINE_SMOOTH_HINT GL_POLYGON_SMOOTH_HINT GL_FOG_HINT
+        GL_GENERATE_MIPMAP_HINT GL_TEXTURE_COMPRESSION_HINT GL_FRAGMENT_SHADER_DERIVATIVE_HINT""",
+    "GL_LIGHTING_BIT": """
+        enabled.GL_COLOR_MATERIAL GL_COLOR_MATERIAL_FACE GL_COLOR_MATERIAL_PARAMETER enabled.GL_LIGHT0
+        enabled.GL_LIGHT1 enabled.GL_LIGHT2 enabled.GL_LIGHT3 enabled.GL_LIGHT4 enabled.GL_LIGHT5 enabled.GL_LIGHT6
+        enabled.GL_LIGHT7 enabled.GL_LIGHTING GL_LIGHT_MODEL_AMBIENT GL_LIGHT_MODEL_LOCAL_VIEWER
+        GL_LIGHT_MODEL_TWO_SIDE GL_LIGHT_MODEL_COLOR_CONTROL GL_SHADE_MODEL GL_CLAMP_VERTEX_COLOR
+        GL_PROVOKING_VERTEX""",
+    "GL_LINE_BIT": """
+        GL_LINE_WIDTH GL_LINE_STIPPLE_PATTERN GL_LINE_STIPPLE_REPEAT enabled.GL_LINE_SMOOTH
+        enabled.GL_LINE_STIPPLE""",
+    "GL_LIST_BIT": "GL_LIST_BASE",
+    "GL_PIXEL_MODE_BIT": """
+        GL_RED_BIAS GL_RED_SCALE GL_GREEN_BIAS GL_GREEN_SCALE GL_BLUE_BIAS GL_BLUE_SCALE GL_ALPHA_BIAS GL_ALPHA_SCALE
+        GL_DEPTH_BIAS GL_DEPTH_SCALE GL_INDEX_OFFSET GL_INDEX_SHIFT GL_MAP_COLOR GL_MAP_STENCIL GL_ZOOM_X
+        GL_ZOOM_Y""",
+    "GL_POINT_BIT": """
+        enabled.GL_POINT_SMOOTH GL_POINT_SIZE GL_POINT_SIZE_MIN GL_POINT_SIZE_MAX GL_POINT_FADE_THRESHOLD_SIZE
+        GL_POINT_DISTANCE_ATTENUATION enabled.GL_POINT_SPRITE GL_POINT_SPRITE_COORD_ORIGIN""",
+    "GL_POLYGON_BIT": """
+        enabled.GL_CULL_FACE GL_CULL_FACE_MODE GL_FRONT_FACE GL_POLYGON_MODE enabled.GL_POLYGON_SMOOTH
+        enabled.GL_POLYGON_STIPPLE enabled.GL_POLYGON_OFFSET_FILL enabled.GL_POLYGON_OFFSET_LINE
+        enabled.GL_POLYGON_OFFSET_POINT GL_POLYGON_OFFSET_FACTOR GL_POLYGON_OFFSET_UNITS GL_POLYGON_OFFSET_CLAMP""",
+    "GL_POLYGON_STIPPLE_BIT": "polygon_stipple",
+    "GL_SCISSOR_BIT": "enabled.GL_SCISSOR_TEST GL_SCISSOR_BOX",
+    "GL_STENCIL_BUFFER_BIT": """
+        enabled.GL_STENCIL_TEST GL_STENCIL_FUNC GL_STENCIL_REF GL_STENCIL_VALUE_MASK GL_STENCIL_FAIL
+        GL_STENCIL_PASS_DEPTH_FAIL GL_STENCIL_PASS_DEPTH_PASS GL_STENCIL_BACK_FUNC GL_STENCIL_BACK_REF
+        GL_STENCIL_BACK_VALUE_MASK GL_STENCIL_BACK_FAIL GL_STENCIL_BACK_PASS_DEPTH_FAIL
+        GL_STENCIL_BACK_PASS_DEPTH_PASS GL_STENCIL_CLEAR_VALUE GL_STENCIL_WRITEMASK GL_STENCIL_BACK_WRITEMASK
+        enabled.GL_STENCIL_TEST_TWO_SIDE_EXT GL_ACTIVE_STENCIL_FACE_EXT""",
+    "GL_TRANSFORM_BIT": """
+        enabled.GL_CLIP_DISTANCE0 enabled.GL_CLIP_DISTANCE1 enabled.GL_CLIP_DISTANCE2 enabled.GL_CLIP_DISTANCE3
+        enabled.GL_CLIP_DISTANCE4 enabled.GL_CLIP_DISTANCE5 enabled.GL_CLIP_DISTANCE6 enabled.GL_CLIP_DISTANCE7
+        GL_MATRIX_MODE enabled.GL_NORMALIZE enabled.GL_RESCALE_NORMAL enabled.GL_DEPTH_CLAMP""",
+    "GL_VIEWPORT_BIT": "GL_DEPTH_RANGE GL_VIEWPORT",
+    "GL_TEXTURE_BIT": "GL_ACTIVE_TEXTURE",
+    "GL_MULTISAMPLE_BIT": """
+        enabled.GL_MULTISAMPLE enabled.GL_SAMPLE_ALPHA_TO_COVERAGE enabled.GL_SAMPLE_ALPHA_TO_ONE
+        enabled.GL_SAMPLE_COVERAGE GL_SAMPLE_COVERAGE_VALUE GL_SAMPLE_COVERAGE_INVERT""",
+}
+
+# Executed at once even while a display list is made (OpenGL 4.6 compatibility profile, 21.4.1), or no part of one.
+_NOT_LISTED = """
+glAreTexturesResident* glBindAttribLocation* glBindBufferBase* glBindBufferRange* glBindBuffer{,ARB} glBindFramebuffer*
+glBindRenderbuffer* glBindVertexArray* glBlit* glBufferData* glBufferSubData* glBufferStorage* glCheck*
+glClientActiveTexture* glColorPointer* glCompileShader* glCopyBufferSubData* glCreate* glDelete* glDetachShader
+glAttachShader glDisableClientState* glDisableVertexAttribArray* glEdgeFlagPointer* glEnableClientState*
+glEnableVertexAttribArray* glFeedbackBuffer glFenceSync glFinish glFlush* glFogCoordPointer* glFramebuffer* glGen*
+glGet* glIndexPointer* glInterleavedArrays glInvalidate* glIs* glLinkProgram glMap{,Named}Buffer* glNamedBuffer*
+glNamedFramebuffer* glNamedRenderbuffer* glNewList glEndList glNormalPointer* glPixelStore* glPopClientAttrib
+glPushClientAttrib* glReadPixels glReadnPixels glRenderbufferStorage* glRenderMode glSecondaryColorPointer*
+glSelectBuffer glShaderSource* glTexBuffer* glTexCoordPointer* glTexStorage* glTextureStorage*
+glTransformFeedbackVaryings*
+glUnmap* glValidateProgram glVertexArray* glVertexAttrib*Pointer* glVertexAttrib*Format glVertexAttribBinding
+glVertexAttribDivisor* glVertexBindingDivisor glBindVertexBuffer* glVertexPointer* glWaitSync glClientWaitSync
+glDebugMessage* glObjectLabel glObjectPtrLabel glPushDebugGroup glPopDebugGroup glSampler* glBindSampler*
+glTextureView glProgramParameteri* glProgramBinary glShaderBinary glGenerateMipmap glUniformBlockBinding
+glShaderStorageBlockBinding glBindFragDataLocation*
+"""
+_IN_BEGIN = """
+glVertex{2,3,4}{d,f,i,s}{,v} glColor{3,4}{b,d,f,i,s,ub,ui,us}{,v} glSecondaryColor3* glIndex{d,f,i,s,ub}{,v}
+glNormal3{b,d,f,i,s}{,v} glTexCoord{1,2,3,4}{d,f,i,s}{,v} glMultiTexCoord* glFogCoord{d,f}{,v} glVertexAttrib[1234]*
+glVertexAttribI[1234]* glVertexAttribL[1234]* glVertexAttribP* glVertexP* glColorP* glTexCoordP* glNormalP*
+glEvalCoord* glEvalPoint* glArrayElement glMaterial* glCallList glCallLists glEdgeFlag{,v} glEnd glVertexAttrib4N*
+"""
+
+# What they do of several things stays done where one of them is an error.
+MANY = (
+    "glBindBuffersBase",
+    "glBindBuffersRange",
+    "glBindImageTextures",
+    "glBindSamplers",
+    "glBindTextures",
+    "glBindVertexBuffers",
+    "glCallList",
+    "glCallLists",
+    "glPopAttrib",
+    "glPopClientAttrib",
+)
+
+
+def _expand(text: str) -> list[str]:
+    found = [text]
+    while any("{" in name for name in found):
+        wider = []
+        for name in found:
+            head, brace, rest = name.partition("{")
+            if brace:
+                inner, _, tail = rest.partition("}")
+                wider += [head + word + tail for word in inner.split(",")]
+            else:
+                wider.append(name)
+        found = wider
+    return found
+
+
+@cache
+def _matching(patterns: str) -> frozenset[str]:
+    from drawtap.spec.registry import load_api  # which imports this module
+
+    names = load_api("gl").commands
+    return frozenset(name for text in patterns.split() for one in _expand(text) for name in fnmatch.filter(names, one))
+
+
+def not_listed() -> frozenset[str]:
+    """Return the commands that display lists do not keep."""
+    return _matching(_NOT_LISTED)
+
+
+def in_begin() -> frozenset[str]:
+    """Return the commands that may stand between glBegin and glEnd."""
+    return _matching(_IN_BEGIN)
+
+
+# ---- what is on or off -------------------------------------------------------------------------------------
+
+o.effects("glEnable", run("enable", "cap, 1"))
+o.effects("glDisable", run("enable", "cap, 0"))
+o.effects("glEnablei", run("enable_indexed", "target, index, 1"))
+o.effects("glDisablei", run("enable_indexed", "target, index, 0"))
+
+# ---- transformation, lighting and the rest of the fixed function -------------------------------------------
+
+o.effects("glMatrixMode", set_("context.GL_MATRIX_MODE", "mode"))
+o.effects("glLoadIdentity", run("load_identity"))
+o.effects("glLoadMatrix{f,d}", run("load_matrix", "m, 0"))
+o.effects("glLoadMatrixx{,OES}", run("load_matrix", "m, 0"))
+o.effects("glLoadTransposeMatrix{f,d}", run("load_matrix", "m, 1"))
+o.effects("glMultMatrix{f,d}", run("mult_matrix", "m, 0"))
+o.effects("glMultMatrixx{,OES}", run("mult_matrix", "m, 0"))
+o.effects("glMultTransposeMatrix{f,d}", run("mult_matrix", "m, 1"))
+o.effects("glRotate{f,d,x,xOES}", run("rotate", "angle, x, y, z"))
+o.effects("glTranslate{f,d,x,xOES}", run("translate", "x, y, z"))
+o.effects("glScale{f,d,x,xOES}", run("scale", "x, y, z"))
+o.effects("glFrustum", run("frustum", "left, right, bottom, top, zNear, zFar"))
+o.effects("glOrtho", run("ortho", "left, right, bottom, top, zNear, zFar"))
+o.effects("glFrustum{f,x,fOES,xOES}", run("frustum", "l, r, b, t, n, f"))
+o.effects("glOrtho{f,x,fOES,xOES}", run("ortho", "l, r, b, t, n, f"))
+o.effects("glPushMatrix", run("push_matrix"))
+o.effects("glPopMatrix", run("pop_matrix"))
+
+o.effects("glLight{f,i,x,xOES}", run("light", "light, pname, param"))
+o.effects("glLight{f,i,x}v glLightxvOES", run("light_v", "light, pname, params"))
+o.effects("glLightModel{f,i,x,xOES}", set_("context[pname]", "param"))
+o.effects("glLightModel{f,i}v", set_("context[pname]", "params"))
+o.effects("glLightModelx{v,vOES}", set_("context[pname]", "param"))
+o.effects("glMaterial{f,i,x,xOES}", run("material", "face, pname, param"))
+o.effects("glMaterial{f,i}v", run("material_v", "face, pname, params"))
+o.effects("glMaterialx{v,vOES}", run("material_v", "face, pname, param"))
+o.effects("glColorMaterial", run("color_material", "face, mode"))
+o.effects("glShadeModel", set_("context.GL_SHADE_MODEL", "mode"))
+o.effects("glFog{f,i,x,xOES}", set_("context[pname]", "param"))
+o.effects("glFog{f,i}v", set_("context[pname]", "params"))
+o.effects("glFogx{v,vOES}", set_("context[pname]", "param"))
+o.effects("glClipPlane", run("clip_plane", "plane, equation"))
+o.effects("glClipPlanef", run("clip_plane", "p, eqn"))
+o.effects("glClipPlanex", run("clip_plane", "plane, equation"))
+o.effects("glClipPlane{f,x}OES", run("clip_plane", "plane, equation"))
+o.effects("glAlphaFunc{,x,xOES}", set_("context.GL_ALPHA_TEST_FUNC", "func"), run("alpha_ref", "ref"))
+
+o.effects("glTexEnv{f,i}", run("tex_env", "target, pname, param"))
+o.effects("glTexEnvx{,OES}", run("tex_env", "target, pname, param"))
+o.effects("glTexEnv{f,i}v glTexEnvx{v,vOES}", run("tex_env_v", "target, pname, params"))
+o.effects("glTexGen{d,f,i}", run("tex_gen", "coord, pname, param"))
+o.effects("glTexGen{d,f,i}v", run("tex_gen_v", "coord, pname, params"))
+
+# ---- current values ----------------------------------------------------------------------------------------
+
+o.effects("glColor3{d,f}", run("color", "red, green, blue, 1"))
+o.effects("glColor4{d,f,x,xOES}", run("color", "red, green, blue, alpha"))
+for letters, scale in (("b", 127), ("s", 32767), ("i", 0x7FFFFFFF), ("ub", 255), ("us", 65535), ("ui", 0xFFFFFFFF)):
+    o.effects(f"glColor3{letters}", run("color_n", f"red, green, blue, {scale}, {scale}"))
+    o.effects(f"glColor4{letters}", run("color_n", f"red, green, blue, alpha, {scale}"))
+    o.effects(f"glColor3{letters}v glColor4{letters}v", run("color_v", f"v, {scale}"))
+    o.effects(f"glSecondaryColor3{letters}", run("secondary_color_n", f"red, green, blue, {scale}"))
+    o.effects(f"glSecondaryColor3{letters}v", run("secondary_color_v", f"v, {scale}"))
+o.effects("glColor{3,4}{d,f}v", run("color_v", "v, 1"))
+o.effects("glSecondaryColor3{d,f}", set_("context.GL_CURRENT_SECONDARY_COLOR", "red, green, blue, 1"))
+o.effects("glSecondaryColor3{d,f}v", run("secondary_color_v", "v, 1"))
+o.effects("glNormal3{d,f}", set_("context.GL_CURRENT_NORMAL", "nx, ny, nz"))
+o.effects("glNormal3x{,OES}", set_("context.GL_CURRENT_NORMAL", "nx, ny, nz"))
+o.effects("glNormal3{d,f}v", set_("context.GL_CURRENT_NORMAL", "v"))
+for letters, scale in (("b", 127), ("s", 32767), ("i", 0x7FFFFFFF)):
+    o.effects(f"glNormal3{letters}", run("normal_n", f"nx, ny, nz, {scale}"))
+    o.effects(f"glNormal3{letters}v", run("normal_v", f"v, {scale}"))
+o.effects("glFogCoord{d,f}", set_("context.GL_CURRENT_FOG_COORD", "coord"))
+o.effects("glFogCoord{d,f}v", set_("context.GL_CURRENT_FOG_COORD", "coord"))
+o.effects("glIndex{d,f,i,s,ub}", set_("context.GL_CURRENT_INDEX", "c"))
+o.effects("glIndex{d,f,i,s,ub}v", set_("context.GL_CURRENT_INDEX", "c"))
+o.effects("glEdgeFlag", set_("context.GL_EDGE_FLAG", "flag"))
+o.effects("glEdgeFlagv", set_("context.GL_EDGE_FLAG", "flag"))
+o.effects("glTexCoord1{d,f,i,s}", run("tex_coord", "0x84C0, s, 0, 0, 1"))
+o.effects("glTexCoord2{d,f,i,s}", run("tex_coord", "0x84C0, s, t, 0, 1"))
+o.effects("glTexCoord3{d,f,i,s}", run("tex_coord", "0x84C0, s, t, r, 1"))
+o.effects("glTexCoord4{d,f,i,s}", run("tex_coord", "0x84C0, s, t, r, q"))
+o.effects("glTexCoord{1,2,3,4}{d,f,i,s}v", run("tex_coord_v", "0x84C0, v"))
+o.effects("glMultiTexCoord1{d,f,i,s}", run("tex_coord", "target, s, 0, 0, 1"))
+o.effects("glMultiTexCoord2{d,f,i,s}", run("tex_coord", "target, s, t, 0, 1"))
+o.effects("glMultiTexCoord3{d,f,i,s}", run("tex_coord", "target, s, t, r, 1"))
+o.effects("glMultiTexCoord4{d,f,i,s}", run("tex_coord", "target, s, t, r, q"))
+o.effects("glMultiTexCoord4x{,OES}", run("tex_coord", "texture, s, t, r, q"))
+o.effects("glMultiTexCoord{1,2,3,4}{d,f,i,s}v", run("tex_coord_v", "target, v"))
+for n, names in ((1, "x, 0, 0, 1"), (2, "x, y, 0, 1"), (3, "x, y, z, 1"), (4, "x, y, z, w")):
+    o.effects(f"glVertexAttrib{n}{{d,f,s}}", run("attribute", f"index, {names}"))
+    o.effects(f"glVertexAttrib{n}{{d,f,s}}v", run("attribute_v", "index, v, 0"))
+    o.effects(f"glVertexAttribI{n}{{i,ui}}", run("attribute", f"index, {names}"))
+    o.effects(f"glVertexAttribI{n}{{i,ui}}v", run("attribute_v", "index, v, 0"))
+    o.effects(f"glVertexAttribL{n}d", run("attribute", f"index, {names}"))
+    o.effects(f"glVertexAttribL{n}dv", run("attribute_v", "index, v, 0"))
+o.effects("glVertexAttrib4{b,i,ub,us,ui}v glVertexAttribI4{b,s,ub,us}v", run("attribute_v", "index, v, 0"))
+for letters, scale in (("b", 127), ("s", 32767), ("i", 0x7FFFFFFF), ("ub", 255), ("us", 65535), ("ui", 0xFFFFFFFF)):
+    o.effects(f"glVertexAttrib4N{letters}v", run("attribute_v", f"index, v, {scale}"))
+for n in (1, 2, 3, 4):
+    o.effects(f"glVertexAttribP{n}ui", run("packed", f"4, index, type, normalized, {n}, value"))
+    o.effects(f"glVertexAttribP{n}uiv", run("packed_v", f"4, index, type, normalized, {n}, value"))
+    o.effects(f"glTexCoordP{n}ui", run("packed", f"5, 0x84C0, type, 0, {n}, coords"))
+    o.effects(f"glTexCoordP{n}uiv", run("packed_v", f"5, 0x84C0, type, 0, {n}, coords"))
+    o.effects(f"glMultiTexCoordP{n}ui", run("packed", f"5, texture, type, 0, {n}, coords"))
+    o.effects(f"glMultiTexCoordP{n}uiv", run("packed_v", f"5, texture, type, 0, {n}, coords"))
+for n in (3, 4):
+    o.effects(f"glColorP{n}ui", run("packed", f"0, 0, type, 1, {n}, color"))
+    o.effects(f"glColorP{n}uiv", run("packed_v", f"0, 0, type, 1, {n}, color"))
+o.effects("glNormalP3ui", run("packed", "1, 0, type, 1, 3, coords"))
+o.effects("glNormalP3uiv", run("packed_v", "1, 0, type, 1, 3, coords"))
+o.effects("glSecondaryColorP3ui", run("packed", "2, 0, type, 1, 3, color"))
+o.effects("glSecondaryColorP3uiv", run("packed_v", "2, 0, type, 1, 3, color"))
+o.effects("glVertexP{2,3,4}ui", run("packed", "3, 0, type, 0, 0, value"))
+o.effects("glVertexP{2,3,4}uiv", run("packed_v", "3, 0, type, 0, 0, value"))
+o.effects("glVertexAttrib4Nub", run("attribute_n", "index, x, y, z, w, 255"))
+o.effects("glVertex{2,3,4}{d,f,i,s}{,v}", run("vertex"))
+o.effects("glBegin", run("begin", "mode"))
+o.effects("glEnd", run("end"))
+o.effects("glRect{d,f,i,s}{,v}", run("rect"))
+for n, coordinates in ((2, "x, y, 0, 1"), (3, "x, y, z, 1"), (4, "x, y, z, w")):
+    o.effects(f"glRasterPos{n}{{d,f,i,s}}", run("raster_position", coordinates))
+    o.effects(f"glRasterPos{n}{{d,f,i,s}}v", run("raster_position_v", "v"))
+o.effects("glWindowPos2{d,f,i,s}", run("window_position", "x, y, 0"))
+o.effects("glWindowPos3{d,f,i,s}", run("window_position", "x, y, z"))
+o.effects("glWindowPos{2,3}{d,f,i,s}v", run("window_position_v", "v"))
+o.effects("glEvalCoord{1,2}{d,f}{,v} glEvalPoint{1,2}", run("vertex"))
+o.effects("glEvalMesh{1,2}", run("eval_mesh"))
+o.effects("glMapGrid1{d,f}", set_("context.GL_MAP1_GRID_SEGMENTS", "un"), set_("context.GL_MAP1_GRID_DOMAIN", "u1, u2"))
+o.effects(
+    "glMapGrid2{d,f}",
+    set_("context.GL_MAP2_GRID_SEGMENTS", "un, vn"),
+    set_("context.GL_MAP2_GRID_DOMAIN", "u1, u2, v1, v2"),
+)
+o.effects("glMap1{d,f}", run("map1", "target, u1, u2, order, points"))
+o.effects("glMap2{d,f}", run("map2", "target, u1, u2, uorder, v1, v2, vorder, points"))
+o.effects("glPixelTransfer{f,i}", set_("context[pname]", "param"))
+o.effects("glPixelMap{fv,uiv,usv}", run("pixel_map", "map, mapsize, values"))
+o.effects("glPixelZoom", set_("context.GL_ZOOM_X", "xfactor"), set_("context.GL_ZOOM_Y", "yfactor"))
+o.effects("glPolygonStipple", run("polygon_stipple", "mask"))
+
+# ---- attribute stacks, lists, selection --------------------------------------------------------------------
+
+o.effects("glPushAttrib", run("push_attrib", "mask"))
+o.effects("glPopAttrib", run("pop_attrib"))
+o.effects("glPushClientAttrib", run("push_client_attrib", "mask"))
+o.effects("glPopClientAttrib", run("pop_client_attrib"))
+o.effects("glNewList", run("new_list", "list, mode"))
+o.effects("glEndList", run("end_list"))
+o.effects("glGenLists", run("gen_lists", "result, range"))
+o.effects("glDeleteLists", run("delete_lists", "list, range"))
+o.effects("glListBase", set_("context.GL_LIST_BASE", "base"))
+o.effects("glCallList", run("call_list", "list"))
+o.effects("glCallLists", run("call_lists", "n, type, lists"))
+o.effects("glRenderMode", set_("context.GL_RENDER_MODE", "mode"), run("render_mode"))
+o.effects(
+    "glFeedbackBuffer", set_("context.GL_FEEDBACK_BUFFER_SIZE", "size"), set_("context.GL_FEEDBACK_BUFFER_TYPE", "type")
+)
+o.effects("glSelectBuffer", set_("context.GL_SELECTION_BUFFER_SIZE", "size"))
+o.effects("glInitNames", run("names", "-1000000"))
+o.effects("glPushName", run("names", "1"))
+o.effects("glPopName", run("names", "-1"))
+o.effects("glLoadName", run("names", "0"))
+o.effects("glPassThrough", run("pass_through"))
+
+# ---- rasterisation and fragments ---------------------------------------------------------------------------
+
+o.effects("glViewport", run("viewport", "x, y, width, height"))
+o.effects("glViewportIndexedf", set_("context.GL_VIEWPORT[index]", "x, y, w, h"))
+o.effects("glViewportIndexedfv", set_("context.GL_VIEWPORT[index]", "v"))
+o.effects("glViewportArrayv", run("viewport_array", "first, count, v"))
+o.effects("glDepthRange", run("depth_range", "n, f"))
+o.effects("glDepthRangef glDepthRangex{,OES}", run("depth_range", "n, f"))
+o.effects("glDepthRangeIndexed", set_("context.GL_DEPTH_RANGE[index]", "n, f"))
+o.effects("glDepthRangeArrayv", run("depth_range_array", "first, count, v"))
+o.effects(
+    "glScissor",
+    set_("context.GL_SCISSOR_BOX[*]", "x, y, width, height", when="(width >= 0) & (height >= 0)"),
+)
+o.effects("glScissorIndexed", set_("context.GL_SCISSOR_BOX[index]", "left, bottom, width, height"))
+o.effects("glScissorIndexedv", set_("context.GL_SCISSOR_BOX[index]", "v"))
+o.effects("glScissorArrayv", run("scissor_array", "first, count, v"))
+o.effects("glClipControl", set_("context.GL_CLIP_ORIGIN", "origin"), set_("context.GL_CLIP_DEPTH_MODE", "depth"))
+o.effects("glColorMask", set_("context.GL_COLOR_WRITEMASK[*]", "red, green, blue, alpha"))
+o.effects("glColorMaski", set_("context.GL_COLOR_WRITEMASK[index]", "r, g, b, a"))
+o.effects("glDepthMask", set_("context.GL_DEPTH_WRITEMASK", "flag"))
+o.effects("glIndexMask", set_("context.GL_INDEX_WRITEMASK", "mask"))
+o.effects(
+    "glStencilMask", set_("context.GL_STENCIL_WRITEMASK", "mask"), set_("context.GL_STENCIL_BACK_WRITEMASK", "mask")
+)
+front, back = "face != GL_BACK", "face != GL_FRONT"
+o.effects(
+    "glStencilMaskSeparate",
+    set_("context.GL_STENCIL_WRITEMASK", "mask", when=front),
+    set_("context.GL_STENCIL_BACK_WRITEMASK", "mask", when=back),
+)
+
+
+def stencil(side: str, when: str | None = None) -> tuple[Effect, ...]:
+    """Return the effects of a stencil function on one side ("" or "BACK_")."""
+    return (
+        set_(f"context.GL_STENCIL_{side}FUNC", "func", when=when),
+        set_(f"context.GL_STENCIL_{side}REF", "ref", when=when),
+        set_(f"context.GL_STENCIL_{side}VALUE_MASK", "mask", when=when),
+    )
+
+
+def stencil_op(side: str, names: str, when: str | None = None) -> tuple[Effect, ...]:
+    """Return the effects of stencil operations on one side; `names` are the three parameters."""
+    fields = ("FAIL", "PASS_DEPTH_FAIL", "PASS_DEPTH_PASS")
+    return tuple(
+        set_(f"context.GL_STENCIL_{side}{field}", name, when=when)
+        for field, name in zip(fields, names.split(), strict=True)
+    )
+
+
+o.effects("glStencilFunc", *stencil(""), *stencil("BACK_"))
+o.effects("glStencilFuncSeparate", *stencil("", front), *stencil("BACK_", back))
+o.effects("glStencilOp", *stencil_op("", "fail zfail zpass"), *stencil_op("BACK_", "fail zfail zpass"))
+o.effects(
+    "glStencilOpSeparate",
+    *stencil_op("", "sfail dpfail dppass", front),
+    *stencil_op("BACK_", "sfail dpfail dppass", back),
+)
+o.effects("glDepthFunc", set_("context.GL_DEPTH_FUNC", "func", when="(func >= GL_NEVER) & (func <= GL_ALWAYS)"))
+o.effects("glDepthBoundsEXT", set_("context.GL_DEPTH_BOUNDS_EXT", "zmin, zmax"))
+o.effects("glBlendColor{,xOES}", set_("context.GL_BLEND_COLOR", "red, green, blue, alpha"))
+
+
+def blend(element: str, names: str) -> tuple[Effect, ...]:
+    """Return the effects of blend factors: `names` are the four parameters."""
+    fields = ("SRC_RGB", "DST_RGB", "SRC_ALPHA", "DST_ALPHA")
+    return tuple(
+        set_(f"context.GL_BLEND_{field}[{element}]", name) for field, name in zip(fields, names.split(), strict=True)
+    )
+
+
+def equation(element: str, rgb: str, alpha: str) -> tuple[Effect, ...]:
+    """Return the effects of blend equations."""
+    return (
+        set_(f"context.GL_BLEND_EQUATION_RGB[{element}]", rgb),
+        set_(f"context.GL_BLEND_EQUATION_ALPHA[{element}]", alpha),
+    )
+
+
+o.effects("glBlendFunc", *blend("*", "sfactor dfactor sfactor dfactor"))
+o.effects("glBlendFuncSeparate", *blend("*", "sfactorRGB dfactorRGB sfactorAlpha dfactorAlpha"))
+o.effects("glBlendFunci", *blend("buf", "src dst src dst"))
+o.effects("glBlendFuncSeparatei", *blend("buf", "srcRGB dstRGB srcAlpha dstAlpha"))
+o.effects("glBlendEquation", *equation("*", "mode", "mode"))
+o.effects("glBlendEquationSeparate", *equation("*", "modeRGB", "modeAlpha"))
+o.effects("glBlendEquationi", *equation("buf", "mode", "mode"))
+o.effects("glBlendEquationSeparatei", *equation("buf", "modeRGB", "modeAlpha"))
+o.effects("glLogicOp", set_("context.GL_LOGIC_OP_MODE", "opcode"))
+o.effects("glCullFace", set_("context.GL_CULL_FACE_MODE", "mode"))
+o.effects("glFrontFace", set_("context.GL_FRONT_FACE", "mode"))
+o.effects("glPolygonMode", run("polygon_mode", "face, mode"))
+o.effects(
+    "glPolygonOffset{,x,xOES}",
+    set_("context.GL_POLYGON_OFFSET_FACTOR", "factor"),
+    set_("context.GL_POLYGON_OFFSET_UNITS", "units"),
+)
+o.effects(
+    "glPolygonOffsetClamp",
+    set_("context.GL_POLYGON_OFFSET_FACTOR", "factor"),
+    set_("context.GL_POLYGON_OFFSET_UNITS", "units"),
+    set_("context.GL_POLYGON_OFFSET_CLAMP", "clamp"),
+)
+o.effects("glLineWidth{,x,xOES}", run("line_width", "width"))
+o.effects(
+    "glLineStipple",
+    set_("context.GL_LINE_STIPPLE_REPEAT", "factor"),
+    set_("context.GL_LINE_STIPPLE_PATTERN", "pattern"),
+)
+o.effects("glPointSize{,x,xOES}", run("point_size", "size"))
+o.effects("glPointParameter{f,i,x,xOES}", set_("context[pname]", "param"))
+o.effects("glPointParameter{f,i}v glPointParameterx{v,vOES}", set_("context[pname]", "params"))
+o.effects(
+    "glSampleCoverage{,x,xOES}",
+    run("sample_coverage", "value"),
+    set_("context.GL_SAMPLE_COVERAGE_INVERT", "invert"),
+)
+o.effects("glSampleMaski", set_("context.GL_SAMPLE_MASK_VALUE[maskNumber]", "mask"))
+o.effects("glMinSampleShading", run("min_sample_shading", "value"))
+o.effects("glProvokingVertex", set_("context.GL_PROVOKING_VERTEX", "mode"))
+o.effects("glPatchParameteri", set_("context.GL_PATCH_VERTICES", "value"))
+o.effects("glPatchParameterfv", set_("context[pname]", "values"))
+o.effects("glPrimitiveRestartIndex", set_("context.GL_PRIMITIVE_RESTART_INDEX", "index"))
+o.effects(
+    "glPrimitiveBoundingBox",
+    set_("context.GL_PRIMITIVE_BOUNDING_BOX", "minX, minY, minZ, minW, maxX, maxY, maxZ, maxW"),
+)
+o.effects("glClampColor", run("clamp_color", "target, clamp"))
+o.effects("glHint", set_("context[target]", "mode"))
+o.effects("glClearColor{,x,xOES}", set_("context.GL_COLOR_CLEAR_VALUE", "red, green, blue, alpha"))
+o.effects("glClearColorI{i,ui}EXT", set_("context.GL_COLOR_CLEAR_VALUE", "red, green, blue, alpha"))
+o.effects("glClearDepth", run("clear_depth", "depth"))
+o.effects("glClearDepthf", run("clear_depth", "d"))
+o.effects("glClearDepthx{,OES}", run("clear_depth", "depth"))
+o.effects("glClearStencil", set_("context.GL_STENCIL_CLEAR_VALUE", "s"))
+o.effects("glClearIndex", set_("context.GL_INDEX_CLEAR_VALUE", "c"))
+o.effects("glClearAccum", set_("context.GL_ACCUM_CLEAR_VALUE", "red, green, blue, alpha"))
+o.effects("glPixelStore{f,i}", run("pixel_store", "pname, param"))
+
+# ---- buffers -----------------------------------------------------------------------------------------------
+
+o.effects("glGenBuffers", create("share.buffers", "buffers"))
+o.effects("glCreateBuffers", run("create_buffers", "buffers"))
+o.effects("glDeleteBuffers", delete("share.buffers", "buffers"))
+o.effects("glBindBuffer", run("bind_buffer", "target, buffer"))
+o.effects("glBindBufferBase", run("bind_buffer_range", "target, index, buffer, 0, -1"))
+o.effects("glBindBufferRange", run("bind_buffer_range", "target, index, buffer, offset, size"))
+o.effects("glBindBuffersBase", run("bind_buffers_range", "target, first, count, buffers"))
+o.effects("glBindBuffersRange", run("bind_buffers_ranges", "target, first, count, buffers, offsets, sizes"))
+o.effects("glBufferData", run("buffer_data", "target, size, data, usage"))
+o.effects("glNamedBufferData", run("named_buffer_data", "buffer, size, data, usage"))
+o.effects("glNamedBufferDataEXT", run("named_buffer_data_ext", "buffer, size, data, usage"))
+o.effects("glBufferStorage", run("buffer_storage", "target, size, data, flags"))
+o.effects("glNamedBufferStorage", run("named_buffer_storage", "buffer, size, data, flags"))
+o.effects("glBufferSubData", run("buffer_sub_data", "target, offset, size, data"))
+o.effects("glNamedBufferSubData{,EXT}", run("named_buffer_sub_data", "buffer, offset, size, data"))
+o.effects("glClearBufferData", run("clear_buffer", "target, 0, -1"))
+o.effects("glClearBufferSubData", run("clear_buffer", "target, offset, size"))
+o.effects("glClearNamedBufferData", run("clear_named_buffer", "buffer, 0, -1"))
+o.effects("glClearNamedBufferSubData", run("clear_named_buffer", "buffer, offset, size"))
+o.effects("glCopyBufferSubData", run("copy_buffer", "readTarget, writeTarget, readOffset, writeOffset, size"))
+o.effects(
+    "glCopyNamedBufferSubData", run("copy_named_buffer", "readBuffer, writeBuffer, readOffset, writeOffset, size")
+)
+o.effects("glInvalidateBufferData", run("invalidate_buffer", "buffer"))
+o.effects("glMapBuffer", run("map_buffer", "target, access, result"))
+o.effects("glMapNamedBuffer", run("map_named_buffer", "buffer, access, result"))
+o.effects("glMapBufferRange", run("map_buffer_range", "target, offset, length, access, result"))
+o.effects("glMapNamedBufferRange", run("map_named_buffer_range", "buffer, offset, length, access, result"))
+o.effects("glUnmapBuffer", run("unmap_buffer", "target"))
+o.effects("glUnmapNamedBuffer", run("unmap_named_buffer", "buffer"))
+o.effects("glFlushMappedBufferRange", run("flush_buffer", "target"))
+o.effects("glFlushMappedNamedBufferRange", run("flush_named_buffer", "buffer"))
+
+# ---- vertex arrays -----------------------------------------------------------------------------------------
+
+o.effects("glGenVertexArrays glCreateVertexArrays", create("context.vertex_arrays", "arrays"))
+o.effects("glDeleteVertexArrays", delete("context.vertex_arrays", "arrays"))
+o.effects("glBindVertexArray{,APPLE}", run("bind_vertex_array", "array"))
+o.effects("glVertexArrayElementBuffer", set_("context.vertex_arrays[vaobj].GL_ELEMENT_ARRAY_BUFFER_BINDING", "buffer"))
+o.effects("glVertexAttribPointer", run("attrib_pointer", "index, size, type, normalized, 0, stride, pointer"))
+o.effects("glVertexAttribIPointer", run("attrib_pointer", "index, size, type, 0, 1, stride, pointer"))
+o.effects("glVertexAttribLPointer", run("attrib_pointer", "index, size, type, 0, 2, stride, pointer"))
+o.effects("glEnableVertexAttribArray", run("attrib_enabled", "index, 1"))
+o.effects("glDisableVertexAttribArray", run("attrib_enabled", "index, 0"))
+o.effects("glEnableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 1"))
+o.effects("glDisableVertexArrayAttrib", run("named_attrib_enabled", "vaobj, index, 0"))
+o.effects("glVertexAttribDivisor", run("attrib_divisor", "index, divisor"))
+for letter, integer in (("", 0), ("I", 1), ("L", 2)):
+    normal = "normalized" if not letter else "0"
+    o.effects(
+        f"glVertexAttrib{letter}Format",
+        run("attrib_format", f"attribindex, size, type, {normal}, {integer}, relativeoffset"),
+    )
+    o.effects(
+        f"glVertexArrayAttrib{letter}Format",
+        run("named_attrib_format", f"vaobj, attribindex, size, type, {normal}, {integer}, relativeoffset"),
+    )
+o.effects("glVertexAttribBinding", run("attrib_binding", "attribindex, bindingindex"))
+o.effects("glVertexArrayAttribBinding", run("named_attrib_binding", "vaobj, attribindex, bindingindex"))
+o.effects("glBindVertexBuffer", run("vertex_buffer", "bindingindex, buffer, offset, stride"))
+o.effects("glVertexArrayVertexBuffer", run("named_vertex_buffer", "vaobj, bindingindex, buffer, offset, stride"))
+o.effects("glBindVertexBuffers", run("vertex_buffers", "first, count, buffers, offsets, strides"))
+o.effects("glVertexArrayVertexBuffers", run("named_vertex_buffers", "vaobj, first, count, buffers, offsets, strides"))
+o.effects("glVertexBindingDivisor", run("binding_divisor", "bindingindex, divisor"))
+o.effects("glVertexArrayBindingDivisor", run("named_binding_divisor", "vaobj, bindingindex, divisor"))
+for array, fields in (
+    ("Vertex", "size, type, stride"),
+    ("Normal", "3, type, stride"),
+    ("Color", "size, type, stride"),
+    ("SecondaryColor", "size, type, stride"),
+    ("Index", "1, type, stride"),
+    ("EdgeFlag", "1, GL_UNSIGNED_BYTE, stride"),
+    ("FogCoord", "1, type, stride"),
+):
+    words = {"SecondaryColor": "SECONDARY_COLOR", "EdgeFlag": "EDGE_FLAG", "FogCoord": "FOG_COORD"}
+    o.effects(
+        f"gl{array}Pointer", run("client_array", f"GL_{words.get(array, array.upper())}_ARRAY, {fields}, pointer")
+    )
+o.effects("glTexCoordPointer", run("client_array", "GL_TEXTURE_COORD_ARRAY, size, type, stride, pointer"))
+o.effects("glPointSizePointerOES", run("client_array", "GL_POINT_SIZE_ARRAY_OES, 1, type, stride, pointer"))
+o.effects("glEnableClientState", run("client_state", "array, 1"))
+o.effects("glDisableClientState", run("client_state", "array, 0"))
+o.effects("glClientActiveTexture", set_("context.GL_CLIENT_ACTIVE_TEXTURE", "texture"))
+o.effects("glInterleavedArrays", run("interleaved_arrays", "format, stride, pointer"))
+
+# ---- textures, samplers ------------------------------------------------------------------------------------
+
+o.effects("glGenTextures{,EXT}", create("share.textures", "textures"))
+o.effects("glCreateTextures", run("create_textures", "target, textures"))
+o.effects("glDeleteTextures{,EXT}", delete("share.textures", "textures"))
+o.effects("glActiveTexture", run("active_texture", "texture"))
+o.effects("glBindTexture", run("bind_texture", "target, texture"))
+o.effects("glBindTextureUnit", run("bind_texture_unit", "unit, texture"))
+o.effects("glBindTextures", run("bind_textures", "first, count, textures"))
+o.effects("glTexParameter{f,i,x,xOES}", run("tex_parameter", "target, pname, param"))
+o.effects("glTexParameter{f,i,Ii,Iui,x}v glTexParameterxvOES", run("tex_parameter_v", "target, pname, params"))
+o.effects("glTextureParameter{f,i}", run("texture_parameter", "texture, pname, param"))
+o.effects("glTextureParameter{f,i}v", run("texture_parameter_v", "texture, pname, param"))
+o.effects("glTextureParameterI{i,ui}v", run("texture_parameter_v", "texture, pname, params"))
+IMAGE = "internalformat, width, {}, {}, border, 0, pixels"
+o.effects("glTexImage1D", run("tex_image", "target, level, " + IMAGE.format("1", "1")))
+o.effects("glTexImage2D", run("tex_image", "target, level, " + IMAGE.format("height", "1")))
+o.effects("glTexImage3D", run("tex_image", "target, level, " + IMAGE.format("height", "depth")))
+o.effects(
+    "glCompressedTexImage1D", run("tex_image", "target, level, internalformat, width, 1, 1, border, imageSize, data")
+)
+o.effects(
+    "glCompressedTexImage2D",
+    run("tex_image", "target, level, internalformat, width, height, 1, border, imageSize, data"),
+)
+o.effects(
+    "glCompressedTexImage3D",
+    run("tex_image", "target, level, internalformat, width, height, depth, border, imageSize, data"),
+)
+SUB = "level, xoffset, {}, {}, width, {}, {}, pixels"
+o.effects("glTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects("glTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth")))
+o.effects("glTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
+o.effects("glTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects(
+    "glTextureSubImage3D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth"))
+)
+SUB = SUB.replace("pixels", "data")
+o.effects("glCompressedTexSubImage1D", run("tex_sub_image", "target, " + SUB.format("0", "0", "1", "1")))
+o.effects("glCompressedTexSubImage2D", run("tex_sub_image", "target, " + SUB.format("yoffset", "0", "height", "1")))
+o.effects(
+    "glCompressedTexSubImage3D", run("tex_sub_image", "target, " + SUB.format("yoffset", "zoffset", "height", "depth"))
+)
+o.effects("glCompressedTextureSubImage1D", run("texture_sub_image", "texture, " + SUB.format("0", "0", "1", "1")))
+o.effects(
+    "glCompressedTextureSubImage2D", run("texture_sub_image", "texture, " + SUB.format("yoffset", "0", "height", "1"))
+)
+o.effects(
+    "glCompressedTextureSubImage3D",
+    run("texture_sub_image", "texture, " + SUB.format("yoffset", "zoffset", "height", "depth")),
+)
+o.effects("glCopyTexImage1D", run("copy_tex_image", "target, level, internalformat, width, 1, border"))
+o.effects("glCopyTexImage2D", run("copy_tex_image", "target, level, internalformat, width, height, border"))
+o.effects("glCopyTexSubImage1D", run("copy_tex_sub_image", "target, level, xoffset, 0, 0, width, 1"))
+o.effects("glCopyTexSubImage2D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, 0, width, height"))
+o.effects("glCopyTexSubImage3D", run("copy_tex_sub_image", "target, level, xoffset, yoffset, zoffset, width, height"))
+o.effects("glCopyTextureSubImage1D", run("copy_texture_sub_image", "texture, level, xoffset, 0, 0, width, 1"))
+o.effects(
+    "glCopyTextureSubImage2D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, 0, width, height")
+)
+o.effects(
+    "glCopyTextureSubImage3D", run("copy_texture_sub_image", "texture, level, xoffset, yoffset, zoffset, width, height")
+)
+o.effects("glTexStorage1D", run("tex_storage", "target, levels, internalformat, width, 1, 1"))
+o.effects("glTexStorage2D", run("tex_storage", "target, levels, internalformat, width, height, 1"))
+o.effects("glTexStorage3D", run("tex_storage", "target, levels, internalformat, width, height, depth"))
+o.effects("glTextureStorage1D", run("texture_storage", "texture, levels, internalformat, width, 1, 1"))
+o.effects("glTextureStorage2D", run("texture_storage", "texture, levels, internalformat, width, height, 1"))
+o.effects("glTextureStorage3D", run("texture_storage", "texture, levels, internalformat, width, height, depth"))
+for call, head in (("Image", "tex"), ("Storage", "tex")):
+    o.effects(
+        f"glTex{call}2DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, 1, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+    o.effects(
+        f"glTex{call}3DMultisample",
+        run(
+            f"{head}_multisample",
+            f"target, samples, internalformat, width, height, depth, fixedsamplelocations, {int(call == 'Storage')}",
+        ),
+    )
+o.effects(
+    "glTextureStorage2DMultisample",
+    run("texture_multisample", "texture, samples, internalformat, width, height, 1, fixedsamplelocations"),
+)
+o.effects(
+    "glTextureStorage3DMultisample",
+    run("texture_multisample", "texture, samples, internalformat, width, height, depth, fixedsamplelocations"),
+)
+o.effects("glTexBuffer", run("tex_buffer", "target, internalformat, buffer, 0, -1"))
+o.effects("glTexBufferRange", run("tex_buffer", "target, internalformat, buffer, offset, size"))
+o.effects("glTextureBuffer", run("texture_buffer", "texture, internalformat, buffer, 0, -1"))
+o.effects("glTextureBufferRange", run("texture_buffer", "texture, internalformat, buffer, offset, size"))
+o.effects(
+    "glTextureView",
+    run("texture_view", "texture, target, origtexture, internalformat, minlevel, numlevels, minlayer, numlayers"),
+)
+o.effects("glGenerateMipmap", run("generate_mipmap", "target"))
+o.effects("glGenerateTextureMipmap", run("generate_texture_mipmap", "texture"))
+
+# The forms of EXT_direct_state_access: a texture by name, with its target.
+NAMED = run("texture_named", "texture, target")
+o.effects("glGenerateTextureMipmapEXT", NAMED, run("generate_texture_mipmap", "texture"))
+o.effects("glTextureParameter{f,i}EXT", NAMED, run("texture_parameter", "texture, pname, param"))
+o.effects(
+    "glTextureParameter{f,i}vEXT glTextureParameterI{i,ui}vEXT",
+    NAMED,
+    run("texture_parameter_v", "texture, pname, params"),
+)
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    o.effects(
+        f"glTextureStorage{dimensions}DEXT", NAMED, run("texture_storage", f"texture, levels, internalformat, {extent}")
+    )
+    where = f"xoffset, {offsets[0]}, {offsets[1]}"
+    o.effects(
+        f"glTextureSubImage{dimensions}DEXT",
+        NAMED,
+        run("texture_sub_image", f"texture, level, {where}, {extent}, pixels"),
+    )
+# Images of a texture by name, or of a unit by number: as those of the bound texture of the active unit.
+for dimensions, sizes, offsets in (
+    (1, ("1", "1"), ("0", "0")),
+    (2, ("height", "1"), ("yoffset", "0")),
+    (3, ("height", "depth"), ("yoffset", "zoffset")),
+):
+    extent = f"width, {sizes[0]}, {sizes[1]}"
+    where = f"target, level, xoffset, {offsets[0]}, {offsets[1]}"
+    flat = f"width, {sizes[0]}"
+    for form, first in (
+        ("Texture", run("texture_direct", "texture, target")),
+        ("MultiTex", run("unit_direct", "texunit")),
+    ):
+        o.effects(
+            f"gl{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, 0, pixels"),
+        )
+        o.effects(
+            f"glCompressed{form}Image{dimensions}DEXT",
+            first,
+            run("tex_image", f"target, level, internalformat, {extent}, border, imageSize, bits"),
+        )
+        o.effects(
+            f"glCompressed{form}SubImage{dimensions}DEXT", first, run("tex_sub_image", f"{where}, {extent}, bits")
+        )
+        o.effects(f"glCopy{form}SubImage{dimensions}DEXT", first, run("copy_tex_sub_image", f"{where}, {flat}"))
+        if dimensions < 3:
+            o.effects(
+                f"glCopy{form}Image{dimensions}DEXT",
+                first,
+                run("copy_tex_image", f"target, level, internalformat, {flat}, border"),
+            )
+    o.effects(
+        f"glMultiTexSubImage{dimensions}DEXT",
+        run("unit_direct", "texunit"),
+        run("tex_sub_image", f"{where}, {extent}, pixels"),
+    )
+UNIT = run("unit_direct", "texunit")
+o.effects("glBindMultiTextureEXT", UNIT, run("bind_texture", "target, texture"))
+o.effects("glMultiTexParameter{f,i}EXT", UNIT, run("tex_parameter", "target, pname, param"))
+o.effects("glMultiTexParameter{f,i,Ii,Iui}vEXT", UNIT, run("tex_parameter_v", "target, pname, params"))
+o.effects("glMultiTexEnv{f,i}EXT", UNIT, run("tex_env", "target, pname, param"))
+o.effects("glMultiTexEnv{f,i}vEXT", UNIT, run("tex_env_v", "target, pname, params"))
+o.effects("glMultiTexGen{d,f,i}EXT", UNIT, run("tex_gen", "coord, pname, param"))
+o.effects("glMultiTexGen{d,f,i}vEXT", UNIT, run("tex_gen_v", "coord, pname, params"))
+o.effects("glGenerateMultiTexMipmapEXT", UNIT, run("generate_mipmap", "target"))
+o.effects("glClearTexImage", run("clear_tex_image", "texture, level, 1"))
+o.effects("glClearTexSubImage", run("clear_tex_image", "texture, level, 0"))
+o.effects("glInvalidateTexImage", run("invalidate_tex_image", "texture, level"))
+o.effects(
+    "glCopyImageSubData",
+    run("copy_image", "srcName, srcTarget, srcLevel, dstName, dstTarget, dstLevel, srcWidth, srcHeight, srcDepth"),
+)
+o.effects("glPrioritizeTextures", run("prioritize_textures", "n, textures, priorities"))
+o.effects("glEGLImageTargetTexture2DOES", run("image_texture", "target, image"))
+o.effects("glEGLImageTargetRenderbufferStorageOES", run("image_renderbuffer", "target, image"))
+o.effects("glBindImageTexture", run("bind_image_texture", "unit, texture, level, layered, layer, access, format"))
+o.effects("glBindImageTextures", run("bind_image_textures", "first, count, textures"))
+o.effects("glGenSamplers glCreateSamplers", create("share.samplers", "samplers"))
+o.effects("glDeleteSamplers", run("delete_samplers", "count, samplers"))
+o.effects("glBindSampler", run("bind_sampler", "unit, sampler"))
+o.effects("glBindSamplers", run("bind_samplers", "first, count, samplers"))
+o.effects("glSamplerParameter{f,i}", run("sampler_parameter", "sampler, pname, param"))
+o.effects("glSamplerParameter{f,i,Ii,Iui}v", run("sampler_parameter_v", "sampler, pname, param"))
+
+# ---- framebuffers ------------------------------------------------------------------------------------------
+
+o.effects("glGenFramebuffers{,OES} glCreateFramebuffers", create("context.framebuffers", "framebuffers"))
+o.effects("glDeleteFramebuffers{,OES}", delete("context.framebuffers", "framebuffers"))
+o.effects("glBindFramebuffer{,EXT,OES}", run("bind_framebuffer", "target, framebuffer"))
+o.effects("glFramebufferTexture1D", run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"))
+o.effects("glFramebufferTexture2D{,OES}", run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"))
+o.effects("glFramebufferTexture3D", run("attach_texture", "target, attachment, textarget, texture, level, zoffset, 0"))
+o.effects(
+    "glFramebufferTexture3DOES", run("attach_texture", "target, attachment, textarget, texture, level, zoffset, 0")
+)
+o.effects("glFramebufferTexture", run("attach_texture", "target, attachment, 0, texture, level, 0, 1"))
+o.effects("glFramebufferTextureLayer", run("attach_texture", "target, attachment, 0, texture, level, layer, 0"))
+o.effects("glNamedFramebufferTexture", run("named_attach_texture", "framebuffer, attachment, texture, level, 0, 1"))
+o.effects(
+    "glNamedFramebufferTextureLayer", run("named_attach_texture", "framebuffer, attachment, texture, level, layer, 0")
+)
+o.effects(
+    "glFramebufferTexture2DMultisample{EXT,IMG}",
+    run("attach_texture", "target, attachment, textarget, texture, level, 0, 0"),
+)
+o.effects("glFramebufferRenderbuffer{,OES}", run("attach_renderbuffer", "target, attachment, renderbuffer"))
+o.effects("glNamedFramebufferRenderbuffer", run("named_attach_renderbuffer", "framebuffer, attachment, renderbuffer"))
+o.effects("glFramebufferParameteri", set_("context.bound_framebuffer[target][pname]", "param"))
+o.effects("glNamedFramebufferParameteri", set_("context.framebuffers[framebuffer][pname]", "param"))
+o.effects("glDrawBuffer", run("draw_buffer", "buf"))
+o.effects("glDrawBuffers", run("draw_buffers", "n, bufs"))
+o.effects("glReadBuffer", run("read_buffer", "src"))
+o.effects("glNamedFramebufferDrawBuffer", run("named_draw_buffer", "framebuffer, buf"))
+o.effects("glNamedFramebufferDrawBuffers", run("named_draw_buffers", "framebuffer, n, bufs"))
+o.effects("glNamedFramebufferReadBuffer", run("named_read_buffer", "framebuffer, src"))
+o.effects("glGenRenderbuffers{,OES} glCreateRenderbuffers", create("share.renderbuffers", "renderbuffers"))
+o.effects("glDeleteRenderbuffers{,OES}", delete("share.renderbuffers", "renderbuffers"))
+o.effects("glBindRenderbuffer{,EXT,OES}", run("bind_renderbuffer", "renderbuffer"))
+o.effects("glRenderbufferStorage{,OES}", run("renderbuffer_storage", "0, internalformat, width, height"))
+o.effects("glRenderbufferStorageMultisample", run("renderbuffer_storage", "samples, internalformat, width, height"))
+o.effects(
+    "glNamedRenderbufferStorage", run("named_renderbuffer_storage", "renderbuffer, 0, internalformat, width, height")
+)
+o.effects(
+    "glNamedRenderbufferStorageMultisample",
+    run("named_renderbuffer_storage", "renderbuffer, samples, internalformat, width, height"),
+)
+o.effects("glBlitFramebuffer", run("blit", "dstX0, dstY0, dstX1, dstY1, mask"))
+o.effects("glBlitNamedFramebuffer", run("named_blit", "readFramebuffer, drawFramebuffer, mask"))
+o.effects(
+    "glInvalidateFramebuffer glDiscardFramebufferEXT",
+    run("invalidate_framebuffer", "target, numAttachments, attachments"),
+)
+o.effects(
+    "glInvalidateNamedFramebufferData", run("invalidate_named_framebuffer", "framebuffer, numAttachments, attachments")
+)
+o.effects("glClear", run("clear", "mask"))
+o.effects("glClearBuffer{fv,iv,uiv}", run("clear_buffer_v", "buffer, drawbuffer"))
+o.effects("glClearBufferfi", run("clear_buffer_v", "buffer, drawbuffer"))
+o.effects("glClearNamedFramebuffer{fv,iv,uiv}", run("clear_named_buffer_v", "framebuffer, buffer, drawbuffer"))
+o.effects("glClearNamedFramebufferfi", run("clear_named_buffer_v", "framebuffer, buffer, drawbuffer"))
+o.effects("glReadPixels", run("read_pixels", "width, height, format, type, pixels"))
+o.effects("glReadnPixels", run("read_pixels", "width, height, format, type, data"))
+o.effects("glAccum", run("accum", "op"))
+o.effects("glGetTexImage", run("get_tex_image", "target, level, pixels"))
+o.effects("glGetTextureImage", run("get_texture_image", "texture, level, pixels"))
+o.effects("glGetCompressedTexImage", run("get_tex_image", "target, level, img"))
+o.effects("glGetBufferSubData", run("get_buffer_data", "target"))
+o.effects("glGetNamedBufferSubData", run("get_named_buffer_data", "buffer"))
+
+# ---- shaders and programs ----------------------------------------------------------------------------------
+
+o.effects("glCreateShader", run("create_shader", "type, result"))
+o.effects("glDeleteShader", run("delete_shader", "shader"))
+o.effects("glShaderSource", run("shader_source", "shader, string"))
+o.effects("glCompileShader", run("compile_shader", "shader"))
+o.effects("glShaderBinary", run("shader_binary", "count, shaders, binary"))
+o.effects("glSpecializeShader", run("compile_shader", "shader"))
+o.effects("glCreateProgram", run("create_program", "result"))
+o.effects("glCreateShaderProgramv{,EXT}", run("create_shader_program", "type, strings, result"))
+o.effects("glDeleteProgram", run("delete_program", "program"))
+o.effects("glDeleteObjectARB", run("delete_object", "obj"))
+o.effects("glAttachShader", run("attach_shader", "program, shader"))
+o.effects("glDetachShader", run("detach_shader", "program, shader"))
+o.effects("glBindAttribLocation", run("bind_attrib_location", "program"))
+o.effects("glBindFragDataLocation{,Indexed}", run("bind_attrib_location", "program"))
+o.effects("glTransformFeedbackVaryings", run("feedback_varyings", "program"))
+o.effects("glProgramParameteri", run("program_parameter", "program, pname, value"))
+o.effects("glLinkProgram", run("link_program", "program"))
+o.effects("glProgramBinary", run("program_binary", "program, binary"))
+o.effects("glUseProgram", run("use_program", "program"))
+o.effects("glGetProgramiv", run("get_program", "program, pname, params"))
+o.effects("glGetShaderiv", run("get_shader", "shader, pname, params"))
+o.effects("glGetObjectParameterivARB", run("get_object", "obj, pname, params"))
+o.effects("glGetUniformLocation", run("uniform_location", "program, name, result"))
+o.effects("glGetAttribLocation", run("attrib_location", "program, name, result"))
+o.effects("glGetActiveUniform", run("active_uniform", "program, size, type, name"))
+o.effects("glGetUniformBlockIndex", run("uniform_block_index", "program, uniformBlockName, result"))
+o.effects("glGetProgramResourceIndex", run("resource_index", "program, programInterface, name, result"))
+o.effects("glGetProgramResourceLocation", run("resource_location", "program, programInterface, name, result"))
+o.effects("glUniformBlockBinding", run("uniform_block_binding", "program, uniformBlockIndex, uniformBlockBinding"))
+o.effects(
+    "glShaderStorageBlockBinding", run("storage_block_binding", "program, storageBlockIndex, storageBlockBinding")
+)
+for n, values in ((1, "v0, 0, 0, 0"), (2, "v0, v1, 0, 0"), (3, "v0, v1, v2, 0"), (4, "v0, v1, v2, v3")):
+    o.effects(f"glUniform{n}{{f,i,ui}}", run("uniform", f"0, location, {n}, {values}"))
+    o.effects(f"glUniform{n}{{f,i,ui}}v", run("uniform_v", f"0, location, {n}, count, value"))
+    o.effects(f"glUniform{n}dv", run("uniform_v", f"0, location, {n}, count, value"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui}}", run("program_uniform", f"program, location, {n}, {values}"))
+    o.effects(f"glProgramUniform{n}{{f,i,ui,d}}v", run("program_uniform_v", f"program, location, {n}, count, value"))
+    doubles = ", ".join("xyzw"[:n]) + ", 0" * (4 - n)
+    o.effects(f"glUniform{n}d", run("uniform", f"0, location, {n}, {doubles}"))
+for columns, rows in ((c, r) for c in (2, 3, 4) for r in (2, 3, 4)):
+    shape = str(columns) if columns == rows else f"{columns}x{rows}"
+    numbers = f"{columns}, {rows}, count, transpose, value"
+    o.effects(f"glUniformMatrix{shape}{{f,d}}v", run("uniform_matrix", f"0, location, {numbers}"))
+    o.effects(f"glProgramUniformMatrix{shape}{{f,d}}v", run("program_uniform_matrix", f"program, location, {numbers}"))
+o.effects("glGenProgramPipelines{,EXT} glCreateProgramPipelines", create("context.pipelines", "pipelines"))
+o.effects("glDeleteProgramPipelines{,EXT}", delete("context.pipelines", "pipelines"))
+o.effects("glBindProgramPipeline{,EXT}", run("bind_pipeline", "pipeline"))
+o.effects("glUseProgramStages{,EXT}", run("use_program_stages", "pipeline, stages, program"))
+o.effects("glActiveShaderProgram", set_("context.pipelines[pipeline].GL_ACTIVE_PROGRAM", "program"))
+o.effects("glBindProgramARB", run("bind_arb_program", "target, program"))
+o.effects("glGenProgramsARB", create("share.arb_programs", "programs"))
+o.effects("glDeleteProgramsARB", delete("share.arb_programs", "programs"))
+o.effects("glProgramStringARB", run("arb_program_string", "target, string"))
+o.effects("glProgramLocalParameter4{d,f}{,v}ARB", run("arb_local", "target"))
+o.effects("glProgramEnvParameter4{d,f}{,v}ARB", run("arb_environment", "target"))
+
+# ---- queries, transform feedback, synchronisation, conditions ----------------------------------------------
+
+o.effects("glGenQueries{,EXT} glCreateQueries", create("context.queries", "ids"))
+o.effects("glDeleteQueries{,EXT}", delete("context.queries", "ids"))
+o.effects("glBeginQuery", run("begin_query", "target, 0, id"))
+o.effects("glBeginQueryIndexed", run("begin_query", "target, index, id"))
+o.effects("glEndQuery", run("end_query", "target, 0"))
+o.effects("glEndQueryIndexed", run("end_query", "target, index"))
+o.effects("glQueryCounter", run("query_counter", "id, target"))
+o.effects("glGetQueryObject{i,ui,i64,ui64}v", run("get_query", "id"))
+o.effects("glBeginConditionalRender{,NV}", run("begin_conditional", "id, mode"))
+o.effects("glEndConditionalRender{,NV}", run("end_conditional"))
+o.effects("glGenTransformFeedbacks glCreateTransformFeedbacks", create("context.transform_feedbacks", "ids"))
+o.effects("glDeleteTransformFeedbacks", delete("context.transform_feedbacks", "ids"))
+o.effects("glBindTransformFeedback", run("bind_feedback", "id"))
+o.effects("glBeginTransformFeedback", run("feedback", "1, 0, primitiveMode"))
+o.effects("glEndTransformFeedback", run("feedback", "0, 0, 0"))
+o.effects("glPauseTransformFeedback", run("feedback_pause", "1"))
+o.effects("glResumeTransformFeedback", run("feedback_pause", "0"))
+o.effects("glFenceSync", run("fence", "result"))
+o.effects("glDeleteSync", run("delete_sync", "sync"))
+o.effects("glClientWaitSync", run("wait_sync", "sync"))
+o.effects("glWaitSync", run("wait_sync", "sync"))
+o.effects("glObjectLabel", run("object_label", "identifier, name, length, label"))
+o.effects("glPushDebugGroup", run("debug_group", "1"))
+o.effects("glPopDebugGroup", run("debug_group", "-1"))
+
+# ---- draws -------------------------------------------------------------------------------------------------
+
+o.effects("glDrawArrays", run("draw", "mode, count, 1, 0"))
+o.effects("glDrawArraysInstanced", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawArraysInstancedBaseInstance", run("draw", "mode, count, instancecount, 0"))
+o.effects("glDrawElements{,BaseVertex} glDrawRangeElements{,BaseVertex}", run("draw", "mode, count, 1, 1"))
+o.effects(
+    "glDrawElementsInstanced{,BaseVertex,BaseInstance,BaseVertexBaseInstance}",
+    run("draw", "mode, count, instancecount, 1"),
+)
+o.effects("glMultiDrawArrays", run("multi_draw", "mode, count, drawcount, 0"))
+o.effects("glMultiDrawElements{,BaseVertex}", run("multi_draw", "mode, count, drawcount, 1"))
+o.effects("glDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, 1"))
+o.effects("glDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, 1"))
+o.effects("glMultiDrawArraysIndirect", run("draw_indirect", "mode, 0, indirect, drawcount"))
+o.effects("glMultiDrawElementsIndirect", run("draw_indirect", "mode, 1, indirect, drawcount"))
+o.effects("glDrawTransformFeedback glDrawTransformFeedbackStream", run("draw_feedback", "mode, id"))
+o.effects("glDrawTransformFeedback{,Stream}Instanced", run("draw_feedback", "mode, id"))
+o.effects("glArrayElement", run("array_element"))
+o.effects("glDrawPixels", run("draw_pixels", "width, height, format, pixels"))
+o.effects("glBitmap", run("draw_bitmap", "width, height, xmove, ymove, bitmap"))
+o.effects("glCopyPixels", run("copy_pixels", "width, height, type"))
+o.effects("glDrawTex{s,i,f,x}OES", run("draw_tex"))
+o.effects("glDrawTex{s,i,f,x}vOES", run("draw_tex"))
+o.effects("glDispatchCompute", run("dispatch", "0"))
+o.effects("glDispatchComputeIndirect", run("dispatch", "1"))
