@@ -144,12 +144,8 @@ std::string ContainerWriter::create(const std::string& path) {
   if (fd < 0) return system_error(path);
   path_ = path;
   fd_ = fd;
-  dt_file_header header{};
-  memcpy(header.magic, DT_FILE_MAGIC, 8);
-  header.version = DT_FILE_VERSION;
-  if (getrandom(header.uuid, sizeof header.uuid, 0) != sizeof header.uuid) return system_error("getrandom");
   keep_reserve();
-  std::string error = write_all(&header, sizeof header);
+  std::string error = write_header();
   if (!error.empty()) {
     // Without its first bytes it is no trace.
     close(fd_);
@@ -158,6 +154,32 @@ std::string ContainerWriter::create(const std::string& path) {
     path_.clear();
   }
   return error;
+}
+
+std::string ContainerWriter::write_header() {
+  dt_file_header header{};
+  memcpy(header.magic, DT_FILE_MAGIC, 8);
+  header.version = DT_FILE_VERSION;
+  if (getrandom(header.uuid, sizeof header.uuid, 0) != sizeof header.uuid) return system_error("getrandom");
+  return write_all(&header, sizeof header);
+}
+
+std::string ContainerWriter::create_on(std::unique_ptr<ByteSink> sink, const std::string& name) {
+  path_ = name;
+  sink_ = std::move(sink);
+  return write_header();
+}
+
+void ContainerWriter::leave() {
+  if (fd_ >= 0) close(fd_);
+  if (reserve_fd_ >= 0) close(reserve_fd_);
+  sink_.reset();
+  fd_ = reserve_fd_ = -1;
+  reserve_bytes_ = size_ = calls_ = 0;
+  limit_ = UINT64_MAX;
+  path_.clear();
+  entries_.clear();
+  calls_metas_.clear();
 }
 
 std::string ContainerWriter::adopt(const std::string& path,
@@ -214,7 +236,7 @@ void ContainerWriter::note(const dt_chunk_header& header, std::span<const char> 
 }
 
 std::string ContainerWriter::append(std::span<const char> chunk) {
-  if (fd_ < 0) return "the trace is closed";
+  if (!is_open()) return "the trace is closed";
   dt_chunk_header header;
   if (chunk.size() < sizeof header) return "no chunk";
   memcpy(&header, chunk.data(), sizeof header);
@@ -238,6 +260,11 @@ std::string ContainerWriter::append(std::span<const char> chunk) {
 std::string ContainerWriter::write_all(const void* data, size_t bytes) {
   const char* from = static_cast<const char*>(data);
   size_t left = bytes;
+  if (sink_) {
+    std::string error = sink_->write({from, bytes});
+    if (error.empty()) size_ += bytes;
+    return error;
+  }
   while (left) {
     ssize_t done = write(fd_, from, std::min<size_t>(left, 1u << 30));
     if (done < 0 && errno == EINTR) continue;
@@ -259,6 +286,7 @@ std::string ContainerWriter::cut(std::string error) {
 }
 
 void ContainerWriter::keep_reserve() {
+  if (sink_) return;
   const uint64_t needed = RESERVE_SLACK + calls_metas_.size() + entries_.size() * sizeof(dt_footer_entry);
   if (needed <= reserve_bytes_) return;
   if (reserve_fd_ < 0) {
@@ -289,7 +317,7 @@ void ContainerWriter::use_reserve() {
 }
 
 std::string ContainerWriter::finish() {
-  if (fd_ < 0) return "the trace is closed";
+  if (!is_open()) return "the trace is closed";
   use_reserve();
   ChunkBuffer out;
   const dt_footer_meta meta{static_cast<uint32_t>(entries_.size()), 0, calls_};
@@ -304,6 +332,11 @@ std::string ContainerWriter::finish() {
     whole.append(reinterpret_cast<const char*>(&offset), sizeof offset);
     whole.append(DT_END_MAGIC, 8);
     error = write_all(whole.data(), whole.size());
+  }
+  if (sink_) {
+    if (error.empty()) error = sink_->finish();
+    if (error.empty()) sink_.reset();
+    return error;
   }
   if (fsync(fd_) != 0 && error.empty() && errno != EINVAL) error = system_error(path_);
   if (close(fd_) != 0 && error.empty()) error = system_error(path_);

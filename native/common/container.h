@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,17 @@ bool open_block(const dt_block& block, std::span<const char> stored, uint64_t ra
 // says why). A false from `visit` stops before that chunk.
 uint64_t scan_chunks(int fd, std::string* error, const std::function<bool(uint64_t, const dt_chunk_header&)>& visit);
 
+// Where the bytes of a trace go that becomes no file here.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  // All of `bytes`: at first the file's header, then one whole chunk at a time, at last the footer with the end mark. An
+  // empty string, or what went wrong; after that nothing more is written.
+  virtual std::string write(std::span<const char> bytes) = 0;
+  // Everything was written.
+  virtual std::string finish() = 0;
+};
+
 class ContainerWriter {
  public:
   ContainerWriter() = default;
@@ -63,11 +75,15 @@ class ContainerWriter {
 
   // Start a new file; one that stood there is replaced. Returns an empty string or what went wrong.
   std::string create(const std::string& path);
+  // The same bytes to a sink; `name` is what path() says.
+  std::string create_on(std::unique_ptr<ByteSink> sink, const std::string& name);
+  // Forget what was written, as it stands: a new file or sink can follow.
+  void leave();
   // Go on with a file that a writer left behind: a torn tail, a bad last chunk and a footer are cut off, then
   // `visit` gets header and payload of SIGNATURES, and header and meta of the other chunks.
   std::string adopt(const std::string& path,
                     const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit);
-  bool is_open() const { return fd_ >= 0; }
+  bool is_open() const { return fd_ >= 0 || sink_; }
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   uint64_t chunks() const { return entries_.size(); }
@@ -88,6 +104,9 @@ class ContainerWriter {
   void keep_reserve();
   std::string cut(std::string error);
 
+  std::string write_header();
+
+  std::unique_ptr<ByteSink> sink_;
   int fd_ = -1;
   int reserve_fd_ = -1;
   uint64_t reserve_bytes_ = 0;

@@ -46,7 +46,8 @@ enum {
   DT_BLOCK_ORDER = 1,     /* per record: index into the function table, u8, or u16 when there are > 256 functions */
   DT_BLOCK_ENTRY = 2,     /* per record: LEB128 of zigzag(entry - entry of the record before); before the first: t_first */
   DT_BLOCK_DURATION = 3,  /* per record: LEB128 of duration + 3, wrapping u32 add: so 0 none, 1 long, 2 in flight, else ticks + 3 */
-  DT_BLOCK_ARGS = 4       /* arguments of one or several functions; dt_calls_function says where */
+  DT_BLOCK_ARGS = 4,      /* arguments of one or several functions; dt_calls_function says where */
+  DT_BLOCK_ORIGIN = 5     /* per call: LEB128 of zigzag(o - o of the call before); o is 1 + its seq in the trace it was taken from, 0: none */
 };
 
 typedef struct dt_calls_meta {

@@ -38,7 +38,9 @@ enum { DT_CHUNK_FREE = 0, DT_CHUNK_OWNED = 1, DT_CHUNK_SEALED = 2 };
 /* dt_pool_header.control: what the application may do now (the control page's word). */
 enum {
   DT_CONTROL_RECORD = 1u << 0, /* record calls */
-  DT_CONTROL_STOP = 1u << 1    /* the drainer takes no more: stop for good (disk full, receiver gone) */
+  DT_CONTROL_STOP = 1u << 1,   /* the drainer takes no more: stop for good (disk full, receiver gone) */
+  DT_CONTROL_WAIT = 1u << 2,   /* the first call waits, on free_wake, until this is taken away: nobody takes the trace yet */
+  DT_CONTROL_DROP = 1u << 3    /* the drainer is behind: whole frames are to be left out, from the next frame end on */
 };
 
 /* dt_pool_header.timing */
@@ -62,12 +64,20 @@ typedef struct dt_pool_header {
   uint32_t clock;                    /* DT_CLOCK_*, set by the application at hello */
   DT_ATOMIC(uint64_t) order;         /* last exact order number given out */
   DT_ATOMIC(uint32_t) thread_count;  /* recording threads registered so far */
-  DT_ATOMIC(uint32_t) finished;      /* 1: the application left by exit and sealed what it could */
+  DT_ATOMIC(uint32_t) finished;      /* 1: the application left by exit and sealed what it could; 2: it goes on without a recorder */
   DT_ATOMIC(uint64_t) calls_dropped; /* application calls not recorded: nested, after STOP, re-entered from a signal */
   DT_ATOMIC(uint64_t) drainer_pid;
   DT_ATOMIC(uint64_t) wait_ns;       /* time that application threads spent waiting for chunks */
   uint64_t inline_limit;             /* arrays up to this many bytes stand in the record, longer ones become blobs */
   DT_ATOMIC(uint64_t) calls_nested;  /* calls that a library made inside another call: forwarded, not recorded */
+  /* What the tap finds at the end of a frame. RECORD that was taken away or given again holds from there on. */
+  DT_ATOMIC(uint64_t) frames;         /* recorded so far: those that the program ends by showing them, else by waiting for the GPU */
+  DT_ATOMIC(uint64_t) frames_unseen;  /* that ended while nothing was recorded */
+  DT_ATOMIC(uint32_t) frames_left;    /* 0: no limit; else the tap takes RECORD away when so many more have been recorded */
+  DT_ATOMIC(uint32_t) recording;      /* 1: the tap records; 0: it forwards only, or has not begun */
+  DT_ATOMIC(uint64_t) frames_dropped; /* of which draws were left out, DT_CONTROL_DROP */
+  DT_ATOMIC(uint64_t) draws_dropped;
+  DT_ATOMIC(uint32_t) content_epoch; /* raised by a drainer that lets go of content: what is used from here on is sent again */
 } dt_pool_header;
 
 /* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
@@ -147,6 +157,8 @@ enum {
   DT_FN_NATIVE = 0x3ff6,        /* dtapNative: portable attributes of a display, window, config, surface */
   DT_FN_NOTE = 0x3ff7,          /* dtapNote: a remark of the recorder, with a code */
   DT_FN_LIBRARY = 0x3ff8,       /* dtapLibrary: a library in which a function was found */
+  DT_FN_METRIC = 0x3ff9,        /* dtapMetric: a number that a user's hook gave out */
+  DT_FN_MARK = 0x3ffa,          /* dtapMark: a remark of a user's hook */
   DT_FN_FIRST_TAP = 0x3ff0
 };
 
@@ -177,10 +189,11 @@ typedef struct dt_hello {
 } dt_hello;
 typedef struct dt_welcome {
   uint32_t magic, version;
-  uint32_t accepted, reserved;    /* 0: not this process (the fd is then absent) */
+  uint32_t accepted, quietly;     /* accepted 0: not this process (the fd is then absent); quietly: that is no fault */
   uint64_t pool_bytes;            /* of address space to map */
   char trace[1024];               /* the file asked for; of several processes the first to commit a record gets it,
                                      the others FILE-PID.dtap: dt_pool_origin.trace says which it became */
+  uint32_t only, reserved;        /* only 1: what this drainer has goes with it; when it is gone, record no longer */
 } dt_welcome;
 
 #ifdef __cplusplus

@@ -371,6 +371,13 @@ class Builder {
       case Source::thread:
         for (size_t k = 0; k < n; ++k) column.value<uint16_t>(static_cast<uint16_t>(c.info.thread));
         break;
+      case Source::origin:
+        for (size_t k = 0; k < n; ++k) {
+          uint64_t origin = c.origin(call(cursor, s.from + static_cast<uint32_t>(k)));
+          if (origin == NO_ORIGIN) column.null();
+          else column.value<uint64_t>(origin);
+        }
+        break;
       case Source::tid:
         for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.info.meta.tid);
         break;
@@ -707,6 +714,7 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
     add("fn", Type::u16, Source::fn, false);
     add("payload_bytes", Type::u64, Source::payload_bytes, false);
     add("call", Type::text, Source::call, false);
+    add("origin", Type::u64, Source::origin, false);
     return out;
   }
   // Parameters by name; one that is called as a column above gets "_" behind.
@@ -772,6 +780,7 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
   last("params", Type::text, Source::params);
   last("payload_bytes", Type::u64, Source::payload_bytes);
   last("call", Type::text, Source::call);
+  last("origin", Type::u64, Source::origin);
   return out;
 }
 
@@ -830,6 +839,8 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
     auto& group = trace.groups[g];
     uint64_t first = std::max(s.first_seq, group.base), end = std::min(s.end_seq, group.base + group.calls);
     if (first >= end) continue;
+    // Whoever asks said how many there are.
+    trace.done += group.chunks.size() == 1 ? end - first : 0;
     if (group.chunks.size() == 1) {
       work.check();
       if (s.function && !trace.calls_chunks[group.chunks[0]].find(s.function->id)) continue;
@@ -856,6 +867,7 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
         size_t n = waiting[next];
         auto& o = group.offsets[n];
         work.check();
+        trace.done += o.size();
         auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) - o.begin());
         if (at == o.size()) continue;
         try {
@@ -968,8 +980,9 @@ std::vector<Selection> stretches(const Trace& trace, const Selection& s) {
 void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) {
   auto parts = stretches(trace, s);
   size_t workers = std::min<size_t>({std::max(1u, std::thread::hardware_concurrency()), 8, parts.size()});
+  bool whole = flags & 32;
   if (workers < 2) {
-    Printer printer(trace);
+    Printer printer(trace, whole);
     Bytes out;
     auto flush = [&] { write_all(fd, out), out.clear(); };
     print_calls(trace, s, flags, printer, out, flush);
@@ -984,7 +997,7 @@ void calls_text(const Trace& trace, const Selection& s, int fd, uint32_t flags) 
   size_t next = 0, written = 0;
   std::exception_ptr failed;
   auto print = [&] {
-    Printer printer(trace);
+    Printer printer(trace, whole);
     for (;;) {
       size_t part;
       {

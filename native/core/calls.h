@@ -5,7 +5,7 @@
 namespace dt {
 
 enum class Source : uint8_t {
-  seq, frame, thread, tid, context, name, fn, t_start, duration, t_end, api, category, params, result_text, call, payload_bytes,
+  seq, frame, thread, tid, context, name, fn, t_start, duration, t_end, api, category, params, result_text, call, payload_bytes, origin,
   value,    // a parameter (or result) as it is: enum -> name
   number,   // the integer twin of an enum or bitmask
   pointer,  // the address of an array

@@ -125,7 +125,7 @@ size_t OpenChunk::block_of(uint16_t kind) const {
 }
 
 const std::vector<uint16_t>& OpenChunk::order() {
-  if (order_done_) return order_;
+  if (order_done_ || !info.meta.records) return order_;  // a recorder may give back an empty chunk, without blocks
   size_t b = block_of(DT_BLOCK_ORDER), n = info.meta.records, functions = info.functions.size();
   bool wide = functions > 256;
   if (blocks_[b].raw_bytes != n * (wide ? 2 : 1)) broken("the order block has the wrong size");
@@ -176,7 +176,7 @@ const std::vector<uint32_t>& OpenChunk::record_calls() {
 uint32_t OpenChunk::record_of(uint32_t call) { return plain() ? call : call_records()[call]; }
 
 const std::vector<uint64_t>& OpenChunk::entries() {
-  if (entries_done_) return entries_;
+  if (entries_done_ || !info.meta.records) return entries_;
   size_t b = block_of(DT_BLOCK_ENTRY), n = info.meta.records;
   if (blocks_[b].raw_bytes < n) broken("the entry block has the wrong size");
   auto& raw = block(b);
@@ -196,7 +196,7 @@ const std::vector<uint64_t>& OpenChunk::entries() {
 }
 
 const std::vector<uint32_t>& OpenChunk::durations() {
-  if (durations_done_) return durations_;
+  if (durations_done_ || !info.meta.records) return durations_;
   size_t b = block_of(DT_BLOCK_DURATION), n = info.meta.records;
   if (blocks_[b].raw_bytes < n) broken("the duration block has the wrong size");
   auto& raw = block(b);
@@ -246,6 +246,29 @@ const std::vector<uint32_t>& OpenChunk::durations() {
     }
   }
   return durations_;
+}
+
+uint64_t OpenChunk::origin(uint32_t call) {
+  if (!origins_done_) {
+    origins_done_ = true;
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      if (blocks_[b].kind != DT_BLOCK_ORIGIN || blocks_[b].raw_bytes < info.meta.calls) continue;
+      auto& raw = block(b);
+      const uint8_t* at = raw.data();
+      const uint8_t* end = at + blocks_[b].raw_bytes;
+      std::vector<uint64_t> origins(info.meta.calls);
+      uint64_t last = 0;
+      for (auto& origin : origins) {
+        uint64_t z = leb(at, end);
+        last += (z >> 1) ^ (0 - (z & 1));
+        origin = last - 1;  // 0, none, becomes NO_ORIGIN
+      }
+      raw_[b] = {};
+      origins_ = std::move(origins);
+      break;
+    }
+  }
+  return call < origins_.size() ? origins_[call] : NO_ORIGIN;
 }
 
 bool OpenChunk::duration(uint32_t record, uint64_t& ticks) {

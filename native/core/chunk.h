@@ -7,6 +7,8 @@
 
 namespace dt {
 
+constexpr uint64_t NO_ORIGIN = UINT64_MAX;
+
 struct FunctionColumns {
   const CallsFunction* entry = nullptr;
   const Function* function = nullptr;  // nullptr: the trace does not explain it
@@ -51,6 +53,8 @@ class OpenChunk {
   // Ticks; false: none (in flight or not timed).
   bool duration(uint32_t record, uint64_t& ticks);
   uint32_t context(uint32_t record);
+  // Seq that a call had in the recording this trace was made from; NO_ORIGIN: it is not said, or the call is new.
+  uint64_t origin(uint32_t call);
   const std::vector<uint32_t>& ordinals();           // per record: number among the records of its function
   const std::vector<uint32_t>& records_of(size_t function);  // records of one function
   const FunctionColumns& columns(size_t function);   // index into info.functions
@@ -66,6 +70,8 @@ class OpenChunk {
   std::vector<uint32_t> call_records_, record_calls_, durations_, ordinals_;
   std::vector<uint64_t> entries_;
   std::vector<std::pair<uint32_t, uint32_t>> contexts_;
+  std::vector<uint64_t> origins_;
+  bool origins_done_ = false;
   bool contexts_done_ = false, order_done_ = false, entries_done_ = false, durations_done_ = false;
   std::unordered_map<uint32_t, uint64_t> long_;
   std::unordered_map<size_t, std::vector<uint32_t>> records_of_;

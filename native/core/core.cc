@@ -3,9 +3,13 @@
 
 #include <dlfcn.h>
 
-#include <new>
-
+#include "../edit/check.h"
+#include "../edit/diff.h"
+#include "../edit/text_changes.h"
+#include "../edit/write.h"
 #include "../export/export_c.h"
+#include "../peers/export.h"
+#include "border.h"
 #include "tables.h"
 
 #ifndef DRAWTAP_VERSION
@@ -21,27 +25,7 @@ namespace {
 thread_local std::string g_error;
 thread_local std::string g_text;
 
-template <class F> int guarded(F&& body) {
-  try {
-    body();
-    return DT_OK;
-  } catch (const dt::Error& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::length_error&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  } catch (...) {
-    g_error = "unknown failure";
-    return DT_E_FORMAT;
-  }
-}
+template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
 void need(bool ok, const char* what) {
   if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
@@ -224,6 +208,86 @@ int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* fold
     if (options && options->calls_per_function) wanted.calls_per_function = options->calls_per_function;
     auto bytes = std::make_unique<BytesOwner>();
     bytes->first.put(dt::c::export_source(*trace->trace, folder, wanted));
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path, const char** json, uint64_t* length,
+             void** owner) {
+  return guarded([&] {
+    need((sources || !count) && path && json && length && owner, "a source or the path");
+    std::vector<dt::edit::Source> from;
+    for (uint32_t i = 0; i < count; ++i) {
+      auto& s = sources[i];
+      need(s.trace, "a trace");
+      dt::edit::Source source;
+      source.trace = s.trace->trace.get();
+      source.keep = s.keep;
+      source.first_seq = s.first_seq;
+      if (s.end_seq) source.end_seq = s.end_seq;
+      source.keep_map_writes = s.keep_map_writes;
+      source.changes.assign(s.changes, s.changes + (s.changes ? s.change_count : 0));
+      from.push_back(std::move(source));
+    }
+    dt::edit::Options wanted;
+    if (options) {
+      wanted.by_time = options->order == DT_ORDER_TIME;
+      wanted.forget = options->forget;
+      if (options->level) wanted.level = options->level;
+      if (options->annotation) wanted.annotation = options->annotation;
+      if (options->signatures) wanted.signatures = options->signatures;
+    }
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::edit::write(std::move(from), wanted, path));
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, uint32_t count, const char* path) {
+  return guarded([&] {
+    need(trace && path && (ranges || !count), "path");
+    std::vector<dt::Selection> selections;
+    for (uint32_t n = 0; n < count; n++) {
+      dt_selection s{};
+      if (ranges[n].frames) s.first_frame = ranges[n].first, s.end_frame = ranges[n].end;
+      else s.first_seq = ranges[n].first, s.end_seq = ranges[n].end;
+      selections.push_back(dt::resolve(*trace->trace, &s));
+    }
+    if (selections.empty()) selections.push_back(dt::resolve(*trace->trace, nullptr));
+    dt::peers::export_apitrace(trace->trace, path, selections);
+  });
+}
+
+int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && keep && json && length && owner, "a trace");
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::edit::check(*trace->trace, keep));
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags, const char** json, uint64_t* length,
+            void** owner) {
+  return guarded([&] {
+    need(a && b && json && length && owner, "a trace");
+    dt::edit::DiffOptions options;
+    options.limit = limit;
+    options.outputs = flags & 1;
+    options.first_frame = first_frame;
+    if (end_frame) options.end_frame = end_frame;
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::edit::diff(*a->trace, *b->trace, options));
+    hand_out(std::move(bytes), json, length, owner);
+  });
+}
+
+int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes, const char** json,
+                    uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && text && json && length && owner, "a text");
+    auto bytes = std::make_unique<BytesOwner>();
+    bytes->first.put(dt::edit::text_changes(*trace->trace, first_seq, end_seq, {text, text_bytes}));
     hand_out(std::move(bytes), json, length, owner);
   });
 }

@@ -45,7 +45,7 @@ DT_API int dt_calls_schema(dt_trace* trace, const char* function, const char** l
 DT_API int dt_calls(dt_trace* trace, const dt_selection* selection, struct ArrowArrayStream* out);
 
 /* The small tables, whole: functions params enums frames threads contexts blobs markers memory map_writes
- * natives notes libraries problems annotations chunks histogram. */
+ * natives notes libraries metrics marks problems annotations chunks histogram content frame_prints unreadable. */
 DT_API int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* out);
 /* The same as a JSON list of objects. `json` is not terminated; it lives until dt_blob_free(owner). */
 DT_API int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner);
@@ -67,7 +67,8 @@ DT_API int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uin
 DT_API void dt_blob_free(void* owner);
 
 /* Text of calls, one a line, as `drawtap list` prints it, to a file descriptor.
- * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq. */
+ * `flags`: 1 no times, 2 with thread and context, 4 with durations, 8 with entry times in ns, 16 without seq,
+ * 32 nothing cut short: to be edited and read back (dt_text_changes). */
 DT_API int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t flags);
 
 /* Write the trace as C source into an existing folder. The selection's frames are the ones to play, calls before them
@@ -79,9 +80,17 @@ typedef struct dt_export_c_options {
 DT_API int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options, const char** json,
                        uint64_t* length, void** owner);
 
+/* Write calls as a trace of apitrace (format 6, snappy): of each range the calls first..end-1 (end 0: to the end), or the
+ * frames where `frames` is 1. No ranges: all calls. */
+typedef struct dt_export_range {
+  uint64_t first, end;
+  uint32_t frames, reserved;
+} dt_export_range;
+DT_API int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, uint32_t count, const char* path);
+
 /* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */
 DT_API void dt_cancel(dt_trace* trace);
-/* Work done and to do, in bytes of the file, of the running operation: for progress bars. */
+/* Work done and to do, in a unit of its own, of the running operation: for progress bars. */
 DT_API void dt_progress(dt_trace* trace, uint64_t* done, uint64_t* total);
 #ifdef __cplusplus
 }

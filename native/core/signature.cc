@@ -119,10 +119,12 @@ size_t Signatures::parse(std::string_view text) {
         by_name_.emplace(f.name, f.index);
         functions.push_back(std::move(f));
         function = &functions.back();
+        function->text.assign(line).push_back('\n');
         break;
       }
       case 'R': case 'P': {
         if (!function) break;
+        function->text.append(line).push_back('\n');
         field = nullptr;
         size_t o = line[0] == 'P' ? 1 : 0;
         Field f;
@@ -148,6 +150,7 @@ size_t Signatures::parse(std::string_view text) {
       }
       case 'D': {
         if (!field) break;
+        function->text.append(line).push_back('\n');
         bool wide = false;
         int at = -1;
         if (part.size() < 4 || !slot(part[1], wide, at) || !wide || static_cast<uint32_t>(at) >= function->w8) {
@@ -175,6 +178,7 @@ size_t Signatures::parse(std::string_view text) {
         group = &groups.back();
         group->name = part[1];
         group->bitmask = part[2] == "bitmask";
+        group->text.assign(line).push_back('\n');
         break;
       }
       case 'E': {
@@ -185,6 +189,7 @@ size_t Signatures::parse(std::string_view text) {
         if (large) value = static_cast<int64_t>(large);
         group->by_value.emplace(value, static_cast<uint32_t>(group->members.size()));
         group->members.emplace_back(part[1], value);
+        group->text.append(line).push_back('\n');
         break;
       }
       default: break;

@@ -23,6 +23,7 @@ struct EnumGroup {
   bool bitmask = false;
   std::vector<std::pair<std::string, int64_t>> members;
   std::unordered_map<int64_t, uint32_t> by_value;  // first name wins
+  std::string text;                                // its lines
   const std::string* find(int64_t value) const {
     auto it = by_value.find(value);
     return it == by_value.end() ? nullptr : &members[it->second].first;
@@ -61,6 +62,7 @@ struct Function {
   std::unique_ptr<Field> result;
   std::vector<int> descriptors;  // their w8 slots, ascending: the order of the payloads
   int index = -1;                // among Signatures::functions
+  std::string text;              // its lines
 };
 
 class Signatures {

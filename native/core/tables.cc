@@ -1,5 +1,8 @@
 #include "tables.h"
 
+#include "content.h"
+#include "prints.h"
+
 #include <algorithm>
 #include <cmath>
 #include <thread>
@@ -122,8 +125,6 @@ Table frames_table(const Trace& trace) {
   std::vector<Frame> out(count);
   Work work(trace.generation);
   std::mutex mutex;
-  std::atomic<size_t> next{0};
-  std::exception_ptr failed;
   auto one = [&](size_t index) {
     auto& info = trace.calls_chunks[index];
     OpenChunk chunk(trace, index);
@@ -207,38 +208,7 @@ Table frames_table(const Trace& trace) {
       if (frame.ended_by) o.ended_by = frame.ended_by;
     }
   };
-  auto run = [&] {
-    for (;;) {
-      size_t index = next++;
-      if (index >= trace.calls_chunks.size()) return;
-      try {
-        work.check();
-        one(index);
-      } catch (const Error& e) {
-        auto& info = trace.chunks[trace.calls_chunks[index].chunk];
-        if (e.code == DT_E_FORMAT) {
-          trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
-          continue;
-        }
-        std::lock_guard lock(mutex);
-        failed = std::current_exception();
-        return;
-      } catch (...) {
-        std::lock_guard lock(mutex);
-        failed = std::current_exception();
-        return;
-      }
-    }
-  };
-  size_t workers = std::min<size_t>({std::max(1u, std::thread::hardware_concurrency()), 16, trace.calls_chunks.size()});
-  if (workers < 2) {
-    run();
-  } else {
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < workers; ++i) threads.emplace_back(run);
-    for (auto& t : threads) t.join();
-  }
-  if (failed) std::rethrow_exception(failed);
+  each_calls_chunk(trace, work, one);
 
   Rows t({{"frame", Type::u32}, {"first_seq", Type::u64}, {"end_seq", Type::u64}, {"calls", Type::u64}, {"t_start", Type::i64}, {"t_end", Type::i64},
           {"duration", Type::i64}, {"interval", Type::i64}, {"draws", Type::u64}, {"upload_bytes", Type::u64}, {"end_function", Type::text}});
@@ -256,6 +226,37 @@ Table frames_table(const Trace& trace) {
     if (timed) last_end = f.end;
     t.u(f.draws).u(f.uploads);
     if (f.ended_by) t.s(f.ended_by->name);
+    else t.null();
+  }
+  return t.take();
+}
+
+Table content_table(const Trace& trace) {
+  std::vector<std::pair<const char*, Type>> columns = {{"frame", Type::u32}};
+  for (size_t i = 0; i < COUNTS; ++i) columns.emplace_back(count_name(i), Type::u64);
+  Rows t(std::move(columns));
+  uint64_t number = 0;
+  for (auto& frame : frame_content(trace)) {
+    t.u(number++);
+    for (uint64_t count : frame.counts) t.u(count);
+  }
+  return t.take();
+}
+
+Table frame_prints_table(const Trace& trace) {
+  Rows t({{"frame", Type::u32}, {"calls", Type::u64}, {"print", Type::u64}});
+  uint64_t number = 0;
+  for (auto& frame : prints(trace).frames) t.u(number++).u(frame.calls).u(frame.print);
+  return t.take();
+}
+
+Table unreadable_table(const Trace& trace) {
+  Rows t({{"seq", Type::u64}, {"function", Type::text}, {"param", Type::text}});
+  for (auto& found : prints(trace).unreadable) {
+    t.u(found.seq);
+    if (found.function) t.s(found.function->name);
+    else t.null();
+    if (found.param) t.s(found.param->name);
     else t.null();
   }
   return t.take();
@@ -324,6 +325,8 @@ std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned fun
     case DT_FN_NATIVE: return {{"handle", Type::u64}, {"kind", Type::text}, {"text", Type::text}};
     case DT_FN_NOTE: return {{"code", Type::text}, {"text", Type::text}};
     case DT_FN_LIBRARY: return {{"path", Type::text}, {"base", Type::u64}};
+    case DT_FN_METRIC: return {{"name", Type::text}, {"value", Type::f64}};
+    case DT_FN_MARK: return {{"text", Type::text}};
     default: return {};
   }
 }
@@ -580,7 +583,7 @@ Table chunks_table(const Trace& trace) {
 
 const std::vector<std::string>& table_names() {
   static const std::vector<std::string> names = {"functions", "params", "enums", "frames", "threads", "contexts", "blobs", "markers", "memory",
-                                                 "map_writes", "natives", "notes", "libraries", "problems", "annotations", "chunks", "histogram"};
+                                                 "map_writes", "natives", "notes", "libraries", "metrics", "marks", "problems", "annotations", "chunks", "histogram", "content", "frame_prints", "unreadable"};
   return names;
 }
 
@@ -598,10 +601,15 @@ Table make_table(const Trace& trace, const std::string& name) {
   if (name == "natives") return tap_table(trace, DT_FN_NATIVE);
   if (name == "notes") return tap_table(trace, DT_FN_NOTE);
   if (name == "libraries") return tap_table(trace, DT_FN_LIBRARY);
+  if (name == "metrics") return tap_table(trace, DT_FN_METRIC);
+  if (name == "marks") return tap_table(trace, DT_FN_MARK);
   if (name == "problems") return problems_table(trace);
   if (name == "annotations") return annotations_table(trace);
   if (name == "chunks") return chunks_table(trace);
   if (name == "histogram") return histogram_table(trace);
+  if (name == "content") return content_table(trace);
+  if (name == "frame_prints") return frame_prints_table(trace);
+  if (name == "unreadable") return unreadable_table(trace);
   throw Error(DT_E_ARGUMENT, "no table " + name);
 }
 

@@ -207,7 +207,7 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
 // An attribute list: names with their values, names that stand alone, and the terminator, which text leaves out.
 void Printer::attributes(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element), n = 0;
-  size_t limit = json ? JSON_ELEMENTS : TEXT_ELEMENTS;
+  size_t limit = whole_ ? SIZE_MAX : json ? JSON_ELEMENTS : TEXT_ELEMENTS;
   auto next = [&] {
     int64_t v = width == 4 ? load<int32_t>(s.data()) : load<int64_t>(s.data());
     s.remove_prefix(width);
@@ -238,13 +238,13 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
   if (field.element == Element::chars) {
     out.put('"');
     if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-    bool cut = !json && s.size() > TEXT_CHARS;
+    bool cut = !json && !whole_ && s.size() > TEXT_CHARS;
     put_escaped(out, cut ? s.substr(0, TEXT_CHARS) : s, json);
     out.put(cut ? "…\"" : "\"");
     return;
   }
   out.put(json ? '[' : '{');
-  size_t limit = json ? JSON_ELEMENTS : TEXT_ELEMENTS, n = 0;
+  size_t limit = whole_ ? SIZE_MAX : json ? JSON_ELEMENTS : TEXT_ELEMENTS, n = 0;
   if (field.element == Element::strings) {
     for (; s.size() >= 4; ++n) {
       uint32_t length = load<uint32_t>(s.data());
@@ -252,7 +252,7 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
       if (length > s.size()) break;
       if (n) out.put(", ");
       if (n == limit) { out.put(json ? "null" : "…"); break; }
-      bool cut = !json && length > TEXT_CHARS;
+      bool cut = !json && !whole_ && length > TEXT_CHARS;
       out.put('"');
       put_escaped(out, s.substr(0, cut ? TEXT_CHARS : length), json);
       out.put(cut ? "…\"" : "\"");
@@ -314,7 +314,11 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
   bool pointer = field.kind == Kind::ptr || field.kind == Kind::handle;
   switch (DT_DATA_KIND(descriptor)) {
     case DT_DATA_INLINE:
-      if (is_opaque(field.element)) {
+      if (is_opaque(field.element) && whole_) {
+        out.put("hex(");
+        for (unsigned char byte : columns.payload(field, i)) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+        out.put(')');
+      } else if (is_opaque(field.element)) {
         out.put("blob(");
         put_u64(out, DT_DATA_LENGTH(descriptor));
         out.put(" bytes)");
@@ -325,6 +329,11 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
     case DT_DATA_BLOB:
       if (words_of_blob(out, columns, field, i)) break;
       out.put("blob(");
+      if (whole_) {
+        out.put(hash_text(columns.hash(field, i)));
+        out.put(')');
+        break;
+      }
       put_u64(out, DT_DATA_LENGTH(descriptor));
       out.put(" bytes, ");
       out.put(std::string_view(hash_text(columns.hash(field, i))).substr(0, 8));

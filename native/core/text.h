@@ -18,10 +18,12 @@ void put_duration(Bytes& out, int64_t ns);
 // Prints the calls of one trace; keeps what it has worked out about each function.
 class Printer {
  public:
-  explicit Printer(const Trace& trace) : trace_(trace), texts_(trace.signatures.functions.size()) {}
+  // `whole`: nothing is cut short, so that the text can be read back: arrays to their end, blob(HASH), hex(BYTES).
+  explicit Printer(const Trace& trace, bool whole = false) : trace_(trace), whole_(whole), texts_(trace.signatures.functions.size()) {}
   // name(a = 1, b = GL_X) = result
   void call(Bytes& out, OpenChunk& chunk, uint32_t record);
   void result(Bytes& out, const FunctionColumns& columns, uint32_t i);
+  void param(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) { value(out, columns, field, i); }
   // {"mode": "GL_TRIANGLES", ...}: enums by name, arrays as lists, content as {"blob": hash, "bytes": n}
   void params_json(Bytes& out, const FunctionColumns& columns, uint32_t i);
   void value_json(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
@@ -39,6 +41,7 @@ class Printer {
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
   void array(Bytes& out, const Field& field, std::string_view content, bool json);
   const Trace& trace_;
+  const bool whole_;
   std::vector<std::unique_ptr<Words>> texts_;
 };
 

@@ -1,5 +1,7 @@
 #include "trace.h"
 
+#include <thread>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,17 +49,20 @@ bool json_u64(std::string_view json, std::string_view key, uint64_t& out) {
   out = strtoull(std::string(json.substr(at, 24)).c_str(), nullptr, 10);
   return true;
 }
+}  // namespace
+
 std::string json_string(std::string_view json, std::string_view key) {
   std::string quoted = "\"" + std::string(key) + "\"";
-  size_t at = json.find(quoted);
-  if (at == json.npos) return "";
-  at = json.find_first_not_of(" \t\r\n:", at + quoted.size());
-  if (at == json.npos || json[at] != '"') return "";
-  size_t end = json.find('"', at + 1);
-  return end == json.npos ? "" : std::string(json.substr(at + 1, end - at - 1));
+  for (size_t at = json.find(quoted); at != json.npos; at = json.find(quoted, at + 1)) {
+    size_t value = json.find_first_not_of(" \t\r\n", at + quoted.size());
+    if (value == json.npos || json[value] != ':') continue;  // a word of a list
+    value = json.find_first_not_of(" \t\r\n", value + 1);
+    if (value == json.npos || json[value] != '"') return "";
+    size_t end = json.find('"', value + 1);
+    return end == json.npos ? "" : std::string(json.substr(value + 1, end - value - 1));
+  }
+  return "";
 }
-
-}  // namespace
 
 std::string hash_text(const Hash128& hash) {
   char text[40];
@@ -745,6 +750,44 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
   XXH128_hash_t h = XXH3_128bits(content.data(), content.size());
   if (h.low64 != hash.low || h.high64 != hash.high) throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
   return content;
+}
+
+void each_calls_chunk(const Trace& trace, const Work& work, const std::function<void(size_t)>& one) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failed;
+  auto run = [&] {
+    for (;;) {
+      size_t index = next++;
+      if (index >= trace.calls_chunks.size()) return;
+      try {
+        work.check();
+        one(index);
+      } catch (const Error& e) {
+        auto& info = trace.chunks[trace.calls_chunks[index].chunk];
+        if (e.code == DT_E_FORMAT) {
+          trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+          continue;
+        }
+        std::lock_guard lock(mutex);
+        failed = std::current_exception();
+        return;
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        failed = std::current_exception();
+        return;
+      }
+    }
+  };
+  size_t workers = std::min<size_t>({std::max(1u, std::thread::hardware_concurrency()), 16, trace.calls_chunks.size()});
+  if (workers < 2) {
+    run();
+  } else {
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < workers; ++i) threads.emplace_back(run);
+    for (auto& t : threads) t.join();
+  }
+  if (failed) std::rethrow_exception(failed);
 }
 
 }  // namespace dt

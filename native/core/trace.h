@@ -75,6 +75,8 @@ struct Hash128 {
   bool operator==(const Hash128& o) const { return high == o.high && low == o.low; }
 };
 std::string hash_text(const Hash128& hash);
+// The value of `"key": "text"` in a small JSON text of our own making, as it stands there; "" where there is none.
+std::string json_string(std::string_view json, std::string_view key);
 
 struct Annotation {
   uint64_t offset = 0;
@@ -202,6 +204,10 @@ class Trace : public std::enable_shared_from_this<Trace> {
   mutable std::shared_ptr<const Frames> frames_;
   mutable std::unique_ptr<std::map<Hash128, std::vector<BlobPart>>> blobs_;
 };
+
+// Call `one` with the index of every calls chunk, on several threads and in no order. A chunk that cannot be read becomes a
+// problem of the trace; any other error ends the walk and is thrown.
+void each_calls_chunk(const Trace& trace, const Work& work, const std::function<void(size_t)>& one);
 
 // Decompress a stored block; throws dt::Error on anything odd. `limit`: no more raw bytes than this.
 void decompress(uint16_t codec, const uint8_t* stored, uint64_t stored_bytes, uint8_t* raw, uint64_t raw_bytes);

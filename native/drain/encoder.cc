@@ -59,6 +59,7 @@ std::vector<KnownBlobs::Range> KnownBlobs::claim(Hash hash, uint64_t total, uint
   std::vector<Range> fresh;
   std::lock_guard guard(lock_);
   Known& known = known_[hash];
+  known.epoch = epoch_;
   if (known.whole || begin >= end) return fresh;
   std::vector<Range> merged;
   uint64_t at = begin;
@@ -84,9 +85,23 @@ std::vector<KnownBlobs::Range> KnownBlobs::claim(Hash hash, uint64_t total, uint
   return fresh;
 }
 
+void KnownBlobs::next_epoch() {
+  std::lock_guard guard(lock_);
+  epoch_++;
+}
+
+bool KnownBlobs::forget(Hash hash) {
+  std::lock_guard guard(lock_);
+  auto it = known_.find(hash);
+  if (it == known_.end()) return true;
+  if (it->second.epoch + 2 > epoch_) return false;
+  known_.erase(it);
+  return true;
+}
+
 uint64_t count_calls(const TakenChunk& chunk) {
   uint64_t calls = 0;
-  for (uint32_t at = DT_CHUNK_HEADER_BYTES; at + RECORD_BYTES <= chunk.end;) {
+  for (uint32_t at = chunk.begin; at + RECORD_BYTES <= chunk.end;) {
     const uint64_t head = load_once(chunk.base + at);
     const uint32_t words = static_cast<uint32_t>(head >> 16) & 0xffff;
     if (words < 2) break;
@@ -148,7 +163,7 @@ void Encoder::take_blob(const char* record, uint32_t bytes, Encoded* out) {
 void Encoder::index(const TakenChunk& chunk, Encoded* out) {
   const char* const base = chunk.base;
   const uint32_t end = chunk.end;
-  uint32_t at = DT_CHUNK_HEADER_BYTES;
+  uint32_t at = chunk.begin;
   uint32_t n = 0;
   uint64_t t_end = 0;
   uint16_t last_call = 0xffff;  // local index of the last application call
@@ -249,6 +264,7 @@ size_t Encoder::columns(const TakenChunk& chunk, const Local& local, const uint3
           capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, room));
         }
         payload_room_ -= bytes;
+        if (kind == DT_DATA_BLOB && bytes == 16 && list_contents) contents_.push_back(load<KnownBlobs::Hash>(chunk.base + place));
         arrays_[a * n + i] = {descriptor & ~0xfff8ull, place, static_cast<uint32_t>(bytes)};
         place += capacity;
         room -= capacity;
@@ -342,11 +358,12 @@ void Encoder::write_blobs(int level, Encoded* out) {
 
 void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, int level, Encoded* out) {
   out->records = out->calls_count = out->in_flight = 0;
-  out->raw_bytes = chunk.end > DT_CHUNK_HEADER_BYTES ? chunk.end - DT_CHUNK_HEADER_BYTES : 0;
+  out->raw_bytes = chunk.end > chunk.begin ? chunk.end - chunk.begin : 0;
   out->invalid_records = out->invalid_bytes = 0;
   out->functions.clear();
   locals_.clear();
   parts_.clear();
+  contents_.clear();
   blocks_.clear();
   meta_ = {};
   payload_room_ = chunk_bytes_;
@@ -459,6 +476,9 @@ void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint
   }
   for (const Args& a : args) put(out, {args_.data() + a.begin, a.end - a.begin}, DT_BLOCK_ARGS, level);
   memcpy(to.at(table), blocks_.data(), blocks_.size() * sizeof(dt_block));
+  std::sort(contents_.begin(), contents_.end(), [](auto& a, auto& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; });
+  contents_.erase(std::unique(contents_.begin(), contents_.end()), contents_.end());
+  out->contents = contents_;
 }
 
 }  // namespace dt

@@ -44,18 +44,24 @@ class KnownBlobs {
   struct Range {
     uint64_t begin, end;
   };
-  // The sub-ranges of [begin, end) that nobody claimed yet; they count as claimed from now on.
-  std::vector<Range> claim(Hash hash, uint64_t total, uint64_t begin, uint64_t end);
-
- private:
   struct HashOf {
     size_t operator()(const Hash& h) const { return static_cast<size_t>(h.low ^ h.high); }
   };
+  // The sub-ranges of [begin, end) that nobody claimed yet; they count as claimed from now on.
+  std::vector<Range> claim(Hash hash, uint64_t total, uint64_t begin, uint64_t end);
+  // What is claimed from here on is of the next epoch.
+  void next_epoch();
+  // Content that was last claimed two epochs ago or longer is forgotten: it can be claimed again. False: it is younger.
+  bool forget(Hash hash);
+
+ private:
   struct Known {
     bool whole = false;
+    uint32_t epoch = 0;
     std::vector<Range> ranges;  // sorted, disjoint; dropped once the content is whole
   };
   std::mutex lock_;
+  uint32_t epoch_ = 0;
   std::unordered_map<Hash, Known, HashOf> known_;
 };
 
@@ -63,6 +69,7 @@ class KnownBlobs {
 struct TakenChunk {
   uint32_t index = 0;       // in the pool
   const char* base = nullptr;
+  uint32_t begin = DT_CHUNK_HEADER_BYTES;  // offset of the first record that was not taken before
   uint32_t end = 0;         // offset after the last committed record
   uint32_t thread = 0, tid = 0, context = 0;
   uint64_t serial = 0, first_call = 0;
@@ -76,6 +83,7 @@ struct Encoded {
   ChunkBuffer blobs;
   uint32_t blobs_meta_bytes = 0;    // 0: no blobs
   std::vector<uint16_t> functions;  // ids used (without DT_RECORD_TAP), each once or twice
+  std::vector<KnownBlobs::Hash> contents;  // that the records refer to; filled where it is asked for
   uint32_t records = 0, calls_count = 0, in_flight = 0;
   uint64_t raw_bytes = 0;
   uint64_t invalid_records = 0;     // dropped: unknown function or sizes that cannot be
@@ -86,6 +94,7 @@ struct Encoded {
 class Encoder {
  public:
   Encoder(const Layouts& layouts, KnownBlobs& blobs, uint32_t chunk_bytes);
+  bool list_contents = false;  // fill Encoded::contents
   // `level`: as put_block takes it.
   void encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint32_t timing, int level, Encoded* out);
 
@@ -126,6 +135,7 @@ class Encoder {
   std::vector<Array> arrays_;
   std::vector<char> scratch_, args_;
   std::vector<BlobPart> parts_;
+  std::vector<KnownBlobs::Hash> contents_;
   std::vector<dt_block> blocks_;
   dt_calls_meta meta_{};
 };

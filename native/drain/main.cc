@@ -1,8 +1,10 @@
 // drawtap-drain: takes records out of the shared-memory pools of tapped applications and writes their traces.
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,6 +26,7 @@
 #include <optional>
 #include <sstream>
 
+#include "control.h"
 #include "session.h"
 
 namespace dt {
@@ -35,6 +38,10 @@ constexpr size_t LONGEST_LINE = 1 << 20;
 
 struct Options {
   std::string socket, output, status, signatures;
+  std::string control = "auto";  // path of the control socket; "none"
+  bool paused = false;
+  StreamSettings stream;
+  std::string process;  // pattern of the names of programs to record; empty: all
   int ready_fd = -1, adopt_fd = -1;
   PoolSettings pool;
   SessionSettings session;
@@ -47,8 +54,14 @@ const char* const USAGE =
     "usage: drawtap-drain --socket PATH --output FILE.dtap [--status FD|PATH] [--ready-fd N]\n"
     "  [--timing both|entry|none] [--inline-limit BYTES] [--pool-limit BYTES] [--chunk-bytes N] [--level N]\n"
     "  [--workers N] [--annotation JSON ...] [--signatures PATH] [--adopt-fd N] [--exit-when-idle SECONDS]\n"
-    "  [--watch-pid PID]\n"
-    "Lines on standard input: annotate JSON | watch PID | exit CODE | signal N\n";
+    "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no]\n"
+    "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
+    "  [--spill FILE] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
+    "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
+    "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
+    "  [--most-saves N] [--save-gap S] [--frame-end RULE]]\n"
+    "Lines on standard input: annotate JSON | watch PID | exit CODE | signal N | peek | save REASON [before=NS]\n"
+    "[after=NS] [output=FILE] [detail=TEXT] [auto=1], with tabs between them. SIGUSR1 and SIGUSR2 save, too.\n";
 
 [[noreturn]] void usage(const std::string& wrong) {
   fprintf(stderr, "drawtap-drain: %s\n%s", wrong.c_str(), USAGE);
@@ -70,14 +83,39 @@ bool looks_like_object(std::string_view json) {
   return json.size() >= 2 && json.front() == '{' && json.back() == '}';
 }
 
+// The token of a stream: of a file, or of the environment, never an argument that everybody can see.
+std::string read_token(const std::string& path) {
+  std::string token;
+  if (path.empty()) {
+    const char* value = getenv("DRAWTAP_TOKEN");
+    token = value ? value : "";
+  } else {
+    std::ifstream file(path);
+    if (!file || !std::getline(file, token)) usage("--token-file " + path + ": cannot be read, or is empty");
+  }
+  while (!token.empty() && isspace(static_cast<unsigned char>(token.back()))) token.pop_back();
+  if (token.size() > 1024) usage("the token is longer than 1024 bytes");
+  return token;
+}
+
 Options parse(int argc, char** argv) {
   Options o;
+  std::string token_file;
+  if (const char* named = getenv("DRAWTAP_TOKEN_FILE")) token_file = named;
+  if (const char* remote = getenv("DRAWTAP_ALLOW_REMOTE")) o.stream.remote = !strcmp(remote, "1");
   o.session.workers = sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? 2 : 1;
   for (int i = 1; i < argc; i++) {
     const std::string name = argv[i];
     if (name == "--help") {
       fputs(USAGE, stdout);
       exit(0);
+    }
+    RingSettings& ring = o.session.ring;
+    if (name == "--on-error" || name == "--at-exit" || name == "--not-at-crash") {
+      if (name == "--on-error") ring.on_error = true;
+      else if (name == "--at-exit") ring.at_exit = true;
+      else ring.at_crash = false;
+      continue;
     }
     if (name == "--version") {
       puts("drawtap-drain " DRAWTAP_VERSION);
@@ -96,9 +134,47 @@ Options parse(int argc, char** argv) {
     else if (name == "--chunk-bytes") o.pool.chunk_bytes = number<uint32_t>(name, value, 1 << 16, 1 << 26);
     else if (name == "--level") o.session.level = number<int>(name, value, -20, 19);
     else if (name == "--workers") o.session.workers = number<unsigned>(name, value, 1, 16);
+    else if (name == "--control") o.control = value;
+    else if (name == "--to" || name == "--serve") {
+      o.stream.to = value;
+      o.stream.serve = name == "--serve";
+    } else if (name == "--wait") o.stream.wait = std::max(0.0, atof(value.c_str()));
+    else if (name == "--stall") o.stream.stall = std::max(0.1, atof(value.c_str()));
+    else if (name == "--buffer") {
+      o.session.most_backlog_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 34);
+      o.stream.window = std::min<uint64_t>(o.session.most_backlog_bytes / 2, 64 << 20);
+    } else if (name == "--token-file") token_file = value;
+    else if (name == "--remote") o.stream.remote = value == "yes";
+    else if (name == "--spill") o.session.spill = value;
+    else if (name == "--process") o.process = value;
+    else if (name == "--when-full") {
+      if (value != "block" && value != "drop-frames") usage("--when-full: expected block or drop-frames");
+      o.session.drop_frames = value == "drop-frames";
+    } else if (name == "--paused") o.paused = value == "yes";
     else if (name == "--watch-pid") o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
     else if (name == "--exit-when-idle") o.exit_when_idle = atof(value.c_str());
-    else if (name == "--annotation") {
+    else if (name == "--ring") {
+      if (!parse_window(value, &ring.window_ns, &ring.window_bytes)) usage("--ring " + value + ": expected a time or a size, as in 10s or 500M");
+    } else if (name == "--before" || name == "--after" || name == "--save-gap") {
+      uint64_t bytes = 0;
+      uint64_t& ns = name == "--before" ? ring.before_ns : name == "--after" ? ring.after_ns : ring.least_gap_ns;
+      if (value == "0") ns = 0;
+      else if (!parse_window(value, &ns, &bytes) || bytes) usage(name + " " + value + ": expected a time, as in 5s");
+    } else if (name == "--ring-limit") ring.limit_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 40);
+    else if (name == "--ring-keep") ring.keep_limit = number<uint64_t>(name, value, 1, 1ull << 28);
+    else if (name == "--ring-least") ring.least_calls = number<uint64_t>(name, value, 1, 1ull << 28);
+    else if (name == "--most-saves") ring.most_saves = number<uint32_t>(name, value, 0, 1 << 20);
+    else if (name == "--on-mark") ring.marks.push_back(value);
+    else if (name == "--frame-end") ring.frame_end = value;
+    else if (name == "--frame-over" || name == "--fps-below") {
+      const size_t colon = value.find(':');
+      char* end = nullptr;
+      const double limit = strtod(value.c_str(), &end);
+      if (end == value.c_str() || (*end && *end != ':') || !(limit > 0) || limit > 1e9) usage(name + " " + value + ": expected a number, and after a colon for how many frames");
+      const uint32_t frames = colon == std::string::npos ? 1 : number<uint32_t>(name, value.substr(colon + 1), 1, 1 << 20);
+      if (name == "--frame-over") ring.frame_over_ns = static_cast<uint64_t>(limit * 1e6), ring.over_frames = frames;
+      else ring.fps_below_milli = static_cast<uint64_t>(limit * 1e3), ring.below_frames = frames;
+    } else if (name == "--annotation") {
       if (!looks_like_object(value)) usage("--annotation: expected a JSON object");
       o.annotations.push_back(value);
     } else if (name == "--timing") {
@@ -111,6 +187,10 @@ Options parse(int argc, char** argv) {
     }
   }
   o.session.timing = o.pool.timing;
+  if (is_address(o.output) && o.stream.to.empty()) o.stream.to = o.output;  // a successor is told where the trace went
+  if (o.stream.to.empty()) o.session.spill.clear();
+  else o.output = o.session.spill.empty() ? "/nonexistent/stream.dtap" : o.session.spill;
+  if (!o.stream.to.empty()) o.stream.token = read_token(token_file);
   if (o.output.empty()) usage("--output is missing");
   if (o.output[0] != '/') {
     // The tap hands this name to a successor, which may start in another folder.
@@ -248,7 +328,15 @@ class Drainer {
   void check_processes();
   bool has_pool(const Recorded& r) const;
   void read_lines();
+  void save(const SaveWish& wish);
+  void peek();
+  void request_save(uint64_t client, const std::vector<std::string>& words);
   void obey(const std::string& line);
+  void request(uint64_t client, const std::vector<std::string>& words);
+  std::string about(const Recorded& r) const;
+  bool start_stream();
+  void no_longer_wait();
+  bool is_wanted(const dt_hello& hello, uint32_t pid) const;
   void prepare_pool();
   void report(bool always);
   bool time_to_leave();
@@ -274,7 +362,11 @@ class Drainer {
   std::string last_reported_;
   unsigned processes_ = 0;
   bool failed_ = false;
+  int peek_ = -1;  // the memory file that was shown last
   Totals done_totals_;
+  Control control_;
+  std::unique_ptr<Receivers> receivers_;
+  std::atomic<bool> waiting_for_receiver_{false};
 };
 
 bool Drainer::listen_on(const std::string& path) {
@@ -306,6 +398,8 @@ bool Drainer::set_up() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);
+  sigaddset(&set, SIGUSR2);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   done_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -316,10 +410,17 @@ bool Drainer::set_up() {
   }
   prepare_pool();
   if (!next_pool_) return false;
+  if (o_.control != "none") {
+    // Recording works without: then nobody can ask for anything.
+    const std::string path = o_.control == "auto" ? Control::default_path() : o_.control;
+    error = path.empty() ? "there is no folder for the control socket" : control_.listen_at(path);
+    if (!error.empty()) status_.error("control", error);
+  }
+  if (!o_.stream.to.empty() && !start_stream()) return false;
   if (!o_.socket.empty() && !listen_on(o_.socket)) return false;
   JsonObject line;
   line.text("event", "start").text("version", DRAWTAP_VERSION).number("pid", static_cast<uint64_t>(getpid()));
-  line.text("socket", o_.socket).text("output", o_.output);
+  line.text("socket", o_.socket).text("output", o_.output).text("control", control_.path());
   status_.say(line);
   if (o_.ready_fd >= 0) {
     [[maybe_unused]] ssize_t told = write(o_.ready_fd, "ready\n", 6);
@@ -340,7 +441,53 @@ void Drainer::prepare_pool() {
     failed_ = true;
     return;
   }
+  if (o_.paused) pool->header()->control.fetch_and(~uint32_t{DT_CONTROL_RECORD});
+  if (waiting_for_receiver_.load()) pool->header()->control.fetch_or(DT_CONTROL_WAIT);
   next_pool_ = std::move(pool);
+}
+
+bool Drainer::start_stream() {
+  o_.stream.options = JsonObject().text("drawtap", DRAWTAP_VERSION).str();
+  receivers_ = std::make_unique<Receivers>(o_.stream);
+  if (o_.stream.wait >= 0) {
+    waiting_for_receiver_.store(true);
+    next_pool_->header()->control.fetch_or(DT_CONTROL_WAIT);
+  }
+  const std::string error = receivers_->start([this](const std::string& why) {
+    // From a thread of its own.
+    if (!why.empty()) status_.error("receiver", why + ", and the program goes on", 0);
+    else status_.say(JsonObject().text("event", "receiver").text("at", o_.stream.to));
+    waiting_for_receiver_.store(false);
+    const uint64_t one = 1;
+    [[maybe_unused]] ssize_t told = write(done_, &one, sizeof one);
+  });
+  if (!error.empty()) {
+    status_.error("receiver", error);
+    return false;
+  }
+  o_.session.receivers = receivers_.get();
+  return true;
+}
+
+void Drainer::no_longer_wait() {
+  if (waiting_for_receiver_.load()) return;
+  auto go = [](Pool& pool) {
+    if (!(pool.header()->control.load() & DT_CONTROL_WAIT)) return;
+    pool.header()->control.fetch_and(~uint32_t{DT_CONTROL_WAIT});
+    pool.wake_waiting();
+  };
+  if (next_pool_) go(*next_pool_);
+  for (Recorded& r : recorded_) go(r.session->pool());
+}
+
+// By the name of the executable, or the one it was called by.
+bool Drainer::is_wanted(const dt_hello& hello, uint32_t pid) const {
+  if (o_.process.empty()) return true;
+  const std::string called = slurp("/proc/" + std::to_string(pid) + "/cmdline");
+  for (std::string name : {std::string(hello.program), called.substr(0, called.find('\0'))}) {
+    if (fnmatch(o_.process.c_str(), name.substr(name.rfind('/') + 1).c_str(), 0) == 0) return true;
+  }
+  return false;
 }
 
 std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& path, std::string* error) {
@@ -456,6 +603,14 @@ void Drainer::greet(Connection& c) {
   hello.signatures[sizeof hello.signatures - 1] = hello.program[sizeof hello.program - 1] = hello.trace[sizeof hello.trace - 1] = 0;
   if (hello.magic != DT_HELLO_MAGIC || hello.version != DT_RING_VERSION)
     return refuse(c, "version", "the tap speaks another version of the protocol than this drainer");
+  if (!is_wanted(hello, c.pid)) {
+    dt_welcome welcome{};
+    welcome.magic = DT_HELLO_MAGIC;
+    welcome.version = DT_RING_VERSION;
+    welcome.quietly = 1;
+    send_welcome(c.fd, welcome, -1);
+    return status_.say(JsonObject().text("event", "left out").number("pid", c.pid).text("program", hello.program));
+  }
   const bool adopt = hello.flags & DT_HELLO_ADOPT;
   std::string error;
   auto pool = std::move(next_pool_);
@@ -488,6 +643,7 @@ void Drainer::greet(Connection& c) {
   welcome.magic = DT_HELLO_MAGIC;
   welcome.version = DT_RING_VERSION;
   welcome.accepted = 1;
+  if (o_.session.ring.on()) welcome.only = 1;
   welcome.pool_bytes = pool->bytes();
   std::string file;
   if (adopt) file.assign(pool->origin()->trace, strnlen(pool->origin()->trace, sizeof pool->origin()->trace));
@@ -593,6 +749,8 @@ void Drainer::check_processes() {
       ProcessInfo& info = r.session->process();
       info.exit_known = r.process->exit_status(&info.signalled, &info.exit_value);
       r.session->end("process gone");
+    } else if (r.watch_mapping && r.session->pool().header()->finished.load() == 2) {
+      r.session->end("detached");
     } else if (r.watch_mapping && look_at_maps && !has_pool(r)) {
       // Between closing its files and mapping its program a process in exec has neither; it has no records either.
       r.session->end("exec");
@@ -614,6 +772,105 @@ void Drainer::check_processes() {
   }
 }
 
+// What is known of one recorded process, as JSON.
+std::string Drainer::about(const Recorded& r) const {
+  dt_pool_header* pool = r.session->pool().header();
+  const Totals& t = r.session->totals();
+  const uint32_t control = pool->control.load();
+  const char* state = control & DT_CONTROL_STOP ? "stopped" : pool->recording.load() ? "recording" : "paused";
+  JsonObject json;
+  json.number("pid", r.session->process().pid).text("program", r.session->process().program).text("state", state);
+  json.flag("wanted", control & DT_CONTROL_RECORD).number("frames", pool->frames.load());
+  json.number("frames_left", pool->frames_left.load()).number("frames_dropped", pool->frames_dropped.load());
+  json.number("calls", t.calls).number("bytes", t.bytes_file).text("trace", r.session->trace());
+  return json.str();
+}
+
+// save PID [before=NS] [after=NS] [output=PATH, with %XX for odd bytes]; saved PID NUMBER.
+void Drainer::request_save(uint64_t client, const std::vector<std::string>& words) {
+  auto refuse = [&](const std::string& why) {
+    control_.answer(client, JsonObject().flag("ok", false).text("error", why).str());
+  };
+  if (words.size() < 2) return refuse(words[0] + ": expected the number of a process");
+  Ring* ring = nullptr;
+  for (Recorded& r : recorded_)
+    if (std::to_string(r.session->process().pid) == words[1] && !r.session->ending()) {
+      ring = r.session->ring();
+      if (!ring) return refuse("this recorder writes a file and keeps nothing: drawtap record --ring does");
+    }
+  if (!ring) return refuse("process " + words[1] + " is not recorded here");
+  if (words[0] == "saved") {
+    const std::string said = words.size() == 3 ? ring->result(strtoull(words[2].c_str(), nullptr, 10)) : "";
+    if (said.empty()) return refuse("there is no such save");
+    return control_.answer(client, JsonObject().flag("ok", true).json("result", said).str());
+  }
+  SaveWish wish;
+  wish.reason = "command";
+  wish.by_hand = true;
+  for (size_t i = 2; i < words.size(); i++) {
+    const size_t is = words[i].find('=');
+    const std::string name = words[i].substr(0, is), value = is == std::string::npos ? "" : words[i].substr(is + 1);
+    if (name == "before") wish.before_ns = strtoull(value.c_str(), nullptr, 10);
+    else if (name == "after") wish.after_ns = strtoull(value.c_str(), nullptr, 10);
+    else if (name == "output") {
+      for (size_t at = 0; at < value.size(); at++) {
+        if (value[at] != '%' || at + 2 >= value.size()) {
+          wish.output += value[at];
+          continue;
+        }
+        wish.output += static_cast<char>(strtoul(value.substr(at + 1, 2).c_str(), nullptr, 16));
+        at += 2;
+      }
+      if (wish.output.empty() || wish.output[0] != '/' || wish.output.find('\n') != std::string::npos) return refuse("save: the file must be named from the root on");
+    } else {
+      return refuse("save: not understood: " + words[i].substr(0, 60));
+    }
+  }
+  const uint64_t number = ring->save(wish);
+  if (!number) return refuse("too many saves are waiting");
+  control_.answer(client, JsonObject().flag("ok", true).number("save", number).str());
+}
+
+void Drainer::request(uint64_t client, const std::vector<std::string>& words) {
+  const std::string& verb = words[0];
+  auto refuse = [&](const std::string& why) {
+    control_.answer(client, JsonObject().flag("ok", false).text("error", why).str());
+  };
+  if (verb == "status") {
+    std::string all;
+    for (const Recorded& r : recorded_)
+      if (!r.session->ending()) all += (all.empty() ? "" : ", ") + about(r);
+    JsonObject json;
+    json.flag("ok", true).text("version", DRAWTAP_VERSION).number("drainer", static_cast<uint64_t>(getpid()));
+    return control_.answer(client, json.json("programs", "[" + all + "]").str());
+  }
+  if (verb == "save" || verb == "saved") return request_save(client, words);
+  if (verb != "start" && verb != "stop" && verb != "frames") return refuse("there is no request " + verb.substr(0, 40));
+  uint32_t pid = 0, count = 0;
+  auto parse = [&](size_t i, uint32_t* value) {
+    if (i >= words.size()) return false;
+    auto [end, error] = std::from_chars(words[i].data(), words[i].data() + words[i].size(), *value);
+    return error == std::errc() && end == words[i].data() + words[i].size() && *value;
+  };
+  if (!parse(1, &pid)) return refuse(verb + ": expected the number of a process");
+  if (verb == "frames" && !parse(2, &count)) return refuse("frames: expected a number of frames");
+  if (words.size() > (verb == "frames" ? 3 : 2)) return refuse(verb + ": too many words");
+  for (Recorded& r : recorded_) {
+    if (r.session->process().pid != pid || r.session->ending()) continue;
+    dt_pool_header* pool = r.session->pool().header();
+    if (pool->control.load() & DT_CONTROL_STOP) return refuse("recording of this process has ended for good");
+    if (verb == "stop") {
+      pool->frames_left.store(0);
+      pool->control.fetch_and(~uint32_t{DT_CONTROL_RECORD});
+    } else {
+      pool->frames_left.store(count);
+      pool->control.fetch_or(DT_CONTROL_RECORD);
+    }
+    return control_.answer(client, JsonObject().flag("ok", true).json("program", about(r)).str());
+  }
+  refuse("process " + words[1] + " is not recorded here");
+}
+
 void Drainer::obey(const std::string& line) {
   const size_t space = line.find(' ');
   const std::string word = line.substr(0, space), rest = space == std::string::npos ? "" : line.substr(space + 1);
@@ -625,9 +882,57 @@ void Drainer::obey(const std::string& line) {
     const uint32_t pid = static_cast<uint32_t>(atoi(rest.c_str()));
     watched_ = std::make_unique<Watched>(pid);
     remarks_.watch(pid);
+  } else if (word == "peek") {
+    peek();
+  } else if (word == "save") {
+    SaveWish wish;
+    wish.by_hand = true;
+    std::istringstream fields(rest);
+    std::getline(fields, wish.reason, '\t');
+    // Part of a file's name.
+    std::erase_if(wish.reason, [](unsigned char c) { return !isalnum(c) && c != '-' && c != '_'; });
+    if (wish.reason.empty()) wish.reason = "command";
+    for (std::string field; std::getline(fields, field, '\t');) {
+      const size_t is = field.find('=');
+      const std::string name = field.substr(0, is), value = is == std::string::npos ? "" : field.substr(is + 1);
+      if (name == "before") wish.before_ns = strtoull(value.c_str(), nullptr, 10);
+      else if (name == "after") wish.after_ns = strtoull(value.c_str(), nullptr, 10);
+      else if (name == "output") wish.output = value;
+      else if (name == "detail") wish.detail = value;
+      else if (name == "auto") wish.by_hand = false;
+    }
+    save(wish);
   } else if (!word.empty()) {
     status_.error("input", "not understood: " + line.substr(0, 80));
   }
+}
+
+void Drainer::save(const SaveWish& wish) {
+  if (!o_.session.ring.on()) return status_.error("ring", "there is no flight recorder here: --ring starts one");
+  bool any = false;
+  for (Recorded& r : recorded_) {
+    if (r.session->ending() || !r.session->ring()) continue;
+    if (wish.by_hand || r.session->ring()->allow()) r.session->ring()->save(wish);
+    any = true;
+  }
+  if (!any) status_.error("ring", "no process is being recorded: there is nothing to save");
+}
+
+// Somebody wants to ask the window something: it is there, as a trace, until the next one is.
+void Drainer::peek() {
+  JsonObject line;
+  line.text("event", "peek");
+  if (peek_ >= 0) close(peek_);
+  peek_ = -1;
+  for (Recorded& r : recorded_) {
+    if (r.session->ending() || !r.session->ring()) continue;
+    peek_ = memfd_create("drawtap-window", MFD_CLOEXEC);
+    const std::string error = peek_ < 0 ? strerror(errno) : r.session->ring()->peek(peek_);
+    if (error.empty()) line.text("path", "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(peek_));
+    else line.text("error", error);
+    break;
+  }
+  status_.say(line);
 }
 
 void Drainer::read_lines() {
@@ -688,6 +993,8 @@ void Drainer::loop() {
     add(listen_, !stopping_);
     add(0, stdin_open_);
     if (watched_) add(watched_->fd(), !watched_->gone());
+    const size_t first_control = fds.size();
+    control_.add_to(&fds);
     const size_t first_waiting = fds.size();
     for (Connection& c : waiting_) add(c.fd);
     const size_t first_recorded = fds.size();
@@ -708,7 +1015,9 @@ void Drainer::loop() {
     }
     uint64_t count;
     if (fds[1].revents) [[maybe_unused]] ssize_t n = read(done_, &count, sizeof count);
+    no_longer_wait();
     if (fds[3].revents) read_lines();
+    control_.serve(fds, first_control, [this](uint64_t client, const auto& words) { request(client, words); });
     size_t at = first_waiting;
     for (auto c = waiting_.begin(); c != waiting_.end(); at++) {
       const bool patient = seconds_now() - c->since < HELLO_SECONDS;
@@ -734,6 +1043,10 @@ void Drainer::loop() {
     if (fds[2].revents) accept_one();
     signalfd_siginfo info;
     while (read(signals_, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo != SIGTERM) {
+        save({"signal", info.ssi_signo == SIGUSR1 ? "SIGUSR1" : "SIGUSR2", {}, 0, 0, true});
+        continue;
+      }
       stopping_ = true;
       for (Recorded& r : recorded_) {
         r.session->pool().stop();

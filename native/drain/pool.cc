@@ -188,6 +188,11 @@ void Pool::wake_free() {
   if (h->free_wanted.load()) futex(&h->free_wake, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
+void Pool::wake_waiting() {
+  header()->free_wake.fetch_add(1);
+  futex(&header()->free_wake, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
 void Pool::stop() {
   header()->control.fetch_or(DT_CONTROL_STOP);
   header()->control.fetch_and(~uint32_t{DT_CONTROL_RECORD});

@@ -55,6 +55,8 @@ class Pool {
   void shrink(uint32_t free, uint32_t keep);
   void stop();
   void wake_free();
+  // Whoever sleeps on free_wake, also without wanting a chunk.
+  void wake_waiting();
   void wake_drainer();
   // Sleep until a chunk is sealed after `seen` was read from seal_wake, or for `ms`.
   void wait_seal(uint32_t seen, int ms);

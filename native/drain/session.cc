@@ -49,6 +49,20 @@ std::string FileNames::claim(uint32_t pid) {
   return name;
 }
 
+std::string FileNames::claim(const std::string& what) {
+  std::lock_guard guard(lock_);
+  std::string stem = wanted_, suffix;
+  const size_t dot = wanted_.rfind('.');
+  if (dot != std::string::npos && wanted_.find('/', dot) == std::string::npos) {
+    stem = wanted_.substr(0, dot);
+    suffix = wanted_.substr(dot);
+  }
+  std::string name = stem + "-" + what + suffix;
+  for (unsigned i = 2; used_.count(name) || access(name.c_str(), F_OK) == 0; i++) name = stem + "-" + what + "-" + std::to_string(i) + suffix;
+  used_.insert(name);
+  return name;
+}
+
 void FileNames::adopted(const std::string& path) {
   std::lock_guard guard(lock_);
   if (!path.empty()) used_.insert(path);
@@ -99,7 +113,9 @@ Session::Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<
                  int done_fd)
     : settings_(settings), process_(std::move(process)), pool_(std::move(pool)), signatures_(std::move(signatures)),
       names_(names), remarks_(remarks), status_(status), done_fd_(done_fd), taken_(pool_->chunk_max()),
-      known_functions_(DT_FUNCTION_MASK + 1) {}
+      known_functions_(DT_FUNCTION_MASK + 1) {
+  if (settings_.ring.on()) make_ring();
+}
 
 Session::~Session() {
   for (std::thread& thread : threads_) thread.join();
@@ -107,7 +123,9 @@ Session::~Session() {
 
 std::string Session::adopt_file(const std::string& path) {
   adopted_ = true;
+  if (is_address(path)) return {};  // another stream follows what the drainer before us sent
   names_.adopted(path);
+  trace_is(path);
   if (path.empty()) return {};
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || static_cast<size_t>(status.st_size) < sizeof(dt_file_header)) {
@@ -170,14 +188,26 @@ void Session::tend() {
   for (;;) {
     {
       std::unique_lock guard(tend_lock_);
-      tend_changed_.wait(guard, [&] { return tend_asked_ || tend_stop_; });
+      // Who leaves out frames must know of the backlog also while all workers wait for the receiver.
+      const auto wanted = [&] { return tend_asked_ || tend_stop_; };
+      if (settings_.drop_frames) tend_changed_.wait_for(guard, std::chrono::milliseconds(10), wanted);
+      else tend_changed_.wait(guard, wanted);
       if (tend_stop_) return;
       tend_asked_ = false;
     }
     if (pool_->header()->free_wanted.load()) ahead = std::min(ahead * 2, 32u);
     const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
-    if (census.free < ahead && census.sealed < most_backlog()) pool_->grow(ahead - census.free);
+    if (settings_.drop_frames) watch_backlog(census.sealed);
+    // A frame that has begun is recorded to its end: there must be room for that, whatever the backlog.
+    if (census.free < ahead && (settings_.drop_frames || census.sealed < most_backlog())) pool_->grow(ahead - census.free);
   }
+}
+
+void Session::watch_backlog(uint32_t sealed) {
+  auto& control = pool_->header()->control;
+  const bool dropping = control.load() & DT_CONTROL_DROP;
+  if (!dropping && sealed > most_backlog() / 2) control.fetch_or(DT_CONTROL_DROP);
+  if (dropping && sealed <= most_backlog() / 8) control.fetch_and(~uint32_t{DT_CONTROL_DROP});
 }
 
 uint32_t Session::most_backlog() {
@@ -191,12 +221,75 @@ void Session::ask_tend() {
   tend_changed_.notify_one();
 }
 
+namespace {
+
+constexpr uint64_t PEEK_NS = 50000000;
+
+struct Walked {
+  uint32_t end = 0;      // after the last record that is certain to be whole
+  uint64_t calls = 0;
+  uint32_t context = 0;  // current there
+};
+
+// Walk over the records from `begin`. With `busy`, the last call may still be in the driver: it is left where it is.
+Walked walk(const TakenChunk& chunk, uint32_t begin, uint32_t context, bool busy) {
+  Walked now{begin, 0, context}, before_last = now;
+  for (uint32_t at = begin; at + sizeof(dt_record) <= chunk.end;) {
+    const uint64_t head = __atomic_load_n(reinterpret_cast<const uint64_t*>(chunk.base + at), __ATOMIC_RELAXED);
+    const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+    if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
+    if (!(head & DT_RECORD_TAP)) {
+      before_last = now;
+      now.calls++;
+    } else if ((head & DT_FUNCTION_MASK) == DT_FN_CONTEXT && bytes >= sizeof(dt_record) + 28) {
+      memcpy(&now.context, chunk.base + at + sizeof(dt_record) + 24, 4);
+    }
+    at += bytes;
+    now.end = at;
+  }
+  return busy && now.calls ? before_last : now;
+}
+
+}  // namespace
+
+// What of a chunk was not taken yet; begin == end: nothing that is certain.
+TakenChunk Session::part_of(const TakenChunk& chunk, bool owned) {
+  Progress& p = progress_[chunk.index];
+  if (p.serial != chunk.serial) p = {chunk.serial, 0, DT_CHUNK_HEADER_BYTES, chunk.context, 0};
+  TakenChunk part = chunk;
+  part.begin = p.offset;
+  part.first_call = chunk.first_call + p.calls;
+  part.context = p.context;
+  if (part.end < part.begin) part.end = part.begin;
+  // Nothing has happened since we looked: then the last call has long returned, unless it is a very long one.
+  bool busy = owned && p.commit != chunk.end;
+  p.commit = chunk.end;
+  Walked walked = walk(part, part.begin, p.context, busy);
+  if (owned && !busy && walked.calls) {
+    // The last record of a call says itself whether the driver had returned.
+    uint32_t last = 0;
+    for (uint32_t at = part.begin; at < walked.end;) {
+      const uint64_t head = __atomic_load_n(reinterpret_cast<const uint64_t*>(chunk.base + at), __ATOMIC_RELAXED);
+      if (!(head & DT_RECORD_TAP)) last = static_cast<uint32_t>(head >> 32);
+      at += (static_cast<uint32_t>(head >> 16) & 0xffff) * 8;
+    }
+    if (last == DT_IN_FLIGHT) walked = walk(part, part.begin, p.context, true);
+  }
+  if (owned) part.end = walked.end;
+  p.offset = walked.end;
+  p.calls += walked.calls;
+  p.context = walked.context;
+  if (part.end > part.begin || !owned) part.serial = part_serial_[chunk.thread]++;
+  return part;
+}
+
 void Session::collect(bool ending) {
   std::vector<TakenChunk> sealed, owned;
   Pool::Census census;
+  const bool peek = ring_ && !ending && clock_ns(CLOCK_MONOTONIC) - last_peek_ns_ >= PEEK_NS;
   {
     std::lock_guard guard(states_);
-    census = pool_->survey(taken_, &sealed, ending ? &owned : nullptr);
+    census = pool_->survey(taken_, &sealed, ending || peek ? &owned : nullptr);
     const size_t sealed_count = sealed.size();
     if (ending)
       for (TakenChunk& chunk : owned)
@@ -208,6 +301,7 @@ void Session::collect(bool ending) {
       return a.thread == b.thread ? a.serial < b.serial : a.calibration_ns < b.calibration_ns;
     });
     std::set<uint32_t> waiting;  // threads of which an earlier chunk is missing
+    if (peek) last_peek_ns_ = clock_ns(CLOCK_MONOTONIC);
     for (const TakenChunk& chunk : sealed) {
       uint64_t& next = next_serial_[chunk.thread];
       if (adopted_ && chunk.serial < next) {
@@ -223,13 +317,23 @@ void Session::collect(bool ending) {
         }
       }
       held_back_.erase({chunk.index, chunk.serial});
-      if (chunk.serial > next) totals_.chunks_lost += chunk.serial - next;
+      const bool follows = adopted_ && settings_.receivers && !next;  // what came before went over another stream
+      if (chunk.serial > next && !follows) totals_.chunks_lost += chunk.serial - next;
       next = chunk.serial + 1;
       taken_[chunk.index] = true;
       Job job;
       job.chunk = chunk;
       job.owned = std::find(owned_indices.begin(), owned_indices.end(), chunk.index) != owned_indices.end();
+      if (ring_) job.chunk = part_of(chunk, false);
       queue_.push_back(job);
+    }
+    for (const TakenChunk& chunk : owned) {
+      // One of a thread whose earlier chunk waits for its turn has to wait, too.
+      if (!peek || !chunk.end || chunk.serial != next_serial_[chunk.thread]) continue;
+      Job job;
+      job.chunk = part_of(chunk, true);
+      job.owned = true;
+      if (job.chunk.end > job.chunk.begin) queue_.push_back(job);
     }
   }
   const uint32_t busy = census.owned + census.sealed;
@@ -267,6 +371,7 @@ bool Session::next_job(Job* job) {
 
 void Session::work() {
   Encoder encoder(*signatures_->layouts, blobs_, pool_->chunk_bytes());
+  encoder.list_contents = ring_ != nullptr;
   Encoded out;
   Job job;
   while (next_job(&job)) run(job, encoder, &out);
@@ -292,6 +397,7 @@ void Session::run(const Job& job, Encoder& encoder, Encoded* out) {
     std::unique_lock guard(turn_lock_);
     turn_changed_.wait(guard, [&] { return turn_ == job.turn; });
   }
+  if (ring_ && write_it) ring_->look(chunk);
   if (write_it) write(job, out);
   {
     std::lock_guard guard(turn_lock_);
@@ -313,6 +419,8 @@ void Session::release(const Job& job) {
 
 std::string Session::append(std::span<const char> chunk) {
   std::string error = file_.append(chunk);
+  // What the receiver did not take, this chunk with it, goes into the file.
+  if (!error.empty() && stream_) error = spill(error);
   totals_.bytes_file = file_.size();
   return error;
 }
@@ -331,10 +439,90 @@ std::string Session::append_remarks() {
   return error;
 }
 
+std::string Session::trace() {
+  std::lock_guard guard(trace_lock_);
+  return trace_;
+}
+
+void Session::trace_is(const std::string& name) {
+  std::lock_guard guard(trace_lock_);
+  trace_ = name;
+}
+
+std::string Session::stream_status() {
+  dt_pool_header* pool = pool_->header();
+  JsonObject json;
+  json.number("calls", totals_.calls).number("frames", pool->frames.load()).number("frames_dropped", pool->frames_dropped.load());
+  return json.str();
+}
+
+std::string Session::open_stream() {
+  const std::string& to = settings_.receivers->settings().to;
+  trace_is(to);
+  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", to.c_str());
+  std::string error;
+  const int fd = settings_.receivers->take(&error);
+  if (fd < 0) return spill(error);
+  JsonObject about;
+  about.number("pid", process_.pid).text("program", process_.program).flag("continues", adopted_);
+  auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(), [this] { return stream_status(); });
+  stream_ = sink.get();
+  error = file_.create_on(std::move(sink), to);
+  return error.empty() ? begin_file() : spill(error);
+}
+
+std::string Session::all_signatures() const {
+  std::string text, groups;
+  for (const auto& function : signatures_->set.functions())
+    if (known_functions_[function.id]) text += function.text;
+  for (const auto& group : signatures_->set.groups())
+    if (known_groups_.count(group.name)) groups += group.text;
+  return groups + text;
+}
+
+// There is no receiver, or not any more: go on in a file, with what it has not taken.
+std::string Session::spill(const std::string& why) {
+  stream_error_ = why;
+  std::deque<std::vector<char>> untaken;
+  if (stream_) {
+    stream_taken_ = stream_->taken();
+    untaken = stream_->untaken();
+    stream_ = nullptr;
+  }
+  if (settings_.spill.empty()) return why;
+  status_.error("stream", why + "; recording goes on in a file", process_.pid);
+  file_.leave();
+  const std::string path = names_.claim(process_.pid);
+  snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
+  trace_is(path);
+  std::string error = file_.create(path);
+  if (error.empty()) error = begin_file();
+  if (error.empty() && !stream_taken_) return error;  // it has nothing: this is the whole trace
+  JsonObject before;
+  before.text("kind", "continues").text("of", settings_.receivers->settings().to).text("why", why).number("bytes", stream_taken_);
+  if (error.empty()) error = append_json(before.str());
+  const std::string known = all_signatures();
+  if (error.empty() && !known.empty()) {
+    ChunkBuffer chunk;  // small_ may be what is being written
+    text_chunk(chunk, known);
+    error = append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+  }
+  for (const std::vector<char>& bytes : untaken) {
+    dt_chunk_header header{};
+    if (bytes.size() >= sizeof header) memcpy(&header, bytes.data(), sizeof header);
+    // The file's header, and the footer of a trace that was nearly there: this file has its own.
+    if (header.magic != DT_CHUNK_MAGIC || header.type == DT_TYPE_FOOTER) continue;
+    if (error.empty()) error = append(bytes);
+  }
+  return error;
+}
+
 std::string Session::open_file() {
+  if (settings_.receivers) return open_stream();
   const std::string path = names_.claim(process_.pid);
   // Said before it exists: a successor must find the file, whenever and wherever it starts.
   snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
+  trace_is(path);
   std::string error = file_.create(path);
   return error.empty() ? begin_file() : error;
 }
@@ -347,6 +535,13 @@ std::string Session::begin_file() {
 }
 
 std::string Session::append_signatures(const Encoded& out) {
+  const std::string text = new_signatures(out);
+  if (text.empty()) return {};
+  text_chunk(small_, text);
+  return append(small_.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+}
+
+std::string Session::new_signatures(const Encoded& out) {
   std::string text, groups;
   const SignatureSet& set = signatures_->set;
   for (uint16_t id : out.functions) {
@@ -357,13 +552,20 @@ std::string Session::append_signatures(const Encoded& out) {
     for (const EnumGroup* group : set.groups_of(*function))
       if (known_groups_.emplace(group->name).second) groups += group->text;
   }
-  if (text.empty()) return {};
-  text_chunk(small_, groups + text);
-  return append(small_.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
+  return groups + text;
 }
 
 void Session::write(const Job& job, Encoded* out) {
   std::string error;
+  if (ring_ && !discarding_.load()) {
+    if (out->records || out->blobs_meta_bytes) ring_->add(new_signatures(*out), *out);
+    totals_.calls += out->calls_count;
+    totals_.records += out->records;
+    totals_.in_flight += out->in_flight;
+    totals_.bytes_raw += out->raw_bytes;
+    totals_.chunks++;
+    return;
+  }
   if (!discarding_.load()) {
     // A process that made no call leaves no file. A chunk without records still says that none is missing.
     if (!file_.is_open() && !out->records && !out->blobs_meta_bytes) return;
@@ -422,22 +624,82 @@ std::string Session::process_json() const {
   return object.str();
 }
 
-std::string Session::end_json() {
+// ---- a flight recorder ------------------------------------------------------------------------------------
+
+void Session::make_ring() {
+  Ring::Owner owner;
+  owner.annotations = [this] {
+    std::vector<std::string> all{recording_json(), process_json()};
+    for (std::string& json : remarks_.annotations_from(0)) all.push_back(std::move(json));
+    return all;
+  };
+  owner.end_annotation = [this](const std::string& reason) {
+    if (end_reason_.empty() || !ending_.load()) {
+      JsonObject object;
+      object.text("kind", "end").text("reason", "saved: " + reason).number("calls", totals_.calls).number("calls_in_flight", 0);
+      object.number("calls_dropped", pool_->header()->calls_dropped.load()).number("calls_nested", pool_->header()->calls_nested.load());
+      object.number("calls_lost", ring_->totals().lost_calls).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
+      return object.str();
+    }
+    return end_json(false);
+  };
+  owner.let_go = [this] { pool_->header()->content_epoch.fetch_add(1); };
+  owner.name = [this](uint64_t frame, const std::string& reason) {
+    return names_.claim("f" + std::to_string(frame) + "-" + reason);
+  };
+  RingProcess process{process_.pid, process_.clock, process_.start_clock, process_.start_ns};
+  ring_ = std::make_unique<Ring>(settings_.ring, process, signatures_->set, blobs_, status_, std::move(owner));
+}
+
+void Session::end_ring() {
   bool signalled = process_.signalled;
   int value = process_.exit_value;
-  bool known = remarks_.exit_of(process_.pid, &signalled, &value) || process_.exit_known;
+  const bool known = remarks_.exit_of(process_.pid, &signalled, &value) || process_.exit_known;
+  if (known) process_.exit_known = true, process_.signalled = signalled, process_.exit_value = value;
+  // Who is gone without a word was killed, whoever could have told us how.
+  const bool crashed = end_reason_ == "process gone" && (known ? signalled : !pool_->header()->finished.load());
+  SaveWish wish;
+  wish.by_hand = true;
+  if (crashed && settings_.ring.at_crash) {
+    wish.reason = "crash";
+    wish.detail = known ? "signal " + std::to_string(value) : "the process is gone without having ended by itself";
+    ring_->finish(&wish);
+  } else if (settings_.ring.at_exit) {
+    wish.reason = "exit";
+    wish.detail = known ? (signalled ? "signal " : "exit code ") + std::to_string(value) : end_reason_;
+    ring_->finish(&wish);
+  } else {
+    ring_->finish(nullptr);
+  }
+  const RingTotals t = ring_->totals();
+  JsonObject line;
+  line.text("event", "ring").number("pid", process_.pid).text("program", process_.program).number("saves", t.saves).number("failed", t.failed);
+  line.flag("crashed", crashed).number("calls", totals_.calls).number("frames", t.frames).number("worst_frame_ns", t.worst_ns);
+  line.number("compactions", t.compactions).number("walked", t.walked).number("kept", t.kept).number("exact", t.exact).flag("assumed", t.assumed);
+  line.number("held_bytes", t.held_bytes).number("held_peak", t.held_peak).number("base_bytes", t.base_bytes).number("calls_lost", t.lost_calls);
+  line.number("helper_ns", t.helper_ns);
+  status_.say(line);
+}
+
+std::string Session::end_json(bool wait) {
+  bool signalled = process_.signalled;
+  int value = process_.exit_value;
+  bool known = (wait && remarks_.exit_of(process_.pid, &signalled, &value)) || process_.exit_known;
   dt_pool_header* pool = pool_->header();
   JsonObject object;
-  object.text("kind", "end").text("reason", end_reason_).flag("sealed_by_exit", pool->finished.load() != 0);
+  object.text("kind", "end").text("reason", end_reason_).flag("sealed_by_exit", pool->finished.load() == 1);
   if (known) object.signed_number(signalled ? "signal" : "exit_code", value);
   object.number("calls", totals_.calls).number("calls_in_flight", totals_.in_flight);
   object.number("calls_dropped", pool->calls_dropped.load()).number("calls_nested", pool->calls_nested.load());
   object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
   object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
   if (!write_error_.empty()) object.text("write_error", write_error_);
+  if (!stream_error_.empty()) object.text("stream_error", stream_error_);
   object.number("wait_ns", pool->wait_ns.load()).number("drainer_cpu_ns", process_cpu_ns());
   object.number("bytes_raw", totals_.bytes_raw).number("bytes_file", file_.size());
   object.number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  object.number("frames_recorded", pool->frames.load()).number("frames_unrecorded", pool->frames_unseen.load());
+  object.number("frames_dropped", pool->frames_dropped.load()).number("draws_dropped", pool->draws_dropped.load());
   object.number("threads", pool->thread_count.load()).flag("adopted", adopted_);
   object.number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
   return object.str();
@@ -449,7 +711,7 @@ void Session::finish() {
     tend_stop_ = true;
     tend_changed_.notify_one();
   }
-  const std::string path = file_.path();
+  if (ring_) end_ring();
   std::string error;
   if (file_.is_open()) {
     const std::string last = end_json();
@@ -458,14 +720,26 @@ void Session::finish() {
     std::string second = append_json(last);
     if (error.empty()) error = second;
     second = file_.finish();
+    if (!second.empty() && stream_) {
+      second = spill(second);
+      if (second.empty()) second = file_.finish();
+    } else if (stream_) {
+      stream_taken_ = file_.size();
+    }
     if (error.empty()) error = second;
     totals_.bytes_file = file_.size();
     if (!error.empty() && write_error_.empty()) status_.error("write", error, process_.pid);
   }
   JsonObject line;
   line.text("event", "file").number("pid", process_.pid).text("program", process_.program);
-  if (path.empty()) line.json("file", "null");
-  else line.text("file", path);
+  const std::string place = trace();
+  if (place.empty() || is_address(place)) line.json("file", "null");
+  else line.text("file", place);
+  if (settings_.receivers) {
+    line.text("stream", settings_.receivers->settings().to).number("taken", stream_taken_);
+    line.text("stream_error", stream_error_);
+  }
+  line.number("frames", pool_->header()->frames.load()).number("frames_dropped", pool_->header()->frames_dropped.load());
   line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
   line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
   line.number("calls_in_flight", totals_.in_flight).number("calls_dropped", pool_->header()->calls_dropped.load());

@@ -15,7 +15,9 @@
 #include "../common/signatures.h"
 #include "encoder.h"
 #include "pool.h"
+#include "ring.h"
 #include "status.h"
+#include "stream.h"
 
 #ifndef DRAWTAP_VERSION
 #define DRAWTAP_VERSION "0.0"
@@ -34,6 +36,8 @@ class FileNames {
  public:
   explicit FileNames(std::string wanted) : wanted_(std::move(wanted)) {}
   std::string claim(uint32_t pid);
+  // The same for one of many files: FILE-what.dtap. No file that stands there is taken.
+  std::string claim(const std::string& what);
   // A file that another drainer began: never to be replaced, and from now on no existing file is.
   void adopted(const std::string& path);
   const std::string& wanted() const { return wanted_; }
@@ -73,6 +77,10 @@ struct SessionSettings {
   // Sealed and not yet in the file. With more waiting, a chunk comes free sooner than the pages of a new one are made.
   uint64_t most_backlog_bytes = 32ull << 20;
   uint32_t timing = DT_TIMING_BOTH;
+  Receivers* receivers = nullptr;  // where the trace goes, instead of a file
+  std::string spill;               // a file to go on in when the receiver is gone; empty: none
+  bool drop_frames = false;        // leave whole frames out rather than let the program wait
+  RingSettings ring;  // on: nothing goes to a file but what is asked for
 };
 
 struct ProcessInfo {
@@ -106,6 +114,9 @@ class Session {
   ProcessInfo& process() { return process_; }
   Pool& pool() { return *pool_; }
   const Totals& totals() const { return totals_; }
+  // Where the trace goes; empty until there is one.
+  std::string trace();
+  Ring* ring() { return ring_.get(); }
 
  private:
   struct Job {
@@ -125,15 +136,25 @@ class Session {
   void write(const Job& job, Encoded* out);
   std::string append(std::span<const char> chunk);
   std::string open_file();
+  std::string open_stream();
+  std::string spill(const std::string& why);
+  std::string all_signatures() const;
+  std::string stream_status();
+  void watch_backlog(uint32_t sealed);
+  void trace_is(const std::string& name);
   std::string begin_file();
   std::string append_json(const std::string& json);
   std::string append_signatures(const Encoded& out);
+  std::string new_signatures(const Encoded& out);
+  void make_ring();
+  void end_ring();
+  TakenChunk part_of(const TakenChunk& chunk, bool owned);
   std::string append_remarks();
   void fail(const std::string& error);
   void finish();
   std::string recording_json() const;
   std::string process_json() const;
-  std::string end_json();
+  std::string end_json(bool wait = true);
 
   const SessionSettings settings_;
   ProcessInfo process_;
@@ -153,6 +174,15 @@ class Session {
   unsigned idle_rounds_ = 0;
   std::map<uint32_t, uint64_t> next_serial_;  // of every thread
   std::set<std::pair<uint32_t, uint64_t>> held_back_;
+  // A flight recorder takes what stands in chunks that their threads still write to: how far, by chunk.
+  struct Progress {
+    uint64_t serial = UINT64_MAX, calls = 0;
+    uint32_t offset = 0, context = 0;
+    uint32_t commit = 0;       // at the look before
+  };
+  std::map<uint32_t, Progress> progress_;
+  std::map<uint32_t, uint64_t> part_serial_;  // of every thread
+  uint64_t last_peek_ns_ = 0;
   bool adopted_ = false;
 
   std::mutex states_;  // states of chunks as the drainer changes them, and `taken_`
@@ -162,13 +192,20 @@ class Session {
   std::condition_variable turn_changed_;
   uint64_t turn_ = 0;
 
+  std::mutex trace_lock_;
+  std::string trace_;
+
   // Only the worker whose turn it is touches these.
   ContainerWriter file_;
   std::vector<bool> known_functions_;
   std::set<std::string, std::less<>> known_groups_;
   size_t remarks_written_ = 0;
+  StreamSink* stream_ = nullptr;  // in file_
+  std::string stream_error_;
+  uint64_t stream_taken_ = 0;
   ChunkBuffer small_;
   std::string write_error_;
+  std::unique_ptr<Ring> ring_;
 
   std::atomic<bool> discarding_{false}, ending_{false}, finished_{false};
   std::string end_reason_;

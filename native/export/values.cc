@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "exporter.h"
 
@@ -163,6 +165,22 @@ std::string Exporter::name_of(const Call& call, std::string_view object, uint64_
   return names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, name);
 }
 
+// Parameters that are plain numbers to the signature and constants to people: what textures and samplers are set to.
+static const char* parameter_name(const Call& call, int32_t value) {
+  static const std::set<uint64_t> named = {0x2800, 0x2801, 0x2802, 0x2803, 0x8072, 0x884C, 0x884D, 0x8E42, 0x8E43, 0x8E44, 0x8E45, 0x2200, 0x90EA};
+  static const std::map<int32_t, const char*> names = {
+      {0x2600, "GL_NEAREST"}, {0x2601, "GL_LINEAR"}, {0x2700, "GL_NEAREST_MIPMAP_NEAREST"}, {0x2701, "GL_LINEAR_MIPMAP_NEAREST"},
+      {0x2702, "GL_NEAREST_MIPMAP_LINEAR"}, {0x2703, "GL_LINEAR_MIPMAP_LINEAR"}, {0x2900, "GL_CLAMP"}, {0x2901, "GL_REPEAT"},
+      {0x812D, "GL_CLAMP_TO_BORDER"}, {0x812F, "GL_CLAMP_TO_EDGE"}, {0x8370, "GL_MIRRORED_REPEAT"}, {0x884E, "GL_COMPARE_REF_TO_TEXTURE"},
+      {0x0200, "GL_NEVER"}, {0x0201, "GL_LESS"}, {0x0202, "GL_EQUAL"}, {0x0203, "GL_LEQUAL"}, {0x0204, "GL_GREATER"}, {0x0205, "GL_NOTEQUAL"},
+      {0x0206, "GL_GEQUAL"}, {0x0207, "GL_ALWAYS"}, {0x1903, "GL_RED"}, {0x1904, "GL_GREEN"}, {0x1905, "GL_BLUE"}, {0x1906, "GL_ALPHA"},
+      {0x2100, "GL_MODULATE"}, {0x2101, "GL_DECAL"}, {0x0BE2, "GL_BLEND"}, {0x1E01, "GL_REPLACE"}, {0x0104, "GL_ADD"}, {0x8570, "GL_COMBINE"},
+      {0x1902, "GL_DEPTH_COMPONENT"}, {0x1901, "GL_STENCIL_INDEX"}};
+  if (!call.field("pname") || !named.count(call.raw("pname"))) return nullptr;
+  auto it = names.find(value);
+  return it == names.end() ? nullptr : it->second;
+}
+
 std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw) {
   if (!field.object_class.empty()) {
     if (field.object_class == "sync") return raw ? names_.handle("sync", call.function.api == "gl" ? "GLsync" : "EGLSync", raw, false) : "NULL";
@@ -172,6 +190,11 @@ std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw)
   switch (field.kind) {
     case Kind::i32:
       if (field.name == "location" && !field.wide) return location(call, field, raw);
+      if (field.name == "param" && !field.wide)
+        if (const char* name = parameter_name(call, static_cast<int32_t>(raw))) {
+          enums_.emplace(name, static_cast<int32_t>(raw));
+          return name;
+        }
       return signed_text(field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
     case Kind::i64: return signed_text(static_cast<int64_t>(raw));
     case Kind::u32:
@@ -362,7 +385,11 @@ std::string Exporter::value(const Call& call, const Field& field) {
 
 std::string Exporter::prototype(const Function& f, const std::string& name) const {
   std::string text = (f.result ? plain_ctype(f.result->ctype) : "void") + " (PLAY_CALL *" + name + ")(";
-  for (size_t i = 0; i < f.params.size(); ++i) text += (i ? ", " : "") + plain_ctype(f.params[i].ctype);
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    // Not every header has the types of call-backs.
+    bool callback = f.params[i].ctype.starts_with("GLDEBUGPROC") && f.params[i].ctype != "GLDEBUGPROCAMD";
+    text += (i ? ", " : "") + (callback ? "play_debug_callback" : plain_ctype(f.params[i].ctype));
+  }
   return text + (f.params.empty() ? "void)" : ")");
 }
 

@@ -15,19 +15,12 @@
 namespace dt::peers {
 namespace {
 
-thread_local std::string g_error;
-
 constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
 constexpr uint32_t ARRAY_BUFFER = 0x8892, CLIENT_VERTEX_ARRAY_BIT = 2;
 
 enum : uint8_t { EVENT_ENTER, EVENT_LEAVE };
 enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_FLAGS = 5 };
 enum : uint8_t { TYPE_ENUM = 9, TYPE_BITMASK = 10, TYPE_STRUCT = 12 };
-
-struct Failure : std::runtime_error {
-  Failure(int with, const std::string& what) : std::runtime_error(what), code(with) {}
-  int code;
-};
 
 template <class T>
 T load(const char* from) {
@@ -795,50 +788,21 @@ struct Close {
   void operator()(FILE* file) const { fclose(file); }
 };
 
-void write(const char* path, const char* output, const dt_export_range* ranges, uint32_t count) {
-  auto trace = std::make_shared<Trace>(path);
-  std::vector<Selection> selections;
-  for (uint32_t n = 0; n < count; n++) {
-    dt_selection s{};
-    if (ranges[n].frames) s.first_frame = ranges[n].first, s.end_frame = ranges[n].end;
-    else s.first_seq = ranges[n].first, s.end_seq = ranges[n].end;
-    selections.push_back(resolve(*trace, &s));
+}  // namespace
+
+void export_apitrace(std::shared_ptr<const Trace> trace, const std::string& output, std::vector<Selection> selections) {
+  uint64_t calls = 0;
+  for (Selection& s : selections) {
+    s.end_seq = std::min(s.end_seq, trace->calls);
+    calls += s.end_seq - std::min(s.first_seq, s.end_seq);
   }
-  if (selections.empty()) selections.push_back(resolve(*trace, nullptr));
-  for (Selection& s : selections) s.end_seq = std::min(s.end_seq, trace->calls);
-  std::unique_ptr<FILE, Close> file(fopen(output, "wb"));
-  if (!file) throw Failure(DT_E_IO, std::string(output) + ": " + strerror(errno));
+  trace->done = 0;
+  trace->total = calls;
+  std::unique_ptr<FILE, Close> file(fopen(output.c_str(), "wb"));
+  if (!file) throw Error(DT_E_IO, output + ": " + strerror(errno));
   Export(trace, file.get()).run(selections);
   errno = 0;
-  if (fflush(file.get()) || ferror(file.get())) throw Failure(DT_E_IO, std::string(output) + ": " + strerror(errno));
+  if (fflush(file.get()) || ferror(file.get())) throw Error(DT_E_IO, output + ": " + strerror(errno));
 }
 
-}  // namespace
 }  // namespace dt::peers
-
-extern "C" {
-
-const char* dt_export_last_error(void) { return dt::peers::g_error.c_str(); }
-
-int dt_export_apitrace(const char* path, const char* output, const dt_export_range* ranges, uint32_t count) {
-  using namespace dt::peers;
-  try {
-    if (!path || !output || (count && !ranges)) throw Failure(DT_E_ARGUMENT, "a path is missing");
-    write(path, output, ranges, count);
-    return DT_OK;
-  } catch (const Failure& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const dt::Error& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  }
-}
-
-}  // extern "C"

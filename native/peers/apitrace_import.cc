@@ -7,13 +7,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "../core/core.h"
+#include "../core/border.h"
 #include "apitrace_reader.h"
 #include "interleaved.h"
 #include "peers.h"
@@ -24,12 +25,7 @@ namespace {
 
 thread_local std::string g_error, g_json;
 std::atomic<bool> g_cancel{false};
-std::atomic<uint64_t> g_progress{0};
-
-struct Failure : std::runtime_error {
-  Failure(int with, const std::string& what) : std::runtime_error(what), code(with) {}
-  int code;
-};
+std::atomic<uint64_t> g_done{0}, g_total{0};
 
 constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
 constexpr size_t MOST_UNKNOWN_FUNCTIONS = 4096;
@@ -229,17 +225,17 @@ Import::Import(const dt_import& options)
     : output_(options.output), reader_([&] {
         std::string error;
         auto source = open_source(options.input, &error);
-        if (!source) throw Failure(DT_E_IO, error);
+        if (!source) throw Error(DT_E_IO, error);
         return source;
       }()),
       writer_(options.level, DT_TIMING_NONE) {
-  if (!reader_.open()) throw Failure(DT_E_FORMAT, "it is no trace of apitrace: " + reader_.damage);
+  if (!reader_.open()) throw Error(DT_E_FORMAT, "it is no trace of apitrace: " + reader_.damage);
   std::ifstream file(options.signatures, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
-  if (!file) throw Failure(DT_E_IO, std::string("cannot read ") + options.signatures);
+  if (!file) throw Error(DT_E_IO, std::string("cannot read ") + options.signatures);
   const std::string error = writer_.add_signatures(text.str());
-  if (!error.empty()) throw Failure(DT_E_FORMAT, std::string(options.signatures) + ": " + error);
+  if (!error.empty()) throw Error(DT_E_FORMAT, std::string(options.signatures) + ": " + error);
   for (const FunctionSignature& function : writer_.signatures().functions()) {
     by_name_.emplace(function.name, &function);
     if (function.id < DT_FN_FIRST_TAP) next_id_ = std::max(next_id_, function.id + 1);
@@ -260,7 +256,7 @@ void Import::recording(const std::string& path) {
   json += ", \"version\": " + std::to_string(reader_.version) + ", \"semantic_version\": " + std::to_string(reader_.semantic_version);
   json += ", \"properties\": " + properties + "}}";
   const std::string error = writer_.create(output_, json);
-  if (!error.empty()) throw Failure(DT_E_IO, output_ + ": " + error);
+  if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
 }
 
 uint32_t Import::lane(uint32_t thread) {
@@ -390,7 +386,7 @@ void Import::plan_made(Plan& plan, const Call& call, const FunctionSig& sig) {
   const std::string head = "F\t" + std::to_string(next_id_) + "\t" + api + "\t" + word(name) + "\t" + std::to_string(w8) + "\t" +
                            std::to_string(w4) + "\t-\t-\n";
   const std::string error = writer_.add_signatures("V\t1\n" + groups + head + lines);
-  if (!error.empty()) throw Failure(DT_E_FORMAT, name + ": " + error);
+  if (!error.empty()) throw Error(DT_E_FORMAT, name + ": " + error);
   const FunctionSignature* function = writer_.signatures().function(next_id_++);
   if (!function) return;
   plan_known(plan, *function, sig);
@@ -861,8 +857,8 @@ std::string Import::run() {
   while (const Call* call = reader_.next()) {
     one(*call);
     if (!(call->number & 0xfff)) {
-      g_progress = call->number;
-      if (g_cancel) throw Failure(DT_E_CANCELLED, "cancelled");
+      g_done = reader_.position();
+      if (g_cancel) throw Error(DT_E_CANCELLED, "cancelled");
       if (writer_.failed()) break;
     }
   }
@@ -887,8 +883,8 @@ std::string Import::run() {
   std::string counts = "\"calls\": " + std::to_string(calls_) + ", \"calls_in_flight\": " + std::to_string(in_flight_);
   std::string end = "{\"kind\": \"end\", \"reason\": \"imported\", " + counts + "}";
   const std::string error = writer_.finish({end});
-  if (!error.empty()) throw Failure(DT_E_IO, output_ + ": " + error);
-  if (writer_.invalid_records()) throw Failure(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
+  if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
+  if (writer_.invalid_records()) throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
   std::string properties;
   for (const auto& [name, value] : reader_.properties)
     properties += (properties.empty() ? "" : ", ") + json_text(name) + ": " + json_text(value);
@@ -905,29 +901,25 @@ std::string Import::run() {
 extern "C" {
 
 const char* dt_peers_last_error(void) { return dt::peers::g_error.c_str(); }
-uint64_t dt_import_progress(void) { return dt::peers::g_progress; }
 void dt_import_cancel(void) { dt::peers::g_cancel = true; }
+void dt_import_progress(uint64_t* done, uint64_t* total) {
+  if (done) *done = dt::peers::g_done;
+  if (total) *total = dt::peers::g_total;
+}
 
 int dt_import_apitrace(const dt_import* options, const char** json) {
   using namespace dt::peers;
-  g_cancel = false;
-  g_progress = 0;
-  try {
-    if (!options || !options->input || !options->output || !options->signatures || !json) throw Failure(DT_E_ARGUMENT, "a path is missing");
+  return dt::at_border(g_error, [&] {
+    if (!options || !options->input || !options->output || !options->signatures || !json) throw dt::Error(DT_E_ARGUMENT, "a path is missing");
+    g_cancel = false;
+    g_done = 0;
+    std::error_code unknown;
+    const auto bytes = std::filesystem::file_size(options->input, unknown);
+    g_total = unknown ? 0 : bytes;
     Import import(*options);
     g_json = import.run();
     *json = g_json.c_str();
-    return DT_OK;
-  } catch (const Failure& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  }
+  });
 }
 
 }  // extern "C"

@@ -68,6 +68,7 @@ class ApitraceReader {
   std::string damage;
   uint64_t backtraces = 0;
   const char* container() const { return source_->container(); }
+  uint64_t position() const { return source_->position(); }  // bytes of the file that were read
 
  private:
   struct Damage {

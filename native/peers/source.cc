@@ -26,10 +26,16 @@ struct Close {
 };
 using File = std::unique_ptr<FILE, Close>;
 
+uint64_t place(const File& file) {
+  const off_t at = ftello(file.get());
+  return at < 0 ? 0 : static_cast<uint64_t>(at);
+}
+
 class SnappySource : public Source {
  public:
   explicit SnappySource(File file) : file_(std::move(file)) {}
   const char* container() const override { return "snappy"; }
+  uint64_t position() const override { return place(file_); }
   bool next(std::string* piece) override {
     while (!done_) {
       const std::string where = " at byte " + std::to_string(ftello(file_.get()));
@@ -71,6 +77,7 @@ class SnappySource : public Source {
 class StreamSource : public Source {
  public:
   explicit StreamSource(File file) : file_(std::move(file)), input_(1 << 16) {}
+  uint64_t position() const override { return place(file_); }
   bool next(std::string* piece) override {
     if (done_) return false;
     piece->resize(PIECE_BYTES);

@@ -12,6 +12,7 @@ class Source {
   // The next piece (never empty), in `piece`; false: there is no more. What ended a damaged file early is in `damage`.
   virtual bool next(std::string* piece) = 0;
   virtual const char* container() const = 0;
+  virtual uint64_t position() const = 0;  // bytes of the file that were read
 
   std::string damage;
 };

@@ -33,8 +33,9 @@ void chunk(std::vector<uint8_t>& out, const char* type, const std::vector<uint8_
   big(out, crc(0, out.data() + from, out.size() - from));
 }
 
-std::vector<uint8_t> png(const std::vector<uint8_t>& pixels, int width, int height) {
-  size_t row = static_cast<size_t>(width) * 4;
+// `bytes` a pixel: 4 RGBA, 2 grey of 16 bits, 1 grey.
+std::vector<uint8_t> png(const std::vector<uint8_t>& pixels, int width, int height, int bytes) {
+  size_t row = static_cast<size_t>(width) * static_cast<size_t>(bytes);
   std::vector<uint8_t> raw;
   raw.reserve((row + 1) * static_cast<size_t>(height));
   for (int y = height - 1; y >= 0; --y) {
@@ -61,7 +62,7 @@ std::vector<uint8_t> png(const std::vector<uint8_t>& pixels, int width, int heig
   std::vector<uint8_t> out = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, head;
   big(head, static_cast<uint32_t>(width));
   big(head, static_cast<uint32_t>(height));
-  head.insert(head.end(), {8, 6, 0, 0, 0});
+  head.insert(head.end(), {static_cast<uint8_t>(bytes == 2 ? 16 : 8), static_cast<uint8_t>(bytes == 4 ? 6 : 0), 0, 0, 0});
   chunk(out, "IHDR", head);
   chunk(out, "IDAT", z);
   chunk(out, "IEND", {});
@@ -82,8 +83,8 @@ std::vector<uint8_t> ppm(const std::vector<uint8_t>& pixels, int width, int heig
 
 }  // namespace
 
-bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height) {
-  std::vector<uint8_t> bytes = path.ends_with(".ppm") ? ppm(pixels, width, height) : path.ends_with(".rgba") ? pixels : png(pixels, width, height);
+bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height, int pixel) {
+  std::vector<uint8_t> bytes = path.ends_with(".ppm") ? ppm(pixels, width, height) : path.ends_with(".rgba") ? pixels : png(pixels, width, height, pixel);
   std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "wb"), fclose);
   return file && fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
 }

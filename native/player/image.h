@@ -7,6 +7,6 @@
 namespace dt::play {
 
 // Writes RGBA pixels, bottom row first, as PNG (stored, not compressed) or PPM, by the file's ending. False: it cannot.
-bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height);
+bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height, int pixel = 4);
 
 }  // namespace dt::play

@@ -7,7 +7,7 @@ namespace dt::play {
 class Player;
 struct Row;
 
-enum : uint32_t { KNOWN_FRAME_END = 1, KNOWN_BEGIN = 2, KNOWN_END = 4 };
+enum : uint32_t { KNOWN_FRAME_END = 1, KNOWN_DRAW = 2, KNOWN_VG = 4 };
 struct Known {
   const char* name;
   void (*play)(Player&, const Row&);  // nullptr: hand-written (windows.cc)

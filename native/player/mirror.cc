@@ -42,7 +42,11 @@ void* resolve(unsigned id) {
 
 void want_exact_order() {}
 void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) {}
-void emit_note(Thread*, const char*, const char*) {}
+void emit_note(Thread*, const char* code, const char*) {
+  std::string_view what = code;
+  // What a draw reads is not known then: neither is it known to be there.
+  if (what == "indirect-client-arrays" || (what == "index-buffer-unread" && g_player->spans.empty())) gl::memory_is_missing();
+}
 void emit_memory(Thread*, const void* address, uint64_t bytes) {
   auto begin = reinterpret_cast<uint64_t>(address);
   for (auto& span : g_player->spans)
@@ -58,6 +62,17 @@ void emit_memory(Thread*, const void* address, uint64_t bytes) {
 }
 
 namespace gl {
+void array_is_read(uint64_t pointer, __int128 begin, __int128 end) {
+  if (DT_LIKELY(g_player->shadow.holds(pointer, begin, end))) return;
+  g_player->missing_memory = true;
+  g_player->needed_begin = static_cast<uint64_t>(begin);
+  g_player->needed_end = static_cast<uint64_t>(end);
+}
+void memory_is_missing() {
+  g_player->missing_memory = true;
+  g_player->needed_begin = g_player->needed_end = 0;
+}
+bool memory_is_there() { return !g_player->missing_memory; }
 void describe_driver(Thread*, GlContext*) {}
 void describe_surface(Thread*, void*, void*, const char*) {}
 void describe_drawable(Thread*, void*, unsigned long) {}
@@ -66,6 +81,12 @@ void describe_egl_config(Thread*, void*, void*) {}
 
 namespace hook {
 using play::Mapped;
+
+void viewport_changed(Thread* t, int32_t width, int32_t height) {
+  t->context->viewport_width = width;
+  t->context->viewport_height = height;
+}
+void check_size_before_swap(Thread*, void*, uint64_t, uint32_t) {}
 
 uint32_t g_maps_alive;
 uint64_t g_watch_bytes;

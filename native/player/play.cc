@@ -8,7 +8,11 @@
 
 #include "../core/text.h"
 #include "../runtime/frame_image.h"
+#include "../runtime/sizes.h"
+#include "attachments.h"
 #include "image.h"
+#include "metrics/session.h"
+#include "query.h"
 #include "windows.h"
 
 #define XXH_INLINE_ALL
@@ -20,8 +24,11 @@ extern Player* g_player;
 
 namespace {
 
+using metrics::g_session;
+
 constexpr size_t SCRATCH = 1 << 20;
 constexpr int64_t LARGEST_OUTPUT = 1ll << 30;
+constexpr int64_t MOST_UNKNOWN_NAMES = 1 << 16, MOST_RANGE = 1 << 20;  // of names
 constexpr size_t SLACK = 4096;  // drivers have been seen to write a little more than asked
 constexpr uint64_t BLOB_CACHE = 256ull << 20;
 constexpr size_t MOST_FINDINGS = 500;
@@ -46,6 +53,18 @@ const Field* field_of(const Function& f, const char* name) {
     if (p.name == name) return &p;
   return nullptr;
 }
+
+// A call of the recording, for the session that measures.
+struct Recorded {
+  const FunctionColumns* columns;
+  uint32_t row;
+  static uint32_t argument(const void* call, const char* name) {
+    auto* self = static_cast<const Recorded*>(call);
+    const Field* f = self->columns->function ? field_of(*self->columns->function, name) : nullptr;
+    return f ? static_cast<uint32_t>(self->columns->raw(*f, self->row)) : 0;
+  }
+};
+std::vector<uint8_t> g_kinds;  // of the trace's functions, where something is measured
 
 }  // namespace
 
@@ -76,7 +95,10 @@ bool Names::is_taken(uint32_t real) const {
 uint32_t Names::slow(uint32_t name) {
   auto it = far_.find(name);
   if (it != far_.end()) return it->second;
-  if (identity_) return name;
+  if (identity_) {
+    if (name < 1u << 20) set(name, name);  // known from now on
+    return name;
+  }
   uint32_t real = name;
   if (is_taken(name)) {
     static const char* const makers[CLASS_COUNT] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
@@ -315,6 +337,35 @@ bool Player::offset_ok(const Row& w, const In&, int64_t bound, const char* name)
   return false;
 }
 
+bool Player::indices_there(const Row& w) {
+  constexpr uint32_t TARGET = 0x8893, SIZE = 0x8764;  // GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE
+  if (!size::bound(TARGET) || in_begin()) return true;
+  static const auto get = gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
+  int32_t bytes = 1;
+  if (get) get(TARGET, SIZE, &bytes);
+  if (bytes > 0) return true;
+  report("argument", w.seq, w.columns->function->name, "the buffer of indices is empty; left out");
+  ++skipped;
+  return false;
+}
+
+// A call that makes names wrote as many as its count says: a count that is larger than what was written is none.
+bool Player::names_recorded(const Row& w, const In& in, int64_t bytes, const char* name) {
+  bool known = in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB;
+  int64_t most = known ? static_cast<int64_t>(in.bytes) : MOST_UNKNOWN_NAMES * 4;
+  if (bytes <= most) return true;
+  report("argument", w.seq, w.columns->function->name,
+         std::to_string(bytes / 4) + " names are asked for in " + name + ", " + (known ? std::to_string(most / 4) + " are in the recording" : "none is in the recording") + "; left out");
+  ++skipped;
+  return false;
+}
+
+int64_t Player::names_range(const Row& w, int64_t range) {
+  if (range <= MOST_RANGE) return range;
+  report("argument", w.seq, w.columns->function->name, std::to_string(range) + " names at once are beyond measure; the first " + std::to_string(MOST_RANGE) + " are taken");
+  return MOST_RANGE;
+}
+
 bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name) {
   // Where the program gave no address the driver may use ours: not every one of them looks.
   if (in.kind == DT_DATA_NONE && (bound || bytes <= 0)) return true;
@@ -360,6 +411,38 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
   report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first));
 }
 
+void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function) {
+  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB)) return;
+  auto* end = g_answers + g_answers_count;
+  auto* answer = std::lower_bound(g_answers, end, about, [](const Answer& a, uint32_t v) { return a.pname < v; });
+  int32_t what = answer != end && answer->pname == about ? answer->what : -2;
+  if (query && what == -2) {
+    auto it = query_targets.find(query);
+    if (it == query_targets.end() || it->second == 0x88BF || it->second == 0x8E28) what = -1;  // a time
+  }
+  if (what == -1) {
+    ++uncompared;
+    return;
+  }
+  if (what < 0) return compare(w, recorded, now, function);
+  // Names of objects are compared as what they are called here.
+  std::vector<uint8_t> here(recorded.data, recorded.data + recorded.bytes);
+  for (uint64_t i = 0; i + 4 <= here.size(); i += 4) {
+    uint32_t name;
+    memcpy(&name, &here[i], 4);
+    name = names_of(what).of(name);
+    memcpy(&here[i], &name, 4);
+  }
+  if (here.size() % 4) {
+    ++uncompared;
+    return;
+  }
+  ++compared;
+  if (here.empty() || !memcmp(here.data(), now, here.size())) return;
+  ++different;
+  report("read-back", w.seq, function, "another object than in the recording");
+}
+
 void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function) {
   if (recorded == now) return;
   char text[80];
@@ -368,23 +451,31 @@ void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const ch
 }
 
 void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
+  if (options.errors && !options.verify) {  // they are all told at the end
+    if (now) errors_.push_back({context, now, w.seq, "glGetError"});
+    return;
+  }
   if (options.verify) {
-    if (!errors_.empty()) {
-      now = errors_.front().error;
-      if (now != recorded)
-        report("gl-error", errors_.front().call, errors_.front().function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
-      errors_.clear();
+    auto own = [&](const GlError& e) { return e.context == context; };
+    if (auto first = std::find_if(errors_.begin(), errors_.end(), own); first != errors_.end()) {
+      now = first->error;
+      if (now != recorded) report("gl-error", first->call, first->function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+      std::erase_if(errors_, own);
       return;
     }
+  }
+  if (auto& pending = context->pending_errors; !pending.empty() && !now) {
+    now = pending.front();
+    pending.erase(pending.begin());
   }
   if (now != recorded) report("gl-error", w.seq, "glGetError", std::string(error_name(now)) + ", in the recording " + error_name(recorded));
 }
 
 void Player::check_error(const char* function) {
-  if (in_begin_ || !context) return;
+  if (in_begin() || !context) return;
   static const auto get = gl<uint32_t (*)()>("glGetError");
   uint32_t error = get();
-  if (error) errors_.push_back({error, seq, function});
+  if (error) errors_.push_back({context, error, seq, function});
 }
 
 void Player::refuse(const Row& w, const char* function, const char* why) {
@@ -447,10 +538,27 @@ bool Shadow::write(uint64_t address, const void* data, uint64_t bytes) {
   return true;
 }
 
+bool Shadow::holds(uint64_t pointer, __int128 begin, __int128 end) {
+  __int128 base = static_cast<__int128>(pointer / REGION * REGION);
+  return begin >= base && end <= base + 2 * REGION && region(pointer / REGION, false);
+}
+
+uint64_t Shadow::recorded(const void* at) const {
+  auto* p = static_cast<const uint8_t*>(at);
+  for (auto& [number, base] : regions_)
+    if (p >= base && p < base + 2 * REGION) return number * REGION + static_cast<uint64_t>(p - base);
+  return reinterpret_cast<uint64_t>(at);
+}
+
 // False: the draw would read memory that the recording does not have.
 bool Player::client_arrays(Thread*, const Row& w) {
   if (DT_LIKELY(!missing_memory)) return true;
   missing_memory = false;
+  if (!needed_begin && !needed_end) {
+    report("argument", w.seq, w.columns->function->name, "it is not known what the draw reads; left out");
+    ++skipped;
+    return false;
+  }
   char text[128];
   snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out", static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
   report("argument", w.seq, w.columns->function->name, text);
@@ -483,12 +591,23 @@ void Player::map_write(const FunctionColumns& c, uint32_t row) {
   uint32_t name = this->name(BUFFER, static_cast<uint32_t>(c.raw(*buffer, row)));
   auto it = context->group->maps.find(name);
   if (it == context->group->maps.end()) return report("map", seq, "dtapMapWrite", "the buffer is not mapped here");
-  int64_t at = static_cast<int64_t>(c.raw(*offset, row)) - it->second.offset;
+  auto from = static_cast<int64_t>(c.raw(*offset, row));
+  int64_t at = from < it->second.offset ? -1 : from - it->second.offset;
   if (at < 0 || at > it->second.bytes || static_cast<int64_t>(bytes.size()) > it->second.bytes - at) return report("map", seq, "dtapMapWrite", "bytes outside of the mapping");
   memcpy(it->second.at + at, bytes.data(), bytes.size());
 }
 
 // ---- frames ----------------------------------------------------------------------------------------------------------
+
+// What the recorder said of its recording that decides how much of the picture can be right.
+void Player::note(const FunctionColumns& c, uint32_t row) {
+  const Field *code = c.function ? field_of(*c.function, "code") : nullptr, *text = c.function ? field_of(*c.function, "text") : nullptr;
+  if (!code || !text || !code->has_data() || !text->has_data()) return;
+  if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
+  const std::string_view word = c.payload(*code, row);
+  if (word == "began-late") report("recording", seq, "", std::string(c.payload(*text, row)));
+  else if (word == "frame-dropped") report("recording", seq, "", "the draws of a frame were not recorded, since the recorder could not keep up");
+}
 
 void Player::native(const FunctionColumns& c, uint32_t row) {
   if (!c.function) return;
@@ -503,19 +622,36 @@ void Player::native(const FunctionColumns& c, uint32_t row) {
   }
 }
 
+bool Player::shown_image(int& width, int& height, std::vector<uint8_t>& pixels) {
+  constexpr uint32_t ABGR = 0xC1;  // VG_sABGR_8888: bytes R, G, B, A
+  if (windows_->shows_vg(width, height)) {
+    auto read = gl<void (*)(void*, int32_t, uint32_t, int32_t, int32_t, int32_t, int32_t)>("vgReadPixels");
+    if (!read) return false;
+    pixels.assign(static_cast<size_t>(width) * static_cast<size_t>(height) * 4, 0);
+    read(pixels.data(), width * 4, ABGR, 0, 0, width, height);
+    return true;
+  }
+  GlContext* c = tls.context;
+  gl::FrameImage image{0, 0, 0};
+  if (c) windows_->drawable_size(image.width, image.height);
+  if (!c || !context || !gl::frame_extent(c, &image)) return false;
+  width = image.width, height = image.height;
+  pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) * 4);
+  gl::read_frame(c, image, pixels.data());
+  return true;
+}
+
 void Player::hash_frame(std::string_view text) {
   Text about = parse_attributes(text);
-  GlContext* c = tls.context;
-  if (!c || !context || about["format"] != "rgba8") return;
-  gl::FrameImage image{0, 0, 0};
-  windows_->drawable_size(image.width, image.height);
+  int vg_width, vg_height;
+  if (!((tls.context && context) || windows_->shows_vg(vg_width, vg_height)) || about["format"] != "rgba8") return;
+  struct { int width = 0, height = 0; } image;
+  std::vector<uint8_t> pixels;
   ++compared;
-  if (!gl::frame_extent(c, &image)) {
+  if (!shown_image(image.width, image.height, pixels)) {
     ++different;
     return report("frame", seq, "", "there is no image to compare with the frame's");
   }
-  std::vector<uint8_t> pixels(static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 4);
-  gl::read_frame(c, image, pixels.data());
   XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
   std::string hash = hash_text({h.low64, h.high64});
   bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] && hash == about["hash"];
@@ -524,38 +660,192 @@ void Player::hash_frame(std::string_view text) {
   report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")");
 }
 
-void Player::save_frame(uint64_t frame) {
-  GlContext* c = tls.context;
-  gl::FrameImage image{0, 0, 0};
-  if (c) windows_->drawable_size(image.width, image.height);
-  if (!c || !gl::frame_extent(c, &image)) return report("image", seq, "", "there is no image to read back here");
-  std::vector<uint8_t> pixels(static_cast<size_t>(image.width) * static_cast<size_t>(image.height) * 4);
-  gl::read_frame(c, image, pixels.data());
+bool Player::save_frame(uint64_t frame, const std::string& path) {
+  struct { int width = 0, height = 0; } image;
+  std::vector<uint8_t> pixels;
+  if (!shown_image(image.width, image.height, pixels)) {
+    report("image", seq, "", "there is no image to read back here");
+    return false;
+  }
   if (options.hashes) {
     XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
     if (status_) fprintf(status_, "{\"kind\": \"frame\", \"frame\": %llu, \"call\": %llu, \"width\": %d, \"height\": %d, \"hash\": \"%s\"}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), image.width, image.height, hash_text({h.low64, h.high64}).c_str());
   }
-  if (options.snapshot_prefix.empty()) return;
-  std::string path = options.snapshot_prefix;
-  if (!options.image_at_call) {
-    char number[32];
-    snprintf(number, sizeof number, "%06llu.", static_cast<unsigned long long>(frame));
-    path += number + options.snapshot_format;
+  if (path.empty()) return true;
+  if (!write_image(path, pixels, image.width, image.height)) {
+    report("image", seq, "", path + " cannot be written");
+    return false;
   }
-  if (!write_image(path, pixels, image.width, image.height)) report("image", seq, "", path + " cannot be written");
-  else if (status_) fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
+  if (status_) fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
+  return true;
 }
+
+// ---- points ----------------------------------------------------------------------------------------------------------
+
+FILE* Player::states() {
+  if (!states_) states_ = options.query_file.empty() || options.query_file == "-" ? stdout : fopen(options.query_file.c_str(), "w");
+  if (!states_) {
+    report("state", seq, "", options.query_file + " cannot be written");
+    states_ = stdout;
+  }
+  return states_;
+}
+
+void Player::do_point(const Point& point) {
+  switch (point.what) {
+    case Point::STATE: {
+      FILE* to = point.target.empty() ? states() : fopen(point.target.c_str(), "w");
+      if (!to) return report("state", point.seq, "", point.target + " cannot be written");
+      query_state(*this, point.seq, point.path.c_str(), to);
+      if (to != states_) fclose(to);
+      return;
+    }
+    case Point::IMAGE: save_frame(frame_, point.target); return;
+    case Point::SNAPSHOT: return snapshot(point.target, point.seq);
+  }
+}
+
+void Player::keep_errors() {
+  static const auto get = gl<uint32_t (*)()>("glGetError");
+  if (!context || in_begin() || !get) return;
+  for (int i = 0; i < 8; ++i) {
+    uint32_t error = get();
+    if (!error) return;
+    context->pending_errors.push_back(error);
+  }
+}
+
+// Every wanted attachment as a file: BASE.png, BASE-color1.png, BASE-depth.png, BASE-stencil.png.
+void Player::snapshot(const std::string& base, uint64_t call) {
+  int width = 0, height = 0;
+  std::vector<std::string> why;
+  keep_errors();
+  windows_->drawable_size(width, height);
+  for (auto& image : read_attachments(tls.context, options.attachments, width, height, why)) {
+    std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." + (image.bytes == 4 ? options.snapshot_format : "png");
+    if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) report("image", call, "", path + " cannot be written");
+    else if (status_)
+      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
+  }
+  for (auto& text : why) report("image", call, "", text);
+}
+
+void Player::snapshot_call() {
+  if (snapshots_seen_++ % options.snapshot_every) return;
+  if (frame_ < options.first_frame || frame_ >= options.end_frame || loops_done_) return;
+  char number[40];
+  snprintf(number, sizeof number, "call%09llu", static_cast<unsigned long long>(seq));
+  snapshot(options.snapshot_prefix + number, seq);
+}
+
+// What is to be done between two calls, the second of which is `seq`.
+void Player::pause(bool at_end) {
+  if (closed_) {
+    left_ = true;
+    return;
+  }
+  if (options.serve) {
+    if (waits_ && (at_end || seq > served_.seq)) {
+      waits_ = false;
+      passed_seq_ = served_.seq;
+      do_point(served_);
+      if (at_end && passed_seq_ > seq) report("state", served_.seq, "", "the recording ends before");
+      answered();
+    }
+    if (!waits_ && !left_) left_ = !serve(at_end);
+    pause_seq_ = waits_ ? served_.seq : UINT64_MAX;
+    return;
+  }
+  auto& points = options.points;
+  while (next_point_ < points.size() && (at_end || points[next_point_].seq < seq)) {
+    const Point& point = points[next_point_++];
+    if (at_end && point.seq > seq) report("state", point.seq, "", "the recording ends before");
+    else do_point(point);
+  }
+  pause_seq_ = next_point_ < points.size() ? points[next_point_].seq : UINT64_MAX;
+  if (at_end && states_) fflush(states_);
+}
+
+void Player::answered() {
+  for (auto& [key, f] : findings_)
+    if (status_ && f.call >= passed_seq_ && (f.kind == "image" || f.kind == "state"))
+      fprintf(status_, "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": \"\", \"text\": %s, \"count\": 1}\n", json_text(f.kind).c_str(), static_cast<unsigned long long>(f.call), json_text(f.text).c_str());
+  if (status_) fprintf(status_, "{\"kind\": \"done\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
+  if (states_) fflush(states_);
+  if (status_) fflush(status_);
+}
+
+// Takes requests from standard input until one is for a later call; false: there are no more.
+//   state CALL PATH<TAB>FILE   image CALL FILE   end
+bool Player::serve(bool at_end) {
+  char* text = nullptr;
+  size_t room = 0;
+  bool more = false;
+  for (;;) {
+    ssize_t n = getline(&text, &room, stdin);
+    if (n <= 0) break;
+    std::string request(text, static_cast<size_t>(n));
+    while (!request.empty() && (request.back() == '\n' || request.back() == '\r')) request.pop_back();
+    char word[16] = {};
+    unsigned long long call = 0;
+    int at = 0;
+    if (sscanf(request.c_str(), "%15s %llu%n", word, &call, &at) != 2) break;
+    std::string rest = static_cast<size_t>(at) < request.size() ? request.substr(static_cast<size_t>(at) + 1) : "";
+    Point point;
+    point.seq = call;
+    if (!strcmp(word, "image")) {
+      point.what = Point::IMAGE;
+      point.target = rest;
+    } else if (!strcmp(word, "state")) {
+      size_t tab = rest.find('\t');
+      point.path = rest.substr(0, tab);
+      if (tab != rest.npos) point.target = rest.substr(tab + 1);
+    } else {
+      break;
+    }
+    if (call < passed_seq_) {
+      if (status_) {
+        fprintf(status_, "{\"kind\": \"behind\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
+        fflush(status_);
+      }
+      continue;
+    }
+    if (started_points_ && (call < seq || at_end)) {  // where it stands
+      passed_seq_ = call;
+      do_point(point);
+      if (at_end && call > seq) report("state", call, "", "the recording ends before");
+      answered();
+      continue;
+    }
+    served_ = point;
+    waits_ = more = true;
+    break;
+  }
+  free(text);
+  return more;
+}
+
+// ---- frames ----------------------------------------------------------------------------------------------------------
 
 void Player::frame_end(bool before) {
   bool wanted = frame_ >= options.first_frame && frame_ < options.end_frame;
   if (before) {
-    if (wanted && options.snapshots) save_frame(frame_);
+    if (wanted && options.snapshots && options.snapshot_at == Options::AT_FRAMES && frame_ % options.snapshot_every == 0) {
+      char number[32];
+      snprintf(number, sizeof number, "%06llu", static_cast<unsigned long long>(frame_));
+      if (g_session) g_session->pause();
+      if (options.attachments != WANT_COLOR) snapshot(options.snapshot_prefix + number, seq);
+      else save_frame(frame_, options.snapshot_prefix.empty() ? "" : options.snapshot_prefix + number + "." + options.snapshot_format);
+      if (g_session) g_session->resume();
+    }
     return;
   }
   ++frame_;
+  if (DT_UNLIKELY(g_session != nullptr)) g_session->frame_end(frame_, seq);
   ++frames;
   ++next_end_;
   end_seq_ = next_end_ < ends_.size() ? ends_[next_end_] : UINT64_MAX;
+  if (DT_LIKELY(end_seq_ != UINT64_MAX)) windows_->frame_begins(seq, end_seq_);
   double now = now_seconds();
   if (frame_ == options.first_frame && !measured_from_) {
     measured_from_ = now;
@@ -579,6 +869,7 @@ void Player::tap_record(Decoded* chunk, uint32_t record, unsigned function) {
     case DT_FN_MEMORY: return memory(*c.decoded, row);
     case DT_FN_MAP_WRITE: return map_write(*c.decoded, row);
     case DT_FN_NATIVE: return native(*c.decoded, row);
+    case DT_FN_NOTE: return note(*c.decoded, row);
     default: return;
   }
 }
@@ -597,18 +888,25 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   } else {
     if (ends && columns.function->flags & FLAG_FRAME_END) shows = true;
     if (shows) frame_end(true);
+    Recorded recorded{columns.decoded, chunk->ordinals[record]};
+    metrics::Session::Happening happening{seq, 0, &Recorded::argument, &recorded};
+    if (DT_UNLIKELY(g_session != nullptr)) {
+      happening.kind = g_kinds[static_cast<size_t>(columns.function->index)];
+      g_session->before(happening);
+    }
     auto play = known >= 0 ? g_known[known].play : nullptr;
     if (DT_LIKELY(play != nullptr)) {
-      if (DT_LIKELY(context != nullptr)) {
+      bool vg = g_known[known].flags & KNOWN_VG;
+      if (DT_LIKELY(context != nullptr) || vg) {
         Row row{&columns, chunk->ordinals[record], seq};
+        running = g_known[known].name;
         play(*this, row);
         missing_memory = false;
-        if (options.verify) {
+        if (options.snapshots && options.snapshot_at != Options::AT_FRAMES) {
           uint32_t flags = g_known[known].flags;
-          if (flags & KNOWN_BEGIN) in_begin_ = true;
-          if (flags & KNOWN_END) in_begin_ = false;
-          check_error(g_known[known].name);
+          if (options.snapshot_at == Options::AT_CALLS || flags & KNOWN_DRAW) snapshot_call();
         }
+        if ((options.verify || options.errors) && context && !vg) check_error(g_known[known].name);
       } else {
         ++skipped;
         ++skipped_functions_["calls without a context"];
@@ -620,6 +918,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
       ++skipped;
       ++skipped_functions_[columns.function->name];
     }
+    if (DT_UNLIKELY(g_session != nullptr)) g_session->after(happening);
   }
   if (DT_UNLIKELY(!spans.empty())) spans.clear();
   ++calls;
@@ -647,16 +946,38 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   }
   ends_ = trace.frames()->ends;
   if (!ends_.empty()) end_seq_ = ends_.front();
-  plain_call_ = !options.verify;
+  if (g_session) {
+    g_session->visit = [this](const void* wanted) { return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted))); };
+    g_kinds.resize(trace.signatures.functions.size());
+    for (auto& f : trace.signatures.functions) g_kinds[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);
+  }
+  plain_call_ = !g_session && !options.verify && !options.errors && !options.debug && (!options.snapshots || options.snapshot_at == Options::AT_FRAMES);
   for (size_t i = 0; i < trace.threads.size(); ++i) threads_.push_back(std::make_unique<PlayerThread>());
 }
 
 Player::~Player() {
   if (status_ && status_ != stdout) fclose(status_);
+  if (states_ && states_ != stdout) fclose(states_);
+}
+
+// Whether the record that comes next is not to be played. What belongs to a call is left out with it; what windows are
+// like, and where frames end, is known all the same.
+bool Player::is_left_out() {
+  if (seq / 8 < options.keep.size() && options.keep[seq / 8] >> (seq % 8) & 1) return false;
+  uint16_t f = next_chunk_->order[next_record_];
+  if (next_chunk_->known[f] == -1) return next_chunk_->open->info.functions[f].id() != DT_FN_NATIVE;
+  if (seq == end_seq_) frame_end(false);
+  return true;
 }
 
 // Fetches the next record into next_chunk_ and next_record_; false: it is over.
 bool Player::advance() {
+  while (advance_any())
+    if (DT_LIKELY(options.keep.empty()) || !is_left_out()) return true;
+  return false;
+}
+
+bool Player::advance_any() {
   if (DT_UNLIKELY(frame_ >= options.end_frame || seq > options.stop_call)) {
     if (loops_done_ + 1 >= options.loops || kept_.empty()) return false;
   } else if (DT_LIKELY(kept_at_ == 0 && loops_done_ == 0)) {
@@ -668,6 +989,7 @@ bool Player::advance() {
   }
   if (loops_done_ == 0 || kept_at_ >= kept_.size() || frame_ >= options.end_frame) {
     if (++loops_done_ >= options.loops) return false;
+    if (g_session) g_session->restart();
     kept_at_ = 0;
     frame_ = options.first_frame;
     next_end_ = static_cast<size_t>(options.first_frame);
@@ -703,10 +1025,22 @@ void Player::step_until(uint32_t self) {
     } else {
       execute(next_chunk_, next_record_);
     }
+    if (DT_UNLIKELY(g_session != nullptr) && g_session->only_asks() && g_session->answered()) {
+      over_ = true;
+      return;
+    }
     // The whole of it once: nothing to watch for.
     if (DT_LIKELY(straight_) ? DT_UNLIKELY(!feed_->next(next_chunk_, next_record_, seq)) : DT_UNLIKELY(!advance())) {
       over_ = true;
+      if (DT_UNLIKELY(pause_seq_ != UINT64_MAX || options.serve)) pause(true);
       return;
+    }
+    if (DT_UNLIKELY(seq > pause_seq_)) {
+      pause(false);
+      if (left_) {
+        over_ = true;
+        return;
+      }
     }
   } while (DT_LIKELY(next_chunk_->thread == self));
 }
@@ -717,7 +1051,9 @@ void Player::baton_loop(uint32_t self) {
     handed_.wait(lock, [&] { return over_ || running_ == self; });
     if (over_) break;
     context = threads_[self]->context;
+    if (g_session) g_session->enter(context);
     step_until(self);
+    if (g_session) g_session->leave();
     if (!over_) {
       running_ = next_chunk_->thread;
       // A recorded thread gets one here when it first has something to play.
@@ -737,10 +1073,17 @@ int Player::run() {
     return 0;
   }
   feed_ = std::make_unique<Feed>(trace, mapping_, options.preload ? 0 : options.window);
-  straight_ = options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
+  straight_ = options.keep.empty() && options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
   started_ = now_seconds();
   if (!options.first_frame) measured_from_ = started_;
-  if (advance()) {
+  bool some = advance();
+  if (options.serve) left_ = !serve(false);
+  else if (!options.points.empty()) pause_seq_ = options.points.front().seq;
+  if (waits_) pause_seq_ = served_.seq;
+  started_points_ = true;
+  if (left_) some = false;
+  if (some) {
+    if (g_session) g_session->enter(nullptr);
     if (options.single_thread || trace.threads.size() == 1) {
       while (!over_) {
         uint32_t self = next_chunk_->thread;
@@ -759,7 +1102,8 @@ int Player::run() {
       context = nullptr;
     }
   }
-  if (options.image_at_call) save_frame(frame_);
+  if (options.image_at_call) save_frame(frame_, options.snapshot_prefix);
+  if (g_session) g_session->finish(seq, !ends_.empty());
   if (context)
     if (auto wait = gl<void (*)()>("glFinish")) wait();
   ended_ = now_seconds();
@@ -796,10 +1140,10 @@ void Player::finish() {
   }
   fprintf(to,
           "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
-          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
+          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
           static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
           static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared), static_cast<unsigned long long>(different),
-          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
+          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
           times.c_str());
   fflush(to);
 }

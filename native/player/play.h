@@ -46,6 +46,12 @@ class Names {
   }
   void set(uint32_t recorded, uint32_t real);
   bool has(uint32_t recorded) const;
+  template <typename F>
+  void each(F&& f) const {
+    for (uint32_t i = 0; i < direct_.size(); ++i)
+      if (direct_[i]) f(i, direct_[i]);
+    for (auto& [recorded, real] : far_) f(recorded, real);
+  }
   bool identity() const { return identity_; }
 
  private:
@@ -92,6 +98,9 @@ class Shadow {
   ~Shadow();
   uint8_t* at(uint64_t address);  // nullptr: too many parts of the address space are in use
   bool write(uint64_t address, const void* data, uint64_t bytes);
+  // Whether a driver that was handed at(pointer) may read from `begin` to `end`.
+  bool holds(uint64_t pointer, __int128 begin, __int128 end);
+  uint64_t recorded(const void* at) const;  // the address that stands here; what is none of ours stays as it is
 
  private:
   static constexpr uint64_t REGION = 1ull << 28;
@@ -100,6 +109,13 @@ class Shadow {
   std::unordered_map<uint64_t, uint8_t*> regions_;  // each with room for the one behind it
   uint64_t last_ = ~0ull;
   uint8_t* last_at_ = nullptr;
+};
+
+struct VgContext {
+  uint64_t recorded = 0;
+  void* real = nullptr;
+  void* config = nullptr;
+  std::shared_ptr<Names> objects;  // of its share group, of all kinds
 };
 
 struct Surface;
@@ -114,6 +130,7 @@ struct Context : NameTables {  // the names of what contexts do not share
   uint32_t list_base = 0;
   bool single_buffered = false, destroyed = false, was_current = false;
   std::list<std::vector<uint8_t>> lasting;
+  std::vector<uint32_t> pending_errors;  // raised by the recording's calls, seen by a question of ours
 };
 struct Surface {
   uint64_t recorded = 0;
@@ -121,7 +138,17 @@ struct Surface {
   void* config = nullptr;
   int width = 0, height = 0;
   bool window = false;
+  unsigned long shown = 0;  // the window on the screen
   std::vector<int32_t> attributes;
+};
+
+// Something to do after a call, before the next one.
+struct Point {
+  enum What : uint8_t { STATE, IMAGE, SNAPSHOT };
+  uint64_t seq = 0;
+  What what = STATE;
+  std::string target;  // a file, or what snapshots' names begin with
+  std::string path;    // the beginning of the wanted state paths
 };
 
 struct Options {
@@ -129,9 +156,21 @@ struct Options {
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
   bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
   bool as_recorded = false, quiet = false, image_at_call = false;
+  bool errors = false;       // say which GL errors there are, with the calls that raised them
+  std::string keep_path;     // one bit a call, the lowest of a byte first: play only these
+  std::vector<uint8_t> keep;
   bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
   uint64_t loops = 1;
   size_t window = 16;
+  std::vector<Point> points;  // ascending
+  unsigned attachments = 1;   // what snapshots are of: Attachments
+  enum At : uint8_t { AT_FRAMES, AT_DRAWS, AT_CALLS } snapshot_at = AT_FRAMES;
+  uint64_t snapshot_every = 1;
+  bool x11 = false;           // windows are shown
+  bool debug = false;         // the driver's messages are told
+  std::string config;         // red=8,...: asked for instead of the recorded one
+  std::string query_file;     // of states; "": standard output
+  bool serve = false;         // take points from standard input
 };
 
 struct Finding {
@@ -162,6 +201,15 @@ class Player {
   uint32_t block(uint32_t program, uint32_t recorded, int kind);
   // A recorded address: where its content is now, if the tap recorded it for this call; else as it is (an offset).
   const void* pointer(uint64_t recorded) { return spans.empty() ? reinterpret_cast<const void*>(recorded) : translate(recorded); }
+  // Objects of OpenVG: those of the running thread's context. Without one, names mean nothing and stay.
+  uint32_t vg(uint32_t recorded) { return vg_objects() ? vg_objects()->of(recorded) : recorded; }
+  Names* vg_objects() const {
+    const auto& current = threads_[running_]->vg;
+    return current ? current->objects.get() : nullptr;
+  }
+  void made_vg(uint32_t recorded, uint32_t now) {
+    if (recorded && now && vg_objects()) vg_objects()->set(recorded, now);
+  }
   In in(const Row& w, int payload, int descriptor, uint64_t value);
   const char* text(const In& in);
   const char* const* strings(const In& in);
@@ -174,9 +222,15 @@ class Player {
   }
   bool enough_slow(const Row& w, const In& in, int64_t need, int allowed, const char* name);
   bool enough_strings(const Row& w, const In& in, int64_t count, const char* name);
+  // Drivers have been seen to crash where the buffer of indices was never filled.
+  bool indices_there(const Row& w);
   bool offset_ok(const Row& w, const In& in, int64_t bound, const char* name);
+  bool names_recorded(const Row& w, const In& in, int64_t bytes, const char* name);
+  int64_t names_range(const Row& w, int64_t range);
   bool room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name);
   void compare(const Row& w, const In& recorded, const void* now, const char* function);
+  // An answer of the driver, unlike a read-back: `about` is what was asked for, `query` the query object here.
+  void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function);
   void same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function);
   void error_result(const Row& w, uint32_t recorded, uint32_t now);
   void made(int c, const In& recorded, const uint32_t* now);
@@ -185,17 +239,21 @@ class Player {
   void made_sync(uint64_t recorded, void* now);
   void refuse(const Row& w, const char* function, const char* why);
 
-  bool reads_client_memory(const Thread* t) const { return t->context && t->context->client_arrays != 0; }
+  bool reads_client_memory(const Thread* t) const { return missing_memory || (t->context && t->context->client_arrays != 0); }
   bool client_arrays(Thread* t, const Row& w);
   // What the driver gets for an array at a recorded address: an offset into a buffer as it is.
   const void* array(const Thread* t, const void* pointer) {
     const GlContext* c = t->context;
+    // Nothing lies at no address: a draw that would read there is left out (hook array_is_read).
     bool memory = c && c->buffers[gl::ARRAY] == 0 && c->vao == 0 && pointer && !c->core;
     return memory ? shadow.at(reinterpret_cast<uint64_t>(pointer)) : pointer;
   }
 
   // ---- for hand-written functions ----
   void report(std::string kind, uint64_t call, std::string function, std::string text);
+  // Play no further than the running call.
+  void stop() { closed_ = true, pause_seq_ = 0; }
+  const char* running = "";  // the function that plays, where somebody may want to know
   void* scratch(size_t bytes);  // 16-aligned, until the next call
   Program& program(uint32_t name) { return context->group->programs[name]; }
   const void* translate(uint64_t recorded);
@@ -219,6 +277,9 @@ class Player {
   uint64_t seq = 0;
   const Trace& trace;
   const Options& options;
+  std::unordered_map<uint32_t, uint32_t> query_targets;  // of query objects here
+  uint64_t uncompared = 0;
+  std::unordered_map<uint32_t, std::vector<uint8_t>> unknown_queries;  // per context and way: what it does not know
   bool missing_memory = false;
   uint64_t needed_begin = 0, needed_end = 0;
   uint64_t compared = 0, different = 0, frames = 0, calls = 0, skipped = 0;
@@ -229,19 +290,35 @@ class Player {
     std::thread thread;
     uint64_t current = 0, draw = 0, read = 0;  // recorded handles
     Context* context = nullptr;
+    // OpenVG's context is current beside that of GL.
+    std::shared_ptr<VgContext> vg;
+    uint64_t vg_draw = 0;  // recorded surface
   };
+  // What the running thread shows, RGBA, bottom row first; false: there is nothing to show.
+  bool shown_image(int& width, int& height, std::vector<uint8_t>& pixels);
   void execute(Decoded* chunk, uint32_t record);
   void tap_record(Decoded* chunk, uint32_t record, unsigned function);
   void map_write(const FunctionColumns& c, uint32_t row);
   void memory(const FunctionColumns& c, uint32_t row);
   void native(const FunctionColumns& c, uint32_t row);
+  void note(const FunctionColumns& c, uint32_t row);
   void frame_end(bool before);
   void check_error(const char* function);
   void step_until(uint32_t thread);
   void baton_loop(uint32_t self);
   bool advance();
+  bool advance_any();
+  bool is_left_out();
   void finish();
-  void save_frame(uint64_t frame);
+  bool save_frame(uint64_t frame, const std::string& path);
+  void snapshot(const std::string& base, uint64_t call);
+  void snapshot_call();
+  void keep_errors();
+  void pause(bool at_end);
+  void do_point(const Point& point);
+  bool serve(bool at_end);
+  void answered();
+  FILE* states();
   void hash_frame(std::string_view text);
 
   std::vector<Mapping> mapping_;
@@ -253,8 +330,11 @@ class Player {
   std::vector<uint8_t> scratch_;
   std::list<std::vector<uint8_t>> more_scratch_;
   size_t scratch_used_ = 0;
-  bool in_begin_ = false, straight_ = false, plain_call_ = true;
+  // Between glBegin and glEnd nothing may be asked of the driver.
+  static bool in_begin() { return tls.context && tls.context->in_begin; }
+  bool straight_ = false, plain_call_ = true;
   struct GlError {
+    const Context* context;
     uint32_t error;
     uint64_t call;
     std::string function;
@@ -280,6 +360,14 @@ class Player {
   uint32_t next_record_ = 0;
   std::vector<uint64_t> ends_;
   size_t next_end_ = 0;
+  // After the call pause_seq_ there is something to do; those up to passed_seq_ are done.
+  uint64_t pause_seq_ = UINT64_MAX, passed_seq_ = 0;
+  size_t next_point_ = 0;
+  Point served_;
+  bool waits_ = false, left_ = false;  // a served point waits for its call; whoever asks has left
+  bool started_points_ = false, closed_ = false;
+  uint64_t snapshots_seen_ = 0;
+  FILE* states_ = nullptr;
   uint64_t end_seq_ = UINT64_MAX;  // of the call that ends the running frame
   uint64_t frame_ = 0;
   std::vector<std::string> frame_hashes_;

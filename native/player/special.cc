@@ -1,5 +1,6 @@
 #include "special.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dt::play {
@@ -130,7 +131,7 @@ void special_glListBase(Player& p, const Row&, GLuint base) {
 void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const void* lists) {
   auto real = REAL(void (*)(GLsizei, GLenum, const void*), "glCallLists");
   Names& names = p.names_of(LIST);
-  if (n <= 0 || !lists || names.identity()) return real(n, type, lists);
+  if (n <= 0 || !lists || names.identity() || type < GL_BYTE || type > 0x1409) return real(n, type, lists);
   // Numbers relative to a base cannot be renamed; whole names can.
   auto* renamed = static_cast<GLuint*>(p.scratch(static_cast<size_t>(n) * 4));
   auto* at = static_cast<const uint8_t*>(lists);
@@ -157,7 +158,12 @@ void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const vo
   base(p.context->list_base);
 }
 
+GLuint special_glGenLists(Player& p, const Row& w, GLsizei range) {
+  return p.gl<GLuint (*)(GLsizei)>("glGenLists")(static_cast<GLsizei>(p.names_range(w, range)));
+}
+
 void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range) {
+  range = static_cast<GLsizei>(p.names_range(w, range));
   auto real = p.gl<void (*)(GLuint, GLsizei)>("glDeleteLists");
   Names& names = p.names_of(LIST);
   if (names.identity() || range <= 0) return real(list, range);
@@ -174,6 +180,57 @@ void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count,
 }
 void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string, const GLint*) {
   p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string, nullptr);
+}
+
+namespace {
+
+// Where the driver looks for an array of no buffer.
+GLintptr place(Player& p, GLuint buffer, GLintptr offset) {
+  const GlContext* c = tls.context;
+  bool memory = c && !buffer && offset > 0 && !c->core && !c->vao;  // nothing lies at 0: draws from there are left out
+  return memory ? reinterpret_cast<GLintptr>(p.shadow.at(static_cast<uint64_t>(offset))) : offset;
+}
+
+}  // namespace
+
+// What lay in a buffer that goes lies in client memory then, at an address that was an offset: nothing of ours.
+void special_glDeleteBuffers(Player& p, const Row&, GLsizei n, const GLuint* buffers) {
+  GlContext* c = tls.context;
+  if (c && !c->core && !c->vao && buffers)
+    for (auto& b : c->vertex.bindings)
+      if (b.buffer && std::find(buffers, buffers + std::max(n, 0), b.buffer) != buffers + std::max(n, 0)) b.pointer = gl::NO_ADDRESS;
+  REAL(void (*)(GLsizei, const GLuint*), "glDeleteBuffers")(n, buffers);
+}
+void special_glBindVertexBuffer(Player& p, const Row&, GLuint index, GLuint buffer, GLintptr offset, GLsizei stride) {
+  REAL(void (*)(GLuint, GLuint, GLintptr, GLsizei), "glBindVertexBuffer")(index, buffer, place(p, buffer, offset), stride);
+}
+void special_glBindVertexBuffers(Player& p, const Row&, GLuint first, GLsizei count, const GLuint* buffers, const GLintptr* offsets, const GLsizei* strides) {
+  auto real = p.gl<void (*)(GLuint, GLsizei, const GLuint*, const GLintptr*, const GLsizei*)>("glBindVertexBuffers");
+  if (count <= 0 || !buffers || !offsets) return real(first, count, buffers, offsets, strides);
+  auto* places = static_cast<GLintptr*>(p.scratch(static_cast<size_t>(count) * sizeof(GLintptr)));
+  for (GLsizei i = 0; i < count; ++i) places[i] = place(p, buffers[i], offsets[i]);
+  real(first, count, buffers, places, strides);
+}
+
+void special_glBeginQuery(Player& p, const Row&, GLenum target, GLuint id) {
+  p.query_targets[id] = target;
+  p.gl<void (*)(GLenum, GLuint)>("glBeginQuery")(target, id);
+}
+void special_glBeginQueryARB(Player& p, const Row&, GLenum target, GLuint id) {
+  p.query_targets[id] = target;
+  p.gl<void (*)(GLenum, GLuint)>("glBeginQueryARB")(target, id);
+}
+void special_glBeginQueryEXT(Player& p, const Row&, GLenum target, GLuint id) {
+  p.query_targets[id] = target;
+  p.gl<void (*)(GLenum, GLuint)>("glBeginQueryEXT")(target, id);
+}
+void special_glQueryCounter(Player& p, const Row&, GLuint id, GLenum target) {
+  p.query_targets[id] = target;
+  p.gl<void (*)(GLuint, GLenum)>("glQueryCounter")(id, target);
+}
+void special_glQueryCounterEXT(Player& p, const Row&, GLuint id, GLenum target) {
+  p.query_targets[id] = target;
+  p.gl<void (*)(GLuint, GLenum)>("glQueryCounterEXT")(id, target);
 }
 
 }  // namespace dt::play

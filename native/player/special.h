@@ -18,8 +18,21 @@ void special_glReadBuffer(Player& p, const Row& w, GLenum src);
 void special_glDrawBuffers(Player& p, const Row& w, GLsizei n, const GLenum* bufs);
 void special_glListBase(Player& p, const Row& w, GLuint base);
 void special_glCallLists(Player& p, const Row& w, GLsizei n, GLenum type, const void* lists);
+GLuint special_glGenLists(Player& p, const Row& w, GLsizei range);
 void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range);
 void special_glShaderSource(Player& p, const Row& w, GLuint shader, GLsizei count, const GLchar* const* string, const GLint* length);
 void special_glShaderSourceARB(Player& p, const Row& w, GLhandleARB shaderObj, GLsizei count, const GLcharARB** string, const GLint* length);
+
+// Arrays that lie in client memory, so that no driver looks at recorded addresses.
+void special_glDeleteBuffers(Player& p, const Row& w, GLsizei n, const GLuint* buffers);
+void special_glBindVertexBuffer(Player& p, const Row& w, GLuint bindingindex, GLuint buffer, GLintptr offset, GLsizei stride);
+void special_glBindVertexBuffers(Player& p, const Row& w, GLuint first, GLsizei count, const GLuint* buffers, const GLintptr* offsets, const GLsizei* strides);
+
+// What queries count, so that --verify knows times from counts.
+void special_glBeginQuery(Player& p, const Row& w, GLenum target, GLuint id);
+void special_glBeginQueryARB(Player& p, const Row& w, GLenum target, GLuint id);
+void special_glBeginQueryEXT(Player& p, const Row& w, GLenum target, GLuint id);
+void special_glQueryCounter(Player& p, const Row& w, GLuint id, GLenum target);
+void special_glQueryCounterEXT(Player& p, const Row& w, GLuint id, GLenum target);
 
 }  // namespace dt::play

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "metrics/session.h"
+
 namespace dt::play {
 
 extern Player* g_player;
@@ -86,20 +88,22 @@ std::vector<int64_t> Call::list(const char* name) const {
   return found;
 }
 
-EGLDisplay open_display() {
+EGLDisplay open_display(void* x11) {
   EGLDisplay display = EGL_NO_DISPLAY;
   const char* client = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
   std::string words = client ? client : "";
   auto platform = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
-  const char* angle = getenv("DRAWTAP_ANGLE");
-  if (angle && platform) {
+  const char* angle = getenv("DRAWTAP_PLAY_ANGLE");
+  if (x11) {
+    display = platform && has_word(words, "EGL_EXT_platform_x11") ? platform(0x31D5, x11, nullptr) : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
+  } else if (angle && platform) {
     // ANGLE needs to be told what it runs on: type and device.
     const EGLint on[] = {0x3203, 0x3450, 0x3209, 0x3487, EGL_NONE};
     display = platform(0x3202, EGL_DEFAULT_DISPLAY, on);
   } else if (!getenv("EGL_PLATFORM") && platform && has_word(words, "EGL_MESA_platform_surfaceless")) {
     display = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
   }
-  if (display == EGL_NO_DISPLAY) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
+  if (display == EGL_NO_DISPLAY && !x11) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   return display;
 }
@@ -130,38 +134,133 @@ std::string probe() {
   return text + "\"renderer\": " + json_text(renderer) + "}";
 }
 
-Windows::Windows(Player& player) : player_(player) {
-  display_ = open_display();
+void list_metrics(FILE* to) {
+  EGLDisplay display = open_display();
+  // The newest OpenGL ES, and OpenGL as programs get it that ask for nothing.
+  static const struct { EGLenum api; EGLint renderable, major, minor; } tries[] = {
+      {EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 2}, {EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 0}, {EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2, 0}, {EGL_OPENGL_API, EGL_OPENGL_BIT, 0, 0}};
+  EGLenum done = 0;
+  for (auto& t : tries) {
+    if (done == t.api) continue;
+    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
+    const EGLint version[] = {t.major ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.major, EGL_CONTEXT_MINOR_VERSION, t.minor, EGL_NONE};
+    const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
+    EGLConfig config = nullptr;
+    EGLint count = 0;
+    if (!eglBindAPI(t.api) || !eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) continue;
+    EGLContext context = eglCreateContext(display, config, EGL_NO_CONTEXT, version);
+    EGLSurface surface = eglCreatePbufferSurface(display, config, size);
+    if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
+    done = t.api;
+    hook::after_eglCreateContext(&tls, display, config, EGL_NO_CONTEXT, version, context);
+    hook::after_eglMakeCurrent(&tls, display, surface, surface, context, EGL_TRUE);
+    auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
+    const unsigned char* text = get ? get(0x1F02) : nullptr;
+    metrics::set_current_context(context);
+    metrics::list_backends(to, text ? reinterpret_cast<const char*>(text) : "");
+    metrics::set_current_context(nullptr);
+    eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    hook::after_eglMakeCurrent(&tls, display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT, EGL_TRUE);
+  }
+  if (!done) metrics::list_backends(to, "");
+}
+
+namespace {
+
+// "red=8,depth=24": attributes of a configuration; throws for what is none.
+std::map<std::string, int> config_words(std::string text) {
+  std::map<std::string, int> found;
+  if (text.empty()) return found;
+  for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
+    std::string part = text.substr(0, text.find(','));
+    size_t equals = part.find('=');
+    std::string key = part.substr(0, equals);
+    char* end = nullptr;
+    long value = equals == part.npos ? -1 : strtol(part.c_str() + equals + 1, &end, 0);
+    static const char* const keys[] = {"red", "green", "blue", "alpha", "depth", "stencil", "samples", "buffer", "id"};
+    bool known = std::any_of(std::begin(keys), std::end(keys), [&](const char* k) { return key == k; });
+    if (!known || value < 0 || value > 1 << 20 || !end || *end) throw Error(DT_E_ARGUMENT, "--config: " + part + " is not one of red, green, blue, alpha, depth, stencil, samples, buffer, id with a number");
+    found[key] = static_cast<int>(value);
+  }
+  return found;
+}
+
+}  // namespace
+
+Windows::Windows(Player& player) : player_(player), wanted_(config_words(player.options.config)) {
+  if (player.options.x11) x11_ = std::make_unique<X11>();
+  display_ = open_display(x11_ ? x11_->display() : nullptr);
+  if (wanted_.contains("id")) {
+    EGLint count = 0;
+    const EGLint by_id[] = {EGL_CONFIG_ID, wanted_["id"], EGL_NONE};
+    EGLConfig config = nullptr;
+    if (!eglChooseConfig(display_, by_id, &config, 1, &count) || count < 1) {
+      eglGetConfigs(display_, nullptr, 0, &count);
+      throw Error(DT_E_ARGUMENT, "--config: there is no configuration " + hex(static_cast<uint64_t>(wanted_["id"])) + " here; there are " + std::to_string(count));
+    }
+  }
   // Attributes of native objects stand after the calls that made them: they are all read now.
   auto& trace = player.trace;
   for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
     auto& info = trace.calls_chunks[i];
-    for (size_t f = 0; f < info.functions.size(); ++f) {
-      if (info.functions[f].function != (DT_FN_NATIVE | DT_RECORD_TAP)) continue;
-      try {
-        OpenChunk open(trace, i);
-        auto& columns = open.columns(f);
-        if (!columns.function) continue;
-        const Field *handle = field_of(*columns.function, "handle"), *kind = field_of(*columns.function, "kind"), *text = field_of(*columns.function, "text");
-        if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) continue;
-        auto& records = open.records_of(f);
-        for (uint32_t r = 0; r < columns.count; ++r) {
-          std::string_view name = columns.payload(*kind, r);
-          if (name == "frame" || name == "driver" || name == "display") continue;
-          NativeFact fact;
-          fact.kind = name;
-          fact.handle = columns.raw(*handle, r);
-          uint32_t call = open.plain() ? records[r] : open.record_calls()[records[r]];
-          bool end = call >= info.meta.calls;
-          fact.seq = info.meta.calls ? trace.seq_of(i, end ? info.meta.calls - 1 : call) + end : info.base;
-          if (DT_DATA_KIND(columns.descriptor(*text, r)) == DT_DATA_INLINE) fact.text = parse_attributes(columns.payload(*text, r));
-          facts_.push_back(std::move(fact));
-        }
-      } catch (const std::exception&) {  // said when the chunk itself is played
-      }
-    }
+    for (size_t f = 0; f < info.functions.size(); ++f)
+      if (info.functions[f].function == (DT_FN_NATIVE | DT_RECORD_TAP)) read_facts(i, f);
   }
   std::stable_sort(facts_.begin(), facts_.end(), [](auto& a, auto& b) { return a.seq < b.seq; });
+  std::unordered_set<uint64_t> sized;
+  for (auto& f : facts_)
+    if (f.kind == "window" || f.kind == "surface") sized.insert(f.handle);
+  if (sized.size() < 2) return;
+  // Several are shown in turn: it matters when each of them was.
+  for (size_t i = 0; i < trace.calls_chunks.size(); ++i)
+    for (size_t f = 0; f < trace.calls_chunks[i].functions.size(); ++f) {
+      auto& entry = trace.calls_chunks[i].functions[f];
+      auto* function = entry.tap() ? nullptr : trace.signatures.by_id(entry.id());
+      if (function && function->flags & FLAG_FRAME_END) read_swaps(i, f);
+    }
+  for (auto& [handle, seqs] : swaps_) std::sort(seqs.begin(), seqs.end());
+}
+
+void Windows::read_facts(size_t chunk, size_t function) {
+  auto& trace = player_.trace;
+  auto& info = trace.calls_chunks[chunk];
+  try {
+    OpenChunk open(trace, chunk);
+    auto& columns = open.columns(function);
+    if (!columns.function) return;
+    const Field *handle = field_of(*columns.function, "handle"), *kind = field_of(*columns.function, "kind"), *text = field_of(*columns.function, "text");
+    if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) return;
+    auto& records = open.records_of(function);
+    for (uint32_t r = 0; r < columns.count; ++r) {
+      std::string_view name = columns.payload(*kind, r);
+      if (name == "frame" || name == "driver" || name == "display") continue;
+      NativeFact fact;
+      fact.kind = name;
+      fact.handle = columns.raw(*handle, r);
+      uint32_t call = open.plain() ? records[r] : open.record_calls()[records[r]];
+      bool end = call >= info.meta.calls;
+      fact.seq = info.meta.calls ? trace.seq_of(chunk, end ? info.meta.calls - 1 : call) + end : info.base;
+      if (DT_DATA_KIND(columns.descriptor(*text, r)) == DT_DATA_INLINE) fact.text = parse_attributes(columns.payload(*text, r));
+      facts_.push_back(std::move(fact));
+    }
+  } catch (const std::exception&) {  // said when the chunk itself is played
+  }
+}
+
+void Windows::read_swaps(size_t chunk, size_t function) {
+  auto& trace = player_.trace;
+  try {
+    OpenChunk open(trace, chunk);
+    auto& columns = open.columns(function);
+    if (!columns.function) return;
+    const Field* shown = field_of(*columns.function, "surface");
+    if (!shown) shown = field_of(*columns.function, "drawable");
+    if (!shown || shown->slot < 0) return;
+    auto& records = open.records_of(function);
+    for (uint32_t r = 0; r < columns.count; ++r)
+      swaps_[columns.raw(*shown, r)].push_back(trace.seq_of(chunk, open.plain() ? records[r] : open.record_calls()[records[r]]));
+  } catch (const std::exception&) {  // said when the chunk itself is played
+  }
 }
 
 Windows::~Windows() {
@@ -187,23 +286,30 @@ const NativeFact* Windows::fact(const char* kind, uint64_t handle, uint64_t seq,
 EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t seq) {
   static const struct { const char* key; EGLint name; int weight; } wanted[] = {
       {"red", EGL_RED_SIZE, 100},     {"green", EGL_GREEN_SIZE, 100},     {"blue", EGL_BLUE_SIZE, 100}, {"alpha", EGL_ALPHA_SIZE, 60},
-      {"depth", EGL_DEPTH_SIZE, 20},  {"stencil", EGL_STENCIL_SIZE, 20},  {"samples", EGL_SAMPLES, 40}};
+      {"depth", EGL_DEPTH_SIZE, 20},  {"stencil", EGL_STENCIL_SIZE, 20},  {"samples", EGL_SAMPLES, 40},   {"buffer", EGL_BUFFER_SIZE, 10}};
   auto key = std::make_pair(recorded ? recorded->handle : 0, renderable);
   if (auto it = configs_.find(key); it != configs_.end()) return it->second;
   EGLint count = 0;
   eglGetConfigs(display_, nullptr, 0, &count);
   std::vector<EGLConfig> all(static_cast<size_t>(count));
   eglGetConfigs(display_, all.data(), count, &count);
+  // What was forced counts, then what was recorded; the size of the whole is asked for only where it is forced.
+  auto wants = [&](const char* what, int otherwise, int have) {
+    if (auto it = wanted_.find(what); it != wanted_.end()) return it->second;
+    if (!strcmp(what, "buffer")) return have;
+    return recorded ? recorded->number(what) : otherwise;
+  };
   EGLConfig best = nullptr;
   long least = -1;
   for (EGLint i = 0; i < count; ++i) {
     auto get = [&](EGLint name) { EGLint v = 0; eglGetConfigAttrib(display_, all[static_cast<size_t>(i)], name, &v); return v; };
-    if (!(get(EGL_SURFACE_TYPE) & EGL_PBUFFER_BIT) || !(get(EGL_RENDERABLE_TYPE) & renderable)) continue;
+    if (wanted_.contains("id") ? get(EGL_CONFIG_ID) != wanted_["id"] : !(get(EGL_SURFACE_TYPE) & EGL_PBUFFER_BIT) || !(get(EGL_RENDERABLE_TYPE) & renderable)) continue;
+    if (x11_ && !(get(EGL_SURFACE_TYPE) & EGL_WINDOW_BIT)) continue;
     if (get(EGL_COLOR_BUFFER_TYPE) != EGL_RGB_BUFFER) continue;
     long penalty = get(EGL_CONFIG_CAVEAT) == EGL_NONE ? 0 : 5;
     for (auto& w : wanted) {
       int otherwise = !strcmp(w.key, "red") || !strcmp(w.key, "green") || !strcmp(w.key, "blue") || !strcmp(w.key, "alpha") ? 8 : !strcmp(w.key, "depth") ? 24 : 0;
-      int want = recorded ? recorded->number(w.key) : otherwise, have = get(w.name);
+      int have = get(w.name), want = wants(w.key, otherwise, have);
       penalty += (have < want ? 10L * (want - have) : have - want) * w.weight;
     }
     if (least < 0 || penalty < least) {
@@ -211,15 +317,20 @@ EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t s
       best = all[static_cast<size_t>(i)];
     }
   }
-  if (best && recorded) {
+  if (best && (recorded || !wanted_.empty())) {
     std::string differs;
+    EGLint id = 0;
+    eglGetConfigAttrib(display_, best, EGL_CONFIG_ID, &id);
     for (auto& w : wanted) {
-      EGLint v = 0;
-      eglGetConfigAttrib(display_, best, w.name, &v);
-      if (v != recorded->number(w.key)) differs += (differs.empty() ? "" : ", ") + std::string(w.key) + " " + std::to_string(v) + " for " + std::to_string(recorded->number(w.key));
+      EGLint have = 0;
+      eglGetConfigAttrib(display_, best, w.name, &have);
+      int want = wants(w.key, have, have);
+      if (have != want) differs += (differs.empty() ? "" : ", ") + std::string(w.key) + " " + std::to_string(have) + " for " + std::to_string(want);
     }
-    if (!differs.empty()) player_.report("config", seq, "", "the nearest configuration here has " + differs);
+    if (!differs.empty()) player_.report("config", seq, "", "the nearest configuration here" + (wanted_.empty() ? "" : " (" + hex(static_cast<uint64_t>(id)) + ")") + " has " + differs);
+    else if (!wanted_.empty()) player_.report("config", seq, "", "the forced configuration " + hex(static_cast<uint64_t>(id)) + " is taken");
   }
+  if (!best) player_.report("config", seq, "", wanted_.empty() ? "no configuration here fits" : "the forced configuration does not fit the context's API" + std::string(x11_ ? " and a window" : ""));
   return configs_[key] = best;
 }
 
@@ -253,6 +364,18 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   least.push_back(EGL_NONE);
   EGLContext with = shared ? shared->real : EGL_NO_CONTEXT;
   const std::vector<EGLint>* tries[] = {&attributes, &plain, &least};
+  std::vector<EGLint> debug = attributes;
+  if (player_.options.debug) {
+    // Drivers say more in a debug context. The flags of a recorded one have the bit already, or get it.
+    debug.pop_back();
+    bool has = false;
+    for (size_t i = 0; i + 1 < debug.size(); i += 2)
+      if (debug[i] == 0x30FC) has = true, debug[i + 1] |= 1;
+    if (!has) debug.insert(debug.end(), {0x31B0, EGL_TRUE});
+    debug.push_back(EGL_NONE);
+    context->real = eglCreateContext(display_, context->config, with, debug.data());
+    if (!context->real) player_.report("context", call.seq, call.function.name, "there are no debug contexts here: the driver may say less");
+  }
   for (int i = 0; i < 3 && !context->real; ++i) {
     context->real = eglCreateContext(display_, context->config, with, tries[i]->data());
     if (context->real && i) player_.report("context", call.seq, call.function.name, "some of the context's attributes do not exist here: left out");
@@ -276,7 +399,7 @@ void Windows::create_context(const Call& call) {
   for (int64_t v : list) attributes.push_back(static_cast<EGLint>(v));
   auto it = apis_.find(player_.running_);
   int api = it == apis_.end() ? API_ES : it->second;
-  if (api == EGL_OPENVG_API) return player_.report("context", call.seq, call.function.name, "OpenVG is not played");
+  if (api == EGL_OPENVG_API) return vg_create_context(call);
   add_context(call.result(), call.arg("share_context"), call.arg("config"), api, std::move(attributes), call);
 }
 
@@ -304,11 +427,100 @@ void Windows::glx_create_context(const Call& call) {
   add_context(call.result(), share, config, api, std::move(attributes), call);
 }
 
+// ---- OpenVG ----------------------------------------------------------------------------------------------------------
+
+void Windows::vg_create_context(const Call& call) {
+  uint64_t recorded = call.result(), share = call.arg("share_context"), config = call.arg("config");
+  if (!recorded) return;  // it failed there too
+  auto made = std::make_shared<VgContext>();
+  made->recorded = recorded;
+  made->config = choose(config ? fact("config", config, call.seq, false) : nullptr, EGL_OPENGL_ES2_BIT, call.seq);
+  std::shared_ptr<VgContext> shared;
+  if (auto it = vg_contexts_.find(share); share && it != vg_contexts_.end()) shared = it->second;
+  if (share && !shared) player_.report("context", call.seq, call.function.name, "the context to share with is not known");
+  made->objects = shared ? shared->objects : std::make_shared<Names>();
+  EGLBoolean has = eglBindAPI(EGL_OPENVG_API);
+  if (has) made->real = eglCreateContext(display_, made->config, shared ? shared->real : EGL_NO_CONTEXT, nullptr);
+  if (!made->real)
+    return player_.report("context", call.seq, call.function.name,
+                          has ? "the context cannot be made here: EGL error " + hex(static_cast<uint64_t>(eglGetError())) + "; its calls are left out"
+                              : "there is no OpenVG here: drawtap's engine was not built; its calls do nothing");
+  if (engine_.empty()) engine_ = "drawtap OpenVG 1.1";
+  vg_contexts_[recorded] = made;
+}
+
+bool Windows::vg_bind(Player::PlayerThread& thread) {
+  Surface* where = surface(thread.vg_draw);
+  EGLSurface s = thread.vg && where ? where->real : EGL_NO_SURFACE;
+  eglBindAPI(EGL_OPENVG_API);
+  return eglMakeCurrent(display_, s, s, thread.vg ? thread.vg->real : EGL_NO_CONTEXT);
+}
+
+// Whether the call was about OpenVG's context: by its handle, or by the API that is bound where it lets go.
+bool Windows::vg_make_current(const Call& call) {
+  uint64_t recorded = call.arg("ctx");
+  auto it = vg_contexts_.find(recorded);
+  auto api = apis_.find(player_.running_);
+  if (recorded ? it == vg_contexts_.end() : api == apis_.end() || api->second != EGL_OPENVG_API) return false;
+  auto& thread = *player_.threads_[player_.running_];
+  thread.vg = recorded ? it->second : nullptr;
+  thread.vg_draw = recorded ? call.arg("draw") : 0;
+  if (vg_bind(thread)) return true;
+  player_.report("context", call.seq, call.function.name, "the OpenVG context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  thread.vg = nullptr;
+  return true;
+}
+
+void Windows::create_vg_pbuffer(const Call& call) {
+  uint64_t recorded = call.result(), config = call.arg("config");
+  if (!recorded) return;
+  if (call.arg("buftype") != EGL_OPENVG_IMAGE)
+    return player_.report("surface", call.seq, call.function.name, "surfaces of other client buffers than OpenVG's images are not made");
+  auto chosen = choose(config ? fact("config", config, call.seq, false) : nullptr, EGL_OPENGL_ES2_BIT, call.seq);
+  auto image = player_.vg(static_cast<uint32_t>(call.arg("buffer")));
+  auto s = std::make_unique<Surface>();
+  s->recorded = recorded;
+  s->config = chosen;
+  eglBindAPI(EGL_OPENVG_API);
+  s->real = eglCreatePbufferFromClientBuffer(display_, EGL_OPENVG_IMAGE, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(image)), chosen, nullptr);
+  if (!s->real) return player_.report("surface", call.seq, call.function.name, "no surface of the image: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  EGLint width = 0, height = 0;
+  eglQuerySurface(display_, s->real, EGL_WIDTH, &width);
+  eglQuerySurface(display_, s->real, EGL_HEIGHT, &height);
+  s->width = width;
+  s->height = height;
+  surfaces_[recorded] = std::move(s);
+}
+
+bool Windows::shows_vg(int& width, int& height) {
+  auto& thread = *player_.threads_[player_.running_];
+  auto api = apis_.find(player_.running_);
+  Surface* where = thread.vg ? surface(thread.vg_draw) : nullptr;
+  // Where both draw, what is bound is what ends the frame.
+  if (!where || (player_.context && (api == apis_.end() || api->second != EGL_OPENVG_API))) return false;
+  width = where->width;
+  height = where->height;
+  return true;
+}
+
 void Windows::destroy_context(const Call& call) {
+  if (auto vg = vg_contexts_.find(call.arg(field_of(call.function, "ctx") ? "ctx" : "context")); vg != vg_contexts_.end()) {
+    eglDestroyContext(display_, vg->second->real);
+    vg_contexts_.erase(vg);
+    return;
+  }
   auto it = contexts_.find(call.arg(field_of(call.function, "ctx") ? "ctx" : "context"));
   if (it == contexts_.end()) return;
   std::shared_ptr<Context> context = it->second;
   EGLContext real = context->real;
+  if (metrics::g_session) {
+    auto& thread = *player_.threads_[player_.running_];
+    metrics::g_session->forget(context.get(), [&](bool there) {
+      if (there) return visit(context.get());
+      return bind_now(thread.context, surface(thread.draw), surface(thread.read));
+    });
+    last_draw_.erase(context.get());
+  }
   context->destroyed = true;
   gone_.push_back(context);
   contexts_.erase(it);
@@ -319,7 +531,19 @@ void Windows::glx_destroy_context(const Call& call) { destroy_context(call); }
 
 // ---- surfaces ------------------------------------------------------------------------------------------------------
 
+void Windows::destroy(Surface& s) {
+  eglDestroySurface(display_, s.real);
+  if (s.shown) x11_->close(s.shown);
+}
+
 bool Windows::build(Surface& s) {
+  if (x11_ && s.window) {
+    EGLint visual = 0;
+    eglGetConfigAttrib(display_, s.config, EGL_NATIVE_VISUAL_ID, &visual);
+    s.shown = x11_->open(s.width, s.height, static_cast<unsigned long>(visual), player_.options.trace);
+    s.real = s.shown ? eglCreateWindowSurface(display_, s.config, static_cast<EGLNativeWindowType>(s.shown), nullptr) : EGL_NO_SURFACE;
+    return s.real != EGL_NO_SURFACE;
+  }
   std::vector<EGLint> attributes = {EGL_WIDTH, s.width, EGL_HEIGHT, s.height};
   attributes.insert(attributes.end(), s.attributes.begin(), s.attributes.end());
   attributes.push_back(EGL_NONE);
@@ -367,7 +591,13 @@ void Windows::create_surface(const Call& call) {
   for (auto& [key, value] : configs_)
     if (key.first == config && config) chosen = value;
   if (!chosen) chosen = choose(fact("config", config, call.seq, false), renderable, call.seq);
-  add_surface(recorded, chosen, about ? about->number("width") : 0, about ? about->number("height") : 0, true, {}, call);
+  // What OpenVG wants of a surface holds for the pbuffer that takes the window's place.
+  std::vector<EGLint> attributes;
+  auto list = call.list("attrib_list");
+  for (size_t i = 0; i + 1 < list.size(); i += 2)
+    if (list[i] == EGL_VG_COLORSPACE || list[i] == EGL_VG_ALPHA_FORMAT)
+      attributes.insert(attributes.end(), {static_cast<EGLint>(list[i]), static_cast<EGLint>(list[i + 1])});
+  add_surface(recorded, chosen, about ? about->number("width") : 0, about ? about->number("height") : 0, true, std::move(attributes), call);
 }
 
 void Windows::create_pbuffer(const Call& call) {
@@ -399,7 +629,7 @@ void Windows::create_pbuffer(const Call& call) {
 void Windows::destroy_surface(const Call& call) {
   auto it = surfaces_.find(call.arg("surface"));
   if (it == surfaces_.end()) return;
-  eglDestroySurface(display_, it->second->real);
+  destroy(*it->second);
   surfaces_.erase(it);
 }
 
@@ -428,7 +658,7 @@ void Windows::glx_destroy_drawable(const Call& call) {
     if (!field_of(call.function, name)) continue;
     auto it = surfaces_.find(call.arg(name));
     if (it == surfaces_.end()) continue;
-    eglDestroySurface(display_, it->second->real);
+    destroy(*it->second);
     surfaces_.erase(it);
   }
 }
@@ -457,6 +687,7 @@ void Windows::resized(uint64_t handle, const Text& text) {
   EGLSurface old = s->real;
   s->width = width;
   s->height = height;
+  if (s->shown) return x11_->resize(s->shown, width, height);
   if (!build(*s)) {
     s->real = old;
     return player_.report("surface", player_.seq, "", "the window cannot be made larger");
@@ -466,9 +697,42 @@ void Windows::resized(uint64_t handle, const Text& text) {
   eglDestroySurface(display_, old);
 }
 
+void Windows::frame_begins(uint64_t begin, uint64_t end) {
+  auto next = std::upper_bound(facts_.begin(), facts_.end(), begin, [](uint64_t seq, const NativeFact& f) { return seq < f.seq; });
+  if (next == facts_.end()) return;
+  for (auto& thread : player_.threads_) {
+    // Where several windows are shown in turn, frames of one go on while those of another end.
+    uint64_t until = end;
+    if (auto it = swaps_.find(thread->draw); it != swaps_.end())
+      if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end()) until = *swap;
+    for (auto fact = next; fact != facts_.end() && fact->seq <= until; ++fact)
+      if (fact->handle == thread->draw && (fact->kind == "window" || fact->kind == "surface")) resized(fact->handle, fact->text);
+  }
+}
+
 // ---- current -------------------------------------------------------------------------------------------------------
 
+bool Windows::visit(Context* context) {
+  if (context->destroyed) return false;
+  auto it = last_draw_.find(context);
+  Surface* where = it == last_draw_.end() ? nullptr : surface(it->second);
+  eglBindAPI(static_cast<EGLenum>(context->api));
+  EGLSurface d = where ? where->real : EGL_NO_SURFACE;
+  if (!eglMakeCurrent(display_, d, d, context->real)) return false;
+  hook::after_eglMakeCurrent(&tls, display_, d, d, context->real, EGL_TRUE);
+  return true;
+}
+
 bool Windows::bind(Context* context, Surface* draw, Surface* read) {
+  auto* session = metrics::g_session;
+  if (session) session->leave();
+  bool ok = bind_now(context, draw, read);
+  if (ok && context && draw) last_draw_[context] = draw->recorded;
+  if (session) session->enter(player_.context);
+  return ok;
+}
+
+bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
   eglBindAPI(static_cast<EGLenum>(context ? context->api : API_ES));
   EGLSurface d = draw ? draw->real : EGL_NO_SURFACE, r = read ? read->real : d;
   EGLContext c = context ? context->real : EGL_NO_CONTEXT;
@@ -480,6 +744,8 @@ bool Windows::bind(Context* context, Surface* draw, Surface* read) {
   if (context && !context->was_current) {
     context->was_current = true;
     if (player_.options.shift_names) shift_names();
+    if (player_.options.debug) listen();
+    if (x11_ && !player_.options.as_recorded) eglSwapInterval(display_, 0);
     auto text = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
     if (engine_.empty() && text) {
       auto* renderer = reinterpret_cast<const char*>(text(0x1F01));
@@ -494,6 +760,39 @@ bool Windows::bind(Context* context, Surface* draw, Surface* read) {
     }
   }
   return true;
+}
+
+// ---- what the driver says ------------------------------------------------------------------------------------------
+
+void Windows::listen() {
+  using Heard = void (*)(unsigned, unsigned, unsigned, unsigned, int, const char*, const void*);
+  using Install = void (*)(Heard, const void*);
+  using Control = void (*)(unsigned, unsigned, unsigned, int, const unsigned*, uint8_t);
+  bool es = player_.context->api == API_ES;
+  GlContext* c = tls.context;
+  bool has = c && (gl::has_extension(c, "GL_KHR_debug") || c->version >= (es ? 32u : 43u));
+  auto get = [&](const char* name) { return reinterpret_cast<void*>(eglGetProcAddress(name)); };
+  void* install = has ? get(es ? "glDebugMessageCallbackKHR" : "glDebugMessageCallback") : nullptr;
+  void* control = has ? get(es ? "glDebugMessageControlKHR" : "glDebugMessageControl") : nullptr;
+  auto enable = player_.gl<void (*)(uint32_t)>("glEnable");
+  if (!install || !control || !enable) return player_.report("debug", player_.seq, "", "the driver has no GL_KHR_debug: it says nothing");
+  reinterpret_cast<Install>(install)(&Windows::message, this);
+  reinterpret_cast<Control>(control)(0x1100, 0x1100, 0x1100, 0, nullptr, 1);
+  enable(0x92E0);  // GL_DEBUG_OUTPUT
+  enable(0x8242);  // synchronous: in the call that it is about
+}
+
+void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text, const void* user) {
+  // What the program itself says (groups, markers) is in the recording.
+  if (source == 0x824A || source == 0x8249 || !text) return;
+  auto& self = *static_cast<const Windows*>(user);
+  static const char* const types[] = {"error", "deprecated", "undefined behaviour", "portability", "performance", "other"};
+  static const char* const severities[] = {"high", "medium", "low"};
+  std::string said = type >= 0x824C && type <= 0x8251 ? types[type - 0x824C] : "message";
+  said += severity >= 0x9146 && severity <= 0x9148 ? std::string(", ") + severities[severity - 0x9146] : severity == 0x826B ? ", notification" : "";
+  std::string words(text, length >= 0 ? static_cast<size_t>(length) : strlen(text));
+  while (!words.empty() && (words.back() == '\n' || words.back() == 0)) words.pop_back();
+  self.player_.report("debug", self.player_.seq, self.player_.running, said + ": " + words);
 }
 
 // Takes the first names of every kind away, so that the recording's are all different ones.
@@ -524,8 +823,8 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
   if (context && d && !bind(context, d, r ? r : d) && eglGetError() == EGL_BAD_MATCH) {
     // The window was made for another configuration.
     d->config = context->config;
-    EGLSurface old = d->real;
-    if (build(*d)) eglDestroySurface(display_, old);
+    Surface old = *d;
+    if (build(*d)) destroy(old);
   }
   if (!bind(context, d, r ? r : d)) {
     player_.report("context", call.seq, call.function.name, "the context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
@@ -539,9 +838,17 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
 }
 
 void Windows::make_current(const Call& call) {
-  if (call.result()) current(call.arg("ctx"), call.arg("draw"), call.arg("read"), call);
+  if (call.result() && !vg_make_current(call)) current(call.arg("ctx"), call.arg("draw"), call.arg("read"), call);
 }
-void Windows::release_thread(const Call& call) { current(0, 0, 0, call); }
+void Windows::release_thread(const Call& call) {
+  auto& thread = *player_.threads_[player_.running_];
+  if (thread.vg) {
+    thread.vg = nullptr;
+    vg_bind(thread);
+  }
+  apis_.erase(player_.running_);
+  current(0, 0, 0, call);
+}
 
 void Windows::glx_make_current(const Call& call) {
   if (!call.result()) return;
@@ -558,11 +865,28 @@ void Windows::glx_make_current(const Call& call) {
 }
 
 void Windows::switch_to(Player::PlayerThread& thread) {
+  if (!vg_contexts_.empty()) vg_bind(thread);
   if (!bind(thread.context, surface(thread.draw), surface(thread.read))) bind(nullptr, nullptr, nullptr);
 }
 
-void Windows::swap(const Call&) {
+void Windows::swap(const Call& call) {
+  int width, height;
+  if (shows_vg(width, height)) {
+    Surface* window = x11_ ? surface(player_.threads_[player_.running_]->vg_draw) : nullptr;
+    eglBindAPI(EGL_OPENVG_API);
+    if (window && window->shown) eglSwapBuffers(display_, window->real);
+    return;  // every call of OpenVG is complete: a pbuffer has nothing to swap
+  }
   if (!player_.context) return;
+  Surface* shown = x11_ ? surface(player_.threads_[player_.running_]->draw) : nullptr;
+  if (shown && shown->shown) {
+    eglSwapBuffers(display_, shown->real);
+    if (x11_->close_wanted()) {
+      player_.report("window", call.seq, call.function.name, "the window was closed: the calls after this one were not played");
+      player_.stop();
+    }
+    return;
+  }
   // A pbuffer has nothing to swap; the driver is handed the frame all the same.
   auto flush = player_.gl<void (*)()>("glFlush");
   if (flush) flush();
@@ -630,6 +954,49 @@ void Windows::bind_tex_image(const Call& call) {
   else eglReleaseTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
 }
 
+// What the pixmap held stands behind the call, as the tap read it from the texture.
+void Windows::glx_bind_tex_image(const Call& call) {
+  const uint64_t drawable = call.arg("drawable");
+  const NativeFact* about = nullptr;
+  for (auto& f : facts_)
+    if (f.seq > call.seq && f.handle == drawable && f.kind == "pixmap") {
+      about = &f;
+      break;
+    }
+  auto number = [&](const char* key) {
+    auto found = about->text.find(key);
+    return found == about->text.end() ? 0 : strtoll(found->second.c_str(), nullptr, 10);
+  };
+  std::shared_ptr<const std::vector<uint8_t>> pixels;
+  if (about) {
+    try {
+      pixels = player_.blob({static_cast<uint64_t>(number("hash_low")), static_cast<uint64_t>(number("hash_high"))});
+    } catch (const Error&) {
+    }
+  }
+  const int64_t width = about ? number("width") : 0, height = about ? number("height") : 0;
+  if (!pixels || width <= 0 || height <= 0 || width > 16384 || height > 16384 || pixels->size() != static_cast<size_t>(width * height * 4)) {
+    player_.report("texture", call.seq, call.function.name, "what the pixmap held is not in the recording: the texture stays as it is");
+    return;
+  }
+  auto get = reinterpret_cast<void (*)(unsigned, int*)>(eglGetProcAddress("glGetIntegerv"));
+  auto store = reinterpret_cast<void (*)(unsigned, int)>(eglGetProcAddress("glPixelStorei"));
+  auto bind = reinterpret_cast<void (*)(unsigned, unsigned)>(eglGetProcAddress("glBindBuffer"));
+  auto upload = reinterpret_cast<void (*)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*)>(eglGetProcAddress("glTexImage2D"));
+  if (!get || !store || !upload) return;
+  static const unsigned names[] = {0x0CF5, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF0, 0x0CF1};  // GL_UNPACK_ALIGNMENT, ROW_LENGTH, SKIP_*, ...
+  int kept[6] = {}, buffer = 0;
+  get(0x88EF, &buffer);
+  if (buffer && bind) bind(0x88EC, 0);
+  for (int i = 0; i < 6; ++i) {
+    get(names[i], &kept[i]);
+    store(names[i], i ? 0 : 4);
+  }
+  upload(static_cast<unsigned>(number("target")), 0, 0x8058, static_cast<int>(width), static_cast<int>(height), 0, 0x1908, 0x1401, pixels->data());
+  for (int i = 0; i < 6; ++i) store(names[i], kept[i]);
+  if (buffer && bind) bind(0x88EC, static_cast<unsigned>(buffer));
+}
+
 Windows::Handler Windows::handler(const Function& function, bool& known) const {
   static const std::unordered_map<std::string_view, Handler> handlers = {
       {"eglBindAPI", &Windows::bind_api},
@@ -642,6 +1009,7 @@ Windows::Handler Windows::handler(const Function& function, bool& known) const {
       {"eglCreatePlatformPixmapSurface", &Windows::create_surface},
       {"eglCreatePlatformPixmapSurfaceEXT", &Windows::create_surface},
       {"eglCreatePbufferSurface", &Windows::create_pbuffer},
+      {"eglCreatePbufferFromClientBuffer", &Windows::create_vg_pbuffer},
       {"eglDestroySurface", &Windows::destroy_surface},
       {"eglMakeCurrent", &Windows::make_current},
       {"eglReleaseThread", &Windows::release_thread},
@@ -677,6 +1045,7 @@ Windows::Handler Windows::handler(const Function& function, bool& known) const {
       {"glXDestroyPixmap", &Windows::glx_destroy_drawable},
       {"glXDestroyGLXPixmap", &Windows::glx_destroy_drawable},
       {"glXSwapBuffers", &Windows::swap},
+      {"glXBindTexImageEXT", &Windows::glx_bind_tex_image},
   };
   known = true;
   auto it = handlers.find(function.name);
@@ -684,7 +1053,7 @@ Windows::Handler Windows::handler(const Function& function, bool& known) const {
   // Questions, and what only paces the program, leave nothing behind.
   static const char* const harmless[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWait",
                                          "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "glXGet", "glXQuery", "glXChoose",
-                                         "glXIsDirect", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "eglUnlock", "eglPresentationTime"};
+                                         "glXIsDirect", "glXReleaseTexImage", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "eglUnlock", "eglPresentationTime"};
   for (const char* prefix : harmless)
     if (function.name.starts_with(prefix)) return nullptr;
   known = false;

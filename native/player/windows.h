@@ -4,6 +4,7 @@
 #include <EGL/eglext.h>
 
 #include "play.h"
+#include "x11.h"
 
 namespace dt::play {
 
@@ -38,12 +39,18 @@ class Windows {
   Handler handler(const Function& function, bool& known) const;
 
   void resized(uint64_t handle, const Text& text);
+  // A frame begins that ends with the call `end`: what is drawn to gets the size that it is found to have at its end.
+  void frame_begins(uint64_t begin, uint64_t end);
   // Make what a recorded thread has current current on the running one (players of one thread).
   void switch_to(Player::PlayerThread& thread);
+  // Makes a context current that is not, to take what it still has; false: it cannot be.
+  bool visit(Context* context);
   void* image(uint64_t recorded) const;
   Surface* surface(uint64_t recorded);
   // Size of what the running thread draws to by default; false: nothing.
   bool drawable_size(int& width, int& height);
+  // Whether the running thread shows what OpenVG drew, and how large that is.
+  bool shows_vg(int& width, int& height);
   std::string engine() const;  // what plays, once something does
 
  private:
@@ -55,6 +62,10 @@ class Windows {
   void destroy_surface(const Call&);
   void make_current(const Call&);
   void release_thread(const Call&);
+  void vg_create_context(const Call&);
+  bool vg_make_current(const Call&);
+  bool vg_bind(Player::PlayerThread& thread);
+  void create_vg_pbuffer(const Call&);
   void swap(const Call&);
   void create_image(const Call&);
   void destroy_image(const Call&);
@@ -62,12 +73,15 @@ class Windows {
   void destroy_sync(const Call&);
   void wait_sync(const Call&);
   void bind_tex_image(const Call&);
+  void glx_bind_tex_image(const Call&);
   void glx_create_context(const Call&);
   void glx_destroy_context(const Call&);
   void glx_create_drawable(const Call&);
   void glx_destroy_drawable(const Call&);
   void glx_make_current(const Call&);
 
+  void read_facts(size_t chunk, size_t function);
+  void read_swaps(size_t chunk, size_t function);
   const NativeFact* fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const;
   EGLConfig choose(const NativeFact* recorded, int renderable, uint64_t seq);
   void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call);
@@ -75,22 +89,32 @@ class Windows {
   bool build(Surface& surface);
   void current(uint64_t context, uint64_t draw, uint64_t read, const Call& call);
   bool bind(Context* context, Surface* draw, Surface* read);
+  bool bind_now(Context* context, Surface* draw, Surface* read);
+  void destroy(Surface& surface);
+  void listen();
+  static void message(unsigned source, unsigned type, unsigned id, unsigned severity, int length, const char* text, const void* user);
   void shift_names();
   EGLSyncKHR sync_of(uint64_t recorded) const;
 
   Player& player_;
+  std::unique_ptr<X11> x11_;
+  std::map<std::string, int> wanted_;  // of --config
   EGLDisplay display_ = EGL_NO_DISPLAY;
   std::vector<NativeFact> facts_;
+  std::unordered_map<uint64_t, std::vector<uint64_t>> swaps_;  // by recorded surface: the calls that show it
   std::unordered_map<uint64_t, std::shared_ptr<Context>> contexts_;
   std::vector<std::shared_ptr<Context>> gone_;
+  std::unordered_map<uint64_t, std::shared_ptr<VgContext>> vg_contexts_;
   std::unordered_map<uint64_t, std::unique_ptr<Surface>> surfaces_;
   std::unordered_map<uint64_t, void*> images_, syncs_;
   std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
   std::unordered_map<uint32_t, int> apis_;  // by recorded thread
+  std::unordered_map<Context*, uint64_t> last_draw_;  // what a context drew to last
   std::string engine_;  // of the first context
 };
 
-EGLDisplay open_display();  // initialised; throws where there is none
+EGLDisplay open_display(void* x11 = nullptr);  // initialised; throws where there is none
+void list_metrics(FILE* to);  // what can be measured here, as JSON lines
 std::string probe();       // what this would play on, as a JSON object
 Text parse_attributes(std::string_view text);
 

@@ -254,9 +254,10 @@ void emit_client_arrays(Thread* t, const DrawRange& range) {
       first = (int64_t)range.base_instance;
       elements = (int64_t)((range.instances + b.divisor - 1) / b.divisor);
     }
-    if (b.pointer + a.relative < LOWEST_ADDRESS) continue;
     __int128 begin = (__int128)b.pointer + a.relative + (__int128)first * b.stride;
     __int128 end = begin + (__int128)(elements - 1) * b.stride + a.bytes;
+    array_is_read(b.pointer, begin, end);
+    if (b.pointer + a.relative < LOWEST_ADDRESS) continue;
     // A range like that is an error of the program (an index gone wild); a driver that clamps it reads less.
     if (begin < (__int128)LOWEST_ADDRESS || end > (__int128)INTPTR_MAX || end - begin > (__int128)LARGEST_SPAN) {
       emit_note(t, "client-array-wild", "a draw names vertices far outside of any memory; its arrays were left out");
@@ -315,8 +316,11 @@ static void multi_elements(Thread* t, const int32_t* count, uint32_t type, const
   if (!element_buffer(c)) {
     for (int32_t i = 0; i < drawcount; i++) {
       if (count[i] < 0) return;
-      if (count[i] && (uintptr_t)indices[i] >= LOWEST_ADDRESS) emit_memory(t, indices[i], (uint64_t)count[i] * size);
+      if (!count[i]) continue;
+      if ((uintptr_t)indices[i] >= LOWEST_ADDRESS) emit_memory(t, indices[i], (uint64_t)count[i] * size);
+      else memory_is_missing();
     }
+    if (!memory_is_there()) return;
   }
   if (!client_draw(t)) return;
   for (int32_t i = 0; i < drawcount; i++)
@@ -353,11 +357,12 @@ static void indirect(Thread* t, const void* commands, int32_t drawcount, int32_t
       emit_note(t, "indirect-client-arrays", "an indirect draw from a buffer reads client arrays: not recorded");
     return;
   }
-  if ((uintptr_t)commands < LOWEST_ADDRESS || c->api != 1) return;
+  if (c->api != 1) return;
+  if ((uintptr_t)commands < LOWEST_ADDRESS) return memory_is_missing();
   uint32_t words = elements ? 5 : 4;
   uint64_t step = stride ? (uint64_t)stride : words * 4;
   emit_memory(t, commands, (uint64_t)(drawcount - 1) * step + words * 4);
-  if (!client_draw(t)) return;
+  if (!client_draw(t) || !memory_is_there()) return;
   for (int32_t i = 0; i < drawcount; i++) {
     uint32_t v[5] = {};
     memcpy(v, (const char*)commands + (uint64_t)i * step, words * 4);

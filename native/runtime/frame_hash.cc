@@ -12,25 +12,70 @@ namespace hook {
 
 uint32_t g_hash_frames = 2;  // not asked yet
 
+namespace {
+
+void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const void* pixels, size_t bytes) {
+  Hash128 hash = hash128(pixels, bytes);
+  char text[160];
+  snprintf(text, sizeof text, "width=%d;height=%d;framebuffer=%u;format=rgba8;hash=%016llx%016llx", image.width, image.height,
+           image.framebuffer, (unsigned long long)hash.high, (unsigned long long)hash.low);
+  emit_native(t, "frame", surface, text);
+}
+
+// The driver's function where the program uses that library; libraries are not loaded for our sake.
+void* in_use(const char* name, const char* witness) {
+  int seen = find_function(witness);
+  bool used = false;
+  for (unsigned i = 0; seen >= 0 && i < VARIANTS; i++) used |= g_real[seen][i] != nullptr;
+  int id = used ? find_function(name) : -1;
+  return id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
+}
+
+// Where OpenVG is the API that is bound, the frame is what it drew. False: it is not.
+bool hash_openvg(Thread* t) {
+  enum : unsigned { OPENVG_API = 0x30A1, WIDTH = 0x3057, HEIGHT = 0x3056, DRAW = 0x3059, ABGR = 0xC1 };
+  auto query_api = (unsigned (*)())in_use("eglQueryAPI", "eglBindAPI");
+  if (!query_api || query_api() != OPENVG_API) return false;
+  auto display = (void* (*)())in_use("eglGetCurrentDisplay", "eglBindAPI");
+  auto surface = (void* (*)(int))in_use("eglGetCurrentSurface", "eglBindAPI");
+  auto query = (unsigned (*)(void*, void*, int, int*))in_use("eglQuerySurface", "eglBindAPI");
+  auto read = (void (*)(void*, int, unsigned, int, int, int, int))in_use("vgReadPixels", "eglBindAPI");
+  if (!display || !surface || !query || !read) return true;
+  void *on = display(), *drawn = surface(DRAW);
+  gl::FrameImage image{0, 0, 0};
+  if (!drawn || !query(on, drawn, WIDTH, &image.width) || !query(on, drawn, HEIGHT, &image.height) || image.width <= 0 ||
+      image.height <= 0)
+    return true;
+  size_t bytes = (size_t)image.width * (size_t)image.height * 4;
+  void* pixels = calloc(1, bytes);
+  if (!pixels) return true;
+  read(pixels, image.width * 4, ABGR, 0, 0, image.width, image.height);
+  emit_hash(t, (uint64_t)(uintptr_t)drawn, image, pixels, bytes);
+  free(pixels);
+  return true;
+}
+
+}  // namespace
+
 void before_frame_end(Thread* t) {
   if (g_hash_frames == 2) {
     const char* value = getenv("DRAWTAP_HASH_FRAMES");
     g_hash_frames = value && *value && *value != '0';
   }
   GlContext* c = t->context;
-  if (!g_hash_frames || !c) return;
+  if (!g_hash_frames) return;
   int saved = errno;
+  if (hash_openvg(t) || !c) {
+    errno = saved;
+    return;
+  }
   gl::FrameImage image{c->draw_width, c->draw_height, 0};
   if (gl::frame_extent(c, &image)) {
     size_t bytes = (size_t)image.width * (size_t)image.height * 4;
     void* pixels = calloc(1, bytes);
     if (pixels) {
       gl::read_frame(c, image, pixels);
-      Hash128 hash = hash128(pixels, bytes);
-      char text[160];
-      snprintf(text, sizeof text, "width=%d;height=%d;framebuffer=%u;format=rgba8;hash=%016llx%016llx", image.width, image.height,
-               image.framebuffer, (unsigned long long)hash.high, (unsigned long long)hash.low);
-      emit_native(t, "frame", c->draw, text);
+      emit_hash(t, c->draw, image, pixels, bytes);
       free(pixels);
     }
   }

@@ -22,6 +22,19 @@ struct StoreValue {
 
 }  // namespace
 
+void PlainPack::set(bool plain) {
+  auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  auto store = DT_REAL(void, glPixelStorei, uint32_t, int32_t);
+  const uint32_t buffer = c_->buffers[PACK];
+  const PixelStore& p = c_->pack;
+  const StoreValue values[] = {{0x0D05, p.alignment, 4}, {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
+                               {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
+  if (buffer && bind_buffer) bind_buffer(PACK_BUFFER, plain ? 0 : buffer);
+  // Values that a context's version does not have are never anything else than plain.
+  for (const StoreValue& v : values)
+    if (store && v.value != v.plain) store(v.name, plain ? v.plain : v.value);
+}
+
 bool frame_extent(GlContext* c, FrameImage* image) {
   if (!can_ask(c) || c->api > 2 || !c->api) return false;
   image->framebuffer = has_framebuffers(c) ? (uint32_t)ask(c, DRAW_BINDING, 0) : 0;
@@ -51,11 +64,9 @@ bool frame_extent(GlContext* c, FrameImage* image) {
 void read_frame(GlContext* c, const FrameImage& image, void* pixels) {
   auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
   auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-  auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  auto store = DT_REAL(void, glPixelStorei, uint32_t, int32_t);
   auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
   auto is_double = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-  if (!read || !store) return;
+  if (!read || !DT_REAL(void, glPixelStorei, uint32_t, int32_t)) return;
   uint32_t bound = has_two_bindings(c) ? (uint32_t)ask(c, READ_BINDING, 0) : image.framebuffer;
   if (bound != image.framebuffer && bind) bind(READ_FRAMEBUFFER, image.framebuffer);
   uint32_t from = 0, wanted = 0;
@@ -66,18 +77,10 @@ void read_frame(GlContext* c, const FrameImage& image, void* pixels) {
     wanted = image.framebuffer ? (uint32_t)ask(c, DRAW_BUFFER0, 0) : two ? (uint32_t)BACK : (uint32_t)FRONT;
     if (from != wanted) read_buffer(wanted);
   }
-  uint32_t pack = c->buffers[PACK];
-  if (pack && bind_buffer) bind_buffer(PACK_BUFFER, 0);
-  const PixelStore& p = c->pack;
-  const StoreValue values[] = {{0x0D05, p.alignment, 4}, {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
-                               {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
-  // Values that a context's version does not have are never anything else than plain.
-  for (const StoreValue& v : values)
-    if (v.value != v.plain) store(v.name, v.plain);
-  read(0, 0, image.width, image.height, 0x1908, 0x1401, pixels);
-  for (const StoreValue& v : values)
-    if (v.value != v.plain) store(v.name, v.value);
-  if (pack && bind_buffer) bind_buffer(PACK_BUFFER, pack);
+  {
+    PlainPack plain(c);
+    read(0, 0, image.width, image.height, 0x1908, 0x1401, pixels);
+  }
   if (from != wanted) read_buffer(from);
   if (bound != image.framebuffer && bind) bind(READ_FRAMEBUFFER, bound);
 }

@@ -10,6 +10,18 @@ struct FrameImage {
   int32_t width, height;  // in: of the default framebuffer; out: of what was read
   uint32_t framebuffer;   // out: its name, 0: the default one
 };
+// While it lives, pixels come out of GL without gaps, into memory: pixel store as at first, no buffer to read into.
+class PlainPack {
+ public:
+  explicit PlainPack(GlContext* c) : c_(c) { set(true); }
+  ~PlainPack() { set(false); }
+  PlainPack(const PlainPack&) = delete;
+  PlainPack& operator=(const PlainPack&) = delete;
+
+ private:
+  void set(bool plain);
+  GlContext* c_;
+};
 // Tells what would be read: the framebuffer that is drawn to. False: nothing that can be read as RGBA of 8 bits.
 bool frame_extent(GlContext* c, FrameImage* image);
 // Reads width * height * 4 bytes, bottom row first.

@@ -46,7 +46,7 @@ void default_vertex(VertexState* v) {
   memset(v, 0, sizeof *v);
   for (uint32_t i = 0; i < ARRAYS; i++) {
     v->arrays[i] = Array{16, 0, i};
-    v->bindings[i] = Binding{0, 16, 0, 0};
+    v->bindings[i] = Binding{NO_ADDRESS, 16, 0, 0};
   }
   v->client = ~0ull;
 }
@@ -153,10 +153,25 @@ void learn(GlContext* c) {
   update_client(c);
 }
 
-void make_current(Thread* t, uint32_t system, void* display, void* handle, uint64_t draw, uint64_t read) {
+// Its past was not seen: everything is what a new context has until the driver says otherwise.
+void forget_state(GlContext* c) {
+  GlContext was = *c;
+  for (SavedClient* saved : c->saved) free(saved);
+  memset((void*)c, 0, sizeof *c);
+  c->id = was.id, c->share_group = was.share_group, c->api = was.api;
+  c->next = was.next, c->handle = was.handle, c->display = was.display, c->system = was.system;
+  c->thread = was.thread, c->last_thread = was.last_thread;
+  c->element_known = c->default_element_known = 1;
+  default_pixel_store(&c->pack);
+  default_pixel_store(&c->unpack);
+  default_vertex(&c->vertex);
+}
+
+void make_current(Thread* t, uint32_t system, void* display, void* handle, uint64_t draw, uint64_t read,
+                  bool again = false) {
   GlContext* old = t->context;
   GlContext* c = nullptr;
-  bool exact = false, unseen = false;
+  bool exact = false, unseen = again;
   lock(&g_lock);
   if (handle) {
     c = find(system, handle);
@@ -178,6 +193,7 @@ void make_current(Thread* t, uint32_t system, void* display, void* handle, uint6
   }
   unlock(&g_lock);
   t->context = c;
+  if (c && again) forget_state(c);
   if (exact) want_exact_order();
   if (!c) {
     if (old) emit_context(t, 0, 0, 0, 0, 0, 0);
@@ -512,6 +528,47 @@ uint32_t bound_buffer(GlContext* c, uint32_t target) {
   }
 }
 
+namespace {
+
+// The arrays of fixed-function vertices, as far as they can be asked for.
+void read_fixed_arrays(GlContext* c, bool buffers) {
+  struct Question {
+    uint32_t slot, array, size, type, stride, pointer, buffer;
+  };
+  static const Question questions[] = {
+      {VERTEX, 0x8074, 0x807A, 0x807B, 0x807C, 0x808E, 0x8896}, {NORMAL, 0x8075, 0, 0x807E, 0x807F, 0x808F, 0x8897},
+      {COLOR, 0x8076, 0x8081, 0x8082, 0x8083, 0x8090, 0x8898},  {TEX_COORD, 0x8078, 0x8088, 0x8089, 0x808A, 0x8092, 0x889A},
+  };
+  auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
+  auto enabled = DT_REAL(uint8_t, glIsEnabled, uint32_t);
+  auto client_unit = DT_REAL(void, glClientActiveTexture, uint32_t);
+  if (!pointer || !enabled) return;
+  const uint32_t unit = client_unit && c->max_tex_units > 1 ? (uint32_t)ask(c, 0x84E1, 0x84C0) - 0x84C0 : 0;
+  const uint32_t array_buffer = c->buffers[ARRAY];
+  for (const Question& q : questions) {
+    const uint32_t units = q.slot == TEX_COORD ? c->max_tex_units : 1;
+    for (uint32_t i = 0; i < units; i++) {
+      if (q.slot == TEX_COORD && units > 1) {
+        if (!client_unit) break;
+        client_unit(0x84C0 + i);
+      }
+      const int32_t size = q.size ? ask(c, q.size, 4) : 3;
+      const uint32_t type = (uint32_t)ask(c, q.type, 0x1406);
+      const int32_t stride = ask(c, q.stride, 0);
+      c->buffers[ARRAY] = buffers ? (uint32_t)ask(c, q.buffer, 0) : 0;
+      void* at = nullptr;
+      pointer(q.pointer, &at);
+      set_array(c, q.slot + i, element_bytes(size, type), stride, at);
+      enable(c, q.slot + i, enabled(q.array));
+    }
+  }
+  c->buffers[ARRAY] = array_buffer;
+  if (client_unit && c->max_tex_units > 1) client_unit(0x84C0 + unit);
+  if (unit < c->max_tex_units) c->vertex.client_texture = unit;
+}
+
+}  // namespace
+
 void read_state(GlContext* c) {
   if (!can_ask(c)) return;
   bool es = c->api == 2;
@@ -525,6 +582,8 @@ void read_state(GlContext* c) {
   if (c->has_query_buffers) c->buffers[QUERY] = (uint32_t)ask(c, 0x9193, 0);
   if (c->has_parameter_buffers) c->buffers[PARAMETER] = (uint32_t)ask(c, 0x80EF, 0);
   if (c->version >= 30) c->vao = (uint32_t)ask(c, 0x85B5, 0);
+  if (c->version >= 20) c->program = (uint32_t)ask(c, 0x8B8D, 0);
+  if (!es && c->version >= 31) c->restart_index = (uint32_t)ask(c, 0x8F9E, 0), c->restart_index_set = 1;
   c->element_known = !buffers;
   c->default_element_known = !buffers;
   static const uint32_t names[] = {0x0CF0, 0x0CF1, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF5, 0x0D00, 0x0D01,
@@ -553,7 +612,29 @@ void read_state(GlContext* c) {
       enable(c, i, on != 0);
     }
   }
+  if (!c->core && !c->vao && (!es || c->version < 20)) read_fixed_arrays(c, buffers);
   update_client(c);
+}
+
+void reread_context(Thread* t) {
+  auto egl = DT_REAL(void*, eglGetCurrentContext, void);
+  if (void* handle = egl ? egl() : nullptr) {
+    auto display = DT_REAL(void*, eglGetCurrentDisplay, void);
+    auto surface = DT_REAL(void*, eglGetCurrentSurface, uint32_t);
+    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(0x3059) : 0, read = surface ? (uint64_t)(uintptr_t)surface(0x305A) : 0;
+    // OpenVG has a current context of its own, of which no state is kept here.
+    if (egl_api() != 3) return make_current(t, SYSTEM_EGL, display ? display() : nullptr, handle, draw, read, true);
+    return;
+  }
+  auto glx = DT_REAL(void*, glXGetCurrentContext, void);
+  if (void* handle = glx ? glx() : nullptr) {
+    auto display = DT_REAL(void*, glXGetCurrentDisplay, void);
+    auto drawable = DT_REAL(unsigned long, glXGetCurrentDrawable, void);
+    auto readable = DT_REAL(unsigned long, glXGetCurrentReadDrawable, void);
+    const uint64_t draw = drawable ? drawable() : 0;
+    return make_current(t, SYSTEM_GLX, display ? display() : nullptr, handle, draw, readable ? readable() : draw, true);
+  }
+  if (t->context) make_current(t, t->context->system, nullptr, nullptr, 0, 0);
 }
 
 }  // namespace gl
@@ -770,7 +851,7 @@ void after_glBindVertexBuffers(Thread* t, uint32_t first, int32_t count, const u
   if (!c || count < 0 || (uint64_t)first + (uint64_t)count > c->max_attribs) return;
   for (uint32_t i = 0; i < (uint32_t)count; i++) {
     if (buffers && offsets && strides) bind_vertex_buffer(c, first + i, buffers[i], offsets[i], strides[i]);
-    else bind_vertex_buffer(c, first + i, 0, 0, 16);
+    else bind_vertex_buffer(c, first + i, 0, (intptr_t)NO_ADDRESS, 16);
   }
 }
 
@@ -861,7 +942,8 @@ void after_glInterleavedArrays(Thread* t, uint32_t format, int32_t stride, const
   const char* base = (const char*)pointer;
   int32_t step = stride ? stride : l.stride;
   uint32_t tex = TEX_COORD + c->vertex.client_texture;
-  for (uint32_t slot : {EDGE_FLAG, INDEX, SECONDARY_COLOR, FOG_COORD}) enable(c, slot, false);
+  static const uint32_t LEFT_OUT[] = {EDGE_FLAG, INDEX, SECONDARY_COLOR, FOG_COORD};
+  for (uint32_t slot : LEFT_OUT) enable(c, slot, false);
   enable(c, tex, l.tex != 0);
   if (l.tex) set_array(c, tex, l.tex * 4, step, base);
   enable(c, COLOR, l.color != 0);

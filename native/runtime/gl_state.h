@@ -70,6 +70,7 @@ struct Span {
   uintptr_t begin, end;
 };
 constexpr uint32_t PROBED = 8;
+constexpr uint32_t SEEN_VIEWPORTS = 16;
 struct SavedClient {
   uint32_t mask, vao;
   VertexState vertex;
@@ -125,6 +126,9 @@ struct GlContext {
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
   uint32_t swaps, swaps_between_checks;  // of the window's size
+  // Viewports that were seen with the window's present size: another one is a hint that the window has another size now.
+  int32_t viewport_width, viewport_height, seen_viewports[gl::SEEN_VIEWPORTS][2];
+  uint32_t seen_count, size_hint;
 };
 
 namespace gl {
@@ -155,6 +159,8 @@ static inline void update_client(GlContext* c) {
 
 // Reads everything again from the driver: for contexts whose past was not seen.
 DT_COLD void read_state(GlContext* c);
+// Asks which context is current on this thread now, and for its state: recording begins in the middle of the program.
+DT_COLD void reread_context(Thread* t);
 
 // A lock for rare calls. Never taken on the path of an ordinary call.
 void lock(uint32_t* word);
@@ -174,6 +180,19 @@ IndexRange index_range(const void* data, uint64_t count, uint32_t type, int64_t 
 // Sorts and merges overlapping or touching spans; returns how many are left.
 uint32_t merge_spans(Span* spans, uint32_t count);
 DT_COLD void emit_client_arrays(Thread* t, const DrawRange& range);
+// A player's memory is not the program's: it is told what every draw reads, and whether all of it is there (its
+// mirror.cc). In a recorder both are nothing.
+#ifdef DT_PLAYER
+constexpr uintptr_t NO_ADDRESS = 1ull << 62;  // of an array that was never given one: what reads it is not played
+void array_is_read(uint64_t pointer, __int128 begin, __int128 end);
+void memory_is_missing();
+bool memory_is_there();
+#else
+constexpr uintptr_t NO_ADDRESS = 0;
+inline void array_is_read(uint64_t, __int128, __int128) {}
+inline void memory_is_missing() {}
+inline bool memory_is_there() { return true; }
+#endif
 
 // Calls `each` for every changed part of `now` against `before`, merging parts less than a gap apart. maps.cc
 void changed_parts(const uint8_t* before, const uint8_t* now, uint64_t bytes,
@@ -259,6 +278,24 @@ static inline void after_eglCreatePbufferFromClientBuffer(Thread* t, void* dpy, 
   (void)buftype, (void)buffer, (void)attrib_list;
   surface_created(t, dpy, config, _result, "surface");
 }
+// Whether the frame that ends was drawn to a window of another size than before (natives.cc).
+DT_COLD void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t system);
+static inline void before_eglSwapBuffers(Thread* t, void* dpy, void* surface) {
+  if (DT_UNLIKELY(t->context && t->context->size_hint)) check_size_before_swap(t, dpy, (uint64_t)(uintptr_t)surface, 1);
+}
+static inline void before_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) { before_eglSwapBuffers(t, dpy, surface); }
+static inline void before_eglSwapBuffersWithDamageKHR(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) { before_eglSwapBuffers(t, dpy, surface); }
+static inline void before_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {
+  if (DT_UNLIKELY(t->context && t->context->size_hint)) check_size_before_swap(t, dpy, drawable, 2);
+}
+DT_COLD void viewport_changed(Thread* t, int32_t width, int32_t height);
+static inline void after_glViewport(Thread* t, int32_t, int32_t, int32_t width, int32_t height) {
+  GlContext* c = t->context;
+  if (DT_UNLIKELY(c && (width != c->viewport_width || height != c->viewport_height))) viewport_changed(t, width, height);
+}
+void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable);
+// What a pixmap holds that becomes a texture is the X server's and other programs': it is not recorded, and that is said.
+DT_COLD void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int buffer, const int* attrib_list);
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result);
 void after_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t* rects, int32_t n_rects,
                                        uint32_t _result);

@@ -279,6 +279,15 @@ void remove_map(Map** at) {
   free(m);
 }
 
+// Recording begins again: what was mapped before may have been unmapped meanwhile, unseen.
+}  // namespace
+void forget_maps() {
+  lock(&g_maps_lock);
+  while (g_maps) remove_map(&g_maps);
+  unlock(&g_maps_lock);
+}
+namespace {
+
 void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t bytes, uint32_t access, void* at) {
   GlContext* c = t->context;
   if (!c || !at || !buffer || bytes <= 0 || offset < 0 || !(access & MAP_WRITE)) return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "frame_image.h"
 #include "gl_state.h"
 
 namespace dt {
@@ -40,6 +41,17 @@ bool first_time(const char* kind, const void* display, uint64_t handle) {
   unlock(&g_seen_lock);
   return first;
 }
+
+}  // namespace
+
+// Another recorder has heard of none of them.
+void forget_natives() {
+  lock(&g_seen_lock);
+  memset(g_seen, 0, sizeof g_seen);
+  unlock(&g_seen_lock);
+}
+
+namespace {
 
 struct Text {
   char buffer[2048];
@@ -228,14 +240,54 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
     if (!geometry || !geometry(display, drawable, &root, &x, &y, &width, &height, &border, &depth)) return;
     kind = "window";
   }
+  GlContext* c = t->context;
+  bool draws = c && c->draw == drawable;
+  if (draws && c->draw_width == (int32_t)width && c->draw_height == (int32_t)height) return;
   Text text{};
   put(&text, "width", width);
   put(&text, "height", height);
   emit_native(t, kind, drawable, text.buffer);
-  if (t->context && t->context->draw == drawable) {
-    t->context->draw_width = (int32_t)width;
-    t->context->draw_height = (int32_t)height;
+  if (draws) {
+    c->draw_width = (int32_t)width;
+    c->draw_height = (int32_t)height;
   }
+}
+
+// The texture that `drawable` was just bound to, as RGBA of 8 bits: a description and its content. False: it cannot be read.
+bool record_pixmap(Thread* t, void* display, unsigned long drawable) {
+  GlContext* c = t->context;
+  if (!can_ask(c) || c->api != 1 || maker_of(drawable) != Maker::GLX) return false;
+  auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
+  auto level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  auto read = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*);
+  unsigned int kind = 0;
+  if (query) query(display, drawable, 0x20D6, &kind);
+  const uint32_t target = kind == 0x20DC ? 0x0DE1 : kind == 0x20DD ? 0x84F5 : 0;
+  int32_t width = 0, height = 0;
+  if (!target || !level || !read || !DT_REAL(void, glPixelStorei, uint32_t, int32_t)) return false;
+  level(target, 0, 0x1000, &width);
+  level(target, 0, 0x1001, &height);
+  if (width <= 0 || height <= 0 || width > 16384 || height > 16384) return false;
+  const size_t bytes = (size_t)width * (size_t)height * 4;
+  char* pixels = (char*)malloc(bytes);
+  if (!pixels) return false;
+  {
+    PlainPack plain(c);
+    read(target, 0, 0x1908, 0x1401, pixels);
+  }
+  const Data content = prepare_blob(t, pixels, bytes);
+  free(pixels);
+  uint64_t hash[2];
+  memcpy(hash, content.hash, 16);
+  emit_content(t, drawable, content);
+  Text text{};
+  put(&text, "width", width);
+  put(&text, "height", height);
+  put(&text, "target", (int64_t)target);
+  put(&text, "hash_low", (int64_t)hash[0]);
+  put(&text, "hash_high", (int64_t)hash[1]);
+  emit_native(t, "pixmap", drawable, text.buffer);
+  return true;
 }
 
 }  // namespace gl
@@ -294,6 +346,53 @@ static void check_size(Thread* t, void* dpy, void* surface) {
   int64_t ns = (after.tv_sec - before.tv_sec) * 1000000000ll + (after.tv_nsec - before.tv_nsec);
   c->swaps_between_checks = ns < 5000 ? 0 : 15;
   if (known && (width != c->draw_width || height != c->draw_height)) describe_surface(t, dpy, surface, "surface");
+  errno = saved;
+}
+// A viewport of a size that was not seen since the window got its size may mean that it has another one. Programs set one
+// when they learn of it, so the frame that ends is the first one of the new size.
+void viewport_changed(Thread* t, int32_t width, int32_t height) {
+  GlContext* c = t->context;
+  c->viewport_width = width;
+  c->viewport_height = height;
+  if (width == c->draw_width && height == c->draw_height) return;
+  uint32_t kept = c->seen_count < SEEN_VIEWPORTS ? c->seen_count : SEEN_VIEWPORTS;
+  for (uint32_t i = 0; i < kept; ++i)
+    if (c->seen_viewports[i][0] == width && c->seen_viewports[i][1] == height) return;
+  int32_t* place = c->seen_viewports[c->seen_count++ % SEEN_VIEWPORTS];
+  place[0] = width;
+  place[1] = height;
+  c->size_hint = 1;
+}
+
+void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t system) {
+  GlContext* c = t->context;
+  c->size_hint = 0;
+  if (c->draw != drawable || !can_ask(c)) return;
+  int saved = errno;
+  int32_t width = c->draw_width, height = c->draw_height;
+  if (system == 1) {
+    if (egl_size(dpy, (void*)(uintptr_t)drawable, &width, &height) && (width != c->draw_width || height != c->draw_height))
+      describe_surface(t, dpy, (void*)(uintptr_t)drawable, "surface");
+  } else {
+    describe_drawable(t, dpy, (unsigned long)drawable);  // says nothing where nothing changed
+  }
+  if (width != c->draw_width || height != c->draw_height) c->seen_count = 0;
+  errno = saved;
+}
+// What the pixmap holds is read from the texture that it has become, as it would be sampled.
+void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int, const int*) {
+  int saved = errno;
+  if (!record_pixmap(t, dpy, drawable))
+    emit_note(t, "pixmap-texture", "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
+  errno = saved;
+}
+// The server is asked for a GLX window's size: a round trip, so only now and then where no viewport gave a hint.
+void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {
+  GlContext* c = t->context;
+  if (!c || c->draw != drawable || c->swaps++ < 15) return;
+  c->swaps = 0;
+  int saved = errno;
+  describe_drawable(t, dpy, drawable);
   errno = saved;
 }
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result) {

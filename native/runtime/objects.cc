@@ -119,7 +119,6 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
   }
   const char* path = info->dlpi_name ? info->dlpi_name : "";
   for (size_t i = 0; path[i] && i + 1 < sizeof out->path; i++) out->path[i] = path[i];
-  out->is_tap = out->dynamic == _DYNAMIC;
   out->is_program = !*path;
   const char* leaf = leaf_of(path);
   out->is_gl = is_gl_library(leaf);
@@ -130,6 +129,8 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
       out->is_gl |= is_gl_library(elf.soname);
       out->is_libc |= is_c_library(elf.soname);
     }
+    static const uint32_t hash = gnu_hash("drawtap_entry");
+    if (elf.symbols && find_symbol(elf, "drawtap_entry", hash)) out->is_module = out->is_gl = true;
   }
 }
 

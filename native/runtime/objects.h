@@ -52,7 +52,7 @@ struct Object {
   uintptr_t code_begin, code_end;    // the executable segment with the address, if it lies in one
   uintptr_t relro_begin, relro_end;  // whole pages that the loader made read-only after relocation
   const ElfW(Dyn)* dynamic;
-  bool is_tap;
+  bool is_module;   // a tap: this one or another that is preloaded too
   bool is_program;  // the executable
   bool is_gl;       // a GL library or driver: gets the real functions, is never patched
   bool is_libc;     // the C library, libdl, libpthread or the loader

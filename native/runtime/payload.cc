@@ -11,6 +11,7 @@
 namespace dt {
 
 uint64_t next_order();  // session.cc
+uint32_t content_epoch();
 __thread unsigned outs_waiting __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -68,7 +69,17 @@ bool send_parts(Thread* t, const char* data, uint64_t bytes, Hash128 hash) {
   return true;
 }
 
+// The drainer keeps only what is of use to it now (a flight recorder), and may have let go of what we take for known.
+void follow_epoch() {
+  static uint32_t seen;
+  const uint32_t now = content_epoch();
+  if (DT_LIKELY(now == __atomic_load_n(&seen, __ATOMIC_RELAXED))) return;
+  __atomic_store_n(&seen, now, __ATOMIC_RELAXED);
+  memset(known, 0, sizeof known);
+}
+
 bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
+  follow_epoch();
   uint64_t key = hash.low ? hash.low : 1;
   if (is_known(key)) return true;
   // Only after the content is committed may other records count on it.
@@ -199,11 +210,14 @@ void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t api, ui
   emit(t, DT_FN_CONTEXT, words, 3, halves, 3, nullptr, 0);
 }
 
-void emit_memory(Thread* t, const void* address, uint64_t bytes) {
-  Data d = prepare(t, address, (int64_t)bytes);
-  uint64_t words[2] = {(uint64_t)(uintptr_t)address, d.descriptor};
-  const Data* all[] = {&d};
+void emit_content(Thread* t, uint64_t handle, const Data& content) {
+  uint64_t words[2] = {handle, content.descriptor};
+  const Data* all[] = {&content};
   emit(t, DT_FN_MEMORY, words, 2, nullptr, 0, all, 1);
+}
+
+void emit_memory(Thread* t, const void* address, uint64_t bytes) {
+  emit_content(t, (uint64_t)(uintptr_t)address, prepare(t, address, (int64_t)bytes));
 }
 
 void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes) {
@@ -228,6 +242,8 @@ void emit_library(Thread* t, const char* path, uint64_t base) {
   emit(t, DT_FN_LIBRARY, words, 2, nullptr, 0, all, 1);
 }
 
+void forget_notes() { memset(said, 0, sizeof said); }
+
 void emit_note(Thread* t, const char* code, const char* text) {
   uint64_t key = hash128(text, strlen(text)).low ^ hash128(code, strlen(code)).low;
   if (!key) key = 1;
@@ -242,4 +258,38 @@ void emit_note(Thread* t, const char* code, const char* text) {
   emit(t, DT_FN_NOTE, words, 2, nullptr, 0, all, 2);
 }
 
+void emit_metric(Thread* t, const char* name, double value) {
+  Data n = prepare(t, name, (int64_t)strlen(name));
+  uint64_t words[2] = {n.descriptor, 0};
+  memcpy(&words[1], &value, 8);
+  const Data* all[] = {&n};
+  emit(t, DT_FN_METRIC, words, 2, nullptr, 0, all, 1);
+}
+
+void emit_mark(Thread* t, const char* text) {
+  Data x = prepare(t, text, (int64_t)strlen(text));
+  uint64_t words[1] = {x.descriptor};
+  const Data* all[] = {&x};
+  emit(t, DT_FN_MARK, words, 1, nullptr, 0, all, 1);
+}
+
 }  // namespace dt
+
+// A user's module that is preloaded in front of the tap hands its numbers and remarks to it; a module that does not record
+// hands them on. 0: nobody took it.
+DT_EXPORT int drawtap_metric(const char* name, double value) {
+  if (!dt::g_module_records) {
+    static auto next = (int (*)(const char*, double))dt::next_module_symbol("drawtap_metric");
+    return next ? next(name, value) : 0;
+  }
+  if (dt::g_mode != dt::MODE_OFF) dt::emit_metric(&dt::tls, name, value);
+  return 1;
+}
+DT_EXPORT int drawtap_mark(const char* text) {
+  if (!dt::g_module_records) {
+    static auto next = (int (*)(const char*))dt::next_module_symbol("drawtap_mark");
+    return next ? next(text) : 0;
+  }
+  if (dt::g_mode != dt::MODE_OFF) dt::emit_mark(&dt::tls, text);
+  return 1;
+}

@@ -705,9 +705,52 @@ void* resolve(unsigned id) {
   return at;
 }
 
+// Several modules can be preloaded: each stands in front of those behind it, and what one finds for the program goes through
+// the next. (Direct calls do so by themselves: the next module's wrapper is what the linker would have found.)
+void* next_module_symbol(const char* name) {
+  struct Search {
+    const char* name;
+    uint32_t hash;
+    bool behind;
+    void* found;
+  } wanted = {name, gnu_hash(name), false, nullptr};
+  each_object(
+      [](dl_phdr_info* info, size_t, void* data) {
+        Search* s = (Search*)data;
+        for (int i = 0; i < info->dlpi_phnum; i++) {
+          if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+          Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
+          if (!elf.dynamic) continue;
+          if (in_tap(elf.dynamic)) s->behind = true;
+          else if (s->behind) s->found = find_symbol(elf, s->name, s->hash);
+        }
+        return s->found ? 1 : 0;
+      },
+      &wanted);
+  return wanted.found;
+}
+
+namespace {
+
+using Entry = void* (*)(const char* name, void* real);
+
+// Modules are preloaded, so what is behind this one is known from the start.
+Entry next_module() {
+  static void* next;
+  static uint32_t looked;
+  if (!__atomic_load_n(&looked, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&next, next_module_symbol("drawtap_entry"), __ATOMIC_RELAXED);
+    __atomic_store_n(&looked, 1u, __ATOMIC_RELEASE);
+  }
+  return (Entry)__atomic_load_n(&next, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
 void* entry_for(unsigned id, void* real) {
   KeepErrno keep;
   if (!real || in_tap(real)) return real;
+  if (Entry next = next_module()) real = next(g_names[id], real);
   forget_unloaded();
   if (is_linked(id)) resolve_quietly(id);
   for (unsigned k = 0; k < VARIANTS; k++) {
@@ -731,35 +774,60 @@ void* wrap_lookup(const char* name, void* real, const void* caller) {
   if (id < 0) return real;
   KeepErrno keep;
   Object from;
-  if (caller && find_object(caller, &from) && from.is_gl && !from.is_tap) return real;
+  if (caller && find_object(caller, &from) && from.is_gl && !from.is_module) return real;
   return entry_for((unsigned)id, real);
 }
 
 }  // namespace dt
 
+// ---- what a module in front of this one asks -------------------------------------------------------------------
+
+DT_EXPORT void* drawtap_entry(const char* name, void* real) {
+  int id = dt::find_function(name);
+  return id < 0 ? real : dt::entry_for((unsigned)id, real);
+}
+
 // ---- what hooks.S asks -------------------------------------------------------------------------------------------
 
 #define DT_HOOK extern "C" __attribute__((visibility("hidden"), used)) void*
 
+namespace {
+
+// Where a call goes on that is not for this module: to the same entry of a module behind it, or to the loader.
+enum Entrance : unsigned { DLSYM, DLVSYM, DLOPEN, DLMOPEN, ENTRANCES };
+void* onward(Entrance entrance) {
+  static void* known[ENTRANCES];
+  void* at = __atomic_load_n(&known[entrance], __ATOMIC_ACQUIRE);
+  if (at) return at;
+  const dt::Loader& own = dt::loader();
+  void* const loaders[] = {(void*)own.dlsym_, (void*)own.dlvsym_, (void*)own.dlopen_, (void*)own.dlmopen_};
+  at = dt::next_module() ? dt::next_module_symbol(dt::loader_hooks[entrance].name) : nullptr;
+  if (!at) at = loaders[entrance];
+  __atomic_store_n(&known[entrance], at, __ATOMIC_RELEASE);
+  return at;
+}
+
+}  // namespace
+
 DT_HOOK dt_hook_dlsym(void* handle, const char* name, const void*, const void* caller, void** out) {
-  if (!name || !dt::is_ours(name)) return (void*)dt::loader().dlsym_;
+  if (!name || !dt::is_ours(name)) return onward(DLSYM);
   *out = dt::look_up(dt::Query{handle, name, nullptr}, caller);
   return nullptr;
 }
 
 DT_HOOK dt_hook_dlvsym(void* handle, const char* name, const char* version, const void* caller, void** out) {
-  if (!name || !version || !dt::is_ours(name)) return (void*)dt::loader().dlvsym_;
+  if (!name || !version || !dt::is_ours(name)) return onward(DLVSYM);
   *out = dt::look_up(dt::Query{handle, name, version}, caller);
   return nullptr;
 }
 
 DT_HOOK dt_hook_dlopen(const char* file, uintptr_t flags, const void*, const void* caller, void** out) {
-  void* function = (void*)dt::loader().dlopen_;
+  void* function = onward(DLOPEN);
   return dt::open_and_patch(dt::Opening{function, (void*)file, (void*)flags, nullptr, file, (int)flags}, caller, out);
 }
 
 DT_HOOK dt_hook_dlmopen(uintptr_t space, const char* file, uintptr_t flags, const void* caller, void** out) {
-  void* function = (void*)dt::loader().dlmopen_;
+  void* function = onward(DLMOPEN);
   if ((long)space != LM_ID_BASE) {
     __atomic_store_n(&dt::g_own_namespace, 1u, __ATOMIC_RELAXED);
     dt::report_if_between_calls();

@@ -38,6 +38,13 @@ uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
 void forget_blobs();          // payload.cc: a new session knows no content yet
+void forget_notes();          // payload.cc: nor what was said before
+namespace gl {
+void forget_natives();           // natives.cc: nor any object
+void reread_context(Thread* t);  // gl_state.cc: what is current on this thread now, and its state
+void forget_maps();              // maps.cc
+}  // namespace gl
+extern const uint8_t g_draws[] __attribute__((visibility("hidden")));  // by function id: 1 a draw, 2 begins, 3 ends a list
 
 static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "thunk.inc has these offsets");
 
@@ -58,6 +65,9 @@ struct Session {
   uint8_t touched[8192 / 8];  // chunks whose pages this process has mapped already
   pthread_key_t key;
   uint32_t key_made, atfork_made;
+  uint32_t only;       // the drainer keeps everything in memory: nobody can take its place
+  uint32_t on_demand;     // a manager asked for this session: when it is over there may be another
+  uint64_t off_since_ns;  // when that one was first seen to have stopped
   char trace[1024];
 };
 Session s;
@@ -66,6 +76,20 @@ struct KeepErrno {
   int saved = errno;
   ~KeepErrno() { errno = saved; }
 };
+
+// What g_mode is made of. MODE_OFF hides the rest, which holds again when recording starts.
+uint32_t g_flags, g_flags_lock, g_epoch;
+
+void change_mode(uint32_t add, uint32_t remove) {
+  while (__atomic_exchange_n(&g_flags_lock, 1u, __ATOMIC_ACQUIRE)) sched_yield();
+  g_flags = (g_flags | add) & ~remove;
+  __atomic_store_n(&g_mode, g_flags & MODE_OFF ? (uint32_t)MODE_OFF : g_flags, __ATOMIC_RELEASE);
+  __atomic_store_n(&g_flags_lock, 0u, __ATOMIC_RELEASE);
+}
+void switch_off() {
+  change_mode(MODE_OFF, 0);
+  if (s.pool) s.pool->recording.store(0, std::memory_order_relaxed);
+}
 
 long futex(void* word, int op, uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, op, value, timeout, nullptr, 0);
@@ -135,7 +159,8 @@ void calibrate(uint64_t* ticks, uint64_t* ns, uint64_t* width) {
 
 int high_fd(int fd) {
   if (fd < 0) return fd;
-  for (int floor : {700, 200, 20}) {
+  static const int FLOORS[] = {700, 200, 20};
+  for (int floor : FLOORS) {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, floor);
     if (moved >= 0) {
       close(fd);
@@ -387,8 +412,15 @@ void begin_fork_child() {
   munmap(s.base, s.mapped);
   s.pool = nullptr;
   s.state = UNCONNECTED;
+  s.on_demand = 0;
   s.generation++;
   forget_blobs();
+  forget_notes();
+  gl::forget_natives();
+  // Whether the child is recorded, its own recorder says.
+  g_flags_lock = 0;
+  t->epoch = g_epoch;
+  change_mode(0, MODE_OFF | MODE_DROPPING);
 }
 
 void seal(Thread* t) {
@@ -413,6 +445,7 @@ bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
   }
   s.socket = fd;
   s.memfd = high_fd(memfd);
+  s.only = welcome.only;
   memset(s.touched, 0, sizeof s.touched);
   snprintf(s.trace, sizeof s.trace, "%s", welcome.trace);
   g_timing = s.pool->timing;
@@ -428,8 +461,34 @@ bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
   return true;
 }
 
+bool drainer_gone() {
+  char byte;
+  ssize_t n = recv(s.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+// Nobody takes the trace yet, and the user wants nothing to be drawn before. The drainer knows how long.
+void wait_for_consumer() {
+  for (;;) {
+    const uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
+    if (!(s.pool->control.load(std::memory_order_acquire) & DT_CONTROL_WAIT) || drainer_gone()) return;
+    timespec nap = {0, 100000000};
+    futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
+  }
+}
+
+// The program was started for a manager to look after: nothing is recorded unless that asks for it.
+bool is_managed_only() {
+  const char* value = getenv("DRAWTAP_MANAGED");
+  return value && *value == '1';
+}
+
 bool connect_session() {
   lock();
+  if (s.state == UNCONNECTED && is_managed_only()) {
+    s.state = REFUSED;
+    switch_off();
+  }
   if (s.state == UNCONNECTED) {
     g_clock = tsc_usable() ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
     const char* path = getenv("DRAWTAP_SOCKET");
@@ -443,7 +502,7 @@ bool connect_session() {
       fd = connect_own_drainer(output);
       if (fd < 0) complain("cannot start drawtap-drain", "is it beside the module?");
     }
-    dt_welcome welcome;
+    dt_welcome welcome = {};
     int memfd = -1;
     bool good = false;
     if (fd >= 0) {
@@ -452,15 +511,18 @@ bool connect_session() {
       else if (memfd >= 0) close(memfd);
       if (!good) {
         close(fd);
-        complain("the recorder refused this process", "");
+        if (!welcome.quietly) complain("the recorder refused this process", "");
       }
     }
     if (good) {
       s.generation++;
+      wait_for_consumer();
       __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
+      if (s.pool->control.load() & DT_CONTROL_RECORD) s.pool->recording.store(1);
+      else switch_off();
     } else {
       s.state = REFUSED;
-      g_mode = MODE_OFF;
+      switch_off();
     }
   }
   bool connected = s.state == CONNECTED;
@@ -468,18 +530,12 @@ bool connect_session() {
   return connected;
 }
 
-bool drainer_gone() {
-  char byte;
-  ssize_t n = recv(s.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 // The drainer died: a new one goes on with the same pool and file, so that nothing already committed is lost.
 bool adopt_drainer() {
   lock();
   bool good = true;
   if (drainer_gone()) {
-    int fd = connect_own_drainer(current_trace());
+    int fd = s.only ? -1 : connect_own_drainer(current_trace());
     dt_welcome welcome;
     int memfd = -1;
     good = fd >= 0 && exchange(fd, true, &welcome, &memfd);
@@ -489,8 +545,8 @@ bool adopt_drainer() {
       s.socket = fd;
     } else {
       if (fd >= 0) close(fd);
-      complain("the recorder is gone and could not be started again", "");
-      g_mode = MODE_OFF;
+      complain(s.only ? "the recorder is gone: the program goes on without it" : "the recorder is gone and could not be started again", "");
+      switch_off();
       s.state = REFUSED;
     }
   }
@@ -517,7 +573,7 @@ dt_ring_chunk* take_chunk() {
   if (chunk) return chunk;
   uint64_t from = monotonic_ns();
   s.pool->free_wanted.fetch_add(1);
-  for (unsigned round = 0;; round++) {
+  for (;;) {
     uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
     chunk = pop_free();
     if (chunk || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)) break;
@@ -536,26 +592,29 @@ void register_thread(Thread* t) {
   t->tid = (uint32_t)syscall(SYS_gettid);
   t->serial = 0;
   t->calls = 0;
+  // Of an earlier session nothing is left but memory that nobody reads.
   t->chunk = nullptr;
+  t->cursor = t->limit = nullptr;
 }
 
 }  // namespace
 
 char* next_chunk(Thread* t, size_t bytes) {
+  if (!g_module_records) return nullptr;  // remarks of the runtime have nowhere to go
   KeepErrno keep;
   if (s.state != CONNECTED && !connect_session()) return nullptr;
   if (t->generation != s.generation) register_thread(t);
   if (s.key_made) g_set_specific(s.key, t);
   seal(t);
-  if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8) return nullptr;
+  if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8 || !s.pool->recording.load(std::memory_order_relaxed)) return nullptr;
   if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) {
-    g_mode = MODE_OFF;
+    switch_off();
     return nullptr;
   }
   if (drainer_gone() && !adopt_drainer()) return nullptr;
   dt_ring_chunk* chunk = take_chunk();
   if (!chunk) {
-    g_mode = MODE_OFF;
+    switch_off();
     return nullptr;
   }
   uint32_t index = (uint32_t)(((char*)chunk - s.base) / s.chunk_bytes) - 1;
@@ -583,6 +642,7 @@ char* next_chunk(Thread* t, size_t bytes) {
 
 // The recorder may have died since the last chunk was taken, and nobody would come for what is in the pool.
 __attribute__((destructor)) static void program_ends() {
+  if (s.state == CONNECTED) s.pool->finished.store(1);
   if (s.state == CONNECTED && g_mode != MODE_OFF && drainer_gone()) adopt_drainer();
 }
 
@@ -617,10 +677,171 @@ void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
   else long_duration(t, r, ticks);
 }
 
+uint32_t content_epoch() { return s.pool ? s.pool->content_epoch.load(std::memory_order_acquire) : 0; }
+// ---- recordings that a manager asks for in the middle of the program -----------------------------------------
+
+const char* open_session(const char* socket_path, uint32_t frames) {
+  KeepErrno keep;
+  if (!g_module_records) return "this module does not record";
+  lock();
+  const char* why = nullptr;
+  if (s.state == CONNECTED) {
+    why = "a recorder has it already";
+  } else {
+    switch_off();
+    g_clock = tsc_usable() ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
+    const int fd = connect_to(socket_path, 0);
+    dt_welcome welcome;
+    int memfd = -1;
+    if (fd < 0) {
+      why = "the recorder cannot be reached";
+    } else if (!exchange(fd, false, &welcome, &memfd) || !finish_connecting(fd, memfd, welcome)) {
+      close(fd);
+      why = "the recorder refused the program";
+    }
+  }
+  if (!why) {
+    forget_blobs();
+    forget_notes();
+    gl::forget_natives();
+    s.generation++;
+    s.on_demand = s.only = 1;  // where its recorder dies, that is the end of it
+    s.off_since_ns = 0;
+    s.pool->frames_left.store(frames);
+    __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);  // the end of this frame begins to record
+  }
+  unlock();
+  return why;
+}
+
+bool session_is_over() {
+  if (!s.on_demand) return false;
+  if (s.state != CONNECTED) return true;  // its recorder has died
+  const bool stopped = !(s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_RECORD) ||
+                       (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP);
+  if (!(g_flags & MODE_OFF)) return false;
+  if (!stopped && s.pool->recording.load(std::memory_order_relaxed)) return false;
+  // Calls of other threads that had begun when recording stopped get a while to end.
+  const uint64_t now = monotonic_ns();
+  if (!s.off_since_ns) s.off_since_ns = now;
+  return now - s.off_since_ns > 50000000 && (stopped || drainer_gone());
+}
+
+void stop_session(Thread* t) {
+  if (!s.on_demand || s.state != CONNECTED) return;
+  s.pool->control.fetch_and(~(uint32_t)DT_CONTROL_RECORD);
+  pause_recording(t);
+}
+
+void close_session(Thread* t) {
+  KeepErrno keep;
+  lock();
+  if (s.on_demand) {
+    if (t->generation == s.generation) seal(t);
+    s.pool->recording.store(0, std::memory_order_relaxed);
+    s.pool->finished.store(2, std::memory_order_release);
+    __atomic_store_n(&s.state, (uint32_t)REFUSED, __ATOMIC_RELEASE);
+    // A thread may sit in the driver for long yet, and write how long into its record when it comes back: there is
+    // memory at that place for good, but it is nobody's.
+    mmap(s.base, s.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    close(s.memfd);
+    close(s.socket);
+    s.on_demand = 0;
+  }
+  unlock();
+}
+
+bool is_recording() { return s.state == CONNECTED && g_mode != MODE_OFF; }
+
 uint64_t next_order() { return s.pool ? s.pool->order.fetch_add(1, std::memory_order_seq_cst) + 1 : 0; }
 
 void want_exact_order() {
-  if (g_mode == MODE_RECORD) g_mode = MODE_ORDERED;
+  if (!(g_flags & MODE_ORDERED)) change_mode(MODE_ORDERED, 0);
+}
+
+namespace {
+
+// A thread's first call since recording started in the middle of the program.
+void look_around(Thread* t) {
+  t->epoch = __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE);
+  const uint32_t before = t->special;
+  t->special |= SPECIAL_BUSY;
+  if (t->generation != s.generation) register_thread(t);
+  gl::reread_context(t);
+  t->special = before;
+}
+
+// Says once a frame that is left out, and how many there were when it is over.
+void note_dropped(Thread* t, const char* code, uint64_t number, const char* what) {
+  char text[160];
+  snprintf(text, sizeof text, "%llu %s", (unsigned long long)number, what);
+  emit_note(t, code, text);
+}
+
+void count_frame(Thread* t) {
+  const uint64_t done = s.pool->frames.fetch_add(1, std::memory_order_relaxed) + 1;
+  const bool dropping = g_flags & MODE_DROPPING;
+  const bool behind = s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_DROP;
+  if (dropping) {
+    s.pool->frames_dropped.fetch_add(1, std::memory_order_relaxed);
+    note_dropped(t, "frame-dropped", done, "is the number of a frame whose draws were not recorded: the recorder could not keep up");
+  }
+  if (behind != dropping) change_mode(behind ? (uint32_t)MODE_DROPPING : 0, behind ? 0 : (uint32_t)MODE_DROPPING);
+  uint32_t left = s.pool->frames_left.load(std::memory_order_relaxed);
+  while (left && !s.pool->frames_left.compare_exchange_weak(left, left - 1)) {
+  }
+  if (left == 1) s.pool->control.fetch_and(~(uint32_t)DT_CONTROL_RECORD);
+}
+
+}  // namespace
+
+void start_recording(Thread* t) {
+  lock();
+  const bool off = s.state == CONNECTED && (g_flags & MODE_OFF);
+  if (off) {
+    __atomic_fetch_add(&g_epoch, 1u, __ATOMIC_ACQ_REL);
+    gl::forget_maps();
+    s.pool->recording.store(1, std::memory_order_relaxed);
+  }
+  unlock();
+  if (!off) return;
+  // This thread's remarks come first: the others are still off.
+  t->epoch = g_epoch;
+  const uint32_t before = t->special;
+  t->special |= SPECIAL_BUSY;
+  if (t->generation != s.generation) register_thread(t);
+  char text[200];
+  snprintf(text, sizeof text,
+           "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
+           "objects and state from before are not in the trace",
+           (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
+  report_libraries(t);
+  emit_note(t, "began-late", text);
+  gl::reread_context(t);
+  t->special = before;
+  change_mode(MODE_RESUMED, MODE_OFF | MODE_DROPPING);
+}
+
+void pause_recording(Thread* t) {
+  if (s.state != CONNECTED || (g_flags & MODE_OFF)) return;
+  switch_off();
+  seal(t);
+}
+
+void at_boundary(Thread* t, Boundary kind) {
+  if ((t->special & SPECIAL_BUSY) || s.state != CONNECTED) return;
+  KeepErrno keep;
+  static uint32_t shows;  // the program ends its frames by showing them: nothing else is the end of one
+  if (kind == FRAME_SHOWN) shows = 1;
+  else if (shows) return;
+  const bool off = g_flags & MODE_OFF;
+  const bool frame = kind != FLUSHED;
+  if (!off && frame) count_frame(t);
+  if (off && frame) s.pool->frames_unseen.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t control = s.pool->control.load(std::memory_order_acquire);
+  const bool wanted = (control & DT_CONTROL_RECORD) && !(control & DT_CONTROL_STOP);
+  if (off && wanted) start_recording(t);
+  else if (!off && !wanted) pause_recording(t);
 }
 
 Slow enter_slow(Thread* t, unsigned id) {
@@ -643,10 +864,21 @@ Slow enter_slow(Thread* t, unsigned id) {
     return {real, false};
   }
   if (g_mode == MODE_OFF) {
-    if (s.pool) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
+    // Paused is not lost: the trace says from where to where.
+    if (s.pool && (s.state != CONNECTED || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP))) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
-  if (g_mode == MODE_ORDERED) {
+  const uint32_t mode = g_mode;
+  if ((mode & MODE_RESUMED) && t->epoch != __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE)) look_around(t);
+  if (mode & MODE_DROPPING) {
+    const uint8_t kind = g_draws[id];
+    if (kind > 1) t->in_list = kind == 2;
+    if (kind == 1 && !t->in_list) {
+      s.pool->draws_dropped.fetch_add(1, std::memory_order_relaxed);
+      return {real, false};
+    }
+  }
+  if (mode & MODE_ORDERED) {
     t->special |= SPECIAL_BUSY;
     emit_order(t);
   }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "../common/pixel_size.h"
 #include "gl_state.h"
 
 namespace dt {
@@ -13,21 +14,6 @@ namespace {
 // No driver takes an image that is longer in any direction; larger numbers are errors and read nothing.
 constexpr int64_t LONGEST_SIDE = 1 << 20;
 constexpr int64_t MOST_BYTES = 1ll << 40;
-
-int64_t format_components(int64_t format) {
-  switch (format) {
-    case 0x1900: case 0x1901: case 0x1902: case 0x1903: case 0x1904: case 0x1905: case 0x1906: case 0x1909:
-    case 0x8049: case 0x8D94: case 0x8D95: case 0x8D96: case 0x8D97: case 0x8D9C:
-      return 1;
-    case 0x8227: case 0x8228: case 0x190A: case 0x8D9D: case 0x84F9: case 0x8757: case 0x85B9: case 0x8A1F:
-    case 0x80CC: case 0x80CD: case 0x80CE: case 0x80CF: case 0x86F4: case 0x86F5:
-      return 2;
-    case 0x1907: case 0x80E0: case 0x8D98: case 0x8D9A: case 0x86F6: case 0x8C40: return 3;
-    case 0x1908: case 0x80E1: case 0x8000: case 0x8D99: case 0x8D9B: case 0x800C: case 0x86F7: case 0x8C42: return 4;
-    case 0x800D: return 5;
-    default: return 0;
-  }
-}
 
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
@@ -68,33 +54,9 @@ Store pack_store(const GlContext* c) {
 
 int64_t index_size(int64_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
 
-int64_t type_size(int64_t type) {
-  switch (type) {
-    case 0x1400: case 0x1401: return 1;
-    case 0x1402: case 0x1403: case 0x1407: case 0x140B: case 0x8D61: return 2;
-    case 0x1408: return 3;
-    case 0x1404: case 0x1405: case 0x1406: case 0x1409: case 0x140C: return 4;
-    case 0x140A: case 0x140E: case 0x140F: return 8;
-    default: return packed_size(type);
-  }
-}
-
-int64_t packed_size(int64_t type) {
-  switch (type) {
-    case 0x8032: case 0x8362: return 1;
-    case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: case 0x85BA: case 0x85BB: return 2;
-    case 0x8035: case 0x8036: case 0x8367: case 0x8368: case 0x8D9F: case 0x84FA: case 0x8C3B: case 0x8C3E:
-    case 0x8DF6: case 0x8DF7:
-      return 4;
-    case 0x8DAD: return 8;
-    default: return 0;
-  }
-}
-
-int64_t pixel_size(int64_t format, int64_t type) {
-  int64_t packed = packed_size(type);
-  return packed ? packed : format_components(format) * type_size(type);
-}
+int64_t type_size(int64_t type) { return pixels::type_size(type); }
+int64_t packed_size(int64_t type) { return pixels::packed_size(type); }
+int64_t pixel_size(int64_t format, int64_t type) { return pixels::pixel_size(format, type); }
 
 int64_t map_components(int64_t target) {
   static const uint8_t counts[] = {4, 1, 3, 1, 2, 3, 4, 3, 4};
@@ -126,12 +88,12 @@ int64_t get_count(int64_t pname) {
   bool es = c && c->api == 2;
   uint32_t v = c ? c->version : 0;
   switch (pname) {
-    case 0x846D: case 0x846E: case 0x0B12: case 0x0B22: case 0x0B70: case 0x0D3A: case 0x0B40: case 0x0DD2:
+    case 0x846D: case 0x846E: case 0x0B12: case 0x0B22: case 0x0B70: case 0x0D3A: case 0x0B40: case 0x0DD0:
     case 0x0DD3: case 0x825D: case 0x8891:
       return 2;
     case 0x0B02: case 0x8129: case 0x843B: case 0x843C: return 3;
     case 0x0B00: case 0x0B03: case 0x0B04: case 0x0B06: case 0x0B07: case 0x845F: case 0x8459: case 0x0C22: case 0x0B80:
-    case 0x0C23: case 0x0B66: case 0x0B53: case 0x0C10: case 0x0BA2: case 0x8005: case 0x0DD4: case 0x87FB:
+    case 0x0C23: case 0x0B66: case 0x0B53: case 0x0C10: case 0x0BA2: case 0x8005: case 0x0DD2: case 0x87FB:
     case 0x87FC: case 0x87FD:
       return 4;
     case 0x92BE: case 0x9599: return 8;
@@ -196,7 +158,8 @@ int64_t image_bytes(const Store& s, int64_t format, int64_t type, int64_t width,
   // Each factor is below 2^31 and pixels have at most 40 bytes, so only the last products can overflow.
   __int128 total = (__int128)images * rows * row + (__int128)(s.skip_rows + height - 1) * row;
   total += bits ? (s.skip_pixels + width + 7) / 8 : (s.skip_pixels + width) * pixel;
-  if (!pixel || total > MOST_BYTES) return 0;
+  if (!pixel) return 0;
+  if (total > MOST_BYTES) return TOO_MANY;
   return (int64_t)total;
 }
 
@@ -242,7 +205,7 @@ int64_t compressed_in(Thread* t, int64_t bytes, int64_t width, int64_t height, i
   int64_t skip_rows = dimensions > 1 ? p.skip_rows / block_height : 0;
   __int128 total = (__int128)images * rows * row + (__int128)(skip_rows + blocks(height, block_height) - 1) * row +
                    (p.skip_pixels / p.block_width + blocks(width, p.block_width)) * p.block_size;
-  return total > MOST_BYTES ? 0 : (int64_t)total;
+  return total > MOST_BYTES ? TOO_MANY : (int64_t)total;
 }
 
 int64_t tex_image_size(int64_t target, int64_t level, int64_t format, int64_t type) {

@@ -33,9 +33,15 @@ struct Thread {
   uint64_t serial;        // chunks taken so far
   uint64_t generation;    // session this thread is registered with (a fork starts a new one)
   void* real;             // the driver's function for the wrapper that is about to record
+  uint32_t epoch;         // of recording: what was kept of this thread before belongs to an earlier one
+  uint32_t in_list;       // while frames are left out: a display list is being made, whose draws are no draws
 };
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
-enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8 };
+// MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
+// so every thread must look first at what it has become; MODE_DROPPING that draws are left out.
+// SPECIAL_USER: a user's hook runs; its own calls reach the driver and the recorder, but no user's hook.
+enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8, SPECIAL_USER = 16,
+                  MODE_RESUMED = 32, MODE_DROPPING = 64 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -49,6 +55,22 @@ extern uint64_t g_inline_limit __attribute__((visibility("hidden")));
 // Make room for `bytes` (a multiple of 8) in this thread's chunk and return where; nullptr: not recording.
 // Registers the thread, connects the process, takes a new chunk, waits for one: whatever is needed.
 DT_COLD char* next_chunk(Thread* t, size_t bytes);
+
+// Recording is switched on and off at the boundaries of frames. The wrappers of the few functions that can be one come
+// here also while nothing is recorded, after the driver returned.
+enum Boundary : uint32_t { FRAME_SHOWN, WAITED_FOR_GPU, FLUSHED };
+DT_COLD void at_boundary(Thread* t, Boundary kind);
+// From now on, on this and (at its next call) every other thread. The pool must be connected.
+DT_COLD void start_recording(Thread* t);
+// The calls of other threads that have begun are still recorded.
+DT_COLD void pause_recording(Thread* t);
+bool is_recording();
+// A recorder that listens at `socket_path` is to have the calls from the end of this frame on, for so many frames (0: until
+// it is stopped). nullptr, or why not. When it is over, the session must be closed before there can be another.
+DT_COLD const char* open_session(const char* socket_path, uint32_t frames);
+DT_COLD bool session_is_over();
+DT_COLD void stop_session(Thread* t);
+DT_COLD void close_session(Thread* t);
 static inline char* reserve(Thread* t, size_t bytes) {
   char* at = t->cursor;
   if (DT_UNLIKELY(bytes > (size_t)(t->limit - at))) return next_chunk(t, bytes);
@@ -157,6 +179,8 @@ static inline Data unknown_data(const void* pointer) {
   return Data{DT_DATA(pointer ? DT_DATA_UNKNOWN : DT_DATA_NONE, 0, 0), nullptr, {}};
 }
 static inline Data offset_data() { return Data{DT_DATA(DT_DATA_OFFSET, 0, 0), nullptr, {}}; }
+// Where content begins of which some lies in front of the pointer.
+static inline void* ahead(const void* pointer, int64_t bytes) { return pointer ? (char*)pointer - bytes : nullptr; }
 // Nothing is mapped there: a small offset that was meant for a buffer which is not bound.
 static inline bool no_address(const void* pointer) { return (uintptr_t)pointer - 1 < 65535; }
 // Content behind a return value: room for 16 bytes or a hash.
@@ -172,8 +196,14 @@ static inline void put4(char* at, float v) { memcpy(at, &v, 4); }
 
 // Nothing that a program hands over is larger than this; a count beyond it is a mistake of the program's.
 constexpr int64_t MOST_BYTES = (int64_t)1 << 40;
+// What is recorded of such an array: nothing. A player must not take that for an array that may be empty.
+#ifdef DT_PLAYER
+constexpr int64_t TOO_MANY = INT64_MAX;
+#else
+constexpr int64_t TOO_MANY = 0;
+#endif
 static inline int64_t bytes_of(int64_t count, int64_t width) {
-  return count <= 0 ? 0 : count > MOST_BYTES / width ? 0 : count * width;
+  return count <= 0 ? 0 : count > MOST_BYTES / width ? TOO_MANY : count * width;
 }
 static inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t string_bytes(const char* s, int64_t length) {
@@ -207,6 +237,8 @@ DT_COLD void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t
                           uint64_t read);
 // Application memory at `address` as the next call reads it; content once per hash.
 DT_COLD void emit_memory(Thread* t, const void* address, uint64_t bytes);
+// Content of something that is no memory of the application, under its handle: with the next call.
+DT_COLD void emit_content(Thread* t, uint64_t handle, const Data& content);
 // Bytes stored through a mapping of `buffer` (object name in `share_group`) at `offset` of the buffer.
 DT_COLD void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes);
 // Portable attributes of a native object as "key=value;..." text. `kind`: "config", "window", "surface", "display", "visual".
@@ -215,12 +247,16 @@ DT_COLD void emit_native(Thread* t, const char* kind, uint64_t handle, const cha
 DT_COLD void emit_library(Thread* t, const char* path, uint64_t base);
 // A remark: short machine word and a sentence. Said once per code and process.
 DT_COLD void emit_note(Thread* t, const char* code, const char* text);
+// What a hook of a user's module gives out.
+DT_COLD void emit_metric(Thread* t, const char* name, double value);
+DT_COLD void emit_mark(Thread* t, const char* text);
 
 // ---- resolve.cc: finding the real functions --------------------------------------------------------------
 
 constexpr unsigned VARIANTS = 6;  // real functions of one name that can be told apart
 // Generated: tables indexed by function id.
 extern const unsigned g_function_count __attribute__((visibility("hidden")));
+extern const bool g_module_records __attribute__((visibility("hidden")));  // the recorder is among the module's hooks
 extern const char* const g_names[] __attribute__((visibility("hidden")));
 extern void* g_real[][VARIANTS] __attribute__((visibility("hidden")));       // [id][0] is the main one; nullptr: not resolved yet
 extern void* const g_wrappers[][VARIANTS] __attribute__((visibility("hidden")));  // entry for the application, per variant
@@ -235,6 +271,8 @@ DT_COLD void* entry_for(unsigned id, void* real);
 // A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones; an address
 // in the tap itself says nothing.
 DT_COLD void* wrap_lookup(const char* name, void* real, const void* caller = __builtin_return_address(0));
+// A symbol of a module that was preloaded after this one; nullptr: none has it.
+DT_COLD void* next_module_symbol(const char* name);
 // Note in the trace the libraries in which functions were found: each once per session, at the first recorded call of
 // the session and whenever a call is recorded after a new one was found.
 DT_COLD void report_libraries(Thread* t);

@@ -1,0 +1,331 @@
+#include "content.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "chunk.h"
+
+namespace dt {
+namespace {
+
+const char* const NAMES[] = {
+    "calls", "draws", "indirect_draws", "vertices", "primitives", "triangles", "dispatches", "clears", "state_calls", "same_binds", "binds", "uniforms",
+    "matrix_operations", "texture_uploads", "texels", "texture_bytes", "buffer_uploads", "buffer_bytes", "client_bytes", "mapped_bytes", "path_segments",
+    "readbacks", "readback_bytes", "queries", "waits", "flushes", "compiles", "links", "created_objects", "deleted_objects", "list_calls", "framebuffer_binds",
+    "context_switches", "api_ns"};
+static_assert(sizeof NAMES / sizeof *NAMES == COUNTS);
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
+
+// What a call counts as; worked out once a function, from the flags and names that travel in the trace.
+struct Rule {
+  std::vector<Count> ones;
+  const Function* function = nullptr;
+  bool draw = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, readback = false, generates = false,
+       deletes = false, bind = false;
+  const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr, *height = nullptr, *depth = nullptr, *number = nullptr,
+              *data = nullptr, *target = nullptr, *object = nullptr;
+  bool wanted() const { return draw || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind; }
+};
+
+const Field* param(const Function& f, std::initializer_list<const char*> names) {
+  for (auto* name : names)
+    for (auto& p : f.params)
+      if (p.name == name) return &p;
+  return nullptr;
+}
+
+bool is_matrix(std::string_view n) {
+  static const char* const names[] = {"glLoadIdentity", "glLoadMatrix", "glMultMatrix", "glLoadTransposeMatrix", "glMultTransposeMatrix", "glRotate", "glScale", "glTranslate",
+                                      "glFrustum", "glOrtho", "glPushMatrix", "glPopMatrix", "glMatrixLoad", "glMatrixMult", "glMatrixRotate", "glMatrixScale",
+                                      "glMatrixTranslate", "glMatrixOrtho", "glMatrixFrustum", "glMatrixPush", "glMatrixPop", "vgLoadIdentity", "vgLoadMatrix",
+                                      "vgMultMatrix", "vgTranslate", "vgScale", "vgShear", "vgRotate"};
+  for (auto* name : names)
+    if (starts(n, name) && !starts(n, "glScissor")) return true;
+  return false;
+}
+
+Rule rule_of(const Function& f) {
+  Rule r;
+  r.function = &f;
+  std::string_view n = f.name;
+  auto one = [&](Count c) { r.ones.push_back(c); };
+  if (f.flags & FLAG_DRAW) {
+    if (has(n, "Indirect")) {
+      one(Count::draws), one(Count::indirect_draws);
+    } else if (n == "glEnd") {
+      r.end = true;
+    } else if (f.api == "gl") {
+      r.draw = true;
+      r.mode = param(f, {"mode"});
+      r.count = param(f, {"count", "elementCount"});
+      r.instances = param(f, {"instancecount", "instanceCount", "primcount", "instances"});
+      r.many = r.count && r.count->has_data() ? param(f, {"drawcount", "drawCount", "primcount"}) : nullptr;
+      if (r.many) r.instances = nullptr;
+    } else {
+      one(Count::draws);
+    }
+  }
+  if (n == "glBegin") r.begin = true, r.mode = param(f, {"mode"});
+  if (starts(n, "glVertex") && n.size() > 8 && n[8] >= '2' && n[8] <= '4') r.vertex = true;
+  if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
+  if (f.flags & FLAG_CLEAR) one(Count::clears);
+  if (f.flags & FLAG_UPLOAD) {
+    if (has(n, "Tex") && has(n, "Image")) r.texture = true;
+    else if (has(n, "Buffer")) r.buffer = true;
+    else if (n == "vgImageSubData" || n == "vgWritePixels") r.texture = true;
+    else if (n == "vgAppendPathData") r.path = true;
+  }
+  if (r.texture) {
+    one(Count::texture_uploads);
+    r.width = param(f, {"width"}), r.height = param(f, {"height"}), r.depth = param(f, {"depth"});
+    r.data = param(f, {"pixels", "data", "bits"});
+  }
+  if (r.buffer) one(Count::buffer_uploads), r.data = param(f, {"data", "pointer"});
+  if (r.path) r.number = param(f, {"numSegments"});
+  if (f.flags & FLAG_READBACK) one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
+  if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
+  if (f.flags & FLAG_FLUSH) one(Count::flushes);
+  if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
+  if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
+  if (is_matrix(n)) one(Count::matrix);
+  if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
+  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram")) one(Count::links);
+  bool bind = starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
+  if (bind) {
+    one(Count::binds);
+    r.bind = true;
+  }
+  if (starts(n, "glBindFramebuffer")) one(Count::framebuffers);
+  if (n == "glCallList" || n == "glCallLists") one(Count::lists);
+  if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
+  if (starts(n, "glGen") && !starts(n, "glGenerate")) r.generates = true, r.number = param(f, {"n", "range", "count"});
+  else if (starts(n, "glCreate")) {
+    r.number = param(f, {"n"});
+    if (r.number) r.generates = true;
+    else one(Count::created);
+  } else if (starts(n, "vgCreate")) one(Count::created);
+  if (starts(n, "glDelete")) {
+    r.number = param(f, {"n", "range"});
+    if (r.number) r.deletes = true;
+    else one(Count::deleted);
+  } else if (starts(n, "vgDestroy")) one(Count::deleted);
+  if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) && !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet")) one(Count::state);
+  return r;
+}
+
+// Primitives of `n` vertices, and the triangles that they cost where points and lines are two each.
+void primitives(uint64_t mode, uint64_t n, uint64_t& prims, uint64_t& triangles) {
+  auto less = [&](uint64_t k) { return n > k ? n - k : 0; };
+  switch (mode) {
+    case 0: prims = n, triangles = 2 * n; break;                                        // points
+    case 1: prims = n / 2, triangles = n / 2 * 2; break;                                // lines
+    case 2: prims = n > 1 ? n : 0, triangles = 2 * prims; break;                        // line loop
+    case 3: prims = less(1), triangles = 2 * prims; break;                              // line strip
+    case 4: prims = triangles = n / 3; break;                                           // triangles
+    case 5: case 6: prims = triangles = less(2); break;                                 // strip, fan
+    case 7: prims = n / 4, triangles = 2 * prims; break;                                // quads
+    case 8: prims = n >= 4 ? n / 2 - 1 : 0, triangles = 2 * prims; break;               // quad strip
+    case 9: prims = n >= 3, triangles = less(2); break;                                 // polygon
+    case 10: prims = n / 4, triangles = 2 * prims; break;                               // lines with adjacency
+    case 11: prims = less(3), triangles = 2 * prims; break;                             // line strip with adjacency
+    case 12: prims = triangles = n / 6; break;                                          // triangles with adjacency
+    case 13: prims = triangles = n >= 6 ? (n - 4) / 2 : 0; break;                       // strip with adjacency
+    default: prims = n, triangles = 0;                                                  // patches: what they become is not in the calls
+  }
+}
+
+// Immediate mode may go over the end of a chunk.
+struct Open {
+  bool begun = false;
+  uint64_t mode = 0, vertices = 0;
+};
+struct ChunkContent {
+  std::vector<std::pair<size_t, FrameContent>> frames;
+  bool begins = false, ends = false;   // a glBegin or a glEnd stands in it
+  uint64_t lead = 0;                   // vertices before the first of them
+  bool lead_ended = false;             // the first of them is a glEnd ...
+  size_t lead_frame = 0;               // ... in this frame
+  Open tail;                           // what is open at its end
+};
+
+}  // namespace
+
+const char* count_name(size_t count) { return NAMES[count]; }
+
+std::vector<FrameContent> frame_content(const Trace& trace) {
+  auto frames = trace.frames();
+  auto& ends = frames->ends;
+  bool rest = trace.calls && (ends.empty() || ends.back() + 1 < trace.calls);
+  std::vector<FrameContent> out(ends.size() + rest);
+  std::vector<Rule> rules(trace.signatures.functions.size());
+  for (auto& f : trace.signatures.functions)
+    if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
+  std::vector<ChunkContent> parts(trace.calls_chunks.size());
+  Work work(trace.generation);
+
+  auto one = [&](size_t index) {
+    auto& info = trace.calls_chunks[index];
+    OpenChunk chunk(trace, index);
+    auto& order = chunk.order();
+    auto& durations = chunk.durations();
+    auto& ordinals = chunk.ordinals();
+    auto& group = trace.groups[info.group];
+    bool alone = group.chunks.size() == 1;
+    if (!alone) trace.merge(info.group);
+    ChunkContent& part = parts[index];
+    std::vector<const Rule*> of(info.functions.size());
+    std::vector<const FunctionColumns*> columns(info.functions.size());
+    std::vector<uint8_t> tap(info.functions.size());
+    for (size_t f = 0; f < of.size(); ++f) {
+      auto* function = trace.signatures.by_id(info.functions[f].id());
+      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY ? 2 : info.functions[f].id() == DT_FN_MAP_WRITE ? 3 : 1 : 0;
+      if (tap[f] > 1 && function) columns[f] = &chunk.columns(f);
+      if (tap[f] || !function) continue;
+      of[f] = &rules[static_cast<size_t>(function->index)];
+      if (of[f]->wanted()) columns[f] = &chunk.columns(f);
+    }
+    auto position = ends.begin();
+    if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
+    uint32_t call = 0;
+    uint64_t client = 0, mapped = 0;
+    std::vector<std::vector<uint64_t>> last_bind(info.functions.size());
+    double slope = trace.clock.ns_per_tick();
+    uint64_t ticks_sum = 0;
+    auto content = [&](const FunctionColumns& c, uint32_t i) {
+      uint64_t bytes = 0;
+      for (int slot : c.function->descriptors) {
+        uint64_t d = c.w8[static_cast<size_t>(slot)][i];
+        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+      }
+      return bytes;
+    };
+    auto add_primitives = [](FrameContent& frame, uint64_t mode, uint64_t vertices, uint64_t instances) {
+      uint64_t prims = 0, triangles = 0;
+      if (vertices > UINT32_MAX) vertices = 0;  // a negative count draws nothing
+      primitives(mode, vertices, prims, triangles);
+      auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
+      c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances, c(Count::triangles) += triangles * instances;
+    };
+    auto close_time = [&] {
+      if (!part.frames.empty()) part.frames.back().second.counts[static_cast<size_t>(Count::api_ns)] += static_cast<uint64_t>(static_cast<double>(ticks_sum) * slope + 0.5);
+      ticks_sum = 0;
+    };
+    for (uint32_t r = 0; r < order.size(); ++r) {
+      uint16_t f = order[r];
+      if (tap[f]) {
+        if (tap[f] > 1 && columns[f] && columns[f]->function) (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
+        continue;
+      }
+      uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
+      ++call;
+      bool moved = false;
+      while (position != ends.end() && *position < seq) ++position, moved = true;
+      if (part.frames.empty() || moved) close_time(), part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), FrameContent{});
+      FrameContent& frame = part.frames.back().second;
+      auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
+      ++c(Count::calls);
+      c(Count::client_bytes) += client, c(Count::mapped_bytes) += mapped;
+      client = mapped = 0;
+      uint64_t ticks = 0;
+      if (durations[r] < DT_NO_DURATION) ticks_sum += durations[r];
+      else if (chunk.duration(r, ticks)) ticks_sum += ticks;
+      const Rule* rule = of[f];
+      if (!rule) continue;
+      for (Count which : rule->ones) ++c(which);
+      if (!rule->wanted()) continue;
+      const FunctionColumns& args = *columns[f];
+      uint32_t i = ordinals[r];
+      auto value = [&](const Field* field) -> uint64_t { return field && field->slot >= 0 ? args.raw(*field, i) : 0; };
+      auto positive = [&](const Field* field) -> uint64_t {
+        if (!field) return 1;
+        auto v = static_cast<int32_t>(value(field));
+        return v > 0 ? static_cast<uint64_t>(v) : 0;
+      };
+      if (rule->draw) {
+        if (rule->many) {
+          uint64_t d = args.descriptor(*rule->count, i), number = positive(rule->many);
+          c(Count::draws) += number;
+          std::vector<uint8_t> blob;
+          std::string_view counts;
+          if (DT_DATA_KIND(d) == DT_DATA_INLINE) counts = args.payload(*rule->count, i);
+          else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
+            try {
+              blob = trace.blob(args.hash(*rule->count, i));
+              counts = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+            } catch (const Error&) {  // lost content: its vertices are not known
+            }
+          }
+          for (size_t k = 0; k < number && (k + 1) * 4 <= counts.size(); ++k) {
+            int32_t n;
+            memcpy(&n, counts.data() + k * 4, 4);
+            if (n > 0) add_primitives(frame, value(rule->mode), static_cast<uint64_t>(n), 1);
+          }
+        } else {
+          ++c(Count::draws);
+          if (rule->count && rule->mode) add_primitives(frame, value(rule->mode), positive(rule->count), rule->instances ? positive(rule->instances) : 1);
+          else if (has(rule->function->name, "DrawTex") || has(rule->function->name, "glRect")) add_primitives(frame, 7, 4, 1);
+        }
+      }
+      if (rule->vertex) {
+        if (part.tail.begun) ++part.tail.vertices;
+        else if (!part.begins && !part.ends) ++part.lead;
+      }
+      if (rule->begin) part.begins = true, part.tail = {true, value(rule->mode), 0};
+      if (rule->end) {
+        ++c(Count::draws);
+        if (!part.begins && !part.ends) part.lead_ended = true, part.lead_frame = part.frames.back().first;
+        else if (part.tail.begun) add_primitives(frame, part.tail.mode, part.tail.vertices, 1);
+        part.ends = true;
+        part.tail = {};
+      }
+      if (rule->texture) {
+        c(Count::texels) += (rule->width ? positive(rule->width) : 0) * positive(rule->height) * positive(rule->depth);
+        c(Count::texture_bytes) += content(args, i);
+      }
+      if (rule->buffer) c(Count::buffer_bytes) += content(args, i);
+      if (rule->path) c(Count::path_segments) += positive(rule->number);
+      if (rule->readback) c(Count::readback_bytes) += content(args, i);
+      if (rule->generates) c(Count::created) += positive(rule->number);
+      if (rule->deletes) c(Count::deleted) += positive(rule->number);
+      if (rule->bind) {
+        // The same call with the same values as the one of this function before, nothing of it in between.
+        std::vector<uint64_t> now;
+        for (auto& p : rule->function->params) now.push_back(value(&p));
+        if (now.size() == 1 && now == last_bind[f]) ++c(Count::same_binds);
+        last_bind[f] = std::move(now);
+      }
+    }
+    close_time();
+    if (!part.frames.empty()) {
+      part.frames.back().second.counts[static_cast<size_t>(Count::client_bytes)] += client;
+      part.frames.back().second.counts[static_cast<size_t>(Count::mapped_bytes)] += mapped;
+    }
+  };
+
+  each_calls_chunk(trace, work, one);
+
+  for (auto& part : parts)
+    for (auto& [number, frame] : part.frames)
+      if (number < out.size())
+        for (size_t k = 0; k < COUNTS; ++k) out[number].counts[k] += frame.counts[k];
+  for (auto& thread : trace.threads) {
+    Open open;
+    for (size_t index : thread.chunks) {
+      ChunkContent& part = parts[index];
+      if (open.begun) open.vertices += part.lead;
+      if (part.lead_ended && open.begun && part.lead_frame < out.size()) {
+        uint64_t prims = 0, triangles = 0;
+        primitives(open.mode, open.vertices, prims, triangles);
+        auto& f = out[part.lead_frame].counts;
+        f[static_cast<size_t>(Count::vertices)] += open.vertices, f[static_cast<size_t>(Count::primitives)] += prims, f[static_cast<size_t>(Count::triangles)] += triangles;
+      }
+      if (part.begins || part.ends) open = part.tail;
+    }
+  }
+  return out;
+}
+
+}  // namespace dt

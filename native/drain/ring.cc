@@ -1,0 +1,623 @@
+#include "ring.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+extern char** environ;
+
+namespace dt {
+namespace {
+
+constexpr uint64_t SECOND = 1000000000;
+constexpr uint64_t LEAST_BYTES = 4 << 20;
+constexpr uint64_t SETTLE_NS = 250000000;        // for what the program did to arrive here
+constexpr uint64_t UNLOOKED_FRAMES = 10;         // a program that starts is slow
+constexpr size_t MOST_PENDING = 8;
+constexpr size_t MOST_RESULTS = 64;
+constexpr int FIRST_FD = 20;
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * SECOND + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t load_once(const char* from) { return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED); }
+
+class Memory {
+ public:
+  Memory() : fd_(memfd_create("drawtap-ring", MFD_CLOEXEC)) {}
+  ~Memory() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  int fd() const { return fd_; }
+  int take() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_;
+};
+
+std::string one_line(std::string json) {
+  std::replace(json.begin(), json.end(), '\n', ' ');
+  return json;
+}
+
+// A number, or the text of a list, after `"name": ` in a line of our helper.
+std::string member(const std::string& json, const std::string& name) {
+  size_t at = json.find("\"" + name + "\": ");
+  if (at == json.npos) return {};
+  at += name.size() + 4;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t end = at; end < json.size(); ++end) {
+    char c = json[end];
+    if (quoted) {
+      if (c == '\\') ++end;
+      else if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ',' || c == ']' || c == '}') {
+      if (!depth) return json.substr(at, end - at);
+      if (c != ',') --depth;
+    }
+  }
+  return {};
+}
+uint64_t count(const std::string& json, const std::string& name) { return strtoull(member(json, name).c_str(), nullptr, 10); }
+
+std::string helper_path() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::string self(path, n > 0 ? static_cast<size_t>(n) : 0);
+  return self.substr(0, self.rfind('/') + 1) + "drawtap-ring";
+}
+
+}  // namespace
+
+bool parse_window(const std::string& text, uint64_t* ns, uint64_t* bytes) {
+  *ns = *bytes = 0;
+  char* end = nullptr;
+  const double value = strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(value > 0) || value > 1e15) return false;
+  const std::string unit = end;
+  static const std::pair<const char*, double> times[] = {{"ms", 1e6}, {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}};
+  static const std::pair<const char*, double> sizes[] = {{"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
+  for (auto& [name, factor] : times)
+    if (unit == name && value * factor < 9e18) return *ns = static_cast<uint64_t>(value * factor), true;
+  for (auto& [name, factor] : sizes)
+    if ((unit == name || unit == std::string(name) + "B" || unit == std::string(name) + "iB") && value * factor < 9e18) return *bytes = static_cast<uint64_t>(value * factor), true;
+  return false;
+}
+
+Ring::Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner)
+    : settings_(settings), process_(process), blobs_(blobs), status_(status), owner_(std::move(owner)), interest_(DT_FUNCTION_MASK + 1),
+      error_slot_(DT_FUNCTION_MASK + 1), names_(DT_FUNCTION_MASK + 1) {
+  for (const FunctionSignature& f : signatures.functions()) {
+    const std::string flags = "," + std::string(f.flags) + ",", rule = "," + settings_.frame_end + ",";
+    const bool ends = settings_.frame_end == "auto" ? flags.find(",frame_end,") != flags.npos : rule.find("," + std::string(f.name) + ",") != rule.npos;
+    if (ends) interest_[f.id] |= FRAME_END;
+    if (f.id == DT_FN_MARK && (!settings_.marks.empty() || settings_.on_error)) interest_[f.id] |= MARK;
+    if (flags.find(",error_query,") != flags.npos && settings_.on_error && f.result && f.result->slot.width) {
+      interest_[f.id] |= ASKS_ERROR;
+      error_slot_[f.id] = static_cast<uint16_t>(sizeof(dt_record) + (f.result->slot.width == 8 ? 8u * f.result->slot.index : 8u * f.w8 + 4u * f.result->slot.index));
+    }
+    names_[f.id] = f.name;
+  }
+  thread_ = std::thread([this] { keep(); });
+}
+
+Ring::~Ring() {
+  finish(nullptr);
+  if (base_ >= 0) close(base_);
+  if (frames_ >= 0) close(frames_);
+}
+
+uint64_t Ring::ns_of(const dt_calls_meta& meta, uint64_t ticks) const {
+  if (!ticks) return now_ns();
+  if (process_.clock == DT_CLOCK_MONOTONIC_NS) return ticks;
+  const double since = static_cast<double>(static_cast<int64_t>(ticks - meta.calibration_clock));
+  return meta.calibration_ns + static_cast<uint64_t>(std::max(0.0, since / ticks_per_ns_));
+}
+
+// ---- what asks for a save by itself ---------------------------------------------------------------------------------------
+
+bool Ring::allow() {
+  std::lock_guard guard(lock_);
+  const uint64_t now = now_ns();
+  if (auto_saves_ >= settings_.most_saves || (last_auto_ns_ && now - last_auto_ns_ < settings_.least_gap_ns)) return false;
+  last_auto_ns_ = now;
+  auto_saves_++;
+  return true;
+}
+
+void Ring::look(const TakenChunk& chunk) {
+  std::lock_guard guard(look_lock_);
+  if (process_.clock != DT_CLOCK_MONOTONIC_NS && chunk.calibration_clock > process_.start_clock && chunk.calibration_ns > process_.start_ns + 1000000)
+    ticks_per_ns_ = static_cast<double>(chunk.calibration_clock - process_.start_clock) / static_cast<double>(chunk.calibration_ns - process_.start_ns);
+  auto ask = [&](const std::string& reason, const std::string& detail) {
+    if (!allow()) return;
+    {
+      std::lock_guard own(lock_);
+      totals_.frames = frames_seen_;
+    }
+    save({reason, detail, {}, 0, 0, false});
+  };
+  for (uint32_t at = chunk.begin; at + sizeof(dt_record) <= chunk.end;) {
+    const char* record = chunk.base + at;
+    const uint64_t head = load_once(record);
+    const uint32_t bytes = (static_cast<uint32_t>(head >> 16) & 0xffff) * 8, id = head & DT_FUNCTION_MASK;
+    if (bytes < sizeof(dt_record) || bytes > chunk.end - at) break;
+    at += bytes;
+    const uint8_t interest = interest_[id];
+    if (__builtin_expect(!interest, 1)) continue;
+    if (interest & FRAME_END && !(head & DT_RECORD_TAP)) {
+      const uint64_t ticks = load_once(record + 8), before = last_frame_ticks_;
+      last_frame_ticks_ = ticks;
+      frames_seen_++;
+      if (!ticks || !before || ticks < before || frames_seen_ <= UNLOOKED_FRAMES) continue;
+      const double ns = static_cast<double>(ticks - before) / (process_.clock == DT_CLOCK_MONOTONIC_NS ? 1 : ticks_per_ns_);
+      {
+        std::lock_guard own(lock_);
+        totals_.worst_ns = std::max(totals_.worst_ns, static_cast<uint64_t>(ns));
+      }
+      char text[120];
+      if (settings_.frame_over_ns) {
+        over_ = ns > static_cast<double>(settings_.frame_over_ns) ? over_ + 1 : 0;
+        if (over_ >= settings_.over_frames) {
+          snprintf(text, sizeof text, "frame %llu took %.3f ms; %u in a row over %.3f ms", static_cast<unsigned long long>(frames_seen_ - 1), ns / 1e6, over_,
+                   static_cast<double>(settings_.frame_over_ns) / 1e6);
+          ask("frame-time", text);
+          over_ = 0;
+        }
+      }
+      if (settings_.fps_below_milli) {
+        const double fps = ns > 0 ? 1e9 / ns : 1e9;
+        below_ = fps * 1000 < static_cast<double>(settings_.fps_below_milli) ? below_ + 1 : 0;
+        if (below_ >= settings_.below_frames) {
+          snprintf(text, sizeof text, "%u frames in a row below %.3f FPS, the last at %.1f", below_, static_cast<double>(settings_.fps_below_milli) / 1e3, fps);
+          ask("fps", text);
+          below_ = 0;
+        }
+      }
+    } else if (interest & ASKS_ERROR) {
+      if (error_slot_[id] + 4u > bytes) continue;
+      uint32_t error;
+      memcpy(&error, record + error_slot_[id], 4);
+      // eglGetError says EGL_SUCCESS where there was none.
+      if (!error || error == 0x3000) continue;
+      char text[120];
+      snprintf(text, sizeof text, "%s returned 0x%04x", names_[id].c_str(), error);
+      ask("gl-error", text);
+    } else if (interest & MARK) {
+      const uint64_t descriptor = load_once(record + sizeof(dt_record));
+      const uint64_t length = DT_DATA_LENGTH(descriptor);
+      if (DT_DATA_KIND(descriptor) != DT_DATA_INLINE || sizeof(dt_record) + 8 + length > bytes) continue;
+      const std::string text(record + sizeof(dt_record) + 8, length);
+      // What the module gl-errors says of a call.
+      if (settings_.on_error && text.rfind("GL error ", 0) == 0) ask("gl-error", text.substr(0, 200));
+      for (const std::string& mark : settings_.marks)
+        if (text == mark || (text.rfind(mark, 0) == 0 && !isalnum(static_cast<unsigned char>(text[mark.size()])))) {
+          ask("mark", text.substr(0, 200));
+          break;
+        }
+    }
+  }
+  std::lock_guard own(lock_);
+  totals_.frames = frames_seen_;
+}
+
+// ---- what comes in --------------------------------------------------------------------------------------------------------
+
+uint64_t Ring::held_bytes() const { return chunk_bytes_ + content_bytes_ + totals_.base_bytes; }
+
+bool Ring::add(const std::string& signatures, Encoded& out) {
+  std::unique_lock guard(lock_);
+  signatures_ += signatures;
+  for (uint16_t id : out.functions)
+    if (interest_[id] & FRAME_END && ("," + frame_ends_ + ",").find("," + names_[id] + ",") == std::string::npos)
+      frame_ends_ += (frame_ends_.empty() ? "" : ",") + names_[id];
+  Held held;
+  if (out.blobs_meta_bytes) {
+    const uint32_t meta_bytes = out.blobs_meta_bytes;
+    const char* at = out.blobs.at(0);
+    dt_blobs_meta meta;
+    memcpy(&meta, at, sizeof meta);
+    uint64_t stored = meta_bytes;
+    for (uint32_t i = 0; i < meta.parts; ++i) {
+      Part part;
+      memcpy(&part.entry, at + sizeof meta + i * sizeof part.entry, sizeof part.entry);
+      part.stored.assign(at + stored, part.entry.stored_bytes);
+      stored += part.entry.stored_bytes;
+      content_bytes_ += part.stored.size();
+      held.bytes += part.stored.size();
+      contents_[{part.entry.hash_low, part.entry.hash_high}].push_back(std::move(part));
+    }
+  }
+  held.payload.assign(out.calls.at(0), out.calls.payload_bytes());
+  held.meta_bytes = out.calls_meta_bytes;
+  memcpy(&held.meta, held.payload.data(), sizeof held.meta);
+  held.contents = std::move(out.contents);
+  held.last_ns = ns_of(held.meta, held.meta.t_last);
+  held.bytes += held.payload.size();
+  chunk_bytes_ += held.payload.size() + held.contents.size() * sizeof(Hash) + sizeof held;
+  held_.push_back(std::move(held));
+  totals_.held_bytes = held_bytes();
+  totals_.held_peak = std::max(totals_.held_peak, totals_.held_bytes);
+  bool good = true;
+  if (totals_.held_bytes > settings_.limit_bytes) {
+    // What is older goes, whatever may need it: a recorder that eats all memory is worse than a gap that it tells of.
+    good = false;
+    while (held_.size() > 1 && held_bytes() > settings_.limit_bytes - settings_.limit_bytes / 8) {
+      Held& first = held_.front();
+      totals_.lost_calls += first.meta.calls;
+      chunk_bytes_ -= first.payload.size() + first.contents.size() * sizeof(Hash) + sizeof first;
+      held_.pop_front();
+      drop_contents();
+    }
+  }
+  if (!good && !told_lost_) {
+    told_lost_ = true;
+    status_.error("ring", "the flight recorder cannot keep up with the program within " + std::to_string(settings_.limit_bytes >> 20) + " MiB: calls are lost, and what is saved may not replay", process_.pid);
+  }
+  guard.unlock();
+  changed_.notify_one();
+  return good;
+}
+
+uint64_t Ring::save(SaveWish wish) {
+  std::lock_guard guard(lock_);
+  if (pending_.size() >= MOST_PENDING) {
+    status_.error("ring", "too many saves at once: one for " + wish.reason + " is left out", process_.pid);
+    return 0;
+  }
+  Pending p;
+  p.at_ns = now_ns();
+  p.frame = totals_.frames;
+  p.due_ns = p.at_ns + (wish.after_ns ? wish.after_ns : settings_.after_ns) + SETTLE_NS;
+  p.wish = std::move(wish);
+  p.number = ++last_number_;
+  results_[p.number] = JsonObject().flag("done", false).str();
+  if (results_.size() > MOST_RESULTS) results_.erase(results_.begin());
+  pending_.push_back(std::move(p));
+  changed_.notify_one();
+  return last_number_;
+}
+
+std::string Ring::result(uint64_t number) {
+  std::lock_guard guard(lock_);
+  auto it = results_.find(number);
+  return it == results_.end() ? "" : it->second;
+}
+
+std::string Ring::peek(int fd) {
+  std::lock_guard guard(lock_);
+  return build(fd, held_.size());
+}
+
+void Ring::finish(const SaveWish* wish) {
+  if (!thread_.joinable()) return;
+  if (wish) save(*wish);
+  {
+    std::lock_guard guard(lock_);
+    finishing_ = true;
+    changed_.notify_one();
+  }
+  thread_.join();
+}
+
+RingTotals Ring::totals() {
+  std::lock_guard guard(lock_);
+  return totals_;
+}
+
+// ---- the thread that keeps little -----------------------------------------------------------------------------------------
+
+void Ring::keep() {
+  std::unique_lock guard(lock_);
+  for (;;) {
+    changed_.wait_for(guard, std::chrono::milliseconds(100));
+    const uint64_t now = now_ns();
+    if (!pending_.empty() && (finishing_ || now >= pending_.front().due_ns)) {
+      Pending p = std::move(pending_.front());
+      pending_.pop_front();
+      guard.unlock();
+      write(p);
+      guard.lock();
+      continue;
+    }
+    if (finishing_) return;
+    uint64_t cut = 0;
+    size_t chunks = 0;
+    if (now >= next_try_ns_ && leaving(now, &cut, &chunks)) {
+      guard.unlock();
+      compact(cut, chunks);
+      guard.lock();
+    }
+  }
+}
+
+// Whether enough has left the window to be worth a look: the first so many chunks, before a time.
+bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
+  uint64_t cut = settings_.window_ns ? now - std::min(now, settings_.window_ns) : 0;
+  if (settings_.window_bytes) {
+    uint64_t bytes = 0;
+    for (size_t i = held_.size(); i-- > 0 && !cut;)
+      if ((bytes += held_[i].bytes) > settings_.window_bytes) cut = held_[i].last_ns;
+    if (!cut) return false;
+  }
+  // A save that waits still wants what it asked for.
+  for (const Pending& p : pending_) {
+    const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
+    if (before) cut = std::min(cut, p.at_ns - std::min(p.at_ns, before));
+    else return false;
+  }
+  uint64_t calls = 0, bytes = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < held_.size(); ++i) {
+    if (held_[i].last_ns >= cut) continue;
+    auto it = consumed_.find({held_[i].meta.pid, held_[i].meta.thread});
+    const uint64_t first = it == consumed_.end() ? 0 : it->second;
+    const uint64_t end = held_[i].meta.first_call + held_[i].meta.calls;
+    if (end > first) calls += std::min<uint64_t>(held_[i].meta.calls, end - first);
+    bytes += held_[i].bytes;
+    n = i + 1;
+  }
+  *cut_ns = cut;
+  *chunks = n;
+  return calls >= std::max({settings_.least_calls, base_calls_, least_calls_}) || (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
+}
+
+// The first chunks as a trace in memory. Under the lock.
+std::string Ring::build(int fd, size_t chunks) {
+  ContainerWriter file;
+  std::string error = file.create("/proc/self/fd/" + std::to_string(fd));
+  ChunkBuffer buffer;
+  auto text = [&](std::string_view t, uint16_t type) {
+    text_chunk(buffer, t);
+    if (error.empty()) error = file.append(buffer.seal(type, 1, sizeof(dt_block)));
+  };
+  JsonObject pair;
+  pair.text("kind", "recording").number("start_clock", process_.start_clock).number("start_ns", process_.start_ns);
+  text(pair.str(), DT_TYPE_ANNOTATION);
+  text(signatures_, DT_TYPE_SIGNATURES);
+  std::unordered_map<Hash, bool, KnownBlobs::HashOf> wanted;
+  for (size_t i = 0; i < chunks; ++i)
+    for (const Hash& hash : held_[i].contents) wanted[hash] = true;
+  for (auto& [hash, needed] : wanted) {
+    auto it = contents_.find(hash);
+    if (it == contents_.end()) continue;
+    buffer.clear();
+    const dt_blobs_meta meta{static_cast<uint32_t>(it->second.size()), 0};
+    buffer.put(&meta, sizeof meta);
+    for (const Part& part : it->second) buffer.put(&part.entry, sizeof part.entry);
+    const auto meta_bytes = static_cast<uint32_t>(buffer.payload_bytes());
+    for (const Part& part : it->second) buffer.put(part.stored.data(), part.stored.size());
+    if (error.empty()) error = file.append(buffer.seal(DT_TYPE_BLOBS, 1, meta_bytes));
+  }
+  std::map<uint32_t, uint64_t> serials;
+  for (size_t i = 0; i < chunks && error.empty(); ++i) {
+    const Held& held = held_[i];
+    buffer.clear();
+    buffer.put(held.payload.data(), held.payload.size());
+    dt_calls_meta meta = held.meta;
+    meta.serial = serials[meta.thread]++;
+    memcpy(buffer.at(0), &meta, sizeof meta);
+    error = file.append(buffer.seal(DT_TYPE_CALLS, 1, held.meta_bytes));
+  }
+  const std::string last = file.is_open() ? file.finish() : "";
+  return error.empty() ? last : error;
+}
+
+std::string Ring::job_of(uint64_t cut_ns) const {
+  std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) + "\nframes_before " + std::to_string(frames_past_) +
+                    "\nkeep_limit " + std::to_string(settings_.keep_limit) + "\n";
+  if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
+  for (auto& [key, calls] : consumed_) job += "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
+  return job;
+}
+
+// Run drawtap-ring. `files` stand at FIRST_FD + 1 and on; -1: none. Returns what went wrong.
+std::string Ring::helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer) {
+  Memory text;
+  if (text.fd() < 0 || ::write(text.fd(), job.data(), job.size()) != static_cast<ssize_t>(job.size())) return "no memory for a job";
+  int out[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return std::string("pipe: ") + strerror(errno);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  // First out of the way of the numbers that are to be theirs.
+  std::vector<int> all{text.fd()};
+  all.insert(all.end(), files.begin(), files.end());
+  std::vector<int> high;
+  for (int fd : all) high.push_back(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 100));
+  for (size_t i = 0; i < high.size(); ++i)
+    if (high[i] >= 0) posix_spawn_file_actions_adddup2(&actions, high[i], FIRST_FD + static_cast<int>(i));
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const std::string path = helper_path(), job_path = "/proc/self/fd/" + std::to_string(FIRST_FD);
+  char* const arguments[] = {const_cast<char*>(path.c_str()), const_cast<char*>(verb), const_cast<char*>(job_path.c_str()), nullptr};
+  pid_t pid = -1;
+  const int failed = posix_spawn(&pid, path.c_str(), &actions, &attributes, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  for (int fd : high)
+    if (fd >= 0) close(fd);
+  close(out[1]);
+  answer->clear();
+  if (failed) {
+    close(out[0]);
+    return path + ": " + strerror(failed);
+  }
+  char bytes[4096];
+  for (ssize_t n; (n = read(out[0], bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR);)
+    if (n > 0) answer->append(bytes, static_cast<size_t>(n));
+  close(out[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  const std::string said = member(*answer, "error");
+  if (!said.empty()) return said.size() > 2 ? said.substr(1, said.size() - 2) : said;
+  return "drawtap-ring ended with " + std::string(WIFSIGNALED(status) ? "signal " : "status ") + std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+void Ring::drop_contents() {
+  std::unordered_map<Hash, bool, KnownBlobs::HashOf> used;
+  for (const Held& held : held_)
+    for (const Hash& hash : held.contents) used[hash] = true;
+  for (auto it = contents_.begin(); it != contents_.end();) {
+    if (used.count(it->first) || !blobs_.forget(it->first)) {
+      ++it;
+      continue;
+    }
+    for (const Part& part : it->second) content_bytes_ -= part.stored.size();
+    it = contents_.erase(it);
+  }
+}
+
+void Ring::compact(uint64_t cut_ns, size_t chunks) {
+  const uint64_t started = now_ns();
+  Memory raw, base, frames;
+  std::string job, error;
+  {
+    std::lock_guard guard(lock_);
+    error = raw.fd() < 0 || base.fd() < 0 || frames.fd() < 0 ? "no memory file can be made" : build(raw.fd(), chunks);
+    job = job_of(cut_ns);
+  }
+  auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
+  if (base_ >= 0) job += "base " + at(1) + "\nframes_in " + at(2) + "\n";
+  job += "raw " + at(3) + "\nout " + at(4) + "\nframes_out " + at(5) + "\n";
+  std::string answer;
+  if (error.empty()) error = helper("compact", job, {base_, frames_, raw.fd(), base.fd(), frames.fd()}, &answer);
+  if (!error.empty()) {
+    status_.error("ring", "calls that left the window could not be looked through: " + error, process_.pid);
+    std::lock_guard guard(lock_);
+    totals_.failed++;
+    next_try_ns_ = now_ns() + 5 * SECOND;
+    return;
+  }
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed;
+  const std::string list = member(answer, "consumed");
+  for (const char* p = list.c_str(); *p;) {
+    if (*p < '0' || *p > '9') {
+      ++p;
+      continue;
+    }
+    char* end = nullptr;
+    const auto pid = static_cast<uint32_t>(strtoull(p, &end, 10));
+    const auto thread = static_cast<uint32_t>(strtoull(*end ? end + 2 : end, &end, 10));
+    consumed[{pid, thread}] = strtoull(*end ? end + 2 : end, &end, 10);
+    p = end;
+  }
+  struct stat size {};
+  fstat(base.fd(), &size);
+  std::lock_guard guard(lock_);
+  const uint64_t past = count(answer, "calls_past");
+  // Nothing could be cut off: a frame is longer than all that has left. Try again when there is twice as much.
+  least_calls_ = past == calls_past_ ? std::max(least_calls_, settings_.least_calls) * 2 : 0;
+  calls_past_ = past;
+  frames_past_ = count(answer, "frames_past");
+  base_calls_ = count(answer, "kept");
+  consumed_ = std::move(consumed);
+  if (base_ >= 0) close(base_);
+  if (frames_ >= 0) close(frames_);
+  base_ = base.take();
+  frames_ = frames.take();
+  std::erase_if(held_, [&](const Held& held) {
+    auto it = consumed_.find({held.meta.pid, held.meta.thread});
+    // What the tap said after the last call belongs to the next one.
+    if (it == consumed_.end() || held.meta.first_call + held.meta.calls >= it->second) return false;
+    chunk_bytes_ -= held.payload.size() + held.contents.size() * sizeof(Hash) + sizeof held;
+    return true;
+  });
+  drop_contents();
+  totals_.compactions++;
+  totals_.walked += count(answer, "walked");
+  totals_.kept = base_calls_;
+  totals_.exact = count(answer, "exact");
+  totals_.assumed |= member(answer, "assumed") == "true";
+  totals_.base_bytes = static_cast<uint64_t>(size.st_size);
+  totals_.held_bytes = held_bytes();
+  totals_.helper_ns += now_ns() - started;
+  blobs_.next_epoch();
+  owner_.let_go();
+}
+
+void Ring::write(const Pending& p) {
+  const uint64_t started = now_ns();
+  const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
+  const uint64_t after = p.wish.after_ns ? p.wish.after_ns : settings_.after_ns;
+  Memory raw;
+  std::string job, error;
+  uint64_t lost = 0;
+  {
+    std::lock_guard guard(lock_);
+    error = raw.fd() < 0 ? "no memory file can be made" : build(raw.fd(), held_.size());
+    uint64_t cut = before ? p.at_ns - std::min(p.at_ns, before) : 0;
+    if (settings_.window_bytes && !before) {
+      uint64_t bytes = 0;
+      for (size_t i = held_.size(); i-- > 0 && !cut;)
+        if ((bytes += held_[i].bytes) > settings_.window_bytes) cut = held_[i].last_ns;
+    }
+    job = job_of(cut);
+    lost = totals_.lost_calls;
+  }
+  const std::string output = p.wish.output.empty() ? owner_.name(p.frame, p.wish.reason) : p.wish.output;
+  JsonObject about;
+  about.text("reason", p.wish.reason);
+  if (!p.wish.detail.empty()) about.text("detail", p.wish.detail);
+  about.number("frame", p.frame).number("time_monotonic_ns", p.at_ns).number("before_ns", before).number("after_ns", after).number("calls_lost", lost);
+  const std::string members = about.str();
+  job += "end_ns " + std::to_string(p.at_ns + after) + "\nabout " + members.substr(1, members.size() - 2) + "\n";
+  for (const std::string& json : owner_.annotations()) job += "before " + one_line(json) + "\n";
+  job += "after " + one_line(owner_.end_annotation(p.wish.reason)) + "\n";
+  auto at = [](int i) { return "/proc/self/fd/" + std::to_string(FIRST_FD + i); };
+  if (base_ >= 0) job += "base " + at(1) + "\nframes_in " + at(2) + "\n";
+  job += "raw " + at(3) + "\nout " + output + "\n";
+  std::string answer;
+  if (error.empty()) error = helper("save", job, {base_, frames_, raw.fd()}, &answer);
+  std::lock_guard guard(lock_);
+  if (!error.empty()) {
+    totals_.failed++;
+    results_[p.number] = JsonObject().flag("done", true).text("error", error).str();
+    status_.error("ring", output + " could not be written: " + error, process_.pid);
+    return;
+  }
+  totals_.saves++;
+  struct stat size {};
+  stat(output.c_str(), &size);
+  JsonObject line;
+  line.text("event", "saved").text("file", output).text("reason", p.wish.reason).text("detail", p.wish.detail).number("frame", p.frame);
+  line.number("calls", count(answer, "calls")).number("frames", count(answer, "frames")).number("first_frame", count(answer, "first_frame"));
+  line.number("kept", count(answer, "kept")).number("earlier", count(answer, "calls_past")).flag("assumed", member(answer, "assumed") == "true");
+  line.number("bytes", static_cast<uint64_t>(size.st_size)).number("calls_lost", lost).number("took_ns", now_ns() - started);
+  status_.say(line);
+  line.flag("done", true);
+  results_[p.number] = line.str();
+}
+
+}  // namespace dt

@@ -1,0 +1,158 @@
+// A flight recorder: the last seconds (or bytes) of a process in memory, and of everything before that what still matters.
+//
+// Chunks arrive as they would for a file. What leaves the window goes, many chunks at a time, through the program
+// drawtap-ring (native/extract/ring.cc), which puts it together with the *base*, a trace in memory, to a new base: all
+// that is needed for what is alive at that point. Memory is bound by what is alive and by the window; the program waits
+// for none of it. The same program writes the files when something asks for one.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "../common/container.h"
+#include "../common/signatures.h"
+#include "encoder.h"
+#include "status.h"
+
+namespace dt {
+
+struct RingSettings {
+  uint64_t window_ns = 0, window_bytes = 0;  // one of them; both 0: no flight recorder
+  uint64_t limit_bytes = 4ull << 30;         // of memory; beyond it calls are lost
+  uint64_t least_calls = 20000;              // that leave at once: below, starting a process costs more than they do
+  uint64_t keep_limit = 500000;              // earlier calls, before pictures are taken to be painted over (ring.cc)
+  uint64_t before_ns = 0, after_ns = 0;      // of what is written; before 0: all of the window
+  uint64_t frame_over_ns = 0, fps_below_milli = 0;
+  uint32_t over_frames = 1, below_frames = 1;
+  bool on_error = false, at_exit = false, at_crash = true;
+  std::vector<std::string> marks;
+  uint32_t most_saves = 10;                  // that nobody asked for by hand
+  uint64_t least_gap_ns = 10000000000ull;    // between them
+  std::string frame_end = "auto";
+  bool on() const { return window_ns || window_bytes; }
+};
+
+struct RingProcess {
+  uint32_t pid = 0, clock = 0;
+  uint64_t start_clock = 0, start_ns = 0;
+};
+
+struct SaveWish {
+  std::string reason, detail, output;        // output empty: a name is made up
+  uint64_t before_ns = 0, after_ns = 0;      // 0: as the settings say
+  bool by_hand = false;
+};
+
+struct RingTotals {
+  uint64_t compactions = 0, walked = 0, kept = 0, exact = 0, saves = 0, failed = 0, held_bytes = 0, held_peak = 0, base_bytes = 0;
+  uint64_t lost_calls = 0, frames = 0, worst_ns = 0, helper_ns = 0;
+  bool assumed = false;
+};
+
+class Ring {
+ public:
+  // `recording`: the annotations that a file begins with; `remarks`: those that came later. `let_go`: content that is not
+  // used any more may be sent again. `name`: a file for a save, given frame and reason.
+  struct Owner {
+    std::function<std::vector<std::string>()> annotations;
+    std::function<std::string(const std::string& reason)> end_annotation;
+    std::function<void()> let_go;
+    std::function<std::string(uint64_t frame, const std::string& reason)> name;
+  };
+  Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner);
+  ~Ring();
+
+  // A part of a pool chunk, before it is encoded: something in it may ask for a save.
+  void look(const TakenChunk& chunk);
+  // In the order of turns. `signatures`: text that was not handed over before. False: no memory is left for it.
+  bool add(const std::string& signatures, Encoded& out);
+  // Returns a number to ask for later; 0: too many are waiting.
+  uint64_t save(SaveWish wish);
+  // Whether one that nobody asked for by hand may be written now; if so, it counts.
+  bool allow();
+  // What came of a save: a JSON object with "done", and "file" or "error". Empty: not known (any more).
+  std::string result(uint64_t number);
+  // All that is held and not in the base, as a trace in a memory file. Returns what went wrong.
+  std::string peek(int fd);
+  // Nothing comes any more: writes what was asked for, and one more for `wish`, if given. Returns when all is done.
+  void finish(const SaveWish* wish);
+  RingTotals totals();
+
+ private:
+  using Hash = KnownBlobs::Hash;
+  struct Held {
+    std::string payload;
+    uint32_t meta_bytes = 0;
+    dt_calls_meta meta{};
+    std::vector<Hash> contents;
+    uint64_t last_ns = 0, bytes = 0;  // with the content that came with it
+  };
+  struct Part {
+    dt_blob_entry entry;
+    std::string stored;
+  };
+  struct Pending {
+    SaveWish wish;
+    uint64_t at_ns = 0, due_ns = 0, frame = 0, number = 0;
+  };
+  void keep();  // the thread
+  bool leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks);
+  void compact(uint64_t cut_ns, size_t chunks);
+  void write(const Pending& pending);
+  std::string build(int fd, size_t chunks);
+  std::string helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer);
+  std::string job_of(uint64_t cut_ns) const;
+  void drop_contents();
+  uint64_t ns_of(const dt_calls_meta& meta, uint64_t ticks) const;
+  uint64_t held_bytes() const;
+
+  const RingSettings settings_;
+  const RingProcess process_;
+  KnownBlobs& blobs_;
+  Status& status_;
+  const Owner owner_;
+
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::deque<Held> held_;
+  std::unordered_map<Hash, std::vector<Part>, KnownBlobs::HashOf> contents_;
+  uint64_t chunk_bytes_ = 0, content_bytes_ = 0;
+  std::string signatures_;
+  std::string frame_ends_;  // names of the functions that were seen to show frames, with commas
+  std::deque<Pending> pending_;
+  uint64_t last_number_ = 0, last_auto_ns_ = 0;
+  uint32_t auto_saves_ = 0;
+  std::map<uint64_t, std::string> results_;
+  bool finishing_ = false;
+  RingTotals totals_;
+  bool told_lost_ = false;
+
+  // Of the thread alone.
+  int base_ = -1, frames_ = -1;
+  uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
+  uint64_t next_try_ns_ = 0, least_calls_ = 0;
+
+  // Of looking: one at a time.
+  enum : uint8_t { FRAME_END = 1, ASKS_ERROR = 2, MARK = 4 };
+  std::mutex look_lock_;
+  std::vector<uint8_t> interest_;
+  std::vector<uint16_t> error_slot_;  // byte offset of the answer in the record
+  std::vector<std::string> names_;
+  uint64_t frames_seen_ = 0, last_frame_ticks_ = 0;
+  uint32_t over_ = 0, below_ = 0;
+  double ticks_per_ns_ = 1;
+
+  std::thread thread_;
+};
+
+// Takes "10s", "500ms", "2min", "500M", "1G" apart. False: it is neither a time nor a size.
+bool parse_window(const std::string& text, uint64_t* ns, uint64_t* bytes);
+
+}  // namespace dt

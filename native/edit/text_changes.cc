@@ -1,0 +1,135 @@
+#include "text_changes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "../core/calls.h"
+
+namespace dt::edit {
+namespace {
+
+struct Line {
+  uint64_t number = 0, seq = UINT64_MAX;
+  std::string_view text;  // behind the number of the call
+};
+
+std::string_view stripped(std::string_view s) {
+  auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!s.empty() && blank(s.front())) s.remove_prefix(1);
+  while (!s.empty() && blank(s.back())) s.remove_suffix(1);
+  return s;
+}
+
+}  // namespace
+
+std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text) {
+  uint64_t end = end_seq ? std::min(end_seq, trace.calls) : trace.calls;
+  std::vector<Line> lines;
+  uint64_t number = 0;
+  while (!text.empty()) {
+    size_t stop = text.find('\n');
+    std::string_view line = stripped(text.substr(0, stop));
+    text = stop == text.npos ? std::string_view() : text.substr(stop + 1);
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    Line l;
+    l.number = number;
+    auto [at, error] = std::from_chars(line.data(), line.data() + line.size(), l.seq);
+    if (error == std::errc() && at < line.data() + line.size() && (*at == ' ' || *at == '\t')) {
+      l.text = stripped(line.substr(static_cast<size_t>(at - line.data())));
+      if (l.seq < first_seq || l.seq >= end)
+        throw Error(DT_E_ARGUMENT, "line " + std::to_string(number) + ": call " + std::to_string(l.seq) + " is not among the calls " + std::to_string(first_seq) + " to " +
+                                       std::to_string(end ? end - 1 : 0) + " that this text is about; a new call has no number");
+    } else {
+      l.seq = UINT64_MAX;
+      l.text = line;
+    }
+    lines.push_back(l);
+  }
+  // A call whose line was moved or doubled becomes a new call there.
+  uint64_t last = 0;
+  bool any = false;
+  for (auto& l : lines) {
+    if (l.seq == UINT64_MAX) continue;
+    if (any && l.seq <= last) l.seq = UINT64_MAX;
+    else last = l.seq, any = true;
+  }
+  Bytes dropped, changed, inserted;
+  bool comma[3] = {};
+  auto begin = [&](Bytes& out, bool& after) {
+    if (after) out.put(",\n");
+    after = true;
+  };
+  // New calls stand before the next line that has a number.
+  uint64_t next = end;
+  std::vector<std::pair<uint64_t, const Line*>> fresh;
+  for (size_t i = lines.size(); i-- > 0;) {
+    if (lines[i].seq != UINT64_MAX) next = lines[i].seq;
+    else fresh.emplace_back(next, &lines[i]);
+  }
+  std::reverse(fresh.begin(), fresh.end());
+  for (auto& [before, line] : fresh) {
+    begin(inserted, comma[0]);
+    inserted.put("{\"before\": ");
+    put_u64(inserted, before);
+    inserted.put(", \"line\": ");
+    put_u64(inserted, line->number);
+    inserted.put(", \"text\": ");
+    put_json(inserted, line->text);
+    inserted.put('}');
+  }
+  std::erase_if(lines, [](auto& l) { return l.seq == UINT64_MAX; });
+
+  Printer printer(trace, true);
+  Bytes now;
+  auto line = lines.begin();
+  uint64_t gap = UINT64_MAX, gap_end = 0;
+  auto close_gap = [&] {
+    if (gap == UINT64_MAX) return;
+    begin(dropped, comma[1]);
+    dropped.put('[');
+    put_u64(dropped, gap);
+    dropped.put(", ");
+    put_u64(dropped, gap_end);
+    dropped.put(']');
+    gap = UINT64_MAX;
+  };
+  Selection s;
+  s.first_seq = first_seq, s.end_seq = end;
+  each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
+    while (line != lines.end() && line->seq < seq) ++line;
+    if (line == lines.end() || line->seq != seq) {
+      if (gap != UINT64_MAX && gap_end != seq) close_gap();
+      if (gap == UINT64_MAX) gap = seq;
+      gap_end = seq + 1;
+      return;
+    }
+    uint32_t r = chunk.record_of(call);
+    now.clear();
+    printer.call(now, chunk, r);
+    if (chunk.durations()[r] == DT_IN_FLIGHT) now.put("  [in flight]");
+    if (now.view() == line->text) return;
+    begin(changed, comma[2]);
+    changed.put("{\"seq\": ");
+    put_u64(changed, seq);
+    changed.put(", \"line\": ");
+    put_u64(changed, line->number);
+    changed.put(", \"old\": ");
+    put_json(changed, now.view());
+    changed.put(", \"new\": ");
+    put_json(changed, line->text);
+    changed.put('}');
+  });
+  close_gap();
+  Bytes out;
+  out.put("{\"dropped\": [");
+  out.put(dropped.view());
+  out.put("], \"changed\": [");
+  out.put(changed.view());
+  out.put("], \"inserted\": [");
+  out.put(inserted.view());
+  out.put("]}");
+  return std::string(out.view());
+}
+
+}  // namespace dt::edit

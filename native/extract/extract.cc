@@ -1,0 +1,178 @@
+// The C ABI. Nothing throws out of here.
+#include "extract.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <new>
+
+#include "../core/arrow.h"
+#include "graph.h"
+
+struct dt_graph {
+  dt::extract::Graph graph;
+};
+
+namespace {
+
+thread_local std::string g_error;
+
+template <class F>
+int guarded(F&& body) {
+  try {
+    body();
+    return DT_OK;
+  } catch (const dt::Error& e) {
+    g_error = e.what();
+    return e.code;
+  } catch (const std::bad_alloc&) {
+    g_error = "out of memory";
+    return DT_E_MEMORY;
+  } catch (const std::exception& e) {
+    g_error = e.what();
+    return DT_E_FORMAT;
+  } catch (...) {
+    g_error = "unknown failure";
+    return DT_E_FORMAT;
+  }
+}
+
+class Waste : public dt::BatchSource {
+ public:
+  explicit Waste(std::vector<uint8_t> kinds) : kinds_(std::move(kinds)) {}
+  bool next(dt::Batch& batch) override {
+    constexpr int64_t MOST = 1 << 16;
+    batch.columns.clear();
+    batch.columns.emplace_back(dt::ColumnType{dt::Type::u64});
+    batch.columns.emplace_back(dt::ColumnType{dt::Type::text});
+    for (batch.rows = 0; at_ < kinds_.size() && batch.rows < MOST; ++at_) {
+      if (!kinds_[at_]) continue;
+      batch.columns[0].value<uint64_t>(at_);
+      batch.columns[1].text(dt::extract::waste_name(kinds_[at_]));
+      ++batch.rows;
+    }
+    return batch.rows > 0;
+  }
+
+ private:
+  std::vector<uint8_t> kinds_;
+  size_t at_ = 0;
+};
+
+void need(bool ok, const char* what) {
+  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* dt_graph_error(void) { return g_error.c_str(); }
+
+int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out) {
+  return guarded([&] {
+    need(path && out, "path");
+    *out = nullptr;
+    auto trace = std::make_shared<dt::Trace>(path);
+    if (frame_end) trace->set_frame_end(frame_end);
+    *out = new dt_graph{{std::move(trace), (flags & DT_GRAPH_LEAN) != 0}};
+  });
+}
+
+void dt_graph_free(dt_graph* graph) { delete graph; }
+
+int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls) {
+  return guarded([&] {
+    need(graph && flags && calls, "graph");
+    *flags = graph->graph.flags().data();
+    *calls = graph->graph.calls();
+  });
+}
+
+int dt_graph_frame_roots(dt_graph* graph, uint64_t first_frame, uint64_t end_frame, uint64_t* roots, uint64_t* count) {
+  return guarded([&] {
+    need(graph && roots && count, "graph");
+    std::vector<uint64_t> found;
+    graph->graph.frame_roots(first_frame, end_frame, found);
+    if (found.size() > *count) throw dt::Error(DT_E_ARGUMENT, "there is not enough room for the roots");
+    std::copy(found.begin(), found.end(), roots);
+    *count = found.size();
+  });
+}
+
+int dt_graph_last_draw(dt_graph* graph, uint64_t seq, uint64_t* draw) { return graph && draw && graph->graph.last_draw(seq, *draw); }
+
+int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, const uint8_t* without, const dt_fresh* fresh, uint64_t guesses, uint8_t* keep) {
+  return guarded([&] {
+    need(graph && keep && (roots || !count) && (fresh || !guesses), "graph");
+    std::vector<dt::extract::Fresh> known;
+    for (uint64_t i = 0; i < guesses; ++i) known.push_back({fresh[i].location, fresh[i].from});
+    graph->graph.closure({roots, count}, without, keep, known);
+  });
+}
+
+int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations, uint64_t* found) {
+  return guarded([&] {
+    need(graph && found && (roots || !count), "graph");
+    std::vector<uint8_t> keep(graph->graph.calls() / 8 + 1);
+    std::vector<uint32_t> crossed;
+    graph->graph.closure({roots, count}, nullptr, keep.data(), {}, &crossed);
+    if (locations) std::copy_n(crossed.begin(), std::min<uint64_t>(crossed.size(), *found), locations);
+    *found = crossed.size();
+  });
+}
+
+int dt_graph_add_ends(dt_graph* graph, uint8_t* keep) {
+  return guarded([&] {
+    need(graph && keep, "graph");
+    graph->graph.add_ends(keep);
+  });
+}
+
+int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds) {
+  return guarded([&] {
+    need(graph && kinds, "graph");
+    auto found = graph->graph.waste(answers != 0);
+    std::copy(found.begin(), found.end(), kinds);
+  });
+}
+
+int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(kinds && out, "kinds");
+    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}}, std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls)), out);
+  });
+}
+
+struct ArrowArrayStream* dt_graph_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
+void dt_graph_free_stream(struct ArrowArrayStream* stream) {
+  if (!stream) return;
+  if (stream->release) stream->release(stream);
+  free(stream);
+}
+void dt_graph_release_capsule(void* capsule) {
+  // The interpreter's own function, wherever it lives: this library is not linked with it.
+  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (pointer_of) dt_graph_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
+}
+
+int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* found, uint64_t* count) {
+  return guarded([&] {
+    need(graph && count, "graph");
+    std::vector<uint64_t> calls;
+    graph->graph.needs(seq, calls);
+    if (found) std::copy_n(calls.begin(), std::min<uint64_t>(calls.size(), *count), found);
+    *count = calls.size();
+  });
+}
+
+int dt_graph_size(dt_graph* graph, uint64_t numbers[3]) {
+  return guarded([&] {
+    need(graph && numbers, "graph");
+    numbers[0] = graph->graph.edges();
+    numbers[1] = graph->graph.gatherings();
+    numbers[2] = graph->graph.locations();
+  });
+}
+
+}  // extern "C"

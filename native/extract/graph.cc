@@ -1,0 +1,727 @@
+#include "graph.h"
+
+#include <algorithm>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace dt::extract {
+namespace {
+
+constexpr uint64_t NONE = UINT64_MAX;
+constexpr size_t BLOCK = 64;
+constexpr uint64_t MOST_NODES = 1ull << 30;
+constexpr size_t MOST_OPEN = 8;
+constexpr size_t MOST_EXTENTS = 64;
+// Variables that are zero but between what begins and what ends something.
+constexpr std::string_view BEGUN[] = {"GL_LIST_INDEX", "in_begin", "GL_BUFFER_MAPPED", "GL_CURRENT_QUERY", "conditional_query", "active"};
+
+bool covers(const state::Region& a, const state::Region& b) {
+  for (int i = 0; i < 3; ++i)
+    if (b.from[i] < a.from[i] || b.to[i] > a.to[i]) return false;
+  return true;
+}
+bool meets(const state::Region& a, const state::Region& b) {
+  for (int i = 0; i < 3; ++i)
+    if (b.to[i] <= a.from[i] || b.from[i] >= a.to[i]) return false;
+  return true;
+}
+
+// Whether boxes cover another all together. False where that is too much to find out.
+bool covered(const state::Region& box, std::span<const state::Region> by) {
+  constexpr size_t MOST_PIECES = 128;
+  std::vector<state::Region> left{box}, next;
+  for (auto& b : by) {
+    next.clear();
+    for (auto piece : left) {
+      if (!meets(piece, b)) {
+        next.push_back(piece);
+        continue;
+      }
+      for (int i = 0; i < 3; ++i) {  // what stands out on either side
+        if (piece.from[i] < b.from[i]) {
+          next.push_back(piece);
+          next.back().to[i] = b.from[i];
+          piece.from[i] = b.from[i];
+        }
+        if (piece.to[i] > b.to[i]) {
+          next.push_back(piece);
+          next.back().from[i] = b.to[i];
+          piece.to[i] = b.to[i];
+        }
+      }
+    }
+    if (next.empty()) return true;
+    if (next.size() > MOST_PIECES) return false;
+    left.swap(next);
+  }
+  return false;
+}
+
+bool get(const uint8_t* bits, uint64_t i) { return bits[i / 8] >> (i % 8) & 1; }
+void put(uint8_t* bits, uint64_t i) { bits[i / 8] = static_cast<uint8_t>(bits[i / 8] | 1u << (i % 8)); }
+
+}  // namespace
+
+Graph::Graph(std::shared_ptr<const Trace> trace, bool lean) : trace_(std::move(trace)), lean_(lean), calls_(trace_->calls), machine_(trace_) {
+  if (calls_ >= MOST_NODES / 2) throw Error(DT_E_ARGUMENT, "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
+  flags_.resize(calls_);
+  spans_.resize(calls_);
+  contexts_.resize(calls_);
+  frames_.resize(calls_);
+  stamps_.resize(calls_);
+  machine_.walk(*this);
+  std::stable_sort(brackets_.begin(), brackets_.end(), [](auto& a, auto& b) { return a.context < b.context; });
+  stamps_.clear();
+  uploads_.clear();
+  names_.clear();
+  open_.clear();
+}
+
+void Graph::grow(state::Location end) {
+  if (end <= heads_.size()) return;
+  size_t room = std::max<size_t>(end, heads_.size() * 2);
+  heads_.resize(room);
+  kinds_.resize(room);
+  written_.resize(room);
+  values_.resize(room);
+  blocks_.resize(room / BLOCK + 1);
+}
+
+void Graph::created(const state::Node& node) {
+  grow(node.base + node.cls->locations);
+  kinds_[node.base] = EXISTENCE;
+  const bool listed = std::string_view(node.cls->name) == "list";
+  for (unsigned f = 0; f < node.cls->field_count; ++f) {
+    auto& field = node.cls->fields[f];
+    if (field.kind == state::Kind::content)
+      for (unsigned e = 0; e < field.elements; ++e) kinds_[node.base + field.location + e] = listed ? LIST : CONTENT;
+  }
+  made_.push_back(&node);
+}
+
+void Graph::changed(state::Location l, const state::Value& value) {
+  if (kinds_[l] != PLAIN) return;
+  auto& field = *value.field;
+  auto hash = [&](const state::Word* words) { return XXH3_64bits(words, field.components * sizeof *words) | 1; };
+  const state::Word* initial = value.node->cls->initial + field.word + value.element * field.components;
+  uint64_t before = values_[l] ? values_[l] : hash(initial);
+  values_[l] = hash(value.words);
+  if (std::none_of(changes_.begin(), changes_.end(), [&](auto& c) { return c.location == l; })) changes_.push_back({l, before});
+  if (field.components != 1) return;
+  const std::string_view name = field.name;
+  const bool stack = name.ends_with("STACK_DEPTH");
+  if (!stack && std::find(std::begin(BEGUN), std::end(BEGUN), name) == std::end(BEGUN)) return;
+  auto [depth, fresh] = depths_.try_emplace(l, static_cast<int64_t>(*initial));
+  auto now = static_cast<int64_t>(*value.words);
+  auto step = std::find_if(steps_.begin(), steps_.end(), [&](auto& s) { return s.location == l; });
+  if (step == steps_.end()) steps_.push_back({l, depth->second, now, stack});
+  else step->now = now;
+  depth->second = now;
+}
+
+// Whether the call leaves the variable with the value that it found.
+bool Graph::stays(state::Location l) const {
+  if (kinds_[l] != PLAIN) return false;
+  for (auto* node : made_)
+    if (l >= node->base && l < node->base + node->cls->locations) return false;
+  for (auto& c : changes_)
+    if (c.location == l) return c.before == values_[l];
+  return true;
+}
+
+// Who had set what the call reads, or is about to write.
+void Graph::remember(const state::CallEvent& e, state::Touch touch, Pushed& p) {
+  for (auto& a : e.accesses()) {
+    if (a.touch() != touch) continue;
+    grow(a.first + a.count);
+    for (uint32_t l = a.first; l < a.first + a.count; ++l)
+      if (touch == state::Touch::read ? kinds_[l] != EXISTENCE : kinds_[l] == PLAIN) p.heads.emplace_back(l, heads_[l]);
+  }
+  std::sort(p.heads.begin(), p.heads.end());
+}
+
+// A list draws, and leaves a color or a matrix behind. Who needs the color needs the list, and not what it was drawn over.
+void Graph::remainder(const state::CallEvent& e) {
+  remains_ = 0;
+  if (!lean_ || !(e.deeds & state::DEED_DRAW)) return;
+  bool leaves = false;
+  for (auto& a : e.accesses()) {
+    if (a.touch() == state::Touch::read) continue;
+    grow(a.first + a.count);
+    for (uint32_t l = a.first; l < a.first + a.count && !leaves; ++l)
+      leaves = kinds_[l] == PLAIN && (a.touch() == state::Touch::part || !stays(l)) &&
+               std::none_of(steps_.begin(), steps_.end(), [&](auto& s) { return s.location == l && !s.stack; });
+  }
+  if (!leaves) return;
+  std::vector<uint32_t> edges;
+  ++stamp_;
+  for (auto& a : e.accesses()) {
+    grow(a.first + a.count);
+    const bool part = a.touch() == state::Touch::part;
+    for (uint32_t l = a.first; l < a.first + a.count; ++l) {
+      if (a.touch() == state::Touch::write) {
+        written_[l] = stamp_;
+        continue;
+      }
+      if (!heads_[l] || written_[l] == stamp_ || kinds_[l] == CONTENT || (part && kinds_[l] != PLAIN)) continue;
+      uint32_t node = heads_[l] - 1;
+      if (stamps_[node] == stamp_) continue;
+      stamps_[node] = stamp_;
+      edges.push_back((kinds_[l] == EXISTENCE ? OBJECT : READ) | node);
+    }
+  }
+  ++stamp_;
+  uint64_t id = calls_ + gatherings_.size();
+  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(e.seq) + 1});
+  stamps_.push_back(0);
+  edges_.append(edges.data(), edges.size());
+  remains_ = static_cast<uint32_t>(id) + 1;
+}
+
+// What goes onto a stack is remembered with who had set it; what comes off it gets them back.
+void Graph::stacks(const state::CallEvent& e) {
+  for (auto& step : steps_) {
+    auto& stack = pushed_[step.location];
+    if (!step.stack) {
+      if (!step.before && step.now) {
+        Pushed& p = stack.emplace_back(Pushed{e.seq, {}});
+        remember(e, state::Touch::write, p);
+      } else if (step.before && !step.now && !stack.empty()) {
+        brackets_.push_back({stack.back().seq, e.seq, e.context, false});
+        popped_ = &stack.back();
+      }
+    } else if (step.now == step.before + 1) {
+      Pushed& p = stack.emplace_back(Pushed{e.seq, {}});
+      remember(e, state::Touch::read, p);
+    } else if (step.now == step.before - 1 && !stack.empty()) {
+      brackets_.push_back({stack.back().seq, e.seq, e.context, true});
+      popped_ = &stack.back();
+    }
+  }
+}
+
+void Graph::deleted(const state::Node& node) { ended_.push_back(&node); }
+
+void Graph::upload(state::Location location, uint64_t bytes, const Hash128& hash) { pending_.push_back({location, {hash, bytes, 0, 0}}); }
+
+void Graph::region(state::Location location, const state::Region& region) { regions_.emplace_back(location, region); }
+
+void Graph::add(uint32_t kind, uint32_t node) {
+  if (node == taking_) return;
+  // One edge of a kind is enough; kinds are few, so only reads, of which there are many, are looked up.
+  if (kind == READ) {
+    if (stamps_[node] == stamp_) return;
+    stamps_[node] = stamp_;
+  }
+  own_.push_back(kind | node);
+}
+
+// The node that stands for the last writers of a whole block of locations.
+uint32_t Graph::gathered(size_t block) {
+  uint32_t& node = blocks_[block];
+  if (node) return node;
+  size_t first = block * BLOCK, end = std::min(first + BLOCK, heads_.size());
+  uint32_t seen[BLOCK];
+  size_t n = 0;
+  for (size_t l = first; l < end; ++l) {
+    uint32_t h = heads_[l];
+    if (h && std::find(seen, seen + n, h) == seen + n) seen[n++] = h;
+  }
+  if (n == 0) return node = EMPTY;
+  if (n == 1) return node = seen[0];
+  uint64_t id = calls_ + gatherings_.size();
+  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(n)});
+  stamps_.push_back(0);
+  for (size_t i = 0; i < n; ++i) edges_.push_back(READ | (seen[i] - 1));
+  return node = static_cast<uint32_t>(id) + 1;
+}
+
+void Graph::read(state::Location first, state::Location end) {
+  grow(end);
+  if (kinds_[first] == EXISTENCE && heads_[first]) add(OBJECT, heads_[first] - 1);
+  for (state::Location l = first; l < end;) {
+    if (l % BLOCK == 0 && end - l >= BLOCK) {
+      uint32_t node = gathered(l / BLOCK);
+      if (node != EMPTY) add(READ, node - 1);
+      l += BLOCK;
+    } else {
+      if (heads_[l]) add(READ, heads_[l] - 1);
+      ++l;
+    }
+  }
+}
+
+uint64_t Graph::arguments_of(uint64_t seq) {
+  size_t chunk = 0;
+  uint32_t call = 0;
+  if (!trace_->locate(seq, chunk, call)) return 0;
+  auto at = std::find_if(open_.begin(), open_.end(), [&](auto& o) { return o.first == chunk; });
+  if (at == open_.end()) {
+    if (open_.size() >= MOST_OPEN) open_.erase(open_.begin());
+    open_.emplace_back(chunk, std::make_unique<OpenChunk>(*trace_, chunk));
+    at = open_.end() - 1;
+  }
+  OpenChunk& open = *at->second;
+  uint32_t record = open.record_of(call);
+  auto& columns = open.columns(open.order()[record]);
+  if (!columns.function) return 0;
+  uint32_t row = open.ordinals()[record];
+  std::vector<uint64_t> values{columns.function->id};
+  for (auto& p : columns.function->params)
+    if (!p.has_data()) values.push_back(columns.raw(p, row));
+  return XXH3_64bits(values.data(), values.size() * sizeof values[0]) | 1;
+}
+
+// Whether all that the call uploads stands there already, brought by the same call.
+bool Graph::repeats(uint64_t seq) {
+  bool same = !pending_.empty();
+  for (auto& [location, now] : pending_) {
+    grow(location + 1);
+    auto it = uploads_.find(location);
+    bool known = it != uploads_.end() && (now.hash.low || now.hash.high) && it->second.hash == now.hash && it->second.bytes == now.bytes &&
+                 still_there(location, it->second.seq);
+    if (known) {
+      if (!it->second.arguments) it->second.arguments = arguments_of(it->second.seq);
+      known = it->second.arguments && it->second.arguments == arguments_of(seq);
+    }
+    same = same && known;
+  }
+  return same;
+}
+
+// A part whose place is known takes the place of what it covers; the rest stays beside it.
+bool Graph::write_regions(state::Location l, uint64_t seq) {
+  bool any = false;
+  for (auto& [location, box] : regions_) any = any || location == l;
+  if (!any) return false;
+  auto& list = extents_[l];
+  if (list.empty() && heads_[l]) list.push_back({heads_[l] - 1, true, {}});
+  for (auto& [location, box] : regions_) {
+    if (location != l) continue;
+    std::erase_if(list, [&, &b = box](const Extent& e) { return !e.all && covers(b, e.box); });
+    list.push_back({static_cast<uint32_t>(seq), false, box});
+  }
+  bool many = list.size() > MOST_EXTENTS;
+  if (many) {
+    // What later parts cover together is gone, too: pieces of a buffer that is filled round and round.
+    std::vector<state::Region> later;
+    std::vector<Extent> seen;
+    for (size_t i = list.size(); i-- > 0;) {
+      if (!list[i].all && covered(list[i].box, later)) continue;
+      if (!list[i].all) later.push_back(list[i].box);
+      seen.push_back(list[i]);
+    }
+    list.assign(seen.rbegin(), seen.rend());
+    many = list.size() > MOST_EXTENTS - MOST_EXTENTS / 4;
+  }
+  if (list.size() == 1) {
+    heads_[l] = list[0].node + 1;
+  } else {
+    uint64_t id = calls_ + gatherings_.size();
+    if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+    gatherings_.push_back({edges_.size(), static_cast<uint32_t>(2 * list.size())});
+    stamps_.push_back(0);
+    for (auto& e : list) {
+      edges_.push_back(CHAIN | e.node);
+      edges_.push_back(l);
+    }
+    heads_[l] = static_cast<uint32_t>(id) + 1;
+    if (many) list.assign(1, {static_cast<uint32_t>(id), true, {}});
+  }
+  blocks_[l / BLOCK] = 0;
+  return true;
+}
+
+// Whether what that call wrote stands there untouched.
+bool Graph::still_there(state::Location l, uint64_t seq) const {
+  if (heads_[l] == seq + 1) return true;
+  auto it = extents_.find(l);
+  if (it == extents_.end()) return false;
+  auto& list = it->second;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i].node != seq || list[i].all) continue;
+    for (size_t k = i + 1; k < list.size(); ++k)
+      if (list[k].all || meets(list[k].box, list[i].box)) return false;
+    return true;
+  }
+  return false;
+}
+
+void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
+  uint32_t& head = heads_[l];
+  if (head == seq + 1 || (remains_ && head == remains_)) return;
+  uint32_t before = head;
+  if (popped_ && !part) {
+    auto at = std::lower_bound(popped_->heads.begin(), popped_->heads.end(), std::pair<state::Location, uint32_t>(l, 0));
+    if (at != popped_->heads.end() && at->first == l) {
+      head = at->second;
+      blocks_[l / BLOCK] = 0;
+      return;
+    }
+    if (stays(l)) return;
+  }
+  if (part && lean_ && !regions_.empty() && write_regions(l, seq)) return;
+  if (kinds_[l] != PLAIN) extents_.erase(l);
+  if (remains_ && kinds_[l] == PLAIN) {
+    head = remains_;
+    blocks_[l / BLOCK] = 0;
+    return;
+  }
+  if (before && part) own_chains_.emplace_back(before - 1, l);
+  else if (before && sets) add(BEFORE, before - 1);
+  head = static_cast<uint32_t>(seq) + 1;
+  blocks_[l / BLOCK] = 0;
+}
+
+void Graph::call(const state::CallEvent& e) {
+  using state::Touch;
+  const uint64_t seq = e.seq;
+  if (seq >= calls_) return;
+  ++stamp_;
+  own_.clear();
+  taking_ = static_cast<uint32_t>(seq);
+  uint32_t flags = 0;
+  bool writes = false, parts = false;
+  auto accesses = e.accesses();
+  for (auto& a : accesses) {
+    writes = writes || a.touch() == Touch::write;
+    parts = parts || a.touch() == Touch::part;
+  }
+  if (e.applied) flags |= CALL_APPLIED;
+  if (writes || parts) flags |= CALL_CHANGES;
+  if (e.deeds & (state::DEED_DRAW | state::DEED_CLEAR | state::DEED_DISPATCH)) flags |= CALL_DRAWS;
+  if (e.deeds & state::DEED_UPLOAD) flags |= CALL_UPLOADS;
+  if (e.deeds & state::DEED_COPY) flags |= CALL_COPIES;
+  if (e.deeds & state::DEED_READBACK) flags |= CALL_READS_BACK;
+  if (e.deeds & state::DEED_SHOWS) flags |= CALL_SHOWS;
+  if (e.deeds & state::DEED_FRAME_END) flags |= CALL_ENDS_FRAME;
+  if (e.deeds & state::DEED_QUERY) flags |= CALL_ASKS;
+  if (e.deeds & state::DEED_COMPILED) flags |= CALL_COMPILES;
+  if (!made_.empty()) flags |= CALL_MAKES;
+  if (!ended_.empty()) flags |= CALL_ENDS;
+  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC)) flags |= CALL_FLUSHES;
+  contexts_[seq] = e.context;
+  frames_[seq] = static_cast<uint32_t>(e.frame);
+
+  const bool gl = e.function && e.function->api.starts_with("gl") && e.function->api != "glx";
+  const bool deletes = gl && e.function->name.starts_with("glDelete");  // what is in use ends later
+  if (writes && !parts && !e.deeds && gl && !deletes && made_.empty() && ended_.empty() && steps_.empty()) {
+    flags |= CALL_SETS;
+    bool same = true;  // contents are not compared: programs, lists, images
+    for (auto& a : accesses)
+      if (a.touch() == Touch::write) {
+        grow(a.first + a.count);
+        for (uint32_t l = a.first; l < a.first + a.count && same; ++l) same = stays(l);
+      }
+    if (same) flags |= CALL_SAME;
+  }
+  if (flags & CALL_UPLOADS && made_.empty() && repeats(seq)) flags |= CALL_REPEATS;
+  flags_[seq] = static_cast<uint16_t>(flags);
+
+  const bool counts = e.applied && !(lean_ && flags & (CALL_SAME | CALL_REPEATS));
+  if (counts) {
+    popped_ = nullptr;
+    remainder(e);
+    if (lean_ && !steps_.empty()) stacks(e);
+    // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of it
+    // is better than several of parts.
+    const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
+    // In the order in which they happened: a list reads what it has written before.
+    for (auto& a : accesses) {
+      if (a.touch() == Touch::read) {
+        read(a.first, a.first + a.count);
+        continue;
+      }
+      grow(a.first + a.count);
+      const bool part = a.touch() == Touch::part;
+      for (uint32_t l = a.first; l < a.first + a.count; ++l)
+        if (part || !each || popped_ || !stays(l)) write(l, seq, part, flags & CALL_SETS);
+    }
+    if (popped_) {  // the stack that has grown shorter
+      for (auto& step : steps_)
+        if (auto& stack = pushed_[step.location]; !stack.empty() && popped_ == &stack.back()) stack.pop_back();
+    }
+    std::sort(own_.begin(), own_.end());
+    own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
+    const uint64_t begin = edges_.size(), count = own_.size() + 2 * own_chains_.size();
+    if (begin >> 40 || count >> 24) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+    spans_[seq] = {begin, count};
+    edges_.append(own_.data(), own_.size());
+    for (auto& [node, location] : own_chains_) {
+      edges_.push_back(CHAIN | node);
+      edges_.push_back(location);
+    }
+    own_chains_.clear();
+    for (auto& [location, now] : pending_) uploads_[location] = {now.hash, now.bytes, seq, 0};
+  }
+
+  for (auto* node : ended_) {
+    Death death{seq, node->created};
+    if (deaths_.empty() || deaths_.back().ended != death.ended || deaths_.back().made != death.made) deaths_.push_back(death);
+    struct { const void *parent; uint64_t collection, key; } name{node->parent, node->collection, node->key};
+    names_[XXH3_64bits(&name, sizeof name)] = death;
+  }
+  for (auto* node : made_) {
+    struct { const void *parent; uint64_t collection, key; } name{node->parent, node->collection, node->key};
+    auto it = names_.find(XXH3_64bits(&name, sizeof name));
+    if (it != names_.end() && it->second.ended != seq) lives_.push_back({seq, it->second.ended, it->second.made});
+  }
+
+  if (flags & (CALL_DRAWS | CALL_COPIES) && e.applied) draws_[e.context].push_back(seq);
+  if (flags & CALL_ENDS_FRAME) {
+    if (frame_ends_.size() <= e.frame) {
+      frame_ends_.resize(e.frame + 1, NONE);
+      frame_draws_.resize(e.frame + 1, NONE);
+    }
+    frame_ends_[e.frame] = seq;
+    uint64_t draw = 0;
+    if (!(flags & CALL_SHOWS) && last_draw(seq, draw)) frame_draws_[e.frame] = draw;
+  }
+  changes_.clear();
+  steps_.clear();
+  regions_.clear();
+  made_.clear();
+  ended_.clear();
+  pending_.clear();
+}
+
+bool Graph::last_draw(uint64_t seq, uint64_t& draw) const {
+  if (seq >= calls_) return false;
+  auto it = draws_.find(contexts_[seq]);
+  if (it == draws_.end()) return false;
+  auto at = std::upper_bound(it->second.begin(), it->second.end(), seq);
+  if (at == it->second.begin()) return false;
+  draw = *(at - 1);
+  return true;
+}
+
+void Graph::frame_roots(uint64_t first, uint64_t end, std::vector<uint64_t>& roots) const {
+  for (uint64_t f = first; f < std::min<uint64_t>(end, frame_ends_.size()); ++f) {
+    if (frame_ends_[f] != NONE) roots.push_back(frame_ends_[f]);
+    if (frame_draws_[f] != NONE) roots.push_back(frame_draws_[f]);
+  }
+}
+
+void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
+  std::vector<uint32_t> nodes;
+  uint64_t last = 0;
+  for (uint64_t r : roots)
+    if (r < calls_) {
+      nodes.push_back(static_cast<uint32_t>(r));
+      last = std::max(last, r);
+    }
+  close_over(std::move(nodes), last, without, keep, fresh, crossed);
+}
+
+void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh) const {
+  std::vector<uint32_t> nodes;
+  auto head = [&](uint32_t h) {
+    if (h) nodes.push_back(h - 1);
+  };
+  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still be told.
+  std::unordered_map<const state::Node*, bool> reachable;  // contexts and share groups
+  for (auto& [id, context] : machine_.contexts) {
+    const bool usable = machine_.usable(*context);
+    reachable[context->node] |= usable;
+    if (context->share) reachable[context->share->node] |= usable;
+  }
+  std::unordered_map<uint64_t, bool> shown;  // surfaces that were destroyed, but are still drawn to
+  for (auto& [id, context] : machine_.contexts)
+    if (machine_.usable(*context))
+      for (auto* surface : {context->draw, context->read})
+        if (surface) shown[surface->key] = true;
+  for (auto* node : machine_.nodes()) {
+    bool there = node->alive;
+    if (there && machine_.ended_handles.count(node->key) && std::string_view(node->cls->name) == "surface") there = shown.count(node->key);
+    for (const state::Node* n = node; n && there; n = n->parent)
+      if (auto it = reachable.find(n); it != reachable.end()) there = it->second;
+    if (!there) continue;
+    const state::Location end = std::min<state::Location>(node->base + node->cls->locations, static_cast<state::Location>(heads_.size()));
+    for (state::Location l = node->base; l < end; ++l) head(heads_[l]);
+  }
+  for (auto& [location, stack] : pushed_)
+    for (auto& pushed : stack) {
+      nodes.push_back(static_cast<uint32_t>(pushed.seq));
+      for (auto& [l, h] : pushed.heads) head(h);
+    }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  close_over(std::move(nodes), calls_ ? calls_ - 1 : 0, nullptr, keep, fresh, nullptr);
+  add_ends(keep);
+}
+
+void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh,
+                       std::vector<uint32_t>* crossed) const {
+  std::vector<uint8_t> seen(calls_ + gatherings_.size());
+  std::vector<uint32_t> stack;
+  // What cannot be there because an object that it uses is not made: 1 it can, 2 it cannot.
+  std::vector<uint8_t> fate(without ? calls_ : 0);
+  std::vector<uint32_t> ask;
+  auto removed = [&](uint32_t call) {
+    if (!without) return false;
+    ask.assign(1, call);
+    while (!ask.empty()) {
+      uint32_t c = ask.back();
+      if (fate[c]) {
+        ask.pop_back();
+        continue;
+      }
+      uint8_t is = get(without, c) ? 2 : 1;
+      bool wait = false;
+      if (is == 1)
+        each_edge(c, [&](uint32_t kind, uint32_t maker, uint32_t) {
+          if (kind != OBJECT || maker == c || wait) return;
+          if (!fate[maker]) {
+            ask.push_back(maker);
+            wait = true;
+          } else if (fate[maker] == 2) {
+            is = 2;
+          }
+        });
+      if (wait) continue;
+      fate[c] = is;
+      ask.pop_back();
+    }
+    return fate[call] == 2;
+  };
+  auto visit = [&](uint32_t node) {
+    if (seen[node]) return;
+    seen[node] = 1;
+    stack.push_back(node);
+  };
+  std::unordered_map<uint32_t, uint64_t> guesses;
+  const Fresh* everywhere = nullptr;
+  for (auto& f : fresh) {
+    if (f.location == Fresh::EVERYWHERE) everywhere = &f;
+    else guesses[f.location] = f.from;
+  }
+  // Whether an earlier frame's draw to a content shines through, as far as is known.
+  auto shines = [&](uint32_t later, uint32_t earlier, uint32_t location) {
+    if (later >= calls_ || earlier >= calls_ || !(flags_[later] & (CALL_DRAWS | CALL_COPIES))) return true;
+    if (frames_[later] == frames_[earlier]) return true;
+    if (crossed) crossed->push_back(location);
+    if (fresh.empty()) return true;
+    auto it = guesses.find(location);
+    uint64_t from = it != guesses.end() ? it->second : everywhere ? everywhere->from : 0;
+    return from != Fresh::ALWAYS && !(later >= from && earlier < from);
+  };
+  auto run = [&] {
+    while (!stack.empty()) {
+      uint32_t node = stack.back();
+      stack.pop_back();
+      const uint32_t owner = node < calls_ ? 0 : gatherings_[node - calls_].owner;
+      bool gone = node < calls_ ? removed(node) : owner && removed(owner - 1);
+      if (node < calls_ && !gone) put(keep, node);
+      if (owner && !gone) put(keep, owner - 1);
+      each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t location) {
+        if (kind == CHAIN && !shines(node, to, location)) return;
+        if (gone ? kind == CHAIN || kind == BEFORE : kind != BEFORE) visit(to);
+      });
+    }
+  };
+  for (uint32_t node : roots) visit(node);
+  run();
+  for (bool more = true; more;) {
+    more = false;
+    // A name that is used again means another object only if the first one has ended.
+    for (auto& life : lives_)
+      if (get(keep, life.made) && get(keep, life.made_before) && !get(keep, life.ended_before) && !seen[life.ended_before]) {
+        visit(static_cast<uint32_t>(life.ended_before));
+        more = true;
+      }
+    run();
+    // What stands between a push and its pop must not last longer than it did.
+    uint32_t of = ~0u;
+    std::vector<uint32_t> before;
+    for (auto& b : brackets_) {
+      if (b.pop > last || (seen[b.push] && seen[b.pop])) continue;
+      if (b.context != of) {
+        of = b.context;
+        before.assign(calls_ + 1, 0);
+        for (uint64_t c = 0; c < calls_; ++c)
+          before[c + 1] = before[c] + (contexts_[c] == of && get(keep, c) && flags_[c] & CALL_CHANGES && !(flags_[c] & CALL_DRAWS));
+      }
+      if (!seen[b.push] && !seen[b.pop] && (!b.inside || before[b.pop] == before[b.push + 1])) continue;
+      visit(static_cast<uint32_t>(b.push));
+      visit(static_cast<uint32_t>(b.pop));
+      more = true;
+    }
+    run();
+    // Contexts see each other's work when it has been flushed.
+    uint32_t one = 0;
+    bool several = false;
+    std::unordered_map<uint32_t, bool> waiting;
+    for (uint64_t c = 0; c < calls_ && !several; ++c)
+      if (get(keep, c) && contexts_[c]) {
+        several = one && one != contexts_[c];
+        one = contexts_[c];
+      }
+    if (!several) continue;
+    for (uint64_t c = 0; c < calls_; ++c) {
+      if (flags_[c] & CALL_FLUSHES) {
+        bool& pending = waiting[contexts_[c]];
+        if (pending && !seen[c]) {
+          visit(static_cast<uint32_t>(c));
+          more = true;
+        }
+        pending = false;
+      } else if (get(keep, c) && flags_[c] & CALL_CHANGES) {
+        waiting[contexts_[c]] = true;
+      }
+    }
+    run();
+  }
+  if (crossed) {
+    std::sort(crossed->begin(), crossed->end());
+    crossed->erase(std::unique(crossed->begin(), crossed->end()), crossed->end());
+  }
+}
+
+void Graph::add_ends(uint8_t* keep) const {
+  for (auto& d : deaths_)
+    if (get(keep, d.made)) put(keep, d.ended);
+}
+
+const char* waste_name(unsigned waste) {
+  static const char* const names[] = {"", "same value", "repeated upload", "unused upload", "unseen draw", "unread state"};
+  return names[waste < sizeof names / sizeof *names ? waste : 0];
+}
+
+std::vector<uint8_t> Graph::waste(bool answers) const {
+  std::vector<uint64_t> roots;
+  frame_roots(0, NONE, roots);
+  for (uint64_t c = 0; c < calls_; ++c)
+    if (flags_[c] & (CALL_SHOWS | CALL_READS_BACK | CALL_ENDS_FRAME | (answers ? CALL_ASKS : 0))) roots.push_back(c);
+  std::vector<uint8_t> keep(calls_ / 8 + 1), found(calls_);
+  closure(roots, nullptr, keep.data());
+  for (uint64_t c = 0; c < calls_; ++c) {
+    const uint32_t f = flags_[c];
+    const bool needed = get(keep.data(), c);
+    if (!(f & CALL_APPLIED)) continue;
+    if (f & CALL_SAME) found[c] = WASTE_SAME_VALUE;
+    else if (f & CALL_REPEATS) found[c] = WASTE_REPEATED_UPLOAD;
+    else if (needed || f & CALL_READS_BACK) continue;
+    else if (f & CALL_UPLOADS) found[c] = WASTE_UNUSED_UPLOAD;
+    else if (f & (CALL_DRAWS | CALL_COPIES)) found[c] = WASTE_UNSEEN_DRAW;
+    else if (f & CALL_SETS) found[c] = WASTE_UNREAD_STATE;
+  }
+  return found;
+}
+
+void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {
+  if (seq >= calls_) return;
+  each_edge(static_cast<uint32_t>(seq), [&](uint32_t kind, uint32_t node, uint32_t) {
+    if (kind == BEFORE) return;
+    if (node < calls_) found.push_back(node);
+    else
+      each_edge(node, [&](uint32_t, uint32_t one, uint32_t) { found.push_back(one); });
+  });
+  std::erase_if(found, [&](uint64_t c) { return c >= calls_; });
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+}
+
+}  // namespace dt::extract

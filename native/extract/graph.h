@@ -1,0 +1,206 @@
+// Which calls a call needs: the accesses of a walk (../state/access.h) as a graph, and what is reachable in it.
+//
+// Nodes are calls, by their seq, and *gatherings*: the last writers of 64 neighbouring locations, shared by all that read
+// them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "../core/chunk.h"
+#include "../state/machine.h"
+#include "large.h"
+
+namespace dt::extract {
+
+// What is known of each call. Bits.
+enum CallFlag : uint16_t {
+  CALL_APPLIED = 1,     // it had an effect or asked for something; not set: it raised an error, or there was no context
+  CALL_SETS = 2,        // it sets state and does nothing else
+  CALL_SAME = 4,        // ... to what it was already
+  CALL_DRAWS = 8,       // rasterises, clears or dispatches
+  CALL_UPLOADS = 16,
+  CALL_REPEATS = 32,    // ... what is there already: the same call with the same content, with nothing in between
+  CALL_COPIES = 64,
+  CALL_READS_BACK = 128,
+  CALL_SHOWS = 256,
+  CALL_ENDS_FRAME = 512,
+  CALL_ASKS = 1024,
+  CALL_MAKES = 2048,    // an object begins with it
+  CALL_ENDS = 4096,     // an object ends with it
+  CALL_COMPILES = 8192, // it went into a display list
+  CALL_FLUSHES = 16384, // others see what its context did before it
+  CALL_CHANGES = 32768, // it writes anything at all
+};
+
+// What a call did for nothing; the first that applies. Names are those of the table `redundancy`.
+enum Waste : uint8_t { WASTE_NONE, WASTE_SAME_VALUE, WASTE_REPEATED_UPLOAD, WASTE_UNUSED_UPLOAD, WASTE_UNSEEN_DRAW, WASTE_UNREAD_STATE };
+const char* waste_name(unsigned waste);
+
+// A guess: what is drawn to `location` (EVERYWHERE: to any content) paints over everything that was there when a frame
+// began. `from`: only when the frame that begins with this call began; ALWAYS: at every frame.
+struct Fresh {
+  static constexpr uint32_t EVERYWHERE = ~0u;
+  static constexpr uint64_t ALWAYS = ~0ull;
+  uint32_t location = EVERYWHERE;
+  uint64_t from = ALWAYS;
+};
+
+class Graph final : public state::Visitor {
+ public:
+  // `lean`: a call that leaves a variable with the value that it had does not count as its writer, and what is popped
+  // from a stack is what was there when it was pushed: it depends on who had set it then.
+  Graph(std::shared_ptr<const Trace> trace, bool lean);
+
+  uint64_t calls() const { return calls_; }
+  const std::vector<uint16_t>& flags() const { return flags_; }
+  uint64_t edges() const { return edges_.size(); }
+  uint64_t gatherings() const { return gatherings_.size(); }
+  uint64_t locations() const { return heads_.size(); }
+
+  // What must be the same for a frame to be the same: the call that ends it, and, where that shows nothing by itself,
+  // the last call before it that drew in its context.
+  void frame_roots(uint64_t first_frame, uint64_t end_frame, std::vector<uint64_t>& roots) const;
+  // The last call at or before `seq` that drew in the context that was current there.
+  bool last_draw(uint64_t seq, uint64_t& draw) const;
+
+  // Everything that the roots need, as bits by seq (lowest first). Calls of `without` (bits, or nullptr) are left out,
+  // and with them everything that needs an object that they make; who read what they wrote then depends on who had
+  // written it before.
+  // `fresh`: guesses to go by. `crossed`, if given: the contents that are drawn over from frame to frame.
+  void closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh = {},
+               std::vector<uint32_t>* crossed = nullptr) const;
+  // Everything that what is there at the end of the trace came from: the values of all variables and the contents of all
+  // objects that are alive, what waits on stacks, what is current. A call after the end can need nothing else. With the
+  // ends of objects that had to be kept though they are gone. `fresh` as for closure.
+  void alive(uint8_t* keep, std::span<const Fresh> fresh = {}) const;
+  // Frames count as these for `fresh`: one number a call (of a trace that was cut, frames are no longer what they were).
+  void number_frames(std::vector<uint32_t> frames) { frames_ = std::move(frames); }
+  const std::vector<uint32_t>& frame_numbers() const { return frames_; }
+  // The ends of objects that `keep` makes, so that a trace that goes on does not pile them up.
+  void add_ends(uint8_t* keep) const;
+  // A Waste for every call, seen from everything that came out: frames that ended, content that was shown or read back,
+  // with `answers` also what the program asked for.
+  std::vector<uint8_t> waste(bool answers = false) const;
+  // The calls that `seq` needs directly.
+  void needs(uint64_t seq, std::vector<uint64_t>& found) const;
+
+  void call(const state::CallEvent& event) override;
+  void changed(state::Location location, const state::Value& value) override;
+  void created(const state::Node& node) override;
+  void deleted(const state::Node& node) override;
+  void upload(state::Location location, uint64_t bytes, const Hash128& hash) override;
+  void region(state::Location location, const state::Region& region) override;
+
+ private:
+  // Kinds of edges, in their two upper bits. A CHAIN edge is followed by the location that it is about.
+  static constexpr uint32_t READ = 0, CHAIN = 1u << 30, BEFORE = 2u << 30, OBJECT = 3u << 30, KIND = 3u << 30;
+  static constexpr uint32_t EMPTY = ~0u;
+  struct Span {
+    uint64_t begin = 0;
+    uint32_t count = 0;
+    uint32_t owner = 0;  // of gatherings: the call that is kept with it, + 1; the rest of what that needs is not
+  };
+  struct CallSpan {
+    uint64_t begin : 40, count : 24;
+  };
+  struct Upload {
+    Hash128 hash;
+    uint64_t bytes = 0, seq = 0, arguments = 0;
+  };
+  struct Life {  // of an object under a name that had been used before
+    uint64_t made, ended_before, made_before;
+  };
+  struct Death {
+    uint64_t ended, made;
+  };
+  struct Pushed {
+    uint64_t seq;
+    std::vector<std::pair<state::Location, uint32_t>> heads;  // of what it saved, ascending
+  };
+  struct Bracket {  // one end is not kept without the other; `inside`: both are where something between them changes state
+    uint64_t push, pop;
+    uint32_t context;
+    bool inside;
+  };
+  struct Change {
+    state::Location location;
+    uint64_t before;
+  };
+  struct Extent {  // who wrote which part of a content last
+    uint32_t node;
+    bool all;
+    state::Region box;
+  };
+  struct Step {  // of the depth of a stack, or of what can be begun and ended
+    state::Location location;
+    int64_t before, now;
+    bool stack;
+  };
+  void grow(state::Location end);
+  void add(uint32_t kind, uint32_t node);
+  template <class Visit>
+  void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
+    uint64_t begin, count;
+    if (node < calls_) begin = spans_[node].begin, count = spans_[node].count;
+    else begin = gatherings_[node - calls_].begin, count = gatherings_[node - calls_].count;
+    for (const uint32_t *e = edges_.data() + begin, *end = e + count; e < end; ++e) {
+      uint32_t kind = *e & KIND, to = *e & ~KIND;
+      visit(kind, to, kind == CHAIN ? *++e : 0);
+    }
+  }
+  void read(state::Location first, state::Location end);
+  uint32_t gathered(size_t block);
+  bool stays(state::Location location) const;
+  void write(state::Location location, uint64_t seq, bool part, bool sets);
+  bool write_regions(state::Location location, uint64_t seq);
+  bool still_there(state::Location location, uint64_t seq) const;
+  void remainder(const state::CallEvent& event);
+  void remember(const state::CallEvent& event, state::Touch touch, Pushed& pushed);
+  void stacks(const state::CallEvent& event);
+  bool repeats(uint64_t seq);
+  uint64_t arguments_of(uint64_t seq);
+
+  std::shared_ptr<const Trace> trace_;
+  const bool lean_;
+  uint64_t calls_ = 0;
+  std::vector<uint16_t> flags_;
+  Large<CallSpan> spans_;          // per call
+  Large<Span> gatherings_;
+  Large<uint32_t> edges_;
+  std::vector<uint32_t> heads_;    // per location: last writer + 1
+  std::vector<uint32_t> blocks_;   // per 64 locations: its gathering's (or only writer's) node + 1; 0: to be made; EMPTY
+  enum : uint8_t { PLAIN, EXISTENCE, CONTENT, LIST };
+  std::vector<uint8_t> kinds_;     // per location
+  std::vector<uint32_t> written_;  // per location: the last call that left something behind there and wrote it wholly
+  std::vector<uint64_t> values_;   // per location: a hash of what stands there; 0: what stood there at first
+  std::vector<uint32_t> own_;      // of the call that is being taken in
+  std::vector<std::pair<uint32_t, uint32_t>> own_chains_;
+  Large<uint32_t> stamps_;         // per node, while calls are taken in: last call that has an edge to it
+  uint32_t stamp_ = 0, taking_ = ~0u;
+  std::vector<Change> changes_;    // by the call that is being taken in
+  std::vector<Step> steps_;
+  std::unordered_map<state::Location, int64_t> depths_;
+  std::unordered_map<state::Location, std::vector<Pushed>> pushed_;  // by the location of the stack's depth
+  std::vector<Bracket> brackets_;
+  std::vector<std::pair<state::Location, state::Region>> regions_;
+  std::unordered_map<state::Location, std::vector<Extent>> extents_;  // of contents that were written in parts; ascending
+  uint32_t remains_ = 0;           // the node for the variables that a draw (a list) leaves behind, + 1
+  const Pushed* popped_ = nullptr; // what the call that is being taken in restores
+  std::vector<const state::Node*> made_, ended_;  // by the call that is being taken in
+
+  std::vector<uint64_t> frame_ends_, frame_draws_;  // by frame; NONE: none
+  std::unordered_map<uint32_t, std::vector<uint64_t>> draws_;  // per context, ascending
+  std::vector<uint32_t> contexts_, frames_;  // per call
+  std::unordered_map<state::Location, Upload> uploads_;
+  std::vector<std::pair<state::Location, Upload>> pending_;
+  void close_over(std::vector<uint32_t> nodes, uint64_t last, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const;
+  std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death
+  std::vector<Life> lives_;
+  std::vector<Death> deaths_;
+  std::vector<std::pair<size_t, std::unique_ptr<OpenChunk>>> open_;  // chunks that were looked into last
+  state::Machine machine_;
+};
+
+}  // namespace dt::extract

@@ -1,0 +1,139 @@
+#include "border.h"
+
+#include <limits>
+#include <new>
+#include <stdexcept>
+
+#include "engine.h"
+
+using namespace dt::vg;
+
+namespace {
+
+enum : int { EGL_BAD_ACCESS = 0x3002, EGL_BAD_ALLOC = 0x3003, EGL_BAD_PARAMETER = 0x300C };
+
+// Surfaces are shared: one that is destroyed while it is current lives on.
+using Held = std::shared_ptr<Surface>;
+
+struct Sensor {
+  const char* name;
+  const char* description;
+  double (*value)(const Sensors&);
+  bool mean;
+};
+
+double share(int64_t part, int64_t whole) { return whole ? (double)part / (double)whole : 0; }
+
+constexpr Sensor SENSORS[] = {
+    {"render_calls", "calls that draw: paths, images, glyphs, clears, pixels set, written or copied",
+     [](const Sensors& s) { return (double)s.render_calls; }, false},
+    {"matrix_operations", "calls that set or change a matrix", [](const Sensors& s) { return (double)s.matrix_operations; },
+     false},
+    {"created_objects", "paths, paints, images, fonts and mask layers made",
+     [](const Sensors& s) { return (double)s.created_objects; }, false},
+    {"attribute_reads", "parameters of objects asked for", [](const Sensors& s) { return (double)s.attribute_reads; }, false},
+    {"attribute_writes", "parameters of objects set", [](const Sensors& s) { return (double)s.attribute_writes; }, false},
+    {"image_uploads", "calls that bring pixels into an image", [](const Sensors& s) { return (double)s.image_uploads; },
+     false},
+    {"pixel_uploads", "pixels brought into images and surfaces", [](const Sensors& s) { return (double)s.pixel_uploads; },
+     false},
+    {"property_reads", "images read: by filters, copies and the program", [](const Sensors& s) { return (double)s.property_reads; },
+     false},
+    {"property_writes", "images written by filters, copies and clears",
+     [](const Sensors& s) { return (double)s.property_writes; }, false},
+    {"paths", "paths drawn", [](const Sensors& s) { return (double)s.paths; }, false},
+    {"path_segments", "segments of the paths drawn", [](const Sensors& s) { return (double)s.path_segments; }, false},
+    {"path_coordinates", "coordinates of the paths drawn", [](const Sensors& s) { return (double)s.path_coordinates; },
+     false},
+    {"tessellated_edges", "lines that fills and strokes became", [](const Sensors& s) { return (double)s.tessellated_edges; },
+     false},
+    {"accepted_edges", "lines that touch the surface", [](const Sensors& s) { return (double)s.accepted_edges; }, false},
+    {"rasterizer_pixels", "pixels covered by paths and images, each time they are",
+     [](const Sensors& s) { return (double)s.rasterized_pixels; }, false},
+    {"average_path_size", "covered pixels of a render call",
+     [](const Sensors& s) { return share(s.rasterized_pixels, s.render_calls); }, true},
+    {"edges_per_path", "lines of a path drawn", [](const Sensors& s) { return share(s.tessellated_edges, s.paths); }, true},
+};
+constexpr int COUNT = sizeof SENSORS / sizeof *SENSORS;
+
+
+}  // namespace
+
+#define DT_BORDER extern "C" __attribute__((visibility("default")))
+
+DT_BORDER void* drawtap_vg_create_context(void* share) try {
+  auto* context = new Context;
+  context->share = share ? ((Context*)share)->share : std::make_shared<Share>();
+  return context;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+DT_BORDER void drawtap_vg_destroy_context(void* context) { delete (Context*)context; }
+
+DT_BORDER void drawtap_vg_make_current(void* handle, void* surface) {
+  if (Context* old = current()) old->surface = nullptr;
+  auto* context = (Context*)handle;
+  current() = context;
+  if (context) context->surface = surface ? *(Held*)surface : nullptr;
+}
+
+DT_BORDER void* drawtap_vg_create_surface(int width, int height, int linear, int premultiplied) try {
+  if (width <= 0 || height <= 0 || (int64_t)width * height > MAX_IMAGE_PIXELS) return nullptr;
+  return new Held(make_surface(width, height, linear != 0, premultiplied != 0));
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+DT_BORDER void* drawtap_vg_image_surface(void* handle, uint32_t name, int* width, int* height, int* error) try {
+  auto* context = (Context*)handle;
+  std::lock_guard guard(context->share->lock);
+  auto image = context->find<Image>(name);
+  if (!image) return *error = EGL_BAD_PARAMETER, nullptr;
+  // Two surfaces of one image, or one of an image that is a parent or child, would write it from two sides.
+  if (image->target || image->pixels.use_count() > 1) return *error = EGL_BAD_ACCESS, nullptr;
+  auto* surface = new Held(make_surface(image));
+  image->target = true;
+  *width = image->width, *height = image->height;
+  return surface;
+} catch (const std::bad_alloc&) {
+  return *error = EGL_BAD_ALLOC, nullptr;
+}
+
+DT_BORDER void drawtap_vg_destroy_surface(void* surface) {
+  auto* held = (Held*)surface;
+  if (!held) return;
+  (*held)->color->target = false;
+  delete held;
+}
+
+DT_BORDER int drawtap_vg_resize_surface(void* surface, int width, int height) try {
+  auto& held = *(Held*)surface;
+  if (width <= 0 || height <= 0 || (int64_t)width * height > MAX_IMAGE_PIXELS) return 0;
+  if (held->width() != width || held->height() != height) held->resize(width, height);
+  return 1;
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+DT_BORDER void* drawtap_vg_surface_bytes(void* surface, int what, int* width, int* height, int* stride) {
+  auto& held = *(Held*)surface;
+  *width = held->width(), *height = held->height();
+  *stride = what ? held->width() : (int)held->color->pixels->stride;
+  return what ? held->mask.data() : held->color->row(0);
+}
+
+DT_BORDER int drawtap_vg_sensor_count(void) { return COUNT; }
+DT_BORDER const char* drawtap_vg_sensor_name(int index) {
+  return index >= 0 && index < COUNT ? SENSORS[index].name : nullptr;
+}
+DT_BORDER const char* drawtap_vg_sensor_description(int index) {
+  return index >= 0 && index < COUNT ? SENSORS[index].description : nullptr;
+}
+DT_BORDER int drawtap_vg_sensor_is_mean(int index) { return index >= 0 && index < COUNT && SENSORS[index].mean; }
+DT_BORDER double drawtap_vg_sensor_value(void* context, int index) {
+  return context && index >= 0 && index < COUNT ? SENSORS[index].value(((Context*)context)->sensors) : 0;
+}
+DT_BORDER void drawtap_vg_reset_sensors(void* context) {
+  if (context) ((Context*)context)->sensors = Sensors();
+}

@@ -1,0 +1,39 @@
+/* Between the EGL front layer and the engine: plain C, found by dlsym. */
+#ifndef DRAWTAP_OPENVG_BORDER_H
+#define DRAWTAP_OPENVG_BORDER_H
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `share`: a context whose objects the new one shares, or NULL. NULL: no memory. */
+void* drawtap_vg_create_context(void* share);
+/* The context must not be current anywhere. */
+void drawtap_vg_destroy_context(void* context);
+/* NULL and NULL: no context on this thread. */
+void drawtap_vg_make_current(void* context, void* surface);
+
+/* A surface of RGBA bytes, bottom row first; NULL: no memory or too large. */
+void* drawtap_vg_create_surface(int width, int height, int linear, int premultiplied);
+/* A surface that draws into an image of the context; *error: an EGL error where NULL comes back. */
+void* drawtap_vg_image_surface(void* context, uint32_t image, int* width, int* height, int* error);
+void drawtap_vg_destroy_surface(void* surface);
+/* 0: no memory; what was drawn is lost either way if the size changes. */
+int drawtap_vg_resize_surface(void* surface, int width, int height);
+/* `what`: 0 colour, 1 mask. The bytes stay where they are until the surface changes its size. */
+void* drawtap_vg_surface_bytes(void* surface, int what, int* width, int* height, int* stride);
+
+/* Sensors: counts of what a context did since it was made or since they were reset. */
+int drawtap_vg_sensor_count(void);
+const char* drawtap_vg_sensor_name(int index);
+const char* drawtap_vg_sensor_description(int index);
+/* 1: the value is a mean, told as a float; 0: a whole number. */
+int drawtap_vg_sensor_is_mean(int index);
+double drawtap_vg_sensor_value(void* context, int index);
+void drawtap_vg_reset_sensors(void* context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,166 @@
+// The mask of a surface and mask layers (OpenVG 1.1, chapter 7).
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "engine.h"
+
+namespace dt::vg {
+
+namespace {
+
+constexpr bool known(VGMaskOperation operation) {
+  return operation >= VG_CLEAR_MASK && operation <= VG_SUBTRACT_MASK;
+}
+
+uint8_t combined(VGMaskOperation operation, uint8_t old, uint8_t value) {
+  auto product = [](unsigned a, unsigned b) { return (uint8_t)((a * b + 127) / 255); };
+  switch (operation) {
+    case VG_CLEAR_MASK: return 0;
+    case VG_FILL_MASK: return 255;
+    case VG_SET_MASK: return value;
+    case VG_UNION_MASK: return (uint8_t)(255 - product(255u - old, 255u - value));
+    case VG_INTERSECT_MASK: return product(old, value);
+    default: return product(old, 255u - value);
+  }
+}
+
+// What pixels of an image say as coverage: alpha where there is one, else the first channel.
+uint8_t coverage(const Image& image, int x, int y) {
+  Color color = image.read(x, y);
+  float value = image.format.has_alpha() ? color.a : color.r;
+  return (uint8_t)(std::clamp(value, 0.0f, 1.0f) * 255.0f + 0.5f);
+}
+
+}  // namespace
+
+// `values`: what is combined into `area` of the mask; its (x, y) lies at `values_x`, `values_y` there.
+void apply_mask(std::vector<uint8_t>& mask, int width, const Rect& area, VGMaskOperation operation,
+                const std::vector<uint8_t>& values, int values_width, int values_x, int values_y) {
+  for (int y = area.y; y < area.y + area.height; y++)
+    for (int x = area.x; x < area.x + area.width; x++) {
+      uint8_t& at = mask[(size_t)y * (size_t)width + (size_t)x];
+      uint8_t value = 0;
+      if (!values.empty())
+        value = values[(size_t)(y - area.y + values_y) * (size_t)values_width + (size_t)(x - area.x + values_x)];
+      at = combined(operation, at, value);
+    }
+}
+
+}  // namespace dt::vg
+
+using namespace dt::vg;
+
+extern "C" {
+
+void vgMask(VGHandle handle, VGMaskOperation operation, VGint x, VGint y, VGint width, VGint height) {
+  Entry context;
+  if (!context) return;
+  DT_VG_TRY
+  bool needs = operation != VG_CLEAR_MASK && operation != VG_FILL_MASK;
+  std::shared_ptr<Image> image;
+  std::shared_ptr<MaskLayer> layer;
+  if (needs) {
+    image = context->find<Image>(handle);
+    layer = context->find<MaskLayer>(handle);
+    if (!image && !layer) return context->fail(VG_BAD_HANDLE_ERROR);
+    if (image && image->target) return context->fail(VG_IMAGE_IN_USE_ERROR);
+  }
+  if (!known(operation) || width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  if (!context->surface) return;
+  int source_width = image ? image->width : layer ? layer->width : width;
+  int source_height = image ? image->height : layer ? layer->height : height;
+  Rect area = intersection({x, y, std::min(width, source_width), std::min(height, source_height)},
+                           bounds(*context->surface));
+  if (area.empty()) return;
+  std::vector<uint8_t> values;
+  if (image) {
+    values.resize((size_t)image->width * (size_t)image->height);
+    for (int row = 0; row < image->height; row++)
+      for (int column = 0; column < image->width; column++)
+        values[(size_t)row * (size_t)image->width + (size_t)column] = coverage(*image, column, row);
+  }
+  apply_mask(context->surface->mask, context->surface->width(), area, operation, layer ? layer->values : values,
+             source_width, area.x - x, area.y - y);
+  DT_VG_CATCH(*context)
+}
+
+void vgRenderToMask(VGPath handle, VGbitfield modes, VGMaskOperation operation) {
+  Entry context;
+  if (!context) return;
+  DT_VG_TRY
+  auto path = context->find<Path>(handle);
+  if (!path) return context->fail(VG_BAD_HANDLE_ERROR);
+  if (!modes || modes & ~(VGbitfield)(VG_FILL_PATH | VG_STROKE_PATH) || !known(operation))
+    return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  if (!context->surface) return;
+  Rect area = bounds(*context->surface);
+  std::vector<uint8_t> values;
+  // Fill and stroke together are one shape.
+  for (VGbitfield mode : {(VGbitfield)VG_FILL_PATH, (VGbitfield)VG_STROKE_PATH}) {
+    if (!(modes & mode)) continue;
+    std::vector<uint8_t> covered((size_t)area.width * (size_t)area.height);
+    draw_path(*context, *path, context->path_matrix, mode, &covered);
+    if (values.empty())
+      values = std::move(covered);
+    else
+      apply_mask(values, area.width, area, VG_UNION_MASK, covered, area.width, 0, 0);
+  }
+  apply_mask(context->surface->mask, area.width, area, operation, values, area.width, 0, 0);
+  DT_VG_CATCH(*context)
+}
+
+VGMaskLayer vgCreateMaskLayer(VGint width, VGint height) {
+  Entry context;
+  if (!context) return VG_INVALID_HANDLE;
+  DT_VG_TRY
+  if (width <= 0 || height <= 0 || width > MAX_IMAGE_SIDE || height > MAX_IMAGE_SIDE ||
+      (int64_t)width * height > MAX_IMAGE_PIXELS) {
+    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+    return VG_INVALID_HANDLE;
+  }
+  auto layer = std::make_shared<MaskLayer>();
+  layer->width = width;
+  layer->height = height;
+  layer->values.assign((size_t)width * (size_t)height, 255);
+  return context->keep(layer);
+  DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+}
+
+void vgDestroyMaskLayer(VGMaskLayer handle) {
+  Entry context;
+  if (!context) return;
+  if (!context->find<MaskLayer>(handle)) return context->fail(VG_BAD_HANDLE_ERROR);
+  context->share->objects.erase(handle);
+}
+
+void vgFillMaskLayer(VGMaskLayer handle, VGint x, VGint y, VGint width, VGint height, VGfloat value) {
+  Entry context;
+  if (!context) return;
+  auto layer = context->find<MaskLayer>(handle);
+  if (!layer) return context->fail(VG_BAD_HANDLE_ERROR);
+  if (!(value >= 0 && value <= 1) || width <= 0 || height <= 0 || x < 0 || y < 0 ||
+      (int64_t)x + width > layer->width || (int64_t)y + height > layer->height)
+    return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  for (int row = y; row < y + height; row++)
+    std::fill_n(layer->values.begin() + (ptrdiff_t)row * layer->width + x, width, (uint8_t)(value * 255.0f + 0.5f));
+}
+
+void vgCopyMask(VGMaskLayer handle, VGint dx, VGint dy, VGint sx, VGint sy, VGint width, VGint height) {
+  Entry context;
+  if (!context) return;
+  auto layer = context->find<MaskLayer>(handle);
+  if (!layer) return context->fail(VG_BAD_HANDLE_ERROR);
+  if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  if (!context->surface) return;
+  const Surface& surface = *context->surface;
+  for (int64_t row = 0; row < height; row++)
+    for (int64_t column = 0; column < width; column++) {
+      int64_t from_x = sx + column, from_y = sy + row, to_x = dx + column, to_y = dy + row;
+      if (from_y < 0 || from_y >= surface.height() || to_y < 0 || to_y >= layer->height) break;
+      if (from_x < 0 || from_x >= surface.width() || to_x < 0 || to_x >= layer->width) continue;
+      layer->values[(size_t)(to_y * layer->width + to_x)] = surface.mask[(size_t)(from_y * surface.width() + from_x)];
+    }
+}
+
+}  // extern "C"

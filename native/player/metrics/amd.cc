@@ -1,0 +1,405 @@
+// GL_AMD_performance_monitor: counters in groups, of each of which so many are active at once.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <unordered_map>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  COUNTER_TYPE = 0x8BC0, COUNTER_RANGE = 0x8BC1, UNSIGNED_INT64 = 0x8BC2, PERCENTAGE = 0x8BC3, RESULT_AVAILABLE = 0x8BC4, RESULT_SIZE = 0x8BC5, RESULT = 0x8BC6,
+  GL_UNSIGNED_INT = 0x1405, GL_FLOAT = 0x1406
+};
+constexpr size_t MOST_MONITORS = 256;  // a context has at a time
+constexpr uint32_t MOST_BYTES = 1 << 24;
+constexpr uint64_t WAIT_NS = 1000000000ull;
+
+struct Functions {
+  void (*groups)(int*, int, uint32_t*);
+  void (*counters)(uint32_t, int*, int*, int, uint32_t*);
+  void (*group_string)(uint32_t, int, int*, char*);
+  void (*counter_string)(uint32_t, uint32_t, int, int*, char*);
+  void (*info)(uint32_t, uint32_t, uint32_t, void*);
+  void (*make)(int, uint32_t*);
+  void (*remove)(int, uint32_t*);
+  void (*select)(uint32_t, uint8_t, uint32_t, int, uint32_t*);
+  void (*begin)(uint32_t);
+  void (*end)(uint32_t);
+  void (*data)(uint32_t, uint32_t, int, uint32_t*, int*);
+  void (*flush)();
+  void (*finish)();
+  bool whole;
+};
+
+template <typename F>
+bool load(F& f, const char* name) {
+  f = gl::real<F>(name);
+  return f != nullptr;
+}
+
+const Functions& functions() {
+  static const Functions made = [] {
+    Functions f{};
+    f.whole = load(f.groups, "glGetPerfMonitorGroupsAMD") & load(f.counters, "glGetPerfMonitorCountersAMD") & load(f.group_string, "glGetPerfMonitorGroupStringAMD") &
+              load(f.counter_string, "glGetPerfMonitorCounterStringAMD") & load(f.info, "glGetPerfMonitorCounterInfoAMD") & load(f.make, "glGenPerfMonitorsAMD") &
+              load(f.remove, "glDeletePerfMonitorsAMD") & load(f.select, "glSelectPerfMonitorCountersAMD") & load(f.begin, "glBeginPerfMonitorAMD") &
+              load(f.end, "glEndPerfMonitorAMD") & load(f.data, "glGetPerfMonitorCounterDataAMD") & load(f.flush, "glFlush") & load(f.finish, "glFinish");
+    return f;
+  }();
+  return made;
+}
+
+// Names need not end with a zero, and drivers differ in whether the length counts it: what was zero before ends them.
+std::string name_of(const std::function<void(int, int*, char*)>& ask) {
+  char text[512] = {};
+  int length = 0;
+  ask(static_cast<int>(sizeof text) - 1, &length, text);
+  return std::string(text, strnlen(text, sizeof text - 1));
+}
+
+struct Counter {
+  std::string name;
+  uint32_t type = 0;
+  double most = 0;
+};
+struct Group {
+  std::string name;
+  int room = 0;
+  std::map<uint32_t, Counter> counters;
+};
+
+// What the driver has, as the current context says it. Asked once for the plan, where there may be ten thousand.
+std::map<uint32_t, Group> catalogue() {
+  std::map<uint32_t, Group> found;
+  const Functions& f = functions();
+  int count = 0;
+  f.groups(&count, 0, nullptr);
+  if (count <= 0 || count > 4096) return found;
+  std::vector<uint32_t> groups(static_cast<size_t>(count));
+  f.groups(&count, static_cast<int>(groups.size()), groups.data());
+  for (uint32_t id : groups) {
+    Group& g = found[id];
+    g.name = name_of([&](int room, int* length, char* text) { f.group_string(id, room, length, text); });
+    int n = 0;
+    f.counters(id, &n, &g.room, 0, nullptr);
+    if (n <= 0 || n > 1 << 20) continue;
+    std::vector<uint32_t> counters(static_cast<size_t>(n));
+    f.counters(id, &n, &g.room, static_cast<int>(counters.size()), counters.data());
+    for (uint32_t c : counters) {
+      Counter& counter = g.counters[c];
+      counter.name = name_of([&](int room, int* length, char* text) { f.counter_string(id, c, room, length, text); });
+      f.info(id, c, COUNTER_TYPE, &counter.type);
+      uint64_t range[2] = {};  // two values of the counter's type
+      f.info(id, c, COUNTER_RANGE, range);
+      if (counter.type == GL_UNSIGNED_INT) {
+        uint32_t most;
+        memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
+        counter.most = most;
+      } else if (counter.type == UNSIGNED_INT64) {
+        counter.most = static_cast<double>(range[1]);
+      } else {
+        float most;
+        memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
+        counter.most = static_cast<double>(most);
+      }
+    }
+  }
+  drain_errors();
+  return found;
+}
+
+const std::map<uint32_t, Group>& known() {
+  static std::unordered_map<const void*, std::map<uint32_t, Group>> by_context;
+  auto it = by_context.find(current_context());
+  if (it == by_context.end()) it = by_context.emplace(current_context(), catalogue()).first;
+  return it->second;
+}
+
+size_t bytes_of(uint32_t type) { return type == UNSIGNED_INT64 ? 8 : 4; }
+
+using Place = std::pair<uint32_t, uint32_t>;  // group, counter
+
+double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
+  if (type == GL_FLOAT || type == PERCENTAGE) {
+    float v;
+    memcpy(&v, at, 4);
+    return static_cast<double>(v);
+  }
+  uint64_t v = 0;
+  memcpy(&v, at, bytes);
+  return static_cast<double>(v);
+}
+
+// Records of {group, counter, value}. How long a value is follows from its type, but drivers have been seen to write 8
+// bytes for what they call GL_UNSIGNED_INT, and to hand out every counter whatever was selected: what fits is taken.
+bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted, const std::map<uint32_t, Group>& groups, std::map<Place, double>& out) {
+  for (size_t fixed : {size_t{0}, size_t{8}, size_t{4}}) {
+    out.clear();
+    size_t at = 0;
+    bool good = true;
+    while (good && at < data.size()) {
+      Place place;
+      if (data.size() - at < 8) good = false;
+      if (!good) break;
+      memcpy(&place.first, &data[at], 4);
+      memcpy(&place.second, &data[at + 4], 4);
+      auto g = groups.find(place.first);
+      if (g == groups.end()) good = false;
+      auto c = good ? g->second.counters.find(place.second) : std::map<uint32_t, Counter>::const_iterator{};
+      if (good && c == g->second.counters.end()) good = false;
+      if (!good) break;
+      size_t bytes = fixed ? fixed : bytes_of(c->second.type);
+      if (data.size() - at - 8 < bytes || out.contains(place)) good = false;
+      else out[place] = decoded(&data[at + 8], c->second.type, bytes);
+      at += 8 + bytes;
+    }
+    for (auto& place : wanted) good = good && out.contains(place);
+    if (good) return true;
+  }
+  out.clear();
+  return false;
+}
+
+class AmdSource : public Source {
+ public:
+  AmdSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)) {}
+  int order() const override { return 5; }
+
+  bool begin(uint64_t segment, std::string& why) override {
+    const Functions& f = functions();
+    if (!has_extension("GL_AMD_performance_monitor") || !f.whole) return why = "no GL_AMD_performance_monitor in this context", false;
+    State& s = states_[current_context()];
+    if (!s.why.empty()) return why = s.why, false;
+    uint32_t monitor = NONE;
+    if (!s.free.empty()) {
+      monitor = s.free.back();
+      s.free.pop_back();
+    } else {
+      if (!s.only_one) f.make(1, &monitor);
+      // Drivers have been seen to give out the same name again and again: it is the only one there is.
+      if (s.only_one || std::find(s.made.begin(), s.made.end(), monitor) != s.made.end()) {
+        s.only_one = true;
+        if (s.pending.empty()) return why = "the driver makes no monitor", false;
+        fetch(s, s.pending.back(), true);  // between two segments: nothing that is measured waits
+        if (s.free.empty()) return why = "the driver's only monitor is not ready", false;
+        monitor = s.free.back();
+        s.free.pop_back();
+      } else if (monitor == NONE) {
+        return why = "the driver makes no monitor", false;
+      } else {
+        s.made.push_back(monitor);
+        if (!select(s, monitor, why)) return false;
+      }
+    }
+    if (!s.tried) {
+      // Whether they fit is told only by a beginning: once a context is enough to know.
+      s.tried = true;
+      f.begin(monitor);
+      if (uint32_t error = take_error()) {
+        drain_errors();
+        s.free.push_back(monitor);
+        return why = s.why = "the driver does not count these at once: GL error " + hex(error), false;
+      }
+      f.end(monitor);
+      if (segment == TRIAL) {
+        f.begin(monitor);
+        s.pending.push_back({segment, monitor, false, false, nullptr, {}, {}});
+        return true;
+      }
+    }
+    std::map<Place, double> before;
+    if (segment != TRIAL && s.starts_anew != YES && !empty(monitor, before)) before.clear();
+    f.begin(monitor);
+    s.pending.push_back({segment, monitor, false, false, nullptr, {}, std::move(before)});
+    return true;
+  }
+
+  void end() override {
+    Pending& p = states_[current_context()].pending.back();
+    functions().end(p.monitor);
+    p.ended = true;
+  }
+
+  void collect(Sink& to, bool wait) override {
+    auto it = states_.find(current_context());
+    if (it == states_.end() || it->second.pending.empty()) return;
+    State& s = it->second;
+    while (!s.pending.empty() && s.pending.front().ended) {
+      Pending& p = s.pending.front();
+      if (!p.fetched && !fetch(s, p, wait || s.pending.size() >= MOST_MONITORS)) return;
+      take(to, p);
+      s.pending.pop_front();
+    }
+  }
+  bool pending(const void* context) const override {
+    auto it = states_.find(context);
+    return it != states_.end() && !it->second.pending.empty();
+  }
+  void forget(const void* context) override {
+    auto it = states_.find(context);
+    if (it == states_.end()) return;
+    if (context == current_context() && functions().whole) {
+      auto& made = it->second.made;
+      if (!made.empty()) functions().remove(static_cast<int>(made.size()), made.data());
+    }
+    states_.erase(it);
+  }
+
+ private:
+  static constexpr uint32_t NONE = ~0u;
+  struct Pending {
+    uint64_t segment;
+    uint32_t monitor;
+    bool ended, fetched;
+    const char* why;
+    std::map<Place, double> values, before;  // `before`: what nothing at all had
+  };
+  // By the specification counters start at 0 each time. Drivers have been seen whose counters just go on.
+  enum Anew : uint8_t { UNKNOWN, YES, NO };
+  struct State {
+    std::vector<uint32_t> free, made;
+    std::deque<Pending> pending;
+    bool tried = false, only_one = false;
+    Anew starts_anew = UNKNOWN;
+    std::string why;
+  };
+  static std::string hex(uint32_t v) {
+    char text[16];
+    snprintf(text, sizeof text, "0x%x", v);
+    return text;
+  }
+  bool select(State& s, uint32_t monitor, std::string& why) {
+    std::map<uint32_t, std::vector<uint32_t>> by_group;
+    for (auto& [group, counter] : places_) by_group[group].push_back(counter);
+    drain_errors();
+    for (auto& [group, counters] : by_group) functions().select(monitor, 1, group, static_cast<int>(counters.size()), counters.data());
+    uint32_t error = take_error();
+    if (!error) return true;
+    drain_errors();
+    why = s.why = "the driver refuses to select these counters: GL error " + hex(error);
+    return false;
+  }
+  bool read(uint32_t monitor, std::map<Place, double>& values) {
+    const Functions& f = functions();
+    uint32_t size = 0;
+    int written = 0;
+    f.data(monitor, RESULT_SIZE, sizeof size, &size, &written);
+    if (!size || size > MOST_BYTES) return false;
+    std::vector<uint8_t> data(size + 3u);
+    written = 0;
+    f.data(monitor, RESULT, static_cast<int>(size), reinterpret_cast<uint32_t*>(data.data()), &written);
+    if (written <= 0 || static_cast<uint32_t>(written) > size) written = 0;
+    data.resize(static_cast<size_t>(written));
+    return records(data, places_, known(), values);
+  }
+  bool wait_for(uint32_t monitor) {
+    const Functions& f = functions();
+    uint32_t there = 0;
+    f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    if (!there) f.finish();
+    for (uint64_t until = now_ns() + WAIT_NS; !there && now_ns() < until; usleep(50)) f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    return there != 0;
+  }
+  // Measures nothing.
+  bool empty(uint32_t monitor, std::map<Place, double>& values) {
+    functions().begin(monitor);
+    functions().end(monitor);
+    return wait_for(monitor) && read(monitor, values);
+  }
+  // The first time that something was counted: whether nothing has as much.
+  void learn(State& s, const Pending& p) {
+    auto tells = [&](const Place& place) {
+      uint32_t type = known().at(place.first).counters.at(place.second).type;
+      double v = p.values.at(place);
+      return (type == GL_UNSIGNED_INT || type == UNSIGNED_INT64) && v > 0 && v != 4294967295.0;
+    };
+    bool all = true;
+    std::map<Place, double> nothing;
+    if (std::none_of(places_.begin(), places_.end(), tells) || !empty(p.monitor, nothing)) return;
+    for (auto& place : places_)
+      if (tells(place)) all &= nothing[place] >= p.values.at(place);
+    s.starts_anew = all ? NO : YES;
+  }
+  // Takes a result from the driver and gives the monitor back; false: it is not there yet.
+  bool fetch(State& s, Pending& p, bool insist) {
+    if (p.fetched) return true;
+    uint32_t there = 0;
+    functions().data(p.monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    if (!there && !insist) return false;
+    p.fetched = true;
+    if (!there && s.why.empty()) there = wait_for(p.monitor) ? 1 : 0;  // what never comes is waited for once
+    if (!there) {
+      p.why = "the driver did not finish the counters in time";
+      s.why = p.why;
+      return true;  // what comes later would confuse: the monitor is not used again
+    }
+    if (!read(p.monitor, p.values)) p.why = "the driver's result makes no sense";
+    else if (s.starts_anew == UNKNOWN) learn(s, p);
+    if (s.starts_anew == NO)
+      for (auto& [place, before] : p.before)
+        if (auto it = p.values.find(place); it != p.values.end() && it->second >= before) it->second -= before;
+    s.free.push_back(p.monitor);
+    return true;
+  }
+  void take(Sink& to, const Pending& p) {
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (p.why) {
+        to.lost(p.segment, metrics[i], p.why);
+        continue;
+      }
+      double v = p.values.at(places_[i]);
+      const Counter& c = known().at(places_[i].first).counters.at(places_[i].second);
+      // The largest number of the type means that it ran over; so does one beyond what the driver says is possible.
+      bool over = (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == PERCENTAGE);
+      if (over) to.lost(p.segment, metrics[i], "overflow");
+      else to.value(p.segment, metrics[i], v);
+    }
+  }
+
+  std::vector<Place> places_;
+  std::unordered_map<const void*, State> states_;
+};
+
+class Amd : public Backend {
+ public:
+  Amd() : Backend("amd") {}
+  std::string reason() override {
+    if (!current_context()) return "there is no context";
+    if (!has_extension("GL_AMD_performance_monitor")) return "no GL_AMD_performance_monitor";
+    if (!functions().whole) return "the driver names GL_AMD_performance_monitor, but lacks functions of it";
+    return known().empty() ? "the driver has GL_AMD_performance_monitor, but no counters" : "";
+  }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& [group, g] : known())
+      for (auto& [counter, c] : g.counters) {
+        const char* type = c.type == PERCENTAGE ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
+        found.push_back({std::to_string(group) + ":" + std::to_string(counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
+      }
+    return found;
+  }
+  std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
+  size_t room_of(const std::string& group) override {
+    auto it = known().find(static_cast<uint32_t>(strtoul(group.c_str(), nullptr, 10)));
+    return it == known().end() || it->second.room < 0 ? 0 : static_cast<size_t>(it->second.room);
+  }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<Place> places;
+    for (int n : numbers) {
+      unsigned group = 0, counter = 0;
+      if (sscanf(all[static_cast<size_t>(n)].spec.c_str(), "%u:%u", &group, &counter) != 2) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
+      places.emplace_back(group, counter);
+    }
+    return std::make_unique<AmdSource>(numbers, std::move(places));
+  }
+} g_amd;
+
+}  // namespace
+}  // namespace dt::play::metrics

@@ -1,0 +1,140 @@
+// The processor's side: clocks, memory, faults and switches of the player. Read where segments begin and end.
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Pages of the process: size, resident.
+bool statm(unsigned long long& size, unsigned long long& resident) {
+  FILE* file = fopen("/proc/self/statm", "r");
+  if (!file) return false;
+  bool good = fscanf(file, "%llu %llu", &size, &resident) == 2;
+  fclose(file);
+  return good;
+}
+
+double usage(long rusage::*what) {
+  rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return static_cast<double>(u.*what);
+}
+
+enum What { WALL, THREAD, PROCESS, START, MINOR, MAJOR, VOLUNTARY, INVOLUNTARY, RESIDENT, VIRTUAL };
+struct Known {
+  const char *spec, *group, *type, *unit;
+  What what;
+};
+const Known KNOWN[] = {
+    {"wall", "time", "sum", "ns", WALL},
+    {"thread", "time", "sum", "ns", THREAD},
+    {"process", "time", "sum", "ns", PROCESS},
+    {"start", "time", "first", "ns", START},
+    {"minor_faults", "memory", "sum", "count", MINOR},
+    {"major_faults", "memory", "sum", "count", MAJOR},
+    {"voluntary_switches", "scheduler", "sum", "count", VOLUNTARY},
+    {"involuntary_switches", "scheduler", "sum", "count", INVOLUNTARY},
+    {"resident", "memory", "last", "bytes", RESIDENT},
+    {"virtual", "memory", "last", "bytes", VIRTUAL},
+};
+
+double read(What what) {
+  switch (what) {
+    case WALL:
+    case START: return static_cast<double>(clock_ns(CLOCK_MONOTONIC));
+    case THREAD: return static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    case PROCESS: return static_cast<double>(clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    case MINOR: return usage(&rusage::ru_minflt);
+    case MAJOR: return usage(&rusage::ru_majflt);
+    case VOLUNTARY: return usage(&rusage::ru_nvcsw);
+    case INVOLUNTARY: return usage(&rusage::ru_nivcsw);
+    case RESIDENT:
+    case VIRTUAL: {
+      unsigned long long size = 0, resident = 0;
+      statm(size, resident);
+      return static_cast<double>(what == VIRTUAL ? size : resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    }
+  }
+  return 0;
+}
+
+class CpuSource : public Source {
+ public:
+  CpuSource(const std::vector<int>& numbers, std::vector<What> what) : Source(numbers), what_(std::move(what)), from_(what_.size()) {
+    // Clocks are read closest to what is measured, files farthest.
+    for (size_t i = 0; i < what_.size(); ++i) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(), [this](size_t a, size_t b) { return what_[a] < what_[b]; });
+  }
+  bool per_context() const override { return false; }
+  int order() const override { return 0; }
+  bool begin(uint64_t segment, std::string&) override {
+    segment_ = segment;
+    for (size_t i = order_.size(); i-- > 0;)
+      if (what_[order_[i]] < RESIDENT) from_[order_[i]] = read(what_[order_[i]]);
+    return true;
+  }
+  void end() override {
+    done_.push_back({segment_, std::vector<double>(what_.size())});
+    auto& values = done_.back().values;
+    for (size_t i : order_) {
+      double now = what_[i] == START ? 0 : read(what_[i]);
+      values[i] = what_[i] == START ? from_[i] : what_[i] >= RESIDENT ? now : now - from_[i];
+    }
+  }
+  void collect(Sink& to, bool) override {
+    for (auto& d : done_)
+      for (size_t i = 0; i < what_.size(); ++i) to.value(d.segment, metrics[i], d.values[i]);
+    done_.clear();
+  }
+
+ private:
+  struct Done {
+    uint64_t segment;
+    std::vector<double> values;
+  };
+  std::vector<What> what_;
+  std::vector<double> from_;
+  std::vector<size_t> order_;
+  std::deque<Done> done_;
+  uint64_t segment_ = 0;
+};
+
+class Cpu : public Backend {
+ public:
+  Cpu() : Backend("cpu") {}
+  bool per_context() const override { return false; }
+  std::string reason() override { return ""; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
+    return found;
+  }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<What> what;
+    for (int n : numbers) {
+      const Known* found = nullptr;
+      for (auto& k : KNOWN)
+        if (all[static_cast<size_t>(n)].spec == k.spec) found = &k;
+      if (!found) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
+      what.push_back(found->what);
+    }
+    return std::make_unique<CpuSource>(numbers, std::move(what));
+  }
+} g_cpu;
+
+}  // namespace
+}  // namespace dt::play::metrics

@@ -1,0 +1,114 @@
+// What the kernel's GPU drivers say of this process in /proc/self/fdinfo: time on engines, cycles, memory
+// (Documentation/gpu/drm-usage-stats.rst).
+#include <dirent.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+std::string folder() {
+  const char* other = getenv("DRAWTAP_FDINFO");  // of another process, or of a test
+  return other ? other : "/proc/self/fdinfo";
+}
+
+// The sum over the clients of this process, by key. A client that several files stand for counts once.
+std::map<std::string, double> usage() {
+  std::map<std::string, double> found;
+  std::set<std::string> clients;
+  DIR* dir = opendir(folder().c_str());
+  if (!dir) return found;
+  while (dirent* entry = readdir(dir)) {
+    if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+    std::ifstream file(folder() + "/" + entry->d_name);
+    std::map<std::string, double> values;
+    std::string device, client;
+    for (std::string line; std::getline(file, line);) {
+      size_t colon = line.find(':');
+      if (colon == line.npos || !line.starts_with("drm-")) continue;
+      std::string key = line.substr(4, colon - 4), rest = line.substr(colon + 1);
+      if (key == "pdev" || key == "driver") device += rest;
+      if (key == "client-id") client = rest;
+      if (!key.starts_with("engine-") && !key.starts_with("cycles-") && !key.starts_with("memory-") && !key.starts_with("total-") && !key.starts_with("resident-")) continue;
+      if (key.starts_with("engine-capacity-")) continue;
+      std::stringstream words(rest);
+      double number = 0;
+      std::string unit;
+      if (!(words >> number)) continue;
+      words >> unit;
+      values[key] = number * (unit == "KiB" ? 1024.0 : unit == "MiB" ? 1048576.0 : unit == "GiB" ? 1073741824.0 : 1.0);
+    }
+    if (values.empty() || (!client.empty() && !clients.insert(device + client).second)) continue;
+    for (auto& [key, value] : values) found[key] += value;
+  }
+  closedir(dir);
+  return found;
+}
+
+bool is_gauge(const std::string& key) { return !key.starts_with("engine-") && !key.starts_with("cycles-"); }
+
+class DrmSource : public Source {
+ public:
+  DrmSource(const std::vector<int>& numbers, std::vector<std::string> keys) : Source(numbers), keys_(std::move(keys)) {}
+  bool per_context() const override { return false; }
+  int order() const override { return 7; }
+  bool begin(uint64_t segment, std::string&) override {
+    segment_ = segment;
+    from_ = usage();
+    return true;
+  }
+  void end() override { done_.push_back({segment_, from_, usage()}); }
+  void collect(Sink& to, bool) override {
+    for (auto& d : done_)
+      for (size_t i = 0; i < keys_.size(); ++i) {
+        auto now = d.to.find(keys_[i]);
+        if (now == d.to.end()) to.lost(d.segment, metrics[i], "no file of this process says so any more");
+        else if (is_gauge(keys_[i])) to.value(d.segment, metrics[i], now->second);
+        else to.value(d.segment, metrics[i], now->second - (d.from.contains(keys_[i]) ? d.from[keys_[i]] : 0));
+      }
+    done_.clear();
+  }
+
+ private:
+  struct Done {
+    uint64_t segment;
+    std::map<std::string, double> from, to;
+  };
+  std::vector<std::string> keys_;
+  std::map<std::string, double> from_;
+  std::deque<Done> done_;
+  uint64_t segment_ = 0;
+};
+
+class Drm : public Backend {
+ public:
+  Drm() : Backend("drm") {}
+  bool per_context() const override { return false; }
+  std::string reason() override { return usage().empty() ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux 5.19)" : ""; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& [key, value] : usage()) {
+      size_t dash = key.find('-');
+      std::string kind = key.substr(0, dash);
+      found.push_back({key, kind, key.substr(dash + 1), is_gauge(key) ? "gauge" : kind == "engine" ? "duration" : "counter", is_gauge(key) ? "bytes" : kind == "engine" ? "ns" : "count", ""});
+    }
+    return found;
+  }
+  std::string group_of(const std::string&) override { return "all"; }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string&) override {
+    std::vector<std::string> keys;
+    for (int n : numbers) keys.push_back(all[static_cast<size_t>(n)].spec);
+    return std::make_unique<DrmSource>(numbers, std::move(keys));
+  }
+} g_drm;
+
+}  // namespace
+}  // namespace dt::play::metrics

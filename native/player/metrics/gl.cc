@@ -1,0 +1,418 @@
+// Queries that every driver may have: time stamps, elapsed time, samples, primitives, stages of the pipeline.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  GL_TIMESTAMP = 0x8E28, GL_TIME_ELAPSED = 0x88BF, GL_QUERY_COUNTER_BITS = 0x8864, GL_QUERY_RESULT = 0x8866, GL_QUERY_RESULT_AVAILABLE = 0x8867,
+  GL_GPU_DISJOINT = 0x8FBB, GL_SAMPLES_PASSED = 0x8914, GL_ANY_SAMPLES_PASSED = 0x8C2F, GL_ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
+  GL_PRIMITIVES_GENERATED = 0x8C87, GL_FEEDBACK_WRITTEN = 0x8C88
+};
+constexpr size_t MOST_QUERIES = 4096;  // a context has at a time
+
+struct Counter {
+  const char *spec, *group;
+  uint32_t target;
+};
+const Counter COUNTERS[] = {
+    {"samples_passed", "samples", GL_SAMPLES_PASSED},
+    {"any_samples", "samples", GL_ANY_SAMPLES_PASSED},
+    {"primitives_generated", "primitives", GL_PRIMITIVES_GENERATED},
+    {"feedback_written", "primitives", GL_FEEDBACK_WRITTEN},
+    {"vertices_submitted", "pipeline", 0x82EE},
+    {"primitives_submitted", "pipeline", 0x82EF},
+    {"vertex_shader_invocations", "pipeline", 0x82F0},
+    {"tess_control_patches", "pipeline", 0x82F1},
+    {"tess_evaluation_invocations", "pipeline", 0x82F2},
+    {"geometry_shader_invocations", "pipeline", 0x887F},
+    {"geometry_shader_primitives", "pipeline", 0x82F3},
+    {"fragment_shader_invocations", "pipeline", 0x82F4},
+    {"compute_shader_invocations", "pipeline", 0x82F5},
+    {"clipping_input_primitives", "pipeline", 0x82F6},
+    {"clipping_output_primitives", "pipeline", 0x82F7},
+};
+const Counter* counter(const std::string& spec) {
+  for (auto& c : COUNTERS)
+    if (spec == c.spec) return &c;
+  return nullptr;
+}
+bool is_occlusion(uint32_t target) { return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_CONSERVATIVE; }
+
+// The functions of queries as the current context has them.
+struct Functions {
+  void (*make)(int, uint32_t*);
+  void (*remove)(int, const uint32_t*);
+  void (*begin)(uint32_t, uint32_t);
+  void (*end)(uint32_t);
+  void (*stamp)(uint32_t, uint32_t);
+  void (*get_query)(uint32_t, uint32_t, int*);
+  void (*get32)(uint32_t, uint32_t, uint32_t*);
+  void (*get64)(uint32_t, uint32_t, uint64_t*);
+  void (*integer)(uint32_t, int*);
+};
+
+template <typename F>
+void load(F& f, const char* name, const char* otherwise = nullptr) {
+  f = gl::real<F>(name);
+  if (!f && otherwise) f = gl::real<F>(otherwise);
+}
+
+const Functions& functions() {
+  static Functions made[2];
+  static bool known[2];
+  bool es = is_es();
+  Functions& f = made[es];
+  if (known[es]) return f;
+  known[es] = true;
+  // OpenGL ES has these by extensions first; drivers take both spellings where both exist.
+  load(f.make, es ? "glGenQueriesEXT" : "glGenQueries", "glGenQueries");
+  load(f.remove, es ? "glDeleteQueriesEXT" : "glDeleteQueries", "glDeleteQueries");
+  load(f.begin, es ? "glBeginQueryEXT" : "glBeginQuery", "glBeginQuery");
+  load(f.end, es ? "glEndQueryEXT" : "glEndQuery", "glEndQuery");
+  load(f.stamp, es ? "glQueryCounterEXT" : "glQueryCounter");
+  load(f.get_query, es ? "glGetQueryivEXT" : "glGetQueryiv", "glGetQueryiv");
+  load(f.get32, es ? "glGetQueryObjectuivEXT" : "glGetQueryObjectuiv", "glGetQueryObjectuiv");
+  load(f.get64, es ? "glGetQueryObjectui64vEXT" : "glGetQueryObjectui64v", "glGetQueryObjectui64vEXT");
+  load(f.integer, "glGetIntegerv");
+  return f;
+}
+
+bool has(const char* extension) { return has_extension(extension); }
+
+int bits(uint32_t target) {
+  const Functions& f = functions();
+  int n = 0;
+  drain_errors();
+  if (f.get_query) f.get_query(target, GL_QUERY_COUNTER_BITS, &n);
+  if (take_error()) n = 0;
+  return n;
+}
+
+// Why the current context has no query of that target.
+std::string no_query(uint32_t target) {
+  const GlContext* c = tls.context;
+  if (!c || !c->version) return "there is no context";
+  bool es = c->api == 2;
+  uint32_t v = c->version;
+  bool timer = target == GL_TIMESTAMP || target == GL_TIME_ELAPSED;
+  if (timer) {
+    if (es && !has("GL_EXT_disjoint_timer_query")) return "no GL_EXT_disjoint_timer_query";
+    if (!es && v < 33 && !has("GL_ARB_timer_query") && !(target == GL_TIME_ELAPSED && has("GL_EXT_timer_query"))) return "no GL_ARB_timer_query";
+    return bits(target) > 0 ? "" : "the driver's counter has 0 bits";
+  }
+  if (target == GL_SAMPLES_PASSED) {
+    if (es) return "OpenGL ES tells only whether samples passed";
+    if (v < 15) return "OpenGL 1.5 has it";
+  } else if (target == GL_ANY_SAMPLES_PASSED) {
+    if (es ? v < 30 && !has("GL_EXT_occlusion_query_boolean") : v < 33 && !has("GL_ARB_occlusion_query2")) return "no occlusion query of that kind";
+  } else if (target == GL_PRIMITIVES_GENERATED) {
+    if (es ? v < 32 && !has("GL_EXT_geometry_shader") && !has("GL_OES_geometry_shader") && !has("GL_EXT_tessellation_shader") : v < 30 && !has("GL_EXT_transform_feedback"))
+      return es ? "OpenGL ES 3.2 or GL_EXT_geometry_shader has it" : "OpenGL 3.0 has it";
+  } else if (target == GL_FEEDBACK_WRITTEN) {
+    if (v < 30 && (es || !has("GL_EXT_transform_feedback"))) return "no transform feedback";
+  } else {
+    if (es) return "OpenGL ES has no pipeline statistics";
+    if (v < 46 && !has("GL_ARB_pipeline_statistics_query")) return "no GL_ARB_pipeline_statistics_query";
+    // Drivers need not count every stage.
+    if (bits(target) <= 0) return "the driver does not count it";
+  }
+  return "";
+}
+
+// Names of query objects of one context. A name stays with the target that it was first begun for: drivers insist on it.
+class Names {
+ public:
+  uint32_t take(uint32_t target) {
+    auto& free = free_[target];
+    if (free.empty()) {
+      uint32_t fresh[32] = {};
+      functions().make(32, fresh);
+      for (uint32_t name : fresh)
+        if (name) free.push_back(name), ++made_;
+    }
+    if (free.empty()) return 0;
+    uint32_t name = free.back();
+    free.pop_back();
+    return name;
+  }
+  void give(uint32_t target, uint32_t name) {
+    if (name) free_[target].push_back(name);
+  }
+  bool full() const { return made_ >= MOST_QUERIES; }
+  void remove() {
+    for (auto& [target, names] : free_)
+      if (!names.empty()) functions().remove(static_cast<int>(names.size()), names.data());
+  }
+
+ private:
+  std::map<uint32_t, std::vector<uint32_t>> free_;
+  size_t made_ = 0;
+};
+
+// A result, once the driver has it.
+bool result(uint32_t name, bool wait, uint64_t& value) {
+  const Functions& f = functions();
+  uint32_t there = 0;
+  if (!wait) {
+    f.get32(name, GL_QUERY_RESULT_AVAILABLE, &there);
+    if (!there) return false;
+  }
+  if (f.get64) {
+    f.get64(name, GL_QUERY_RESULT, &value);
+  } else {
+    uint32_t v = 0;
+    f.get32(name, GL_QUERY_RESULT, &v);
+    value = v;
+  }
+  return true;
+}
+
+class GlSource : public Source {
+ public:
+  struct Entry {
+    int metric;
+    uint32_t target;  // GL_TIME_ELAPSED: its time; GL_TIMESTAMP: its beginning
+  };
+  GlSource(const std::vector<int>& numbers, std::vector<Entry> entries) : Source(numbers) {
+    for (auto& e : entries) {
+      bool time = e.target == GL_TIME_ELAPSED || e.target == GL_TIMESTAMP;
+      (time ? times_ : counts_).push_back(e);
+      if (!time && std::find(targets_.begin(), targets_.end(), e.target) == targets_.end()) targets_.push_back(e.target);
+      starts_ |= e.target == GL_TIMESTAMP;
+    }
+  }
+  int order() const override { return 3; }
+
+  bool begin(uint64_t segment, std::string& why) override {
+    State& s = states_[current_context()];
+    if (!s.asked) {
+      s.asked = true;
+      if (!times_.empty()) {
+        s.stamps = no_query(GL_TIMESTAMP).empty();
+        s.why_no_time = s.stamps ? "" : starts_ ? no_query(GL_TIMESTAMP) : no_query(GL_TIME_ELAPSED);
+        s.mask = s.stamps ? bits(GL_TIMESTAMP) : bits(GL_TIME_ELAPSED);
+      }
+      for (uint32_t target : targets_) s.why_no_target.push_back(no_query(target));
+      s.has_disjoint = is_es() && has("GL_EXT_disjoint_timer_query");
+      if (s.has_disjoint) {
+        int past = 0;
+        functions().integer(GL_GPU_DISJOINT, &past);  // what was before is nothing of ours
+      }
+    }
+    if (!functions().make || !functions().begin) return why = "the driver has no queries", false;
+    if (segment == TRIAL) {
+      if (!s.why_no_time.empty()) return why = s.why_no_time, false;
+      for (auto& no : s.why_no_target)
+        if (!no.empty()) return why = no, false;
+    }
+    Pending p;
+    p.segment = segment;
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      uint32_t name = 0;
+      const char* lost = nullptr;
+      if (!s.why_no_target[i].empty()) lost = lasting(s.why_no_target[i]);
+      else if (is_blocked(targets_[i])) lost = "the program's own query of this kind ran";
+      else if (!(name = s.names.take(targets_[i]))) lost = "the driver has no more query objects";
+      else {
+        functions().begin(targets_[i], name);
+        if (segment == TRIAL && take_error()) {
+          why = "the driver refuses another query beside those that run";
+          s.names.give(targets_[i], name);
+          for (size_t k = 0; k < i; ++k)
+            if (p.counts[k].name) functions().end(targets_[k]), s.names.give(targets_[k], p.counts[k].name);
+          return false;
+        }
+      }
+      p.counts.push_back({name, lost});
+    }
+    // The time begins last and ends first: it does not see what the others cost.
+    if (!times_.empty()) {
+      if (!s.why_no_time.empty()) p.no_time = lasting(s.why_no_time);
+      else if (s.stamps) {
+        p.t0 = s.names.take(GL_TIMESTAMP);
+        p.t1 = s.names.take(GL_TIMESTAMP);
+        functions().stamp(p.t0, GL_TIMESTAMP);
+      } else if (is_blocked(GL_TIME_ELAPSED)) {
+        p.no_time = "the program's own time query ran";
+      } else {
+        p.t0 = s.names.take(GL_TIME_ELAPSED);
+        functions().begin(GL_TIME_ELAPSED, p.t0);
+      }
+    }
+    s.pending.push_back(std::move(p));
+    return true;
+  }
+
+  void end() override {
+    State& s = states_[current_context()];
+    Pending& p = s.pending.back();
+    if (p.t1) functions().stamp(p.t1, GL_TIMESTAMP);
+    else if (p.t0) functions().end(GL_TIME_ELAPSED);
+    for (size_t i = 0; i < targets_.size(); ++i)
+      if (p.counts[i].name) functions().end(targets_[i]);
+    p.ended = true;
+  }
+
+  void collect(Sink& to, bool wait) override {
+    auto it = states_.find(current_context());
+    if (it == states_.end()) return;
+    State& s = it->second;
+    if (s.has_disjoint && !times_.empty()) {
+      int disjoint = 0;
+      functions().integer(GL_GPU_DISJOINT, &disjoint);
+      if (disjoint)
+        for (auto& p : s.pending)
+          if (p.t0) p.disjoint = true;
+    }
+    while (!s.pending.empty() && s.pending.front().ended) {
+      Pending& p = s.pending.front();
+      bool block = wait || s.names.full();  // between two segments: nothing that is measured waits
+      if (!ready(p, block)) return;
+      deliver(to, s, p);
+      give_back(s, p);
+      s.pending.pop_front();
+    }
+  }
+  bool pending(const void* context) const override {
+    auto it = states_.find(context);
+    return it != states_.end() && !it->second.pending.empty();
+  }
+  void forget(const void* context) override {
+    auto it = states_.find(context);
+    if (it == states_.end()) return;
+    if (context == current_context() && functions().remove) {
+      for (auto& p : it->second.pending) give_back(it->second, p);
+      it->second.names.remove();
+    }
+    states_.erase(it);
+  }
+  bool uses(uint32_t target) const override {
+    if (target == GL_TIME_ELAPSED && !times_.empty()) {
+      auto it = states_.find(current_context());
+      return it != states_.end() && !it->second.stamps;
+    }
+    for (uint32_t mine : targets_)
+      if (mine == target || (is_occlusion(mine) && is_occlusion(target))) return true;
+    return false;
+  }
+  void block(uint32_t target, bool blocked) override {
+    auto& list = states_[current_context()].blocked;
+    if (blocked) list.push_back(target);
+    else std::erase(list, target);
+  }
+
+ private:
+  struct Count {
+    uint32_t name;
+    const char* lost;
+  };
+  struct Pending {
+    uint64_t segment = 0;
+    uint32_t t0 = 0, t1 = 0;
+    const char* no_time = nullptr;
+    std::vector<Count> counts;
+    bool ended = false, disjoint = false;
+    uint64_t v0 = 0, v1 = 0;
+    std::vector<uint64_t> values;
+  };
+  struct State {
+    bool asked = false, stamps = false, has_disjoint = false;
+    int mask = 64;
+    std::string why_no_time;
+    std::vector<std::string> why_no_target;
+    std::vector<uint32_t> blocked;
+    Names names;
+    std::deque<Pending> pending;
+  };
+  bool is_blocked(uint32_t target) {
+    for (uint32_t b : states_[current_context()].blocked)
+      if (b == target || (is_occlusion(b) && is_occlusion(target))) return true;
+    return false;
+  }
+  void give_back(State& s, const Pending& p) {
+    s.names.give(p.t1 ? GL_TIMESTAMP : GL_TIME_ELAPSED, p.t0);
+    s.names.give(GL_TIMESTAMP, p.t1);
+    for (size_t i = 0; i < p.counts.size(); ++i) s.names.give(targets_[i], p.counts[i].name);
+  }
+  // What was asked for last comes last: where it is there, so is the rest.
+  bool ready(Pending& p, bool wait) {
+    p.values.assign(targets_.size(), 0);
+    if (p.t1 && !result(p.t1, wait, p.v1)) return false;
+    if (p.t0 && !result(p.t0, wait, p.v0)) return false;
+    for (size_t i = 0; i < targets_.size(); ++i)
+      if (p.counts[i].name && !result(p.counts[i].name, wait, p.values[i])) return false;
+    return true;
+  }
+  void deliver(Sink& to, State& s, Pending& p) {
+    uint64_t most = s.mask >= 64 ? ~0ull : (1ull << s.mask) - 1;
+    for (auto& e : times_) {
+      if (p.no_time) to.lost(p.segment, e.metric, p.no_time);
+      else if (p.disjoint) to.lost(p.segment, e.metric, "disjoint: the clock of the GPU was not steady");
+      else if (e.target == GL_TIMESTAMP) to.value(p.segment, e.metric, static_cast<double>(p.v0));
+      else if (!p.t1 && p.v0 == most) to.lost(p.segment, e.metric, "overflow");
+      else to.value(p.segment, e.metric, static_cast<double>(p.t1 ? (p.v1 - p.v0) & most : p.v0));
+    }
+    for (auto& e : counts_) {
+      size_t i = static_cast<size_t>(std::find(targets_.begin(), targets_.end(), e.target) - targets_.begin());
+      bool wide = functions().get64 != nullptr;
+      if (p.counts[i].lost) to.lost(p.segment, e.metric, p.counts[i].lost);
+      else if (p.values[i] == (wide ? ~0ull : 0xFFFFFFFFull)) to.lost(p.segment, e.metric, "overflow");
+      else to.value(p.segment, e.metric, static_cast<double>(p.values[i]));
+    }
+  }
+
+  std::vector<Entry> times_, counts_;
+  std::vector<uint32_t> targets_;
+  bool starts_ = false;
+  std::unordered_map<const void*, State> states_;
+};
+
+class Gl : public Backend {
+ public:
+  Gl() : Backend("gl") {}
+  std::string reason() override { return current_context() ? "" : "there is no context"; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    if (elapsed_reason().empty()) found.push_back({"elapsed", "time", "elapsed", "sum", "ns", ""});
+    if (no_query(GL_TIMESTAMP).empty()) found.push_back({"start", "time", "start", "first", "ns", ""});
+    for (auto& c : COUNTERS)
+      if (no_query(c.target).empty()) found.push_back({c.spec, c.group, c.spec, "sum", "count", ""});
+    return found;
+  }
+  std::vector<std::pair<std::string, std::string>> refusals() override {
+    std::vector<std::pair<std::string, std::string>> found;
+    if (std::string why = elapsed_reason(); !why.empty()) found.emplace_back("elapsed", why);
+    if (std::string why = no_query(GL_TIMESTAMP); !why.empty()) found.emplace_back("start", why);
+    for (auto& c : COUNTERS)
+      if (std::string why = no_query(c.target); !why.empty()) found.emplace_back(c.spec, why);
+    return found;
+  }
+  std::string group_of(const std::string& spec) override {
+    const Counter* c = counter(spec);
+    return c ? c->group : "time";
+  }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<GlSource::Entry> entries;
+    for (int n : numbers) {
+      const std::string& spec = all[static_cast<size_t>(n)].spec;
+      const Counter* c = counter(spec);
+      if (!c && spec != "elapsed" && spec != "start") return why = "there is no " + spec, nullptr;
+      uint32_t target = c ? c->target : spec == "start" ? GL_TIMESTAMP : GL_TIME_ELAPSED;
+      entries.push_back({n, target});
+    }
+    return std::make_unique<GlSource>(numbers, std::move(entries));
+  }
+
+ private:
+  static std::string elapsed_reason() { return no_query(GL_TIMESTAMP).empty() ? "" : no_query(GL_TIME_ELAPSED); }
+} g_gl;
+
+}  // namespace
+}  // namespace dt::play::metrics

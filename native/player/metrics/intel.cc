@@ -1,0 +1,281 @@
+// GL_INTEL_performance_query: queries of the driver's making, each with counters at fixed places in its result.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  DONOT_FLUSH = 0x83F9, FLUSH = 0x83FA, WAIT = 0x83FB, COUNTER_EVENT = 0x94F0, DURATION_NORM = 0x94F1, DURATION_RAW = 0x94F2, THROUGHPUT = 0x94F3, RAW = 0x94F4, TIMESTAMP = 0x94F5,
+  DATA_U32 = 0x94F8, DATA_U64 = 0x94F9, DATA_FLOAT = 0x94FA, DATA_DOUBLE = 0x94FB, DATA_BOOL = 0x94FC
+};
+constexpr size_t MOST_HANDLES = 256;
+constexpr uint32_t MOST_BYTES = 1 << 20, MOST_QUERIES = 4096, MOST_COUNTERS = 1 << 16;
+
+struct Functions {
+  void (*first)(uint32_t*);
+  void (*next)(uint32_t, uint32_t*);
+  void (*query_info)(uint32_t, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*);
+  void (*counter_info)(uint32_t, uint32_t, uint32_t, char*, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*, uint64_t*);
+  void (*create)(uint32_t, uint32_t*);
+  void (*remove)(uint32_t);
+  void (*begin)(uint32_t);
+  void (*end)(uint32_t);
+  void (*data)(uint32_t, uint32_t, int, void*, uint32_t*);
+  bool whole;
+};
+
+template <typename F>
+bool load(F& f, const char* name) {
+  f = gl::real<F>(name);
+  return f != nullptr;
+}
+
+const Functions& functions() {
+  static const Functions made = [] {
+    Functions f{};
+    f.whole = load(f.first, "glGetFirstPerfQueryIdINTEL") & load(f.next, "glGetNextPerfQueryIdINTEL") & load(f.query_info, "glGetPerfQueryInfoINTEL") &
+              load(f.counter_info, "glGetPerfCounterInfoINTEL") & load(f.create, "glCreatePerfQueryINTEL") & load(f.remove, "glDeletePerfQueryINTEL") &
+              load(f.begin, "glBeginPerfQueryINTEL") & load(f.end, "glEndPerfQueryINTEL") & load(f.data, "glGetPerfQueryDataINTEL");
+    return f;
+  }();
+  return made;
+}
+
+struct Counter {
+  std::string name, text;
+  uint32_t offset = 0, bytes = 0, type = 0, data = 0;
+  uint64_t most = 0;
+};
+struct Query {
+  std::string name;
+  uint32_t bytes = 0;
+  std::map<uint32_t, Counter> counters;
+};
+
+std::map<uint32_t, Query> catalogue() {
+  std::map<uint32_t, Query> found;
+  const Functions& f = functions();
+  uint32_t id = 0;
+  drain_errors();
+  f.first(&id);
+  while (id && found.size() < MOST_QUERIES && !found.contains(id)) {
+    char name[257] = {};
+    uint32_t bytes = 0, counters = 0, instances = 0, caps = 0;
+    f.query_info(id, 256, name, &bytes, &counters, &instances, &caps);
+    if (take_error()) break;
+    Query& q = found[id];
+    q.name.assign(name, strnlen(name, 256));
+    q.bytes = bytes;
+    for (uint32_t c = 1; c <= counters && c <= MOST_COUNTERS; ++c) {
+      char counter_name[257] = {}, text[1025] = {};
+      Counter counter;
+      f.counter_info(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes, &counter.type, &counter.data, &counter.most);
+      if (take_error()) continue;
+      counter.name.assign(counter_name, strnlen(counter_name, 256));
+      counter.text.assign(text, strnlen(text, 1024));
+      q.counters[c] = std::move(counter);
+    }
+    uint32_t next = 0;
+    f.next(id, &next);
+    if (take_error()) break;
+    id = next;
+  }
+  drain_errors();
+  return found;
+}
+
+const std::map<uint32_t, Query>& known() {
+  static std::unordered_map<const void*, std::map<uint32_t, Query>> by_context;
+  auto it = by_context.find(current_context());
+  if (it == by_context.end()) it = by_context.emplace(current_context(), catalogue()).first;
+  return it->second;
+}
+
+using Place = std::pair<uint32_t, uint32_t>;  // query, counter
+
+class IntelSource : public Source {
+ public:
+  IntelSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)) {
+    for (auto& [query, counter] : places_)
+      if (std::find(queries_.begin(), queries_.end(), query) == queries_.end()) queries_.push_back(query);
+  }
+  int order() const override { return 5; }
+
+  bool begin(uint64_t segment, std::string& why) override {
+    const Functions& f = functions();
+    if (!has_extension("GL_INTEL_performance_query") || !f.whole) return why = "no GL_INTEL_performance_query in this context", false;
+    State& s = states_[current_context()];
+    if (!s.why.empty()) return why = s.why, false;
+    for (uint32_t query : queries_)
+      if (!known().contains(query)) return why = "this context does not have the query", false;
+    Pending p{segment, {}, false};
+    if (!s.tried) drain_errors();
+    for (uint32_t query : queries_) {
+      uint32_t handle = 0;
+      auto& free = s.free[query];
+      if (!free.empty()) {
+        handle = free.back();
+        free.pop_back();
+      } else {
+        f.create(query, &handle);
+        if (!handle) {
+          give_up(s, p);
+          drain_errors();
+          return why = "the driver makes no query", false;
+        }
+      }
+      f.begin(handle);
+      if (!s.tried && take_error()) {
+        f.remove(handle);
+        give_up(s, p);
+        drain_errors();
+        return why = s.why = "the driver does not run these queries at once", false;
+      }
+      p.handles.push_back(handle);
+    }
+    s.tried = true;
+    s.pending.push_back(std::move(p));
+    return true;
+  }
+
+  void end() override {
+    Pending& p = states_[current_context()].pending.back();
+    for (uint32_t handle : p.handles) functions().end(handle);
+    p.ended = true;
+  }
+
+  void collect(Sink& to, bool wait) override {
+    auto it = states_.find(current_context());
+    if (it == states_.end()) return;
+    State& s = it->second;
+    while (!s.pending.empty() && s.pending.front().ended) {
+      Pending& p = s.pending.front();
+      bool insist = wait || s.pending.size() >= MOST_HANDLES;
+      std::vector<std::vector<uint8_t>> data(queries_.size());
+      std::vector<const char*> why(queries_.size());
+      for (size_t i = 0; i < queries_.size(); ++i) {
+        const Query& q = known().at(queries_[i]);
+        uint32_t written = 0;
+        if (!q.bytes || q.bytes > MOST_BYTES) {
+          why[i] = "the driver's result makes no sense";
+          continue;
+        }
+        data[i].resize(q.bytes);
+        functions().data(p.handles[i], insist ? WAIT : DONOT_FLUSH, static_cast<int>(q.bytes), data[i].data(), &written);
+        if (!written && !insist) return;
+        if (!written) why[i] = "the driver has no result";
+        if (written > q.bytes) written = q.bytes;
+        data[i].resize(written);
+      }
+      for (size_t m = 0; m < places_.size(); ++m) {
+        auto i = static_cast<size_t>(std::find(queries_.begin(), queries_.end(), places_[m].first) - queries_.begin());
+        if (why[i]) to.lost(p.segment, metrics[m], why[i]);
+        else value(to, p.segment, metrics[m], known().at(places_[m].first).counters.at(places_[m].second), data[i]);
+      }
+      for (size_t i = 0; i < queries_.size(); ++i) s.free[queries_[i]].push_back(p.handles[i]);
+      s.pending.pop_front();
+    }
+  }
+  bool pending(const void* context) const override {
+    auto it = states_.find(context);
+    return it != states_.end() && !it->second.pending.empty();
+  }
+  void forget(const void* context) override {
+    auto it = states_.find(context);
+    if (it == states_.end()) return;
+    if (context == current_context() && functions().whole) {
+      for (auto& p : it->second.pending)
+        for (uint32_t handle : p.handles) functions().remove(handle);
+      for (auto& [query, handles] : it->second.free)
+        for (uint32_t handle : handles) functions().remove(handle);
+    }
+    states_.erase(it);
+  }
+
+ private:
+  struct Pending {
+    uint64_t segment;
+    std::vector<uint32_t> handles;
+    bool ended;
+  };
+  struct State {
+    std::map<uint32_t, std::vector<uint32_t>> free;
+    std::deque<Pending> pending;
+    bool tried = false;
+    std::string why;
+  };
+  static void give_up(State&, const Pending& p) {
+    for (uint32_t handle : p.handles) {
+      functions().end(handle);
+      functions().remove(handle);
+    }
+  }
+  static void value(Sink& to, uint64_t segment, int metric, const Counter& c, const std::vector<uint8_t>& data) {
+    size_t bytes = c.data == DATA_U64 || c.data == DATA_DOUBLE ? 8 : 4;
+    if (c.offset > data.size() || data.size() - c.offset < bytes) return to.lost(segment, metric, "the driver's result is too short for the counter");
+    double v = 0;
+    const uint8_t* at = &data[c.offset];
+    if (c.data == DATA_U64) {
+      uint64_t raw;
+      memcpy(&raw, at, 8);
+      v = static_cast<double>(raw);
+    } else if (c.data == DATA_DOUBLE) {
+      memcpy(&v, at, 8);
+    } else if (c.data == DATA_FLOAT) {
+      float raw;
+      memcpy(&raw, at, 4);
+      v = static_cast<double>(raw);
+    } else {
+      uint32_t raw;
+      memcpy(&raw, at, 4);
+      v = raw;
+    }
+    if (c.most && (c.type == RAW || c.type == COUNTER_EVENT || c.type == DURATION_RAW) && v >= static_cast<double>(c.most)) return to.lost(segment, metric, "overflow");
+    to.value(segment, metric, v);
+  }
+
+  std::vector<Place> places_;
+  std::vector<uint32_t> queries_;
+  std::unordered_map<const void*, State> states_;
+};
+
+class Intel : public Backend {
+ public:
+  Intel() : Backend("intel") {}
+  std::string reason() override {
+    if (!current_context()) return "there is no context";
+    if (!has_extension("GL_INTEL_performance_query")) return "no GL_INTEL_performance_query";
+    if (!functions().whole) return "the driver names GL_INTEL_performance_query, but lacks functions of it";
+    return known().empty() ? "the driver has GL_INTEL_performance_query, but no queries (rights may be missing: dev.i915.perf_stream_paranoid)" : "";
+  }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& [query, q] : known())
+      for (auto& [counter, c] : q.counters) {
+        const char* type = c.type == DURATION_NORM || c.type == THROUGHPUT ? "mean" : c.type == TIMESTAMP ? "timestamp" : c.type == DURATION_RAW ? "duration" : "counter";
+        found.push_back({std::to_string(query) + ":" + std::to_string(counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
+      }
+    return found;
+  }
+  std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<Place> places;
+    for (int n : numbers) {
+      unsigned query = 0, counter = 0;
+      if (sscanf(all[static_cast<size_t>(n)].spec.c_str(), "%u:%u", &query, &counter) != 2) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
+      places.emplace_back(query, counter);
+    }
+    return std::make_unique<IntelSource>(numbers, std::move(places));
+  }
+} g_intel;
+
+}  // namespace
+}  // namespace dt::play::metrics

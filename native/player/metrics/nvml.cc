@@ -1,0 +1,184 @@
+// NVIDIA's management library, loaded where it is: use, power, energy, clocks, temperature and memory of each GPU.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+// As nvml.h has them.
+using Device = void*;
+struct Utilization {
+  unsigned gpu, memory;
+};
+struct Memory {
+  unsigned long long total, free, used;
+};
+enum : int { SUCCESS = 0, CLOCK_GRAPHICS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, TEMPERATURE_GPU = 0 };
+
+struct Library {
+  int (*init)() = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*handle)(unsigned, Device*) = nullptr;
+  int (*name)(Device, char*, unsigned) = nullptr;
+  int (*utilization)(Device, Utilization*) = nullptr;
+  int (*power)(Device, unsigned*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;
+  int (*clock)(Device, int, unsigned*) = nullptr;
+  int (*temperature)(Device, int, unsigned*) = nullptr;
+  int (*memory)(Device, Memory*) = nullptr;
+  const char* (*error)(int) = nullptr;
+  std::vector<Device> devices;
+  std::vector<std::string> names;
+  std::string why;
+};
+
+Library& library() {
+  static Library made = [] {
+    Library l;
+    void* so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!so) {
+      l.why = "there is no libnvidia-ml.so.1: no driver of NVIDIA's";
+      return l;
+    }
+    auto load = [&](auto& f, const char* name) { f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(so, name)); };
+    load(l.init, "nvmlInit_v2");
+    load(l.count, "nvmlDeviceGetCount_v2");
+    load(l.handle, "nvmlDeviceGetHandleByIndex_v2");
+    load(l.name, "nvmlDeviceGetName");
+    load(l.utilization, "nvmlDeviceGetUtilizationRates");
+    load(l.power, "nvmlDeviceGetPowerUsage");
+    load(l.energy, "nvmlDeviceGetTotalEnergyConsumption");
+    load(l.clock, "nvmlDeviceGetClockInfo");
+    load(l.temperature, "nvmlDeviceGetTemperature");
+    load(l.memory, "nvmlDeviceGetMemoryInfo");
+    load(l.error, "nvmlErrorString");
+    if (!l.init || !l.count || !l.handle) {
+      l.why = "libnvidia-ml.so.1 lacks functions";
+      return l;
+    }
+    int said = l.init();
+    if (said != SUCCESS) {
+      l.why = std::string("nvmlInit: ") + (l.error ? l.error(said) : std::to_string(said).c_str());
+      return l;
+    }
+    unsigned count = 0;
+    if (l.count(&count) != SUCCESS || !count) {
+      l.why = "there is no GPU of NVIDIA's";
+      return l;
+    }
+    for (unsigned i = 0; i < count && i < 64; ++i) {
+      Device device = nullptr;
+      char name[96] = {};
+      if (l.handle(i, &device) != SUCCESS) continue;
+      if (l.name) l.name(device, name, sizeof name);
+      l.devices.push_back(device);
+      l.names.emplace_back(name, strnlen(name, sizeof name));
+    }
+    return l;
+  }();
+  return made;
+}
+
+struct Known {
+  const char *name, *type, *unit;
+  bool (*read)(Library&, Device, double&);
+};
+const Known KNOWN[] = {
+    {"gpu_utilization", "percent", "percent", [](Library& l, Device d, double& v) { Utilization u{}; return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.gpu, true); }},
+    {"memory_utilization", "percent", "percent", [](Library& l, Device d, double& v) { Utilization u{}; return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.memory, true); }},
+    {"power", "gauge", "mW", [](Library& l, Device d, double& v) { unsigned p = 0; return l.power && l.power(d, &p) == SUCCESS && (v = p, true); }},
+    {"energy", "counter", "mJ", [](Library& l, Device d, double& v) { unsigned long long e = 0; return l.energy && l.energy(d, &e) == SUCCESS && (v = static_cast<double>(e), true); }},
+    {"graphics_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_GRAPHICS, &c) == SUCCESS && (v = c, true); }},
+    {"sm_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_SM, &c) == SUCCESS && (v = c, true); }},
+    {"memory_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_MEMORY, &c) == SUCCESS && (v = c, true); }},
+    {"temperature", "gauge", "C", [](Library& l, Device d, double& v) { unsigned t = 0; return l.temperature && l.temperature(d, TEMPERATURE_GPU, &t) == SUCCESS && (v = t, true); }},
+    {"memory_used", "gauge", "bytes", [](Library& l, Device d, double& v) { Memory m{}; return l.memory && l.memory(d, &m) == SUCCESS && (v = static_cast<double>(m.used), true); }},
+};
+
+struct Place {
+  size_t device;
+  const Known* what;
+};
+
+class NvmlSource : public Source {
+ public:
+  NvmlSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)), from_(places_.size()) {}
+  bool per_context() const override { return false; }
+  int order() const override { return 8; }
+  bool begin(uint64_t segment, std::string&) override {
+    segment_ = segment;
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (counts(i)) read(i, from_[i]);
+    return true;
+  }
+  void end() override {
+    done_.push_back({segment_, std::vector<double>(places_.size()), std::vector<bool>(places_.size())});
+    for (size_t i = 0; i < places_.size(); ++i) {
+      done_.back().good[i] = read(i, done_.back().values[i]);
+      if (counts(i)) done_.back().values[i] -= from_[i];
+    }
+  }
+  void collect(Sink& to, bool) override {
+    for (auto& d : done_)
+      for (size_t i = 0; i < places_.size(); ++i) {
+        if (d.good[i]) to.value(d.segment, metrics[i], d.values[i]);
+        else to.lost(d.segment, metrics[i], "the GPU did not answer");
+      }
+    done_.clear();
+  }
+
+ private:
+  struct Done {
+    uint64_t segment;
+    std::vector<double> values;
+    std::vector<bool> good;
+  };
+  bool counts(size_t i) const { return !strcmp(places_[i].what->type, "counter"); }
+  bool read(size_t i, double& v) { return places_[i].what->read(library(), library().devices[places_[i].device], v); }
+  std::vector<Place> places_;
+  std::vector<double> from_;
+  std::deque<Done> done_;
+  uint64_t segment_ = 0;
+};
+
+class Nvml : public Backend {
+ public:
+  Nvml() : Backend("nvml") {}
+  bool per_context() const override { return false; }
+  std::string reason() override { return library().why; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    Library& l = library();
+    for (size_t d = 0; d < l.devices.size(); ++d)
+      for (auto& k : KNOWN) {
+        double v = 0;
+        if (!k.read(l, l.devices[d], v)) continue;
+        found.push_back({std::to_string(d) + ":" + k.name, "gpu" + std::to_string(d), k.name, k.type, k.unit, l.names[d]});
+      }
+    return found;
+  }
+  std::string group_of(const std::string&) override { return "all"; }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<Place> places;
+    for (int n : numbers) {
+      const std::string& spec = all[static_cast<size_t>(n)].spec;
+      size_t colon = spec.find(':');
+      size_t device = strtoul(spec.c_str(), nullptr, 10);
+      const Known* what = nullptr;
+      for (auto& k : KNOWN)
+        if (colon != spec.npos && spec.substr(colon + 1) == k.name) what = &k;
+      if (!what || device >= library().devices.size()) return why = library().why.empty() ? "there is no " + spec : library().why, nullptr;
+      places.push_back({device, what});
+    }
+    return std::make_unique<NvmlSource>(numbers, std::move(places));
+  }
+} g_nvml;
+
+}  // namespace
+}  // namespace dt::play::metrics

@@ -1,0 +1,191 @@
+// perf_event_open: counters of the kernel and of the processor, for the player and every thread that begins later.
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+struct Known {
+  const char *spec, *group, *type, *unit;
+  uint32_t kind;
+  uint64_t config;
+};
+constexpr uint64_t cache(uint64_t which, uint64_t result) { return which | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16; }
+const Known KNOWN[] = {
+    {"task_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+    {"cpu_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+    {"context_switches", "software", "counter", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    {"cpu_migrations", "software", "counter", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    {"page_faults", "software", "counter", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    {"alignment_faults", "software", "counter", "count", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+    {"cycles", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+    {"instructions", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+    {"cache_references", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+    {"cache_misses", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+    {"branches", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch_misses", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    {"stalled_frontend", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+    {"stalled_backend", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+    {"l1d_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+    {"l1d_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    {"llc_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+    {"llc_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    {"dtlb_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+};
+
+const Known* known(const std::string& spec) {
+  for (auto& k : KNOWN)
+    if (spec == k.spec) return &k;
+  return nullptr;
+}
+
+int open_counter(const Known& k, bool user_only) {
+  perf_event_attr a;
+  memset(&a, 0, sizeof a);
+  a.size = sizeof a;
+  a.type = k.kind;
+  a.config = k.config;
+  a.inherit = 1;
+  a.exclude_kernel = user_only;
+  a.exclude_hv = 1;
+  a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+// A counter of this process, of user space alone where the kernel allows no more; below 0: none, errno says why.
+int counter(const Known& k) {
+  int fd = open_counter(k, false);
+  if (fd < 0 && (errno == EACCES || errno == EPERM)) fd = open_counter(k, true);
+  return fd;
+}
+
+std::string why_not(int error) {
+  switch (error) {
+    case ENOENT:
+    case EOPNOTSUPP: return "the machine has no such counter (virtual machines often have none)";
+    case EACCES:
+    case EPERM: return "not allowed: sysctl kernel.perf_event_paranoid=1, or root";
+    case ENOSYS: return "the kernel has no perf_event_open";
+    case EMFILE: return "too many files are open";
+    default: return std::string("perf_event_open: ") + strerror(error);
+  }
+}
+
+struct Reading {
+  uint64_t value = 0, enabled = 0, running = 0;
+};
+
+class PerfSource : public Source {
+ public:
+  PerfSource(const std::vector<int>& numbers, std::vector<int> files) : Source(numbers), files_(std::move(files)), from_(files_.size()) {}
+  ~PerfSource() override {
+    for (int fd : files_) close(fd);
+  }
+  bool per_context() const override { return false; }
+  int order() const override { return 1; }
+  bool begin(uint64_t segment, std::string& why) override {
+    segment_ = segment;
+    for (size_t i = files_.size(); i-- > 0;)
+      if (::read(files_[i], &from_[i], sizeof from_[i]) != sizeof from_[i]) return why = "the counter cannot be read", false;
+    if (segment != TRIAL) return true;
+    // Where the processor has too few counters the kernel lets them take turns: that is no measurement.
+    uint64_t until = now_ns() + 3000000;
+    while (now_ns() < until) {}
+    for (size_t i = 0; i < files_.size(); ++i) {
+      Reading now;
+      if (::read(files_[i], &now, sizeof now) != sizeof now || now.running - from_[i].running < (now.enabled - from_[i].enabled) * 9 / 10) {
+        why = "the processor does not have so many counters at once";
+        return false;
+      }
+    }
+    return true;
+  }
+  void end() override {
+    done_.push_back({segment_, std::vector<Reading>(files_.size())});
+    for (size_t i = 0; i < files_.size(); ++i) {
+      Reading now;
+      if (::read(files_[i], &now, sizeof now) != sizeof now) continue;
+      done_.back().readings[i] = {now.value - from_[i].value, now.enabled - from_[i].enabled, now.running - from_[i].running};
+    }
+  }
+  void collect(Sink& to, bool) override {
+    for (auto& d : done_)
+      for (size_t i = 0; i < files_.size(); ++i) {
+        const Reading& r = d.readings[i];
+        if (r.enabled && !r.running) to.lost(d.segment, metrics[i], "the counter did not run: others had its place");
+        // Parts of the time without the counter are made up for, as perf does.
+        else to.value(d.segment, metrics[i], r.running && r.running < r.enabled ? static_cast<double>(r.value) * static_cast<double>(r.enabled) / static_cast<double>(r.running) : static_cast<double>(r.value));
+      }
+    done_.clear();
+  }
+
+ private:
+  struct Done {
+    uint64_t segment;
+    std::vector<Reading> readings;
+  };
+  std::vector<int> files_;
+  std::vector<Reading> from_;
+  std::deque<Done> done_;
+  uint64_t segment_ = 0;
+};
+
+class Perf : public Backend {
+ public:
+  Perf() : Backend("perf") {}
+  bool per_context() const override { return false; }
+  std::string reason() override {
+    std::string last;
+    for (auto& k : KNOWN) {
+      int fd = counter(k);
+      if (fd >= 0) return close(fd), "";
+      last = why_not(errno);
+    }
+    return last;
+  }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& k : KNOWN)
+      if (int fd = counter(k); fd >= 0) {
+        close(fd);
+        found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
+      }
+    return found;
+  }
+  std::vector<std::pair<std::string, std::string>> refusals() override {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (auto& k : KNOWN)
+      if (int fd = counter(k); fd >= 0) close(fd);
+      else found.emplace_back(k.spec, why_not(errno));
+    return found;
+  }
+  std::string group_of(const std::string& spec) override {
+    const Known* k = known(spec);
+    return k && k->kind == PERF_TYPE_SOFTWARE ? "software" : "processor";
+  }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<int> files;
+    for (int n : numbers) {
+      const Known* k = known(all[static_cast<size_t>(n)].spec);
+      int fd = k ? counter(*k) : -1;
+      if (fd < 0) {
+        why = k ? why_not(errno) : "there is no " + all[static_cast<size_t>(n)].spec;
+        for (int f : files) close(f);
+        return nullptr;
+      }
+      files.push_back(fd);
+    }
+    return std::make_unique<PerfSource>(numbers, std::move(files));
+  }
+} g_perf;
+
+}  // namespace
+}  // namespace dt::play::metrics

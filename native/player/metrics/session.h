@@ -1,0 +1,148 @@
+// Measuring while a trace is played: what the player tells it, and what it writes.
+#pragma once
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plan.h"
+#include "source.h"
+
+namespace dt::play::metrics {
+
+// What is to be measured: a file of lines, words separated by tabs.
+//   metric ID BACKEND SPEC sum|mean|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END   isolate 1
+struct Request {
+  std::vector<Wanted> metrics;
+  std::vector<Pass> passes;
+  struct Range {
+    uint64_t number, begin, end;
+  };
+  std::vector<Range> ranges;  // by their beginning
+  bool isolate = false;       // finish before and after each draw: nothing of it is left for later
+  bool read(const std::string& path, std::string& why);
+};
+
+enum Mode : uint8_t { MEASURE, PLAN, LIST };
+
+class Session : Sink {
+ public:
+  Session(Request request, Mode mode, std::string output, FILE* status, uint64_t first_frame, uint64_t end_frame);
+  ~Session() override;
+
+  // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
+  // What a function is to a session, worked out once.
+  enum Kind : uint8_t { DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, FINISHES = 128 };
+  static uint8_t kind(const std::string& name, uint32_t flags);
+  struct Happening {
+    uint64_t seq;
+    uint8_t kind;
+    uint32_t (*argument)(const void* call, const char* name);  // of the call, recorded
+    const void* call;
+  };
+  void before(const Happening& call);
+  void after(const Happening& call);
+  // A frame has ended with the call `seq`; `next` is the number of the one that begins.
+  void frame_end(uint64_t next, uint64_t seq);
+  // Something of the player's own comes that is not measured, and has gone.
+  void pause();
+  void resume();
+  void leave();
+  void enter(const void* context);
+  // The context goes away; `visit` makes it current for a moment.
+  void forget(const void* context, const std::function<bool(bool)>& visit);
+  // The frames begin again: the next pass.
+  void restart();
+  // It is over after the call `seq`; `frames`: whether the trace says where frames end.
+  void finish(uint64_t seq, bool frames);
+  std::function<bool(const void*)> visit;  // makes a context current for a moment
+  bool wants_calls() const { return mode_ == MEASURE; }
+  bool only_asks() const { return mode_ == PLAN; }
+  bool answered() const { return answered_; }
+
+ private:
+  struct Sum {
+    double value = 0, weight = 0;
+    uint64_t segment = 0;
+    uint32_t parts = 0;
+    const char* why = nullptr;
+  };
+  struct Scope {
+    At at = AT_FRAME;
+    uint64_t number = 0, seq = 0, end_seq = 0, t_start = 0, t_end = 0;
+    uint32_t segments = 0;
+    size_t waits = 0;  // for results
+    bool closed = false;
+    std::vector<Sum> sums;
+  };
+  struct Segment {
+    std::vector<Scope*> scopes;
+    uint64_t t_start = 0, t_end = 0;
+    size_t waits = 0;
+  };
+  struct Prepared {
+    Pass pass;
+    std::vector<std::unique_ptr<Source>> sources;  // those that stop first first
+    std::vector<int> place;  // of a metric among the pass's, -1
+  };
+
+  void value(uint64_t segment, int metric, double value) override;
+  void lost(uint64_t segment, int metric, const char* why) override;
+  void prepare();
+  void ask();
+  void begin_pass();
+  void end_pass();
+  void stop();
+  void start();
+  Scope* open(At at, uint64_t number, uint64_t seq);
+  void close(Scope* scope, uint64_t end_seq);
+  void drop(Scope* scope);
+  void settle(Scope* scope);
+  void arrived(uint64_t segment);
+  void write(const Scope& scope);
+  void collect(bool wait);
+  void collect_everywhere();
+  void ranges(uint64_t seq);
+  void calibrate(bool contexts);
+  void gone(const void* context);
+  bool in_frames() const { return frame_ >= first_frame_ && frame_ < end_frame_; }
+
+  Request request_;
+  Mode mode_;
+  std::string output_;
+  FILE* status_;
+  FILE* rows_ = nullptr;
+  uint64_t first_frame_, end_frame_, frame_ = 0;
+  std::vector<Prepared> passes_;
+  size_t pass_ = 0;
+  std::vector<bool> began_;  // per source: whether it runs
+  std::unordered_set<Scope*> scopes_;  // that are not written yet
+  std::vector<Scope*> open_;
+  Scope *frame_scope_ = nullptr, *draw_scope_ = nullptr, *call_scope_ = nullptr;
+  std::map<uint64_t, Scope*> range_scopes_;
+  std::vector<size_t> running_ranges_;
+  size_t next_range_ = 0;
+  uint64_t next_range_at_ = UINT64_MAX;
+  std::map<uint64_t, Segment> segments_;
+  uint64_t last_segment_ = 0;
+  bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false, answered_ = false;
+  bool finished_ = false;
+  std::map<const void*, bool> contexts_;  // seen, and still there
+  std::vector<double> bias_;
+  bool calibrated_ = false, calibrating_ = false;
+  std::vector<std::vector<double>> samples_;
+  // What measuring cost.
+  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, written_ = 0, counted_calls_ = 0, calls_hash_ = 1469598103934665603ull;
+  uint64_t pauses_ = 0, cut_ns_median_ = 0;
+};
+
+extern Session* g_session;
+
+// Lists what can be had in the current context, one JSON object a line.
+void list_backends(FILE* to, const char* context);
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,97 @@
+// What can be measured while a trace is played: back-ends offer metrics, sources measure some of them between two moments.
+//
+// Time is cut into segments wherever a range begins or ends, a context goes or comes, or the program's own query needs
+// the driver's only place for one. A source measures segments; what a frame, a draw or a range had is put together from
+// its segments, so that ranges may nest and overlap although drivers have one active query of a kind.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../runtime/gl_state.h"
+
+namespace dt::play::metrics {
+
+// How segments make up a range: added, averaged by their duration, the last or the first one's value.
+enum class Fold : uint8_t { SUM, MEAN, LAST, FIRST };
+enum At : unsigned { AT_FRAME = 1, AT_DRAW = 2, AT_CALL = 4, AT_RANGE = 8 };
+
+// A metric that somebody wants; `spec` is what its back-end knows it by.
+struct Wanted {
+  std::string id, backend, spec;
+  Fold fold = Fold::SUM;
+  unsigned at = 0;
+};
+
+// A metric that a back-end has here.
+struct Offer {
+  std::string spec, group, name, type, unit, text;
+  double most = 0;  // values beyond it have run over; 0: not known
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void value(uint64_t segment, int metric, double value) = 0;
+  virtual void lost(uint64_t segment, int metric, const char* why) = 0;  // `why` outlives the sink
+};
+
+// Segments that are none: whether it works at all is tried, and what measuring costs.
+constexpr uint64_t TRIAL = 0, CALIBRATION = ~0ull;
+
+// Measures metrics (by their numbers in the list of those wanted) from begin() to end(). Nothing waits there.
+class Source {
+ public:
+  explicit Source(std::vector<int> numbers) : metrics(std::move(numbers)) {}
+  virtual ~Source() = default;
+  virtual bool per_context() const { return true; }
+  // Those with a small number stop first and start last: they see least of what measuring itself costs.
+  virtual int order() const { return 9; }
+  // False: it cannot begin now, `why` says so.
+  virtual bool begin(uint64_t segment, std::string& why) = 0;
+  virtual void end() = 0;
+  // Hands over the results that are there, oldest first; `wait`: all of the current context.
+  virtual void collect(Sink& to, bool wait) = 0;
+  virtual bool pending(const void* /*context*/) const { return false; }
+  virtual void forget(const void* /*context*/) {}
+  // The program's own query of this target begins or ends. True: a running segment has to end for it.
+  virtual bool uses(uint32_t /*target*/) const { return false; }
+  virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
+  const std::vector<int> metrics;
+};
+
+class Backend {
+ public:
+  explicit Backend(const char* n);
+  virtual ~Backend() = default;
+  const char* const name;
+  virtual bool per_context() const { return true; }
+  // Why there is nothing to be had in the current context or on this machine; "": there is.
+  virtual std::string reason() = 0;
+  virtual std::vector<Offer> offers() = 0;
+  // Where a metric cannot be had although others of the back-end can: (name, reason).
+  virtual std::vector<std::pair<std::string, std::string>> refusals() { return {}; }
+  // Metrics of one group share counters: of `group_of` at most `room_of` at once; 0: not known.
+  virtual std::string group_of(const std::string& spec) { return spec; }
+  virtual size_t room_of(const std::string& /*group*/) { return 0; }
+  // nullptr: `why` says why not. Works without a context.
+  virtual std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) = 0;
+};
+
+const std::vector<Backend*>& backends();
+Backend* backend(std::string_view name);
+// Which context is current (its address means nothing else), nullptr: none.
+const void* current_context();
+void set_current_context(const void* context);
+bool is_es();
+uint64_t now_ns();
+// Text that lives as long as the program.
+const char* lasting(const std::string& text);
+// Of the current context; asked of the driver once.
+bool has_extension(const char* name);
+void drain_errors();
+uint32_t take_error();
+
+}  // namespace dt::play::metrics

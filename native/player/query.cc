@@ -1,0 +1,756 @@
+#include "query.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "../core/text.h"
+#include "play.h"
+#include "sizes.h"
+
+namespace dt::play {
+namespace {
+
+using gl::ask;
+
+enum : uint32_t {
+  ACTIVE_TEXTURE = 0x84E0, CLIENT_ACTIVE_TEXTURE = 0x84E1, TEXTURE0 = 0x84C0, FRAMEBUFFER_TARGET = 0x8D40, READ_FB = 0x8CA8, DRAW_FB = 0x8CA9,
+  COLOR_ATTACHMENT = 0x8CE0, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, RENDERBUFFER_TARGET = 0x8D41, ARRAY_TARGET = 0x8892, COPY_READ = 0x8F36
+};
+constexpr int MOST_VALUES = 4096, MOST_LEVELS = 20;
+
+struct Target {
+  uint32_t target, binding;
+  const char* name;
+};
+const Target TARGETS[] = {{0x0DE1, 0x8069, "GL_TEXTURE_2D"}, {0x8513, 0x8514, "GL_TEXTURE_CUBE_MAP"}, {0x806F, 0x806A, "GL_TEXTURE_3D"},
+                          {0x8C1A, 0x8C1D, "GL_TEXTURE_2D_ARRAY"}, {0x0DE0, 0x8068, "GL_TEXTURE_1D"}, {0x8C18, 0x8C1C, "GL_TEXTURE_1D_ARRAY"},
+                          {0x84F5, 0x84F6, "GL_TEXTURE_RECTANGLE"}, {0x8C2A, 0x8C2C, "GL_TEXTURE_BUFFER"}, {0x9100, 0x9104, "GL_TEXTURE_2D_MULTISAMPLE"},
+                          {0x9102, 0x9105, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"}, {0x9009, 0x900A, "GL_TEXTURE_CUBE_MAP_ARRAY"}, {0x8D65, 0x8D67, "GL_TEXTURE_EXTERNAL_OES"}};
+const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X", "GL_TEXTURE_CUBE_MAP_POSITIVE_Y",
+                             "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y", "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
+
+// What a uniform's type is made of: values, and whether they are float, int, unsigned, bool, double.
+struct UniformType {
+  int values;
+  char of;
+};
+UniformType uniform_type(uint32_t t) {
+  switch (t) {
+    case 0x1406: return {1, 'f'};
+    case 0x8B50: return {2, 'f'};
+    case 0x8B51: return {3, 'f'};
+    case 0x8B52: return {4, 'f'};
+    case 0x1404: return {1, 'i'};
+    case 0x8B53: return {2, 'i'};
+    case 0x8B54: return {3, 'i'};
+    case 0x8B55: return {4, 'i'};
+    case 0x1405: return {1, 'u'};
+    case 0x8DC6: return {2, 'u'};
+    case 0x8DC7: return {3, 'u'};
+    case 0x8DC8: return {4, 'u'};
+    case 0x8B56: return {1, 'b'};
+    case 0x8B57: return {2, 'b'};
+    case 0x8B58: return {3, 'b'};
+    case 0x8B59: return {4, 'b'};
+    case 0x8B5A: return {4, 'f'};
+    case 0x8B5B: return {9, 'f'};
+    case 0x8B5C: return {16, 'f'};
+    case 0x8B65: case 0x8B67: return {6, 'f'};
+    case 0x8B66: case 0x8B69: return {8, 'f'};
+    case 0x8B68: case 0x8B6A: return {12, 'f'};
+    case 0x140A: return {1, 'd'};
+    case 0x8FFC: return {2, 'd'};
+    case 0x8FFD: return {3, 'd'};
+    case 0x8FFE: return {4, 'd'};
+    case 0x8F46: return {4, 'd'};
+    case 0x8F47: return {9, 'd'};
+    case 0x8F48: return {16, 'd'};
+    case 0x8F49: case 0x8F4B: return {6, 'd'};
+    case 0x8F4A: case 0x8F4D: return {8, 'd'};
+    case 0x8F4C: case 0x8F4E: return {12, 'd'};
+    default: return {1, 'i'};  // samplers, images
+  }
+}
+
+template <typename T>
+std::string real_text(T v) {
+  if (std::isnan(v)) return "\"nan\"";
+  if (std::isinf(v)) return v > 0 ? "\"inf\"" : "\"-inf\"";
+  char text[40];
+  auto end = std::to_chars(text, text + sizeof text, v).ptr;
+  return {text, end};
+}
+
+std::string enum_text(int table, uint32_t value) {
+  auto found = [&](const EnumTable& t) -> const char* {
+    auto* end = t.names + t.count;
+    auto* at = std::lower_bound(t.names, end, value, [](const EnumName& n, uint32_t v) { return n.value < v; });
+    return at != end && at->value == value ? at->name : nullptr;
+  };
+  const char* name = found(g_enum_tables[table]);
+  if (name) return "\"" + std::string(name) + "\"";
+  char text[16];
+  snprintf(text, sizeof text, "\"0x%X\"", value);
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& values) {
+  if (values.size() == 1) return values.front();
+  std::string text = "[";
+  for (auto& v : values) text += (text.size() > 1 ? ", " : "") + v;
+  return text + "]";
+}
+
+class Asker {
+ public:
+  Asker(Player& p, uint64_t seq, const char* wanted, FILE* to) : p_(p), seq_(seq), wanted_(wanted), to_(to), c_(tls.context) {}
+
+  void run() {
+    if (!c_ || !p_.context) return line("context", "null");
+    if (c_->in_begin) return line("context.in_begin", "true");
+    error_ = p_.gl<uint32_t (*)()>("glGetError");
+    if (!error_) return;
+    // Errors that the program has not asked for yet stay to be asked for.
+    for (int i = 0; i < 8; ++i) {
+      uint32_t e = error_();
+      if (!e) break;
+      p_.context->pending_errors.push_back(e);
+    }
+    legacy_ = c_->api == 1 ? !c_->core : c_->version < 20;
+    strings();
+    plain();
+    indexed();
+    // What follows binds objects, which a display list in the making would take down.
+    if (c_->api == 1 && !c_->core && integer(0x0B33)) return;
+    units();
+    if (legacy_) fixed_function();
+    vertex_arrays();
+    framebuffers();
+    shared();
+    ok();
+  }
+
+ private:
+  void line(const std::string& path, const std::string& value) {
+    if (!path.starts_with(wanted_) && *wanted_) return;
+    fprintf(to_, "%llu\t%s\t%s\n", static_cast<unsigned long long>(seq_), path.c_str(), value.c_str());
+  }
+  // Is anything under this path wanted?
+  bool wanted(const std::string& path) const {
+    size_t n = strlen(wanted_);
+    return !n || path.compare(0, std::min(n, path.size()), wanted_, std::min(n, path.size())) == 0;
+  }
+  bool ok() {
+    bool fine = true;
+    for (int i = 0; i < 16 && error_(); ++i) fine = false;
+    return fine;
+  }
+  int32_t integer(uint32_t pname, int32_t otherwise = 0) {
+    static const auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
+    int32_t v[64] = {otherwise};
+    get(pname, v);
+    return ok() ? v[0] : otherwise;
+  }
+
+  uint32_t recorded(int c, uint32_t real) {
+    if (!real) return 0;
+    Names& names = p_.names_of(c);
+    if (names.identity()) return real;
+    auto& back = back_[c];
+    if (back.empty()) names.each([&](uint32_t was, uint32_t now) { back.emplace(now, was); });
+    auto it = back.find(real);
+    return it == back.end() ? real : it->second;
+  }
+
+  std::string value_of(const Query& q, const int32_t* v, int n) {
+    std::vector<std::string> parts;
+    for (int i = 0; i < n; ++i) {
+      auto u = static_cast<uint32_t>(v[i]);
+      switch (q.kind) {
+        case K_BOOLEAN: parts.emplace_back(u ? "true" : "false"); break;
+        case K_ENUM: parts.push_back(enum_text(q.table, surface_buffer(q, u))); break;
+        case K_NAME: parts.push_back(std::to_string(recorded(q.table, u))); break;
+        case K_UNSIGNED: parts.push_back(std::to_string(u)); break;
+        default: parts.push_back(std::to_string(v[i])); break;
+      }
+    }
+    return joined(parts);
+  }
+  // A pbuffer has only a front buffer: it stands for the back buffer of a window.
+  uint32_t surface_buffer(const Query& q, uint32_t value) const {
+    bool buffer = (q.pname >= 0x8825 && q.pname <= 0x8834) || q.pname == 0x0C01 || q.pname == 0x0C02;
+    return buffer && value == 0x0404 && p_.context->single_buffered ? 0x0405 : value;
+  }
+  static std::string floats(const float* v, int n) {
+    std::vector<std::string> parts;
+    for (int i = 0; i < n; ++i) parts.push_back(real_text(v[i]));
+    return joined(parts);
+  }
+
+  // One answer through functions (..., int*) and (..., float*); false: the context does not know the question.
+  template <typename I, typename F>
+  bool answer(const Query& q, const std::string& path, I&& integers, F&& reals) {
+    int n = q.count ? q.count : static_cast<int>(std::clamp<int64_t>(size::get_count(q.pname), 0, MOST_VALUES));
+    if (n == 0) return false;
+    values_.assign(static_cast<size_t>(n) + 64, 0);
+    if (q.kind == K_FLOAT) {
+      auto* v = reinterpret_cast<float*>(values_.data());
+      reals(v);
+      if (!ok()) return false;
+      line(path, floats(v, n));
+    } else {
+      integers(values_.data());
+      if (!ok()) return false;
+      line(path, value_of(q, values_.data(), n));
+    }
+    return true;
+  }
+
+  void ask_list(Way way, const std::string& prefix, auto&& integers, auto&& reals) {
+    auto& list = g_queries[way];
+    auto& unknown = p_.unknown_queries[c_->id * WAYS + way];
+    unknown.resize(list.count);
+    for (unsigned i = 0; i < list.count; ++i) {
+      const Query& q = list.queries[i];
+      std::string path = prefix + q.name;
+      if (unknown[i] || !wanted(path)) continue;
+      if (!answer(q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) && way != ASK_ATTACHMENT && way != ASK_PROGRAM && way != ASK_LEVEL && way != ASK_TEXTURE)
+        unknown[i] = 1;
+    }
+  }
+
+  void strings() {
+    auto get = p_.gl<const char* (*)(uint32_t)>("glGetString");
+    static const struct { uint32_t name; const char* path; } names[] = {
+        {0x1F00, "driver.GL_VENDOR"}, {0x1F01, "driver.GL_RENDERER"}, {0x1F02, "driver.GL_VERSION"}, {0x8B8C, "driver.GL_SHADING_LANGUAGE_VERSION"}};
+    for (auto& n : names) {
+      const char* text = get ? get(n.name) : nullptr;
+      if (text && ok()) line(n.path, json_text(text));
+    }
+    ok();
+  }
+
+  void plain() {
+    auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
+    auto get_f = p_.gl<void (*)(uint32_t, float*)>("glGetFloatv");
+    auto get_long = p_.gl<void (*)(uint32_t, int64_t*)>("glGetInteger64v");
+    auto& list = g_queries[ASK_GET];
+    auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_GET];
+    unknown.resize(list.count);
+    for (unsigned i = 0; i < list.count; ++i) {
+      const Query& q = list.queries[i];
+      std::string path = (q.limit ? "limits." : "context.") + std::string(q.name);
+      if (unknown[i] || !wanted(path)) continue;
+      bool known;
+      if (q.kind == K_LONG && get_long && c_->version >= 30) {
+        int64_t v[4] = {};
+        get_long(q.pname, v);
+        known = ok();
+        if (known) line(path, std::to_string(v[0]));
+      } else {
+        known = answer(q, path, [&](int32_t* v) { get(q.pname, v); }, [&](float* v) { get_f(q.pname, v); });
+      }
+      if (!known && q.count) unknown[i] = 1;
+    }
+    auto is = p_.gl<uint8_t (*)(uint32_t)>("glIsEnabled");
+    caps(ASK_ENABLED, "context.enabled.", is);
+  }
+
+  void caps(Way way, const std::string& prefix, uint8_t (*is)(uint32_t)) {
+    auto& list = g_queries[way];
+    auto& unknown = p_.unknown_queries[c_->id * WAYS + way];
+    unknown.resize(list.count);
+    for (unsigned i = 0; i < list.count; ++i) {
+      std::string path = prefix + list.queries[i].name;
+      if (unknown[i] || !wanted(path)) continue;
+      uint8_t on = is(list.queries[i].pname);
+      if (ok()) line(path, on ? "true" : "false");
+      else unknown[i] = 1;
+    }
+  }
+
+  void indexed() {
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetIntegeri_v");
+    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetFloati_v");
+    auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetInteger64i_v");
+    if (!get || c_->version < 30) return;
+    std::unordered_map<uint32_t, int32_t> limits;
+    std::vector<uint8_t> empty;
+    for (unsigned i = 0; i < g_indexed_count; ++i) {
+      auto& each = g_indexed[i];
+      const Query& q = each.query;
+      if (!limits.contains(each.limit)) limits[each.limit] = std::clamp(integer(each.limit), 0, 1024);
+      int32_t n = limits[each.limit];
+      bool names = each.leader && q.kind == K_NAME;
+      if (each.leader) empty.assign(static_cast<size_t>(n), 0);
+      for (int32_t k = 0; k < n; ++k) {
+        std::string path = std::string("context.") + q.name + "[" + std::to_string(k) + "]";
+        if (empty[static_cast<size_t>(k)] || !wanted(path)) continue;
+        bool known = true;
+        auto index = static_cast<uint32_t>(k);
+        if (names) {
+          int32_t v[4] = {};
+          get(q.pname, index, v);
+          known = ok();
+          empty[index] = !v[0];
+          if (known && v[0]) line(path, value_of(q, v, 1));
+        } else if (q.kind == K_LONG && get_long) {
+          int64_t v[4] = {};
+          get_long(q.pname, index, v);
+          known = ok();
+          if (known) line(path, std::to_string(v[0]));
+        } else {
+          known = answer(q, path, [&](int32_t* v) { get(q.pname, index, v); }, [&](float* v) { if (get_f) get_f(q.pname, index, v); else get(0xFFFFFFFF, 0, reinterpret_cast<int32_t*>(v)); });
+        }
+        if (!known) break;
+      }
+    }
+    auto is = p_.gl<uint8_t (*)(uint32_t, uint32_t)>("glIsEnabledi");
+    for (unsigned i = 0; is && i < g_indexed_enabled_count; ++i) {
+      auto& each = g_indexed_enabled[i];
+      for (int32_t k = 0, n = std::clamp(integer(each.limit), 0, 1024); k < n; ++k) {
+        uint8_t on = is(each.query.pname, static_cast<uint32_t>(k));
+        if (!ok()) break;
+        line(std::string("context.enabled.") + each.query.name + "[" + std::to_string(k) + "]", on ? "true" : "false");
+      }
+    }
+  }
+
+  // ---- texture units ----
+
+  void units() {
+    auto activate = p_.gl<void (*)(uint32_t)>("glActiveTexture");
+    auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
+    auto get_f = p_.gl<void (*)(uint32_t, float*)>("glGetFloatv");
+    auto is = p_.gl<uint8_t (*)(uint32_t)>("glIsEnabled");
+    auto env = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexEnviv");
+    auto env_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexEnvfv");
+    auto gen = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexGeniv");
+    auto gen_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexGenfv");
+    if (!wanted("context.texture_units[")) return;
+    auto active = static_cast<uint32_t>(integer(ACTIVE_TEXTURE, TEXTURE0));
+    int fixed = legacy_ ? integer(0x84E2, 1) : 0, coordinates = legacy_ ? integer(0x8871, fixed) : 0;
+    int n = std::clamp(std::max({integer(0x8B4D, 1), fixed, coordinates}), 1, 512);
+    for (int u = 0; u < n; ++u) {
+      auto unit = TEXTURE0 + static_cast<uint32_t>(u);
+      if (activate) activate(unit);
+      else if (u) break;
+      std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
+      auto& list = g_queries[ASK_UNIT];
+      auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_UNIT];
+      unknown.resize(list.count);
+      std::vector<std::pair<const Query*, int32_t>> bound;
+      bool any = u == 0 || unit == active;
+      for (unsigned i = 0; i < list.count; ++i) {
+        const Query& q = list.queries[i];
+        if (q.kind != K_NAME || unknown[i]) continue;
+        int32_t v[4] = {};
+        get(q.pname, v);
+        if (!ok()) {
+          unknown[i] = 1;
+          continue;
+        }
+        bound.emplace_back(&q, v[0]);
+        any = any || v[0];
+      }
+      if (any)
+        for (auto& [q, v] : bound) line(prefix + q->name, value_of(*q, &v, 1));
+      if (u < std::max(fixed, coordinates))
+        for (unsigned i = 0; i < list.count; ++i) {
+          const Query& q = list.queries[i];
+          if (q.kind == K_FLOAT && !unknown[i] && u < coordinates && wanted(prefix + q.name) &&
+              !answer(q, prefix + q.name, [&](int32_t* v) { get(q.pname, v); }, [&](float* v) { get_f(q.pname, v); }))
+            unknown[i] = 1;
+        }
+      if (u < fixed) {
+        caps(ASK_UNIT_ENABLED, prefix + "enabled.", is);
+        if (env && env_f)
+          ask_list(ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(0x2300, pname, v); }, [&](uint32_t pname, float* v) { env_f(0x2300, pname, v); });
+        static const char* const axes[] = {"GL_S", "GL_T", "GL_R", "GL_Q"};
+        for (uint32_t axis = 0; c_->api == 1 && gen && gen_f && axis < 4; ++axis)
+          ask_list(ASK_GEN, prefix + "gen." + axes[axis] + ".", [&](uint32_t pname, int32_t* v) { gen(0x2000 + axis, pname, v); },
+                   [&](uint32_t pname, float* v) { gen_f(0x2000 + axis, pname, v); });
+      }
+    }
+    if (activate) activate(active);
+    // Arrays of texture coordinates have a selector of their own.
+    auto client = p_.gl<void (*)(uint32_t)>("glClientActiveTexture");
+    if (coordinates && client) {
+      auto was = static_cast<uint32_t>(integer(CLIENT_ACTIVE_TEXTURE, TEXTURE0));
+      for (int u = 0; u < coordinates; ++u) {
+        client(TEXTURE0 + static_cast<uint32_t>(u));
+        std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
+        uint8_t on = is(0x8078);
+        if (ok()) line(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on ? "true" : "false");
+        ask_list(ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { get(pname, v); }, [&](uint32_t pname, float* v) { get_f(pname, v); });
+      }
+      client(was);
+    }
+    ok();
+  }
+
+  void fixed_function() {
+    auto light = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetLightfv");
+    auto material = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetMaterialfv");
+    auto plane = p_.gl<void (*)(uint32_t, double*)>("glGetClipPlane");
+    auto plane_f = p_.gl<void (*)(uint32_t, float*)>("glGetClipPlanef");
+    auto none = [](uint32_t, int32_t*) {};
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D31), 0, 32)); light && i < n; ++i)
+      ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none, [&](uint32_t pname, float* v) { light(0x4000 + i, pname, v); });
+    for (uint32_t face = 0; material && face < 2; ++face)
+      ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none, [&](uint32_t pname, float* v) { material(0x0404 + face, pname, v); });
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D32), 0, 32)); i < n; ++i) {
+      double d[4] = {};
+      float f[4] = {};
+      if (c_->api == 1 && plane) {
+        plane(0x3000 + i, d);
+        for (int k = 0; k < 4; ++k) f[k] = static_cast<float>(d[k]);
+      } else if (plane_f) {
+        plane_f(0x3000 + i, f);
+      }
+      if (ok()) line("context.clip_planes[" + std::to_string(i) + "]", floats(f, 4));
+    }
+  }
+
+  // ---- objects of the context ----
+
+  std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const char* is_name, std::initializer_list<uint32_t> bound) {
+    std::vector<std::pair<uint32_t, uint32_t>> found;
+    auto is = p_.gl<uint8_t (*)(uint32_t)>(is_name);
+    if (!is) return found;
+    std::map<uint32_t, uint32_t> all;
+    p_.names_of(c).each([&](uint32_t was, uint32_t now) { all.emplace(was, now); });
+    for (uint32_t now : bound)
+      if (now) all.emplace(recorded(c, now), now);
+    for (auto& [was, now] : all)
+      if (is(now) && ok()) found.emplace_back(was, now);
+    ok();
+    return found;
+  }
+
+  void vertex_arrays() {
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetVertexAttribiv");
+    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetVertexAttribfv");
+    auto pointer = p_.gl<void (*)(uint32_t, uint32_t, void**)>("glGetVertexAttribPointerv");
+    auto bind = p_.gl<void (*)(uint32_t)>("glBindVertexArray");
+    if (!get || !get_f || !pointer || c_->version < 20) return;
+    auto attributes = static_cast<uint32_t>(std::clamp(integer(0x8869), 0, 256));
+    for (uint32_t i = 0; i < attributes; ++i) {
+      if (i == 0 && legacy_) continue;  // it is no state there
+      float v[4] = {};
+      get_f(i, 0x8626, v);
+      if (ok()) line("context.attributes[" + std::to_string(i) + "].GL_CURRENT_VERTEX_ATTRIB", floats(v, 4));
+    }
+    if (!wanted("context.vertex_arrays[")) return;
+    auto current = static_cast<uint32_t>(integer(0x85B5));
+    auto all = objects(VERTEX_ARRAY, "glIsVertexArray", {current});
+    bool zero = c_->api == 2 || !c_->core;
+    if (zero) all.insert(all.begin(), {0, 0});
+    auto bound = current;
+    for (auto& [was, now] : all) {
+      if (now != bound) {
+        if (!bind) continue;
+        bind(now);
+        if (!ok()) continue;
+        bound = now;
+      }
+      std::string prefix = "context.vertex_arrays[" + std::to_string(was) + "].";
+      line(prefix + "GL_ELEMENT_ARRAY_BUFFER_BINDING", std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(0x8895)))));
+      for (uint32_t i = 0; i < attributes; ++i) {
+        int32_t enabled = 0, buffer = 0;
+        void* at = nullptr;
+        get(i, 0x8622, &enabled);
+        get(i, 0x889F, &buffer);
+        pointer(i, 0x8645, &at);
+        if (!ok() || (!enabled && !buffer && !at)) continue;  // as it was in the beginning
+        std::string path = prefix + "attributes[" + std::to_string(i) + "].";
+        ask_list(ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { get(i, pname, v); }, [&](uint32_t pname, float* v) { get_f(i, pname, v); });
+        uint64_t address = buffer ? reinterpret_cast<uint64_t>(at) : p_.shadow.recorded(at);
+        line(path + "GL_VERTEX_ATTRIB_ARRAY_POINTER", std::to_string(address));
+      }
+    }
+    if (bind && integer(0x85B5, static_cast<int32_t>(current)) != static_cast<int32_t>(current)) bind(current);
+    ok();
+  }
+
+  void framebuffers() {
+    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindFramebuffer");
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetFramebufferAttachmentParameteriv");
+    if (!wanted("context.framebuffers[")) return;
+    bool two = c_->version >= 30;
+    auto draw = static_cast<uint32_t>(integer(0x8CA6)), read = two ? static_cast<uint32_t>(integer(0x8CAA)) : draw;
+    auto all = objects(FRAMEBUFFER, "glIsFramebuffer", {draw, read});
+    all.insert(all.begin(), {0, 0});
+    uint32_t target = two ? DRAW_FB : FRAMEBUFFER_TARGET;
+    int colors = two || c_->api == 1 ? std::clamp(integer(0x8CDF, 1), 1, 32) : 1, draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(0x8824), 0, 32) : 0;
+    for (auto& [was, now] : all) {
+      if (bind) {
+        bind(FRAMEBUFFER_TARGET, now);
+        if (!ok()) continue;
+      } else if (now != draw) {
+        continue;
+      }
+      std::string prefix = "context.framebuffers[" + std::to_string(was) + "].";
+      if (draws) {
+        buffer_of(prefix + "GL_READ_BUFFER", 0x0C02);
+        for (int i = 0; i < draws; ++i) buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), 0x8825 + static_cast<uint32_t>(i));
+      }
+      if (!now || !get) continue;  // a window's attachments are no state
+      for (int i = 0; i < colors + 2; ++i) {
+        uint32_t point = i < colors ? COLOR_ATTACHMENT + static_cast<uint32_t>(i) : i == colors ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT;
+        std::string path = prefix + (i < colors ? "GL_COLOR_ATTACHMENT" + std::to_string(i) : i == colors ? "GL_DEPTH_ATTACHMENT" : "GL_STENCIL_ATTACHMENT") + ".";
+        int32_t type = 0, name = 0;
+        get(target, point, 0x8CD0, &type);
+        if (!ok() || (!type && i && i < colors)) continue;
+        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == 0x1702 ? "\"GL_TEXTURE\"" : type == 0x8D41 ? "\"GL_RENDERBUFFER\"" : "\"GL_NONE\"");
+        if (!type) continue;
+        get(target, point, 0x8CD1, &name);
+        if (ok()) line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME", std::to_string(recorded(type == 0x1702 ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
+        auto& list = g_queries[ASK_ATTACHMENT];
+        for (unsigned k = 0; k < list.count; ++k) {
+          const Query& q = list.queries[k];
+          if (q.pname == 0x8CD1) continue;
+          int32_t v[4] = {};
+          get(target, point, q.pname, v);
+          if (ok() && !(q.kind == K_ENUM && !v[0])) line(path + q.name, value_of(q, v, 1));
+        }
+      }
+    }
+    if (bind) {
+      bind(two ? DRAW_FB : FRAMEBUFFER_TARGET, draw);
+      if (two) bind(READ_FB, read);
+    }
+    ok();
+  }
+  void buffer_of(const std::string& path, uint32_t pname) {
+    static const auto get = p_.gl<void (*)(uint32_t, int32_t*)>("glGetIntegerv");
+    int32_t v[4] = {};
+    get(pname, v);
+    if (!ok()) return;
+    auto value = static_cast<uint32_t>(v[0]);
+    if (value == 0x0404 && p_.context->single_buffered) value = 0x0405;
+    line(path, value ? enum_text(g_draw_buffers, value) : "\"GL_NONE\"");
+  }
+
+  // ---- objects of the share group ----
+
+  void shared() {
+    if (wanted("share.buffers[")) buffers();
+    if (wanted("share.textures[")) textures();
+    if (wanted("share.renderbuffers[")) renderbuffers();
+    auto none = [](uint32_t, float*) {};
+    auto get_s = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetSamplerParameteriv");
+    auto get_sf = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetSamplerParameterfv");
+    if (get_s && get_sf && c_->version >= 30)
+      for (auto& [was, now] : objects(SAMPLER, "glIsSampler", {}))
+        ask_list(ASK_SAMPLER, "share.samplers[" + std::to_string(was) + "].", [&, s = now](uint32_t pname, int32_t* v) { get_s(s, pname, v); }, [&, s = now](uint32_t pname, float* v) { get_sf(s, pname, v); });
+    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramPipelineiv");
+    if (get_p && c_->version >= 31)
+      for (auto& [was, now] : objects(PIPELINE, "glIsProgramPipeline", {}))
+        ask_list(ASK_PIPELINE, "context.pipelines[" + std::to_string(was) + "].", [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
+    if (c_->version >= 20) programs();
+  }
+
+  void buffers() {
+    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindBuffer");
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
+    auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetBufferParameteri64v");
+    if (!bind || !get) return;
+    uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? COPY_READ : ARRAY_TARGET, name = target == COPY_READ ? 0x8F36 : 0x8894;
+    auto bound = static_cast<uint32_t>(integer(name));
+    for (auto& [was, now] : objects(BUFFER, "glIsBuffer", {bound, static_cast<uint32_t>(integer(0x8894))})) {
+      bind(target, now);
+      if (!ok()) continue;
+      std::string prefix = "share.buffers[" + std::to_string(was) + "].";
+      ask_list(ASK_BUFFER, prefix, [&](uint32_t pname, int32_t* v) {
+        if (get_long && c_->version >= 32) {
+          int64_t l = 0;
+          get_long(target, pname, &l);
+          v[0] = static_cast<int32_t>(l);
+        } else {
+          get(target, pname, v);
+        }
+      }, [](uint32_t, float*) {});
+    }
+    bind(target, bound);
+    ok();
+  }
+
+  void renderbuffers() {
+    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindRenderbuffer");
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetRenderbufferParameteriv");
+    if (!bind || !get) return;
+    auto bound = static_cast<uint32_t>(integer(0x8CA7));
+    for (auto& [was, now] : objects(RENDERBUFFER, "glIsRenderbuffer", {bound})) {
+      bind(RENDERBUFFER_TARGET, now);
+      if (!ok()) continue;
+      ask_list(ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].", [&](uint32_t pname, int32_t* v) { get(RENDERBUFFER_TARGET, pname, v); }, [](uint32_t, float*) {});
+    }
+    bind(RENDERBUFFER_TARGET, bound);
+    ok();
+  }
+
+  void textures() {
+    auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindTexture");
+    auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexParameteriv");
+    auto get_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexParameterfv");
+    auto level = p_.gl<void (*)(uint32_t, int32_t, uint32_t, int32_t*)>("glGetTexLevelParameteriv");
+    if (!bind || !get || !get_f) return;
+    bool levels = level && (c_->api == 1 || c_->version >= 31);
+    std::map<const Target*, uint32_t> before;
+    for (auto& t : TARGETS) {
+      auto v = static_cast<uint32_t>(integer(t.binding, -1));
+      if (v != ~0u) before[&t] = v;
+    }
+    std::vector<std::pair<uint32_t, uint32_t>> all = objects(TEXTURE, "glIsTexture", {});
+    for (auto& [t, name] : before)
+      if (name && std::none_of(all.begin(), all.end(), [n = name](auto& o) { return o.second == n; })) all.emplace_back(recorded(TEXTURE, name), name);
+    for (auto& [was, now] : all) {
+      const Target* target = nullptr;
+      for (auto& t : TARGETS) {
+        if (!before.contains(&t)) continue;
+        bind(t.target, now);
+        if (ok()) {
+          target = &t;
+          break;
+        }
+      }
+      if (!target) continue;
+      std::string prefix = "share.textures[" + std::to_string(was) + "].";
+      line(prefix + "target", std::string("\"") + target->name + "\"");
+      bool sampled = target->target != 0x8C2A;
+      if (sampled)
+        ask_list(ASK_TEXTURE, prefix, [&](uint32_t pname, int32_t* v) { get(target->target, pname, v); }, [&](uint32_t pname, float* v) { get_f(target->target, pname, v); });
+      bool cube = target->target == 0x8513;
+      for (uint32_t face = 0; levels && face < (cube ? 6u : 1u); ++face) {
+        uint32_t at = cube ? 0x8515 + face : target->target;
+        for (int l = 0; l < MOST_LEVELS; ++l) {
+          int32_t width = 0;
+          level(at, l, 0x1000, &width);
+          if (!ok() || !width) break;
+          std::string path = prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
+          ask_list(ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { level(at, l, pname, v); }, [](uint32_t, float*) {});
+          if (target->target == 0x9100 || target->target == 0x9102 || !sampled) break;
+        }
+      }
+      bind(target->target, before[target]);
+    }
+    ok();
+  }
+
+  void programs() {
+    auto get_s = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetShaderiv");
+    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramiv");
+    auto attached = p_.gl<void (*)(uint32_t, int32_t, int32_t*, uint32_t*)>("glGetAttachedShaders");
+    if (!get_s || !get_p || !attached) return;
+    auto none = [](uint32_t, float*) {};
+    if (wanted("share.shaders["))
+      for (auto& [was, now] : objects(PROGRAM, "glIsShader", {}))
+        ask_list(ASK_SHADER, "share.shaders[" + std::to_string(was) + "].", [&, o = now](uint32_t pname, int32_t* v) { get_s(o, pname, v); }, none);
+    if (!wanted("share.programs[")) return;
+    for (auto& [was, now] : objects(PROGRAM, "glIsProgram", {static_cast<uint32_t>(integer(0x8B8D))})) {
+      std::string prefix = "share.programs[" + std::to_string(was) + "].";
+      if (!wanted(prefix)) continue;
+      ask_list(ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
+      uint32_t names[32];
+      int32_t count = 0;
+      attached(now, 32, &count, names);
+      if (ok()) {
+        std::vector<uint32_t> list;
+        for (int32_t i = 0; i < count; ++i) list.push_back(recorded(PROGRAM, names[i]));
+        std::sort(list.begin(), list.end());
+        std::string text = "[";
+        for (uint32_t v : list) text += (text.size() > 1 ? ", " : "") + std::to_string(v);
+        line(prefix + "shaders", text + "]");
+      }
+      int32_t linked = 0;
+      get_p(now, 0x8B82, &linked);
+      if (linked) interface(now, prefix);
+      ok();
+    }
+  }
+
+  void interface(uint32_t program, const std::string& prefix) {
+    auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramiv");
+    auto active = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveUniform");
+    auto input = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveAttrib");
+    auto locate = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetUniformLocation");
+    auto locate_in = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetAttribLocation");
+    if (!active || !input || !locate || !locate_in) return;
+    int32_t count = 0, length = 0, size = 0;
+    uint32_t type = 0;
+    char name[1024];
+    get_p(program, 0x8B86, &count);
+    for (int32_t i = 0; i < count; ++i) {
+      active(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+      if (!ok()) continue;
+      std::string base = name;
+      bool array = base.ends_with("[0]");
+      if (array) base.resize(base.size() - 3);
+      for (int32_t k = 0; k < std::max(size, 1) && k < 65536; ++k) {
+        std::string each = array || size > 1 ? base + "[" + std::to_string(k) + "]" : base;
+        int32_t at = locate(program, each.c_str());
+        if (!ok() || at < 0) break;  // in a block, or the driver's own
+        uniform(program, at, type, prefix + "uniforms[" + json_text(each) + "]");
+      }
+    }
+    count = 0;
+    get_p(program, 0x8B89, &count);
+    for (int32_t i = 0; i < count; ++i) {
+      input(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+      if (!ok()) continue;
+      int32_t at = locate_in(program, name);
+      if (ok() && at >= 0) line(prefix + "attributes[" + json_text(name) + "]", std::to_string(at));
+    }
+    auto block_name = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, char*)>("glGetActiveUniformBlockName");
+    auto block = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetActiveUniformBlockiv");
+    count = 0;
+    if (c_->version >= 30 && block_name && block) get_p(program, 0x8A36, &count);
+    if (!ok()) count = 0;
+    for (int32_t i = 0; i < count; ++i) {
+      auto index = static_cast<uint32_t>(i);
+      block_name(program, index, sizeof name, &length, name);
+      if (!ok()) continue;
+      ask_list(ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].", [&](uint32_t pname, int32_t* v) { block(program, index, pname, v); }, [](uint32_t, float*) {});
+    }
+  }
+
+  void uniform(uint32_t program, int32_t at, uint32_t type, const std::string& path) {
+    if (!wanted(path)) return;
+    UniformType t = uniform_type(type);
+    std::vector<std::string> parts;
+    if (t.of == 'f') {
+      float v[16] = {};
+      if (auto get = p_.gl<void (*)(uint32_t, int32_t, float*)>("glGetUniformfv")) get(program, at, v);
+      for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
+    } else if (t.of == 'd') {
+      double v[16] = {};
+      if (auto get = p_.gl<void (*)(uint32_t, int32_t, double*)>("glGetUniformdv")) get(program, at, v);
+      for (int i = 0; i < t.values; ++i) parts.push_back(real_text(v[i]));
+    } else {
+      int32_t v[16] = {};
+      if (auto get = p_.gl<void (*)(uint32_t, int32_t, int32_t*)>("glGetUniformiv")) get(program, at, v);
+      for (int i = 0; i < t.values; ++i)
+        parts.push_back(t.of == 'b' ? (v[i] ? "true" : "false") : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i])) : std::to_string(v[i]));
+    }
+    if (ok()) line(path, joined(parts));
+  }
+
+  Player& p_;
+  uint64_t seq_;
+  const char* wanted_;
+  FILE* to_;
+  GlContext* c_;
+  bool legacy_ = false;
+  uint32_t (*error_)() = nullptr;
+  std::unordered_map<uint32_t, uint32_t> back_[CLASS_COUNT];
+  std::vector<int32_t> values_;
+};
+
+}  // namespace
+
+void query_state(Player& player, uint64_t seq, const char* wanted, FILE* to) { Asker(player, seq, wanted, to).run(); }
+
+}  // namespace dt::play

@@ -1,0 +1,33 @@
+// What a program that runs under the manager does at its frames: tells how they come, and waits where it is told to.
+//
+// Nothing happens before the first frame, and nothing at all with DRAWTAP_MANAGER=off. The pages and packets are in
+// native/common/live.h. No call here waits for the manager: a manager that hangs is as good as none.
+#pragma once
+#include "tap.h"
+#include "../common/live.h"
+
+namespace dt {
+namespace live {
+
+// 0: off. Everything else is found out at the first frame.
+extern uint32_t g_frames __attribute__((visibility("hidden")));
+
+struct Swap {
+  struct Slot* slot;  // nullptr: not counted
+  uint64_t shown_ns;
+  bool entered;
+};
+DT_COLD void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64_t handle);
+DT_COLD void after_frame(Thread* t, Swap* swap);
+// Around every call that shows a frame, recorded or not.
+static inline void before_swap(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64_t handle) {
+  swap->entered = false;
+  if (DT_LIKELY(g_frames)) before_frame(t, swap, kind, display, handle);
+}
+static inline void after_swap(Thread* t, Swap* swap) {
+  if (swap->entered) after_frame(t, swap);
+}
+void interval_set(int32_t interval);
+
+}  // namespace live
+}  // namespace dt

@@ -1,0 +1,602 @@
+// Draws, clears, copies and read-backs: what they read, and what of the framebuffer they write.
+#include <algorithm>
+
+#include "../common/pixel_size.h"
+#include "gl.h"
+
+namespace dt::state::run {
+namespace {
+
+constexpr Hash128 NONE{};
+
+struct Target {
+  Node* node = nullptr;
+  unsigned field = 0;
+  bool whole = true;  // the attachment is all of that content
+};
+
+Target content_of(Machine& m, Node* a) {
+  if (!a) return {};
+  m.read_all(a);
+  auto name = static_cast<uint64_t>(a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME));
+  switch (a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE)) {
+    case 0x8D41: {
+      Node* r = m.object(c_share::renderbuffers, name);
+      if (r) m.log(r->base, f_renderbuffer::content, Touch::read);  // its size and format
+      return {r, f_renderbuffer::content, true};
+    }
+    case 0x1702: {
+      Node* t = m.object(c_share::textures, name);
+      if (!t) return {};
+      int64_t level = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL), face = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
+      if (level < 0 || level > 31) return {};
+      uint64_t key = (face >= 0x8515 ? static_cast<uint64_t>(face - 0x8514) : 0) * 64 + static_cast<uint64_t>(level);
+      Node* l = m.child(t, c_texture::levels, key, false);
+      if (!l) return {};
+      m.log(l->base, f_level::content, Touch::read);
+      return {l, f_level::content, l->get(f_level::GL_TEXTURE_DEPTH) <= 1};
+    }
+    default: return {};
+  }
+}
+// What a draw buffer or read buffer of a framebuffer stands for.
+Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
+  if (!f || !buffer) return {};
+  if (f->key) return buffer >= 0x8CE0 && buffer <= 0x8CE7 ? content_of(m, m.find(f, c_framebuffer::attachments, static_cast<uint64_t>(buffer))) : Target{};
+  Node* s = reading ? m.current()->read : m.current()->draw;
+  if (!s) return {};
+  bool front = buffer == 0x0404 || buffer == 0x0400 || buffer == 0x0401;
+  return {s, static_cast<unsigned>(front ? f_surface::front : f_surface::color), true};
+}
+Target depth_of(Machine& m, Node* f, bool stencil, bool reading = false) {
+  if (!f) return {};
+  if (f->key) return content_of(m, m.find(f, c_framebuffer::attachments, stencil ? 0x8D20 : 0x8D00));
+  Node* s = reading ? m.current()->read : m.current()->draw;
+  return {s, static_cast<unsigned>(stencil ? f_surface::stencil : f_surface::depth), true};
+}
+void read(Machine& m, const Target& t) { m.read(t.node, t.field); }
+void write(Machine& m, const Target& t, bool whole) {
+  if (!t.node) return;
+  if (whole && t.whole) m.set_content(t.node, t.field, NONE, 0);
+  else m.touch_content(t.node, t.field);
+}
+bool scissor_leaves(Machine& m, Node* f) {
+  Node* c = m.context();
+  m.read(c, f_context::enabled_GL_SCISSOR_TEST);
+  if (!c->get(f_context::enabled_GL_SCISSOR_TEST)) return false;
+  m.read(c, f_context::GL_SCISSOR_BOX);
+  Node* s = m.current()->draw;
+  if (!f || f->key || !s || !s->get(f_surface::width)) return true;
+  auto* box = c->at(f_context::GL_SCISSOR_BOX);
+  auto v = [&](int i) { return static_cast<int64_t>(box[i]); };
+  return !(v(0) <= 0 && v(1) <= 0 && v(0) + v(2) >= s->get(f_surface::width) && v(1) + v(3) >= s->get(f_surface::height));
+}
+
+}  // namespace
+
+uint64_t primitives(uint32_t mode, uint64_t n) {
+  switch (mode) {
+    case 0: return n;
+    case 1: return n / 2;
+    case 2: return n >= 2 ? n : 0;
+    case 3: return n ? n - 1 : 0;
+    case 4: return n / 3;
+    case 5: case 6: return n > 2 ? n - 2 : 0;
+    case 7: return n / 4;
+    case 8: return n >= 4 ? (n - 2) / 2 : 0;
+    case 9: return n >= 3;
+    case 10: return n / 4;
+    case 11: return n > 3 ? n - 3 : 0;
+    case 12: return n / 6;
+    case 13: return n >= 6 ? (n - 4) / 2 : 0;
+    case 14: return 0;  // patches: as many as the tessellator makes
+    default: return 0;
+  }
+}
+
+void read_current(Machine& m) {
+  Node* c = m.context();
+  m.read(c, f_context::group_current);
+  m.read_children(c, c_context::attributes);
+  m.read_children(c, c_context::texture_units);
+}
+void read_pixel_transfer(Machine& m) {
+  // Only where something of it is not as it was at first does it matter which call set it.
+  m.read(m.context(), f_context::group_pixel);
+}
+
+void read_vertex_arrays(Machine& m, bool indexed) {
+  Node* v = vao(m);
+  if (!v) return;
+  auto buffer = [&](uint64_t name) {
+    if (Node* b = m.object(c_share::buffers, name)) m.log(b->base, b->cls->locations, Touch::read);
+  };
+  for (Node* a : v->children[c_vertex_array::attributes].near) {
+    if (!a) continue;
+    if (!a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED)) {
+      m.read(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED);
+      continue;
+    }
+    m.read_all(a);
+    if (Node* b = m.find(v, c_vertex_array::bindings, static_cast<uint64_t>(a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING)))) {
+      m.read_all(b);
+      buffer(static_cast<uint64_t>(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
+    }
+  }
+  auto client = [&](Node* a) {
+    if (!a) return;
+    if (!a->get(f_client_array::enabled)) return m.read(a, f_client_array::enabled);
+    m.read_all(a);
+    buffer(static_cast<uint64_t>(a->get(f_client_array::buffer)));
+  };
+  for (Node* a : v->children[c_vertex_array::arrays].near) client(a);
+  for (auto& [key, a] : v->children[c_vertex_array::arrays].far) client(a);
+  for (Node* a : v->children[c_vertex_array::texture_coord_arrays].near) client(a);
+  if (indexed) {
+    m.read(v, f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING);
+    buffer(static_cast<uint64_t>(v->get(f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING)));
+  }
+}
+void read_vertex_arrays_if_drawn(Machine& m) {
+  if (m.deeds() & DEED_DRAW) read_vertex_arrays(m, true);
+}
+
+namespace {
+
+void read_texture(Machine& m, Node* t) {
+  if (!t) return;
+  m.read_all(t);
+  m.read_children(t, c_texture::levels);
+  if (t->get(f_texture::target) == 0x8C2A)
+    if (Node* l = m.find(t, c_texture::levels, 0))
+      if (Node* b = m.object(c_share::buffers, static_cast<uint64_t>(l->get(f_level::GL_TEXTURE_BUFFER_DATA_STORE_BINDING)))) m.read_all(b);
+}
+void read_unit(Machine& m, uint64_t index) {
+  Node* u = m.find(m.context(), c_context::texture_units, index);
+  if (!u) return;
+  m.read(u);
+  m.read(u, f_texture_unit::group_bindings);
+  for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f)
+    if (u->get(f)) read_texture(m, m.object(c_share::textures, static_cast<uint64_t>(u->get(f))));
+  if (Node* s = m.object(c_share::samplers, static_cast<uint64_t>(u->get(f_texture_unit::GL_SAMPLER_BINDING)))) m.read_all(s);
+}
+void read_all_units(Machine& m) {
+  for (size_t i = 0; i < m.context()->children[c_context::texture_units].near.size(); ++i)
+    if (m.context()->children[c_context::texture_units].near[i]) read_unit(m, i);
+}
+// Texture units of the samplers that the program declares; those that were never set read unit 0.
+void read_program_textures(Machine& m, Node* p) {
+  auto it = m.program_samplers.find(p);
+  if (it == m.program_samplers.end()) return read_all_units(m);
+  if (it->second.empty()) return;
+  size_t seen = 0, told = 0;
+  uint64_t done = 0;
+  for (auto& name : it->second) {  // a layout qualifier said where: ":3", or ":" for what could not be read
+    if (name.empty() || isalnum(static_cast<unsigned char>(name[0])) || name[0] == '_') continue;
+    ++told;
+    if (name[0] != ':') continue;
+    if (name.size() == 1) return read_all_units(m);
+    unsigned unit = static_cast<unsigned>(atoi(name.c_str() + 1));
+    if (unit < 64) done |= 1ull << unit;
+  }
+  for (Node* u : p->children[c_program::uniforms].near) {
+    if (!u) continue;
+    const std::string* name = name_of(m, *u);
+    if (!name) {  // a location nobody asked the name of: it may be a sampler
+      if (u->get(f_uniform::components) == 1 && u->real(f_uniform::value) >= 0 && u->real(f_uniform::value) < 64) done |= 1ull << static_cast<unsigned>(u->real(f_uniform::value));
+      continue;
+    }
+    std::string_view base = *name;
+    if (size_t dot = base.rfind('.'); dot != base.npos) base.remove_prefix(dot + 1);
+    if (size_t bracket = base.find('['); bracket != base.npos) base = base.substr(0, bracket);
+    if (!it->second.count(std::string(base))) continue;
+    ++seen;
+    double unit = u->real(f_uniform::value);
+    if (unit >= 0 && unit < 64) done |= 1ull << static_cast<unsigned>(unit);
+  }
+  if (seen + told < it->second.size()) done |= 1;
+  for (unsigned i = 0; i < 64; ++i)
+    if (done >> i & 1) read_unit(m, i);
+  // Images that shaders read and write.
+  for (Node* u : m.context()->children[c_context::image_units].near)
+    if (u && u->get(f_image_unit::GL_IMAGE_BINDING_NAME)) {
+      m.read_all(u);
+      Node* t = m.object(c_share::textures, static_cast<uint64_t>(u->get(f_image_unit::GL_IMAGE_BINDING_NAME)));
+      read_texture(m, t);
+      if (t && u->get(f_image_unit::GL_IMAGE_BINDING_ACCESS) != 0x88B8 && it->second.count("!"))
+        for (Node* l : t->children[c_texture::levels].near)
+          if (l) m.touch_content(l, f_level::content);
+    }
+}
+void read_program(Machine& m, Node* p) {
+  if (!p) return;
+  m.log(p->base, p->cls->locations, Touch::read);
+  m.read_children(p, c_program::uniforms);
+  m.read_children(p, c_program::uniform_blocks);
+  m.read_children(p, c_program::storage_blocks);
+  m.read_children(p, c_program::attributes);
+  read_program_textures(m, p);
+}
+void read_fixed(Machine& m) {
+  Node* c = m.context();
+  m.read(c, f_context::group_fixed);
+  m.read_children(c, c_context::clip_planes);
+  if (c->get(f_context::enabled_GL_LIGHTING)) {
+    m.read_children(c, c_context::lights);
+    m.read_children(c, c_context::materials);
+  }
+  for (size_t i = 0; i < c->children[c_context::texture_units].near.size(); ++i) {
+    Node* u = c->children[c_context::texture_units].near[i];
+    if (!u) continue;
+    m.read(u, f_texture_unit::group_fixed);
+    m.read_children(u, c_texture_unit::gen);
+    static const std::pair<unsigned, std::pair<unsigned, uint32_t>> kinds[] = {
+        {f_texture_unit::enabled_GL_TEXTURE_1D, {f_texture_unit::GL_TEXTURE_BINDING_1D, 0x0DE0}},
+        {f_texture_unit::enabled_GL_TEXTURE_2D, {f_texture_unit::GL_TEXTURE_BINDING_2D, 0x0DE1}},
+        {f_texture_unit::enabled_GL_TEXTURE_3D, {f_texture_unit::GL_TEXTURE_BINDING_3D, 0x806F}},
+        {f_texture_unit::enabled_GL_TEXTURE_CUBE_MAP, {f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP, 0x8513}},
+        {f_texture_unit::enabled_GL_TEXTURE_RECTANGLE, {f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE, 0x84F5}},
+        {f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES, {f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES, 0x8D65}}};
+    for (auto& [enabled, where] : kinds)
+      if (u->get(enabled)) {
+        m.read(u, f_texture_unit::GL_SAMPLER_BINDING);
+        read_texture(m, texture_of_unit(m, u, where.first, where.second));
+      }
+  }
+}
+// Whether the sources of the program in use have what the mark stands for (sampler_names); yes where they are not known.
+bool may(Machine& m, const char* mark) {
+  Node* p = m.find(m.share(), c_share::programs, static_cast<uint64_t>(m.context()->get(f_context::GL_CURRENT_PROGRAM)));
+  auto source = m.program_samplers.find(p);
+  return source == m.program_samplers.end() || source->second.count(mark);
+}
+void write_buffers(Machine& m) {
+  Node* c = m.context();
+  // A program whose source nowhere writes to a buffer only reads, and one that names none does not even that.
+  if (!may(m, "@")) return;
+  const bool writes = may(m, "!");
+  // Buffers that shaders may write.
+  struct { unsigned field; } kinds[] = {{f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i}, {f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i}};
+  for (auto& k : kinds)
+    for (unsigned e = 0; e < c->cls->fields[k.field].elements; ++e)
+      if (auto name = static_cast<uint64_t>(c->get(k.field, e))) {
+        m.read(c, k.field, e);
+        if (Node* b = m.object(c_share::buffers, name)) {
+          m.read(b, f_buffer::content);
+          if (writes) m.touch_content(b, f_buffer::content);
+        }
+      }
+}
+void read_uniform_buffers(Machine& m) {
+  Node* c = m.context();
+  if (!may(m, "{")) return;
+  for (unsigned e = 0; e < c->cls->fields[f_context::GL_UNIFORM_BUFFER_BINDING_i].elements; ++e)
+    if (auto name = static_cast<uint64_t>(c->get(f_context::GL_UNIFORM_BUFFER_BINDING_i, e))) {
+      m.read(c, f_context::GL_UNIFORM_BUFFER_BINDING_i, e);
+      m.read(c, f_context::GL_UNIFORM_BUFFER_START_i, e);
+      m.read(c, f_context::GL_UNIFORM_BUFFER_SIZE_i, e);
+      if (Node* b = m.object(c_share::buffers, name)) m.read_all(b);
+    }
+}
+// Programs of all stages; false: the fixed function draws.
+bool read_programs(Machine& m) {
+  Node* c = m.context();
+  if (Node* p = used_program(m)) {
+    read_program(m, p);
+    return true;
+  }
+  m.read(c, f_context::GL_PROGRAM_PIPELINE_BINDING);
+  if (Node* n = m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)))) {
+    m.read_all(n);
+    for (unsigned f = f_pipeline::GL_VERTEX_SHADER; f <= f_pipeline::GL_COMPUTE_SHADER; ++f)
+      if (n->get(f)) read_program(m, m.object(c_share::programs, static_cast<uint64_t>(n->get(f))));
+    return true;
+  }
+  return false;
+}
+void write_framebuffer(Machine& m, bool fragments) {
+  Node* c = m.context();
+  Node* f = draw_framebuffer(m);
+  if (!f) return;
+  if (c->get(f_context::enabled_GL_RASTERIZER_DISCARD) || c->get(f_context::GL_RENDER_MODE) != 0x1C00) {
+    if (c->get(f_context::GL_RENDER_MODE) != 0x1C00) m.touch_content(c, f_context::names);
+    return;
+  }
+  m.read_all(f);
+  (void)fragments;
+  bool depth = c->get(f_context::enabled_GL_DEPTH_TEST), stencil = c->get(f_context::enabled_GL_STENCIL_TEST);
+  Target d, s;
+  if (depth) {
+    d = depth_of(m, f, false);
+    read(m, d);
+  }
+  if (stencil) {
+    s = depth_of(m, f, true);
+    read(m, s);
+  }
+  for (unsigned i = 0; i < 8; ++i) {
+    int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i);
+    if (!buffer) continue;
+    auto* mask = c->at(f_context::GL_COLOR_WRITEMASK, i);
+    if (!mask[0] && !mask[1] && !mask[2] && !mask[3]) continue;
+    write(m, color_of(m, f, buffer), false);
+    if (!f->key && buffer == 0x0408) write(m, color_of(m, f, 0x0404), false);  // GL_FRONT_AND_BACK
+  }
+  if (depth && c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, d, false);
+  if (stencil && (c->get(f_context::GL_STENCIL_WRITEMASK) || c->get(f_context::GL_STENCIL_BACK_WRITEMASK))) write(m, s, false);
+}
+// What is drawn may depend on a query.
+void conditional(Machine& m) {
+  Node* c = m.context();
+  m.read(c, f_context::conditional_query);
+  if (auto name = static_cast<uint64_t>(c->get(f_context::conditional_query)))
+    if (Node* q = m.own_object(c_context::queries, name)) m.read_all(q);
+}
+void side_effects(Machine& m) {
+  Node* c = m.context();
+  // Queries that count what is drawn, and captured vertices.
+  for (unsigned e = 0; e < c->cls->fields[f_context::GL_CURRENT_QUERY_i].elements; ++e)
+    if (auto name = static_cast<uint64_t>(c->get(f_context::GL_CURRENT_QUERY_i, e)))
+      if (Node* q = m.own_object(c_context::queries, name)) m.touch_content(q, f_query::result);
+  m.read(c, f_context::GL_TRANSFORM_FEEDBACK_BINDING);
+  conditional(m);
+  Node* x = m.find(c, c_context::transform_feedbacks, static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
+  if (x && x->get(f_transform_feedback::active) && !x->get(f_transform_feedback::paused)) {
+    m.read_all(x);
+    m.touch_content(x, f_transform_feedback::vertices);
+    for (unsigned e = 0; e < 4; ++e)
+      if (Node* b = m.object(c_share::buffers, static_cast<uint64_t>(x->get(f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING_i, e)))) m.touch_content(b, f_buffer::content);
+  }
+}
+
+}  // namespace
+
+// Everything that decides pixels but the vertices themselves, and the framebuffer.
+void read_raster(Machine& m, bool arrays) {
+  Node* c = m.context();
+  m.read(c, f_context::group_raster);
+  if (!read_programs(m)) read_fixed(m);
+  if (c->get(f_context::enabled_GL_VERTEX_PROGRAM_ARB) || c->get(f_context::enabled_GL_FRAGMENT_PROGRAM_ARB)) {
+    for (unsigned f : {f_context::GL_VERTEX_PROGRAM_BINDING_NV, f_context::GL_FRAGMENT_PROGRAM_BINDING_NV})
+      if (Node* p = m.object(c_share::arb_programs, static_cast<uint64_t>(c->get(f)))) m.read_all(p);
+    m.read(c, f_context::arb_environment);
+    read_fixed(m);
+    read_all_units(m);
+  }
+  if (arrays) read_current(m);
+  read_uniform_buffers(m);
+  side_effects(m);
+  write_buffers(m);
+  write_framebuffer(m, true);
+}
+
+namespace {
+void count(Machine& m, int64_t mode, int64_t vertices, int64_t instances, bool indexed) {
+  Draw& d = m.drawing();
+  d.mode = static_cast<uint32_t>(mode);
+  auto n = static_cast<uint64_t>(std::max<int64_t>(vertices, 0)), i = static_cast<uint64_t>(std::max<int64_t>(instances, 0));
+  d.vertices += n;
+  d.instances = std::max<uint64_t>(d.instances, i);
+  d.primitives += primitives(d.mode, n) * i;
+  d.indexed = indexed;
+}
+void draw_arrays(Machine& m, bool indexed) {
+  read_vertex_arrays(m, indexed);
+  read_raster(m, true);
+}
+}  // namespace
+void draw(Machine& m, int64_t mode, int64_t vertices, int64_t instances, int64_t indexed) {
+  if (vertices < 0 || instances < 0 || mode < 0 || mode > 14) return m.refuse();
+  if (vertices == 0 || instances == 0) return;
+  count(m, mode, vertices, instances, indexed != 0);
+  draw_arrays(m, indexed != 0);
+}
+void multi_draw(Machine& m, int64_t mode, Array counts, int64_t n, int64_t indexed) {
+  uint64_t known = std::min<uint64_t>(counts.count(), static_cast<uint64_t>(std::max<int64_t>(n, 0)));
+  for (uint64_t i = 0; i < known; ++i) count(m, mode, counts.integer(i), 1, indexed != 0);
+  draw_arrays(m, indexed != 0);
+}
+void draw_indirect(Machine& m, int64_t mode, int64_t indexed, Array indirect, int64_t draws) {
+  Draw& d = m.drawing();
+  d.indirect = true;
+  d.indexed = indexed != 0;
+  d.mode = static_cast<uint32_t>(mode);
+  if (Node* b = bound_buffer(m, 0x8F3F)) m.read_all(b);
+  else if (indirect.load() && draws == 1 && indirect.bytes >= 8) {
+    uint32_t v[2];
+    memcpy(v, indirect.data, 8);
+    d.indirect = false;
+    count(m, mode, v[0], v[1], indexed != 0);
+  }
+  draw_arrays(m, indexed != 0);
+}
+void draw_feedback(Machine& m, int64_t mode, int64_t id) {
+  m.drawing().mode = static_cast<uint32_t>(mode);
+  m.drawing().indirect = true;
+  if (Node* x = m.own_object(c_context::transform_feedbacks, static_cast<uint64_t>(id))) m.read_all(x);
+  draw_arrays(m, false);
+}
+void draw_unknown(Machine& m) {
+  read_vertex_arrays(m, true);
+  read_raster(m, true);
+}
+namespace {
+void pixels_drawn(Machine& m) {
+  Node* c = m.context();
+  m.read(c, f_context::group_raster_position);
+  m.read(c, f_context::raster_position);
+  m.drawing().primitives += 1;
+  read_raster(m, false);
+}
+}  // namespace
+void draw_pixels(Machine& m, int64_t, int64_t, int64_t, Array pixels) {
+  read_unpack(m, pixels);
+  read_pixel_transfer(m);
+  m.read_children(m.context(), c_context::pixel_maps);
+  pixels_drawn(m);
+}
+void draw_bitmap(Machine& m, int64_t w, int64_t h, Num xmove, Num ymove, Array bitmap) {
+  // Most often a way to move the raster position.
+  read_unpack(m, bitmap);
+  if (w && h) pixels_drawn(m);
+  Node* c = m.context();
+  m.read(c, f_context::GL_CURRENT_RASTER_POSITION);
+  if (c->get(f_context::GL_CURRENT_RASTER_POSITION_VALID))
+    m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0, {c->real(f_context::GL_CURRENT_RASTER_POSITION, 0) + xmove.floating(), c->real(f_context::GL_CURRENT_RASTER_POSITION, 1) + ymove.floating(), c->real(f_context::GL_CURRENT_RASTER_POSITION, 2), c->real(f_context::GL_CURRENT_RASTER_POSITION, 3)});
+}
+void copy_pixels(Machine& m, int64_t, int64_t, int64_t type) {
+  read_pixel_transfer(m);
+  Node* f = bound_framebuffer(m, 0x8CA8);
+  read(m, type == 0x1801 ? depth_of(m, f, false, true) : type == 0x1802 ? depth_of(m, f, true, true) : color_of(m, f, f ? f->get(f_framebuffer::GL_READ_BUFFER) : 0, true));
+  pixels_drawn(m);
+}
+void draw_tex(Machine& m) {
+  m.drawing().primitives += 2;
+  m.drawing().vertices += 4;
+  read_raster(m, true);
+}
+void dispatch(Machine& m, int64_t indirect) {
+  if (indirect)
+    if (Node* b = bound_buffer(m, 0x90EE)) m.read_all(b);
+  conditional(m);
+  read_programs(m);
+  read_uniform_buffers(m);
+  write_buffers(m);
+}
+
+// ---- clears ------------------------------------------------------------------------------------------------------------------
+
+void clear(Machine& m, int64_t mask) {
+  Node* c = m.context();
+  Node* f = draw_framebuffer(m);
+  if (!f) return;
+  m.read_all(f);
+  conditional(m);
+  m.read(c, f_context::group_clear);
+  bool partly = scissor_leaves(m, f);
+  if (mask & 0x4000) {
+    m.log(c->location(f_context::GL_COLOR_WRITEMASK), 8, Touch::read);
+    for (unsigned i = 0; i < 8; ++i) {
+      int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i);
+      if (!buffer) continue;
+      auto* on = c->at(f_context::GL_COLOR_WRITEMASK, i);
+      if (!on[0] && !on[1] && !on[2] && !on[3]) continue;
+      bool all = on[0] && on[1] && on[2] && on[3];
+      write(m, color_of(m, f, buffer), all && !partly);
+      if (!f->key && buffer == 0x0408) write(m, color_of(m, f, 0x0404), all && !partly);
+    }
+  }
+  if (mask & 0x100) {
+    m.read(c, f_context::GL_DEPTH_WRITEMASK);
+    if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
+  }
+  if (mask & 0x400) {
+    m.read(c, f_context::GL_STENCIL_WRITEMASK);
+    int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
+    if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
+  }
+  if (mask & 0x200 && m.current()->draw) write(m, {m.current()->draw, f_surface::accum, true}, !partly);
+}
+namespace {
+void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
+  if (!f) return m.refuse();
+  Node* c = m.context();
+  m.read_all(f);
+  conditional(m);
+  bool partly = scissor_leaves(m, f);
+  if (buffer == 0x1800 && index >= 0 && index < 8) {  // GL_COLOR
+    auto* on = c->at(f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
+    m.read(c, f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
+    if (on[0] || on[1] || on[2] || on[3]) write(m, color_of(m, f, f->get(f_framebuffer::GL_DRAW_BUFFER0 + static_cast<unsigned>(index))), on[0] && on[1] && on[2] && on[3] && !partly);
+  }
+  if (buffer == 0x1801 || buffer == 0x84F9) {
+    m.read(c, f_context::GL_DEPTH_WRITEMASK);
+    if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
+  }
+  if (buffer == 0x1802 || buffer == 0x84F9) {
+    m.read(c, f_context::GL_STENCIL_WRITEMASK);
+    int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
+    if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
+  }
+}
+}  // namespace
+void clear_buffer_v(Machine& m, int64_t buffer, int64_t index) { clear_one(m, draw_framebuffer(m), buffer, index); }
+void clear_named_buffer_v(Machine& m, int64_t f, int64_t buffer, int64_t index) { clear_one(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buffer, index); }
+void accum(Machine& m, int64_t op) {
+  Node* s = m.current()->draw;
+  if (!s) return;
+  m.read(m.context(), f_context::group_clear);
+  if (op == 0x0102) {  // GL_RETURN
+    m.read(s, f_surface::accum);
+    write_framebuffer(m, false);
+  } else {
+    if (op == 0x0100 || op == 0x0101) read(m, color_of(m, bound_framebuffer(m, 0x8CA8), 0x0405, true));
+    if (op == 0x0101) m.set_content(s, f_surface::accum, NONE, 0);
+    else m.touch_content(s, f_surface::accum);
+  }
+}
+
+// ---- copies and read-backs ----------------------------------------------------------------------------------------------------
+
+namespace {
+bool is_depth(int64_t format) { return format == 0x1902 || format == 0x84F9 || format == 0x81A5 || format == 0x81A6 || format == 0x81A7 || format == 0x88F0 || format == 0x8CAC || format == 0x8CAD; }
+bool is_stencil(int64_t format) { return format == 0x1901 || format == 0x84F9 || format == 0x88F0 || format == 0x8CAD || format == 0x8D48; }
+}  // namespace
+void read_pixels_of(Machine& m, int64_t format) {
+  Node* f = bound_framebuffer(m, 0x8CA8);
+  if (!f) return;
+  m.read_all(f);
+  read_pixel_transfer(m);
+  if (is_depth(format)) read(m, depth_of(m, f, false, true));
+  if (is_stencil(format)) read(m, depth_of(m, f, true, true));
+  if (!is_depth(format) && !is_stencil(format)) read(m, color_of(m, f, f->get(f_framebuffer::GL_READ_BUFFER), true));
+}
+void read_pixels(Machine& m, int64_t w, int64_t h, int64_t format, int64_t type, Array pixels) {
+  Node* c = m.context();
+  m.read(c, f_context::group_pack);
+  read_pixels_of(m, format);
+  Node* b = bound_buffer(m, 0x88EB);
+  if (!b) return;
+  // Where rows follow each other without gaps, these bytes are all new.
+  const int64_t row = w * pixels::pixel_size(format, type), length = c->get(f_context::GL_PACK_ROW_LENGTH), align = std::max<int64_t>(c->get(f_context::GL_PACK_ALIGNMENT), 1);
+  const bool plain = !c->get(f_context::GL_PACK_SKIP_ROWS) && !c->get(f_context::GL_PACK_SKIP_PIXELS) && (!length || length == w) && row % align == 0;
+  if (!plain || row <= 0 || h <= 0 || w > 1 << 20 || h > 1 << 20 || pixels.address > 1ull << 40) return m.touch_content(b, f_buffer::content);
+  fill_buffer(m, b, static_cast<int64_t>(pixels.address), row * h);
+}
+namespace {
+void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
+  if (!from || !to) return m.refuse();
+  m.read_all(from);
+  m.read_all(to);
+  conditional(m);
+  scissor_leaves(m, to);
+  if (mask & 0x4000) {
+    read(m, color_of(m, from, from->get(f_framebuffer::GL_READ_BUFFER), true));
+    for (unsigned i = 0; i < 8; ++i)
+      if (int64_t buffer = to->get(f_framebuffer::GL_DRAW_BUFFER0 + i)) write(m, color_of(m, to, buffer), false);
+  }
+  for (bool stencil : {false, true})
+    if (mask & (stencil ? 0x400 : 0x100)) {
+      read(m, depth_of(m, from, stencil, true));
+      write(m, depth_of(m, to, stencil), false);
+    }
+}
+}  // namespace
+void blit(Machine& m, int64_t, int64_t, int64_t, int64_t, int64_t mask) { blit_between(m, bound_framebuffer(m, 0x8CA8), draw_framebuffer(m), mask); }
+void named_blit(Machine& m, int64_t from, int64_t to, int64_t mask) { blit_between(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(from)), m.own_object(c_context::framebuffers, static_cast<uint64_t>(to)), mask); }
+namespace {
+void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
+  if (!f) return;
+  uint64_t known = std::min<uint64_t>(attachments.count(), static_cast<uint64_t>(std::max<int64_t>(n, 0)));
+  for (uint64_t i = 0; i < known; ++i) {
+    int64_t a = attachments.integer(i);
+    if (a == 0x1800) a = 0x0405;
+    Target t = a == 0x1801 || a == 0x8D00 || a == 0x821A ? depth_of(m, f, false) : a == 0x1802 || a == 0x8D20 ? depth_of(m, f, true) : color_of(m, f, a);
+    write(m, t, true);  // what stood there is nothing any more
+  }
+}
+}  // namespace
+void invalidate_framebuffer(Machine& m, int64_t target, int64_t n, Array attachments) { invalidate(m, bound_framebuffer(m, target), n, attachments); }
+void invalidate_named_framebuffer(Machine& m, int64_t f, int64_t n, Array attachments) { invalidate(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, attachments); }
+
+}  // namespace dt::state::run

@@ -1,0 +1,219 @@
+#include "natives.h"
+
+namespace dt::state {
+namespace {
+
+bool starts(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
+
+// Whether a field is a handle of the window system's side, and not a pointer to something.
+bool is_handle(const Field& f) {
+  if (f.has_data() || f.slot < 0) return false;
+  if (f.kind == dt::Kind::handle) return true;
+  for (const char* type : {"EGLDisplay", "EGLContext", "EGLSurface", "EGLConfig", "EGLImage", "EGLSync", "GLXContext", "GLXDrawable", "GLXFBConfig", "GLXWindow",
+                           "GLXPbuffer", "GLXPixmap", "Window", "Pixmap", "XVisualInfo"})
+    if (f.ctype.find(type) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+namespace {
+
+// What surfaces, contexts and displays are made with and set to: state that no call reads.
+class Describe {
+ public:
+  Describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) : m_(m), f_(f), c_(c), row_(row) {}
+  void run() {
+    const std::string& name = f_.name;
+    if (!starts(name, "egl") && !starts(name, "glX")) return;
+    bool egl = starts(name, "egl");
+    uint64_t made = f_.result && f_.result->slot >= 0 ? c_.raw(*f_.result, row_) : 0;
+    if (const char* kind = surface_kind(name)) {
+      if (made) surface_made(made, kind);
+    } else if (starts(name, "eglCreateContext") || starts(name, "glXCreate") || starts(name, "glXImportContext")) {
+      if (made && has(name, "Context")) context_made(made);
+    } else if (name == "eglSurfaceAttrib") {
+      if (Node* n = m_.surface(handle("surface"), false); n && made) attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
+    } else if (name == "glXSelectEvent") {
+      if (Node* n = m_.surface(handle("draw"), false)) attribute(n, 0x801F, static_cast<int64_t>(value("event_mask")));
+    } else if (name == "eglBindTexImage" || name == "glXBindTexImageEXT") {
+      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false)) m_.note(n, f_surface::bound_to_texture, Num(1));
+    } else if (name == "eglReleaseTexImage" || name == "glXReleaseTexImageEXT") {
+      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false)) m_.note(n, f_surface::bound_to_texture, Num(0));
+    } else if (name == "glXSwapIntervalEXT") {
+      if (Node* n = m_.surface(handle("drawable"))) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
+    } else if (has(name, "SwapInterval") && !has(name, "Get")) {
+      Context* context = m_.current();
+      Node* n = context ? context->draw : nullptr;
+      if (n) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
+    } else if (has(name, "DestroySurface") || has(name, "DestroyWindow") || has(name, "DestroyPixmap") || has(name, "DestroyPbuffer") || has(name, "DestroyGLXP")) {
+      for (const char* parameter : {"surface", "win", "pixmap", "pbuf"})
+        if (Node* n = m_.surface(handle(parameter), false)) m_.note(n, f_surface::destroyed, Num(1));
+    } else if (has(name, "DestroyContext") || has(name, "FreeContext")) {
+      for (const char* parameter : {"ctx", "context"})
+        if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter))) m_.note(n, f_creation::destroyed, Num(1));
+    } else if (name == "eglInitialize" && made) {
+      Node* n = display(handle("dpy"));
+      m_.note(n, f_display::initialized, Num(1));
+      for (auto [parameter, field] : {std::pair{"major", f_display::major}, std::pair{"minor", f_display::minor}})
+        if (auto numbers = list(parameter); !numbers.empty()) m_.note(n, field, Num(numbers[0]));
+    } else if (name == "eglTerminate" && made) {
+      if (Node* n = m_.find(m_.root(), c_root::displays, handle("dpy"))) m_.note(n, f_display::initialized, Num(0));
+    }
+  }
+
+ private:
+  static const char* surface_kind(const std::string& name) {
+    if (starts(name, "eglCreateWindowSurface") || starts(name, "eglCreatePlatformWindowSurface") || name == "glXCreateWindow") return "window";
+    if (starts(name, "eglCreatePixmapSurface") || starts(name, "eglCreatePlatformPixmapSurface") || name == "glXCreatePixmap" || starts(name, "glXCreateGLXPixmap")) return "pixmap";
+    if (starts(name, "eglCreatePbuffer") || name == "glXCreatePbuffer" || starts(name, "glXCreateGLXPbuffer")) return "pbuffer";
+    return nullptr;
+  }
+  const Field* field(const char* name) const {
+    for (auto& p : f_.params)
+      if (p.name == name) return &p;
+    return nullptr;
+  }
+  uint64_t value(const char* name) const {
+    const Field* p = field(name);
+    return p && p->slot >= 0 ? c_.raw(*p, row_) : 0;
+  }
+  uint64_t handle(const char* name) const { return value(name); }
+  // The numbers of an array that was recorded with the call.
+  std::vector<int64_t> list(const char* name) const {
+    std::vector<int64_t> found;
+    const Field* p = field(name);
+    if (!p || !p->has_data() || DT_DATA_KIND(c_.descriptor(*p, row_)) != DT_DATA_INLINE) return found;
+    auto bytes = c_.payload(*p, row_);
+    size_t size = p->ctype.find("EGLAttrib") != p->ctype.npos ? 8 : 4;
+    for (size_t i = 0; i + size <= bytes.size() && found.size() < 4096; i += size) {
+      int64_t wide = 0;
+      int32_t narrow = 0;
+      if (size == 8) memcpy(&wide, bytes.data() + i, 8);
+      else memcpy(&narrow, bytes.data() + i, 4);
+      found.push_back(size == 8 ? wide : narrow);
+    }
+    return found;
+  }
+  void attribute(Node* n, uint32_t name, int64_t number) {
+    int at = m_.field_of(n, prefix_none, name);
+    if (n->cls == &g_classes[class_surface] && (name == 0x3057 || name == 0x8041)) at = f_surface::width;
+    if (n->cls == &g_classes[class_surface] && (name == 0x3056 || name == 0x8040)) at = f_surface::height;
+    if (at >= 0) m_.note(n, static_cast<unsigned>(at), Num(number));
+  }
+  void attributes(Node* n) {
+    for (const char* parameter : {"attrib_list", "attribList"}) {
+      auto numbers = list(parameter);
+      for (size_t i = 0; i + 1 < numbers.size() && numbers[i] != 0x3038 && numbers[i]; i += 2) attribute(n, static_cast<uint32_t>(numbers[i]), numbers[i + 1]);
+    }
+  }
+  void surface_made(uint64_t made, const char* kind) {
+    Node* n = m_.surface(made, false);
+    if (n && n->get(f_surface::destroyed)) n = nullptr, m_.make(m_.root(), c_root::surfaces, made);
+    if (!n) n = m_.surface(made);
+    m_.note_text(n, f_surface::kind, kind);
+    m_.note(n, f_surface::config, Num(static_cast<int64_t>(value("config"))));
+    attributes(n);
+  }
+  void context_made(uint64_t made) {
+    Node* n = m_.find(m_.root(), c_root::made_contexts, made);
+    if (n && n->get(f_creation::destroyed)) n = nullptr;
+    if (!n) n = m_.make(m_.root(), c_root::made_contexts, made);
+    m_.note_text(n, f_creation::made_by, f_.name);
+    m_.note(n, f_creation::config, Num(static_cast<int64_t>(value("config"))));
+    for (const char* parameter : {"share_context", "share_list", "shareList"})
+      if (uint64_t of = value(parameter)) m_.note(n, f_creation::shared_with, Num(static_cast<int64_t>(of)));
+    attributes(n);
+    if (field("render_type")) m_.note(n, f_creation::GLX_RENDER_TYPE, Num(static_cast<int64_t>(value("render_type"))));
+  }
+  Node* display(uint64_t of) {
+    Node* n = m_.find(m_.root(), c_root::displays, of);
+    return n ? n : m_.make(m_.root(), c_root::displays, of);
+  }
+  Machine& m_;
+  const Function& f_;
+  const FunctionColumns& c_;
+  uint32_t row_;
+};
+void describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).run(); }
+
+}  // namespace
+
+void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
+  using enum Touch;
+  Node* root = m.root();
+  auto handle = [&](uint64_t value) -> Node* {
+    if (!value) return nullptr;
+    Node* n = m.find(root, c_root::handles, value);
+    if (!n) n = m.make(root, c_root::handles, value);
+    return n;
+  };
+  describe(m, f, c, row);
+  bool ends = has(f.name, "Destroy") || has(f.name, "FreeContext");
+  bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") || has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||
+               has(f.name, "GetVisual") || has(f.name, "OpenDisplay");
+  bool changes = has(f.name, "Initialize") || has(f.name, "Terminate") || (has(f.name, "Attrib") && !has(f.name, "Get") && !has(f.name, "Query")) || has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || has(f.name, "SwapInterval") ||
+                 has(f.name, "SelectEvent") || has(f.name, "CopyContext");
+  for (auto& p : f.params)
+    if (is_handle(p))
+      if (Node* n = handle(c.raw(p, row))) m.read_all(n);
+  Node* thread = m.thread_ < m.threads_.size() ? m.threads_[m.thread_] : nullptr;
+  auto number = [&](const char* name) -> int64_t {
+    for (auto& p : f.params)
+      if (p.name == name) return static_cast<int32_t>(c.raw(p, row));
+    return 0;
+  };
+  if (f.name == "eglBindAPI") m.set(thread, f_thread::bound_api, Num(number("api")));
+  if (has(f.name, "SwapInterval") && !has(f.name, "Get")) m.set(thread, f_thread::swap_interval, Num(number("interval")));
+  if (makes || changes) m.read(root, f_root::display_settings);
+  if (thread && starts(f.name, "eglCreateContext")) m.read(thread, f_thread::bound_api);
+  if (changes)
+    for (auto& p : f.params)
+      if (is_handle(p))
+        if (Node* n = handle(c.raw(p, row))) m.touch_content(n, f_handle::parameters);
+  if (makes) {
+    auto made = [&](uint64_t value) {
+      if (!value) return;
+      m.ended_handles.erase(value);
+      // A display or a config is given out again and again: it stays what it is.
+      bool again = !has(f.name, "Create");
+      Node* n = again ? handle(value) : m.make(root, c_root::handles, value);
+      if (again) m.log(n->base, 1, write);
+      m.set_text(n, f_handle::kind, f.name);
+    };
+    if (f.result && f.result->slot >= 0 && (is_handle(*f.result) || f.result->kind == dt::Kind::ptr)) made(c.raw(*f.result, row));
+    for (auto& p : f.params)
+      if (p.out && p.element == Element::ptr && DT_DATA_KIND(c.descriptor(p, row)) == DT_DATA_INLINE) {
+        auto bytes = c.payload(p, row);
+        for (size_t i = 0; i + 8 <= bytes.size() && i < 8 * 1024; i += 8) {
+          uint64_t value;
+          memcpy(&value, bytes.data() + i, 8);
+          made(value);
+        }
+      }
+  }
+  if (ends) {
+    for (auto& p : f.params)
+      if (is_handle(p) && !has(p.ctype, "Display"))
+        if (Node* n = m.find(root, c_root::handles, c.raw(p, row))) {
+          m.remove(n);
+          m.ended_handles.insert(n->key);
+        }
+    return;
+  }
+  if (f.flags & FLAG_MAKE_CURRENT && thread) m.log(thread->location(f_thread::context), 4, write);
+  if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) {
+    // Shown is what stands in the surface.
+    for (auto& p : f.params)
+      if (is_handle(p))
+        if (Node* s = m.surface(c.raw(p, row), false)) m.read(s, f_surface::color);
+    m.read(thread, f_thread::swap_interval);
+    if (m.current()) {
+      m.read(m.context());
+      if (Node* s = m.current()->draw) m.read(s, f_surface::color);
+    }
+  }
+}
+
+}  // namespace dt::state

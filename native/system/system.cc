@@ -1,0 +1,249 @@
+// The C ABI. Nothing throws out of here.
+#include "system.h"
+
+#include <dlfcn.h>
+
+#include <new>
+
+#include "export.h"
+#include "kernel.h"
+#include "lanes.h"
+
+struct dt_kernel {
+  std::shared_ptr<dt::kernel::Trace> trace;
+};
+
+namespace {
+
+thread_local std::string g_error;
+
+template <class F> int guarded(F&& body) {
+  try {
+    body();
+    return 0;
+  } catch (const dt::Error& e) {
+    g_error = e.what();
+    return e.code;
+  } catch (const std::bad_alloc&) {
+    g_error = "out of memory";
+    return DT_E_MEMORY;
+  } catch (const std::length_error&) {
+    g_error = "out of memory";
+    return DT_E_MEMORY;
+  } catch (const std::exception& e) {
+    g_error = e.what();
+    return DT_E_FORMAT;
+  } catch (...) {
+    g_error = "unknown failure";
+    return DT_E_FORMAT;
+  }
+}
+
+void need(bool ok, const char* what) {
+  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
+}
+
+void put_json(std::string& out, const std::string& text) {
+  out += '"';
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (u < 0x20) {
+      char code[8];
+      snprintf(code, sizeof code, "\\u%04x", u);
+      out += code;
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+void hand_out(std::string text, const char** json, uint64_t* length, void** owner) {
+  auto* kept = new std::string(std::move(text));
+  *json = kept->data();
+  *length = kept->size();
+  *owner = kept;
+}
+
+void put_time(std::string& out, int64_t t) {
+  out += t == dt::kernel::k_first || t == dt::kernel::k_last ? "null" : std::to_string(t);
+}
+
+std::string describe(dt::kernel::Trace& trace, bool scan) {
+  if (scan) trace.scan();
+  std::string out = "{\"events\": [";
+  bool first = true;
+  for (auto& [name, classes] : trace.names()) {
+    out += first ? "{\"name\": " : ", {\"name\": ";
+    first = false;
+    put_json(out, name);
+    uint64_t count = 0;
+    for (auto cls : classes) count += scan ? trace.counts[cls] : 0;
+    out += ", \"count\": " + std::to_string(count) + ", \"fields\": [";
+    // The columns of a question for all fields, without those that every event has.
+    dt::kernel::Request request;
+    request.all_fields = true;
+    request.names = {name};
+    auto output = dt::kernel::make_output(trace, request);
+    bool comma = false;
+    for (size_t i = 4; i < output->schema.size(); ++i) {
+      auto& column = output->schema[i];
+      out += comma ? ", [" : "[";
+      comma = true;
+      put_json(out, column.name.starts_with("event.") ? column.name.substr(6) : column.name);
+      out += ", \"" + dt::duckdb_type(column.type) + "\"]";
+    }
+    out += "]}";
+  }
+  out += "], \"begin\": ";
+  put_time(out, scan && trace.first <= trace.last ? trace.first : dt::kernel::k_first);
+  out += ", \"end\": ";
+  put_time(out, scan && trace.first <= trace.last ? trace.last : dt::kernel::k_first);
+  return out + "}";
+}
+
+std::unique_ptr<dt::kernel::Output> output_of(dt_kernel* trace, const uint8_t* request, uint64_t bytes) {
+  dt::kernel::Plan plan(request, bytes);
+  return dt::kernel::make_output(*trace->trace, dt::kernel::read_request(plan));
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* dt_kernel_last_error(void) { return g_error.c_str(); }
+
+int dt_kernel_open(const char* format, const uint8_t* plan, uint64_t length, dt_kernel** out) {
+  return guarded([&] {
+    need(format && plan && out, "plan");
+    *out = nullptr;
+    static const std::pair<const char*, dt::kernel::Opener> openers[] = {
+        {"ctf", dt::kernel::open_ctf},
+        {"ring", dt::kernel::open_ring},
+        {"lines", dt::kernel::open_lines},
+        {"perf", dt::kernel::open_perf},
+        {"perfetto", dt::kernel::open_perfetto},
+    };
+    for (auto& [name, opener] : openers)
+      if (std::string_view(format) == name) {
+        dt::kernel::Plan items(plan, length);
+        *out = new dt_kernel{opener(items)};
+        return;
+      }
+    throw dt::Error(DT_E_ARGUMENT, std::string("unknown format ") + format);
+  });
+}
+
+void dt_kernel_close(dt_kernel* trace) { delete trace; }
+
+int dt_kernel_describe(dt_kernel* trace, int scan, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && owner, "trace");
+    hand_out(describe(*trace->trace, scan != 0), json, length, owner);
+  });
+}
+
+int dt_kernel_problems(dt_kernel* trace, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && json && length && owner, "trace");
+    std::string out = "[";
+    for (auto& p : trace->trace->problems()) {
+      out += out.size() > 1 ? ", {\"kind\": " : "{\"kind\": ";
+      put_json(out, p.kind);
+      out += ", \"where\": ";
+      put_json(out, p.where);
+      out += ", \"text\": ";
+      put_json(out, p.text);
+      out += ", \"count\": " + std::to_string(p.count) + ", \"begin\": ";
+      put_time(out, p.begin);
+      out += ", \"end\": ";
+      put_time(out, p.end);
+      out += "}";
+    }
+    hand_out(out + "]", json, length, owner);
+  });
+}
+
+int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json, uint64_t* length, void** owner) {
+  return guarded([&] {
+    need(trace && request && json && length && owner, "request");
+    std::string out = "[";
+    auto output = output_of(trace, request, bytes);
+    for (auto& column : output->schema) {
+      out += out.size() > 1 ? ", [" : "[";
+      put_json(out, column.name);
+      out += ", \"" + dt::duckdb_type(column.type) + "\"]";
+    }
+    hand_out(out + "]", json, length, owner);
+  });
+}
+
+int dt_kernel_events(dt_kernel* trace, const uint8_t* request, uint64_t bytes, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(trace && request && out, "request");
+    dt::kernel::export_events(trace->trace, output_of(trace, request, bytes), out);
+  });
+}
+
+int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, struct ArrowArrayStream** tables, uint64_t count,
+                    const char* path, uint64_t* bytes) {
+  return guarded([&] {
+    need(format && plan && tables && path && bytes, "plan");
+    dt::kernel::Plan items(plan, length);
+    std::vector<std::unique_ptr<dt::kernel::TableReader>> readers;
+    for (uint64_t i = 0; i < count; ++i) readers.push_back(std::make_unique<dt::kernel::TableReader>(tables[i]));
+    std::string_view name = format;
+    if (name == "ctf" && count == 1) {
+      *bytes = dt::kernel::write_ctf(items, *readers[0]);
+    } else if ((name == "perfetto" || name == "chrome") && count == 3) {
+      auto timeline = dt::kernel::read_timeline(items);
+      auto write = name == "perfetto" ? dt::kernel::write_perfetto : dt::kernel::write_chrome;
+      *bytes = write(timeline, *readers[0], *readers[1], *readers[2], path);
+    } else {
+      throw dt::Error(DT_E_ARGUMENT, std::string("unknown format ") + format);
+    }
+  });
+}
+
+int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8_t* out, uint64_t room, uint64_t* written) {
+  return guarded([&] {
+    need(data && out && written, "data");
+    std::string why;
+    *written = dt::kernel::decompress(method, data, length, out, room, &why);
+    if (!why.empty()) throw dt::Error(DT_E_FORMAT, why);
+  });
+}
+
+void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count, int32_t* lane) {
+  guarded([&] { dt::kernel::assign_lanes(track, begin, end, count, lane); });
+}
+
+struct ArrowArrayStream* dt_kernel_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
+
+void dt_kernel_free_stream(struct ArrowArrayStream* stream) {
+  if (!stream) return;
+  if (stream->release) stream->release(stream);
+  free(stream);
+}
+
+void dt_kernel_release_capsule(void* capsule) {
+  // The interpreter's own function, wherever it lives: this library is not linked with it.
+  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (pointer_of) dt_kernel_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
+}
+
+void dt_kernel_free(void* owner) { delete static_cast<std::string*>(owner); }
+
+void dt_kernel_cancel(dt_kernel* trace) {
+  if (trace) ++trace->trace->generation;
+}
+
+void dt_kernel_progress(dt_kernel* trace, uint64_t* done, uint64_t* total) {
+  if (done) *done = trace ? trace->trace->done.load() : 0;
+  if (total) *total = trace ? trace->trace->total.load() : 0;
+}
+
+}  // extern "C"
