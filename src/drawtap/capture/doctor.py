@@ -259,7 +259,7 @@ def _compiler() -> Check:
         if shutil.which(name):
             return Check("ok", "compiler", f"{shutil.which(name)} (for drawtap build)")
     return Check(
-        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[compiler]"
+        "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[zig]"
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
+import queue
 import select
 import shutil
 import signal
@@ -13,11 +15,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
 import drawtap
+from drawtap.capture.flight import Ring, Watch
+from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
 from drawtap.parts import DRAINER, SIGNATURES, TAP, part
 
@@ -47,6 +51,21 @@ _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
 
 @dataclass(frozen=True)
+class Sent:
+    """A trace that went to a receiver: how much of it, and why not all (`error`, else "")."""
+
+    program: str
+    pid: int
+    address: str
+    calls: int
+    frames: int
+    frames_dropped: int
+    taken: int
+    whole: bool
+    error: str
+
+
+@dataclass(frozen=True)
 class Recording:
     """What came of running a program with the tap.
 
@@ -64,18 +83,39 @@ class Recording:
     libraries: frozenset[str] = frozenset()
     tapped: bool | None = None
     messages: tuple[str, ...] = field(default=())
+    sent: tuple[Sent, ...] = ()
+    #: of a flight recorder: what it saved, and for each process what it kept (the drainer's words).
+    saved: tuple[Mapping[str, object], ...] = ()
+    kept: tuple[Mapping[str, object], ...] = ()
+    watched: Watch | None = None
 
 
 def record(
     program: Sequence[str],
-    output: Path,
+    output: Path | None,
     *,
     timing: str = "both",
     frame_end: str | None = None,
     force: bool = False,
     hash_frames: bool = False,
+    paused: bool = False,
+    streaming: Streaming | None = None,
+    when_full: str = "block",
+    process: str | None = None,
+    ring: Ring | None = None,
+    buffer: int | None = None,
+    modules: Sequence[Path] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> Recording:
-    """Run `program` with the tap and write what it calls to `output`.
+    """Run `program` with the tap and write what it calls to `output`, or send it where `streaming` says.
+
+    `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
+    `buffer`: bytes of records that may wait for file or receiver; None: 32 MB.
+    `process` names the programs of a tree of processes that are recorded (with `*` and `?`); None: all.
+    With `paused` nothing is recorded before `capture.control` asks for it.
+    `modules` are preloaded in front of the tap; `settings` go into the program's environment. With `ring` nothing is
+    written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process, each to a file with a name of its
+    own made from `output`'s.
 
     The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
     to finish the file; SIGTERM and SIGHUP are passed on. Raises UsageError where `output` exists and `force` is
@@ -87,17 +127,32 @@ def record(
     executable = find_program(program[0])
     tap, drainer = part(TAP), part(DRAINER)
     _check_frame_end(frame_end)
-    output = _checked_output(output, force=force)
+    if output is not None:
+        output = _checked_output(output, force=force) if ring is None else _checked_folder(output)
+    elif streaming is None:
+        raise UsageError("there is no place for the recording", hint="-o FILE, or --to ADDRESS")
+    elif streaming.spill is not None:
+        streaming = replace(streaming, spill=_checked_output(streaming.spill, force=force))
     about = _annotation(program, executable, frame_end)
+    options = ["--timing", timing, *(["--paused", "yes"] if paused else [])]
+    options += ["--when-full", when_full, *(["--process", process] if process else [])]
+    options += [] if buffer is None else ["--buffer", str(buffer)]
+    options += streaming.options() if streaming is not None else []
+    if ring is not None:
+        options += [*ring.options(), "--frame-end", frame_end or "auto"]
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
-        with _Drainer(drainer, socket, output, timing, about) as drain:
+        with _Drainer(drainer, socket, output, about, options) as drain:
             environment = dict(os.environ, DRAWTAP_SOCKET=str(socket))
             if hash_frames:
                 environment["DRAWTAP_HASH_FRAMES"] = "1"
-            environment["LD_PRELOAD"] = " ".join(filter(None, (str(tap), os.environ.get("LD_PRELOAD"))))
+            if streaming is not None:
+                environment |= streaming.environment()
+            environment |= settings or {}
+            environment["LD_PRELOAD"] = _preload([*modules, tap])
             started = time.monotonic()
-            status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
+            with _flight(ring, drain, frame_end) as watched:
+                status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
             seconds = time.monotonic() - started
             drain.finish(status)
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
@@ -105,9 +160,138 @@ def record(
     files = sorted(dict.fromkeys(drain.files), key=lambda path: path != output)
     tapped = True if drain.processes else tapped
     messages = tuple(drain.messages)
+    if watched is not None and watched.failed:
+        messages = (*messages, f"--when could not be asked: {watched.failed}")
     return Recording(
-        executable, tuple(program[1:]), code, killed_by, seconds, tuple(files), libraries, tapped, messages
+        executable,
+        tuple(program[1:]),
+        code,
+        killed_by,
+        seconds,
+        tuple(files),
+        libraries,
+        tapped,
+        messages,
+        tuple(drain.sent),
+        tuple(drain.saved),
+        tuple(drain.kept),
+        watched,
     )
+
+
+@contextlib.contextmanager
+def _flight(ring: Ring | None, drain: _Drainer, frame_end: str | None) -> Iterator[Watch | None]:
+    # Signals ask for a save, and so does the answer to a question.
+    if ring is None:
+        yield None
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        drain.save("signal", signal.Signals(number).name)
+
+    with _handlers({signal.SIGUSR1: ask, signal.SIGUSR2: ask}):
+        if ring.when is None:
+            yield None
+            return
+        watch = Watch(ring.when, ring.every, drain.peek, functools.partial(drain.save, limited=True), frame_end)
+        with watch:
+            yield watch
+
+
+@contextlib.contextmanager
+def recorder(socket: Path, output: Path, *, force: bool, timing: str, note: str) -> Iterator[Recorder]:
+    """Have a recorder listen at `socket` for programs that are told to come there, until the end of the block.
+
+    `note` says in the recording why it was made. Raises UsageError where `output` exists and `force` is not set.
+    """
+    output = _checked_output(output, force=force)
+    about: dict[str, object] = {"kind": "attached", "why": note, "drawtap": drawtap.__version__}
+    with _Drainer(part(DRAINER), socket, output, about, ["--timing", timing]) as drain:
+        made = Recorder(drain)
+        try:
+            yield made
+        finally:
+            drain.stop()
+
+
+class Recorder:
+    """A recorder that programs connect to."""
+
+    def __init__(self, drain: _Drainer) -> None:
+        self._drain = drain
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Return what it had to complain about."""
+        return tuple(self._drain.messages)
+
+    def files(self, *, seconds: float) -> tuple[Path, ...]:
+        """Return the recordings that are whole, waiting up to `seconds` for the first."""
+        end = time.monotonic() + seconds
+        while not self._drain.files and self._drain.running and time.monotonic() < end:
+            time.sleep(0.01)
+        return tuple(self._drain.files)
+
+
+def run(program: Sequence[str]) -> int:
+    """Run `program` without the tap and return its exit code, 128 + n where signal n ended it.
+
+    Signals go as in `record`. Raises ChildError with code 127 or 126 where it cannot be started.
+    """
+    executable = find_program(program[0])
+    status, _, _ = _run(executable, program, os.environ, None, lambda pid: None)
+    return 128 - status if status < 0 else status
+
+
+def start_aside(command: Sequence[str], settings: Mapping[str, str]) -> int:
+    """Start a command that nobody waits for, with `settings` in its environment, and return its pid.
+
+    It is in a session of its own, reads nothing and says nothing here. Raises ChildError where it cannot be started.
+    """
+    executable = find_program(command[0])
+    null = subprocess.DEVNULL
+    try:
+        child = subprocess.Popen(
+            list(command), executable=str(executable), stdin=null, stdout=null, stderr=null, start_new_session=True,
+            env=dict(os.environ, **settings),
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise _no_start(f"{executable} does not start: {error}", 126, None) from error
+    # Somebody has to take its status, or it stays a zombie for as long as this process lives.
+    threading.Thread(target=child.wait, daemon=True).start()
+    return child.pid
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of running a program with modules: as in `Recording`."""
+
+    program: Path
+    code: int
+    signal: int | None
+    libraries: frozenset[str]
+    loaded: bool | None
+
+
+def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[str, str] | None = None) -> Run:
+    """Run `program` with `modules` in it, none of which records, and `settings` in its environment.
+
+    The program keeps this terminal. Raises UsageError without a program, ChildError as `record` does.
+    """
+    if not program:
+        raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
+    executable = find_program(program[0])
+    environment = dict(os.environ, **(settings or {}), LD_PRELOAD=_preload(modules))
+    status, loaded, libraries = _run(executable, program, environment, modules[0], lambda pid: None)
+    code, killed_by = (128 - status, -status) if status < 0 else (status, None)
+    return Run(executable, code, killed_by, libraries, loaded)
+
+
+def _preload(modules: Sequence[Path]) -> str:
+    for module in modules:
+        if set(str(module)) & set(": "):
+            raise UsageError(f"the loader cannot take a module whose path has a blank or a colon: {module}")
+    return " ".join(filter(None, (*map(str, modules), os.environ.get("LD_PRELOAD"))))
 
 
 def find_program(name: str) -> Path:
@@ -180,6 +364,13 @@ def _checked_output(output: Path, *, force: bool) -> Path:
     return output.absolute()
 
 
+def _checked_folder(output: Path) -> Path:
+    # Files that stand there already are left alone: what is saved gets names of its own.
+    if not os.access(output.absolute().parent, os.W_OK | os.X_OK):
+        raise UsageError(f"{output.absolute().parent} is not a writable folder", hint="name another file with -o")
+    return output.absolute()
+
+
 def _check_frame_end(rule: str | None) -> None:
     if not rule or rule == "auto":
         return
@@ -204,22 +395,42 @@ def _annotation(program: Sequence[str], executable: Path, frame_end: str | None)
     return about
 
 
+def _sent(entry: Mapping[str, object]) -> Sent:
+    number = {name: int(str(entry.get(name) or 0)) for name in ("pid", "calls", "frames", "frames_dropped", "taken")}
+    return Sent(
+        Path(str(entry.get("program"))).name,
+        number["pid"],
+        str(entry["stream"]),
+        number["calls"],
+        number["frames"],
+        number["frames_dropped"],
+        number["taken"],
+        bool(entry.get("complete")) and not entry.get("stream_error"),
+        str(entry.get("stream_error") or ""),
+    )
+
+
 class _Drainer:
     # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
-    def __init__(self, drainer: Path, socket: Path, output: Path, timing: str, about: Mapping[str, object]) -> None:
+    def __init__(
+        self, drainer: Path, socket: Path, output: Path | None, about: Mapping[str, object], options: Sequence[str]
+    ) -> None:
         self.files: list[Path] = []
         self.messages: list[str] = []
+        self.sent: list[Sent] = []
+        self._codes: set[str] = set()
         self.processes = 0
+        self.saved: list[Mapping[str, object]] = []
+        self.kept: list[Mapping[str, object]] = []
+        self._peeks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ready, ready = os.pipe()
         self._status, status = os.pipe()
         arguments = [
             str(drainer),
             "--socket",
             str(socket),
-            "--output",
-            str(output),
-            "--timing",
-            timing,
+            *([] if output is None else ["--output", str(output)]),
+            *options,
             "--ready-fd",
             str(ready),
             "--status",
@@ -249,6 +460,10 @@ class _Drainer:
             self._process.wait()
             self._reader.join(timeout=5)
             said = "; ".join(self.messages) or f"status {self._process.returncode}"
+            if self._codes == {"receiver"}:
+                raise UnavailableError(
+                    f"there is no receiver at {said}", hint="drawtap receive is one; --wait[=SECONDS] waits for it"
+                )
             raise UnavailableError(f"the drainer did not start: {said}")
         return self
 
@@ -276,6 +491,20 @@ class _Drainer:
         if self._process.returncode:
             self.messages.append(f"the drainer ended with status {self._process.returncode}")
 
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Finish the files of programs that are still recorded."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(timeout=5)
+
     def _read_status(self) -> None:
         with os.fdopen(self._status, errors="replace") as lines:
             for line in lines:
@@ -286,10 +515,36 @@ class _Drainer:
                 event = entry.get("event")
                 if event == "process":
                     self.processes += 1
-                elif event == "file" and entry.get("file"):
+                if event == "file" and entry.get("file"):
                     self.files.append(Path(entry["file"]))
-                elif event == "error":
+                if event == "file" and entry.get("stream") and (entry.get("calls") or entry.get("taken")):
+                    self.sent.append(_sent(entry))
+                if event == "error":
+                    self._codes.add(str(entry.get("code")))
                     self.messages.append(str(entry.get("text")))
+                elif event == "saved":
+                    self.saved.append(entry)
+                    self.files.append(Path(entry["file"]))
+                elif event == "ring":
+                    self.kept.append(entry)
+                elif event == "peek":
+                    self._peeks.put(entry.get("path"))
+        self._peeks.put(None)
+
+    def save(self, reason: str, detail: str, *, limited: bool = False) -> None:
+        """Ask a flight recorder to write what it has; if `limited`, not too often. Good in a signal handler."""
+        assert self._process.stdin is not None
+        line = f"save {reason}\tdetail={' '.join(detail.split())}{chr(9) + 'auto=1' if limited else ''}\n"
+        with contextlib.suppress(OSError, ValueError):
+            os.write(self._process.stdin.fileno(), line.encode())
+
+    def peek(self) -> str | None:
+        """Return where a flight recorder's window can be read as a trace, until the next call; None: there is none."""
+        self._tell("peek\n")
+        try:
+            return self._peeks.get(timeout=20)
+        except queue.Empty:
+            return None
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
@@ -307,7 +562,7 @@ def _run(
     executable: Path,
     program: Sequence[str],
     environment: Mapping[str, str],
-    tap: Path,
+    tap: Path | None,
     started: Callable[[int], None],
 ) -> tuple[int, bool | None, frozenset[str]]:
     child: subprocess.Popen[bytes] | None = None
@@ -329,7 +584,7 @@ def _run(
             hint = "a script needs a #! line" if error.errno == 8 else None
             raise _no_start(f"{executable} does not start: {error.strerror}", 126, hint) from error
         started(child.pid)
-        tapped, libraries = _watch(child.pid, tap.name)
+        tapped, libraries = (None, frozenset()) if tap is None else _watch(child.pid, tap.name)
         return child.wait(), tapped, libraries
 
 

@@ -1,6 +1,7 @@
 """Traces of apitrace: read them into ours, and write ours as theirs.
 
-Both directions are native: `libdrawtap-peers.so` reads (`native/peers/peers.h`), the reader core writes.
+Both directions are native: `libdrawtap-peers.so` reads (`native/peers/peers.h`), the reader core writes. Both can be
+cancelled and say how far they are.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from drawtap.errors import InputError, UnavailableError, UsageError
-from drawtap.formats import Selection, Span, export_format
+from drawtap.formats import export_format
 from drawtap.trace import core
+from drawtap.trace.ranges import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from drawtap.trace.trace import Trace
 
-_E_ARGUMENT, _E_MEMORY = 3, 4
+_E_ARGUMENT, _E_MEMORY, _E_CANCELLED = 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,6 @@ class _Import(ctypes.Structure):
     )
 
 
-class _Range(ctypes.Structure):
-    _fields_ = (("first", c_uint64), ("end", c_uint64), ("frames", c_uint32), ("reserved", c_uint32))
-
-
 def read_apitrace(source: Path, target: Path, *, library: Path, signatures: Path, level: int = 1) -> Imported:
     """Write the trace `source` of apitrace as the recording `target`; a file that stands there is replaced.
 
@@ -71,6 +69,8 @@ def read_apitrace(source: Path, target: Path, *, library: Path, signatures: Path
     text = c_char_p()
     options = _Import(os.fsencode(source), os.fsencode(target), os.fsencode(signatures), level, 0)
     code = lib.dt_import_apitrace(byref(options), byref(text))
+    if code == _E_CANCELLED:
+        target.unlink(missing_ok=True)  # it has no end
     if code:
         _fail(code, cast(bytes, lib.dt_peers_last_error()), source)
     found = json.loads(cast(bytes, text.value))
@@ -78,9 +78,16 @@ def read_apitrace(source: Path, target: Path, *, library: Path, signatures: Path
     return Imported(notes=tuple(found["notes"]), **kept)
 
 
-def calls_read(library: Path) -> int:
-    """Return how many calls the running import has read."""
-    return cast(int, _peers(library).dt_import_progress())
+def cancel(library: Path) -> None:
+    """Stop the running import (from another thread); it then raises Cancelled."""
+    _peers(library).dt_import_cancel()
+
+
+def progress(library: Path) -> tuple[int, int]:
+    """Return bytes of the file done and to do of the running import."""
+    done, total = c_uint64(), c_uint64()
+    _peers(library).dt_import_progress(byref(done), byref(total))
+    return done.value, total.value
 
 
 @functools.cache
@@ -94,8 +101,10 @@ def _peers(path: Path) -> ctypes.CDLL:
     lib.dt_import_apitrace.restype = c_int
     lib.dt_peers_last_error.argtypes = ()
     lib.dt_peers_last_error.restype = c_char_p
-    lib.dt_import_progress.argtypes = ()
-    lib.dt_import_progress.restype = c_uint64
+    lib.dt_import_progress.argtypes = (POINTER(c_uint64), POINTER(c_uint64))
+    lib.dt_import_progress.restype = None
+    lib.dt_import_cancel.argtypes = ()
+    lib.dt_import_cancel.restype = None
     return lib
 
 
@@ -106,29 +115,17 @@ def write_apitrace(trace: Trace, selection: Selection, path: Path) -> None:
         raise UsageError("apitrace's traces have no use for some functions alone", hint="leave --name out")
     if path.exists() and not path.is_file():
         raise UsageError("a trace of apitrace goes to a file", hint="name one with -o")
-    lib = _exporter()
-    ranges = (_Range * max(1, len(selection.spans)))(*(_range(span) for span in selection.spans))
-    code = lib.dt_export_apitrace(os.fsencode(trace.path), os.fsencode(path), ranges, len(selection.spans))
-    if code:
-        _fail(code, cast(bytes, lib.dt_export_last_error()), path)
-
-
-def _range(span: Span) -> _Range:
-    return _Range(span.first, 0 if span.last is None else span.last + 1, span.frames, 0)
-
-
-@functools.cache
-def _exporter() -> ctypes.CDLL:
-    lib = ctypes.CDLL(str(core.library_path()))
-    lib.dt_export_apitrace.argtypes = (c_char_p, c_char_p, POINTER(_Range), c_uint32)
-    lib.dt_export_apitrace.restype = c_int
-    lib.dt_export_last_error.argtypes = ()
-    lib.dt_export_last_error.restype = c_char_p
-    return lib
+    try:
+        trace.core.export_apitrace([(span.numbers(), span.frames) for span in selection.spans], path)
+    except core.Cancelled:
+        path.unlink(missing_ok=True)  # half of it would look whole
+        raise
 
 
 def _fail(code: int, message: bytes, path: Path) -> None:
     said = f"{path}: {message.decode(errors='replace')}"
+    if code == _E_CANCELLED:
+        raise core.Cancelled(said)
     if code == _E_MEMORY:
         raise MemoryError(said)
     raise UsageError(said) if code == _E_ARGUMENT else InputError(said)

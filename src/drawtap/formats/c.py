@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from drawtap.errors import InputError, UsageError
-from drawtap.formats import Selection, export_format
+from drawtap.formats import export_format
 from drawtap.trace import core
+from drawtap.trace.ranges import ENDLESS, Selection
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
 
 _TEMPLATES = Path(__file__).parent / "c_templates"
-_ENDLESS = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,11 @@ def _frames(selection: Selection) -> range | None:
     if not selection.spans:
         return None
     span = selection.spans[0]
-    return range(span.first, _ENDLESS if span.last is None else span.last + 1)
+    return range(span.first, ENDLESS if span.last is None else span.last + 1)
 
 
 def _range_text(frames: range) -> str:
-    return f"{frames.start}-" if frames.stop == _ENDLESS else f"{frames.start}-{frames.stop - 1}"
+    return f"{frames.start}-" if frames.stop == ENDLESS else f"{frames.start}-{frames.stop - 1}"
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.formats import Selection, export_format
+from drawtap.formats import export_format
+from drawtap.trace.ranges import Selection
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

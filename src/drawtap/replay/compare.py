@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.errors import InputError, UsageError
-from drawtap.replay import engine, player
+from drawtap.replay import engine, player, warm
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -239,11 +239,13 @@ class Played:
         return [Draw(call, t, str(self.trace.calls[call])) for call, t in found]
 
     def image_at(self, call: int) -> Image | None:
-        """Play up to a call; see FrameSource. The last images stay in memory."""
+        """Play on to a call; see FrameSource. The last images stay in memory."""
         if call not in self._at:
             with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
                 path = Path(folder) / "image.png"
-                self._play(["--image", str(call), str(path)])
+                warm.shared(self.trace.path, environment=self._environment, frame_end=self.trace.frame_end).image(
+                    call, path
+                )
                 self._at[call] = read_png(path) if path.exists() else None
             if len(self._at) > _KEPT_IMAGES:
                 del self._at[next(iter(self._at))]
@@ -259,6 +261,7 @@ _ALSO_DRAW = frozenset(
     {"glEnd", "glCallList", "glCallLists", "glDrawPixels", "glBitmap", "glCopyPixels", "glBlitFramebuffer"}
 )
 _KEPT_IMAGES = 64
+_WAYS = 8
 
 
 # ---- frames ----------------------------------------------------------------------------------------------------------
@@ -424,11 +427,13 @@ def first_draw(a: FrameSource, b: FrameSource, frame: int, tolerance: Tolerance)
         return None
     low, high = run[0], run[-1]  # high differs
     while low < high:
-        middle = (low + high) // 2
-        if differs(middle):
-            high = middle
+        # Several places at a time, rising: a player goes on from one to the next, and back only for the next round.
+        places = sorted({low + (high - low) * i // _WAYS for i in range(1, _WAYS)} - {high})
+        found = next((i for i in places or [low] if differs(i)), None)
+        if found is None:
+            low = (places or [low])[-1] + 1
         else:
-            low = middle + 1
+            low, high = max([low, *(i + 1 for i in places if i < found)]), found
     before = Difference()
     at_start = False
     if high > run[0]:

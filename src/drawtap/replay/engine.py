@@ -5,6 +5,7 @@ An engine is a set of environment variables. Whether it works is asked of the dr
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ def _zink() -> Mapping[str, str]:
 @engine("angle")
 def _angle() -> Mapping[str, str]:
     """ANGLE on SwiftShader: OpenGL ES as browsers have it. $DRAWTAP_ANGLE names the folder of its libraries."""
-    return {"DRAWTAP_ANGLE": "1", **_libraries("DRAWTAP_ANGLE", "ANGLE")}
+    return {"DRAWTAP_PLAY_ANGLE": "1", **_libraries("DRAWTAP_ANGLE", "ANGLE")}
 
 
 @engine("swiftshader")
@@ -103,13 +104,49 @@ def _libraries(variable: str, name: str) -> dict[str, str]:
     folder = os.environ.get(variable)
     if not folder:
         raise UnavailableError(f"the libraries of {name} are not named", hint=f"{variable}=FOLDER names their folder")
-    if not (Path(folder) / "libEGL.so.1").exists():
+    missing = [stem for stem in _SONAMES if not _library(Path(folder), stem)]
+    if missing:
         raise UnavailableError(
-            f"there is no libEGL.so.1 in {folder}",
-            hint="link libEGL.so and libGLESv2.so as libEGL.so.1 and libGLESv2.so.2",
+            f"there is no {' and no '.join(missing)} in {folder}",
+            hint="the how-to on replay says which packages have it",
         )
-    path = os.pathsep.join(filter(None, (folder, os.environ.get("LD_LIBRARY_PATH"))))
+    path = os.pathsep.join(filter(None, (str(_linked(Path(folder).resolve())), os.environ.get("LD_LIBRARY_PATH"))))
     return {"LD_LIBRARY_PATH": path}
+
+
+_SONAMES = {"libEGL.so": "libEGL.so.1", "libGLESv2.so": "libGLESv2.so.2"}
+_LEAST_BYTES = 64 << 10  # Debian's Chromium has stubs of these names, and ANGLE inside the browser
+
+
+def _library(folder: Path, stem: str) -> Path | None:
+    for path in (folder / stem, folder / _SONAMES[stem]):
+        if path.is_file() and path.stat().st_size >= _LEAST_BYTES:
+            return path
+    return None
+
+
+def _linked(folder: Path) -> Path:
+    # The linker looks for the names with numbers, browsers ship the libraries without. The others stand beside them.
+    if all((folder / soname).exists() for soname in _SONAMES.values()):
+        return folder
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "drawtap" / "engines"
+    links = cache / hashlib.blake2b(os.fsencode(folder), digest_size=8).hexdigest()
+    links.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        _link(links / path.name, path)
+    for stem, soname in _SONAMES.items():
+        _link(links / soname, folder / stem)
+    return links
+
+
+def _link(link: Path, target: Path) -> None:
+    if link.is_symlink() and link.readlink() == target:
+        return
+    # Another process may make it at the same time: a link that is complete takes the name.
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(link)
 
 
 def environment_of(name: str) -> Mapping[str, str]:

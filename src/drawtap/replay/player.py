@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drawtap.errors import ChildError, InputError, UnavailableError
+from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
 from drawtap.parts import PLAYER, part
 
 
@@ -33,7 +33,8 @@ class Replay:
     """What came of playing a trace.
 
     `seconds` is the time for everything, `measured_seconds` that from the first wanted frame on; `compared` counts
-    the read-backs and frames that were held against the recording, `different` those that were not equal. `hashes`
+    the read-backs, answers and frames that were held against the recording, `different` those that were not equal,
+    `uncompared` answers that cannot be equal. `hashes`
     are those of the frames (32 hex digits) where they were asked for.
     """
 
@@ -46,6 +47,7 @@ class Replay:
     different: int
     skipped: int
     engine: str
+    uncompared: int = 0
     findings: tuple[Finding, ...] = ()
     images: tuple[Path, ...] = ()
     hashes: Mapping[int, str] = field(default_factory=dict)
@@ -63,16 +65,22 @@ def play(
     *,
     environment: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    told: Callable[[Mapping[str, object]], object] | None = None,
 ) -> Replay:
     """Play `trace` with options of the player and return what it reports.
 
-    `environment` is added to this process's: it chooses the engine. `progress` is told the calls done and in all.
+    `environment` is added to this process's: it chooses the engine. `progress` is told the calls done and in all,
+    `told` every line that the player writes.
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
     ends before it has reported a result.
     """
     command = [str(program()), *arguments, str(trace)]
     lines, code, complaint = _run(command, environment, progress)
+    for line in lines if told else ():
+        told(line)  # type: ignore[misc]
     result = next((line for line in lines if line["kind"] == "result"), None)
+    if code == 2:
+        raise UsageError(complaint or "the player does not understand what it is asked")
     if code == 3:
         raise UnavailableError(complaint or "nothing here can play it", hint="drawtap engines lists what can")
     if code == 4:
@@ -89,7 +97,7 @@ def probe(environment: Mapping[str, str], *, seconds: float = 20) -> dict[str, o
     try:
         done = subprocess.run(
             [str(program()), "--probe"],
-            env=_environment(environment),
+            env=environment_with(environment),
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -105,13 +113,26 @@ def probe(environment: Mapping[str, str], *, seconds: float = 20) -> dict[str, o
     return answer if isinstance(answer, dict) else {"error": "no answer"}
 
 
+def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) -> list[Mapping[str, object]]:
+    """Return what the player says can be measured, in the contexts of a recording's first frame or in those that the
+    driver makes. Raises what `play` raises."""
+    heard: list[Mapping[str, object]] = []
+    if trace is not None:
+        play(trace, ["--metrics", "--frames", "0:1"], environment=environment, told=heard.append)
+        return heard
+    lines, code, complaint = _run([str(program()), "--metrics"], environment, None)
+    if code:
+        raise UnavailableError(complaint or "nothing here can be measured", hint="drawtap engines lists what plays")
+    return list(lines)
+
+
 def _run(
     command: Sequence[str], environment: Mapping[str, str] | None, progress: Callable[[int, int], None] | None
 ) -> tuple[list[dict[str, object]], int, str]:
     lines: list[dict[str, object]] = []
     child = subprocess.Popen(
         command,
-        env=_environment(environment or {}),
+        env=environment_with(environment or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -142,7 +163,8 @@ def _run(
     return lines, code, said[-1].removeprefix("drawtap-play: ") if said else "".join(complaints).strip()[-400:]
 
 
-def _environment(more: Mapping[str, str]) -> dict[str, str]:
+def environment_with(more: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment for a player, with `more` added; the tap is not loaded into it."""
     kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return {**kept, **more}
 
@@ -158,6 +180,7 @@ def _replay(result: Mapping[str, object], lines: Sequence[Mapping[str, object]])
         different=_integer(result["different"]),
         skipped=_integer(result["skipped"]),
         engine=str(result["engine"]),
+        uncompared=_integer(result.get("uncompared", 0)),
         findings=tuple(
             Finding(str(f["what"]), _integer(f["call"]), str(f["function"]), str(f["text"]), _integer(f["count"]))
             for f in lines

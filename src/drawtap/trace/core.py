@@ -10,10 +10,11 @@ import ctypes
 import functools
 import json
 import os
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 from drawtap.errors import InputError, QueryError, UnavailableError
 from drawtap.parts import CORE, part
@@ -37,10 +38,15 @@ TABLES = (
     "natives",
     "notes",
     "libraries",
+    "metrics",
+    "marks",
     "problems",
     "annotations",
     "chunks",
     "histogram",
+    "content",
+    "frame_prints",
+    "unreadable",
 )
 
 
@@ -100,6 +106,79 @@ class _CSelection(ctypes.Structure):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change to a call, as `native/edit/edit.h` has it: `kind` is value, content, null, function, insert or blob.
+
+    `value` are the bits of a number, `data` is content (or, for `blob`, a hash). `inserted` counts the insertions of
+    the list from 1; 0 means the call `seq` itself.
+    """
+
+    kind: str
+    seq: int
+    name: str
+    value: int = 0
+    data: bytes = b""
+    inserted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of an open trace goes into a new one: calls from `first_seq` to before `end_seq` whose bit in `keep` is 1.
+
+    Bits stand by seq, the lowest of a byte first; None keeps all. `keep_map_writes` has one bit a row of the table
+    `map_writes`; None keeps those before a call that is kept.
+    """
+
+    trace: CoreTrace
+    keep: bytes | bytearray | None = None
+    keep_map_writes: bytes | bytearray | None = None
+    changes: tuple[Change, ...] = ()
+    first_seq: int = 0
+    end_seq: int | None = None
+
+
+_CHANGES = {"value": 1, "content": 2, "null": 3, "function": 4, "insert": 5, "blob": 6}
+
+
+class _CChange(ctypes.Structure):
+    _fields_ = (
+        ("what", c_uint32),
+        ("inserted", c_uint32),
+        ("seq", c_uint64),
+        ("name", c_char_p),
+        ("value", c_uint64),
+        ("data", c_char_p),
+        ("bytes", c_uint64),
+    )
+
+
+class _CSource(ctypes.Structure):
+    _fields_ = (
+        ("trace", c_void_p),
+        ("keep", c_char_p),
+        ("first_seq", c_uint64),
+        ("end_seq", c_uint64),
+        ("keep_map_writes", c_char_p),
+        ("changes", POINTER(_CChange)),
+        ("change_count", c_uint64),
+    )
+
+
+class _CWrite(ctypes.Structure):
+    _fields_ = (
+        ("order", c_uint32),
+        ("level", ctypes.c_int32),
+        ("annotation", c_char_p),
+        ("forget", c_uint32),
+        ("signatures", c_char_p),
+    )
+
+
+class _CRange(ctypes.Structure):
+    _fields_ = (("first", c_uint64), ("end", c_uint64), ("frames", c_uint32), ("reserved", c_uint32))
+
+
 class _COptions(ctypes.Structure):
     _fields_ = (("calls_per_file", c_uint32), ("calls_per_function", c_uint32))
 
@@ -130,6 +209,11 @@ def _library() -> ctypes.CDLL:
         "dt_call": (c_void_p, c_uint64, voids, u64s, voids, u64s, voids),
         "dt_blob": (c_void_p, c_char_p, voids, u64s, voids),
         "dt_text": (c_void_p, selection, c_int, c_uint32),
+        "dt_check": (c_void_p, c_char_p, voids, u64s, voids),
+        "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, voids, u64s, voids),
+        "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, voids, u64s, voids),
+        "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, voids, u64s, voids),
+        "dt_export_apitrace": (c_void_p, POINTER(_CRange), c_uint32, c_char_p),
         "dt_export_c": (c_void_p, selection, c_char_p, POINTER(_COptions), voids, u64s, voids),
     }
     for name, arguments in signatures.items():
@@ -157,9 +241,13 @@ def version() -> str:
 
 
 def _check(code: int) -> None:
-    if not code:
-        return
-    message = cast(bytes, _library().dt_last_error()).decode(errors="replace")
+    if code:
+        raise_coded(code, cast(bytes, _library().dt_last_error()))
+
+
+def raise_coded(code: int, said: bytes) -> NoReturn:
+    """Raise what a native part's code (DT_E_* of core.h) stands for: Cancelled, MemoryError, QueryError, InputError."""
+    message = said.decode(errors="replace")
     if code == _E_CANCELLED:
         raise Cancelled(message)
     if code == _E_MEMORY:
@@ -187,6 +275,11 @@ class CoreTrace:
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.close()
+
+    @property
+    def handle(self) -> c_void_p:
+        """What the C functions know the trace by."""
+        return self._open
 
     @property
     def _open(self) -> c_void_p:
@@ -268,6 +361,34 @@ class CoreTrace:
         if not selection.empty:
             _check(self._lib.dt_text(self._open, byref(_c_selection(selection)), descriptor, flags))
 
+    def check(self, keep: bytes | bytearray) -> Row:
+        """Say which calls whose bit in `keep` is 1 need what only other calls made; see edit.h for dt_check."""
+        text, length, owner = c_void_p(), c_uint64(), c_void_p()
+        if len(keep) < (cast(int, self.info()["calls"]) + 7) // 8:
+            raise QueryError("there are fewer bits than calls")
+        _check(self._lib.dt_check(self._open, bytes(keep), byref(text), byref(length), byref(owner)))
+        return cast(Row, json.loads(self._take(text, length, owner)))
+
+    def diff(self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool) -> Row:
+        """Say what differs between the calls of this trace and another; see edit.h for dt_diff."""
+        text, length, owner = c_void_p(), c_uint64(), c_void_p()
+        first, end = (frames.start, frames.stop) if frames is not None else (0, 0)
+        handles = (self._open, other.handle)
+        _check(self._lib.dt_diff(*handles, first, end, limit, int(outputs), byref(text), byref(length), byref(owner)))
+        return cast(Row, json.loads(self._take(text, length, owner)))
+
+    def text_changes(self, first_seq: int, end_seq: int, text: bytes) -> Row:
+        """Hold an edited text against the calls it was made of; see edit.h for dt_text_changes."""
+        out, length, owner = c_void_p(), c_uint64(), c_void_p()
+        if end_seq <= first_seq:
+            raise QueryError("the text is about no call")
+        _check(
+            self._lib.dt_text_changes(
+                self._open, first_seq, end_seq, text, len(text), byref(out), byref(length), byref(owner)
+            )
+        )
+        return cast(Row, json.loads(self._take(out, length, owner)))
+
     def export_c(self, selection: Selection, folder: Path, calls_per_file: int, calls_per_function: int) -> Row:
         """Write generated C source into an existing folder and return what was written; see core.h for dt_export_c."""
         text, length, owner = c_void_p(), c_uint64(), c_void_p()
@@ -278,13 +399,18 @@ class CoreTrace:
         )
         return cast(Row, json.loads(self._take(text, length, owner)))
 
+    def export_apitrace(self, ranges: Sequence[tuple[range, bool]], path: Path) -> None:
+        """Write calls, or frames where the second of a pair is set, as a trace of apitrace; none: all of them."""
+        chosen = (_CRange * max(1, len(ranges)))(*(_CRange(r.start, r.stop, frames, 0) for r, frames in ranges))
+        _check(self._lib.dt_export_apitrace(self._open, chosen, len(ranges), os.fsencode(path)))
+
     def cancel(self) -> None:
         """Stop what runs on this trace; it then raises Cancelled."""
         if self._handle is not None:
             self._lib.dt_cancel(self._handle)
 
     def progress(self) -> tuple[int, int]:
-        """Return bytes done and to do of the running operation."""
+        """Return what is done and to do of the running operation, in a unit of its own."""
         done, total = c_uint64(), c_uint64()
         self._lib.dt_progress(self._handle, byref(done), byref(total))
         return done.value, total.value
@@ -306,6 +432,56 @@ class CoreTrace:
         new.restype = ctypes.py_object
         destructor = ctypes.cast(self._lib.dt_release_capsule, c_void_p)
         return new(stream, _CAPSULE_NAME, destructor)
+
+
+def write(
+    parts: Sequence[Part],
+    path: str | os.PathLike[str],
+    *,
+    by_time: bool = False,
+    annotation: Row | None = None,
+    signatures: bytes | None = None,
+    level: int = 0,
+    forget: bool = False,
+) -> Row:
+    """Write a new trace from parts of open ones and return what was written; see `native/edit/edit.h` for dt_write.
+
+    Parts follow each other, or are sorted by time. With `forget` calls do not remember their numbers. `annotation` is
+    added to the file. `signatures`: signature text for calls of functions that no part has. Raises QueryError for
+    changes that cannot be, InputError where the file cannot be written.
+    """
+    lib = _library()
+    sources = (_CSource * len(parts))()
+    kept: list[object] = []  # what the C side reads must live until it is done
+    for source, of in zip(sources, parts, strict=True):
+        changes = (_CChange * len(of.changes))()
+        for to, change in zip(changes, of.changes, strict=True):
+            to.what, to.inserted, to.seq = _CHANGES[change.kind], change.inserted, change.seq
+            to.name, to.value = change.name.encode(), change.value & 0xFFFFFFFFFFFFFFFF
+            to.data, to.bytes = change.data, len(change.data)
+        kept.append(changes)
+        source.trace = of.trace.handle
+        calls = cast(int, of.trace.info()["calls"])
+        if of.keep is not None and len(of.keep) < (calls + 7) // 8:
+            raise QueryError(f"there are {calls} calls and only {len(of.keep) * 8} bits that say which are kept")
+        source.keep = None if of.keep is None else bytes(of.keep)
+        if of.keep_map_writes is not None:
+            rows = len(of.trace.table_rows("map_writes"))
+            if len(of.keep_map_writes) < (rows + 7) // 8:
+                raise QueryError(f"there are {rows} map writes and only {len(of.keep_map_writes) * 8} bits")
+            source.keep_map_writes = bytes(of.keep_map_writes)
+        source.first_seq = of.first_seq
+        source.end_seq = 0 if of.end_seq is None else of.end_seq
+        source.changes, source.change_count = changes, len(of.changes)
+    said = None if annotation is None else json.dumps(annotation).encode()
+    options = _CWrite(int(by_time), level, said, int(forget), signatures)
+    text, length, owner = c_void_p(), c_uint64(), c_void_p()
+    where = os.fsencode(path)
+    _check(lib.dt_write(sources, len(parts), byref(options), where, byref(text), byref(length), byref(owner)))
+    try:
+        return cast(Row, json.loads(ctypes.string_at(text, length.value)))
+    finally:
+        lib.dt_blob_free(owner)
 
 
 _CAPSULE_NAME = b"arrow_array_stream"  # the capsule keeps the pointer: it must live for ever

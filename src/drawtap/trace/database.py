@@ -11,8 +11,11 @@ The connection has no access to files, except for the target of `COPY ... TO` an
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import re
+import shutil
+import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +25,10 @@ from typing import TYPE_CHECKING, cast
 import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
-from drawtap.trace.core import TABLES, Cancelled, Column, Selection
+from drawtap.trace import measured, sensors
+from drawtap.trace.core import TABLES, Cancelled, Column, Json, Part, Selection, write
+from drawtap.trace.state import TABLES as STATE_TABLES
+from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -30,7 +36,9 @@ if TYPE_CHECKING:
 Parameters = Sequence[object] | Mapping[str, object]
 _Node = dict[str, object]
 
+MEMORY = "2GB"  # of DuckDB, for long traces
 _CACHE_FORMAT = "1"
+GRAPH_TABLES = ("redundancy",)  # made by trace.graph, which needs numpy: imported when asked for
 _EVENT = {"time": "t_start", "values": "params"}  # names of the thesis form -> columns of calls
 _ALLOWED = (
     "SELECT",
@@ -68,12 +76,15 @@ class _Use:
     table: str
     alias: str
     node: _Node | None = None
+    of: Database | None = None  # another open trace: `b.calls`
     columns: set[str] = field(default_factory=set)  # lower case
     star: bool = False
     first_seq: int = 0
     end_seq: int | None = None
     first_frame: int = 0
     end_frame: int | None = None
+    states: dict[tuple[str, ...], None] = field(default_factory=dict)  # event.state.X.Y of the table `trace`
+    path: str = ""  # of the table `state`: what its paths match; its rows hold after some call of first_seq to end_seq
 
 
 class Result:
@@ -159,10 +170,15 @@ class Database:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._fresh_streams = int(duckdb.__version__.split(".")[0]) >= 2
         self._registered: list[str] = []
+        self._spill: Path | None = None  # where what does not fit into memory goes
         self._temporary = False  # the user has made temporary tables: they live in the connection itself
         self._last: weakref.ref[Result] | None = None
+        self._running: duckdb.DuckDBPyConnection | None = None
         self._number = 0
         self._cache: set[str] = set()  # tables in the side database
+        self.others: dict[str, Database] = {}  # traces that are open beside this one, by the name of their schema
+        self.into = Path()  # where `SELECT ... INTO name` writes name.dtap
+        self.inserted: Path | None = None  # the trace that the last query wrote
         _live.add(self)
 
     # ---- connection ------------------------------------------------------------------------------------
@@ -174,21 +190,39 @@ class Database:
             self._connection = duckdb.connect(":memory:")
             self._connection.execute("SET python_enable_replacements = false")
             self._connection.execute("SET autoinstall_known_extensions = false")
+            if cast(int, self._trace.info["calls"]) > LONG:
+                self._bound_memory()
             self._attach_cache()
             if not self._cache:
                 self._lock()
         return self._connection
+
+    def _bound_memory(self) -> None:
+        # What does not fit goes to files.
+        assert self._connection is not None
+        self._spill = Path(tempfile.mkdtemp(prefix="drawtap-"))
+        self._connection.execute(f"SET memory_limit = {_quote_text(MEMORY)}")
+        self._connection.execute(f"SET temp_directory = {_quote_text(str(self._spill / 'spill'))}")
 
     def _lock(self) -> None:
         assert self._connection is not None
         # allowed_directories would open whole folders: files are closed off, COPY goes through a connection of its own.
         self._connection.execute("SET enable_external_access = false")
 
+    def interrupt(self) -> None:
+        """Stop the query that runs now (from another thread); it then raises Cancelled."""
+        running = self._running
+        if running is not None:
+            running.interrupt()
+
     def close(self) -> None:
         """Close the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+        spill, self._spill = self._spill, None
+        if spill is not None:
+            shutil.rmtree(spill, ignore_errors=True)
 
     @property
     def cache_path(self) -> Path:
@@ -219,7 +253,7 @@ class Database:
 
     def _stamp(self) -> str:
         info = self._trace.info
-        return f"{_CACHE_FORMAT} {info['uuid']} {info['file_bytes']}"
+        return f"{_CACHE_FORMAT} {info['uuid']} {info['file_bytes']} {self._trace.path.stat().st_mtime_ns}"
 
     # ---- names -----------------------------------------------------------------------------------------
 
@@ -234,12 +268,19 @@ class Database:
     def table_names(self) -> list[str]:
         """Return every table one can ask: calls, trace, the small ones, and the functions that were called."""
         called = [cast(str, row["name"]) for row in self._trace.core.table_rows("histogram")]
-        return ["calls", "trace", *TABLES, *called]
+        return ["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES, *self._readings(), *called]
+
+    def _readings(self) -> dict[str, Path]:
+        return sensors.tables(self._trace.path)
+
+    def is_small(self, table: str) -> bool:
+        """Whether a table is given to DuckDB as it is, not as calls."""
+        return table in TABLES or table in STATE_TABLES or table in GRAPH_TABLES or table in self._readings()
 
     def known(self, name: str) -> str | None:
         """Return the proper name of a table, None where there is none."""
         lower = name.lower()
-        if lower in ("calls", "trace") or lower in TABLES:
+        if lower in ("calls", "trace") or self.is_small(lower):
             return lower
         return self.functions.get(lower)
 
@@ -249,12 +290,14 @@ class Database:
             table = "calls"
         key = None if table == "calls" else table
         if key not in self._schemas:
-            self._schemas[key] = self._small_columns(table) if table in TABLES else self._trace.core.schema(key)
+            self._schemas[key] = self._small_columns(table) if self.is_small(table) else self._trace.core.schema(key)
         return self._schemas[key]
 
     def _small_columns(self, table: str) -> list[Column]:
+        if table in GRAPH_TABLES:  # making it takes long, saying what it is like does not
+            return [Column("seq", "UBIGINT"), Column("kind", "VARCHAR")]
         cursor = self.connection.cursor()
-        cursor.register("_", _Stream(lambda: self._trace.core.table(table)))
+        cursor.register("_", self._small(table))
         described = cursor.execute("SELECT * FROM _ LIMIT 0").description or []
         cursor.unregister("_")
         return [Column(str(d[0]), str(d[1])) for d in described]
@@ -271,6 +314,10 @@ class Database:
     def _query(self, query: str, parameters: Parameters) -> Result:
         connection = self.connection
         self._forget()
+        self.inserted = None
+        into = _into(query)
+        if into is not None:
+            return self._into(*into, parameters)
         statements = duckdb.extract_statements(query)
         if not statements:
             raise QueryError("the query is empty", hint="tables: calls, frames and others; drawtap sql --help")
@@ -282,7 +329,7 @@ class Database:
                 self._allow(statement, statement.query)
         self._temporary |= any(_kind(statement).startswith(("CREATE", "SET", "VARIABLE")) for statement in statements)
         # A cursor of its own leaves earlier results open. It does not see temporary tables.
-        cursor = connection if self._temporary else connection.cursor()
+        cursor = self._running = connection if self._temporary else connection.cursor()
         last = self._last() if self._last else None
         if last is not None and self._temporary:
             last.detach()
@@ -291,7 +338,7 @@ class Database:
             cursor.fetchall()
         self._run(cursor, texts[-1], parameters)
         result = Result(
-            cursor, lambda: self._again(texts[-1]), parameters, lambda error: self._translated(error, query)
+            cursor, lambda: self._again(texts[-1], parameters), parameters, lambda error: self._translated(error, query)
         )
         self._last = weakref.ref(result)
         return result
@@ -311,31 +358,78 @@ class Database:
                 hint="SELECT, DESCRIBE, COPY (SELECT ...) TO 'file', CREATE TEMP TABLE",
             )
 
-    def _again(self, text: str) -> tuple[duckdb.DuckDBPyConnection, str]:
+    def _again(self, text: str, parameters: Parameters) -> tuple[duckdb.DuckDBPyConnection, str]:
         # With streams of its own: those of the first run may have been read.
         cursor = self.connection if self._temporary else self.connection.cursor()
         if _copy_target(text):
             return cursor, "SELECT 0::BIGINT AS Count WHERE false"
-        return cursor, self._rewritten(cursor, text) or self._tokenised(cursor, text)
+        return cursor, self._rewritten(cursor, text, parameters) or self._tokenised(cursor, text)
 
     def _run(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
         copied = _copy_target(text)
         if copied:
             self._copy(cursor, text, parameters)
             return
-        rewritten = self._rewritten(cursor, text) or self._tokenised(cursor, text)
+        rewritten = self._rewritten(cursor, text, parameters) or self._tokenised(cursor, text)
         cursor.execute(rewritten, parameters or None)
+
+    def _into(self, target: str, query: str, parameters: Parameters) -> Result:
+        """`SELECT ... INTO name`: the calls that the query names become a trace of their own."""
+        path = Path(target) if target.endswith(".dtap") else self.into / f"{target}.dtap"
+        count = self._write_trace(query, path, parameters)
+        cursor = self.connection.cursor()
+        answer = "SELECT ?::VARCHAR AS trace, ?::BIGINT AS calls"
+        cursor.execute(answer, [str(path), count])
+        return Result(
+            cursor, lambda: (cursor, answer), [str(path), count], lambda error: self._translated(error, query)
+        )
+
+    def _write_trace(self, query: str, path: Path, parameters: Parameters) -> int:
+        mentioned = _without_text(query)
+        named = [
+            other
+            for name, other in self.others.items()
+            if re.search(
+                rf"\b{re.escape(name)}\s*\.\s*\"?[A-Za-z]|\bFROM\s+{re.escape(name)}\b", mentioned, re.IGNORECASE
+            )
+        ]
+        if len(named) > 1:
+            raise QueryError("calls of several traces do not become one", hint="drawtap join and merge do that")
+        of = named[0] if named else self
+        found = self.query(query, parameters)
+        names = [c.lower() for c in found.columns]
+        if "seq" not in names and "event" not in names:
+            raise QueryError("the query does not say which calls", hint="select seq, *, or event.seq FROM trace")
+        at = names.index("seq") if "seq" in names else names.index("event")
+        calls = cast(int, of._trace.info["calls"])
+        keep = bytearray((calls + 7) // 8)
+        count = 0
+        for row in found:
+            value = cast("dict[str, int]", row[at])["seq"] if names[at] == "event" else row[at]
+            if not isinstance(value, int) or not 0 <= value < calls:
+                raise QueryError(f"{value!r} is no number of a call", hint=f"the trace has {calls} calls")
+            count += not keep[value >> 3] >> (value & 7) & 1
+            keep[value >> 3] |= 1 << (value & 7)
+        note = {"kind": "edit", "operation": "select", "query": query}
+        write([Part(of._trace.core, keep=keep)], path, annotation=cast("dict[str, Json]", note))
+        self.inserted = path
+        return count
 
     def _copy(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> None:
         # A connection of its own that may write: the other one stays closed off. Only the inner SELECT reads the trace.
         inner, outer = cast("tuple[str, str]", _copy_target(text))
+        trace = re.match(r"TO\s+'((?:[^']|'')+\.dtap)'", outer, re.IGNORECASE)
+        if trace:
+            count = self._write_trace(inner, Path(trace[1].replace("''", "'")), parameters)
+            cursor.execute("SELECT ?::BIGINT AS Count", [count])
+            return
         if not re.match(r"\s*(\(|select|with|from|values)", inner, re.IGNORECASE):
             inner = f"SELECT * FROM {inner}"
         self._refuse_files(inner)
         writer = duckdb.connect(":memory:")
         try:
             writer.execute("SET python_enable_replacements = false")
-            rewritten = self._rewritten(writer, inner) or self._tokenised(writer, inner)
+            rewritten = self._rewritten(writer, inner, parameters) or self._tokenised(writer, inner)
             rows = writer.execute(f"COPY ({rewritten.rstrip().rstrip(';')}) {outer}", parameters or None).fetchall()
         finally:
             writer.close()
@@ -345,7 +439,7 @@ class Database:
     def _refuse_files(self, text: str) -> None:
         # COPY's connection may write files: what it reads must be tables of the trace, checked by one that may not.
         probe = self.connection.cursor()
-        rewritten = self._rewritten(probe, text) or self._tokenised(probe, text)
+        rewritten = self._rewritten(probe, text, ()) or self._tokenised(probe, text)
         probe.execute("EXPLAIN " + rewritten)
         probe.fetchall()
         self._forget()
@@ -360,7 +454,7 @@ class Database:
 
     # ---- a parsed query --------------------------------------------------------------------------------
 
-    def _rewritten(self, cursor: duckdb.DuckDBPyConnection, text: str) -> str | None:
+    def _rewritten(self, cursor: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> str | None:
         [(serialised,)] = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()
         tree = cast(_Node, json.loads(serialised))
         if tree.get("error"):
@@ -368,7 +462,8 @@ class Database:
         if any(node.get("type") == "SHOW_REF" or "show_type" in node for node in _walk(tree)):
             return None
         scope = _Scope(self, lambda name: self._shadowed(cursor, name))
-        scope.read(tree)
+        with _bound(tree, parameters):
+            scope.read(tree)
         ingest = not self._fresh_streams and scope.has_ctes
         for use in scope.uses:
             self._provide(cursor, use, ingest=ingest)
@@ -378,14 +473,15 @@ class Database:
     def _provide(self, cursor: duckdb.DuckDBPyConnection, use: _Use, *, ingest: bool) -> None:
         """Give DuckDB the table that `use` mentions, and name it in the query."""
         assert use.node is not None
+        of = use.of or self
         event = use.table == "trace"
         table = "calls" if event else use.table
-        if table in self._cache and not event:
+        if of is self and table in self._cache and not event:
             _rename(use.node, table, catalog="cache")
             return
         self._number += 1
         name = f"{table} {self._number}"
-        stream = self._small(table) if table in TABLES else self._calls(table, use, event=event)
+        stream = of._small(table, use) if of.is_small(table) else of._calls(table, use, event=event)
         cursor.register(name, stream)
         self._registered.append(name)
         if ingest:
@@ -394,24 +490,48 @@ class Database:
             name = copy
         if event:
             view = f"{name} event"
-            pairs = ", ".join(f"{_quote(c.name)} := {_quote(c.name)}" for c in self._event_columns(use))
-            aliases = ", ".join(
-                f"{_quote(alias)} := {_quote(of)}"
-                for alias, of in _EVENT.items()
-                if of in {c.name for c in self._event_columns(use)}
-            )
+            columns = of._event_columns(use)
+            pairs = [f"{_quote(c.name)} := c.{_quote(c.name)}" for c in columns]
+            names = {c.name for c in columns}
+            pairs += [f"{_quote(alias)} := c.{_quote(column)}" for alias, column in _EVENT.items() if column in names]
+            source = f"{_quote(name)} AS c"
+            if "sensors" in use.columns and "sensors" in of._readings():
+                readings = f"sensors {self._number}"
+                cursor.register(readings, of._small("sensors"))
+                self._registered.append(readings)
+                pairs.append("sensors := s")
+                source += f" LEFT JOIN {_quote(readings)} AS s ON s.seq = c.seq"
+            if use.states:
+                states = f"states {self._number}"
+                cursor.register(states, of._small("state"))
+                self._registered.append(states)
+                for index, words in enumerate(use.states):
+                    source += _state_join(states, index, words)
+                pairs.append(f"state := {_state_struct(dict.fromkeys(use.states))}")
             cursor.execute(
-                f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS SELECT"
-                f" struct_pack({pairs}{', ' + aliases if aliases else ''}) AS event FROM {_quote(name)}"
+                f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS"
+                f" SELECT struct_pack({', '.join(pairs)}) AS event FROM {source}"
             )
             name = view
         _rename(use.node, name)
 
-    def _small(self, table: str) -> _Stream:
+    def _small(self, table: str, use: _Use | None = None) -> _Stream:
+        if table in STATE_TABLES:
+            limits = ("", 0, None) if use is None else (use.path, use.first_seq, use.end_seq)
+            return _Stream(lambda: self._trace.state_index.table(table, *limits))
+        if table in GRAPH_TABLES:
+            return _Stream(self._trace.waste_table)
+        if table == "metrics":
+            return _Stream(lambda: measured.stream(self._trace.path, lambda: self._trace.core.table("metrics")))
+        file = None if table in TABLES else self._readings().get(table)
+        if file is not None:
+            return _Stream(lambda: sensors.stream(file))
         return _Stream(lambda: self._trace.core.table(table))
 
     def _event_columns(self, use: _Use) -> list[Column]:
         wanted = {_EVENT.get(name, name) for name in use.columns}
+        wanted |= {"seq"} if "sensors" in use.columns else set()
+        wanted |= {"seq", "context"} if use.states else set()
         columns = [c for c in self.columns("calls") if (use.star and c.shown) or c.name.lower() in wanted]
         return columns or [c for c in self.columns("calls") if c.name == "seq"]
 
@@ -460,7 +580,7 @@ class Database:
         self, cursor: duckdb.DuckDBPyConnection, table: str, *, everything: bool, mentioned: set[str]
     ) -> None:
         use = _Use(table, table, star=True)
-        if table not in TABLES:
+        if not self.is_small(table):
             use.columns = {c.name.lower() for c in self.columns(table) if everything or c.name.lower() in mentioned}
         if table == "trace":
             use.node = {}
@@ -468,7 +588,7 @@ class Database:
             name = cast(str, use.node["table_name"])
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW trace AS SELECT * FROM {_quote(name)}")
             return
-        stream = self._small(table) if table in TABLES else self._calls(table, use, event=False)
+        stream = self._small(table) if self.is_small(table) else self._calls(table, use, event=False)
         if self._fresh_streams:
             cursor.register(table, stream)
             self._registered.append(table)
@@ -481,7 +601,7 @@ class Database:
 
     def _translated(self, error: Exception, query: str) -> BaseException:
         text = str(error)
-        if "cancelled" in text and "rror" in text:
+        if ("cancelled" in text and "rror" in text) or isinstance(error, duckdb.InterruptException):
             return Cancelled(text)
         message = re.sub(r"^\w+ Error: ", "", text.split("\n\n", 1)[0]).strip()
         message = re.sub(r' (\d+)( copied)?( event)?"', '"', message)
@@ -489,7 +609,7 @@ class Database:
         if missing:
             name = missing.group(1).strip('"')
             hint = did_you_mean(name, self._candidate_tables())
-            tables = "tables: " + ", ".join(["calls", "trace", *TABLES])
+            tables = "tables: " + ", ".join(["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES])
             if _FUNCTION_NAME.match(name) and not hint:
                 return QueryError(f"{name} was not called in this recording, so it has no table", hint=tables)
             return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function that was called")
@@ -515,7 +635,17 @@ class Database:
         return QueryError(message.replace("\n", " "), hint=hint)
 
     def _candidate_tables(self) -> list[str]:
-        return ["calls", "trace", *TABLES, *self.functions.values()]
+        others = [f"{name}.{table}" for name, of in self.others.items() for table in of.table_names()]
+        return [
+            "calls",
+            "trace",
+            *TABLES,
+            *STATE_TABLES,
+            *GRAPH_TABLES,
+            *self._readings(),
+            *self.functions.values(),
+            *others,
+        ]
 
     def _candidate_columns(self, query: str) -> list[str]:
         found: dict[str, None] = {}
@@ -545,10 +675,11 @@ class Database:
         try:
             for name in names:
                 use = _Use(name, name, star=True)
-                if name not in TABLES:
+                if not self.is_small(name):
                     use.columns = {c.name.lower() for c in self.columns(name) if _cached(c)}
                     use.star = False
-                writer.register("_once", self._small(name) if name in TABLES else self._calls(name, use, event=False))
+                small = self.is_small(name)
+                writer.register("_once", self._small(name) if small else self._calls(name, use, event=False))
                 writer.execute(f"CREATE TABLE {_quote(name)} AS SELECT * FROM _once")
                 writer.unregister("_once")
             writer.execute("CREATE TABLE drawtap_cache AS SELECT ?::VARCHAR AS stamp", [self._stamp()])
@@ -654,12 +785,18 @@ class _Scope:
 
     def _table(self, source: _Node, own: list[_Use], ctes: frozenset[str]) -> None:
         name = str(source.get("table_name", ""))
-        if source.get("schema_name") or source.get("catalog_name") or name.lower() in ctes or _CATALOG.match(name):
+        schema = str(source.get("schema_name") or "")
+        other = self._database.others.get(schema)
+        if source.get("catalog_name") or _CATALOG.match(name) or (not other and (schema or name.lower() in ctes)):
             return
-        table = self._database.known(name)
-        if table is None or self._shadowed(name):
+        table = (other or self._database).known(name)
+        if table is None and not schema and name in self._database.others:
+            other, table = self._database.others[name], "trace"  # FROM b means FROM b.trace
+        if table is None or (not other and self._shadowed(name)):
             return
-        use = _Use(table, (str(source.get("alias") or "") or name).lower(), source)
+        if other and schema and not source.get("alias"):
+            source["alias"] = f"{schema}.{name}"
+        use = _Use(table, (str(source.get("alias") or "") or name).lower(), source, other)
         if not source.get("alias"):
             source["alias"] = name
         if source.get("column_name_alias"):
@@ -684,9 +821,9 @@ class _Scope:
                 for use in own:
                     use.star = True
                     use.columns |= (
-                        {c.name.lower() for c in self._database.columns(use.table)}
-                        if use.table not in TABLES
-                        else set()
+                        set()
+                        if (of := use.of or self._database).is_small(use.table)
+                        else {c.name.lower() for c in of.columns(use.table)}
                     )
         elif kind == "COLUMN_REF":
             self._column(cast("list[str]", part.get("column_names") or []), visible)
@@ -705,6 +842,14 @@ class _Scope:
                 self._expressions(value, own, visible, ctes)
 
     def _column(self, names: list[str], visible: list[_Use]) -> None:
+        # `b.calls.seq`, or `calls.seq` where only b.calls is meant: the table was given the name "b.calls".
+        qualified = len(names) > 1 and not any(use.alias == names[0].lower() for use in visible)
+        if qualified and len(names) > 2 and names[0] in self._database.others:
+            names[:2] = [f"{names[0]}.{names[1]}"]
+        elif qualified:
+            meant = [use for use in visible if use.alias.partition(".")[2] == names[0].lower()]
+            if len(meant) == 1:
+                names[0] = meant[0].alias
         lower = [n.lower() for n in names]
         for use in visible:
             if use.table == "trace":
@@ -712,6 +857,8 @@ class _Scope:
                 if path and path[0] == "event":
                     if len(path) > 1:
                         use.columns.add(path[1])
+                    if len(path) > 2 and path[1] == "state":
+                        use.states[tuple(names[len(names) - len(path) + 2 :])] = None
                     else:
                         use.star = True
                 continue
@@ -736,11 +883,14 @@ class _Scope:
         for column in columns:
             names = cast("list[str]", column["column_names"])
             for use in visible:
-                if use.table in TABLES or use.table == "trace" or (len(names) > 1 and names[-2].lower() != use.alias):
+                of = use.of or self._database
+                if (
+                    of.is_small(use.table)
+                    or use.table == "trace"
+                    or (len(names) > 1 and names[-2].lower() != use.alias)
+                ):
                     continue
-                twin = next(
-                    (c.twin for c in self._database.columns(use.table) if c.name.lower() == names[-1].lower()), None
-                )
+                twin = next((c.twin for c in of.columns(use.table) if c.name.lower() == names[-1].lower()), None)
                 if twin:
                     names[-1] = twin
                     break
@@ -749,10 +899,59 @@ class _Scope:
 
     def _predicates(self, where: object, own: list[_Use]) -> None:
         """Conditions that every row must meet narrow what is decoded. DuckDB still checks them."""
-        targets = [use for use in own if use.table not in TABLES]
+        targets = [use for use in own if not (use.of or self._database).is_small(use.table)]
+        states = [use for use in own if use.table == "state"]
         for condition in _conjuncts(where):
             for use in targets:
                 self._narrow(condition, use, alone=len(own) == 1)
+            for use in states:
+                self._narrow_state(condition, use, alone=len(own) == 1)
+
+    def _narrow_state(self, node: _Node, use: _Use, *, alone: bool) -> None:
+        """`path = ...`, `path LIKE 'x%'`, `starts_with(path, ...)`, `path IN (...)`, `begin_seq <= n`, `end_seq > n`,
+        `n BETWEEN begin_seq AND end_seq - 1`."""
+        kind = str(node.get("type"))
+        if node.get("class") == "BETWEEN":
+            value = _integer(node.get("input"))
+            if value is not None and kind == "COMPARE_BETWEEN":
+                if _column(node.get("lower"), use, alone=alone) == "begin_seq":
+                    _limit(use, "seq", 0, value + 1)
+                if _column(_one_less(node.get("upper")), use, alone=alone) == "end_seq":
+                    _limit(use, "seq", value, None)
+            return
+        if node.get("class") in ("FUNCTION", "OPERATOR"):
+            pattern = self._path_pattern(node, use, alone=alone)
+            if pattern is not None and not use.path:
+                use.path = pattern
+            return
+        if node.get("class") != "COMPARISON":
+            return
+        left, right = node.get("left"), node.get("right")
+        column = _column(left, use, alone=alone)
+        if column is None:
+            column, right, kind = _column(right, use, alone=alone), left, _MIRRORED.get(kind, kind)
+        text, value = _text(right), _integer(right)
+        if column == "path" and kind == "COMPARE_EQUAL" and text is not None and "*" not in text:
+            use.path = text
+        elif column == "begin_seq" and value is not None and kind in ("COMPARE_LESSTHAN", "COMPARE_LESSTHANOREQUALTO"):
+            _limit(use, "seq", 0, value + (kind == "COMPARE_LESSTHANOREQUALTO"))
+        elif column == "end_seq" and value is not None and kind.startswith("COMPARE_GREATERTHAN"):
+            _limit(use, "seq", value - (kind == "COMPARE_GREATERTHANOREQUALTO"), None)
+
+    def _path_pattern(self, node: _Node, use: _Use, *, alone: bool) -> str | None:
+        """What `dt_state_table` is asked for so that no path that a condition allows is missing."""
+        name, parts = str(node.get("function_name")), _arguments(node)
+        if len(parts) < 2 or _column(parts[0], use, alone=alone) != "path":
+            return None
+        texts = [_text(part) for part in parts[1:]]
+        if any(text is None for text in texts):
+            return None
+        known = cast("list[str]", texts)
+        if name == "~~":
+            return known[0].replace("%", "*").replace("_", "?")
+        if name in ("starts_with", "prefix", "^@"):
+            return known[0] + "*"
+        return _common_beginning(known) + "*" if node.get("type") == "COMPARE_IN" else None
 
     def _narrow(self, node: _Node, use: _Use, *, alone: bool) -> None:
         kind, cls = str(node.get("type")), node.get("class")
@@ -806,6 +1005,101 @@ _MIRRORED = {
 }
 
 
+_BOUND = "drawtap value"  # of a parameter's node, while the tree is read
+
+
+@contextlib.contextmanager
+def _bound(tree: _Node, parameters: Parameters) -> Iterator[None]:
+    """Give the nodes of parameters (`?`, `$name`) their values: conditions with them narrow what is read too."""
+    named: dict[str, object] = (
+        dict(parameters)
+        if isinstance(parameters, Mapping)
+        else {str(number): value for number, value in enumerate(parameters, 1)}
+    )
+    nodes = [n for n in _walk(tree) if n.get("class") == "PARAMETER" and n.get("identifier") in named] if named else []
+    for node in nodes:
+        node[_BOUND] = named[str(node["identifier"])]
+    try:
+        yield
+    finally:
+        for node in nodes:
+            del node[_BOUND]
+
+
+def _arguments(node: _Node) -> list[object]:
+    """What a function or operator is given: DuckDB 1 calls them children, DuckDB 2 wraps those of functions."""
+    if node.get("children"):
+        return _as_list(node["children"])
+    return [a.get("expression") if isinstance(a, dict) else a for a in _as_list(node.get("arguments"))]
+
+
+def _common_beginning(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:same]
+
+
+def _one_less(node: object) -> object:
+    """`x` of `x - 1`."""
+    if isinstance(node, dict) and node.get("class") == "FUNCTION" and node.get("function_name") == "-":
+        parts = _arguments(node)
+        if len(parts) == 2 and _integer(parts[1]) == 1:
+            return parts[0]
+    return None
+
+
+def _column(node: object, use: _Use, *, alone: bool) -> str | None:
+    """The name of a column of `use`, lower case."""
+    if not isinstance(node, dict) or node.get("class") != "COLUMN_REF":
+        return None
+    names = [n.lower() for n in cast("list[str]", node["column_names"])]
+    return names[-1] if (len(names) == 1 and alone) or (len(names) == 2 and names[0] == use.alias) else None
+
+
+def _text(node: object) -> str | None:
+    """The value of a string constant."""
+    if not isinstance(node, dict):
+        return None
+    if _BOUND in node:
+        bound = node[_BOUND]
+        return bound if isinstance(bound, str) else None
+    if node.get("class") != "CONSTANT":
+        return None
+    literal = node.get("literal")
+    if isinstance(literal, dict):
+        return str(literal.get("text", "")) if literal.get("kind") == "STRING" else None
+    value = node.get("value")
+    if isinstance(value, dict) and cast(_Node, value.get("type") or {}).get("id") == "VARCHAR":
+        return None if value.get("is_null") else str(value.get("value"))
+    return None
+
+
+def _state_join(table: str, index: int, words: Sequence[str]) -> str:
+    """Join what a variable of the call's context was: `words` are its path below the context (docs/state-paths.md)."""
+    below = ".".join(words[1:] if words[0] == "context" else words).replace("'", "''")
+    own = f"SELECT path, begin_seq, end_seq, json_extract_string(value, '$') AS value FROM {_quote(table)}"
+    return (
+        f" ASOF LEFT JOIN ({own} WHERE ends_with(path, '.{below}')) AS v{index}"
+        f" ON v{index}.path = 'contexts[' || c.context || '].{below}' AND c.seq >= v{index}.begin_seq"
+    )
+
+
+def _state_struct(paths: Mapping[tuple[str, ...], object]) -> str:
+    """Return SQL for a struct with the variables of `paths`, each under its words."""
+    fields: dict[str, str] = {}
+    inner: dict[str, dict[tuple[str, ...], object]] = {}
+    for index, (words, known) in enumerate(paths.items()):
+        here = f"CASE WHEN c.seq < coalesce(v{index}.end_seq, c.seq + 1) THEN v{index}.value END"
+        at = here if known is None else known
+        if len(words) == 1:
+            fields[words[0]] = str(at)
+        else:
+            inner.setdefault(words[0], {})[words[1:]] = at
+    for name, below in inner.items():
+        fields[name] = _state_struct(below)
+    return f"struct_pack({', '.join(f'{_quote(name)} := {value}' for name, value in fields.items())})"
+
+
 def _limit(use: _Use, column: str, first: int, end: int | None) -> None:
     first = max(first, 0)
     if end is not None:
@@ -832,13 +1126,12 @@ def _integer(node: object) -> int | None:
     """The value of an integer constant; DuckDB 2 keeps its text, DuckDB 1 a typed value."""
     if not isinstance(node, dict):
         return None
-    if (
-        node.get("class") == "FUNCTION"
-        and node.get("function_name") == "-"
-        and len(_as_list(node.get("children"))) == 1
-    ):
-        inner = _integer(_as_list(node["children"])[0])
+    if node.get("class") == "FUNCTION" and node.get("function_name") == "-" and len(_arguments(node)) == 1:
+        inner = _integer(_arguments(node)[0])
         return None if inner is None else -inner
+    if _BOUND in node:
+        bound = node[_BOUND]
+        return bound if isinstance(bound, int) and not isinstance(bound, bool) else None
     if node.get("class") != "CONSTANT":
         return None
     literal = node.get("literal")
@@ -944,6 +1237,20 @@ def _copy_target(text: str) -> tuple[str, str] | None:
         return None
     simple = re.match(r'("(?:[^"]|"")+"|\w+)\s+(TO\b.*)', rest, re.IGNORECASE | re.DOTALL)
     return (simple.group(1), simple.group(2).strip().rstrip(";")) if simple else None
+
+
+_INTO = re.compile(r"\bINTO\s+(?:'((?:[^']|'')+)'|([A-Za-z_][\w.]*))(?=\s+FROM\b)", re.IGNORECASE)
+
+
+def _into(text: str) -> tuple[str, str] | None:
+    """Split `SELECT ... INTO name FROM ...` into the name and the query without it; None where there is no INTO."""
+    if not re.match(r"\s*SELECT\b", _without_leading_comments(text), re.IGNORECASE):
+        return None
+    match = _INTO.search(text)
+    if match is None or text[: match.start()].count("'") % 2:
+        return None
+    name = (match[1] or "").replace("''", "'") or match[2]
+    return name, (text[: match.start()] + text[match.end() :]).strip().rstrip(";")
 
 
 def _without_leading_comments(text: str) -> str:

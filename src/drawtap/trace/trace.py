@@ -20,8 +20,14 @@ from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.trace.core import TABLES, Column, CoreTrace, Row, Selection
 
 if TYPE_CHECKING:
-    from drawtap.trace.database import Database, Parameters, Result
+    import numpy as np
+    import numpy.typing as npt
 
+    from drawtap.trace.database import Database, Parameters, Result
+    from drawtap.trace.graph import Graph
+    from drawtap.trace.state import StateIndex
+
+LONG = 6_000_000  # calls; what is made of more of them must not take memory that others need
 _PAGE = 1000  # calls fetched at once when iterating
 
 _DTYPES = {
@@ -298,6 +304,9 @@ class Trace:
         if self.frame_end != "auto":
             self.core.set_frame_end(self.frame_end)
         self._database: Database | None = None
+        self._state: StateIndex | None = None
+        self._graph: Graph | None = None
+        self._waste: npt.NDArray[np.uint8] | None = None
 
     def _recorded_frame_end(self) -> str | None:
         # What `drawtap record --frame-end` was given travels in the file.
@@ -315,11 +324,45 @@ class Trace:
     ) -> None:
         self.close()
 
+    @property
+    def state_index(self) -> StateIndex:
+        """The state of OpenGL at every call, computed from the calls; made when first asked for, then kept on disk."""
+        if self._state is None:
+            from drawtap.trace.state import StateIndex
+
+            self._state = StateIndex(self.path, frame_end=self.frame_end)
+        return self._state
+
+    @property
+    def graph(self) -> Graph:
+        """Which calls need which; made when first asked for."""
+        if self._graph is None:
+            from drawtap.trace.graph import Graph
+
+            self._graph = Graph(self)
+        return self._graph
+
+    def waste_table(self) -> object:
+        """Return the table `redundancy` as a capsule "arrow_array_stream". The graph of a long trace is not kept."""
+        from drawtap.trace.graph import waste_table
+
+        if self._waste is None:
+            self._waste = self.graph.waste()
+            if len(self._waste) > LONG:
+                self._graph = None
+        return waste_table(self._waste)
+
     def close(self) -> None:
         """Close the file and the database connection."""
         if self._database is not None:
             self._database.close()
             self._database = None
+        if self._state is not None:
+            self._state.close()
+            self._state = None
+        if self._graph is not None:
+            self._graph.close()
+            self._graph = None
         self.core.close()
 
     @cached_property
@@ -429,9 +472,11 @@ class Trace:
     def cancel(self) -> None:
         """Stop running work on this trace (from another thread)."""
         self.core.cancel()
+        if self._database is not None:
+            self._database.interrupt()
 
     def progress(self) -> tuple[int, int]:
-        """Return bytes of the file done and to do of the running operation."""
+        """Return what is done and to do of the running operation, in a unit of its own."""
         return self.core.progress()
 
     def __repr__(self) -> str:

@@ -22,6 +22,9 @@ extern const unsigned char play_data[];
 #define READ_BACK(bytes, checksum) ((void)0)
 #endif
 
+/* Stands for the program's own call-backs: prints what the driver says. */
+void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user);
+
 /* Numbers that C has no literals for: infinities and what is not a number. */
 static inline GLfloat float_of(uint32_t bits) {
   GLfloat value;

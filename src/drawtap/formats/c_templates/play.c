@@ -1,10 +1,11 @@
 /* Plays the frames one after the other. */
+#include <stdio.h>
+
 #include "calls.h"
 #include "frame_list.h"
 
 #ifdef PLAY_DATA_FILE
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -32,6 +33,12 @@ static void load_data(void) {}
 void play_load_functions(void);
 
 int play_current;
+
+void PLAY_CALL play_debug_message(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user) {
+  (void)user;
+  if (length < 0) length = (GLsizei)strlen(message);
+  fprintf(stderr, "frame %d: message 0x%x of source 0x%x, type 0x%x, severity 0x%x: %.*s\n", play_current, id, source, type, severity, (int)length, message);
+}
 
 int play_frame_count(void) { return PLAY_FRAMES; }
 int play_first_frame(void) { return PLAY_FIRST_FRAME; }

@@ -20,6 +20,8 @@
 #define PLAY_CALL
 #endif
 
+typedef void (PLAY_CALL *play_debug_callback)(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user);
+
 /* ---- what plays ---------------------------------------------------------------------------------------------- */
 
 void play(void);                /* everything: set-up, all frames, what comes after them */

@@ -1,0 +1,1 @@
+"""Ask it: state, dependencies, rules and statistics over one recording. Returns data; never prints, never formats."""

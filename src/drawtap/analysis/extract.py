@@ -1,0 +1,545 @@
+"""Cut out of a recording what some of its frames, draws or calls need, and prove it.
+
+The graph of which calls need which (`trace.graph`) says what to keep. Playing only these calls must give the images
+that playing all of them gives; where it does not, calls are added, found by bisection, until it does. What was compared
+goes into the new file as its certificate.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.analysis.certificate import source_of
+from drawtap.analysis.reduce import (
+    Budget,
+    Oracle,
+    Outcome,
+    Reduction,
+    SameDifference,
+    SameError,
+    SamePixels,
+    Script,
+    Shown,
+    Stage,
+    first_missed,
+    reduce,
+)
+from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
+from drawtap.replay import engine, player
+from drawtap.trace import graph as graphs
+from drawtap.trace.core import Part, Row, write
+from drawtap.trace.graph import Graph, packed
+from drawtap.trace.ranges import calls_of, frames_of, numbers_of
+
+if TYPE_CHECKING:
+    from drawtap.trace.graph import Calls, Fresh
+    from drawtap.trace.trace import Trace
+
+_TIME = re.compile(r"([\d.]*)(?::(\+?)([\d.]*))?")
+_ADDED_NAMED = 20  # calls that the certificate names among those that had to be added
+_MOST_ADDITIONS = 200
+_MOST_CONTENTS = 24
+
+Tell = Callable[[str], None]
+
+
+# ---- what is wanted --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a cut must still show: `shown`, and the calls in `roots` (empty: those that make the frames' images)."""
+
+    text: str
+    shown: Shown
+    roots: tuple[int, ...] = ()
+
+
+def target(
+    trace: Trace,
+    *,
+    frames: str | None = None,
+    calls: str | None = None,
+    draws: str | None = None,
+    time_range: str | None = None,
+) -> Target:
+    """Return what is meant by one of the ranges (of `trace.ranges`; times in seconds since the first call).
+
+    Raises UsageError where it is not exactly one of them, or there is nothing in it.
+    """
+    given = [w for w in (frames, calls, draws, time_range) if w is not None]
+    if len(given) != 1:
+        raise UsageError("say which part is wanted", hint="one of --frames, --calls, --draws and --time")
+    if frames is not None:
+        return _frames(frames_of(trace, frames), f"frames {frames}")
+    if calls is not None:
+        chosen = calls_of(trace, calls)
+        return Target(f"calls {calls}", Shown(None, chosen.stop - 1), tuple(chosen))
+    if draws is not None:
+        return _draws(trace, draws)
+    assert time_range is not None
+    return _timed(trace, time_range)
+
+
+def _frames(chosen: range, text: str) -> Target:
+    return Target(text, Shown(chosen, 0))
+
+
+def _draws(trace: Trace, text: str) -> Target:
+    flagged = [str(f["name"]) for f in trace.table("functions") if "draw" in str(f["flags"]).split(",")]
+    found = trace.sql("SELECT seq FROM calls WHERE list_contains($names, name) ORDER BY seq", {"names": flagged})
+    seqs = [int(str(seq)) for (seq,) in found]
+    chosen = numbers_of(text, len(seqs), "draw")
+    wanted = tuple(seqs[i] for i in chosen)
+    return Target(f"draws {text}", Shown(None, wanted[-1]), wanted)
+
+
+def _timed(trace: Trace, text: str) -> Target:
+    match = _TIME.fullmatch(text)
+    if match is None or match[3] is None:
+        raise UsageError(f"{text!r} is no range of times", hint="A:B or A:+N, in seconds since the first call: 1.5:2")
+    start = float(match[1] or 0)
+    end = float(match[3]) if match[3] else float("inf")
+    end = start + end if match[2] else end
+    rows = trace.table("frames")
+    zero = next((int(str(r["t_start"])) for r in rows if r["t_start"] is not None), 0)
+    ended = [
+        int(str(r["frame"]))
+        for r in rows
+        if r["t_end"] is not None and start <= (int(str(r["t_end"])) - zero) / 1e9 < end and r["end_function"]
+    ]
+    if not ended:
+        raise UsageError(f"no frame ends between {match[1] or 0} s and {match[3] or 'the end'}")
+    return _frames(range(ended[0], ended[-1] + 1), f"time {text} (frames {ended[0]}:{ended[-1] + 1})")
+
+
+# ---- cutting ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Calls that draw the target, and how that is known.
+
+    `verified`: "replay" (the written file was played), or "no". `added`: calls that the graph had not found needed.
+    `problems`: what the source itself does wrong when played.
+    """
+
+    keep: Calls
+    source_calls: int
+    before: int
+    verified: str
+    certificate: Row
+    added: tuple[int, ...] = ()
+    reduction: Reduction | None = None
+    seconds: float = 0.0
+    equal: bool = True
+    written: Row = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        """Count the calls that are kept."""
+        return int(self.keep.sum())
+
+    @property
+    def share(self) -> float:
+        """Return the share of the calls from the start to the target's end that are kept."""
+        return self.kept / self.before if self.before else 0.0
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How to cut: on which engine, whether to prove it, and how far to go in making it smaller.
+
+    `oracle` is one of pixels, gl-error, engines=A,B, or a command.
+    """
+
+    on: str = "system"
+    verify: bool = True
+    minimize: bool = False
+    oracle: str = "pixels"
+    seconds: float = 120.0
+
+
+class Cutter:
+    """Cuts one trace. Making the graph walks it once."""
+
+    def __init__(self, trace: Trace, *, tell: Tell = lambda _: None) -> None:
+        self.trace = trace
+        self.graph = Graph(trace, lean=True)
+        self._tell = tell
+        self._full: Graph | None = None
+
+    def roots(self, wanted: Target) -> list[int]:
+        """Return the calls that the target is made of."""
+        if wanted.shown.frames is not None:
+            return self.graph.frame_roots(wanted.shown.frames)
+        changes = graphs.CHANGES | graphs.DRAWS
+        roots = [seq for seq in wanted.roots if self.graph.flags[seq] & changes]
+        last = self.graph.last_draw(wanted.shown.call)
+        return [*roots, last] if last is not None else roots
+
+    def needed(self, wanted: Target, fresh: Sequence[Fresh] = ()) -> Calls:
+        """Return what the graph says is needed for the target, by these guesses."""
+        keep = self.graph.closure(self.roots(wanted), fresh=fresh)
+        if wanted.shown.frames is None:
+            keep[wanted.shown.call] = True  # the image is the one after it
+        return keep
+
+    def cut(self, wanted: Target, output: Path, wish: Wish) -> Cut:
+        """Cut, prove and write. Raises UnavailableError where nothing here can play it and it was to be proved."""
+        started = time.monotonic()
+        keep = self.needed(wanted)
+        before = _end_of(self.trace, wanted)
+        added: list[int] = []
+        fresh: list[Fresh] = []
+        reduction = None
+        stage = Stage(self.trace, wanted.shown, wish.on)
+        reference = None
+        if wish.verify or (wish.minimize and wish.oracle == "pixels"):
+            reference = self._reference(stage)
+            keep, fresh, added = self._proved(stage, reference, keep, wanted)
+        if wish.minimize:
+            keep, reduction = self._minimized(stage, reference, keep, wanted, wish, fresh=fresh)
+        certificate = self._certificate(wanted, wish, keep=keep, before=before)
+        certificate |= _proof_of(self.trace, stage, reference, added)
+        if reduction is not None:
+            certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
+        written = write([Part(self.trace.core, keep=packed(keep).tobytes())], output, annotation=certificate)
+        equal = True
+        if wish.verify and reference is not None and _shows_pixels(wish):
+            proof = self._proof(output, wanted, wish, reference, keep)
+            equal = proof["equal"] is True
+            certificate = {**certificate, "file": proof}
+            write([Part(self.trace.core, keep=packed(keep).tobytes())], output, annotation=certificate)
+        return Cut(
+            keep,
+            self.graph.calls,
+            before,
+            "replay" if wish.verify else "no",
+            certificate,
+            tuple(added),
+            reduction,
+            time.monotonic() - started,
+            equal,
+            written,
+        )
+
+    # ---- proving -----------------------------------------------------------------------------------------------------
+
+    def _reference(self, stage: Stage) -> Outcome:
+        reference = stage.play(None)
+        if reference is None:
+            raise UnavailableError(
+                "the recording itself cannot be played to its end here", hint="drawtap replay says where; --no-verify"
+            )
+        if not reference.images:
+            raise UnavailableError(
+                "there is no image to compare", hint="--no-verify writes the cut without comparing anything"
+            )
+        return reference
+
+    def _proved(
+        self, stage: Stage, reference: Outcome, keep: Calls, wanted: Target
+    ) -> tuple[Calls, list[Fresh], list[int]]:
+        oracle = SamePixels(stage, reference)
+        roots = self.roots(wanted)
+        crossed = self.graph.crossed(roots)
+        if crossed:  # most frames paint over all that was there: then what was there is not needed
+            fresh: list[Fresh] = [(graphs.EVERYWHERE, graphs.ALWAYS)]
+            painted = self.needed(wanted, fresh)
+            if not np.array_equal(painted, keep) and oracle.holds(painted):
+                return painted, fresh, []
+        if oracle.holds(keep):
+            if crossed:
+                keep, fresh = self._painted_over(oracle, wanted, keep, crossed)
+                return keep, fresh, []
+            return keep, [], []
+        keep, added = self._repaired(stage, oracle, reference, keep, wanted)
+        return keep, [], added
+
+    def _painted_over(
+        self, oracle: Oracle, wanted: Target, keep: Calls, crossed: Sequence[int]
+    ) -> tuple[Calls, list[Fresh]]:
+        """Find which contents are painted over wholly, and from which frame on at the latest, one by one."""
+        fresh: list[Fresh] = []
+        for content in crossed[:_MOST_CONTENTS]:
+            guess = [*fresh, (content, graphs.ALWAYS)]
+            trial = self.needed(wanted, guess)
+            if np.array_equal(trial, keep):
+                continue
+            if oracle.holds(trial):
+                keep, fresh = trial, guess
+                continue
+            keep, fresh = self._painted_from(oracle, wanted, keep, fresh, content)
+        return keep, fresh
+
+    def _painted_from(
+        self, oracle: Oracle, wanted: Target, keep: Calls, fresh: list[Fresh], content: int
+    ) -> tuple[Calls, list[Fresh]]:
+        # The last frame at whose beginning nothing of the content is needed: it holds for the first of them.
+        end = _end_of(self.trace, wanted)
+        starts = [0, *(s for s in (int(str(row["first_seq"])) for row in self.trace.table("frames")) if 0 < s < end)]
+        low, high = 0, len(starts)
+        while high - low > 1:
+            middle = (low + high) // 2
+            guess = [*fresh, (content, starts[middle])]
+            trial = self.needed(wanted, guess)
+            if np.array_equal(trial, keep) or oracle.holds(trial):
+                low = middle
+            else:
+                high = middle
+        if low == 0:
+            return keep, fresh
+        guess = [*fresh, (content, starts[low])]
+        return self.needed(wanted, guess), guess
+
+    def _repaired(
+        self, stage: Stage, oracle: Oracle, reference: Outcome, keep: Calls, wanted: Target
+    ) -> tuple[Calls, list[int]]:
+        if stage.play(None) != reference:
+            raise QueryError(
+                "playing the recording twice gives two images: what it draws depends on more than its calls",
+                hint="--no-verify writes the cut without comparing anything",
+            )
+        # What sets what was set already may matter after all: the next try does not count on it.
+        self._full = self._full or Graph(self.trace, lean=False)
+        wider = self._full.closure(self._roots_of(self._full, wanted)) | keep
+        if not np.array_equal(wider, keep) and oracle.holds(wider):
+            self._tell("values that were set again turned out to be needed")
+            return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
+        # On the way to the missing call others stand without what they need: only the images count there.
+        images = SamePixels(stage, reference, clean=False)
+        return self._bisected(images, wider, wanted, keep) if not images.holds(wider) else self._all_of(wider, keep)
+
+    def _all_of(self, wider: Calls, keep: Calls) -> tuple[Calls, list[int]]:
+        return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
+
+    def _bisected(self, oracle: Oracle, keep: Calls, wanted: Target, first: Calls) -> tuple[Calls, list[int]]:
+        assert self._full is not None
+        end = _end_of(self.trace, wanted)
+        keep = keep.copy()
+        for _ in range(_MOST_ADDITIONS):
+            order = self._candidates(keep, end)
+            if not len(order):
+                break
+
+            missing = first_missed(oracle, keep, order, budget=Budget(600))
+            self._tell(f"call {missing} is needed too: {self.trace.calls[missing]}")
+            keep |= self._full.closure([missing])
+            keep[missing] = True
+            if oracle.holds(keep):
+                return keep, [int(seq) for seq in np.flatnonzero(keep & ~first)]
+        keep[:end] = True  # nothing smaller was found
+        return keep, [int(seq) for seq in np.flatnonzero(keep & ~first)]
+
+    def _candidates(self, keep: Calls, end: int) -> np.ndarray:
+        # State first, then contents, then what draws: most often it is the first, and it costs the least.
+        flags = self.graph.flags[:end]
+        left = np.flatnonzero(~keep[:end])
+        heavy = (flags[left] & (graphs.UPLOADS | graphs.COPIES | graphs.MAKES | graphs.COMPILES)) != 0
+        draws = (flags[left] & (graphs.DRAWS | graphs.SHOWS)) != 0
+        return left[np.argsort(heavy * 1 + draws * 2, kind="stable")]
+
+    def _roots_of(self, graph: Graph, wanted: Target) -> list[int]:
+        if wanted.shown.frames is not None:
+            return graph.frame_roots(wanted.shown.frames)
+        return self.roots(wanted)
+
+    def _proof(self, output: Path, wanted: Target, wish: Wish, reference: Outcome, keep: Calls) -> Row:
+        # The file itself: its frames are those whose ends were kept, counted anew.
+        with _opened(output, self.trace) as trace:
+            if wanted.shown.frames is None:
+                shown = Shown(None, int(keep[: wanted.shown.call].sum()))
+                images: tuple[str, ...] = _images(trace, shown, wish.on)
+                expected = reference.images
+            else:
+                ends = self._kept_ends(keep)
+                chosen = [i for i, frame in enumerate(ends) if frame in wanted.shown.frames]
+                images = _images(trace, Shown(range(chosen[0], chosen[-1] + 1), 0), wish.on) if chosen else ()
+                expected = reference.images
+                if len(images) > len(expected):  # frames in between that are not wanted
+                    images = tuple(images[i - chosen[0]] for i in chosen)
+        recorded = _recorded(output, wish.on)
+        return {
+            "equal": images == expected,
+            "shown": self._shown_in_file(wanted, keep),
+            "images": list(images),
+            "recorded_images_compared": recorded[0],
+            "recorded_images_different": recorded[1],
+        }
+
+    def _shown_in_file(self, wanted: Target, keep: Calls) -> Row:
+        if wanted.shown.frames is None:
+            return {"call": int(keep[: wanted.shown.call].sum())}
+        return {"frames": [i for i, frame in enumerate(self._kept_ends(keep)) if frame in wanted.shown.frames]}
+
+    def _kept_ends(self, keep: Calls) -> list[int]:
+        ends = [int(str(row["end_seq"])) - 1 for row in self.trace.table("frames") if row["end_function"]]
+        return [frame for frame, seq in enumerate(ends) if keep[seq]]
+
+    # ---- smaller -----------------------------------------------------------------------------------------------------
+
+    def _minimized(
+        self,
+        stage: Stage,
+        reference: Outcome | None,
+        keep: Calls,
+        wanted: Target,
+        wish: Wish,
+        *,
+        fresh: Sequence[Fresh],
+    ) -> tuple[Calls, Reduction]:
+        oracle, free = self._oracle(stage, reference, keep, wish)
+        base = keep
+        if free:
+            base = np.zeros_like(keep)
+            base[: _end_of(self.trace, wanted)] = True
+        if not oracle.holds(base):
+            raise QueryError(f"it does not hold for what there is to begin with: {oracle.about}")
+        if free:  # what the pixels need is a good guess
+            keep = keep if oracle.holds(keep) else base
+        roots = self.roots(wanted)
+        root_set = set(roots)
+
+        def without(now: Calls, removed: Calls) -> Calls:
+            if not free:
+                needed = self.graph.closure([r for r in roots if not removed[r]], removed, fresh)
+                return now & needed & ~removed
+            everything = np.flatnonzero(now & ~removed)
+            return now & self.graph.closure(everything.astype(np.uint64), removed) & ~removed
+
+        budget = Budget(wish.seconds)
+        trials = 0
+        minimal = True
+        for units in self._phases(keep, set() if free else root_set):
+            found = reduce(keep, units, without, oracle, budget=budget, tell=self._tell)
+            keep, trials, minimal = found.keep, trials + found.trials, minimal and found.minimal
+        return keep, Reduction(keep, minimal, trials)
+
+    def _oracle(self, stage: Stage, reference: Outcome | None, keep: Calls, wish: Wish) -> tuple[Oracle, bool]:
+        # The second: whether it is about something else than the pixels that the graph knows the needs of.
+        if wish.oracle == "pixels":
+            assert reference is not None
+            return SamePixels(stage, reference), False
+        if wish.oracle == "gl-error":
+            errors = sorted(stage.errors(None))
+            if not errors:
+                raise QueryError("no call of the recording raises a GL error here", hint="--oracle pixels")
+            return SameError(stage, errors[0]), True
+        if wish.oracle.startswith("engines="):
+            names = wish.oracle.removeprefix("engines=").split(",")
+            if len(names) != 2:
+                raise UsageError("two engines have to be named", hint="--oracle engines=llvmpipe,softpipe")
+            one, other = (Stage(self.trace, stage.shown, name.strip()) for name in names)
+            return SameDifference(one, other), True
+
+        def written(calls: Calls, path: Path) -> None:
+            write([Part(self.trace.core, keep=packed(calls).tobytes())], path)
+
+        return Script(wish.oracle, written), True
+
+    def _phases(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[Sequence[int]]]:
+        units = [unit for unit in self._units(keep) if not fixed.intersection(unit)]
+        draws = [u for u in units if any(self.graph.flags[seq] & (graphs.DRAWS | graphs.COPIES) for seq in u)]
+        return (draws, units)
+
+    def _units(self, keep: Calls) -> list[list[int]]:
+        """Return the kept calls as units: what stands between glBegin and glEnd comes and goes together."""
+        seqs = np.flatnonzero(keep)
+        if not len(seqs):
+            return []
+        rows = self.trace.sql(
+            "SELECT seq, thread FROM calls WHERE name IN ('glBegin', 'glEnd') AND seq BETWEEN $first AND $last"
+            " ORDER BY seq",
+            {"first": int(seqs[0]), "last": int(seqs[-1])},
+        )
+        open_at: dict[int, int] = {}
+        spans: list[tuple[int, int]] = []
+        for seq, thread in ((int(str(a)), int(str(b))) for a, b in rows):
+            if thread in open_at:
+                spans.append((open_at.pop(thread), seq))
+            else:
+                open_at[thread] = seq
+        units: list[list[int]] = []
+        end_of = dict(spans)
+        until = -1
+        for seq in (int(s) for s in seqs):
+            if seq <= until:
+                units[-1].append(seq)
+            else:
+                units.append([seq])
+                until = end_of.get(seq, -1)
+        return units
+
+    # ---- the certificate ---------------------------------------------------------------------------------------------
+
+    def _certificate(self, wanted: Target, wish: Wish, *, keep: Calls, before: int) -> Row:
+        import drawtap
+
+        return {
+            "kind": "certificate",
+            "what": "extract",
+            "version": drawtap.__version__,
+            "source": source_of(self.trace),
+            "target": wanted.text,
+            "frame_end": self.trace.frame_end,
+            "shown": (
+                {"call": wanted.shown.call} if wanted.shown.frames is None else {"frames": list(wanted.shown.frames)}
+            ),
+            "calls_source": self.graph.calls,
+            "calls_to_target": before,
+            "calls_kept": int(keep.sum()),
+            "verified": "replay" if wish.verify else "no",
+        }
+
+
+def _proof_of(trace: Trace, stage: Stage, reference: Outcome | None, added: Sequence[int]) -> Row:
+    if reference is None:
+        return {}
+    return {
+        "engine": stage.renderer,
+        "images": list(reference.images),
+        "replays": stage.rounds,
+        "added_calls": len(added),
+        "added": [str(trace.calls[seq]) for seq in added[:_ADDED_NAMED]],
+    }
+
+
+def _shows_pixels(wish: Wish) -> bool:
+    return not (wish.minimize and wish.oracle != "pixels")
+
+
+def _end_of(trace: Trace, wanted: Target) -> int:
+    """Return the number of calls from the start to the end of the target."""
+    if wanted.shown.frames is None:
+        return wanted.shown.call + 1
+    last = wanted.shown.frames.stop - 1
+    row = next(r for r in trace.table("frames") if r["frame"] == last)
+    return int(str(row["end_seq"]))
+
+
+def _opened(path: Path, like: Trace) -> Trace:
+    from drawtap.trace.trace import open_trace
+
+    return open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end)
+
+
+def _images(trace: Trace, shown: Shown, on: str) -> tuple[str, ...]:
+    outcome = Stage(trace, shown, on).play(None)
+    return outcome.images if outcome is not None else ()
+
+
+def _recorded(path: Path, on: str) -> tuple[int, int]:
+    # Hashes of what the program itself had shown, where they were recorded.
+    try:
+        played = player.play(path, ["--verify"], environment=engine.environment_of(on))
+    except DrawtapError:
+        return (0, 0)
+    return (played.compared, played.different)

@@ -1,0 +1,321 @@
+"""Make a set of calls smaller while something stays true: delta debugging (Zeller & Hildebrandt 2002) over calls.
+
+A subset is never tried as it is: what a removed call leaves without its object goes too, and what nothing needs any
+more goes as well (see `trace.graph.Graph.closure`), so that every trial is a trace that makes sense.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from drawtap.errors import ChildError, UsageError
+from drawtap.replay import compare, engine, player
+from drawtap.trace.graph import packed
+
+if TYPE_CHECKING:
+    from drawtap.trace.graph import Calls
+    from drawtap.trace.trace import Trace
+
+_WRONG = frozenset({"gl-error", "skipped", "argument", "content", "map", "context", "memory", "damaged"})
+_SAME_PIXELS = 0.9  # share of the pixels in which two engines differed that must still differ
+
+Problem = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of playing some calls: the hashes of the images that matter, and what went wrong on the way."""
+
+    images: tuple[str, ...]
+    problems: frozenset[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which images matter: those of `frames`, or (None) the one after `call`."""
+
+    frames: range | None
+    call: int
+
+
+class Stage:
+    """Plays parts of one trace on one engine."""
+
+    def __init__(self, trace: Trace, shown: Shown, engine_name: str) -> None:
+        self.trace = trace
+        self.shown = shown
+        self.engine = engine_name
+        self.renderer = ""
+        self.rounds = 0
+        self._environment = engine.environment_of(engine_name)
+
+    def play(self, keep: Calls | None) -> Outcome | None:
+        """Play the calls of `keep` (None: all). None where the player or its driver did not survive it."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            image = Path(folder) / "image.png"
+            try:
+                played = self._played(keep, Path(folder), ["--errors", *self._wanted(image)])
+            except ChildError:
+                return None
+            hashes = self._hashes(played, image)
+        problems = frozenset((f.what, f.function, f.text) for f in played.findings if f.what in _WRONG)
+        return Outcome(hashes, problems)
+
+    def image(self, keep: Calls | None) -> compare.Image | None:
+        """Return the last of the images that matter, as it is with the calls of `keep`."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            at = Path(folder) / "image.png"
+            frames = self.shown.frames
+            wanted = ["--image", str(self.shown.call), str(at)]
+            if frames is not None:
+                wanted = ["--frames", f"{frames.stop - 1}:{frames.stop}", "--snapshots", f"{folder}/f"]
+            try:
+                self._played(keep, Path(folder), wanted)
+            except ChildError:
+                return None
+            found = sorted(Path(folder).glob("*.png"))
+            return compare.read_png(found[-1]) if found else None
+
+    def errors(self, keep: Calls | None) -> frozenset[tuple[int, str, str]]:
+        """Return the GL errors: call, function, which."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            try:
+                played = self._played(keep, Path(folder), ["--errors"])
+            except ChildError:
+                return frozenset()
+        return frozenset((f.call, f.function, f.text) for f in played.findings if f.what == "gl-error")
+
+    def _wanted(self, image: Path) -> list[str]:
+        if self.shown.frames is None:
+            return ["--image", str(self.shown.call), str(image)]
+        return ["--frames", f"{self.shown.frames.start}:{self.shown.frames.stop}", "--hashes"]
+
+    def _hashes(self, played: player.Replay, image: Path) -> tuple[str, ...]:
+        if self.shown.frames is not None:
+            return tuple(played.hashes[frame] for frame in sorted(played.hashes))
+        if not image.exists():
+            return ()
+        return (image_hash(image),)
+
+    def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay:
+        self.rounds += 1
+        rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
+        kept: list[str] = []
+        if keep is not None:
+            bits = folder / "keep.bits"
+            packed(keep).tofile(bits)
+            kept = ["--keep", str(bits)]
+        played = player.play(self.trace.path, [*arguments, *kept, *rule], environment=self._environment)
+        self.renderer = played.engine
+        return played
+
+
+def image_hash(image: Path) -> str:
+    """Return a hash of the pixels of one of the player's PNGs."""
+    import hashlib
+
+    pixels = compare.read_png(image)
+    head = f"{pixels.shape[1]}x{pixels.shape[0]}:".encode()
+    return hashlib.sha256(head + pixels.tobytes()).hexdigest()[:32]
+
+
+# ---- what has to stay true -------------------------------------------------------------------------------------------
+
+
+class Oracle(Protocol):
+    """Something that has to stay true of the calls that are kept. Asking it takes a replay, or longer."""
+
+    @property
+    def about(self) -> str:
+        """Say what it is."""
+        ...
+
+    def holds(self, keep: Calls) -> bool:
+        """Tell whether it is so with these calls alone."""
+        ...
+
+
+class SamePixels:
+    """The images are the same, and (`clean`) nothing goes wrong that did not go wrong before."""
+
+    def __init__(self, stage: Stage, reference: Outcome, *, clean: bool = True) -> None:
+        self._stage = stage
+        self._reference = reference
+        self._clean = clean
+
+    about = "same pixels"
+
+    def holds(self, keep: Calls) -> bool:
+        """Play and compare."""
+        now = self._stage.play(keep)
+        if now is None or now.images != self._reference.images:
+            return False
+        return not self._clean or now.problems <= self._reference.problems
+
+
+class SameError:
+    """A call still raises the GL error that it raised."""
+
+    def __init__(self, stage: Stage, error: tuple[int, str, str]) -> None:
+        self._stage = stage
+        self.error = error
+
+    @property
+    def about(self) -> str:
+        """Name the error."""
+        call, function, text = self.error
+        return f"call {call} {function}: {text.partition(';')[0]}"
+
+    def holds(self, keep: Calls) -> bool:
+        """Play and look for it."""
+        return bool(keep[self.error[0]]) and self.error in self._stage.errors(keep)
+
+
+class SameDifference:
+    """Two engines still differ where they differed."""
+
+    def __init__(self, one: Stage, other: Stage) -> None:
+        self._stages = (one, other)
+        self._mask = self._differing(None)
+        self.about = f"{one.engine} and {other.engine} still differ"
+        if self._mask is None or not self._mask.any():
+            raise UsageError(f"{one.engine} and {other.engine} draw the same image: there is no difference to keep")
+
+    def holds(self, keep: Calls) -> bool:
+        """Play on both: most of the pixels that differed must still do."""
+        now = self._differing(keep)
+        assert self._mask is not None
+        if now is None or now.shape != self._mask.shape:
+            return False
+        return float((now & self._mask).sum()) >= _SAME_PIXELS * float(self._mask.sum())
+
+    def _differing(self, keep: Calls | None) -> Calls | None:
+        one, other = (stage.image(keep) for stage in self._stages)
+        if one is None or other is None or one.shape != other.shape:
+            return None
+        differing: Calls = (one != other).any(axis=2)
+        return differing
+
+
+class Script:
+    """A command of the user's ends with 0; `{}` in it stands for the file with the calls that are kept."""
+
+    def __init__(self, command: str, write: Callable[[Calls, Path], None]) -> None:
+        self._words = shlex.split(command)
+        if not self._words:
+            raise UsageError("the oracle's command is empty")
+        if not any("{}" in word for word in self._words):
+            self._words.append("{}")
+        self._write = write
+        self.about = command
+
+    def holds(self, keep: Calls) -> bool:
+        """Write the trace and run the command on it."""
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            path = Path(folder) / "trial.dtap"
+            self._write(keep, path)
+            words = [word.replace("{}", str(path)) for word in self._words]
+            try:
+                done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            except OSError as error:
+                raise UsageError(f"{words[0]} cannot be run: {error.strerror}") from None
+            return done.returncode == 0
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Budget:
+    """How much may be spent: seconds, and trials."""
+
+    seconds: float
+    trials: int = 1_000_000
+    _started: float = field(default_factory=time.monotonic)
+
+    def spend(self) -> bool:
+        """Take one trial from it; False: there is none left."""
+        self.trials -= 1
+        return self.trials >= 0 and time.monotonic() - self._started < self.seconds
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What came of a search: the calls that are left; `minimal`: no unit of them can go; `trials` made."""
+
+    keep: Calls
+    minimal: bool
+    trials: int
+
+
+def reduce(
+    keep: Calls,
+    units: Sequence[Sequence[int]],
+    without: Callable[[Calls, Calls], Calls],
+    oracle: Oracle,
+    *,
+    budget: Budget,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Reduction:
+    """Remove as many units (calls that come and go together) as the oracle lets go.
+
+    `without(keep, removed)` returns what is left of `keep` without these calls. In the end no single unit can go,
+    unless the budget was spent before.
+    """
+    removed = np.zeros_like(keep)
+    left = [unit for unit in units if keep[list(unit)].any()]
+    size, trials = max(len(left), 1), 0
+    while left:
+        gone = False
+        for chunk in _chunks(left, size):
+            chosen = removed.copy()
+            for unit in chunk:
+                chosen[list(unit)] = True
+            now = without(keep, chosen)
+            if np.array_equal(now, keep):
+                continue
+            if not budget.spend():
+                return Reduction(keep, False, trials)
+            trials += 1
+            if oracle.holds(now):
+                keep, removed, gone = now, chosen, True
+                tell(f"{int(keep.sum())} calls are left")
+        left = [unit for unit in left if keep[list(unit)].any()]
+        if size == 1 and not gone:
+            break
+        if size > 1:
+            size = max(min(size, len(left)) // 2, 1)
+    return Reduction(keep, True, trials)
+
+
+def _chunks(units: Sequence[Sequence[int]], size: int) -> Iterator[Sequence[Sequence[int]]]:
+    # From the end: what comes late is needed by less.
+    for end in range(len(units), 0, -size):
+        yield units[max(end - size, 0) : end]
+
+
+def first_missed(oracle: Oracle, keep: Calls, order: npt.NDArray[np.intp], *, budget: Budget) -> int:
+    """Return the call of `order` with which the oracle first holds, calls being added to `keep` in that order.
+
+    It holds with all of them and not without any. Found by bisection; with the budget spent, some call that does.
+    """
+    low, high = 0, len(order)
+    while high - low > 1 and budget.spend():
+        middle = (low + high) // 2
+        trial = keep.copy()
+        trial[order[:middle]] = True
+        if oracle.holds(trial):
+            high = middle
+        else:
+            low = middle
+    return int(order[high - 1])

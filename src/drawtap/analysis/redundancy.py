@@ -1,0 +1,173 @@
+"""What a recording did for nothing, and the recording without it.
+
+A call is counted once, as the first of KINDS that it is. What nobody needs is told by the graph of which calls need
+which, seen from everything that came out: frames that were shown and content that was read back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.analysis.certificate import digest_of, source_of
+from drawtap.analysis.reduce import Budget, Outcome, SamePixels, Shown, Stage, first_missed
+from drawtap.errors import QueryError, UnavailableError
+from drawtap.trace.core import Part, Row, write
+from drawtap.trace.graph import Graph, packed
+
+if TYPE_CHECKING:
+    from drawtap.trace.graph import Calls
+    from drawtap.trace.trace import Trace
+
+#: Kinds of calls that did nothing, by the name that tables have for them, and what they mean.
+KINDS: Mapping[str, str] = {
+    "same value": "set what was set already",
+    "repeated upload": "brought content that was there already",
+    "unused upload": "brought content that nothing read",
+    "unseen draw": "drew what was overwritten, or never shown or read",
+    "unread state": "set what no call read before it was set again",
+}
+
+_MOST_ADDITIONS = 100
+_KEYS = {"kind": "kind", "function": "name", "frame": "frame"}
+
+
+# ---- the account -----------------------------------------------------------------------------------------------------
+
+
+def account(trace: Trace, by: str) -> list[dict[str, object]]:
+    """Return rows of what was done for nothing, `by` "kind", "function" or "frame", the most calls first.
+
+    `calls` did nothing, `share` is their part of all calls (of that function, in that frame), `duration` the time in
+    the driver (ns) and `bytes` the content handed over that they took. By function, `kind` is what most of them are.
+    """
+    key = _KEYS[by]
+    whole = "(SELECT count(*) FROM calls)" if by == "kind" else "any_value(w.whole)"
+    join = "" if by == "kind" else f"JOIN (SELECT {key}, count(*) AS whole FROM calls GROUP BY {key}) w USING ({key})"
+    kind = ", mode(kind) AS kind" if by != "kind" else ""
+    order = "frame" if by == "frame" else "calls DESC"
+    query = f"""
+        SELECT {key}, count(*) AS calls, count(*) / {whole} AS share, sum(duration)::BIGINT AS duration,
+               sum(payload_bytes)::BIGINT AS bytes{kind}
+        FROM (SELECT c.seq, c.name, c.frame, c.duration, c.payload_bytes, r.kind
+              FROM redundancy r JOIN calls c ON c.seq = r.seq) {join}
+        GROUP BY {key} ORDER BY {order}
+    """
+    return list(trace.sql(query).dicts())
+
+
+# ---- the recording without it ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Simplified:
+    """A recording without its redundant calls: `removed` by kind, `put_back`: calls that turned out to matter."""
+
+    calls: int
+    kept: int
+    removed: Mapping[str, int]
+    put_back: int
+    verified: str
+    equal: bool
+    frames: int
+    seconds: float
+    certificate: Row = field(default_factory=dict)
+
+
+def simplify(
+    trace: Trace, output: Path, *, on: str = "system", verify: bool = True, tell: Callable[[str], None] = lambda _: None
+) -> Simplified:
+    """Write the recording without calls that did nothing, and prove by all its frames that they did nothing.
+
+    Calls that only ask, that wait, that show, that read back and that are not of OpenGL stay.
+    """
+    started = time.monotonic()
+    kinds = Graph(trace, lean=True).waste(answers=True)
+    removed = kinds != 0
+    frames = len(trace.frames)
+    put_back = 0
+    stage = Stage(trace, Shown(range(frames), 0), on)
+    reference = None
+    if verify:
+        reference = _reference(stage)
+        removed, put_back = _proved(stage, reference, removed, tell)
+    keep = ~removed
+    names = list(KINDS)
+    by_kind = {name: int((removed & (kinds == number + 1)).sum()) for number, name in enumerate(names)}
+    certificate: Row = {
+        "kind": "certificate",
+        "what": "simplify",
+        "source": source_of(trace),
+        "frame_end": trace.frame_end,
+        "calls_source": len(keep),
+        "calls_kept": int(keep.sum()),
+        "removed": dict(by_kind),
+        "put_back": put_back,
+        "verified": "replay" if verify else "no",
+    }
+    if reference is not None:
+        certificate |= {
+            "engine": stage.renderer,
+            "frames": len(reference.images),
+            "images_digest": digest_of(reference.images),
+            "replays": stage.rounds,
+        }
+    part = Part(trace.core, keep=packed(keep).tobytes())
+    write([part], output, annotation=certificate)
+    equal = True
+    if reference is not None:
+        equal = _file_images(output, trace, frames, on) == reference.images
+        certificate["file_equal"] = equal
+        write([part], output, annotation=certificate)
+    return Simplified(
+        len(keep),
+        int(keep.sum()),
+        by_kind,
+        put_back,
+        "replay" if verify else "no",
+        equal,
+        frames,
+        time.monotonic() - started,
+        certificate,
+    )
+
+
+def _reference(stage: Stage) -> Outcome:
+    reference = stage.play(None)
+    if reference is None or not reference.images:
+        raise UnavailableError(
+            "the recording's frames cannot be played here", hint="--no-verify writes it without comparing anything"
+        )
+    return reference
+
+
+def _proved(stage: Stage, reference: Outcome, removed: Calls, tell: Callable[[str], None]) -> tuple[Calls, int]:
+    oracle = SamePixels(stage, reference)
+    removed = removed.copy()
+    before = int(removed.sum())
+    if oracle.holds(~removed):
+        return removed, 0
+    if stage.play(None) != reference:
+        raise QueryError("playing the recording twice gives two images: what it draws depends on more than its calls")
+    for _ in range(_MOST_ADDITIONS):
+        order = np.flatnonzero(removed)
+
+        call = first_missed(oracle, ~removed, order, budget=Budget(600))
+        tell(f"call {call} does matter: {stage.trace.calls[call]}")
+        removed[call] = False
+        if oracle.holds(~removed):
+            return removed, before - int(removed.sum())
+    return np.zeros_like(removed), before
+
+
+def _file_images(path: Path, like: Trace, frames: int, on: str) -> tuple[str, ...]:
+    from drawtap.trace.trace import open_trace
+
+    with open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end) as trace:
+        outcome = Stage(trace, Shown(range(frames), 0), on).play(None)
+    return outcome.images if outcome is not None else ()

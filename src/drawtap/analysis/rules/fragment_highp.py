@@ -1,0 +1,23 @@
+"""Fragment shaders that compute everything in high precision."""
+
+from __future__ import annotations
+
+from drawtap.analysis.rule import rule
+
+
+@rule(
+    title="Fragment shaders that compute everything in high precision",
+    fix=(
+        "Say precision mediump float; and mark with highp only what needs it: positions, depths, large "
+        "texture coordinates."
+    ),
+    severity="note",
+    hardware=("tiled",),
+    concerns="content",
+)
+def fragment_highp() -> str:
+    """Many GPUs of phones compute mediump twice as fast, with half the registers."""
+    return r"""
+SELECT s.seq, s.frame, 'shader ' || s.shader AS what FROM sources s
+WHERE s.stage = 35632 AND regexp_matches(s.source, '\bprecision\s+highp\s+float') ORDER BY s.seq
+"""

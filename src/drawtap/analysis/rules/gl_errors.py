@@ -1,0 +1,24 @@
+"""Calls that the driver refused."""
+
+from __future__ import annotations
+
+from drawtap.analysis.rule import rule
+
+
+@rule(
+    title="Calls that the driver refused",
+    fix="Look at the calls before the query; drawtap list shows them.",
+    severity="error",
+    api="any",
+)
+def gl_errors() -> str:
+    """A call with an error does nothing. What was meant is missing in the picture, and drivers differ in what they
+    refuse.
+    """
+    return """
+SELECT e.seq, e.frame, 'glGetError returned ' || e.result AS what FROM "glGetError" e WHERE e.result_value <> 0
+UNION ALL SELECT x.seq, x.frame, 'eglGetError returned ' || x.result FROM "eglGetError" x
+    WHERE x.result_value <> 12288
+UNION ALL SELECT v.seq, v.frame, 'vgGetError returned ' || v.result FROM "vgGetError" v WHERE v.result_value <> 0
+ORDER BY 1
+"""

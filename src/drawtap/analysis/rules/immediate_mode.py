@@ -1,0 +1,24 @@
+"""Vertices handed over one by one."""
+
+from __future__ import annotations
+
+from drawtap.analysis.rule import rule
+
+
+@rule(
+    title="Vertices handed over one by one",
+    fix="Put the vertices into a buffer object and draw them with glDrawArrays or glDrawElements.",
+)
+def immediate_mode() -> str:
+    """glBegin and glEnd cost a call for every vertex and attribute; core profiles and OpenGL ES do not have them.
+    What is kept in a display list is left out.
+    """
+    return """
+WITH lists AS (
+    SELECT n.seq, n.context, true AS is_open FROM "glNewList" n
+    UNION ALL SELECT e.seq, e.context, false FROM "glEndList" e
+)
+SELECT min(b.seq) AS seq, b.frame, count(*) AS n, count(*) || ' × glBegin' AS what
+FROM "glBegin" b ASOF LEFT JOIN lists l ON l.context = b.context AND l.seq <= b.seq
+WHERE NOT coalesce(l.is_open, false) GROUP BY b.frame ORDER BY seq
+"""

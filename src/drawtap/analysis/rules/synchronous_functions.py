@@ -1,0 +1,33 @@
+"""Functions that wait for the GPU."""
+
+from __future__ import annotations
+
+from drawtap.analysis.rule import rule
+
+
+@rule(
+    title="Functions that wait for the GPU",
+    fix=(
+        "Read into a pixel buffer object and fetch it a frame or two later; use fences instead of glFinish; "
+        "leave glFinish to the swap."
+    ),
+    needs=("frames",),
+    api="any",
+    original="Synchronous functions",
+)
+def synchronous_functions() -> str:
+    """A read-back or a finish stops the program until the GPU has drawn everything before it, and leaves the GPU
+    without work afterwards. Reported where more than a tenth of the frames wait.
+    """
+    return """
+WITH waits AS (
+    SELECT c.frame, min(c.seq) AS seq, count(*) AS n, sum(c.duration) AS ns, string_agg(DISTINCT f.name, ', ') AS what
+    FROM calls c JOIN functions f ON f.id = c.fn JOIN steady_frames s ON s.frame = c.frame
+    WHERE (f.category IN ('finish', 'readback') OR regexp_matches(f.name, '^(glCopyTex|eglCopyBuffers)'))
+      AND c.seq <> s.end_seq - 1
+      AND c.seq NOT IN (SELECT r.seq FROM "glReadPixels" r WHERE r.pixels_bytes IS NULL)
+    GROUP BY c.frame
+)
+SELECT seq, frame, n, ns, what FROM waits
+WHERE (SELECT count(*) FROM waits) > 0.1 * (SELECT count(*) FROM steady_frames) ORDER BY seq
+"""

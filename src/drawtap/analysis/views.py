@@ -1,0 +1,279 @@
+"""Views that several rules ask: frames past the first, draws with the state that decides their cost, uploads, lives.
+
+Each is plain SQL over the tables of a trace, computed once for all the rules that mention it (`trace.snapshot`).
+In joins every column is named with its table: a function that was never called is a table without known columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drawtap.analysis.indices import INDEX_ENDS
+from drawtap.trace.snapshot import Computed
+
+# Frames that are shown, without the first: that is where programs load what they need.
+_STEADY = """
+SELECT frame, first_seq, end_seq, calls, draws, upload_bytes, t_start, t_end, duration,
+       coalesce("interval", duration) AS time
+FROM frames WHERE end_function IS NOT NULL AND frame >= 1
+"""
+
+_DRAW = """
+SELECT c.seq, c.frame, c.context, c.thread, f.name, c.duration
+FROM calls c JOIN functions f ON f.id = c.fn WHERE f.category = 'draw'
+"""
+
+_CLEAR = """
+SELECT c.seq, c.frame, c.context, c.mask_value AS mask FROM "glClear" c
+"""
+
+# What glEnable and glDisable say, in order.
+_TOGGLE = """
+SELECT e.seq, e.context, e.cap_value AS cap, true AS is_on FROM "glEnable" e
+UNION ALL SELECT d.seq, d.context, d.cap_value, false FROM "glDisable" d
+"""
+
+# The framebuffer that draws go to, from a call on.
+_TARGET = """
+SELECT b.seq, b.frame, b.context, b.framebuffer FROM "glBindFramebuffer" b WHERE b.target_value IN (36160, 36009)
+"""
+
+_DRAWN = """
+SELECT d.seq, d.frame::BIGINT AS frame, d.context, d.function AS name, d.framebuffer, d.program, d.depth_test,
+       d.blend, d.depth_write, d.textures, d.width, d.height, d.vertices, d.instances, d.indexed,
+       d.indirect, d.mode, d.client_bytes
+FROM draws d WHERE d.kind = 'draw'
+"""
+
+# The texture that an upload, a parameter or a draw means: per context, unit and target, from a call on to another.
+_UNIT = """
+SELECT a.seq, a.context, a.texture_value - 33984 AS unit FROM "glActiveTexture" a
+"""
+
+_BOUND_TEXTURE = """
+SELECT b.seq, b.context, coalesce(u.unit, 0) AS unit, b.target_value AS target, b.texture,
+       lead(b.seq) OVER (PARTITION BY b.context, coalesce(u.unit, 0), b.target_value ORDER BY b.seq) AS until
+FROM "glBindTexture" b ASOF LEFT JOIN texture_units u ON u.context = b.context AND u.seq <= b.seq
+"""
+
+_IMAGE = """
+SELECT a.seq, a.frame, a.context, a.duration, 'glTexImage2D' AS function, a.target_value AS target, a.level,
+       a.width::BIGINT AS width, a.height::BIGINT AS height, 1 AS depth,
+       a.internalformat::VARCHAR AS internalformat, a.format::VARCHAR AS format, a.type::VARCHAR AS type,
+       a.pixels_bytes::BIGINT AS bytes, a.pixels_blob::VARCHAR AS blob, false AS compressed, false AS part
+FROM "glTexImage2D" a
+UNION ALL SELECT b.seq, b.frame, b.context, b.duration, 'glTexSubImage2D', b.target_value, b.level, b.width::BIGINT,
+       b.height::BIGINT, 1, NULL, b.format, b.type, b.pixels_bytes, b.pixels_blob, false, true FROM "glTexSubImage2D" b
+UNION ALL SELECT c.seq, c.frame, c.context, c.duration, 'glTexImage3D', c.target_value, c.level, c.width::BIGINT,
+       c.height::BIGINT, c.depth::BIGINT, c.internalformat, c.format, c.type, c.pixels_bytes, c.pixels_blob, false,
+       false FROM "glTexImage3D" c
+UNION ALL SELECT d.seq, d.frame, d.context, d.duration, 'glTexSubImage3D', d.target_value, d.level, d.width::BIGINT,
+       d.height::BIGINT, d.depth::BIGINT, NULL, d.format, d.type, d.pixels_bytes, d.pixels_blob, false, true
+FROM "glTexSubImage3D" d
+UNION ALL SELECT e.seq, e.frame, e.context, e.duration, 'glCompressedTexImage2D', e.target_value, e.level,
+       e.width::BIGINT, e.height::BIGINT, 1, e.internalformat, NULL, NULL, e.data_bytes, e.data_blob, true, false
+FROM "glCompressedTexImage2D" e
+UNION ALL SELECT f.seq, f.frame, f.context, f.duration, 'glCompressedTexSubImage2D', f.target_value, f.level,
+       f.width::BIGINT, f.height::BIGINT, 1, f.format, NULL, NULL, f.data_bytes, f.data_blob, true, true
+FROM "glCompressedTexSubImage2D" f
+UNION ALL SELECT g.seq, g.frame, g.context, g.duration, 'glTexImage1D', g.target_value, g.level, g.width::BIGINT, 1, 1,
+       g.internalformat, g.format, g.type, g.pixels_bytes, g.pixels_blob, false, false FROM "glTexImage1D" g
+UNION ALL SELECT v.seq, v.frame, v.context, v.duration, 'vgImageSubData', NULL, 0, v.width::BIGINT, v.height::BIGINT, 1,
+       v.dataFormat, NULL, NULL, v.data_bytes, v.data_blob, false, true FROM "vgImageSubData" v
+"""
+
+# Uploads of pixels, with the texture they go to.
+_TEXTURE_UPLOAD = """
+SELECT i.*, b.texture
+FROM (SELECT x.*, coalesce(u.unit, 0) AS unit,
+             CASE WHEN x.target BETWEEN 34069 AND 34074 THEN 34067 ELSE x.target END AS binding
+      FROM images x ASOF LEFT JOIN texture_units u ON u.context = x.context AND u.seq <= x.seq) i
+ASOF LEFT JOIN texture_bindings b
+  ON b.context = i.context AND b.unit = i.unit AND b.target = i.binding AND b.seq <= i.seq
+"""
+
+# Values of glTexParameter, with the texture they go to.
+_TEXTURE_PARAMETER = """
+SELECT p.seq, p.context, p.pname, p.value, b.texture
+FROM (SELECT x.*, coalesce(u.unit, 0) AS unit FROM (
+        SELECT i.seq, i.context, i.target_value AS target, i.pname_value AS pname, i.param::BIGINT AS value
+        FROM "glTexParameteri" i
+        UNION ALL SELECT f.seq, f.context, f.target_value, f.pname_value, f.param::BIGINT FROM "glTexParameterf" f
+        UNION ALL SELECT x.seq, x.context, x.target_value, x.pname_value, x.param::BIGINT FROM "glTexParameterx" x) x
+      ASOF LEFT JOIN texture_units u ON u.context = x.context AND u.seq <= x.seq) p
+ASOF LEFT JOIN texture_bindings b
+  ON b.context = p.context AND b.unit = p.unit AND b.target = p.target AND b.seq <= p.seq
+"""
+
+# Textures by share group and name, with what is known of them at the end.
+_TEXTURE = """
+SELECT g.share_group, u.texture, min(u.seq) AS seq, max(u.width) AS width, max(u.height) AS height,
+       count(DISTINCT u.level) AS levels, max(coalesce(u.bytes, 0)) AS bytes, bool_or(u.compressed) AS compressed,
+       bool_or(u.bytes IS NOT NULL) AS loaded, bool_or(u.binding = 34067) AS cube
+FROM texture_uploads u JOIN contexts g ON g.context = u.context
+WHERE u.texture IS NOT NULL AND NOT u.part GROUP BY g.share_group, u.texture
+"""
+
+# Textures that were bound while something was drawn.
+_DRAWN_TEXTURE = """
+SELECT DISTINCT g.share_group, b.texture
+FROM texture_bindings b ASOF JOIN draw_calls d ON d.context = b.context AND d.seq > b.seq
+JOIN contexts g ON g.context = b.context
+WHERE b.texture <> 0 AND (b.until IS NULL OR d.seq < b.until)
+"""
+
+_BOUND_BUFFER = """
+SELECT b.seq, b.context, b.target_value AS target, b.buffer,
+       lead(b.seq) OVER (PARTITION BY b.context, b.target_value ORDER BY b.seq) AS until FROM "glBindBuffer" b
+"""
+
+# Writes into buffers, with the buffer they go to. `safe`: the driver need not wait for draws that read it.
+_BUFFER_WRITE = """
+SELECT w.*, b.buffer
+FROM (SELECT s.seq, s.frame, s.context, s.duration, 'glBufferSubData' AS function, s.target_value AS target,
+             s."offset"::BIGINT AS start, s.size::BIGINT AS bytes, s.data_blob::VARCHAR AS blob, false AS safe
+      FROM "glBufferSubData" s
+      UNION ALL SELECT d.seq, d.frame, d.context, d.duration, 'glBufferData', d.target_value, 0, d.size::BIGINT,
+             d.data_blob, true FROM "glBufferData" d
+      UNION ALL SELECT r.seq, r.frame, r.context, r.duration, 'glMapBufferRange', r.target_value, r."offset"::BIGINT,
+             r.length::BIGINT, NULL, (r.access_value & 44) <> 0
+             FROM "glMapBufferRange" r WHERE (r.access_value & 2) <> 0
+      UNION ALL SELECT m.seq, m.frame, m.context, m.duration, 'glMapBuffer', m.target_value, 0, NULL, NULL, false
+             FROM "glMapBuffer" m WHERE m.access_value <> 35000) w
+ASOF LEFT JOIN buffer_bindings b ON b.context = w.context AND b.target = w.target AND b.seq <= w.seq
+"""
+
+# How large buffers are, from a call on.
+_BUFFER_SIZE = """
+SELECT w.seq, g.share_group, w.buffer, w.bytes FROM (
+    SELECT x.seq, x.context, x.bytes, b.buffer
+    FROM (SELECT d.seq, d.context, d.target_value AS target, d.size::BIGINT AS bytes FROM "glBufferData" d
+          UNION ALL SELECT s.seq, s.context, s.target_value, s.size::BIGINT FROM "glBufferStorage" s) x
+    ASOF JOIN buffer_bindings b ON b.context = x.context AND b.target = x.target AND b.seq <= x.seq
+    UNION ALL SELECT n.seq, n.context, n.size::BIGINT, n.buffer FROM "glNamedBufferData" n
+    UNION ALL SELECT m.seq, m.context, m.size::BIGINT, m.buffer FROM "glNamedBufferStorage" m) w
+JOIN contexts g ON g.context = w.context
+"""
+
+# Everything that gives buffers content: `whole` with a new size, `part`, `mapped` (seen before the call), `copied` from
+# `source`; `other`: what is not known.
+_BUFFER_CHANGE = """
+WITH bound AS (
+    SELECT x.*, b.buffer
+    FROM (SELECT s.seq, s.context, s.target_value AS target, 'part' AS kind, s."offset"::BIGINT AS start,
+                 s.size::BIGINT AS bytes FROM "glBufferSubData" s
+          UNION ALL SELECT c.seq, c.context, c.target_value, 'other', 0, 0 FROM "glClearBufferData" c
+          UNION ALL SELECT d.seq, d.context, d.target_value, 'other', 0, 0 FROM "glClearBufferSubData" d) x
+    ASOF JOIN buffer_bindings b ON b.context = x.context AND b.target = x.target AND b.seq <= x.seq
+), copied AS (
+    SELECT c.seq, c.context, c."readOffset"::BIGINT AS source_start, c."writeOffset"::BIGINT AS start,
+           c.size::BIGINT AS bytes, r.buffer AS source, w.buffer
+    FROM "glCopyBufferSubData" c
+    ASOF JOIN buffer_bindings r ON r.context = c.context AND r.target = c."readTarget_value" AND r.seq <= c.seq
+    ASOF JOIN buffer_bindings w ON w.context = c.context AND w.target = c."writeTarget_value" AND w.seq <= c.seq
+    UNION ALL SELECT n.seq, n.context, n."readOffset"::BIGINT, n."writeOffset"::BIGINT, n.size::BIGINT, n."readBuffer",
+           n."writeBuffer" FROM "glCopyNamedBufferSubData" n
+)
+SELECT z.seq, z.share_group, z.buffer, 'whole' AS kind, 0 AS start, z.bytes, NULL::BIGINT AS source,
+       NULL::BIGINT AS source_start, NULL::VARCHAR AS blob, NULL::BLOB AS data FROM buffer_sizes z
+UNION ALL SELECT b.seq, g.share_group, b.buffer, b.kind, b.start, b.bytes, NULL, NULL, NULL, NULL
+FROM bound b JOIN contexts g ON g.context = b.context
+UNION ALL SELECT n.seq, g.share_group, n.buffer, 'part', n."offset"::BIGINT, n.size::BIGINT, NULL, NULL, NULL, NULL
+FROM "glNamedBufferSubData" n JOIN contexts g ON g.context = n.context
+UNION ALL SELECT c.seq, g.share_group, c.buffer, 'copied', c.start, c.bytes, c.source, c.source_start, NULL, NULL
+FROM copied c JOIN contexts g ON g.context = c.context
+UNION ALL SELECT m.seq, g.share_group, m.buffer, 'mapped', m."offset"::BIGINT, m.data_bytes::BIGINT, NULL, NULL,
+       m.data_blob, m.data_data
+FROM map_writes m JOIN calls k ON k.seq = m.seq JOIN contexts g ON g.context = k.context
+"""
+
+# Draws with indices; `base` is added to each.
+_INDEX_DRAW = """
+SELECT a.seq, a.frame, a.context, a.type_value AS type, a.count::BIGINT AS count, a.indices::BIGINT AS start, 0 AS base
+FROM "glDrawElements" a
+UNION ALL SELECT b.seq, b.frame, b.context, b.type_value, b.count::BIGINT, b.indices::BIGINT, 0
+FROM "glDrawRangeElements" b
+UNION ALL SELECT c.seq, c.frame, c.context, c.type_value, c.count::BIGINT, c.indices::BIGINT, 0
+FROM "glDrawElementsInstanced" c
+UNION ALL SELECT d.seq, d.frame, d.context, d.type_value, d.count::BIGINT, d.indices::BIGINT, d.basevertex::BIGINT
+FROM "glDrawElementsBaseVertex" d
+UNION ALL SELECT e.seq, e.frame, e.context, e.type_value, e.count::BIGINT, e.indices::BIGINT, e.basevertex::BIGINT
+FROM "glDrawElementsInstancedBaseVertex" e
+"""
+
+# The vertex array object that is bound, from a call on.
+_VERTEX_ARRAY = """
+SELECT v.seq, v.context, v."array" AS vertex_array FROM "glBindVertexArray" v
+"""
+
+# Where an attribute's vertices lie, from a call on: buffer, first byte, bytes from one to the next, bytes of each.
+_ATTRIBUTE_POINTER = """
+SELECT p.seq, p.context, p.index, coalesce(v.vertex_array, 0) AS vertex_array, coalesce(b.buffer, 0) AS buffer, p.start,
+       p.bytes, CASE WHEN p.stride = 0 THEN p.bytes ELSE p.stride END AS stride
+FROM (SELECT a.seq, a.context, a.index, a.pointer::BIGINT AS start, a.stride::BIGINT AS stride, 34962 AS target,
+             CASE WHEN a.type_value IN (36255, 33640) THEN 4
+                  ELSE CASE WHEN a.size > 4 THEN 4 ELSE a.size END::BIGINT
+                       * CASE WHEN a.type_value IN (5120, 5121) THEN 1 WHEN a.type_value IN (5122, 5123, 5131) THEN 2
+                              WHEN a.type_value = 5130 THEN 8 ELSE 4 END END AS bytes
+      FROM "glVertexAttribPointer" a) p
+ASOF LEFT JOIN buffer_bindings b ON b.context = p.context AND b.target = p.target AND b.seq <= p.seq
+ASOF LEFT JOIN vertex_array_bindings v ON v.context = p.context AND v.seq <= p.seq
+"""
+
+_ATTRIBUTE_TOGGLE = """
+SELECT t.seq, t.context, t.index, t.is_on, coalesce(v.vertex_array, 0) AS vertex_array
+FROM (SELECT e.seq, e.context, e.index, true AS is_on FROM "glEnableVertexAttribArray" e
+      UNION ALL SELECT d.seq, d.context, d.index, false FROM "glDisableVertexAttribArray" d) t
+ASOF LEFT JOIN vertex_array_bindings v ON v.context = t.context AND v.seq <= t.seq
+"""
+
+# Calls that make or remove objects, by the kind of object.
+_LIFE = """
+SELECT c.seq, c.frame, c.context, f.name, regexp_matches(f.name, '^(gl|egl|glX|vg)(Gen|Create)') AS made,
+       regexp_extract(f.name, '^(gl|egl|glX|vg)(Gen|Create|Delete|Destroy)([A-Z][A-Za-z0-9]*?)s?(ARB|EXT|OES|KHR|NV)?$',
+         3) AS kind
+FROM calls c JOIN functions f ON f.id = c.fn
+WHERE regexp_matches(f.name, '^(gl|egl|glX|vg)(Gen|Create|Delete|Destroy)[A-Z]')
+"""
+
+_UNIFORM = """
+SELECT c.seq, c.frame, c.context, f.name, c.duration FROM calls c JOIN functions f ON f.id = c.fn
+WHERE regexp_matches(f.name, '^gl(Program)?Uniform(Matrix)?[1-4]')
+"""
+
+# Shader sources, with the kind of shader.
+_SOURCE = r"""
+SELECT s.seq, s.frame, s.context, s.shader,
+       regexp_replace(s.string_data::VARCHAR, '\\x(00|09|0A|0D)', chr(10), 'g') AS source, c.type_value AS stage
+FROM "glShaderSource" s
+ASOF LEFT JOIN (SELECT k.seq, k.result, k.type_value FROM "glCreateShader" k) c
+  ON c.result = s.shader AND c.seq <= s.seq
+"""
+
+VIEWS: Mapping[str, str | Computed] = {
+    "steady_frames": _STEADY,
+    "draw_calls": _DRAW,
+    "clears": _CLEAR,
+    "toggles": _TOGGLE,
+    "targets": _TARGET,
+    "drawn": _DRAWN,
+    "texture_units": _UNIT,
+    "texture_bindings": _BOUND_TEXTURE,
+    "images": _IMAGE,
+    "texture_uploads": _TEXTURE_UPLOAD,
+    "texture_parameters": _TEXTURE_PARAMETER,
+    "textures": _TEXTURE,
+    "drawn_textures": _DRAWN_TEXTURE,
+    "buffer_bindings": _BOUND_BUFFER,
+    "buffer_writes": _BUFFER_WRITE,
+    "buffer_sizes": _BUFFER_SIZE,
+    "buffer_changes": _BUFFER_CHANGE,
+    "index_draws": _INDEX_DRAW,
+    "index_ends": INDEX_ENDS,
+    "vertex_array_bindings": _VERTEX_ARRAY,
+    "attribute_pointers": _ATTRIBUTE_POINTER,
+    "attribute_toggles": _ATTRIBUTE_TOGGLE,
+    "lives": _LIFE,
+    "uniforms": _UNIFORM,
+    "sources": _SOURCE,
+}

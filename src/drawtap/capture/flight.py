@@ -1,0 +1,165 @@
+"""The flight recorder: what it is told, and what it said (native/drain/ring.h)."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drawtap.errors import DrawtapError, UsageError
+
+_WINDOW = re.compile(r"([0-9.]+)\s*(ms|s|min|h|[KMG](?:i?B)?)")
+_NS = {"ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LIMIT = re.compile(r"([0-9.]+)\s*(ms|s)?(?::([0-9]+))?")
+_MOST_FAILURES = 3
+
+
+@dataclass(frozen=True)
+class Ring:
+    """What a flight recorder keeps, and when it writes: options of `drawtap record`, as the user gives them.
+
+    `triggers` are `error`, `exit`, `mark=NAME`, `frame-time=50ms:N`, `fps=30:N`; `when` is a question in SQL, asked
+    of the window every `every` seconds: an answer with a row is a reason to save. `least_calls` is how many leave the
+    window at a time.
+    """
+
+    window: str
+    before: str | None = None
+    after: str | None = None
+    triggers: tuple[str, ...] = ()
+    when: str | None = None
+    every: float = 1.0
+    limit: str | None = None
+    at_crash: bool = True
+    most_saves: int = 10
+    gap: str | None = None
+    least_calls: int | None = None
+
+    def options(self) -> list[str]:
+        """Return the drainer's options. Raises UsageError where one makes no sense."""
+        _window("--ring", self.window)
+        found = ["--ring", self.window, "--most-saves", str(self.most_saves)]
+        for name, value in (("before", self.before), ("after", self.after), ("save-gap", self.gap)):
+            if value is not None:
+                none = value.strip() == "0"
+                found += [f"--{name}", "0" if none else f"{seconds_of(f'--{name}', value)}ms"]
+        if self.limit is not None:
+            found += ["--ring-limit", str(_bytes("--ring-limit", self.limit))]
+        if self.least_calls is not None:
+            found += ["--ring-least", str(self.least_calls)]
+        if not self.at_crash:
+            found.append("--not-at-crash")
+        for trigger in self.triggers:
+            found += _trigger(trigger)
+        return found
+
+
+def seconds_of(option: str, text: str) -> int:
+    """Return a time in ms. Raises UsageError where `text` is none."""
+    kind, value = _window(option, text)
+    if kind != "ns":
+        raise UsageError(f"{option} {text} is no time", hint="as in 5s, 500ms, 2min")
+    return max(1, value // 10**6)
+
+
+def _bytes(option: str, text: str) -> int:
+    kind, value = _window(option, text)
+    if kind != "bytes":
+        raise UsageError(f"{option} {text} is no size", hint="as in 500M, 2G")
+    return value
+
+
+def _window(option: str, text: str) -> tuple[str, int]:
+    match = _WINDOW.fullmatch(text.strip())
+    try:
+        value = float(match[1]) if match else 0.0
+    except ValueError:
+        value = 0.0
+    if match is None or not 0 < value < 1e12:
+        raise UsageError(f"{option} {text}: expected a time or a size", hint="as in 10s, 500ms, 2min, 500M, 1G")
+    if match[2] in _NS:
+        return "ns", int(value * _NS[match[2]])
+    return "bytes", int(value * _BYTES[match[2][0]])
+
+
+def _trigger(text: str) -> list[str]:
+    name, _, value = text.partition("=")
+    if text in ("error", "gl-error"):
+        return ["--on-error"]
+    if text == "exit":
+        return ["--at-exit"]
+    if name == "mark" and value:
+        return ["--on-mark", value]
+    match = _LIMIT.fullmatch(value)
+    if name in ("frame-time", "fps") and match is not None:
+        number = float(match[1]) * (1000 if match[2] == "s" else 1)
+        if number > 0 and (name == "frame-time" or match[2] is None):
+            option = "--frame-over" if name == "frame-time" else "--fps-below"
+            return [option, f"{number:g}:{int(match[3] or 1)}"]
+    raise UsageError(
+        f"--trigger {text} is not understood",
+        hint="error, exit, mark=NAME, frame-time=50ms:N (N frames in a row), fps=30:N",
+    )
+
+
+@dataclass
+class Watch:
+    """Asks the window a question every now and then, on a thread of its own; what it cost is in `asked`, `seconds`."""
+
+    when: str
+    every: float
+    peek: Callable[[], str | None]
+    save: Callable[[str, str], None]
+    frame_end: str | None = None
+    asked: int = 0
+    seconds: float = 0.0
+    failed: str = ""
+    _end: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Watch:
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._end.wait(self.every) and failures < _MOST_FAILURES:
+            started = time.monotonic()
+            try:
+                row = self._ask()
+            except DrawtapError as error:
+                # A window without calls yet lacks tables: only what goes on failing is wrong.
+                failures, self.failed = failures + 1, error.message
+                continue
+            failures, self.failed = 0, ""
+            self.asked += 1
+            self.seconds += time.monotonic() - started
+            if row is not None:
+                self.save("sql", ", ".join(map(str, row))[:200])
+
+    def _ask(self) -> tuple[object, ...] | None:
+        from drawtap.trace.trace import open_trace
+
+        path = self.peek()
+        if path is None:
+            return None
+        with open_trace(Path(path), frame_end=self.frame_end) as window:
+            return next(iter(window.sql(self.when)), None)
+
+
+def summary(saved: tuple[Mapping[str, object], ...]) -> list[str]:
+    """Return one sentence a file that was written."""
+    return [
+        f"{entry['file']}: {entry['calls']} calls in {entry['frames']} frames from frame {entry['first_frame']} on,"
+        f" and {entry['kept']} of the {entry['earlier']} calls before; {entry['reason']}"
+        + (f", {entry['detail']}" if entry.get("detail") else "")
+        for entry in saved
+    ]

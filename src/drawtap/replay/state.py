@@ -1,0 +1,36 @@
+"""What a driver says about the state of OpenGL at calls of a recording. Paths and values: docs/state-paths.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from drawtap.errors import UsageError
+from drawtap.replay import player
+
+
+def query(
+    trace: Path,
+    calls: Sequence[int],
+    output: Path,
+    *,
+    path: str = "",
+    frame_end: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> player.Replay:
+    """Play `trace` once and write the state after each of `calls` to `output`, a line `seq<TAB>path<TAB>value` each.
+
+    `path` keeps those that begin with it. The numbers of calls ascend in the file. Raises what `player.play` raises,
+    and UsageError where no call is named.
+    """
+    if not calls:
+        raise UsageError("the state at no call was asked for")
+    rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
+    with NamedTemporaryFile("w", prefix="drawtap-", suffix=".calls") as listed:
+        listed.write("\n".join(str(call) for call in sorted(set(calls))))
+        listed.flush()
+        stop = ["--stop-at", str(max(calls))]
+        wanted = ["--query-path", path] if path else []
+        ask = ["--query-state", f"@{listed.name}", "--query-file", str(output)]
+        return player.play(trace, [*ask, *wanted, *stop, *rule], environment=environment)

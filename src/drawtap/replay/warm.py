@@ -1,0 +1,162 @@
+"""A player that stays where it is: the next question about a later call does not play from the beginning again.
+
+It is a process (`drawtap-play --serve`) that is asked through a pipe. A question about an earlier call starts it anew.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import subprocess
+import tempfile
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from drawtap.errors import ChildError, InputError, UnavailableError
+from drawtap.replay import player
+
+_KEPT = 2
+
+
+class Warm:
+    """Answer questions about the calls of one recording, best at rising positions.
+
+    `environment` chooses the engine. `starts` counts how often the player had to begin at the first call. Use it in a
+    `with` statement, or close it. Raises UnavailableError where nothing here can play it, InputError for a broken
+    trace, ChildError where the player ends before it has answered.
+    """
+
+    def __init__(
+        self, trace: Path, *, environment: Mapping[str, str] | None = None, frame_end: str | None = None
+    ) -> None:
+        self.trace = trace
+        self.starts = 0
+        self._environment = dict(environment or {})
+        self._frame_end = frame_end
+        self._child: subprocess.Popen[str] | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+
+    def image(self, call: int, output: Path) -> str | None:
+        """Save what the framebuffer that is drawn to holds after a call; return why there is no image, else None."""
+        output.unlink(missing_ok=True)
+        found = self._ask(f"image {call} {output.absolute()}", call)
+        return None if output.exists() else found or "there is no image to read back here"
+
+    def state(self, call: int, path: str = "") -> list[tuple[str, object]]:
+        """Return what the driver says about its state after a call: paths that begin with `path`, and values."""
+        answer = Path(self._folder.name) / "state"
+        answer.unlink(missing_ok=True)
+        why = self._ask(f"state {call} {path}\t{answer}", call)
+        if not answer.exists():
+            raise ChildError(f"no state at call {call}: {why}")
+        with answer.open(encoding="utf-8", errors="replace") as lines:
+            rows = [line.rstrip("\n").split("\t", 2) for line in lines]
+        return [(row[1], json.loads(row[2])) for row in rows if len(row) == 3]
+
+    def close(self) -> None:
+        """End the player."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with contextlib.suppress(OSError):  # it has gone already
+            child.stdin.close()
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+    def __enter__(self) -> Warm:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+        self._folder.cleanup()
+
+    def _start(self) -> subprocess.Popen[str]:
+        rule = [] if self._frame_end in (None, "auto") else ["--frame-end", str(self._frame_end)]
+        self.starts += 1
+        with (Path(self._folder.name) / "complaints").open("w") as complaints:
+            return subprocess.Popen(
+                [str(player.program()), "--serve", *rule, str(self.trace)],
+                env=player.environment_with(self._environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                errors="replace",
+            )
+
+    def _ask(self, request: str, call: int) -> str:
+        for _ in range(2):
+            if self._child is None or self._child.poll() is not None:
+                self.close()
+                self._child = self._start()
+            answer = self._answer(self._child, request)
+            if answer is not None:
+                return answer
+            self.close()  # it is behind: from the beginning
+        raise ChildError(f"the player does not get to call {call}")
+
+    def _answer(self, child: subprocess.Popen[str], request: str) -> str | None:
+        """Return what was found ("": nothing odd), None where the player has already gone by."""
+        assert child.stdin is not None
+        assert child.stdout is not None
+        found = ""
+        try:
+            child.stdin.write(request + "\n")
+            child.stdin.flush()
+        except BrokenPipeError:
+            pass  # why, it says below
+        for text in child.stdout:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue  # something that the driver printed
+            if line["kind"] == "finding":
+                found = str(line["text"])
+            elif line["kind"] == "done":
+                return found
+            elif line["kind"] == "behind":
+                return None
+        self._raise(child.wait())
+        return None
+
+    def _raise(self, code: int) -> None:
+        said = (Path(self._folder.name) / "complaints").read_text(errors="replace").strip().splitlines()
+        complaint = said[-1].removeprefix("drawtap-play: ") if said else f"exit code {code}"
+        self._child = None
+        if code == 3:
+            raise UnavailableError(complaint, hint="drawtap engines lists what can play it")
+        if code == 4:
+            raise InputError(complaint)
+        raise ChildError(f"the player ended: {complaint}")
+
+
+_open: OrderedDict[tuple[object, ...], Warm] = OrderedDict()
+
+
+def shared(trace: Path, *, environment: Mapping[str, str] | None = None, frame_end: str | None = None) -> Warm:
+    """Return this process's warm player of a recording: the same one the next time, while the file is the same."""
+    try:
+        status = trace.stat()
+    except OSError as error:
+        raise InputError(f"cannot read {trace}: {error.strerror}") from None
+    key = (
+        trace.absolute(), status.st_mtime_ns, status.st_size, frame_end, tuple(sorted((environment or {}).items()))
+    )  # fmt: skip
+    if key not in _open:
+        _open[key] = Warm(trace, environment=environment, frame_end=frame_end)
+    _open.move_to_end(key)
+    while len(_open) > _KEPT:
+        _open.popitem(last=False)[1].close()
+    return _open[key]
+
+
+@atexit.register
+def _end() -> None:
+    for warm in _open.values():
+        warm.close()

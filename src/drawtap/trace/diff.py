@@ -1,0 +1,139 @@
+"""What differs between the calls of two recordings: which were changed, which only one of them has.
+
+Calls are aligned as a text comparison aligns lines, frame by frame, but by what they are: the function and what goes
+into it. Objects are the same where aligned calls made them, whatever their numbers are; addresses of memory do not
+count, the content of arrays does. The aligning is done by the reader core.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from drawtap.trace.core import Row
+from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A call that differs: `kind` is changed, only_a or only_b; `a` and `b` are numbers of calls, or None.
+
+    `text` is the call; of a changed one its name, with what differs in `params`: name, value in a, value in b, as text.
+    """
+
+    kind: str
+    frame_a: int | None
+    frame_b: int | None
+    a: int | None
+    b: int | None
+    text: str
+    params: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Two frames that belong together and differ, and in how many calls; None: there is none on that side."""
+
+    a: int | None
+    b: int | None
+    equal: int
+    changed: int
+    only_a: int
+    only_b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a comparison of calls found; the lists hold the first ones, the numbers count all."""
+
+    equal: int
+    changed: int
+    only_a: int
+    only_b: int
+    different_frames: int
+    frames_a: int
+    frames_b: int
+    frames: tuple[Frames, ...]
+    calls: tuple[Difference, ...]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.changed or self.only_a or self.only_b)
+
+
+def diff(a: Trace, b: Trace, *, frames: range | None = None, limit: int = 1000, outputs: bool = False) -> Differences:
+    """Compare the calls of two recordings.
+
+    `frames` restricts both to these. At most `limit` differences are listed. With `outputs`, what calls returned and
+    wrote counts, too: read-backs, queries, errors.
+    """
+    said = a.core.diff(b.core, frames=frames, limit=limit, outputs=outputs)
+    numbers = ("equal", "changed", "only_a", "only_b", "different_frames", "frames_a", "frames_b")
+    counts = {name: cast(int, said[name]) for name in numbers}
+    pairs = [
+        Frames(
+            cast("int | None", f["frame_a"]), cast("int | None", f["frame_b"]), *(cast(int, f[n]) for n in numbers[:4])
+        )
+        for f in cast("list[Row]", said["frames"])
+    ]
+    return Differences(**counts, frames=tuple(pairs), calls=tuple(map(_call, cast("list[Row]", said["differences"]))))
+
+
+def _call(row: Row) -> Difference:
+    params = tuple(
+        (cast(str, p["name"]), cast(str, p["a"]), cast(str, p["b"])) for p in cast("list[Row]", row.get("params", []))
+    )
+    frame_a, frame_b, a, b = (cast("int | None", row[name]) for name in ("frame_a", "frame_b", "a", "b"))
+    text = cast(str, row.get("text") or row.get("function"))
+    return Difference(cast(str, row["kind"]), frame_a, frame_b, a, b, text, params)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceDifference:
+    """An object that only one recording has, or that has other contents or properties in the two.
+
+    `a` and `b` are its names there, or None; `changes` are the property, its value in A and in B, as text.
+    """
+
+    kind: str
+    a: int | None
+    b: int | None
+    changes: tuple[tuple[str, str, str], ...]
+
+
+_PROPERTIES = ("target", "label", "format", "width", "height", "depth", "levels", "bytes", "content_hash")
+
+
+def resources(a: Trace, b: Trace) -> Iterator[ResourceDifference]:
+    """Compare the objects of two recordings (the table `resources`), by kind, in the order in which they were made.
+
+    Objects of equal properties belong together wherever their names differ; of those left, the next ones do.
+    """
+    query = f"SELECT class, name, {', '.join(_PROPERTIES)} FROM resources ORDER BY class, created_seq, name"
+    sides = [list(trace.sql(query)) for trace in (a, b)]
+    for kind in sorted({str(row[0]) for side in sides for row in side}):
+        one, other = ([row[1:] for row in side if row[0] == kind] for side in sides)
+        keys = [[row[1:] for row in side] for side in (one, other)]
+        matcher = difflib.SequenceMatcher(a=keys[0], b=keys[1], autojunk=False)
+        for _, first, end, first_b, end_b in (op for op in matcher.get_opcodes() if op[0] != "equal"):
+            mine, theirs = one[first:end], other[first_b:end_b]
+            for was, now in zip(mine, theirs, strict=False):
+                yield ResourceDifference(kind, _name(was), _name(now), tuple(_changes(was, now)))
+            for was in mine[len(theirs) :]:
+                yield ResourceDifference(kind, _name(was), None, tuple(_changes(was, None)))
+            for now in theirs[len(mine) :]:
+                yield ResourceDifference(kind, None, _name(now), tuple(_changes(None, now)))
+
+
+def _name(row: tuple[object, ...]) -> int:
+    return int(str(row[0]))
+
+
+def _changes(was: tuple[object, ...] | None, now: tuple[object, ...] | None) -> Iterator[tuple[str, str, str]]:
+    for i, name in enumerate(_PROPERTIES, 1):
+        before, after = ("" if row is None or row[i] in (None, 0, "") else str(row[i]) for row in (was, now))
+        if before != after:
+            yield name, before, after

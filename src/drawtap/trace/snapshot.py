@@ -1,0 +1,245 @@
+"""Tables of a trace, read once for many questions.
+
+Every query of `Trace.sql` decodes what it uses anew. Fifty questions about one trace would decode the same columns
+fifty times: a snapshot collects what all of them use, decodes each column once into DuckDB, and answers from there.
+
+Two things make its questions simpler. A function that was never called is an empty table, and a function of an
+extension that became core under the same name (`glMapBufferRangeEXT`) is part of the core function's table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import duckdb
+
+from drawtap.errors import DrawtapError, QueryError
+from drawtap.trace.core import Cancelled, Column, Selection
+from drawtap.trace.database import GRAPH_TABLES, MEMORY, _quote, _Scope, _Stream, _without_text
+from drawtap.trace.trace import LONG
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from drawtap.trace.database import Database
+    from drawtap.trace.trace import Trace
+
+_FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w*$")
+_SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
+_SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A view that takes more than SQL: `rows` makes its rows of the trace and of the answer to `question`.
+
+    `columns` are its columns with their types: `"seq BIGINT, last BIGINT"`.
+    """
+
+    question: str
+    columns: str
+    rows: Callable[[Trace, Sequence[Row]], Iterable[Row]]
+
+
+class Snapshot:
+    """A DuckDB database that holds what `questions` use of a trace. Use it in a `with` block, or `close` it.
+
+    `views` are named queries that questions, and other views, may mention as tables; each is computed once, when a
+    question needs it. A question that cannot be read is no error here: it is one when it is asked.
+    """
+
+    def __init__(
+        self, trace: Trace, questions: Iterable[str], views: Mapping[str, str | Computed] | None = None
+    ) -> None:
+        self._trace = trace
+        self._views = dict(views or {})
+        self._folder: Path | None = None
+        self._made: set[str] = set()
+        self._uses: dict[str, set[str]] = {}
+        self._connection = self._connect()
+        pending, seen = list(questions), set[str]()
+        while pending:
+            text = pending.pop()
+            pending += [_question(self._views[name]) for name in self._mentioned(text) - seen]
+            seen |= self._mentioned(text)
+            self._collect(text)
+        # The graph of calls takes memory while it is made: before all the others then.
+        for table in set(GRAPH_TABLES) & set(self._uses):
+            with contextlib.suppress(DrawtapError):  # one that cannot be made is an error when it is asked for
+                self._load(table)
+                self._made.add(table)
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the tables."""
+        self._connection.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def ask(self, question: str, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+        """Return the columns and rows of an answer, the first `most` of them. Raises QueryError."""
+        self.prepare(question)
+        try:
+            cursor = self._connection.execute(question)
+            columns = tuple(str(d[0]) for d in cursor.description or [])
+            return columns, cast(
+                "list[tuple[object, ...]]", cursor.fetchall() if most is None else cursor.fetchmany(most)
+            )
+        except (duckdb.Error, RuntimeError) as error:
+            raise _failed(error) from None
+
+    def prepare(self, question: str) -> None:
+        """Load the tables and compute the views that a question mentions."""
+        for name in sorted(self._mentioned(question), key=list(self._views).index):
+            if name not in self._made:
+                self._made.add(name)
+                self._make(name, self._views[name])
+        for table in self._collect(question):
+            if table not in self._made:
+                self._made.add(table)
+                self._load(table)
+
+    def _make(self, name: str, view: str | Computed) -> None:
+        if isinstance(view, str):
+            self.prepare(view)
+            self._execute(f"CREATE TEMP TABLE {_quote(name)} AS {view}")
+            return
+        rows = [list(row) for row in view.rows(self._trace, self.ask(view.question)[1])]
+        self._execute(f"CREATE TEMP TABLE {_quote(name)} ({view.columns})")
+        if rows:
+            places = ", ".join("?" for _ in rows[0])
+            self._connection.executemany(f"INSERT INTO {_quote(name)} VALUES ({places})", rows)
+
+    # ---- what is used ------------------------------------------------------------------------------------
+
+    def _mentioned(self, text: str) -> set[str]:
+        return set(re.findall(r"[A-Za-z_]\w*", _without_text(text))) & set(self._views)
+
+    def _collect(self, text: str) -> set[str]:
+        """Note the tables and columns that a question uses; return the names of the tables."""
+        [(serialised,)] = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()
+        tree = json.loads(serialised)
+        if tree.get("error"):
+            return set()
+        scope = _Scope(cast("Database", _Names(self._trace.database, self._views)), lambda name: False)
+        scope.read(tree)
+        for use in scope.uses:
+            columns = self._uses.setdefault(use.table, set())
+            columns |= use.columns
+            if use.star:
+                columns |= {c.name.lower() for c in self._columns(use.table) if c.shown}
+        return {use.table for use in scope.uses}
+
+    # ---- tables ------------------------------------------------------------------------------------------
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if cast(int, self._trace.info["calls"]) <= LONG:  # then the tables go to a file, compressed
+            connection = duckdb.connect(":memory:")
+        else:
+            self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
+            connection = duckdb.connect(str(self._folder / "snapshot.duckdb"))
+            connection.execute(f"SET memory_limit = '{MEMORY}'")
+            connection.execute(f"SET temp_directory = '{str(self._folder / 'spill').replace(chr(39), chr(39) * 2)}'")
+            connection.execute("SET preserve_insertion_order = false")
+        connection.execute("SET python_enable_replacements = false")
+        connection.execute("SET autoinstall_known_extensions = false")
+        return connection
+
+    def _columns(self, table: str) -> Sequence[Column]:
+        return self._trace.database.columns(table) if self._trace.database.known(table) else ()
+
+    def _load(self, table: str) -> None:
+        if self._trace.database.is_small(table):
+            # The whole table is made; what nobody asks for is not kept.
+            names = [c.name for c in self._columns(table) if c.name.lower() in self._uses[table]]
+            self._copy(table, self._trace.database._small(table), names)
+        elif table == "calls":
+            self._copy(table, self._calls(None, self._uses[table]))
+        else:
+            self._load_function(table)
+
+    def _load_function(self, function: str) -> None:
+        called = self._trace.database.functions
+        present = [called[n] for s in _SUFFIXES if (n := (function + s).lower()) in called]
+        wanted = self._uses[function]
+        nothing = ", ".join(f"NULL{'::BIGINT' if c in _SHARED else ''} AS {_quote(c)}" for c in sorted(wanted))
+        if not present:
+            self._execute(f"CREATE TEMP VIEW {_quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
+            return
+        if present == [function]:
+            self._copy(function, self._calls(function, wanted))
+            return
+        parts = []
+        for name in present:
+            self._copy(f"only {name}", self._calls(name, wanted))
+            parts.append(f"SELECT * FROM {_quote(f'only {name}')}")
+        self._execute(f"CREATE TEMP VIEW {_quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
+
+    def _calls(self, function: str | None, wanted: set[str]) -> _Stream:
+        own = self._trace.core.schema(function)
+        names = tuple(c.name for c in own if c.name.lower() in wanted) or ("seq",)
+        selection = Selection(function=function, columns=names)
+        return _Stream(lambda: self._trace.core.calls(selection))
+
+    def _copy(self, table: str, stream: _Stream, names: Sequence[str] = ()) -> None:
+        columns = ", ".join(map(_quote, names)) or "*"
+        self._connection.register("_once", stream)
+        try:
+            self._execute(f"CREATE TABLE {_quote(table)} AS SELECT {columns} FROM _once")
+        finally:
+            self._connection.unregister("_once")
+
+    def _execute(self, text: str) -> None:
+        try:
+            self._connection.execute(text).fetchall()
+        except (duckdb.Error, RuntimeError) as error:
+            raise _failed(error) from None
+
+
+def _failed(error: Exception) -> BaseException:
+    text = str(error)
+    return Cancelled(text) if "cancelled" in text else QueryError(text.split("\n\n", 1)[0])
+
+
+def _question(view: str | Computed) -> str:
+    return view if isinstance(view, str) else view.question
+
+
+class _Names:
+    """What the reader of a query asks about names: a function need not have been called to be a table."""
+
+    def __init__(self, database: Database, views: Mapping[str, str | Computed]) -> None:
+        self._database = database
+        self._views = views
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+    def known(self, name: str) -> str | None:
+        if name in self._views:
+            return None
+        if _FUNCTION.match(name):
+            return name
+        found = self._database.known(name)
+        return None if found == "trace" else found
+
+    def columns(self, table: str) -> Sequence[Column]:
+        return self._database.columns(table) if self._database.known(table) else ()
