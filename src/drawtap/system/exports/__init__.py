@@ -1,0 +1,1 @@
+"""Formats that kernel timelines are handed on in, one file each."""

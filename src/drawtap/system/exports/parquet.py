@@ -1,0 +1,64 @@
+"""Parquet: a folder of tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from drawtap.system.exporter import Window, export
+
+if TYPE_CHECKING:
+    from drawtap.system.model import KernelModel
+    from drawtap.system.reader import KernelTrace
+
+
+@export("parquet", "")
+def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Window | None) -> int:
+    """Parquet: a folder with a file for each table of the model, and `events/NAME.parquet` for each event.
+
+    Of a window: the requests, executions, spans and states that touch it, counters and links inside it.
+    """
+    from drawtap.system.model import TABLES
+
+    (path / "events").mkdir(parents=True, exist_ok=True)
+    begin, end = (window.begin, window.end) if window else (None, None)
+    for name in TABLES:
+        model.query(f"SELECT 1 FROM {name} LIMIT 0")  # some are made when they are first asked for
+        _copy(_Table(model, _rows(name, window)), path / f"{name}.parquet")
+    for name in trace.event_names():
+        events = trace.events(name, begin=begin, end=end)
+        _copy(events, path / "events" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.parquet")
+    return sum(file.stat().st_size for file in path.rglob("*.parquet"))
+
+
+_FIRST = "coalesce(created_ns, queued_ns, ready_ns, submitted_ns, begin_ns, end_ns, done_ns, retired_ns)"
+# What is open at the end of the trace lasts until then.
+_LAST = "coalesce(greatest(end_ns, done_ns), retired_ns, (SELECT end_ns FROM trace_window))"
+
+
+def _rows(name: str, window: Window | None) -> str:
+    if window is None or name in ("threads", "unmatched"):
+        return f"SELECT * FROM {name}"
+    if name == "counters":
+        return window.counters()
+    columns = {"requests": (_FIRST, _LAST), "links": ("coalesce(from_ns, to_ns)", "coalesce(to_ns, from_ns)")}
+    return f"SELECT * FROM {name} WHERE {window.touches(*columns.get(name, ('begin_ns', 'end_ns')))}"
+
+
+class _Table:
+    # The model's own connection has no access to files.
+    def __init__(self, model: KernelModel, rows: str) -> None:
+        self._relation = model.connection.cursor().sql(rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._relation.__arrow_c_stream__()
+
+
+def _copy(table: object, path: Path) -> None:
+    target = str(path).replace("'", "''")
+    with duckdb.connect() as connection:
+        connection.register("exported", table)
+        connection.execute(f"COPY (SELECT * FROM exported) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")

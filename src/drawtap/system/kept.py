@@ -1,0 +1,144 @@
+"""Models of large traces, kept for the next question: `drawtap/kernel` in $XDG_CACHE_HOME or ~/.cache.
+
+Making the tables takes minutes for a trace of many millions of events; reading them again takes none. A model is kept
+under a name that says what it was made of: the files of the trace (place, size, inode, times of change), and what made
+it (version of the product and of DuckDB, the drivers and their files). Whatever changes, the name does, and the model
+is made anew. What has not been asked for longest goes first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+import drawtap
+from drawtap.parts import SYSTEM, part
+from drawtap.system.driver import drivers
+from drawtap.system.model import TABLES, KernelModel, assembled, build, database_for, files, lock, size
+from drawtap.system.reader import KernelTrace
+
+_LEAST_BYTES = 4_000_000  # of a trace: the tables of smaller ones are made in less time than it takes to ask for them
+_MOST_BYTES = 20_000_000_000  # of all that is kept
+_TABLES = (*(name for name in TABLES if name != "state"), "trace_window")
+
+
+def cache_folder() -> Path:
+    """Return where models are kept."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path("~/.cache").expanduser()) / "drawtap" / "kernel"
+
+
+def model_of(trace: KernelTrace, *, keep: bool = True, folder: Path | None = None) -> KernelModel:
+    """Return the model of a trace: the one that was kept, else a new one, which is kept where that pays.
+
+    Where the folder cannot be written, or has no room, nothing is kept. `keep=False` neither looks nor keeps.
+    """
+    if not keep or size(trace) < _LEAST_BYTES:
+        return build(trace)
+    where = cache_folder() if folder is None else folder
+    name = _name(trace)
+    path = where / f"{name}.duckdb"
+    found = _opened(trace, path)
+    if found is not None:
+        return found
+    model = assembled(trace)
+    # A trace that grew meanwhile is not the one that was looked up.
+    if _name(trace) == name:
+        _store(model, path)
+    lock(model.connection)
+    return model
+
+
+def _name(trace: KernelTrace) -> str:
+    about = [drawtap.__version__, duckdb.__version__, trace.format, *_makers()]
+    about += [_identity(file) for file in files(trace)]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:32]
+
+
+def _makers() -> Iterator[str]:
+    modules = {entry.function.__module__ for entry in drivers()}
+    modules |= {name for name in sys.modules if name.startswith("drawtap.system")}
+    sources = (getattr(sys.modules.get(name), "__file__", None) for name in modules)
+    known = {Path(source) for source in sources if source}
+    known |= set(Path(__file__).parent.rglob("*.py"))
+    known.add(part(SYSTEM))
+    yield from sorted(_identity(file) for file in known)
+
+
+def _identity(file: Path) -> str:
+    with contextlib.suppress(OSError):
+        about = file.stat()
+        return f"{file.absolute()} {about.st_size} {about.st_ino} {about.st_mtime_ns} {about.st_ctime_ns}"
+    return str(file)
+
+
+def _opened(trace: KernelTrace, path: Path) -> KernelModel | None:
+    if not path.is_file():
+        return None
+    # A database of its own with views of what is kept: `state` is made in it when it is asked for.
+    connection, scratch = database_for(trace)
+    try:
+        connection.execute(f"ATTACH {_quoted(path)} AS kept (READ_ONLY)")
+        [(window, used)] = connection.execute("SELECT trace_window, drivers FROM kept.about").fetchall()
+        for table in _TABLES:
+            connection.execute(f"CREATE VIEW {table} AS SELECT * FROM kept.{table}")
+        os.utime(path)
+    except (duckdb.Error, OSError, ValueError):
+        # Half a file, or one of another DuckDB: it is made anew.
+        connection.close()
+        if scratch is not None:
+            scratch.cleanup()
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        return None
+    lock(connection)
+    return KernelModel(connection, trace, (window[0], window[1]), used, scratch)
+
+
+def _store(model: KernelModel, path: Path) -> None:
+    half = path.with_name(f"{path.stem}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        model.connection.execute(f"ATTACH {_quoted(half)} AS kept")
+        try:
+            for table in _TABLES:
+                model.connection.execute(f"CREATE TABLE kept.{table} AS SELECT * FROM {table}")
+            model.connection.execute(
+                "CREATE TABLE kept.about AS SELECT ?::BIGINT[] AS trace_window, ?::VARCHAR[] AS drivers",
+                [list(model.window), list(model.drivers)],
+            )
+        finally:
+            model.connection.execute("DETACH kept")
+        half.replace(path)
+        _make_room(path)
+    except (duckdb.Error, OSError):
+        return
+    finally:
+        for left in (half, half.with_name(half.name + ".wal")):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def _make_room(newest: Path) -> None:
+    kept = []
+    for file in newest.parent.glob("*.duckdb"):
+        with contextlib.suppress(OSError):
+            kept.append((file.stat().st_mtime_ns, file.stat().st_size, file))
+    total = sum(length for _, length, _ in kept)
+    for _, length, file in sorted(kept):
+        if total <= _MOST_BYTES or file == newest:
+            return
+        with contextlib.suppress(OSError):
+            file.unlink()
+        total -= length
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

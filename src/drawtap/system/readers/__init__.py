@@ -1,0 +1,1 @@
+"""Formats of kernel traces, one file each: metadata in, a `KernelTrace` out."""

@@ -1,0 +1,1 @@
+"""Recorders of kernel events, one file each."""

@@ -1,0 +1,215 @@
+"""What would happen if: scenarios of virtual GPUs, simulated, recorded as CTF, read back and analysed.
+
+The figures come from the analysis of the recording, not from the simulator: what holds for a simulated trace holds for
+a real one with the same probes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.system import metrics, reader
+from drawtap.system.ctf_writer import write_ctf
+from drawtap.system.model import build
+from drawtap.system.simulator import (
+    MS,
+    SCENARIOS,
+    SECOND,
+    US,
+    Client,
+    Scenario,
+    Scheduler,
+    Vgpu,
+    simulate,
+    thread_names,
+)
+
+UNTIL_S = 600.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one virtual GPU under one variant of a scenario.
+
+    `phases`: utilisation in percent between the ends of clients, the first from the begin on. `usage`: (time in s,
+    share from 0 to 1) over the run. `finished_s` is None for one that is idle or was not done.
+    """
+
+    variant: str
+    vgpu: int
+    name: str
+    weight: int
+    finished_s: float | None
+    utilisation_percent: float
+    phases: tuple[float, ...]
+    mean_wait_ns: float | None
+    p99_wait_ns: int | None
+    requests: int
+    preemptions: int
+    usage: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One variant, recorded: where the trace is, how many events it has, how it went.
+
+    `stopped_s`: when it was stopped, None where all clients were done.
+    """
+
+    variant: str
+    folder: Path
+    events: int
+    duration_s: float
+    ends_s: tuple[float, ...]
+    stopped_s: float | None
+    outcomes: tuple[Outcome, ...]
+
+
+def run(scenario: Scenario, folder: Path, *, name: str = "as it is", bins: int = 240, until_s: float = UNTIL_S) -> Run:
+    """Simulate a scenario, record it into `folder` as CTF, read that back and analyse it.
+
+    Where not all clients are done at `until_s` it is stopped, and the environment of the recording says so.
+    """
+    done = simulate(scenario, until_ns=round(until_s * SECOND))
+    environment = {"hostname": "simulation", "trace_name": f"drawtap simulation: {scenario.name}, {name}"}
+    if done.stopped:
+        environment["stopped"] = f"after {until_s:g} s, before all programs were done"
+    count = write_ctf(folder, done.events.columns(), threads=thread_names(scenario), environment=environment)
+    ends = tuple(sorted(done.finished_ns.values()))
+    with reader.open(folder) as trace, build(trace) as model:
+        begin, end = model.window
+        whole = _by_vgpu(metrics.groups(model, "vgpus", (begin, end)))
+        edges = [begin, *ends, end] if done.stopped else [begin, *ends]
+        phases = [_by_vgpu(metrics.groups(model, "vgpus", (a, b))) for a, b in pairwise(edges) if b > a]
+        usage: dict[int, list[tuple[float, float]]] = {}
+        for row in metrics.series(model, "vgpus", bins=bins):
+            point = (float(str(row["t_ns"])) / SECOND, float(str(row["busy"])))
+            usage.setdefault(int(str(row["vgpu"])), []).append(point)
+        outcomes = []
+        for v, vgpu in enumerate(scenario.vgpus, 1):
+            figures = whole.get(v, {})
+            own = [t for (number, _), t in done.finished_ns.items() if number == v]
+            finished = max(own) if own and len(own) == len(vgpu.clients) else None
+            busy = model.scalar(
+                "SELECT sum(least(e.end_ns, ?) - e.begin_ns) FROM executions e JOIN requests r ON r.id = e.request "
+                "WHERE r.vgpu = ? AND e.begin_ns < ?",
+                [finished or end, v, finished or end],
+            )
+            waits = cast("Mapping[str, Mapping[str, int | None]]", figures.get("percentiles", {}))
+            mean = figures.get("mean_wait_ns")
+            outcomes.append(
+                Outcome(
+                    name,
+                    v,
+                    vgpu.name,
+                    vgpu.weight,
+                    finished / SECOND if finished is not None else None,
+                    100 * float(str(busy or 0)) / max((finished or end) - begin, 1),
+                    tuple(_percent(p.get(v, {})) for p in phases),
+                    float(str(mean)) if mean is not None else None,
+                    waits.get("wait_ns", {}).get("p99"),
+                    int(str(figures.get("jobs", 0))),
+                    int(str(figures.get("preemptions") or 0)),
+                    tuple(usage.get(v, ())),
+                )
+            )
+    stopped = until_s if done.stopped else None
+    return Run(name, folder, count, (end - begin) / SECOND, tuple(e / SECOND for e in ends), stopped, tuple(outcomes))
+
+
+def _by_vgpu(records: list[metrics.Record]) -> dict[int, metrics.Record]:
+    return {int(str(r["vgpu"])): r for r in records}
+
+
+def _percent(record: metrics.Record) -> float:
+    value = record.get("utilisation_percent")
+    return float(str(value)) if value is not None else 0.0
+
+
+def load_scenario(name: str) -> Scenario:
+    """Return a scenario of `SCENARIOS` by its name, or one from a TOML file.
+
+    The file has a table `scheduler` and an array `vgpu` of tables with an array `client`; times are in milliseconds:
+
+        [scheduler]
+        period_ms = 100
+        [[vgpu]]
+        name = "VM1"
+        weight = 8
+        [[vgpu.client]]
+        execution_ms = 1.5
+        gap_ms = 0.2
+        count = 14400
+    """
+    if name in SCENARIOS:
+        return SCENARIOS[name]
+    path = Path(name)
+    if not path.is_file():
+        hint = did_you_mean(name, SCENARIOS) or f"there are: {', '.join(SCENARIOS)}; or a TOML file"
+        raise UsageError(f"there is no scenario called {name!r}", hint=hint)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}") from None
+    vgpus = tuple(_vgpu(path, entry, i) for i, entry in enumerate(_tables(path, content, "vgpu"), 1))
+    scheduler = Scheduler(**_values(path, content.get("scheduler", {}), Scheduler))
+    rest = {k: v for k, v in content.items() if k not in ("vgpu", "scheduler")}
+    seed = rest.pop("seed", 1)
+    if rest or not isinstance(seed, int):
+        raise InputError(f"{path}: {', '.join(rest) or 'seed'} means nothing", hint="there are: scheduler, vgpu, seed")
+    scenario = Scenario(path.stem, str(path), vgpus, scheduler, seed)
+    scenario.check()
+    return scenario
+
+
+def _tables(path: Path, content: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    found = content.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise InputError(f"{path}: {key} is no array of tables", hint=f"[[{key}]]")
+    return found
+
+
+def _vgpu(path: Path, entry: Mapping[str, object], number: int) -> Vgpu:
+    plain = {k: v for k, v in entry.items() if k != "client"}
+    clients = tuple(Client(**_values(path, c, Client)) for c in _tables(path, entry, "client"))
+    return replace(Vgpu(f"VM{number}", clients=clients), **_values(path, plain, Vgpu))
+
+
+_UNITS = {"_ms": MS, "_us": US, "_s": SECOND}
+
+
+def _values(path: Path, entry: object, kind: type[Client | Vgpu | Scheduler]) -> dict[str, Any]:
+    """Return fields of a dataclass from a table; `period_ms` and `period_us` set `period_ns`."""
+    if not isinstance(entry, dict):
+        raise InputError(f"{path}: {kind.__name__.lower()} is no table")
+    types = {f.name: str(f.type) for f in fields(kind) if f.name != "clients"}
+    found: dict[str, Any] = {}
+    for key, value in entry.items():
+        name, scale = key, 1
+        for suffix, unit in _UNITS.items():
+            if key.endswith(suffix) and key.removesuffix(suffix) + "_ns" in types:
+                name, scale = key.removesuffix(suffix) + "_ns", unit
+        if name not in types:
+            raise InputError(
+                f"{path}: {key} means nothing", hint=did_you_mean(key, types) or f"there are: {', '.join(types)}"
+            )
+        found[name] = _value(path, key, value, types[name], scale)
+    missing = [f.name for f in fields(kind) if f.name in ("execution_ns", "gap_ns", "count") and f.name not in found]
+    if missing and kind is Client:
+        raise InputError(f"{path}: a client without {', '.join(missing)}")
+    return found
+
+
+def _value(path: Path, key: str, value: object, kind: str, scale: int) -> object:
+    good = {"int": (int, float), "float": (int, float), "bool": (bool,), "str": (str,)}[kind]
+    if not isinstance(value, good) or (isinstance(value, bool) and kind != "bool"):
+        raise InputError(f"{path}: {key} is no {kind}")
+    if isinstance(value, int | float) and kind == "int":
+        return round(value * scale)
+    return value
