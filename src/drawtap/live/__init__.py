@@ -1,0 +1,1 @@
+"""Manage running programs: what they show, what holds them back, and why."""

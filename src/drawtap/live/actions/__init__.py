@@ -1,0 +1,1 @@
+"""What alarms do: one file each."""

@@ -1,0 +1,1 @@
+"""Rules of alarms: one file each."""

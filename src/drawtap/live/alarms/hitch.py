@@ -1,0 +1,61 @@
+"""A frame took much longer than those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from drawtap.live.alarm import Look, alarm
+from drawtap.live.program import Program
+
+_FEWEST = 8  # frames that tell what is usual
+
+
+@alarm("hitch")
+@dataclass(frozen=True)
+class Hitch:
+    """A frame took more than `times` the median of the `frames` before it, and at least `least_ms` more.
+
+    Time in the limiter does not count, so a limit that is set or changed is no hitch. Where a surface stood still for
+    longer than `most_ms` it is a stall, not a hitch.
+    """
+
+    times: float = 3.0
+    least_ms: float = 15.0
+    most_ms: float = 1000.0
+    frames: int = 60
+
+    def look(self, program: Program, now_ns: int, memory: object) -> Look:
+        """Look at the frames since the last look; `memory` is the time of the last frame that was seen, by surface."""
+        seen: dict[int, int] = dict(memory) if isinstance(memory, dict) else {}
+        found = []
+        for surface in program.surfaces:
+            last = seen.get(surface.key)
+            seen[surface.key] = surface.last_ns
+            if last is None:
+                continue
+            work, ends = surface.work_ns, surface.shown_ns[1:]
+            if not len(work):
+                continue
+            # The usual time is not below the least one: most frames need no closer look.
+            long = work - work.min() >= self.least_ms * 1e6
+            new = np.flatnonzero((ends > last) & long)
+            new = new[new >= _FEWEST]
+            for i, usual in zip(new, self._usual(work, new), strict=True):
+                if usual * self.times < work[i] <= self.most_ms * 1e6 and work[i] - usual >= self.least_ms * 1e6:
+                    found.append(f"a frame took {work[i] / 1e6:.1f} ms, {usual / 1e6:.1f} ms are usual")
+        return Look(memory=seen, happened=tuple(found[-3:]))
+
+    def _usual(self, work: NDArray[np.int64], chosen: NDArray[np.intp]) -> list[float]:
+        """Return the median of the frames before each of `chosen`, all full windows in one go."""
+        early = [float(np.median(work[:i])) for i in chosen[chosen < self.frames]]
+        full = chosen[chosen >= self.frames]
+        if not len(full):
+            return early
+        windows = sliding_window_view(work, self.frames)[full - self.frames]
+        # The middle value of so many: of an even number the upper of the two is as good a guess.
+        middle = np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2]
+        return [*early, *middle.astype(float).tolist()]

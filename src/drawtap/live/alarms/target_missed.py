@@ -1,0 +1,34 @@
+"""A program does not reach its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from drawtap.live.alarm import Look, alarm
+from drawtap.live.program import Program
+
+
+@alarm("target-missed")
+@dataclass(frozen=True)
+class TargetMissed:
+    """A program with a target showed less than `share` of it for `seconds`.
+
+    It is over when `recover_share` was shown for as long. The rate of each look is that of the last half second.
+    """
+
+    seconds: float = 2.0
+    share: float = 0.95
+    recover_share: float = 0.98
+
+    def look(self, program: Program, now_ns: int, memory: object) -> Look:
+        """Compare the rate with the target; `memory` is (whether it is on, since when it speaks for the other)."""
+        target = program.target_fps
+        if not target or not program.surfaces:
+            return Look()
+        on, since = memory if isinstance(memory, tuple) else (False, 0)
+        fps = program.fps(now_ns, 500_000_000)
+        against = fps >= self.recover_share * target if on else fps < self.share * target
+        since = (since or now_ns) if against else 0
+        if against and now_ns - since >= self.seconds * 1e9:
+            on, since = not on, 0
+        return Look(on, f"{fps:.1f} of {target:g} FPS", (on, since))

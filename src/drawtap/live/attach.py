@@ -1,0 +1,122 @@
+"""Record a program that runs already, and leave it again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from drawtap.capture import control, launch
+from drawtap.errors import DrawtapError, UnavailableError
+from drawtap.live.client import Client
+
+_FINISH_SECONDS = 10.0  # for a program to come to the end of its frame and let go
+
+
+@dataclass(frozen=True)
+class Attached:
+    """What came of it: the recordings, and what the recorder complained about."""
+
+    pid: int
+    name: str
+    files: tuple[Path, ...]
+    messages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be recorded: so many `frames`, or `seconds`, or (both 0) until `interrupted`."""
+
+    frames: int = 0
+    seconds: float = 0.0
+    timing: str = "both"
+    why: str = "asked for"
+
+
+def record_running(
+    client: Client, program: str, output: Path, wanted: Wanted, *, force: bool, begun: Callable[[str], None]
+) -> Attached:
+    """Record a program that the manager knows. Ctrl-C ends the recording, not the program.
+
+    `begun` is told the program's name when its calls come. Raises UsageError where `output` exists, UnavailableError
+    where the program cannot be recorded.
+    """
+    made = client.ask("trace", program=int(program) if program.isdigit() else program, frames=wanted.frames)
+    token, name, pid = str(made["token"]), str(made["name"]), int(made["pid"])
+    socket = Path(str(made["folder"])) / "socket"
+    with (
+        _interrupts() as interrupted,
+        launch.recorder(socket, output, force=force, timing=wanted.timing, note=wanted.why) as recorder,
+    ):
+        client.ask("trace-begin", token=token)
+        begun(f"{name} ({pid})")
+        _wait(client, wanted.seconds, interrupted)
+        with contextlib.suppress(
+            DrawtapError
+        ):  # a manager that is gone needs no telling: the recorder stops the program
+            client.ask("trace-end", token=token)
+        files = recorder.files(seconds=_FINISH_SECONDS)
+    return Attached(pid, name, files or recorder.files(seconds=0), recorder.messages)
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[int]:
+    # Ctrl-C may come at any moment, and must always end the recording and not this process. Yields a descriptor that
+    # can be read once it has come.
+    reading, writing = os.pipe()
+
+    def come(number: int, frame: FrameType | None) -> None:
+        os.write(writing, b"x")
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, come) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield reading
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reading)
+        os.close(writing)
+
+
+def _wait(client: Client, seconds: float, interrupted: int) -> None:
+    end = time.monotonic() + seconds if seconds else None
+    while end is None or time.monotonic() < end:
+        left = None if end is None else max(0.0, end - time.monotonic())
+        readable, _, _ = select.select([client.fileno(), interrupted], [], [], left)
+        if not readable or interrupted in readable:
+            return
+        try:
+            if next(client.events(seconds=5))["event"] == "trace-over":
+                return
+        except (UnavailableError, TimeoutError):
+            return
+
+
+def record_paused(pid: int, wanted: Wanted) -> Attached:
+    """Record with the recorder that a program was started with; it goes to that recorder's file.
+
+    Raises UnavailableError where the program has none.
+    """
+    found = control.find(pid)
+    if wanted.frames:
+        control.trigger(pid, f"frames {wanted.frames}")
+        with contextlib.suppress(KeyboardInterrupt, UnavailableError):
+            while (now := control.find(pid)).frames_left or now.wanted or now.state == "recording":
+                time.sleep(0.05)
+    else:
+        control.trigger(pid, "start")
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(wanted.seconds or 1e9)
+        control.trigger(pid, "stop")
+    with contextlib.suppress(UnavailableError):
+        found = control.find(pid)
+    return Attached(pid, Path(found.program).name, (Path(found.trace),) if found.trace else (), ())

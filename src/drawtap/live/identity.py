@@ -1,0 +1,90 @@
+"""Who is at the other end of a socket, as the kernel says: never as the other end says."""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import socket
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+_SO_PEERPIDFD = 77  # Linux 6.5
+_SO_PEERGROUPS = 59  # Linux 4.13
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A process: `pid` is 0 where it lives in a pid namespace that cannot be seen from here."""
+
+    pid: int
+    uid: int
+    gid: int
+
+
+def peer_of(connection: socket.socket) -> Peer:
+    """Return the process that connected."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return Peer(*struct.unpack("iII", raw))
+
+
+def pidfd_of(connection: socket.socket, peer: Peer) -> int:
+    """Return a descriptor that names the process for good, -1 where there is none: numbers are used again."""
+    with contextlib.suppress(OSError):
+        return int(connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD))
+    with contextlib.suppress(OSError):
+        if peer.pid:
+            return os.pidfd_open(peer.pid)
+    return -1
+
+
+def groups_of(connection: socket.socket, peer: Peer) -> frozenset[int]:
+    """Return the groups that the process at the other end is in, its own among them."""
+    try:
+        raw = connection.getsockopt(socket.SOL_SOCKET, _SO_PEERGROUPS, 4 * 65536)
+    except OSError:
+        raw = b""
+    return frozenset((peer.gid, *(number for (number,) in struct.iter_unpack("I", raw))))
+
+
+def is_admin(peer: Peer, groups: frozenset[int], group: str) -> bool:
+    """Tell whether a client may see to the programs of others: root, this manager's user, the members of `group`."""
+    if peer.uid in (0, os.geteuid()):
+        return True
+    try:
+        return bool(group) and grp.getgrnam(group).gr_gid in groups
+    except KeyError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What /proc says of a process."""
+
+    name: str
+    exe: Path
+    command: tuple[str, ...]
+    cgroup: str
+
+
+def about(pid: int, told: str) -> About:
+    """Return what /proc says of `pid`; `told` is the program's own word for its file where /proc says nothing."""
+    folder = Path(f"/proc/{pid}")
+    exe = Path(told)
+    with contextlib.suppress(OSError):
+        if pid:
+            exe = Path(str((folder / "exe").readlink()).removesuffix(" (deleted)"))
+    command = tuple(_text(folder / "cmdline").rstrip("\0").split("\0")) if pid else ()
+    groups = _text(folder / "cgroup").splitlines() if pid else []
+    cgroup = next((line.split(":", 2)[2] for line in groups if line.startswith("0::")), "")
+    name = exe.name or (_text(folder / "comm").strip() if pid else "") or f"pid {pid}"
+    return About(name[:64], exe, tuple(part[:200] for part in command[:32]), cgroup[:200])
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(8192).decode("utf-8", "replace")
+    except OSError:
+        return ""

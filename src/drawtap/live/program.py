@@ -1,0 +1,195 @@
+"""What the manager knows about the programs that run, as values: policies, rules and views read nothing else.
+
+Times are int64 ns of CLOCK_MONOTONIC. A simulation can make the same values from a recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Importance(StrEnum):
+    """The class of a program, the most important first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    NORMAL = "normal"
+    BACKGROUND = "background"
+
+    @property
+    def rank(self) -> int:
+        """Return 0 for the most important class, one more for each below."""
+        return _RANKS[self]
+
+
+_RANKS = {importance: rank for rank, importance in enumerate(Importance)}
+
+
+class Pacing(StrEnum):
+    """Where a frame that is too early waits.
+
+    `early` before it is shown: frames come at even distances. `late` after it was shown: the next frame begins with
+    fresher input.
+    """
+
+    EARLY = "early"
+    LATE = "late"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Hold a program's surfaces to `fps` frames a second; `reason` says to people why, `origin` who asked for it.
+
+    `origin` is `user`, or the name of the policy.
+    """
+
+    fps: float
+    reason: str = ""
+    origin: str = "user"
+    pacing: Pacing = Pacing.EARLY
+
+    @property
+    def interval_ns(self) -> int:
+        """Return the least time between two frames; never more than a second, so that nothing stands still."""
+        return min(1_000_000_000, round(1e9 / self.fps)) if self.fps > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One alarm that is on: the name of its rule, since when, what it found."""
+
+    rule: str
+    since_ns: int
+    text: str
+
+
+def _no_times() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """One surface (window, pbuffer) of a program and its frames of the last seconds.
+
+    `shown_ns` are the times at which the last frames were shown, ascending; `wait_ns` how long the limiter held each
+    back, `swap_ns` how long the driver took to show it; the three have one length. `frames` counts all since the
+    program began, `lost` those that were shown faster than they could be read. `swap_interval` is None where the
+    program set none, `width` and `height` are 0 where they are not known.
+    """
+
+    key: int
+    kind: str = "egl"
+    handle: int = 0
+    width: int = 0
+    height: int = 0
+    swap_interval: int | None = None
+    frames: int = 0
+    lost: int = 0
+    shown_ns: NDArray[np.int64] = field(default_factory=_no_times)
+    wait_ns: NDArray[np.int64] = field(default_factory=_no_times)
+    swap_ns: NDArray[np.int64] = field(default_factory=_no_times)
+
+    def since(self, time_ns: int) -> Surface:
+        """Return the same surface with the frames that were shown after `time_ns` and the one before them."""
+        first = max(0, int(np.searchsorted(self.shown_ns, time_ns, "right")) - 1)
+        return Surface(
+            self.key,
+            self.kind,
+            self.handle,
+            self.width,
+            self.height,
+            self.swap_interval,
+            self.frames,
+            self.lost,
+            self.shown_ns[first:],
+            self.wait_ns[first:],
+            self.swap_ns[first:],
+        )
+
+    @property
+    def frame_ns(self) -> NDArray[np.int64]:
+        """Return the times between the frames, one less than there are frames."""
+        times: NDArray[np.int64] = np.diff(self.shown_ns)
+        return times
+
+    @property
+    def work_ns(self) -> NDArray[np.int64]:
+        """Return the frame times without what the limiter waited: what the program would take on its own."""
+        times: NDArray[np.int64] = np.maximum(self.frame_ns - self.wait_ns[1:], 0)
+        return times
+
+    @property
+    def last_ns(self) -> int:
+        """Return when the last frame was shown, 0 where none was."""
+        return int(self.shown_ns[-1]) if len(self.shown_ns) else 0
+
+    def fps(self, now_ns: int, window_ns: int = 1_000_000_000) -> float:
+        """Return the frames a second over the last `window_ns`.
+
+        Whole frames are counted over the time that they took; a surface that stopped goes towards 0.
+        """
+        times = self.shown_ns[np.searchsorted(self.shown_ns, now_ns - window_ns, "left") :]
+        if len(times) < 2:
+            return len(times) * 1e9 / window_ns
+        length = int(times[-1] - times[0])
+        mean = length / (len(times) - 1)
+        # A pause that is longer than the frames were counts as the frame that it is going to be.
+        pause = now_ns - int(times[-1])
+        return (len(times) - 1) * 1e9 / (length + pause) if pause > 2 * mean else 1e9 / mean
+
+    def percentiles(self, *which: float, now_ns: int = 0, window_ns: int = 0) -> tuple[float, ...]:
+        """Return percentiles of the frame times in ns (of the last `window_ns` where given), NaN without frames."""
+        chosen = self.since(now_ns - window_ns) if window_ns else self
+        times = chosen.frame_ns
+        return tuple(np.percentile(times, which)) if len(times) else tuple(float("nan") for _ in which)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One running program under the manager.
+
+    `id` is the manager's own number: pids are used again. `surfaces` are in the order in which they were first shown,
+    without those that were not shown for a while. `target_fps` is what the program should reach, None where nobody
+    said; `floor_fps` and `cap_fps` bound what a policy may limit it to; `weight` is its share among equals. `limit` is
+    what holds now. `focused` is None where nobody tells. `profile` names the section of the configuration that
+    matched it.
+    """
+
+    id: int
+    pid: int
+    name: str
+    exe: Path = Path()
+    uid: int = 0
+    command: tuple[str, ...] = ()
+    cgroup: str = ""
+    started_ns: int = 0
+    surfaces: tuple[Surface, ...] = ()
+    importance: Importance = Importance.NORMAL
+    weight: float = 1.0
+    target_fps: float | None = None
+    floor_fps: float = 1.0
+    cap_fps: float | None = None
+    limit: Limit | None = None
+    focused: bool | None = None
+    recording: bool = False
+    profile: str = ""
+    alarms: tuple[Alarm, ...] = ()
+
+    @property
+    def surface(self) -> Surface | None:
+        """Return the surface that shows most frames now: the last two seconds decide."""
+        if len(self.surfaces) == 1:
+            return self.surfaces[0]
+        newest = max((s.last_ns for s in self.surfaces), default=0)
+        recent = [(len(s.since(newest - 2_000_000_000).shown_ns), -i) for i, s in enumerate(self.surfaces)]
+        return self.surfaces[-max(recent)[1]] if recent else None
+
+    def fps(self, now_ns: int, window_ns: int = 1_000_000_000) -> float:
+        """Return the frames a second of the surface that shows most, 0 without one."""
+        surface = self.surface
+        return surface.fps(now_ns, window_ns) if surface else 0.0
