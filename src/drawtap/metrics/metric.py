@@ -1,0 +1,177 @@
+"""What can be measured: metrics with names that stay, and the back-ends that have them.
+
+A back-end is one file in `backends/` with a function decorated with `@backend`, and a half in C++ (one file in
+native/player/metrics/) that measures while the player plays. The function turns what the C++ half says is here into
+metrics: it knows units and meanings, the C++ half knows the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from drawtap.plugins import Registry
+
+#: How the parts of a range make up its value, by kind. Ranges are cut where others begin, so that they may overlap.
+FOLDS: Mapping[str, str] = {
+    "counter": "sum",
+    "duration": "sum",
+    "percent": "mean",
+    "mean": "mean",
+    "gauge": "last",
+    "timestamp": "first",
+}
+BOUNDARIES = ("call", "draw", "frame", "range")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Something that can be measured.
+
+    `id` is `backend:group/metric` and stays the same between versions and machines. `unit`: ns, bytes, count, percent,
+    or what the driver says. `kind` is one of FOLDS. `spec` is what the C++ half knows it by. `missing` says why it
+    cannot be had here, "" where it can; `contexts` are the versions of the contexts that have it, none where it
+    needs no context.
+    """
+
+    id: str
+    name: str
+    unit: str
+    kind: str
+    description: str
+    spec: str
+    missing: str = ""
+    contexts: tuple[str, ...] = ()
+    boundaries: tuple[str, ...] = BOUNDARIES
+
+    @property
+    def backend(self) -> str:
+        """Return the name of its back-end."""
+        return self.id.partition(":")[0]
+
+    @property
+    def fold(self) -> str:
+        """Return how parts make up a whole: sum, mean, last or first."""
+        return FOLDS[self.kind]
+
+    def available(self) -> tuple[bool, str]:
+        """Tell whether it can be had here, and the reason where not."""
+        return not self.missing, self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the C++ half of a back-end says there is, in one context."""
+
+    spec: str
+    group: str
+    name: str
+    type: str
+    unit: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the player says about one back-end: offers, why a spec cannot be had, why the whole of it cannot.
+
+    `contexts` has the versions of the contexts by spec.
+    """
+
+    offers: Sequence[Offer] = ()
+    refusals: Mapping[str, str] = ()  # type: ignore[assignment]
+    contexts: Mapping[str, tuple[str, ...]] = ()  # type: ignore[assignment]
+    reason: str = ""
+
+    def why(self, spec: str) -> str:
+        """Return why a metric cannot be had, "" where it can."""
+        if any(offer.spec == spec for offer in self.offers):
+            return ""
+        return dict(self.refusals).get(spec) or self.reason or "the player does not know it"
+
+    def where(self, spec: str) -> tuple[str, ...]:
+        """Return the contexts that have a metric."""
+        return dict(self.contexts).get(spec, ())
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A source of metrics. `about` is its docstring; `needs_context` tells that it counts what a context does."""
+
+    name: str
+    about: str
+    metrics: Callable[[Said], Iterable[Metric]]
+    needs_context: bool = True
+
+
+BACKENDS: Registry[Backend] = Registry("back-end", "drawtap.metrics.backends")
+_Function = Callable[[Said], Iterable[Metric]]
+
+
+def backend(name: str, *, needs_context: bool = True) -> Callable[[_Function], _Function]:
+    """Register the decorated function, which yields metrics from what the player says, as a back-end."""
+
+    def add(function: _Function) -> _Function:
+        BACKENDS.register(name)(Backend(name, (function.__doc__ or "").strip(), function, needs_context))
+        return function
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A metric whose meaning does not depend on the driver: `spec` is its name too."""
+
+    group: str
+    spec: str
+    unit: str
+    kind: str
+    description: str
+
+    def metric(self, backend_name: str, said: Said) -> Metric:
+        """Return it as the player says it is here."""
+        return Metric(
+            f"{backend_name}:{self.group}/{self.spec}",
+            self.spec.replace("_", " "),
+            self.unit,
+            self.kind,
+            self.description,
+            self.spec,
+            said.why(self.spec),
+            said.where(self.spec),
+        )
+
+
+def fixed(backend_name: str, known: Iterable[Fixed], said: Said) -> Iterable[Metric]:
+    """Return metrics that are always known, each with the reason where it cannot be had."""
+    return [entry.metric(backend_name, said) for entry in known]
+
+
+def slug(text: str) -> str:
+    """Return a driver's words as a part of an id: lower case letters, digits, `.`, `_` and `-`."""
+    return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "unnamed"
+
+
+def offered(
+    backend_name: str, said: Said, kinds: Mapping[str, str], units: Mapping[str, str] | None = None
+) -> Iterable[Metric]:
+    """Return the metrics that a driver names itself; `kinds` and `units` are by the driver's type.
+
+    Two that the driver calls the same get `.2`, `.3` ... in the driver's order.
+    """
+    if not said.offers:
+        why = said.reason or "the driver offers none"
+        return [Metric(f"{backend_name}:*", "", "", "counter", "what the driver would name itself", "", why)]
+    found: list[Metric] = []
+    seen: dict[str, int] = {}
+    for offer in said.offers:
+        base = f"{backend_name}:{slug(offer.group)}/{slug(offer.name)}"
+        seen[base] = seen.get(base, 0) + 1
+        id_ = base if seen[base] == 1 else f"{base}.{seen[base]}"
+        unit = offer.unit or (units or {}).get(offer.type, "count")
+        kind = kinds.get(offer.type, "counter")
+        found.append(
+            Metric(id_, offer.name, unit, kind, offer.text or offer.name, offer.spec, "", said.where(offer.spec))
+        )
+    return found

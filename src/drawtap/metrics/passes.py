@@ -1,0 +1,112 @@
+"""Which metrics are measured in which pass: as few as the driver allows.
+
+The player packs and asks the driver, with the contexts of the recording current (native/player/metrics/plan.cc). What
+cannot be added up over parts (percentages, means) gets a pass of its own for each kind of range; all else is measured
+for all of them at once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from drawtap.errors import ChildError, UnavailableError
+from drawtap.metrics.metric import Metric
+from drawtap.replay import player
+
+_LETTERS = {"frame": "f", "draw": "d", "call": "c", "range": "r"}
+_WORDS = {letter: word for word, letter in _LETTERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Metrics that are measured together, and for what."""
+
+    metrics: tuple[Metric, ...]
+    per: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The passes. `refused` are metrics that do not fit even alone, with reasons; `questions` were asked of the driver
+    in `planned_ns`."""
+
+    passes: tuple[Pass, ...]
+    refused: tuple[tuple[Metric, str], ...] = ()
+    questions: int = 0
+    planned_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range of calls, `end` not among them."""
+
+    name: str
+    begin: int
+    end: int
+
+
+def plan(
+    trace: Path,
+    metrics: Sequence[Metric],
+    per: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    frame_end: str | None = None,
+) -> Plan:
+    """Return the passes in which the driver measures `metrics`. Raises UnavailableError where it measures none."""
+    wanted = [metric for metric in metrics if not metric.missing]
+    refused = [(metric, metric.missing) for metric in metrics if metric.missing]
+    if wanted:
+        with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+            request = Path(folder) / "request"
+            request.write_text(request_text(wanted, per), encoding="utf-8")
+            rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
+            heard: list[Mapping[str, object]] = []
+            player.play(trace, ["--plan", str(request), *rule], environment=environment, told=heard.append)
+        said = next((line for line in heard if line["kind"] == "plan"), None)
+        if said is None:
+            raise ChildError("the player made no plan")
+        made = _plan(said, wanted)
+        refused += made.refused
+        if made.passes:
+            return Plan(made.passes, tuple(refused), made.questions, made.planned_ns)
+    told = "; ".join(f"{metric.id}: {why}" for metric, why in refused[:3])
+    raise UnavailableError(f"nothing of it can be measured here: {told}", hint="drawtap metrics lists what can")
+
+
+def request_text(
+    metrics: Sequence[Metric],
+    per: Sequence[str],
+    *,
+    passes: Sequence[Pass] = (),
+    ranges: Sequence[Range] = (),
+    isolate: bool = False,
+) -> str:
+    """Return what the player is to measure, in the form that native/player/metrics/session.h describes."""
+    number = {metric.id: i for i, metric in enumerate(metrics)}
+    letters = "".join(_LETTERS[word] for word in per)
+    lines = [f"metric\t{m.id}\t{m.backend}\t{m.spec}\t{m.fold}\t{letters}" for m in metrics]
+    for one in passes:
+        at = "".join(_LETTERS[word] for word in one.per)
+        lines.append("\t".join(["pass", at, *(str(number[m.id]) for m in one.metrics)]))
+    lines += [f"range\t{i}\t{r.begin}\t{r.end}" for i, r in enumerate(ranges)]
+    lines += ["isolate\t1"] if isolate else []
+    return "\n".join(lines) + "\n"
+
+
+def _plan(said: Mapping[str, object], wanted: Sequence[Metric]) -> Plan:
+    passes, refused = said["passes"], said["refused"]
+    assert isinstance(passes, list)
+    assert isinstance(refused, list)
+    return Plan(
+        tuple(
+            Pass(tuple(wanted[i] for i in sorted(one["metrics"])), tuple(_WORDS[letter] for letter in one["at"]))
+            for one in passes
+        ),
+        tuple((wanted[i], str(why)) for i, why in refused),
+        int(str(said["questions"])),
+        int(str(said["ns"])),
+    )

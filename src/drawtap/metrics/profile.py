@@ -1,0 +1,403 @@
+"""Measure a recording: play it as often as the plan has passes, and put what came of it into its table `metrics`.
+
+Each pass is a replay from the beginning in a process of its own, so that no pass sees what another left behind; or, for
+a part of the frames, one process plays them again and again (`restart`). Both make the same calls, and that they show
+the same images is looked at (`check`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from drawtap.errors import ChildError, UsageError
+from drawtap.metrics.metric import Metric
+from drawtap.metrics.passes import Pass, Plan, Range, request_text
+from drawtap.replay import player
+from drawtap.trace import measured
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_IMAGES = 16  # frames whose images are compared, at most
+_PER = {"f": "frame", "d": "draw", "c": "call", "r": "range"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to measure.
+
+    `frames` are those to measure (None: all), `repeat` how often each pass is played. `restart` plays the frames again
+    in one process instead of the whole recording for each pass. `isolate` finishes before and after each draw.
+    `images` compares what the passes show. `add` keeps what earlier runs measured.
+    """
+
+    frames: range | None = None
+    repeat: int = 1
+    restart: bool = False
+    isolate: bool = False
+    images: bool = True
+    add: bool = False
+    ranges: Sequence[Range] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What measuring cost in one replay: `cuts` times something was begun and ended, `ns` in all, `cut_ns` one of them
+    with nothing between. `bias` is what an empty part measures by metric, and was subtracted from each part."""
+
+    number: int
+    repetition: int
+    cuts: int
+    ns: int
+    cut_ns: int
+    paused: int
+    bias: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What came of it. `differing` are frames that did not show the same in all replays, `calls_same` tells whether
+    all made the same calls; `compared` images were held against each other."""
+
+    path: Path
+    rows: int
+    plan: Plan
+    costs: Sequence[Cost]
+    engine: str
+    compared: int = 0
+    differing: Sequence[int] = ()
+    calls_same: bool = True
+    findings: Sequence[player.Finding] = ()
+
+
+@dataclass
+class _Runs:
+    """Replays, and what they said."""
+
+    trace: Trace
+    folder: Path
+    wanted: Wanted
+    environment: Mapping[str, str] | None
+    files: list[tuple[int, int, Path]] = field(default_factory=list)  # pass, repetition, rows
+    costs: list[Cost] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    images: dict[int, list[str]] = field(default_factory=dict)
+    engine: str = ""
+    findings: dict[tuple[str, str], player.Finding] = field(default_factory=dict)
+
+    def play(self, passes: Sequence[Pass], number: int, repetition: int) -> None:
+        """Play once: one pass, or several over the same frames. `number` is that of the first."""
+        metrics = {m.id: m for one in passes for m in one.metrics}
+        rows = self.folder / f"rows-{number}-{repetition}.csv"
+        request = self.folder / "request"
+        request.write_text(self._request(list(metrics.values()), passes), encoding="utf-8")
+        heard: list[Mapping[str, object]] = []
+        played = player.play(
+            self.trace.path,
+            ["--measure", str(request), "--measured", str(rows), *self._arguments()],
+            environment=self.environment,
+            told=heard.append,
+        )
+        said = [line for line in heard if line["kind"] == "pass"]
+        if len(said) != len(passes):
+            raise ChildError(f"the player measured {len(said)} of {len(passes)} passes")
+        self.engine = played.engine
+        for place, line in enumerate(said):
+            self.costs.append(_cost(line, number + place, repetition))
+            self.calls.add(str(line["calls_hash"]))
+            file = rows if len(passes) == 1 else rows.with_name(f"{rows.name}.{place}")
+            self.files.append((number + place, repetition, file))
+        for line in heard:
+            if line["kind"] == "frame":
+                self.images.setdefault(int(str(line["frame"])), []).append(str(line["hash"]))
+        for finding in played.findings:
+            self.findings.setdefault((finding.what, finding.text), finding)
+
+    def _request(self, metrics: Sequence[Metric], passes: Sequence[Pass]) -> str:
+        per = tuple(dict.fromkeys(word for one in passes for word in one.per))
+        wanted = self.wanted
+        return request_text(metrics, per, passes=passes, ranges=wanted.ranges, isolate=wanted.isolate)
+
+    def _arguments(self) -> list[str]:
+        frames = self.wanted.frames
+        found = ["--frames", f"{frames.start}:{frames.stop}"] if frames is not None else []
+        if self.trace.frame_end != "auto":
+            found += ["--frame-end", self.trace.frame_end]
+        if self.wanted.images:
+            shown = len(frames) if frames is not None else len(self.trace.table("frames"))
+            found += ["--hashes", "--snapshot-at", f"frames:{max(shown // _IMAGES, 1)}"]
+        return found
+
+
+def _cost(line: Mapping[str, object], number: int, repetition: int) -> Cost:
+    bias = line["bias"]
+    assert isinstance(bias, Mapping)
+    cuts, ns, cut_ns, paused = (int(str(line[key])) for key in ("cuts", "cost_ns", "cut_ns", "paused"))
+    return Cost(number, repetition, cuts, ns, cut_ns, paused, {str(key): float(value) for key, value in bias.items()})
+
+
+def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[str, str] | None = None) -> Profile:
+    """Play a recording by a plan and store what was measured. Raises what `player.play` raises."""
+    _check(trace, plan, wanted)
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        runs = _Runs(trace, Path(folder), wanted, environment)
+        for repetition in range(wanted.repeat):
+            if wanted.restart:
+                runs.play(plan.passes, 0, repetition)
+                continue
+            for number, one in enumerate(plan.passes):
+                runs.play([one], number, repetition)
+        path, rows = _store(trace, runs, plan, wanted)
+    differing = sorted(frame for frame, hashes in runs.images.items() if len(set(hashes)) > 1)
+    compared = sum(len(hashes) for hashes in runs.images.values()) if _replays(plan, wanted) > 1 else 0
+    made = Profile(
+        path, rows, plan, runs.costs, runs.engine, compared, differing, len(runs.calls) <= 1,
+        list(runs.findings.values()),
+    )  # fmt: skip
+    path.with_suffix(".json").write_text(json.dumps(summary(made, wanted), indent=1) + "\n", encoding="utf-8")
+    return made
+
+
+def summary(made: Profile, wanted: Wanted) -> dict[str, object]:
+    """Return how something was measured, for JSON."""
+    return {
+        "engine": made.engine,
+        "repeat": wanted.repeat,
+        "restart": wanted.restart,
+        "isolate": wanted.isolate,
+        "passes": [{"per": list(p.per), "metrics": [m.id for m in p.metrics]} for p in made.plan.passes],
+        "refused": {metric.id: why for metric, why in made.plan.refused},
+        "questions": made.plan.questions,
+        "planned_ns": made.plan.planned_ns,
+        "costs": [
+            {
+                "pass": c.number, "repetition": c.repetition, "cuts": c.cuts, "ns": c.ns, "cut_ns": c.cut_ns,
+                "paused": c.paused, "subtracted_per_cut": dict(c.bias),
+            }
+            for c in made.costs
+        ],
+        "images_compared": made.compared,
+        "frames_that_differ": list(made.differing),
+        "same_calls": made.calls_same,
+    }  # fmt: skip
+
+
+def _replays(plan: Plan, wanted: Wanted) -> int:
+    return wanted.repeat * len(plan.passes)
+
+
+def _check(trace: Trace, plan: Plan, wanted: Wanted) -> None:
+    if wanted.restart and wanted.frames is None:
+        raise UsageError("frames are played again only where some are named", hint="--frames A:B")
+    if wanted.restart and len(trace.table("threads")) > 1:
+        raise UsageError(
+            "the recording has several threads: its frames cannot be played again alone",
+            hint="without --restart each pass plays the whole of it",
+        )
+    frames = [f for f in trace.table("frames") if f["end_function"]]
+    if wanted.frames is not None and wanted.frames.start >= max(len(frames), 1):
+        raise UsageError(f"there is no frame {wanted.frames.start}", hint=f"the recording has {len(frames)} frames")
+
+
+# ---- the table ------------------------------------------------------------------------------------------------------
+
+# One row a range and metric of one replay. A note is told as NUMBER=TEXT, parts separated by semicolons.
+_LONG = r"""
+INSERT INTO raw
+SELECT u.per, u.number, u.seq, u.end_seq, u.t_start, u.t_end, {number}, {repetition}, p.metric,
+       CASE WHEN u.note <> ''
+            THEN nullif(regexp_extract(u.note, '(?:^|;)' || substr(u.place, 2) || '=([^;]*)', 1), '') END,
+       u.value
+FROM ((FROM read_csv({file}, header = true, quote = '"', escape = '"', auto_detect = false, delim = ',',
+                      columns = {columns})) UNPIVOT INCLUDE NULLS (value FOR place IN ({names}))) u
+JOIN places p ON p.name = u.place
+"""
+
+
+def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: Wanted) -> tuple[Path, int]:
+    where = measured.folder(trace.path)
+    where.mkdir(exist_ok=True)
+    old = measured.files(trace.path)
+    run = 1 + max((int(file.stem) for file in old if file.stem.isdigit()), default=0) if wanted.add else 1
+    connection = duckdb.connect(":memory:")
+    try:
+        _load(connection, runs, plan, wanted)
+        frames = [(int(str(f["frame"])), int(str(f["first_seq"]))) for f in trace.table("frames")]
+        connection.execute("CREATE TABLE frames (frame UBIGINT, first_seq UBIGINT)")
+        _insert(connection, "frames", frames)
+        part, path = where / "run.part", where / f"{run:03}.parquet"
+        connection.execute(
+            f"COPY ({_TABLE.format(engine=_quoted(runs.engine), run=run)}) TO {_quoted(str(part))} (FORMAT parquet)"
+        )
+        [(rows,)] = connection.execute(f"SELECT count(*) FROM read_parquet({_quoted(str(part))})").fetchall()
+    finally:
+        connection.close()
+    for file in [] if wanted.add else old:
+        file.unlink(missing_ok=True)
+        file.with_suffix(".json").unlink(missing_ok=True)
+    part.replace(path)
+    return path, int(rows)
+
+
+_TABLE = """
+SELECT r.seq, NULL::USMALLINT AS thread, NULL::BIGINT AS t, m.id AS name, r.value, r.per, r.number, r.end_seq,
+       f.frame, g.name AS range, m.unit, r.spread, r.samples::INTEGER AS samples, r.note, r.pass::INTEGER AS pass,
+       r.replay_start, r.replay_ns, {engine} AS engine, {run}::INTEGER AS run
+FROM (SELECT per, number, min(seq) AS seq, max(end_seq) AS end_seq, metric, median(value) AS value,
+             max(value) - min(value) AS spread, count(value) AS samples, any_value(note) AS note, min(pass) AS pass,
+             arg_min(t_start, repetition)::BIGINT AS replay_start,
+             arg_min(t_end - t_start, repetition)::BIGINT AS replay_ns
+      FROM raw GROUP BY per, number, metric) r
+JOIN metrics m USING (metric)
+LEFT JOIN ranges g ON r.per = 'range' AND g.number = r.number
+ASOF LEFT JOIN frames f ON f.first_seq <= r.seq
+ORDER BY r.seq, r.per, r.number, m.id
+"""
+
+
+def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted: Wanted) -> None:
+    connection.execute(
+        "CREATE TABLE raw (per VARCHAR, number UBIGINT, seq UBIGINT, end_seq UBIGINT, t_start UBIGINT, t_end UBIGINT, "
+        "pass INTEGER, repetition INTEGER, metric VARCHAR, note VARCHAR, value DOUBLE)"
+    )
+    connection.execute("CREATE TABLE metrics (metric VARCHAR, id VARCHAR, unit VARCHAR)")
+    known = {m.id: m for one in plan.passes for m in one.metrics}
+    _insert(connection, "metrics", [(m.id, m.id, m.unit) for m in known.values()])
+    connection.execute("CREATE TABLE ranges (number UBIGINT, name VARCHAR)")
+    _insert(connection, "ranges", [(i, r.name) for i, r in enumerate(wanted.ranges)])
+    connection.execute("CREATE TABLE places (name VARCHAR, metric VARCHAR)")
+    for number, repetition, file in runs.files:
+        # In one process the passes share their list of metrics, else each has its own.
+        listed = list(known) if wanted.restart else [m.id for m in plan.passes[number].metrics]
+        mine = [m.id for m in plan.passes[number].metrics]
+        connection.execute("DELETE FROM places")
+        place = {id_: f"m{i}" for i, id_ in enumerate(listed)}
+        _insert(connection, "places", [(place[i], i) for i in mine])
+        connection.execute(_question(file, number, repetition, [place[i] for i in mine]))
+    pairs = ", ".join(f"WHEN '{letter}' THEN '{word}'" for letter, word in _PER.items())
+    connection.execute(f"UPDATE raw SET per = CASE per {pairs.replace(', WHEN', ' WHEN')} ELSE per END")
+
+
+def _question(file: Path, number: int, repetition: int, places: Sequence[str]) -> str:
+    with file.open(encoding="utf-8") as text:
+        header = text.readline().strip().split(",")
+    fixed = {"per": "VARCHAR", "note": "VARCHAR"}
+    kinds = {name: fixed.get(name, "DOUBLE" if re.fullmatch(r"m\d+", name) else "UBIGINT") for name in header}
+    columns = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in kinds.items()) + "}"
+    names = ", ".join(places)
+    return _LONG.format(number=number, repetition=repetition, file=_quoted(str(file)), columns=columns, names=names)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Sequence[object]]) -> None:
+    listed = list(rows)
+    if listed:
+        marks = ", ".join("?" for _ in listed[0])
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", listed)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+# ---- what it says ---------------------------------------------------------------------------------------------------
+
+
+def cost_per_cut(made: Profile) -> float:
+    """Return how long it takes to end and begin all that a pass measures, in ns: the median over the replays."""
+    return statistics.median(c.ns / c.cuts for c in made.costs if c.cuts) if any(c.cuts for c in made.costs) else 0.0
+
+
+def ranges(trace: Trace, kinds: Iterable[str], named: Sequence[Range] = ()) -> list[Range]:
+    """Return the ranges of calls of these kinds: `group` (debug groups), `pass` (draws to one render target), `range`
+    (both, and `named`)."""
+    wanted = set(kinds)
+    found: list[Range] = list(named) if "range" in wanted else []
+    if wanted & {"group", "range"}:
+        for row in trace.table("markers"):
+            if row["kind"] == "group" and row["end_seq"] is not None:
+                found.append(Range(f"group {row['text']}", int(str(row["seq"])), int(str(row["end_seq"])) + 1))
+    if wanted & {"pass", "range"}:
+        rows = trace.sql(_TARGETS)
+        found += [Range(f"pass {name}", int(str(first)), int(str(last)) + 1) for name, first, last in rows]
+    return sorted(found, key=lambda r: (r.begin, -r.end))
+
+
+# Draws that follow each other in a frame and go to the same render target, with the calls that lead to them.
+_TARGETS = """
+SELECT name, greatest(first_seq, coalesce(1 + lag(last) OVER (ORDER BY last), 0)), last
+FROM (SELECT part, frame, max(seq) AS last,
+             CASE WHEN framebuffer = 0 THEN 'window' ELSE 'framebuffer ' || framebuffer END AS name
+      FROM (SELECT seq, frame, framebuffer, sum(changed) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS part
+            FROM (SELECT *, CASE WHEN (frame, context, framebuffer) IS NOT DISTINCT FROM
+                                 lag((frame, context, framebuffer)) OVER (ORDER BY seq) THEN 0 ELSE 1 END AS changed
+                  FROM (SELECT seq, frame, context, coalesce(framebuffer, 0) AS framebuffer FROM draws)))
+      GROUP BY part, frame, framebuffer) JOIN frames USING (frame)
+ORDER BY last
+"""
+
+
+def metrics_of(made: Profile) -> list[Metric]:
+    """Return the metrics that were measured."""
+    return list({m.id: m for one in made.plan.passes for m in one.metrics}.values())
+
+
+# ---- results --------------------------------------------------------------------------------------------------------
+
+_OVERVIEW = """
+SELECT m.per, m.name, any_value(m.unit), count(*), sum(m.value), median(m.value), min(m.value), max(m.value),
+       median(m.spread), count(*) FILTER (m.value IS NULL)
+FROM read_parquet({file}) m GROUP BY m.per, m.name ORDER BY m.per, m.name
+"""
+_OVERVIEW_COLUMNS = ("per", "metric", "unit", "rows", "total", "median", "least", "most", "spread", "missing")
+_WRITERS = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".json": "(FORMAT json, ARRAY true)"}
+
+
+def overview(made: Profile) -> list[dict[str, object]]:
+    """Return a row a metric and kind of range: how many, total (of what adds up), median, extremes, the median spread
+    of the repetitions, and how many have no value."""
+    adds = {m.id for m in metrics_of(made) if m.fold == "sum"}
+    found = []
+    for row in _ask(_OVERVIEW.format(file=_quoted(str(made.path)))):
+        entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))
+        if entry["metric"] not in adds:
+            entry["total"] = None
+        found.append(entry)
+    return found
+
+
+def notes(made: Profile) -> list[tuple[object, ...]]:
+    """Return the notes of rows with how many rows have them."""
+    return _ask(
+        f"SELECT note, count(*) FROM read_parquet({_quoted(str(made.path))}) WHERE note IS NOT NULL "
+        "GROUP BY note ORDER BY count(*) DESC, note LIMIT 10"
+    )
+
+
+def export(stored: Path, output: Path) -> None:
+    """Write a run as CSV, Parquet or JSON. Raises UsageError for another suffix."""
+    _ask(f"COPY (FROM read_parquet({_quoted(str(stored))})) TO {_quoted(str(output))} {writer(output)}")
+
+
+def writer(output: Path) -> str:
+    """Return how DuckDB writes a file of that suffix. Raises UsageError for one that is not known."""
+    how = _WRITERS.get(output.suffix)
+    if how is None:
+        raise UsageError(f"{output} is of no kind that is known", hint=", ".join(_WRITERS))
+    return how
+
+
+def _ask(question: str) -> list[tuple[object, ...]]:
+    connection = duckdb.connect(":memory:")
+    try:
+        return connection.execute(question).fetchall()
+    finally:
+        connection.close()

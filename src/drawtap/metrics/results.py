@@ -1,0 +1,78 @@
+"""What was measured, read back: series over the frames, and the draws that took most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from drawtap.trace import measured
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A metric over the frames; `values` by the number of the frame."""
+
+    name: str
+    unit: str
+    engine: str
+    values: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A draw and what one metric says of it; `share` of all draws together."""
+
+    seq: int
+    frame: int
+    function: str
+    value: float
+    share: float
+
+
+def series(trace: Trace) -> list[Series]:
+    """Return what the last run measured for frames, without time stamps; none where nothing was measured."""
+    if not measured.files(trace.path):
+        return []
+    found: dict[str, tuple[str, str, dict[int, float]]] = {}
+    for name, unit, engine, frame, value in trace.sql(
+        "SELECT name, unit, engine, frame, value FROM metrics WHERE per = 'frame' AND value IS NOT NULL AND "
+        "name NOT LIKE '%/start' AND run = (SELECT max(run) FROM metrics) ORDER BY name, frame"
+    ):
+        entry = found.setdefault(str(name), (str(unit), str(engine), {}))
+        entry[2][int(str(frame))] = float(str(value))
+    return [Series(name, *entry) for name, entry in found.items()]
+
+
+#: What tells how much a draw costs, the best first.
+COSTS = ("gl:time/elapsed", "cpu:time/wall", "cpu:time/thread", "gl:samples/samples_passed")
+
+
+def costly(trace: Trace, count: int = 12) -> tuple[str, str, Sequence[Draw]]:
+    """Return the draws with most of the first of COSTS that was measured for draws: its name, its unit, the draws."""
+    if not measured.files(trace.path):
+        return "", "", ()
+    there = {
+        str(name): str(unit)
+        for name, unit in trace.sql(
+            "SELECT name, any_value(unit) FROM metrics WHERE per = 'draw' AND run = (SELECT max(run) FROM metrics) "
+            "GROUP BY name"
+        )
+    }
+    name = next((cost for cost in COSTS if cost in there), None)
+    if name is None:
+        return "", "", ()
+    rows = trace.sql(
+        "SELECT m.seq, m.frame, c.name, m.value, m.value / nullif(sum(m.value) OVER (), 0) AS share "
+        "FROM metrics m JOIN calls c ON c.seq = m.seq WHERE m.per = 'draw' AND m.name = $name AND m.value > 0 "
+        "AND m.run = (SELECT max(run) FROM metrics) ORDER BY m.value DESC, m.seq LIMIT $count",
+        {"name": name, "count": count},
+    )
+    draws = [
+        Draw(int(str(seq)), int(str(frame)), str(function), float(str(value)), float(str(share or 0)))
+        for seq, frame, function, value, share in rows
+    ]
+    return name, there[name], draws
