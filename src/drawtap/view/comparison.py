@@ -7,16 +7,12 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import jinja2
-import markupsafe
 import numpy as np
 import numpy.typing as npt
 
-import drawtap
+from drawtap.view.document import document
 
-_ASSETS = Path(__file__).parent / "assets"
 _AMPLIFIED_TO = 255
 _MOST_ROWS = 2000
 
@@ -62,22 +58,23 @@ class ComparisonPage:
 
 def render(page: ComparisonPage) -> str:
     """Return the comparison as one HTML document that loads nothing from anywhere."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_ASSETS), autoescape=True, undefined=jinja2.StrictUndefined
-    )
     shown = [f for f in page.frames if not f.same][:_MOST_ROWS]
     shown += [f for f in page.frames if f.same][: _MOST_ROWS - len(shown)]
-    return environment.get_template("comparison.html").render(
+    return document(
+        "comparison.html",
         page=page,
         rows=sorted(shown, key=lambda f: f.number),
         left_out=len(page.frames) - len(shown),
-        version=drawtap.__version__,
-        css=markupsafe.Markup((_ASSETS / "report.css").read_text(encoding="utf-8")),
-        pictures=[
-            (p.title, p.note, _url(opaque(p.a)), _url(opaque(p.b)), _url(amplified(p.a, p.b)), p.a.shape[1])
-            for p in page.pictures
-        ],
+        pictures=picture_rows(page.pictures),
     )
+
+
+def picture_rows(pictures: Sequence[Pictures]) -> list[tuple[str, str, str, str, str, int]]:
+    """Return what the pages show of each: title, note, A, B and the difference as data URLs, width in pixels."""
+    return [
+        (p.title, p.note, _url(opaque(p.a)), _url(opaque(p.b)), _url(amplified(p.a, p.b)), p.a.shape[1])
+        for p in pictures
+    ]
 
 
 def amplified(a: Image, b: Image) -> Image:

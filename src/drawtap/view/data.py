@@ -10,7 +10,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import TextIO
 
-from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Text, Verdicts, Written
+from drawtap.view.result import ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdicts, Written
 
 
 def write_json(result: object, stream: TextIO) -> None:
@@ -21,6 +21,8 @@ def write_json(result: object, stream: TextIO) -> None:
     """
     if isinstance(result, Lines):
         result = result.rows()
+    if isinstance(result, Tree):
+        result = Rows(("path", "value"), result.values)
     if isinstance(result, Rows):
         stream.write("[")
         separator = "\n"
@@ -28,7 +30,7 @@ def write_json(result: object, stream: TextIO) -> None:
             stream.write(separator + dumps(row))
             separator = ",\n"
         stream.write("\n]\n" if separator != "\n" else "]\n")
-    elif isinstance(result, Facts):
+    elif isinstance(result, Facts | Sheets):
         stream.write(dumps(result.data, indent=2) + "\n")
     elif isinstance(result, Verdicts):
         plain = [asdict(v) for v in result.verdicts] if result.data is None else result.data

@@ -1,7 +1,10 @@
-"""Show on standard error how far long work on a recording is, where somebody watches."""
+"""Show on standard error how far long work is, where somebody watches, and stop it where somebody asks."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -70,3 +73,28 @@ class Progress:
         if shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def cancelled_by_ctrl_c(cancel: Callable[[], None]) -> Iterator[None]:
+    """Call `cancel` as soon as the user presses Ctrl-C while the block runs; on the main thread only."""
+    # Python runs its signal handlers between byte codes, and a long query is one of them: a thread that reads the
+    # wake-up descriptor hears of the signal at once and stops the work; KeyboardInterrupt follows.
+    heard, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(heard, True)
+    before = signal.set_wakeup_fd(woken)
+
+    def listen() -> None:
+        while number := os.read(heard, 1):
+            if number[0] == signal.SIGINT:
+                cancel()
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(woken)
+        listener.join()
+        os.close(heard)

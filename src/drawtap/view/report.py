@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import jinja2
 import markupsafe
 
 import drawtap
-from drawtap.view.text import duration, number, percentile
+from drawtap.analysis.checklist import Checklist
+from drawtap.analysis.rule import CLASSES
+from drawtap.analysis.verdict import Verdict
+from drawtap.view.document import asset, templates
+from drawtap.view.text import duration, number, percentile, size
 
-_ASSETS = Path(__file__).parent / "assets"
 _MOST_POINTS = 8000
 
 
@@ -58,11 +60,101 @@ class SmallTable:
     columns: Sequence[str]
     right: Sequence[bool]
     rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Series over the frames; `values` go with Report.frames. `unit`: ns, bytes or count; `bars`: stacked bars."""
+
+    id: str
+    title: str
+    hint: str
+    unit: str
+    series: Sequence[tuple[str, str, Sequence[float | None]]]  # label, colour, values
+    bars: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatRow:
+    """One quantity over the frames, with a histogram. `unit` as for Plot."""
+
+    title: str
+    unit: str
+    total: float
+    minimum: float
+    mean: float
+    maximum: float
+    bins: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDetail:
+    """One frame in detail. `picture` is an address, "" where there is none; `functions` are (name, calls, ns)."""
+
+    number: int
+    why: str
+    picture: str
+    duration_ns: int | None
+    facts: Sequence[tuple[str, str]]
+    functions: Sequence[tuple[str, int, int | None]]
+    calls: Sequence[CallRow] = ()
+    findings: Sequence[tuple[str, str]] = ()  # rule, title
+
+
+@dataclass(frozen=True, slots=True)
+class TextureCard:
+    """A texture: `picture` is "" where `why` says why it is not shown."""
+
+    title: str
+    text: str
+    picture: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderCard:
+    """A shader's source."""
+
+    title: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """A finding. `evidence` has (frame, place, what, cost); `more` is how many rows are not shown."""
+
+    rule: str
+    title: str
+    severity: str
+    concerns: str
+    hardware: str
+    summary: str
+    why: str
+    fix: str
+    evidence: Sequence[tuple[int | None, str, str, str]]
+    more: int
+
+
+@dataclass(frozen=True)
+class Checks:
+    """A checklist on a page. `others` are rules without a finding: (id, title, verdict, reason)."""
+
+    headline: str
+    findings: Sequence[CheckRow]
+    others: Sequence[tuple[str, str, str, str]]
+    unused: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report shows. `facts` are groups (title, pairs of name and text); `notes` are (severity, text)."""
+    """What a report shows. `facts` are groups (title, pairs of name and text); `notes` are (severity, text).
+
+    `strip` are pictures (frame, address) to stand above the frame times, `chosen` the frames that stand for all. What
+    is empty is left out of the page; `missing` says why, by the name of the part.
+    """
 
     title: str
     subtitle: str
@@ -74,6 +166,21 @@ class Report:
     tables: Sequence[SmallTable]
     facts: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     notes: Sequence[tuple[str, str]] = field(default=())
+    overview: Sequence[tuple[str, str]] = ()
+    rates: Sequence[int] = ()
+    verdict: Verdict | None = None
+    checks: Checks | None = None
+    plots: Sequence[Plot] = ()
+    strip: Sequence[tuple[int, str]] = ()
+    statistics: Sequence[StatRow] = ()
+    chosen: Sequence[FrameDetail] = ()
+    slow: Sequence[FrameDetail] = ()
+    textures: Sequence[TextureCard] = ()
+    textures_note: str = ""
+    shaders: Sequence[ShaderCard] = ()
+    configs: SmallTable | None = None
+    redundancy: Sequence[SmallTable] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_uploads(self) -> bool:
@@ -101,29 +208,95 @@ class Report:
 _PERCENTILES = (("median", 0.5), ("95 %", 0.95), ("99 %", 0.99))
 
 
+def environment() -> jinja2.Environment:
+    """Return the templates of all pages, with the filters that they use."""
+    found = templates(trimmed=True)
+    found.filters.update(
+        duration=lambda ns: "–" if ns is None else duration(ns), number=number, size=size, quantity=quantity, bars=bars
+    )
+    return found
+
+
 def render(report: Report) -> str:
     """Return the report as one HTML document that loads nothing from anywhere."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_ASSETS), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters.update(duration=lambda ns: "–" if ns is None else duration(ns), number=number)
-    return environment.get_template("report.html").render(
-        report=report,
-        version=drawtap.__version__,
-        css=_asset("report.css"),
-        js=_asset("report.js"),
-        uplot_css=_asset("uplot.min.css"),
-        uplot_js=_asset("uplot.min.js"),
-        data=markupsafe.Markup(_data(report)),
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            version=drawtap.__version__,
+            css=asset("report.css"),
+            units_js=asset("units.js"),
+            js=asset("report.js"),
+            uplot_css=asset("uplot.min.css"),
+            uplot_js=asset("uplot.min.js"),
+            data=markupsafe.Markup(_data(report)),
+        )
     )
 
 
-def _asset(name: str) -> markupsafe.Markup:
-    return markupsafe.Markup((_ASSETS / name).read_text(encoding="utf-8"))
+def render_checklist(asked: Checklist, name: str, *, most: int) -> str:
+    """Return a checklist as one HTML document; `most` rows of evidence a finding."""
+    return (
+        environment()
+        .get_template("checklist_page.html")
+        .render(title=name, version=drawtap.__version__, css=asset("report.css"), checks=checks(asked, most))
+    )
+
+
+def checks(asked: Checklist, most: int) -> Checks:
+    """Return what a page shows of a checklist."""
+    from drawtap.view import checklist as words
+
+    findings = [
+        CheckRow(
+            j.rule.id,
+            j.rule.title,
+            j.rule.severity,
+            CLASSES[j.rule.concerns],
+            words.hardware(j.rule),
+            words.summary(j),
+            j.rule.why,
+            j.rule.fix,
+            [(e.frame, words.place(e), e.what or "", words.cost(e)) for e in j.evidence[:most]],
+            j.rows - min(most, len(j.evidence)),
+        )
+        for j in asked.findings
+    ]
+    others = [(j.rule.id, j.rule.title, j.verdict, j.reason or "") for j in asked.judgements if not j.is_finding]
+    return Checks(words.headline(asked), findings, others, [s.line for s in asked.unused], list(asked.notes))
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a value as its unit says: ns, bytes or count."""
+    if unit == "ns":
+        return duration(value)
+    if unit == "bytes":
+        return size(value)
+    if value != int(value) and value < 100:
+        return f"{value:.1f}"
+    return number(round(value))
+
+
+def bars(bins: Sequence[int]) -> markupsafe.Markup:
+    """Return a histogram as a small picture (SVG): a bar a bin, the least on the left. What is not nought is seen."""
+    top, wide, high = max(bins, default=0) or 1, 9, 18
+    drawn = []
+    for i, value in enumerate(bins):
+        height = max(high * value / top, 1.5) if value else 0.75
+        shade = "" if value else ' class="none"'
+        drawn.append(f'<rect x="{i * wide}" y="{high - height:.2f}" width="{wide - 1}" height="{height:.2f}"{shade}/>')
+    label = markupsafe.escape(", ".join(str(b) for b in bins))
+    width = wide * len(bins)
+    return markupsafe.Markup(
+        f'<svg class="bars" width="{width}" height="{high}" viewBox="0 0 {width} {high}" role="img" '
+        f'aria-label="{label}">{"".join(drawn)}</svg>'
+    )
 
 
 def _data(report: Report) -> str:
-    frames = _thinned(report.frames)
+    kept = _thinned(report.frames)
+    frames = [report.frames[i] for i in kept]
     times = report._times()
     data = {
         "frames": {
@@ -132,17 +305,39 @@ def _data(report: Report) -> str:
             "calls": [f.calls for f in frames],
             "uploads": [f.upload_bytes for f in frames],
         },
+        "plots": [
+            {
+                "id": p.id,
+                "unit": p.unit,
+                "bars": p.bars,
+                "series": [
+                    {"label": label, "color": color, "values": _kept(values, kept, len(report.frames))}
+                    for label, color, values in p.series
+                ],
+            }
+            for p in report.plots
+        ],
         "levels": {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
         if times
         else {"p50": None, "p99": None},
+        "strip": [[frame, address] for frame, address in report.strip],
     }
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _thinned(frames: Sequence[FrameRow]) -> Sequence[FrameRow]:
+def _thinned(frames: Sequence[FrameRow]) -> Sequence[int]:
     # More points than a screen has: of every run of frames the longest one stays, since it is what one looks for.
     if len(frames) <= _MOST_POINTS:
-        return frames
+        return range(len(frames))
     step = -(-len(frames) // _MOST_POINTS)
-    runs = (frames[i : i + step] for i in range(0, len(frames), step))
-    return [max(run, key=lambda f: f.duration_ns or 0) for run in runs]
+    runs = (range(i, min(i + step, len(frames))) for i in range(0, len(frames), step))
+    return [max(run, key=lambda i: frames[i].duration_ns or 0) for run in runs]
+
+
+def _kept(values: Sequence[float | None], kept: Sequence[int], count: int) -> list[float | None]:
+    # Of a run of frames the largest value of each series: an upload must not vanish beside a longer frame.
+    if len(kept) == count:
+        return list(values)
+    step = -(-count // _MOST_POINTS)
+    runs = (values[i : i + step] for i in range(0, count, step))
+    return [max((v for v in run if v is not None), default=None) for run in runs]

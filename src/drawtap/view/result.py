@@ -12,9 +12,10 @@ Cell = object  # None, bool, int, float, str, bytes, dates, lists and mappings o
 class Rows:
     """A table. `rows` may be an iterator that is read once.
 
-    `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`,
-    `bar` (a number from 0 to 1), `time` (ns, shown since `time_zero`); JSON has the plain values.
-    `title` stands above the table, `note` below it; `plot` is a series to draw above it, in ns.
+    `kinds` says how a column is shown in text, by name: `ns` (a duration), `bytes`, `count`, `percent`, `bar` (a number
+    from 0 to 1), `time` (ns, shown since `time_zero`), `spark` (a list of numbers, drawn as one character each), `of
+    COLUMN` (what that column says, row by row); JSON has the plain values. `title` stands above the table, `note` below
+    it; `plot` is a series to draw above it, in ns.
     """
 
     columns: tuple[str, ...]
@@ -44,11 +45,29 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Sheets:
+    """Several tables that are one answer; `data` is what `--json` prints. Tables without rows are left out of text."""
+
+    tables: Sequence[Rows]
+    data: Cell
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Paths, segments separated by dots, with their values; drawn as a tree, as JSON a list of `path` and `value`."""
+
+    values: Sequence[tuple[str, Cell]]
+    title: str | None = None
+
+
+@dataclass(frozen=True)
 class Text:
-    """Plain text that goes out as it is; `data` is what `--json` prints."""
+    """Plain text that goes out as it is; `data` is what `--json` prints; `findings`: the exit code is 1."""
 
     text: str
     data: Cell = None
+    findings: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +125,9 @@ class ExitStatus:
 
 @dataclass(frozen=True)
 class Prompt:
-    """Go on at a prompt on this open recording."""
+    """Go on at a prompt with these recordings open (files), after these commands; `stay` False: only run them."""
 
-    trace: object
+    recordings: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    frame_end: str | None = None
+    stay: bool = True

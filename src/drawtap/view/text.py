@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import singledispatchmethod
 from itertools import chain, islice
 from typing import TextIO
 
-from drawtap.view.result import Cell, ExitStatus, Facts, Lines, Rows, Text, Verdict, Verdicts, Written
+from drawtap.view.result import Cell, ExitStatus, Facts, Lines, Rows, Sheets, Text, Tree, Verdict, Verdicts, Written
 
 _MEASURED_ROWS = 1000
 _STYLES: Mapping[str, str] = {
@@ -77,6 +79,11 @@ def _digits(value: float) -> str:
     return f"{float(text):.{places}f}"
 
 
+def _segments(path: str) -> list[str]:
+    """Split a state path at its dots, except for those in quoted keys."""
+    return re.findall(r'(?:[^.\["]|\[(?:"(?:[^"\\]|\\.)*"|[^\]"]*)\])+', path)
+
+
 class TextView:
     """Write results to `stream`. Colour and width follow the stream and the environment."""
 
@@ -99,6 +106,21 @@ class TextView:
     def _(self, result: Text) -> None:
         if result.text:
             self.stream.write(result.text if result.text.endswith("\n") else result.text + "\n")
+
+    @show.register
+    def _(self, result: Tree) -> None:
+        if result.title:
+            self._line(result.title)
+        above: list[str] = []
+        for path, value in result.values:
+            *parents, name = _segments(path)
+            common = next((i for i, (a, b) in enumerate(zip(above, parents, strict=False)) if a != b), None)
+            common = min(len(above), len(parents)) if common is None else common
+            for depth in range(common, len(parents)):
+                self._line("  " * depth + parents[depth])
+            above = parents
+            shown = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+            self._line(f"{'  ' * len(parents)}{name} = {shown}")
 
     @show.register
     def _(self, result: Lines) -> None:
@@ -153,6 +175,7 @@ class TextView:
         rows = iter(result.rows)
         measured = list(islice(rows, _MEASURED_ROWS))
         kinds = [result.kinds.get(c, "") for c in result.columns]
+        kinds = [f"@{result.columns.index(k[3:])}" if k.startswith("of ") else k for k in kinds]
         cells = [self._cells(row, kinds) for row in measured]
         right = [_is_right(kind, [row[i] for row in measured]) for i, kind in enumerate(kinds)]
         widths = self._widths(result.columns, kinds, cells)
@@ -166,6 +189,16 @@ class TextView:
             self._line(self.paint("(no rows)", "dim"))
         if result.note:
             self._line(self.paint(result.note, "dim"))
+
+    @show.register
+    def _(self, result: Sheets) -> None:
+        shown = [(table, list(table.rows)) for table in result.tables]
+        for i, (table, rows) in enumerate((t, r) for t, r in shown if r):
+            if i:
+                self._line("")
+            self.show(replace(table, rows=rows))
+        for note in result.notes:
+            self._line(f"{self.paint('note:', 'note')} {note}")
 
     def paint(self, text: str, style: str | None) -> str:
         """Return `text` in a style of this view, or as it is where there is no colour."""
@@ -182,6 +215,12 @@ class TextView:
         full, rest = divmod(eighths, 8)
         return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(cells)
 
+    def spark(self, values: Sequence[float]) -> str:
+        """Return one character a value, as high as its share of the largest."""
+        top = max(values, default=0) or 1
+        levels = _LEVELS if self.unicode else "_.:-=+*#"
+        return "".join(levels[min(7, math.ceil(v / top * 8) - 1)] if v > 0 else " " for v in values)
+
     def _line(self, text: str) -> None:
         self.stream.write(text + "\n")
 
@@ -193,7 +232,10 @@ class TextView:
             self._line(f"  {'':{wide}}  {self.paint(verdict.advice, 'dim')}")
 
     def _cells(self, row: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
-        return [self._cell(value, kind) for value, kind in zip(row, kinds, strict=True)]
+        return [
+            self._cell(value, str(row[int(kind[1:])]) if kind.startswith("@") else kind)
+            for value, kind in zip(row, kinds, strict=True)
+        ]
 
     def _cell(self, value: Cell, kind: str) -> str:
         if value is None:
@@ -215,6 +257,8 @@ class TextView:
         if isinstance(value, bytes | bytearray | memoryview):
             raw = bytes(value)
             return raw[:16].hex(" ") + (f" ... ({len(raw)} bytes)" if len(raw) > 16 else "")
+        if kind == "spark" and isinstance(value, list | tuple):
+            return self.spark([float(v) for v in value])
         if isinstance(value, list | dict):
             return json.dumps(value, default=str, ensure_ascii=False)
         return _one_line(str(value))

@@ -1,22 +1,7 @@
 "use strict";
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const digits = v => v === 0 ? "0" : Number(v.toPrecision(3)).toString();
-  function duration(ns) {
-    if (ns == null) return "–";
-    if (ns === 0) return "0";
-    const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
-    for (const [scale, unit] of units) if (Math.abs(ns) >= scale * 0.9995) return digits(ns / scale) + " " + unit;
-    return digits(ns) + " ns";
-  }
-  function bytes(n) {
-    if (n == null) return "–";
-    const units = [[1073741824, "GiB"], [1048576, "MiB"], [1024, "KiB"]];
-    for (const [scale, unit] of units) if (n >= scale) return digits(n / scale) + " " + unit;
-    return Math.round(n) + " B";
-  }
-  const count = n => n == null ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const { css, duration, bytes, count, axis, sortable } = units;
 
   const plots = [];
   function level(plot, value, text, color, left) {
@@ -35,34 +20,51 @@
     ctx.restore();
   }
   const powers = Array.from({ length: 48 }, (_, i) => 2 ** i);
-  function draw(id, series, format, color, levels) {
+  const formats = { ns: duration, bytes, count };
+  function stacked(all) {
+    const sums = [];
+    for (const values of all) {
+      const below = sums[sums.length - 1];
+      sums.push(values.map((v, i) => (v || 0) + (below ? below[i] : 0)));
+    }
+    return sums;
+  }
+  // `series`: [{ label, color, values }]; stacked where there are bars.
+  function draw(id, series, unit, options) {
     const host = document.getElementById(id);
-    if (!host || !data.frames.number.length) return;
-    const few = data.frames.number.length <= 400;
-    const axis = size => ({ stroke: () => css("--soft"), grid: { stroke: () => css("--hair"), width: 1 },
-      ticks: { stroke: () => css("--line"), width: 1 }, font: "12px system-ui, sans-serif", size });
-    const top = series.reduce((m, v) => v > m ? v : m, 0) || 1;
+    if (!host || !data.frames.number.length) return null;
+    const { levels = [], bars = false, height = 210, hooks = {} } = options || {};
+    const format = formats[unit], few = data.frames.number.length <= 400;
+    const shown = bars ? stacked(series.map(s => s.values)) : series.map(s => s.values);
+    const highest = shown[bars ? shown.length - 1 : 0];
+    const top = shown.reduce((m, values) => values.reduce((n, v) => v > n ? v : n, m), 0) || 1;
     // A few frames far above the others (the first one loads everything) would press the rest flat.
-    const ordered = series.filter(v => v != null).sort((a, b) => a - b);
+    const ordered = highest.filter(v => v != null).sort((a, b) => a - b);
     const usual = 1.3 * (ordered[Math.floor(ordered.length * 0.99)] || 0) || top;
     const above = ordered.filter(v => v > usual).length;
     let clipped = top > 2.5 * usual && above > 0;
+    const line = (s, i) => Object.assign(
+      { label: s.label, stroke: () => css("--" + s.color), width: few ? 1.5 : 1,
+        value: (u, v, k, at) => at == null ? "–" : format(s.values[at]) },
+      bars ? { fill: () => css("--" + s.color), width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.9, Infinity, 1], align: 0 }) }
+        : { fill: i ? undefined : () => css("--" + s.color + "-fill"), points: { show: data.frames.number.length <= 60, size: 5 },
+            paths: few ? uPlot.paths.stepped({ align: 0 }) : undefined });
+    const lines = series.map(line);
+    // What stands on top of a stack is drawn first, and covered by what is below.
+    const order = bars ? lines.map((_, i) => lines.length - 1 - i) : lines.map((_, i) => i);
     const plot = new uPlot({
-      width: host.clientWidth, height: 210,
-      cursor: { sync: { key: "frames" }, points: { size: 7 }, drag: { x: true, y: false } },
+      width: host.clientWidth, height,
+      cursor: { sync: { key: "frames" }, points: { size: 7, show: !bars }, drag: { x: true, y: false } },
       legend: { live: true },
       scales: { x: { time: false }, y: { range: (u, low, high) => {
         const need = high == null || high <= 0 ? top : high;
         return [0, (clipped ? Math.min(need, usual) : need) * 1.08];
       } } },
       axes: [Object.assign(axis(34), { values: (u, splits) => splits.map(v => Number.isInteger(v) ? count(v) : "") }),
-             Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, format === bytes ? { incrs: powers } : {})],
-      series: [{ label: "frame", value: (u, v) => count(v) },
-               { label: host.dataset.label, stroke: () => css("--" + color), fill: () => css("--" + color + "-fill"),
-                 width: few ? 1.5 : 1, points: { show: data.frames.number.length <= 60, size: 5 },
-                 paths: few ? uPlot.paths.stepped({ align: 0 }) : undefined, value: (u, v) => format(v) }],
-      hooks: { draw: [u => { for (const l of levels || []) level(u, l.value, l.text, css(l.color), l.left); }] },
-    }, [data.frames.number, series], host);
+             Object.assign(axis(78), { values: (u, splits) => splits.map(format) }, unit === "bytes" ? { incrs: powers } : {})],
+      series: [{ label: "frame", value: (u, v) => count(v) }, ...order.map(i => lines[i])],
+      hooks: Object.assign({ draw: [u => { for (const l of levels) level(u, l.value, l.text, css(l.color), l.left); }] }, hooks),
+    }, [data.frames.number, ...order.map(i => shown[i])], host);
     plots.push([plot, host]);
     if (clipped) {
       const button = document.createElement("button");
@@ -71,39 +73,51 @@
       label();
       host.parentElement.querySelector("h2").append(button);
     }
+    return plot;
+  }
+
+  // Pictures of frames above the plot, each over its frame; as many as fit, and others after a zoom.
+  const strip = document.getElementById("strip");
+  let images = null;
+  function place(u) {
+    if (!strip || !data.strip.length) return;
+    if (!images) images = data.strip.map(([frame, url]) => {
+      const image = document.createElement("img");
+      image.src = url; image.alt = image.title = "frame " + count(frame); image.hidden = true;
+      const tick = document.createElement("i");
+      tick.hidden = true;
+      strip.append(image, tick);
+      return { frame, image, tick };
+    });
+    const ratio = devicePixelRatio || 1, left = u.bbox.left / ratio, width = u.bbox.width / ratio, size = strip.clientHeight - 6;
+    const wide = Math.max(...images.slice(0, 4).map(p => p.image.naturalWidth && p.image.naturalHeight ? size * p.image.naturalWidth / p.image.naturalHeight : size));
+    let free = 0;
+    for (const { frame, image, tick } of images) {
+      const x = left + u.valToPos(frame, "x"), inside = x >= left - 1 && x <= left + width + 1;
+      const start = Math.min(Math.max(x - wide / 2, 0), strip.clientWidth - wide);
+      const fits = inside && start >= free;
+      image.hidden = tick.hidden = !fits;
+      if (!fits) continue;
+      // Shares of the width, so that they stay in place where paper is narrower than the screen.
+      const share = v => 100 * v / strip.clientWidth + "%";
+      image.style.left = share(start); image.style.width = share(wide);
+      tick.style.left = share(x);
+      free = start + wide + 4;
+    }
   }
   const levels = [];
   if (data.levels.p50 != null) levels.push({ value: data.levels.p50, text: "median " + duration(data.levels.p50), color: "--soft", left: true });
   if (data.levels.p99 != null && data.levels.p99 > 1.15 * data.levels.p50)
     levels.push({ value: data.levels.p99, text: "99 % " + duration(data.levels.p99), color: "--red" });
-  draw("frame-times", data.frames.duration, duration, "blue", levels);
-  draw("frame-calls", data.frames.calls, count, "green");
-  draw("frame-uploads", data.frames.uploads, bytes, "orange");
+  const times = draw("frame-times", [{ label: "frame time", color: "blue", values: data.frames.duration }], "ns",
+    { levels, hooks: { setScale: [u => place(u)], ready: [u => place(u)] } });
+  if (times && strip) for (const { image } of images || []) image.onload = () => place(times);
+  for (const plot of data.plots) draw("plot-" + plot.id, plot.series, plot.unit, { bars: plot.bars, height: 170 });
 
-  const resize = () => { for (const [plot, host] of plots) plot.setSize({ width: host.clientWidth, height: 210 }); };
+  const resize = () => { for (const [plot, host] of plots) plot.setSize({ width: host.clientWidth, height: plot.height }); if (times) place(times); };
   addEventListener("resize", resize);
+  addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details.check")) d.open = true; });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const [plot] of plots) plot.redraw(false, true); });
 
-  for (const table of document.querySelectorAll("table.sortable")) {
-    const most = 25;
-    if (table.tBodies[0].rows.length > most + 5) {
-      const button = document.createElement("button");
-      button.className = "below";
-      button.textContent = `show all ${table.tBodies[0].rows.length}`;
-      button.onclick = () => { table.classList.remove("folded"); button.remove(); };
-      table.classList.add("folded");
-      table.parentElement.after(button);
-    }
-    table.tHead.addEventListener("click", event => {
-      const head = event.target.closest("th");
-      if (!head || head.classList.contains("bar")) return;
-      const down = head.getAttribute("aria-sort") === "descending" ? false
-        : head.getAttribute("aria-sort") === "ascending" ? true : head.classList.contains("n");
-      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const key = row => { const cell = row.cells[head.cellIndex]; return cell.dataset.v !== undefined ? +cell.dataset.v : cell.textContent; };
-      const rows = [...table.tBodies[0].rows].sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
-      table.tBodies[0].append(...rows);
-    });
-  }
+  sortable();
 })();

@@ -1,0 +1,318 @@
+"""Render a checklist: text, JSON, SARIF 2.1.0, JUnit XML; the HTML form is in `view.report`."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree
+
+import drawtap
+from drawtap.analysis.checklist import Checklist, Evidence, Judgement
+from drawtap.analysis.rule import CLASSES, HARDWARE, Rule
+from drawtap.analysis.verdict import ClassEvidence, Verdict
+from drawtap.view.text import duration, number, size
+
+_MARKS = {"error": "✗", "warning": "!", "note": "·"}
+_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
+_WIDTH = 100
+
+
+def headline(asked: Checklist) -> str:
+    """Return one line: how many findings of each severity, what passed, what did not look."""
+    found = asked.findings
+    parts = [_count(sum(1 for j in found if j.rule.severity == s), s) for s in ("error", "warning", "note")]
+    text = ", ".join(p for p in parts if p) or "no findings"
+    rest = [
+        (_n(asked, "pass"), "passed"),
+        (_n(asked, "suppressed"), "suppressed"),
+        (_n(asked, "not looked"), "did not look"),
+    ]
+    return text + "; " + ", ".join(f"{n} {what}" for n, what in rest if n)
+
+
+def summary(judgement: Judgement) -> str:
+    """Return a finding in a few words: how often, in how many frames, what it took."""
+    calls = max(judgement.calls, judgement.rows)
+    parts = [f"{number(calls)} {'call' if calls == 1 else 'calls'}"]
+    if judgement.frames > 1:
+        parts[0] += f" in {number(judgement.frames)} frames"
+    if judgement.ns:
+        parts.append(duration(judgement.ns))
+    if judgement.bytes:
+        parts.append(size(judgement.bytes))
+    return ", ".join(parts)
+
+
+def place(row: Evidence) -> str:
+    """Return where a row of evidence is: `call 120 (frame 3)`."""
+    call = f"call {row.seq}" if row.seq is not None else ""
+    if row.frame is None:
+        return call
+    return f"{call} (frame {row.frame})" if call else f"frame {row.frame}"
+
+
+def cost(row: Evidence) -> str:
+    """Return what a row of evidence stands for and takes."""
+    parts = [f"{number(row.calls)} ×"] if row.calls > 1 else []
+    parts += [duration(row.ns)] if row.ns else []
+    parts += [size(row.bytes)] if row.bytes else []
+    return ", ".join(parts)
+
+
+def hardware(rule: Rule) -> str:
+    """Return what a rule is about, "" where that is everything."""
+    return "" if "all" in rule.hardware else ", ".join(rule.hardware)
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+def text(asked: Checklist, name: str, *, most: int, everything: bool) -> str:
+    """Return the checklist for a terminal: findings with evidence, then what did not look and why."""
+    return "\n".join(_lines(asked, name, most, everything=everything)) + "\n"
+
+
+def _lines(asked: Checklist, name: str, most: int, *, everything: bool) -> Iterator[str]:
+    yield f"{name}: {headline(asked)}"
+    for note in asked.notes:
+        yield f"note: {note}"
+    for judgement in asked.findings:
+        yield ""
+        yield from _finding(judgement, most)
+    if everything:
+        yield ""
+        for judgement in asked.judgements:
+            if judgement.verdict in ("pass", "suppressed"):
+                yield f"✓ {judgement.rule.id}: {judgement.rule.title}, {judgement.verdict}"
+    for reason, ids in _not_looked(asked):
+        yield ""
+        yield from _wrapped(f"did not look: {', '.join(ids)}", "")
+        yield f"  because {reason}"
+    for unused in asked.unused:
+        yield ""
+        yield f"suppression not used: {unused.line}"
+
+
+def _finding(judgement: Judgement, most: int) -> Iterator[str]:
+    rule = judgement.rule
+    about = f" [{hardware(rule)}]" if hardware(rule) else ""
+    yield f"{_MARKS[rule.severity]} {rule.title}{about}  ({rule.severity}: {rule.id})"
+    yield f"    {summary(judgement)}"
+    for row in judgement.evidence[:most]:
+        what = _short(row.what or "")
+        extra = cost(row)
+        yield f"      {place(row)}  {what}{f'  ({extra})' if extra else ''}"
+    if judgement.rows > most:
+        yield f"      and {number(judgement.rows - most)} more"
+    yield from _wrapped(rule.why, "    why  ")
+    yield from _wrapped(rule.fix, "    fix  ")
+
+
+def _wrapped(content: str, lead: str) -> Iterator[str]:
+    yield from textwrap.wrap(" ".join(content.split()), _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead))
+
+
+def _short(what: str) -> str:
+    line = " ".join(what.split())
+    return line if len(line) <= 110 else line[:109] + "…"
+
+
+def _not_looked(asked: Checklist) -> list[tuple[str, list[str]]]:
+    reasons: dict[str, list[str]] = {}
+    for judgement in asked.judgements:
+        if judgement.verdict == "not looked":
+            reasons.setdefault(judgement.reason or "", []).append(judgement.rule.id)
+    return list(reasons.items())
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}" if n else ""
+
+
+def _n(asked: Checklist, verdict: str) -> int:
+    return sum(1 for j in asked.judgements if j.verdict == verdict)
+
+
+# ---- for programs ----------------------------------------------------------------------------------------------
+
+
+def data(asked: Checklist, name: str) -> dict[str, object]:
+    """Return the checklist as JSON has it."""
+    return {
+        "trace": name,
+        "findings": len(asked.findings),
+        "notes": list(asked.notes),
+        "rules": [_judgement(j) for j in asked.judgements],
+        "unused_suppressions": [s.line for s in asked.unused],
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, object]:
+    rule = judgement.rule
+    return {
+        "rule": rule.id,
+        "title": rule.title,
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+        "severity": rule.severity,
+        "concerns": rule.concerns,
+        "hardware": list(rule.hardware),
+        "why": " ".join(rule.why.split()),
+        "fix": rule.fix,
+        "rows": judgement.rows,
+        "calls": judgement.calls,
+        "frames": judgement.frames,
+        "ns": judgement.ns,
+        "bytes": judgement.bytes,
+        "evidence": [
+            {"seq": e.seq, "frame": e.frame, "what": e.what, "calls": e.calls, "ns": e.ns, "bytes": e.bytes}
+            for e in judgement.evidence
+        ],
+    }
+
+
+def sarif(asked: Checklist, name: str, *, most: int) -> str:
+    """Return SARIF 2.1.0: a result a finding, its evidence as locations; suppressed ones are marked so."""
+    results = [_sarif_result(j, name, most) for j in asked.judgements if j.verdict in ("finding", "suppressed")]
+    missed = [
+        {
+            "level": "note",
+            "message": {"text": f"{j.rule.id} did not look: {j.reason}"},
+            "associatedRule": {"id": j.rule.id},
+        }
+        for j in asked.judgements
+        if j.verdict == "not looked"
+    ]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "drawtap",
+                "version": drawtap.__version__,
+                "informationUri": "https://pypi.org/project/drawtap/",
+                "rules": [_sarif_rule(j.rule) for j in asked.judgements],
+            }
+        },
+        "invocations": [{"executionSuccessful": True, "toolConfigurationNotifications": missed}],
+        "artifacts": [{"location": {"uri": name}}],
+        "results": results,
+    }
+    document = {
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _sarif_rule(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": " ".join(rule.why.split())},
+        "help": {"text": rule.fix},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"tags": [CLASSES[rule.concerns], *rule.hardware]},
+    }
+
+
+def _sarif_result(judgement: Judgement, name: str, most: int) -> dict[str, object]:
+    places = [_sarif_place(row, name) for row in judgement.evidence[:most]]
+    result: dict[str, object] = {
+        "ruleId": judgement.rule.id,
+        "level": _LEVELS[judgement.rule.severity],
+        "message": {"text": f"{judgement.rule.title}: {summary(judgement)}"},
+        "locations": places[:1] or [{"physicalLocation": {"artifactLocation": {"uri": name}}}],
+        "partialFingerprints": {"drawtapRule/v1": judgement.rule.id},
+    }
+    if places[1:]:
+        result["relatedLocations"] = [{"id": i, **p} for i, p in enumerate(places[1:], 1)]
+    if judgement.verdict == "suppressed":
+        result["suppressions"] = [{"kind": "external", "justification": judgement.reason or ""}]
+    return result
+
+
+def _sarif_place(row: Evidence, name: str) -> dict[str, object]:
+    # A trace has no lines. Tools show the first line of a file whose place they do not understand.
+    what = f"{place(row)} {row.what or ''}".strip()
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": name}},
+        "logicalLocations": [{"fullyQualifiedName": place(row), "kind": "function"}],
+        "message": {"text": what},
+    }
+
+
+def junit(asked: Checklist, name: str, *, most: int) -> str:
+    """Return JUnit XML: a test case a rule; rules that did not look, and suppressed findings, are skipped."""
+    skipped = _n(asked, "not looked") + _n(asked, "suppressed")
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"drawtap checklist {name}",
+        tests=str(len(asked.judgements)),
+        failures=str(len(asked.findings)),
+        errors="0",
+        skipped=str(skipped),
+    )
+    for judgement in asked.judgements:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"checklist.{judgement.rule.concerns}", name=judgement.rule.id
+        )
+        if judgement.verdict == "finding":
+            failure = ElementTree.SubElement(
+                case,
+                "failure",
+                type=judgement.rule.severity,
+                message=_xml(f"{judgement.rule.title}: {summary(judgement)}"),
+            )
+            failure.text = _xml("\n".join(_finding(judgement, most)))
+        elif judgement.verdict != "pass":
+            ElementTree.SubElement(case, "skipped", message=_xml(judgement.reason or judgement.verdict))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _xml(content: str) -> str:
+    # What programs pass as strings may hold characters that XML has no way to write.
+    return "".join(c if c in "\t\n" or (ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000) else "�" for c in content)
+
+
+def rule_rows(rules: Sequence[Rule]) -> list[tuple[str, str, str, str, str]]:
+    """Return rules as rows: id, severity, class, hardware, title."""
+    return [(r.id, r.severity, CLASSES[r.concerns], ", ".join(r.hardware), r.title) for r in rules]
+
+
+def rule_text(rule: Rule) -> str:
+    """Return everything about a rule."""
+    lines = [f"{rule.id}: {rule.title}", ""]
+    lines += [*_wrapped(rule.why, "why       "), *_wrapped(rule.fix, "fix       ")]
+    lines += [f"severity  {rule.severity}", f"class     {CLASSES[rule.concerns]}"]
+    lines += [f"hardware  {'; '.join(HARDWARE[h] for h in rule.hardware)}"]
+    if rule.needs:
+        lines.append(f"needs     {', '.join(rule.needs)}")
+    if rule.original:
+        lines.append(f"original  {rule.original} (Kyostila's checklist)")
+    return "\n".join([*lines, "", "question", textwrap.indent(rule.question.strip("\n"), "  ")]) + "\n"
+
+
+def share(found: Verdict, entry: ClassEvidence) -> str:
+    """Return the share of a class in a verdict; "?" where nobody looked."""
+    unknown = found.dominant is None or (entry.name == "engine" and len(found.engines) < 2)
+    return "?" if unknown else f"{100 * entry.share:.0f} %"
+
+
+def verdict_text(found: Verdict, name: str) -> str:
+    """Return a verdict for a terminal."""
+    if found.dominant is None:
+        head = f"{name}: {found.why}"
+    else:
+        head = f"{name}: {CLASSES[found.dominant]} dominates: {found.why}"
+    lines = [head]
+    if found.fluent:
+        lines.append("More than 50 frames a second are shown: no cause has to be looked for.")
+    for entry in found.classes:
+        bar = "█" * round(20 * entry.share)
+        lines += ["", f"{entry.title[0].upper()}{entry.title[1:]:<20} {share(found, entry):>5}  {bar}".rstrip()]
+        lines += [f"    {line}" for line in entry.evidence] or ["    nothing found"]
+    return "\n".join(lines) + "\n"
