@@ -7,13 +7,11 @@ everything else to standard error. `DRAWTAP_DEBUG=1` shows the traceback of an e
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
+import re
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
@@ -21,15 +19,15 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import click
 
 import drawtap
-from drawtap.commands import COMMANDS, SECTIONS, Command, Param
+from drawtap.commands import ALIASES, COMMANDS, GROUPS, SECTIONS, Command, Param
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
 
 _PIPE_STATUS = 141  # what a shell shows for a program that SIGPIPE ended
 
 
-class _PipeClosedError(Exception):
-    pass
+class PipeClosedError(Exception):
+    """Say that the reader of the output has closed its end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -49,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
         return 130
-    except (BrokenPipeError, _PipeClosedError):
+    except (BrokenPipeError, PipeClosedError):
         # The reader has what it wanted. Python must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _PIPE_STATUS
@@ -80,10 +78,11 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
         params.append(click.Option(["--frame-end", "frame_end_"], metavar="RULE", help=_FRAME_END_HELP))
     if command.json:
         params.append(click.Option(["--json", "json_"], is_flag=True, help="Print JSON for programs."))
-    rest = any(p.kind == "rest" for p in command.params)
+    # A rest of words is a program with options of its own; a rest of paths is only several files.
+    rest = any(p.kind == "rest" and p.type is str for p in command.params)
     examples = "\n".join(f"  {line}" for line in command.examples)
     return _Verb(
-        command.name,
+        command.name.rpartition(" ")[2],
         params=params,
         callback=_callback(command, trace),
         help=_unwrapped(command.help),
@@ -101,7 +100,16 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
 _FRAME_END_HELP = "What ends a frame: auto, or function names separated by commas."
 
 
+_NEGATIVE = re.compile(r"-\d+[:\d+#-]*")
+
+
 class _Verb(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # "-3:" is a range that counts from the end, no option. Numbers and ranges are read without the blank.
+        if "--" not in args and not any(p.nargs == -1 for p in self.params):
+            args = [f" {word}" if _NEGATIVE.fullmatch(word) else word for word in args]
+        return super().parse_args(ctx, args)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.epilog:
             formatter.write_paragraph()
@@ -110,12 +118,22 @@ class _Verb(click.Command):
 
 class _Group(click.Group):
     # Verbs are imported when they are asked for: `drawtap --help` and a single verb both start at once.
+    def __init__(self, name: str, prefix: str = "", **rest: Any) -> None:
+        super().__init__(name, **rest)
+        self._prefix = prefix
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return COMMANDS.names()
+        names = [name.removeprefix(self._prefix) for name in COMMANDS.names() if name.startswith(self._prefix)]
+        return sorted({name.partition(" ")[0] for name in names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = self._prefix + cmd_name
+        if name in GROUPS:
+            return _subgroup(name)
+        if " " in cmd_name:
+            return None
         try:
-            return click_command(COMMANDS.get(cmd_name))
+            return click_command(COMMANDS.get(ALIASES.get(name, name)))
         except UsageError:
             return None
 
@@ -125,18 +143,20 @@ class _Group(click.Group):
         name = args[0]
         found = self.get_command(ctx, name)
         if found is None and not name.startswith("-"):
+            before = f"drawtap {self._prefix}".rstrip()
             if Path(name).is_file():
-                hint = f"a file comes after a command: drawtap info {name}"
+                hint = f"a file comes after a command: {before} info {name}"
             else:
-                hint = did_you_mean(name, COMMANDS.names()) or "drawtap --help lists the commands"
-            raise UsageError(f"there is no command called {name!r}", hint=hint)
+                hint = did_you_mean(name, self.list_commands(ctx)) or f"{before} --help lists the commands"
+            raise UsageError(f"there is no command called {self._prefix + name!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands = [command for _, command in COMMANDS.items()]
-        wide = max(len(c.name) for c in commands)
+        commands = [command for name, command in COMMANDS.items() if name.startswith(self._prefix)]
+        names = {c.name: c.name.removeprefix(self._prefix) for c in commands}
+        wide = max(map(len, names.values()), default=0)
         for section, title in SECTIONS.items():
-            rows = [(c.name.ljust(wide), c.summary) for c in commands if c.section == section]
+            rows = [(names[c.name].ljust(wide), c.summary) for c in commands if c.section == section]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -161,6 +181,16 @@ def _group() -> click.Group:
     )
 
 
+def _subgroup(name: str) -> click.Group:
+    return _Group(
+        name.rpartition(" ")[2],
+        f"{name} ",
+        help=GROUPS[name],
+        epilog=f"drawtap {name} COMMAND --help explains a command, with examples.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+
+
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
         click.echo(f"drawtap {drawtap.__version__}")
@@ -173,25 +203,33 @@ def _click_parameter(param: Param) -> click.Parameter:
     kind = _click_type(param.type)
     metavar = param.opt.metavar or param.name.upper()
     if param.kind == "rest":
-        return click.Argument([param.name], nargs=-1, type=click.Path(), metavar=f"{metavar}...")
+        path = click.Path(path_type=Path) if param.type is Path else click.Path()
+        return click.Argument([param.name], nargs=-1, type=path, metavar=f"{metavar}...")
     if param.kind == "argument":
         shown = metavar if param.required or metavar.startswith("[") else f"[{metavar}]"
-        return click.Argument([param.name], required=param.required, default=param.default, type=kind, metavar=shown)
+        # A default of None would be a value to click: what is required would not be asked for.
+        default: dict[str, Any] = {} if param.required else {"default": param.default}
+        return click.Argument([param.name], required=param.required, type=kind, metavar=shown, **default)
     names = [param.name, f"--{param.name.strip('_').replace('_', '-')}"]
     if param.opt.short:
         names.insert(1, param.opt.short)
     if param.type is bool:
         return click.Option(names, is_flag=True, default=bool(param.default), help=param.opt.help)
     choice = isinstance(kind, click.Choice)
+    without_value: dict[str, Any] = {}
+    if param.opt.bare is not None:
+        without_value = {"is_flag": False, "flag_value": param.opt.bare}
+    if not param.required:
+        without_value["default"] = param.default
     return click.Option(
         names,
         type=kind,
         multiple=get_origin(param.type) is tuple,
-        default=param.default,
         required=param.required,
         metavar=None if choice else metavar,
         help=param.opt.help,
         show_default=param.default not in (None, "", ()),
+        **without_value,
     )
 
 
@@ -221,7 +259,7 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
                 return show(command.function(*positional, **values), as_json=as_json)
             return _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
         except BrokenPipeError as error:
-            raise _PipeClosedError from error  # click would turn it into exit code 1
+            raise PipeClosedError from error  # click would turn it into exit code 1
         finally:
             if opened is not None:
                 opened.close()
@@ -230,10 +268,10 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
 
 
 def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bool) -> int:
-    from drawtap.view.progress import Progress
+    from drawtap.view.progress import Progress, cancelled_by_ctrl_c
     from drawtap.view.result import Rows
 
-    with _cancelled_by_ctrl_c(trace), Progress(trace.progress) as progress:
+    with cancelled_by_ctrl_c(trace.cancel), Progress(trace.progress) as progress:
         result = answer()
         if isinstance(result, Rows):
             return show(replace(result, rows=progress.until_first(result.rows)), as_json=as_json)
@@ -241,48 +279,25 @@ def _show_with_progress(trace: Any, answer: Callable[[], object], *, as_json: bo
         return show(result, as_json=as_json)
 
 
-@contextlib.contextmanager
-def _cancelled_by_ctrl_c(trace: Any) -> Iterator[None]:
-    # Python runs its signal handlers between byte codes, and a long query is one of them: a thread that reads the
-    # wake-up descriptor hears of the signal at once and stops the work; KeyboardInterrupt follows.
-    heard, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    os.set_blocking(heard, True)
-    before = signal.set_wakeup_fd(woken)
-
-    def listen() -> None:
-        while number := os.read(heard, 1):
-            if number[0] == signal.SIGINT:
-                trace.cancel()
-
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(woken)
-        listener.join()
-        os.close(heard)
-
-
 def show(result: object, *, as_json: bool) -> int:
     """Print what a command returned and return the exit code that goes with it."""
     from drawtap.view.data import write_json
-    from drawtap.view.result import ExitStatus, Prompt, Rows, Verdicts
+    from drawtap.view.result import ExitStatus, Prompt, Rows, Sheets, Text, Verdicts
     from drawtap.view.text import TextView
 
     if isinstance(result, Prompt):
         from drawtap.prompt import prompt
 
-        prompt(result.trace)  # type: ignore[arg-type]
-        return 0
+        return prompt(result)
     if as_json:
         write_json(result, sys.stdout)
     else:
         TextView().show(result)
     if isinstance(result, ExitStatus):
         return result.code
-    if (isinstance(result, Verdicts) and result.worst == "error") or (isinstance(result, Rows) and result.findings):
+    tables = result.tables if isinstance(result, Sheets) else [result]
+    found = any(isinstance(table, Rows | Text) and table.findings for table in tables)
+    if found or (isinstance(result, Verdicts) and result.worst == "error"):
         return 1
     return 0
 

@@ -1,4 +1,5 @@
-"""Find the native parts of drawtap: the tap, its signatures, the drainer, the reader core, the player, the importer."""
+"""Find the native parts of drawtap: the tap, its signatures, the drainer, the reader core, the player,
+the importer, the reader of kernel traces, what cuts traces."""
 
 from __future__ import annotations
 
@@ -14,7 +15,12 @@ DRAINER = "drawtap-drain"
 CORE = "libdrawtap-core.so"
 PLAYER = "drawtap-play"
 PEERS = "libdrawtap-peers.so"
-PARTS = (TAP, SIGNATURES, DRAINER, CORE, PLAYER, PEERS)
+SYSTEM = "libdrawtap-system.so"
+STATE = "libdrawtap-state.so"
+EXTRACT = "libdrawtap-extract.so"
+OPENVG = "openvg/libOpenVG.so.1"
+RING = "drawtap-ring"
+PARTS = (TAP, SIGNATURES, DRAINER, CORE, PLAYER, PEERS, SYSTEM, STATE, EXTRACT, RING)
 
 
 def folders() -> list[Path]:
@@ -35,3 +41,13 @@ def part(name: str, hint: str = "make build makes it; wheels contain it") -> Pat
             return (folder / name).resolve()
     looked = ", ".join(str(folder) for folder in folders())
     raise UnavailableError(f"{name} is missing from {looked}", hint=hint)
+
+
+def openvg_environment() -> dict[str, str]:
+    """Return what makes a program find drawtap's OpenVG engine, and the EGL that makes contexts of it, before others.
+
+    Raises UnavailableError where the engine was not built.
+    """
+    folder = part(OPENVG, "it needs libagg-dev; make build makes it").parent
+    old = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": f"{folder}:{old}" if old else str(folder)}

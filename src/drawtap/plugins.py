@@ -12,7 +12,7 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from drawtap.errors import UsageError, did_you_mean
 
@@ -24,12 +24,20 @@ class PluginWarning(UserWarning):
     """Report that a third-party plug-in could not be loaded."""
 
 
+_registries: list[Registry[Any]] = []
+
+
+def all_registries() -> list[Registry[Any]]:
+    """Return the registries of this process; each knows its kind and its entries."""
+    return list(_registries)
+
+
 class Registry(Generic[T]):
     """Map names to objects of one kind.
 
     `kind` is the singular noun that messages use ("command"); `package` is the package whose modules are the
-    built-in entries. A module's name, with `-` for `_`, is taken to be the name of the entry it registers, so that
-    asking for one entry imports one file.
+    built-in entries. A module's name, with `-` or a space for `_`, is taken to be the name of the entry it registers,
+    so that asking for one entry imports one file.
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -37,6 +45,7 @@ class Registry(Generic[T]):
         self.package = package
         self._entries: dict[str, T] = {}
         self._walked = False
+        _registries.append(self)
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that adds its argument under `name`. The same name twice is an error."""
@@ -72,7 +81,7 @@ class Registry(Generic[T]):
             yield name, self._entries[name]
 
     def _import_one(self, name: str) -> None:
-        module = name.replace("-", "_")
+        module = name.replace("-", "_").replace(" ", "_")
         if module.isidentifier() and module in {m.name for m in self._modules()}:
             importlib.import_module(f"{self.package}.{module}")
 

@@ -20,18 +20,43 @@ SECTIONS: Mapping[str, str] = {
     "record": "Get a recording",
     "ask": "Ask it",
     "replay": "Play it again",
+    "edit": "Change it",
     "share": "Hand it on",
+    "instrument": "Put code of your own into a program",
+    "live": "Manage running programs",
+    "system": "What the kernel saw",
     "know": "What drawtap knows and can do here",
+}
+
+# Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
+GROUPS: Mapping[str, str] = {
+    "show": "Show what is loaded, and the state.",
+    "system": "Ask traces of the kernel what it saw of the GPU.",
+    "policy": "List and try the policies of the manager.",
+}
+
+
+# Other names of verbs: those that the commands of Kyostila's Graphics Quality Analysis Toolkit have (its Table 2).
+ALIASES: Mapping[str, str] = {
+    "call-histogram": "histogram",
+    "extract-state": "extract",
+    "play": "replay",
+    "select": "sql",
+    "show state": "state",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """Describe one parameter to people: the text of its help, a short spelling ("-n"), the word for its value."""
+    """Describe one parameter to people: the text of its help, a short spelling ("-n"), the word for its value.
+
+    `bare` is the value of an option that is given without one.
+    """
 
     help: str
     short: str | None = None
     metavar: str | None = None
+    bare: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +73,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Command:
-    """A verb: the function, and what its help page shows beside the docstring."""
+    """A verb: the function, and what its help page shows beside the docstring. A group's verbs have two words."""
 
     name: str
     function: Callable[..., object]

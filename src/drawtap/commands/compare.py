@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError
+from drawtap.trace.ranges import FRAMES_HELP, frame_range
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def compare(
     on: Annotated[
         tuple[str, ...], Opt("The engine; twice: of A and of B. drawtap engines lists them.", metavar="ENGINE")
     ] = (),
-    frames: Annotated[str | None, Opt("Only the frames from A to before B.", metavar="A:B")] = None,
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     max_difference: Annotated[
         int | None, Opt("Accept frames whose channels differ by at most N (0 to 255).", metavar="N")
     ] = None,
@@ -64,7 +64,7 @@ def compare(
             comparing.Played(one, engines[0]),
             comparing.Played(other, engines[1]),
             tolerance=tolerance,
-            frames=_frames(frames),
+            frames=frame_range(frames, one),
             bisect=not no_bisect,
         )
     if output is not None:
@@ -80,15 +80,6 @@ def _opened(path: Path) -> Trace:
     if not path.exists():
         raise InputError(f"there is no file {path}")
     return open_trace(path)
-
-
-def _frames(text: str | None) -> range | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d*):(\d*)", text)
-    if match is None:
-        raise UsageError(f"{text!r} is no range of frames", hint="A:B, where B is the first one left out: 0:10, 5:")
-    return range(int(match[1] or 0), int(match[2]) if match[2] else 2**63 - 1)
 
 
 def _verdicts(found: Comparison, output: Path | None) -> list[Verdict]:

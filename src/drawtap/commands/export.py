@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.formats import FORMATS, Selection, selection
+from drawtap.formats import FORMATS
+from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.view.result import Text, Written
 
 if TYPE_CHECKING:
@@ -23,33 +23,40 @@ if TYPE_CHECKING:
         "drawtap export game.dtap -o calls.parquet",
         "drawtap export game.dtap -f csv '#100-200' > frames.csv",
         "drawtap export game.dtap -f text --name 'glUniform*' -o uniforms.txt",
+        "drawtap export game.dtap '#3' --editable -o frame.txt     # drawtap import reads it back",
         "drawtap export game.dtap -o game.trace         # for apitrace replay and qapitrace",
         "drawtap export game.dtap -f c --frames 100:101 -o bug/",
+        "drawtap export game.dtap -o game.pftrace       # ui.perfetto.dev, with what drawtap profile measured",
     ),
     json=False,
 )
 def export(
     trace: Trace,
-    calls: Annotated[str | None, Opt("10-20,30,5- for calls, #3 or #2-4 for frames", metavar="RANGE")] = None,
+    calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     format: Annotated[  # noqa: A002 - the word of the command line
-        Literal["text", "csv", "json", "parquet", "c"] | None,
+        Literal["text", "csv", "json", "parquet", "c", "apitrace", "perfetto"] | None,
         Opt("The format; c is a folder.  [default: by the name of the file, else text]", "-f"),
     ] = None,
     output: Annotated[Path | None, Opt("Where to.  [default: standard output]", "-o", "FILE")] = None,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
-    frames: Annotated[str | None, Opt("Only the frames from A to before B.", metavar="A:B")] = None,
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
+    editable: Annotated[bool, Opt("Text that can be edited and imported again.")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written | Text:
-    """Write calls as text, csv, json or parquet, or frames as C source.
+    """Write calls as text, csv, json or parquet, as a trace of apitrace, for Perfetto, or frames as C source.
 
     C source (-f c) is a folder that compiles and draws what was recorded, with a C compiler, EGL and GL headers and
-    nothing of drawtap.
+    nothing of drawtap. Perfetto gets frames, the calls of each thread, and what drawtap profile measured as counters.
     """
+    if format == "perfetto" or (format is None and output is not None and output.suffix == ".pftrace"):
+        return _to_perfetto(trace, output, whole=calls is None and frames is None and name is None, force=force)
     chosen = FORMATS.get(format or _by_suffix(output))
     if calls is not None and frames is not None:
         raise UsageError("calls and frames are both named", hint="a range like '#3-5' names frames as well")
-    wanted = selection(_frame_range(frames) if frames is not None else calls, name=name)
+    wanted = selection(calls if frames is None else frames, name=name, of=trace, frames=frames is not None)
+    if editable:
+        return _editable(trace, chosen.name, wanted, output, force)
     if chosen.name == "c":
         return _to_folder(trace, wanted, output, force)
     if output is None:
@@ -60,14 +67,42 @@ def export(
     return Written(str(output), output.stat().st_size, f"calls as {chosen.name}")
 
 
-def _frame_range(frames: str) -> str:
-    match = re.fullmatch(r"(\d*):(\d*)", frames)
-    if match is None:
-        raise UsageError(f"{frames!r} is no range of frames", hint="A:B, where B is the first one left out: 0:10, 5:")
-    first, end = int(match[1] or 0), match[2]
-    if end and int(end) <= first:
-        raise UsageError(f"the frames {frames} end before they begin")
-    return f"#{first}-{int(end) - 1}" if end else f"#{first}-"
+def _to_perfetto(trace: Trace, output: Path | None, *, whole: bool, force: bool) -> Written:
+    from drawtap.metrics.timeline import write_timeline
+
+    if output is None or not whole:
+        raise UsageError("Perfetto gets the whole recording, in a file", hint="-f perfetto -o game.pftrace")
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    return Written(str(output), write_timeline(trace, output), "a timeline for Perfetto")
+
+
+def _editable(trace: Trace, name: str, wanted: Selection, output: Path | None, force: bool) -> Written | Text:
+    from drawtap.formats.editable import write_editable
+
+    if name != "text" or wanted.name is not None or len(wanted.spans) > 1:
+        raise UsageError("what can be edited is the text of one range of calls", hint="-f text, one range, no --name")
+    seqs = range(len(trace.calls))
+    if wanted.spans:
+        [span] = wanted.spans
+        last = span.numbers().stop
+        if span.frames:
+            frames = trace.frames[span.first : min(last, len(trace.frames))]
+            if not len(frames):
+                raise UsageError(f"there are {len(trace.frames)} frames")
+            seqs = range(frames[0].first_seq, frames[len(frames) - 1].end_seq)
+        else:
+            seqs = range(min(span.first, len(trace.calls)), min(last, len(trace.calls)))
+    if not seqs:
+        raise UsageError(f"no call is in that range: there are {len(trace.calls)}")
+    if output is None:
+        write_editable(trace, seqs, sys.stdout)
+        return Text("")
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    with output.open("w", encoding="utf-8") as file:
+        write_editable(trace, seqs, file)
+    return Written(str(output), output.stat().st_size, f"{len(seqs)} calls to be edited")
 
 
 def _to_folder(trace: Trace, wanted: Selection, output: Path | None, force: bool) -> Written:

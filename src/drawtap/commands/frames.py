@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.formats import Span, selection
+from drawtap.trace.ranges import FRAMES_HELP, Span, selection
 from drawtap.view.result import Rows
 from drawtap.view.text import duration, percentile
 
@@ -27,7 +27,7 @@ _COLUMNS = ("frame", "t_start", "interval", "duration", "calls", "draws", "uploa
 )
 def frames(
     trace: Trace,
-    span: Annotated[str | None, Opt("which frames: 100-120, 7, 50-", metavar="RANGE")] = None,
+    span: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     *,
     slowest: Annotated[int | None, Opt("The N longest frames, longest first.", "-s", "N")] = None,
 ) -> Rows:
@@ -39,7 +39,7 @@ def frames(
     A frame ends with the call that shows it (eglSwapBuffers, glXSwapBuffers), or, in programs that never swap, with
     what --frame-end says; drawtap info names the rule that was taken. The last row may be calls after the last frame.
     """
-    spans = selection(span.replace("#", "")).spans if span else (Span(0, None),)
+    spans = selection(span, of=trace, frames=True).spans if span else (Span(0, None),)
     found = [row for row in trace.table("frames") if any(row["frame"] in s.numbers() for s in spans)]
     times = [float(time) for row in found if row["end_function"] and (time := frame_time(row)) is not None]
     if slowest is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError
-from drawtap.formats import selection
+from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def grep(
     trace: Trace,
     pattern: Annotated[str, Opt("a regular expression, found anywhere in the text of a call", metavar="PATTERN")],
     *,
-    calls: Annotated[
-        str | None, Opt("Only these: 10-20,30,5- for calls, #3 or #2-4 for frames.", "-c", "RANGE")
-    ] = None,
+    calls: Annotated[str | None, Opt(RANGE_HELP, "-c", "RANGE")] = None,
     ignore_case: Annotated[bool, Opt("Upper and lower case are the same.", "-i")] = False,
     limit: Annotated[int | None, Opt("At most so many calls.", "-l", "N")] = None,
 ) -> Rows:
@@ -44,7 +42,7 @@ def grep(
     quoted = pattern.replace("'", "''")
     match = f"regexp_matches(\"call\", '{quoted}'{', ' + chr(39) + 'i' + chr(39) if ignore_case else ''})"
     tail = f" LIMIT {int(limit)}" if limit is not None else ""
-    where = selection(calls).where()
+    where = selection(calls, of=trace).where()
     return rows(
         trace, f'SELECT seq, frame, thread, duration, "call" FROM calls WHERE {where} AND {match} ORDER BY seq{tail}'
     )

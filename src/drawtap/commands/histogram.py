@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
-from drawtap.formats import selection
+from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _ORDERS = {"calls": "calls", "time": "total_ns", "mean": "mean_ns", "longest": "
 )
 def histogram(
     trace: Trace,
-    calls: Annotated[str | None, Opt("10-20,30,5- for calls, #3 or #2-4 for frames", metavar="RANGE")] = None,
+    calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     by: Annotated[Literal["calls", "time", "mean", "longest", "bytes"], Opt("What the rows are ordered by.")] = "calls",
     limit: Annotated[int, Opt("At most so many functions; 0 for all.", "-l", "N")] = 40,
@@ -65,7 +65,7 @@ def _counted(trace: Trace, calls: str | None) -> Sequence[Mapping[str, object]]:
     query = (
         "SELECT name, count(*) AS calls, sum(duration)::BIGINT AS total_ns, avg(duration) AS mean_ns, max(duration)"
         " AS max_ns, sum(payload_bytes)::BIGINT AS payload_bytes"
-        f" FROM calls WHERE {selection(calls).where()} GROUP BY name"
+        f" FROM calls WHERE {selection(calls, of=trace).where()} GROUP BY name"
     )
     return list(rows(trace, query).objects())
 

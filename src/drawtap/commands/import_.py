@@ -7,7 +7,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError
-from drawtap.view.result import Facts
+from drawtap.view.result import Facts, Verdicts
 
 
 @command(
@@ -16,30 +16,44 @@ from drawtap.view.result import Facts
     examples=(
         "drawtap import game.trace                      # writes game.dtap",
         "drawtap import game.trace -o first.dtap --json",
+        "drawtap import frame.txt --base game.dtap -o changed.dtap",
     ),
 )
 def import_(
-    file: Annotated[Path, Opt("a trace of apitrace", metavar="FILE")],
+    file: Annotated[Path, Opt("a trace of apitrace, a TCY2 trace, or text to be read back", metavar="FILE")],
     *,
+    base: Annotated[Path | None, Opt("The recording that an edited text was made from.", "-b", "TRACE")] = None,
     output: Annotated[Path | None, Opt("Where to.  [default: the same name with .dtap]", "-o", "FILE")] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
-) -> Facts:
-    """Turn a trace of apitrace into a recording of drawtap.
+) -> Facts | Verdicts:
+    """Turn a trace of apitrace, or calls that were edited as text, into a recording of drawtap.
 
     Every version of its format and each of its compressions is read; what is whole of a damaged file is taken over.
     There are no times in such traces: calls stand in the order in which they began, and durations are unknown.
-    """
-    from drawtap.formats.apitrace import read_apitrace
-    from drawtap.parts import PEERS, SIGNATURES, part
 
-    if not file.exists():
+    Traces of Kyostila's Graphics Quality Analysis Toolkit (files that begin with TCY2) are read as well.
+
+    Text that drawtap export --editable wrote becomes the recording it was made from (--base) with what was changed in
+    it: values, lines that are gone, lines without a number, which are new calls.
+    """
+    from drawtap.formats import apitrace, editable, tcy2
+    from drawtap.parts import PEERS, SIGNATURES, part
+    from drawtap.view.progress import Progress, cancelled_by_ctrl_c
+
+    if not file.is_file():
         raise InputError(f"{file} does not exist")
+    if editable.is_editable(file):
+        return _text(file, base, output, force)
     target = output or file.with_suffix(".dtap")
     if target.exists() and target.samefile(file):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
     if target.exists() and not force:
         raise UsageError(f"{target} exists", hint="--force replaces it")
-    made = read_apitrace(file, target, library=part(PEERS), signatures=part(SIGNATURES))
+    library, signatures = part(PEERS), part(SIGNATURES)
+    if tcy2.is_tcy2(file):
+        return _tcy2(file, target, library, signatures)
+    with cancelled_by_ctrl_c(lambda: apitrace.cancel(library)), Progress(lambda: apitrace.progress(library)):
+        made = apitrace.read_apitrace(file, target, library=library, signatures=signatures)
     data = {
         "path": str(target),
         "bytes": target.stat().st_size,
@@ -64,3 +78,30 @@ def import_(
         "format": f"apitrace {made.version}, {made.container}",
     }
     return Facts(data, {"imported": {name: fact for name, fact in facts.items() if fact is not None}}, made.notes)
+
+
+def _tcy2(file: Path, target: Path, library: Path, signatures: Path) -> Facts:
+    from drawtap.formats.tcy2 import read_tcy2
+
+    made = read_tcy2(file, target, library=library, signatures=signatures)
+    data = {"path": str(target), "bytes": target.stat().st_size, "calls": made.calls, "tap_records": made.tap_records}
+    data |= {"unknown_functions": made.unknown_functions, "notes": list(made.notes), "damage": made.damage}
+    notes = [*made.notes, *([f"the file is damaged: {made.damage}"] if made.damage else [])]
+    return Facts(data, {"imported": {"recording": str(target), "calls": made.calls, "format": "TCY2"}}, notes)
+
+
+def _text(file: Path, base: Path | None, output: Path | None, force: bool) -> Verdicts:
+    from drawtap.commands.edit import refuse_existing, verdicts
+    from drawtap.formats.editable import read_editable
+    from drawtap.trace.trace import open_trace
+
+    if base is None:
+        raise UsageError(f"{file} holds changes to a recording", hint="name the recording with --base")
+    if not base.is_file():
+        raise InputError(f"{base} does not exist")
+    target = output or file.with_suffix(".dtap")
+    if target.exists() and base.samefile(target):
+        raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
+    refuse_existing(target, force)
+    with open_trace(base) as trace:
+        return verdicts(read_editable(file, trace, target))

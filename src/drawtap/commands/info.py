@@ -33,6 +33,7 @@ def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, obje
         "driver": _driver(trace),
         "machine": _machine(notes.get("recording", {})),
         "recording": _recording(data, notes),
+        "flight recorder": _flight(notes.get("flight_recorder")),
     }
     return {title: group for title, group in found.items() if group}
 
@@ -44,6 +45,10 @@ def problems(data: Mapping[str, object]) -> list[str]:
     for name, what in _LOSSES.items():
         if end.get(name):
             found.append(f"{what}: {text(name, end[name])}")
+    for note in _maps(data["annotations"]):
+        if note.get("kind") == "continues":
+            before = text("bytes", note.get("bytes"))
+            found.append(f"this is the rest of a recording: the {before} before went to {note.get('of')}")
     return found
 
 
@@ -52,6 +57,8 @@ _LOSSES = {
     "chunks_lost": "chunks of calls that were lost",
     "calls_dropped": "calls made where they cannot be recorded (in a signal handler, after recording had stopped)",
     "calls_in_flight": "calls that had not returned when the program ended, and so have no duration and no outputs",
+    "frames_dropped": "frames whose draws were left out, since disk or receiver could not keep up",
+    "frames_unrecorded": "frames that the program showed while it was not recorded",
     "invalid_records": "records that made no sense and were left out",
 }
 
@@ -75,6 +82,25 @@ def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
         by_code = end.get("reason") if code is None else f"exit code {code}"
         group["ended"] = f"by signal {signal}" if signal else by_code
     return {k: v for k, v in group.items() if v}
+
+
+def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
+    # What a flight recorder wrote, and why.
+    if note is None:
+        return {}
+    why = text("", note.get("reason")) + (f": {note['detail']}" if note.get("detail") else "")
+    first, frames = note.get("first_frame"), note.get("frames")
+    group: dict[str, object] = {
+        "saved because": f"{why} (at frame {text('', note.get('frame'))})",
+        "window": f"{text('', frames)} frames from frame {text('', first)} of the program on,"
+        f" {text('', note.get('calls'))} calls from call {text('', note.get('first_call'))} of this file on",
+        "before it": f"{text('', note.get('kept'))} of {text('', note.get('earlier'))} calls still matter",
+    }
+    if note.get("assumed"):
+        group["assumed"] = "pictures that are never wiped are painted over in each frame"
+    if note.get("calls_lost"):
+        group["lost"] = f"{text('', note['calls_lost'])} calls: it may not replay as it was"
+    return group
 
 
 def _driver(trace: Trace) -> dict[str, object]:

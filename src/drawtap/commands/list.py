@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.commands.sql import rows
-from drawtap.formats import Selection, Span, selection
+from drawtap.trace.ranges import RANGE_HELP, Selection, Span, selection
 from drawtap.view.result import Lines, Rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 def list_(
     trace: Trace,
-    calls: Annotated[str | None, Opt("10-20,30,5- for calls, #3 or #2-4 for frames", metavar="RANGE")] = None,
+    calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
     limit: Annotated[int | None, Opt("At most so many calls.", "-l", "N")] = None,
@@ -37,7 +37,7 @@ def list_(
     They stand in the order in which they happened. Enumerants have their names, short arrays their elements, long
     ones their hash: drawtap sql asks the table blobs.
     """
-    wanted = selection(calls, name=name)
+    wanted = selection(calls, name=name, of=trace)
     spans = wanted.spans or (Span(0, None),)
     plain = name is None or not set(name) & set("*?[")
     if not plain or (limit is not None and (name is not None or len(spans) > 1 or spans[0].frames)):

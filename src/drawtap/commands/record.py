@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.commands.info import facts, problems
-from drawtap.errors import DrawtapError
+from drawtap.errors import DrawtapError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
-    from drawtap.capture.launch import Recording
+    from drawtap.capture.launch import Recording, Sent
+    from drawtap.capture.stream import Streaming
 
 
 @command(
@@ -23,6 +27,10 @@ if TYPE_CHECKING:
         "drawtap record -- glmark2-es2 -b texture            # writes glmark2-es2.dtap, or -2, -3 ...",
         "drawtap record -o b.dtap --timing none --force -- ./benchmark",
         "xvfb-run -a drawtap record -o gears.dtap -- glxgears   # without a display",
+        "drawtap record --to unix:/tmp/traces --wait -- ./game      # drawtap receive -l unix:/tmp/traces takes it",
+        "drawtap record --openvg -o tiger.dtap -- ./tiger         # an OpenVG program, on drawtap's engine",
+        "sudo drawtap record --system -o game.dtap -- ./game     # game.dat is what the kernel saw",
+        "drawtap record --ring 10s --trigger frame-time=50ms -- ./game   # game-f1234-frame-time.dtap when it hitches",
     ),
     json=False,
 )
@@ -35,8 +43,60 @@ def record(
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
     hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
+    to: Annotated[
+        str | None, Opt("Send the recording to a receiver there: tcp://HOST:PORT or unix:PATH.", metavar="ADDRESS")
+    ] = None,
+    listen: Annotated[str | None, Opt("Send it to the receivers that connect there.", metavar="ADDRESS")] = None,
+    wait: Annotated[
+        float | None,
+        Opt("The first call waits for a receiver, 60 s if no number is given.", metavar="SECONDS", bare="60"),
+    ] = None,
+    spill: Annotated[
+        Path | None, Opt("Go on in this file should there be no receiver, or no longer.", metavar="FILE")
+    ] = None,
+    token_file: Annotated[
+        Path | None, Opt("First line: the word that the receiver wants. Else $DRAWTAP_TOKEN.", metavar="FILE")
+    ] = None,
+    allow_remote: Annotated[bool, Opt("Send to other machines too; needs a token.")] = False,
+    when_full: Annotated[
+        Literal["block", "drop-frames"], Opt("What happens while disk or receiver cannot keep up.")
+    ] = "block",
+    buffer: Annotated[
+        str | None, Opt("How much may wait for disk or receiver in memory.  [default: 32M]", metavar="SIZE")
+    ] = None,
+    process: Annotated[
+        str | None,
+        Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
+    ] = None,
+    paused: Annotated[bool, Opt("Do not record before drawtap trigger says so.")] = False,
+    openvg: Annotated[bool, Opt("Give the program drawtap's OpenVG engine.")] = False,
     require_calls: Annotated[bool, Opt("Exit with 3 if the program ends well but nothing was recorded.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
+    system: Annotated[
+        bool, Opt("Record what the kernel sees too, to FILE with .dat; see drawtap system record.")
+    ] = False,
+    module: Annotated[
+        tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
+    ] = (),
+    ring: Annotated[
+        str | None, Opt("Flight recorder: keep this much in memory, write when triggered.", metavar="10s|500M")
+    ] = None,
+    trigger: Annotated[
+        tuple[str, ...],
+        Opt("With --ring: error, exit, mark=NAME, frame-time=50ms:N, fps=30:N; may be repeated.", metavar="WHEN"),
+    ] = (),
+    on_error: Annotated[bool, Opt("With --ring: the same as --trigger error.")] = False,
+    when: Annotated[
+        str | None, Opt("With --ring: save when this question about the window has an answer.", metavar="SQL")
+    ] = None,
+    every: Annotated[float, Opt("How often --when is asked.", metavar="S")] = 1.0,
+    before: Annotated[str | None, Opt("With --ring: write only so much before the trigger.", metavar="5s")] = None,
+    after: Annotated[str | None, Opt("With --ring: and so much after it.", metavar="2s")] = None,
+    at_exit: Annotated[bool, Opt("With --ring: the same as --trigger exit.")] = False,
+    no_crash: Annotated[bool, Opt("With --ring: write nothing when the program crashes.")] = False,
+    most_saves: Annotated[int, Opt("With --ring: so many files at most without being asked by hand.")] = 10,
+    save_gap: Annotated[str | None, Opt("With --ring: so long between them.  [default: 10s]", metavar="10s")] = None,
+    ring_limit: Annotated[str | None, Opt("With --ring: memory for all of it.  [default: 4G]", metavar="4G")] = None,
 ) -> ExitStatus:
     """Run a program and record its graphics calls.
 
@@ -44,19 +104,84 @@ def record(
     exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where it cannot be
     run. What was recorded is kept whatever happens to the program. A summary goes to standard error; where nothing was
     recorded, it says why. Each process that the program forks and that draws gets a file of its own beside FILE.
+    With --openvg a program that needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
+
+    With --to or --listen the recording goes to drawtap receive, while it is made; if that goes away the program runs
+    on, and what it had received is a good recording. With --when-full drop-frames the program never waits for disk or
+    receiver: the draws of whole frames are left out, and which is said in the recording; state and objects stay right.
+
+    With --ring nothing goes to the disk until something asks for it: a condition (--trigger), SIGUSR1 or SIGUSR2 to
+    this command, drawtap trigger PID save, or a crash of the program. Then the last seconds, together with all
+    earlier calls that still matter, are written to FILE-fFRAME-REASON.dtap, which replays like any recording.
     """
-    from drawtap.capture import launch
+    from drawtap.capture import flight, launch
+    from drawtap.parts import openvg_environment
+
+    asked = (trigger, on_error, when, before, after, at_exit, no_crash, save_gap, ring_limit)
+    if ring is None and any(asked):
+        raise UsageError("that is for a flight recorder", hint="--ring 10s makes it one")
+    if ring is not None and paused:
+        raise UsageError("a flight recorder does not wait", hint="leave out --paused, or --ring")
+    if ring is not None and (to or listen):
+        raise UsageError("a flight recorder writes files", hint="leave out --to and --listen, or --ring")
+    triggers = (*trigger, *(("error",) if on_error else ()), *(("exit",) if at_exit else ()))
+    recorder = ring and flight.Ring(
+        ring, before, after, triggers, when, every, ring_limit, not no_crash, most_saves, save_gap
+    )
 
     if program:
         launch.find_program(program[0])
-    target = output or _free_name(program[0] if program else "trace")
-    recording = launch.record(program, target, timing=timing, frame_end=frame_end, force=force, hash_frames=hash_frames)
+    options = {"wait": wait, "spill": spill, "token_file": token_file, "allow_remote": allow_remote}
+    streaming = _streaming(to, listen, output, options)
+    target = None if streaming else output or _free_name(program[0] if program else "trace")
+    with _kernel(program, target, wanted=system, force=force, quiet=quiet):
+        recording = launch.record(
+            program,
+            target,
+            timing=timing,
+            frame_end=frame_end,
+            force=force,
+            hash_frames=hash_frames,
+            paused=paused,
+            streaming=streaming,
+            when_full=when_full,
+            process=process,
+            ring=recorder or None,
+            modules=_libraries(module),
+            settings=openvg_environment() if openvg else None,
+            buffer=_bytes(buffer),
+        )
+    if recorder:
+        if not quiet or not recording.saved:
+            _report(_flight(recording))
+        return ExitStatus(recording.code)
     calls, verdicts = _check(recording, target, frame_end)
     if not quiet or not calls:
         _report(verdicts)
     if require_calls and not calls and recording.code == 0:
         return ExitStatus(3)
     return ExitStatus(recording.code)
+
+
+@contextlib.contextmanager
+def _kernel(program: tuple[str, ...], target: Path | None, *, wanted: bool, force: bool, quiet: bool) -> Iterator[None]:
+    if not wanted:
+        yield
+        return
+    if target is None:
+        raise UsageError("--system needs a file", hint="-o FILE, without --to and --listen")
+    from drawtap.commands.system_record import make_recorder, report
+    from drawtap.system.recorder import DEFAULT_EVENTS
+
+    recorder, notes = make_recorder(program, DEFAULT_EVENTS, "4M", target.with_suffix(".dat"), "tracefs", force=force)
+    started = time.monotonic()
+    recorder.start()
+    try:
+        yield
+    finally:
+        recorded = recorder.stop()
+        if not quiet:
+            report(recorded, notes, time.monotonic() - started)
 
 
 def _free_name(program: str) -> Path:
@@ -74,7 +199,42 @@ def _suffixes() -> Iterator[str]:
         number += 1
 
 
-def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[int, list[Verdict]]:
+def _streaming(to: str | None, listen: str | None, output: Path | None, options: Mapping[str, Any]) -> Streaming | None:
+    from drawtap.capture import stream
+
+    address = to or listen
+    if to and listen:
+        raise UsageError("--to and --listen exclude each other")
+    if not address:
+        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
+        if given:
+            raise UsageError(f"{', '.join(given)}: only with --to or --listen")
+        return None
+    if output:
+        raise UsageError(
+            "-o names a file, and the recording goes to a receiver",
+            hint="--spill FILE goes on in a file should the receiver go away",
+        )
+    wait = options["wait"]
+    if wait is not None and not 0 <= wait <= 1e6:
+        raise UsageError(f"{wait} is no time to wait", hint="seconds, 0 or more")
+    where = stream.parse(address)
+    token = stream.read_token(options["token_file"])
+    stream.check_reach(where, allow_remote=options["allow_remote"], token=token)
+    return stream.Streaming(where, serve=bool(listen), **options)
+
+
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,9})([kMG]?)", text)
+    found = int(match[1]) << {"": 0, "k": 10, "M": 20, "G": 30}[match[2]] if match else 0
+    if not 1 << 20 <= found <= 1 << 34:
+        raise UsageError(f"--buffer {text}: expected 1M to 16G", hint="a number with k, M or G behind it, such as 64M")
+    return found
+
+
+def _check(recording: Recording, target: Path | None, frame_end: str | None) -> tuple[int, list[Verdict]]:
     from drawtap.capture import doctor
 
     calls = 0
@@ -88,10 +248,17 @@ def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[i
             rule = data.get("frame_end")
             check = doctor.missing_frames(found, str(rule["why"]) if isinstance(rule, dict) else "auto")
             verdicts.append(Verdict(check.severity, check.subject, check.finding, check.advice))
+    for sent in recording.sent:
+        calls += sent.calls
+        verdicts.append(_sent_verdict(sent))
     if not calls:
         verdicts = [v for v in verdicts if v.severity != "ok"]
         verdicts.append(
-            Verdict("warning", "recorded", "no calls" + ("" if recording.files else f"; {target} was not written"))
+            Verdict(
+                "warning",
+                "recorded",
+                "no calls" + ("" if recording.files or not target else f"; {target} was not written"),
+            )
         )
         verdicts += [
             Verdict(c.severity, c.subject, c.finding, c.advice)
@@ -103,6 +270,61 @@ def _check(recording: Recording, target: Path, frame_end: str | None) -> tuple[i
     elif recording.code:
         verdicts.append(Verdict("note", "program", f"exit code {recording.code}"))
     return calls, verdicts
+
+
+def _libraries(modules: tuple[str, ...]) -> list[Path]:
+    if not modules:
+        return []
+    from drawtap.instrument import user_module
+
+    return list(user_module.libraries(modules)[0])
+
+
+def _flight(recording: Recording) -> list[Verdict]:
+    from drawtap.capture import doctor, flight
+    from drawtap.view.text import duration, number, size
+
+    verdicts = [Verdict("ok", "saved", sentence) for sentence in flight.summary(recording.saved)]
+    for entry in recording.saved:
+        if entry.get("assumed"):
+            verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}"))
+        if entry.get("calls_lost"):
+            text = f"{entry['file']}: calls were lost before, so it may not replay as it was"
+            verdicts.append(Verdict("warning", "saved", text))
+    calls = 0
+    for entry in recording.kept:
+        calls += _number(entry, "calls")
+        text = (
+            f"{number(_number(entry, 'calls'))} calls in {number(_number(entry, 'frames'))} frames went by;"
+            f" at most {size(_number(entry, 'held_peak'))} were held"
+        )
+        verdicts.append(Verdict("ok", "ring", text))
+    watched = recording.watched
+    if watched is not None and watched.asked:
+        each = duration(int(1e9 * watched.seconds / watched.asked))
+        verdicts.append(Verdict("note", "ring", f"--when was asked {number(watched.asked)} times, {each} each"))
+    if not recording.saved:
+        why = "nothing asked for it" if calls else "no calls were made"
+        if any(entry.get("failed") for entry in recording.kept):
+            why = "it could not be"
+        elif not recording.kept and recording.tapped:
+            why = "the recorder was gone before the program ended"
+        verdicts.append(Verdict("warning", "saved", f"nothing was written: {why}", None if not calls else _ASK))
+    if not calls and not recording.tapped:
+        verdicts += [
+            Verdict(c.severity, c.subject, c.finding, c.advice)
+            for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
+        ]
+    verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
+    if recording.signal is not None:
+        verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
+    elif recording.code:
+        verdicts.append(Verdict("note", "program", f"exit code {recording.code}"))
+    return verdicts
+
+
+_ASK = "drawtap trigger PID save, SIGUSR1 to drawtap record, --trigger, or --at-exit for what was last"
+_ASSUMED = "pictures that are never wiped were taken to be painted over in each frame: what shone through is missing"
 
 
 def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, object], list[Verdict]]:
@@ -118,6 +340,15 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
     text = f"{number(calls)} calls, {number(frames)} frames, {duration(length)}, {size(file.stat().st_size)}"
     lines = [Verdict("ok", "recorded", f"{_near(file)}: {text}")]
     return data, lines + [Verdict("note", "recorded", problem) for problem in problems(data)[:5]]
+
+
+def _sent_verdict(sent: Sent) -> Verdict:
+    from drawtap.view.text import number, size
+
+    dropped = f" ({number(sent.frames_dropped)} without draws)" if sent.frames_dropped else ""
+    text = f"{sent.program}: {number(sent.calls)} calls, {number(sent.frames)} frames{dropped}, {size(sent.taken)}"
+    text += f" to {sent.address}"
+    return Verdict("ok" if sent.whole else "warning", "sent", text + (f"; {sent.error}" if sent.error else ""))
 
 
 def _near(file: Path) -> Path:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import InputError, UsageError
+from drawtap.trace.ranges import ENDLESS, FRAMES_HELP, frame_range
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _WRONG = frozenset({"read-back", "frame"})
         "drawtap replay game.dtap --verify",
         "drawtap replay game.dtap --on softpipe --snapshots frames/",
         "drawtap replay game.dtap --frames 100:200 --loop 10 --benchmark",
+        "drawtap replay game.dtap --snapshots draws/ --snapshot-at draws --attachments color,depth --frames 10:11",
+        "drawtap replay game.dtap --window --speed as-recorded",
     ),
 )
 def replay(
@@ -31,14 +35,33 @@ def replay(
     *,
     on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
     frames: Annotated[
-        str | None, Opt("A:B measures and saves the frames from A to before B, and stops there.", metavar="A:B")
+        str | None, Opt(f"{FRAMES_HELP}. Measure and save these, and stop there.", metavar="RANGE")
     ] = None,
     loop: Annotated[int, Opt("Play the frames so many times; they are decoded once.", metavar="N")] = 1,
     speed: Annotated[Literal["max", "as-recorded"], Opt("How fast.")] = "max",
     snapshots: Annotated[Path | None, Opt("Save every frame as a PNG in this folder.", metavar="FOLDER")] = None,
-    verify: Annotated[bool, Opt("Compare read-backs, GL errors and frame hashes with the recording.")] = False,
+    snapshot_at: Annotated[
+        str | None,
+        Opt("When: frames, draws or every (call), with :N each Nth of them, or calls:A,B,C.", metavar="WHEN"),
+    ] = None,
+    attachments: Annotated[str, Opt("Of what: some of color,depth,stencil.", metavar="LIST")] = "color",
+    verify: Annotated[
+        bool, Opt("Compare read-backs, answers to queries, GL errors and frame hashes with the recording.")
+    ] = False,
     benchmark: Annotated[bool, Opt("Show how long the frames took.")] = False,
     single_thread: Annotated[bool, Opt("Play the calls of all threads on one thread.")] = False,
+    window: Annotated[bool, Opt("Show the windows on $DISPLAY; closing one ends the replay.")] = False,
+    config: Annotated[
+        str | None,
+        Opt(
+            "Ask for this configuration: red=8,green=8,blue=8,alpha=8,depth=24,stencil=8,samples=4,buffer=32 (any of "
+            "these), or id=0x1c.",
+            metavar="LIST",
+        ),
+    ] = None,
+    debug: Annotated[
+        bool, Opt("Tell the driver's messages (GL_KHR_debug), with the calls that they are about.")
+    ] = False,
     preload: Annotated[bool, Opt("Decode the whole recording before the first call.")] = False,
     frame_end: Annotated[
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
@@ -46,29 +69,73 @@ def replay(
 ) -> Verdicts:
     """Run a recording again.
 
-    The calls are made again, in the recorded order and on as many threads, on pbuffers of the recorded sizes: no
-    display is needed. Objects get the names that the driver here gives them. What cannot be played is left out and
-    listed with its call, and so are GL errors that the original did not have. With --verify the exit code is 1 where
-    something differs from the recording; record --hash-frames makes recordings whose every frame can be compared.
+    The calls are made again, in the recorded order and on as many threads, on pbuffers of the recorded sizes (no
+    display is needed), or in windows with --window. The nearest configuration to the recorded one, or to --config, is
+    taken, and what differs is noted; drawtap set-egl-config puts one into a recording. Objects get the names that the
+    driver here gives them. What cannot be played is left out and listed with its call, and so are GL errors that the
+    original did not have. With --verify the exit code is 1 where something differs from the recording; record
+    --hash-frames makes recordings whose every frame can be compared.
     """
     from drawtap.replay import engine, player
 
+    _check(snapshots, snapshot_at, attachments, config)
     if loop < 1:
         raise UsageError(f"--loop {loop} makes no sense", hint="--loop 1 plays once")
     arguments = [*_switch("--verify", verify), *_switch("--benchmark", benchmark), *_switch("--preload", preload)]
     arguments += [*_switch("--single-thread", single_thread), *_switch("--as-recorded", speed == "as-recorded")]
     arguments += ["--loop", str(loop)] if loop > 1 else []
-    arguments += ["--frames", frames] if frames else []
+    arguments += [*_switch("--x11", window), *_switch("--debug", debug)]
+    arguments += ["--config", config] if config else []
+    arguments += ["--snapshot-at", snapshot_at] if snapshot_at else []
+    arguments += ["--attachments", attachments] if attachments != "color" else []
+    if not recording.exists():
+        raise InputError(f"there is no file {recording}")
+    arguments += ["--frames", _frames(recording, frames, frame_end)] if frames else []
     arguments += ["--frame-end", frame_end] if frame_end else []
     if snapshots is not None:
         snapshots.mkdir(parents=True, exist_ok=True)
         arguments += ["--snapshots", f"{snapshots}/"]
-    if not recording.exists():
-        from drawtap.errors import InputError
-
-        raise InputError(f"there is no file {recording}")
     played = player.play(recording, arguments, environment=engine.environment_of(on), progress=_progress())
     return Verdicts([*_summary(played), *(_verdict(f, verify=verify) for f in played.findings)])
+
+
+_CONFIG = frozenset({"red", "green", "blue", "alpha", "depth", "stencil", "samples", "buffer", "id"})
+
+
+def check_config(config: str) -> None:
+    """Refuse attributes of a configuration that the player would not understand."""
+    for part in config.split(","):
+        match = re.fullmatch(r"(\w+)=(0x[0-9a-fA-F]+|\d+)", part)
+        if match is None or match[1] not in _CONFIG:
+            raise UsageError(f"{part!r} is no attribute", hint="red=8,depth=24,samples=4 or id=0x1c")
+
+
+def _check(snapshots: Path | None, snapshot_at: str | None, attachments: str, config: str | None) -> None:
+    """Refuse words that the player would not understand."""
+    for word in attachments.split(","):
+        if word not in ("color", "depth", "stencil"):
+            raise UsageError(f"--attachments {word!r} is none", hint="some of color,depth,stencil")
+    if snapshot_at and not re.fullmatch(r"(frames|draws|every)(:[1-9]\d*)?|calls:\d+(,\d+)*", snapshot_at):
+        raise UsageError(
+            f"--snapshot-at {snapshot_at!r} makes no sense", hint="frames:10, draws, every:1000, calls:5,9"
+        )
+    if snapshots is None and (snapshot_at or attachments != "color"):
+        raise UsageError("where do the snapshots go?", hint="--snapshots FOLDER")
+    if config is not None:
+        check_config(config)
+
+
+def _frames(recording: Path, text: str, frame_end: str | None) -> str:
+    # As the player takes it; only counting from the end needs the recording.
+    if re.search(r"(^|:)#?-", text):
+        from drawtap.trace.trace import open_trace
+
+        with open_trace(recording, frame_end=frame_end) as trace:
+            wanted = frame_range(text, trace)
+    else:
+        wanted = frame_range(text)
+    assert wanted is not None
+    return f"{wanted.start}:" if wanted.stop == ENDLESS else f"{wanted.start}:{wanted.stop}"
 
 
 def _switch(name: str, wanted: bool) -> list[str]:
@@ -109,6 +176,9 @@ def _summary(played: Replay) -> list[Verdict]:
         equal = played.compared - played.different
         severity = "error" if played.different else "ok"
         found.append(Verdict(severity, "compared", f"{equal} of {played.compared} images and read-backs are equal"))
+    if played.uncompared:
+        told = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
+        found.append(Verdict("note", "not compared", told))
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,37 +16,80 @@ from drawtap.view.result import Written
 from drawtap.view.text import duration, number, size
 
 if TYPE_CHECKING:
+    from drawtap.analysis.checklist import Checklist
+    from drawtap.analysis.content import Overview
+    from drawtap.analysis.pictures import Chosen, Image
     from drawtap.trace.trace import Trace
-    from drawtap.view.report import CallRow, FrameRow, FunctionRow, Report, SmallTable
+    from drawtap.view.report import (
+        CallRow,
+        FrameDetail,
+        FrameRow,
+        FunctionRow,
+        Plot,
+        Report,
+        ShaderCard,
+        SmallTable,
+        StatRow,
+        TextureCard,
+    )
+
+_STRIP_WIDTH, _PICTURE_WIDTH, _TEXTURE_WIDTH = 112, 320, 128
+_MOST_SLOW, _MOST_CHOSEN = 8, 12
+_MOST_TEXTURES, _MOST_SHADERS = 120, 60
+_EVIDENCE = 8
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to put into a report."""
+
+    slowest: int = 25
+    pictures: int = 64
+    engine: str = "system"
+    seconds: float = 120
 
 
 @command(
     section="share",
-    examples=("drawtap report game.dtap", "drawtap report game.dtap -o /tmp/game.html --slowest 50"),
+    examples=(
+        "drawtap report game.dtap",
+        "drawtap report game.dtap -o /tmp/game.html --slowest 50",
+        "drawtap report game.dtap --pictures 0",
+    ),
 )
 def report(
     trace: Trace,
     *,
     output: Annotated[Path | None, Opt("Where to.  [default: FILE.html]", "-o", "FILE")] = None,
     slowest: Annotated[int, Opt("So many of the slowest calls.", metavar="N")] = 25,
+    pictures: Annotated[int, Opt("Look at so many frames, by playing the recording; 0: none.", metavar="N")] = 64,
+    on: Annotated[str, Opt("The engine for the pictures; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    seconds: Annotated[float, Opt("Play for so long at most.", metavar="S")] = 120,
     force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
 ) -> Written:
     """Write an HTML report: one file, nothing is loaded from anywhere.
 
-    Summary, frame times with percentiles and zoom, calls and uploads per frame, calls by function, slowest calls,
-    threads, contexts, and what is missing in the recording.
+    Overview, verdict and checklist; frame times with pictures of the frames above them, uploads and other series over
+    time; statistics of the content; the frames that stand for all, and the slow ones, in detail; textures, shaders and
+    configurations; what was redundant; calls by function, slowest calls, threads, contexts, and what is missing in the
+    recording. Pictures come from playing the recording (--pictures 0 leaves them out); what could not be had is said.
     """
     from drawtap.view.report import render
 
     target = output or trace.path.with_suffix(".html")
     if target.exists() and not force:
         raise UsageError(f"{target} exists", hint="--force replaces it")
-    target.write_text(render(_collected(trace, slowest)), encoding="utf-8")
+    if pictures < 0 or slowest < 0:
+        raise UsageError("--pictures and --slowest are numbers from 0 on")
+    target.write_text(render(_collected(trace, Wanted(slowest, pictures, on, seconds))), encoding="utf-8")
     return Written(str(target), target.stat().st_size, "report")
 
 
-def _collected(trace: Trace, slowest: int) -> Report:
-    from drawtap.view.report import Report
+def _collected(trace: Trace, wanted: Wanted) -> Report:
+    from drawtap.analysis import checklist as checking
+    from drawtap.analysis import content
+    from drawtap.analysis.verdict import verdict
+    from drawtap.view.report import Report, checks
 
     data = facts(trace)
     about = groups(trace, data)
@@ -53,6 +97,11 @@ def _collected(trace: Trace, slowest: int) -> Report:
     program = about.get("program", {})
     functions = _functions(trace)
     total = sum(f.count for f in functions)
+    asked = checking.with_calls(trace, checking.checklist(trace), _EVIDENCE)
+    seen = content.overview(trace)
+    shown = _Pictures(trace, frames, wanted)
+    details = _Details(trace, asked, shown)
+    loaded, textures_note = _textures(trace)
     return Report(
         title=Path(str(program.get("file") or trace.path)).name,
         subtitle=" · ".join(str(v) for v in (program.get("command"), about["recording"].get("recorded")) if v),
@@ -60,11 +109,29 @@ def _collected(trace: Trace, slowest: int) -> Report:
         frames=frames,
         functions=functions,
         functions_note=f"{len(functions)} functions, {number(total)} calls; time inside is what the program waited",
-        slowest=_slowest(trace, slowest) if data["timing"] == "both" else [],
-        tables=[_threads(trace), _contexts(trace)],
+        slowest=_slowest(trace, wanted.slowest) if data["timing"] == "both" else [],
+        tables=[*_costly(trace), _threads(trace), _contexts(trace)],
         facts=[(title, [(k, str(v)) for k, v in group.items()]) for title, group in about.items()],
         notes=_notes(trace, data, frames),
+        overview=_overview(seen),
+        rates=seen.fps_histogram,
+        verdict=verdict(trace, asked),
+        checks=checks(asked, _EVIDENCE),
+        plots=[*_plots(trace, frames), *_measured(trace, frames)],
+        strip=shown.strip,
+        statistics=_statistics(trace),
+        chosen=details.chosen,
+        slow=details.slow,
+        textures=loaded,
+        textures_note=textures_note,
+        shaders=_shaders(trace),
+        configs=_configs(trace),
+        redundancy=_redundancy(trace),
+        missing={"pictures": shown.missing} if shown.missing else {},
     )
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
 
 
 def _tiles(data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str, str]]:
@@ -79,6 +146,20 @@ def _tiles(data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str
     tiles.append((size(_int(data["payload_bytes"])), "content in arrays"))
     tiles.append((size(_int(data["file_bytes"])), "recording"))
     return tiles
+
+
+def _overview(seen: Overview) -> list[tuple[str, str]]:
+    found = [
+        ("trace file size", size(seen.file_bytes)),
+        ("duration", duration(seen.duration) if seen.duration is not None else "–"),
+        ("graphics operations", number(seen.calls)),
+        ("frames", number(seen.frames)),
+        ("frames / second", f"{seen.frames_per_second:.2f}" if seen.frames_per_second else "–"),
+        ("render calls", number(seen.draws)),
+        ("triangles / frame", number(round(seen.triangles_per_frame))),
+        ("texture data", size(seen.texture_bytes)),
+    ]
+    return found + ([("surfaces", ", ".join(seen.surfaces))] if seen.surfaces else [])
 
 
 def _frames(trace: Trace) -> list[FrameRow]:
@@ -109,18 +190,318 @@ def _functions(trace: Trace) -> list[FunctionRow]:
     ]
 
 
-def _slowest(trace: Trace, count: int) -> list[CallRow]:
+def _slowest(trace: Trace, count: int, where: str = "") -> list[CallRow]:
     from drawtap.view.report import CallRow
 
     # Which calls first, their text then: text is made only for those.
     found = rows(
-        trace, f"SELECT seq, frame, thread, duration FROM calls ORDER BY duration DESC NULLS LAST LIMIT {count}"
+        trace, f"SELECT seq, frame, thread, duration FROM calls {where} ORDER BY duration DESC NULLS LAST LIMIT {count}"
     )
     return [
         CallRow(_int(seq), _int(frame), _int(thread), str(trace.calls[_int(seq)]), _int(taken))
         for seq, frame, thread, taken in found.rows
         if taken is not None
     ]
+
+
+def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
+    from drawtap.analysis import content
+    from drawtap.view.report import Plot
+
+    by_frame = {_int(row["frame"]): row for row in content.frame_stats(trace)}
+    columns = [by_frame.get(f.number, {}) for f in frames]
+
+    def values(name: str) -> list[float | None]:
+        return [float(_int(row.get(name))) for row in columns]
+
+    found = [
+        Plot(
+            "uploads", "Uploads over time", "content handed to the API in each frame", "bytes",
+            [("textures", "orange", values("texture_bytes")), ("buffers", "blue", values("buffer_bytes")),
+             ("client arrays", "green", values("client_bytes"))], bars=True,
+        ),
+        Plot("draws", "Render calls", "draws of each frame", "count", [("draws", "green", values("draws"))]),
+        Plot("triangles", "Triangles", "submitted in each frame", "count",
+             [("triangles", "blue", values("triangles"))]),
+        Plot("calls", "Graphics operations", "calls of each frame", "count",
+             [("calls", "green", [float(f.calls) for f in frames])]),
+        Plot("api", "Time inside the API", "of each frame, all threads together", "ns",
+             [("inside", "blue", values("api_ns"))]),
+    ]  # fmt: skip
+    kept = []
+    for plot in found:
+        series = [s for s in plot.series if any(s[2])]
+        if series:
+            kept.append(Plot(plot.id, plot.title, plot.hint, plot.unit, series, plot.bars))
+    return kept if len(frames) > 1 else []
+
+
+_COLOURS = ("blue", "orange", "green", "purple")
+_MOST_SERIES = 4
+_PLOT_UNITS = frozenset({"ns", "bytes"})
+
+
+def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
+    """Return plots of what drawtap profile measured, one a group of metrics with the same unit."""
+    from drawtap.metrics.results import Series, series
+    from drawtap.view.report import Plot
+
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for one in series(trace):
+        if len(frames) > 1 and any(one.values.values()):
+            groups.setdefault((one.name.partition("/")[0], one.unit), []).append(one)
+    found = []
+    for number_, ((group, unit), members) in enumerate(groups.items()):
+        shown = members[:_MOST_SERIES]
+        lines = [
+            (one.name.partition("/")[2].replace("_", " "), colour, [one.values.get(f.number) for f in frames])
+            for one, colour in zip(shown, _COLOURS, strict=False)
+        ]
+        other = "" if unit in (*_PLOT_UNITS, "count") else f"; {unit}"
+        hint = f"drawtap profile, on {shown[0].engine.partition(' ')[0]}{other}"
+        kind = unit if unit in _PLOT_UNITS else "count"
+        found.append(Plot(f"measured{number_}", f"Measured: {group}", hint, kind, lines))
+    return found
+
+
+def _costly(trace: Trace) -> list[SmallTable]:
+    from drawtap.metrics.results import costly
+    from drawtap.view.report import SmallTable
+
+    name, unit, draws = costly(trace)
+    if not draws:
+        return []
+    text = duration if unit == "ns" else number
+    ready = [(str(d.seq), str(d.frame), d.function, text(round(d.value)), f"{100 * d.share:.1f} %") for d in draws]
+    columns, right = ("call", "frame", "function", name, "of all draws"), (True, True, False, True, True)
+    return [SmallTable("Draws that cost most", columns, right, ready, f"{name}, measured by drawtap profile")]
+
+
+def _statistics(trace: Trace) -> list[StatRow]:
+    from drawtap.analysis import content
+    from drawtap.view.report import StatRow
+
+    return [
+        StatRow(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
+        for s in content.statistics(trace, content.sensors(trace))
+    ]
+
+
+# ---- pictures and frames --------------------------------------------------------------------------------------------
+
+
+class _Pictures:
+    """What frames look like: small for the strip, larger for the frames in detail."""
+
+    def __init__(self, trace: Trace, frames: Sequence[FrameRow], wanted: Wanted) -> None:
+        from drawtap.analysis import pictures
+
+        self.frames = frames
+        self.images: Mapping[int, Image] = {}
+        self.missing: str | None = None
+        times = [f.duration_ns for f in frames]
+        looked = [frames[i] for i in pictures.sampled(times, max(wanted.pictures, 2))] if frames else []
+        if wanted.pictures and looked:
+            numbers = [f.number for f in looked]
+            found = pictures.pictures(
+                trace, numbers, width=_PICTURE_WIDTH, engine=wanted.engine, seconds=wanted.seconds
+            )
+            self.images, self.missing = found.images, found.missing
+        elif frames:
+            self.missing = "they were not wanted (--pictures 0)"
+        self.chosen: Sequence[Chosen] = pictures.representatives(
+            {f.number: f.duration_ns for f in looked}, self.images, _MOST_CHOSEN
+        )
+
+    @property
+    def strip(self) -> list[tuple[int, str]]:
+        """Pictures of frames, small."""
+        from drawtap.analysis.pictures import shrunk
+        from drawtap.view.comparison import opaque
+        from drawtap.view.picture import url
+
+        return [(frame, url(opaque(shrunk(image, _STRIP_WIDTH)))) for frame, image in sorted(self.images.items())]
+
+    def url(self, frame: int) -> str:
+        """Return the address of the picture of a frame, "" where there is none."""
+        from drawtap.view.comparison import opaque
+        from drawtap.view.picture import url
+
+        image = self.images.get(frame)
+        return "" if image is None else url(opaque(image))
+
+
+class _Details:
+    """Frames in detail: those that stand for all, and the slow ones."""
+
+    def __init__(self, trace: Trace, asked: Checklist, shown: _Pictures) -> None:
+        from drawtap.analysis import content
+
+        self._trace = trace
+        self._shown = shown
+        self._stats = {_int(row["frame"]): row for row in content.frame_stats(trace)}
+        self._findings: dict[int, list[tuple[str, str]]] = {}
+        for judgement in asked.findings:
+            for frame in {e.frame for e in judgement.evidence if e.frame is not None}:
+                self._findings.setdefault(frame, []).append((judgement.rule.id, judgement.rule.title))
+        by_number = {f.number: f for f in shown.frames}
+        self.chosen = [self._detail(by_number[c.frame], _stands(c), calls=0) for c in shown.chosen]
+        self.slow = [
+            self._detail(f, f"{_times(f, shown.frames)}", calls=5) for f in _slow(shown.frames) if f.duration_ns
+        ]
+
+    def _detail(self, frame: FrameRow, why: str, *, calls: int) -> FrameDetail:
+        from drawtap.view.report import FrameDetail
+
+        number_ = frame.number
+        found = rows(
+            self._trace,
+            f"SELECT name, count(*) AS n, sum(duration)::BIGINT AS ns FROM calls WHERE frame = {number_} "
+            "GROUP BY name ORDER BY ns DESC NULLS LAST, n DESC LIMIT 6",
+        )
+        return FrameDetail(
+            number_,
+            why,
+            self._shown.url(number_),
+            frame.duration_ns,
+            self._facts(number_),
+            [(str(name), _int(n), None if ns is None else _int(ns)) for name, n, ns in found.rows],
+            _slowest(self._trace, calls, f"WHERE frame = {number_}") if calls else [],
+            self._findings.get(number_, []),
+        )
+
+    def _facts(self, frame: int) -> list[tuple[str, str]]:
+        row = self._stats.get(frame, {})
+        found = [("calls", number(_int(row.get("calls")))), ("draws", number(_int(row.get("draws"))))]
+        for name, label, text in (
+            ("triangles", "triangles", number),
+            ("texture_bytes", "textures", size),
+            ("buffer_bytes", "buffers", size),
+            ("compiles", "compiles", number),
+            ("readbacks", "read-backs", number),
+        ):
+            if row.get(name):
+                found.append((label, text(_int(row[name]))))
+        if row.get("api_ns"):
+            found.append(("inside the API", duration(_int(row["api_ns"]))))
+        return found
+
+
+def _stands(chosen: Chosen) -> str:
+    return chosen.why + (f"; like {chosen.stands_for - 1} others looked at" if chosen.stands_for > 1 else "")
+
+
+def _slow(frames: Sequence[FrameRow]) -> list[FrameRow]:
+    # The first frame loads everything; it is slow in every program, and among the chosen ones anyway.
+    return sorted((f for f in frames[1:] if f.duration_ns), key=lambda f: -(f.duration_ns or 0))[:_MOST_SLOW]
+
+
+def _times(frame: FrameRow, frames: Sequence[FrameRow]) -> str:
+    ordered = sorted(f.duration_ns for f in frames if f.duration_ns)
+    usual = ordered[len(ordered) // 2]
+    return f"{(frame.duration_ns or 0) / usual:.1f} times the usual" if usual else ""
+
+
+# ---- objects --------------------------------------------------------------------------------------------------------
+
+
+def _textures(trace: Trace) -> tuple[list[TextureCard], str]:
+    from drawtap.analysis.textures import textures
+    from drawtap.view.picture import url
+    from drawtap.view.report import TextureCard
+
+    found, count = textures(trace, most=_MOST_TEXTURES, width=_TEXTURE_WIDTH)
+    cards = [
+        TextureCard(
+            f"{t.width} × {t.height}",
+            " · ".join(
+                [
+                    f"texture {t.name}" if t.name else t.function,
+                    t.format.replace("GL_", ""),
+                    size(t.bytes),
+                    *([f"{t.levels} levels"] if t.levels > 1 else []),
+                    *([f"{t.uploads} uploads"] if t.uploads > t.levels else []),
+                    f"call {t.seq}",
+                ]
+            ),
+            "" if t.image is None else url(t.image),
+            t.why or "",
+        )
+        for t in found
+    ]
+    note = f"{number(count)} with content" + (f", the first {len(cards)} are shown" if count > len(cards) else "")
+    return cards, note if count else ""
+
+
+def _shaders(trace: Trace) -> list[ShaderCard]:
+    from drawtap.analysis.shaders import shaders
+    from drawtap.view.report import ShaderCard
+
+    return [
+        ShaderCard(
+            f"{s.stage} shader {s.name}",
+            " · ".join(
+                [
+                    f"{s.lines} lines",
+                    *([f"compiled in {duration(s.compile_ns)}"] if s.compile_ns is not None else []),
+                    *([f"program {', '.join(map(str, s.programs))}"] if s.programs else []),
+                    f"call {s.seq}",
+                ]
+            ),
+            s.source,
+        )
+        for s in shaders(trace, most=_MOST_SHADERS)
+    ]
+
+
+_CONFIG = ("id", "red", "green", "blue", "alpha", "depth", "stencil", "samples", "caveat")
+
+
+def _configs(trace: Trace) -> SmallTable | None:
+    from drawtap.view.report import SmallTable
+
+    found: dict[str, Sequence[str]] = {}
+    for row in trace.table("natives"):
+        if row["kind"] == "config":
+            said = dict(part.partition("=")[::2] for part in str(row["text"]).split(";"))
+            caveat = {"12344": "none", "12368": "slow", "12369": "not conformant"}.get(said.get("caveat", ""), "")
+            found[said.get("id", "?")] = [*(said.get(k, "") for k in _CONFIG[:-1]), caveat]
+    if not found:
+        return None
+    right = (*(True for _ in _CONFIG[:-1]), False)
+    return SmallTable("Configurations", _CONFIG, right, list(found.values()), "of surfaces and contexts")
+
+
+def _redundancy(trace: Trace) -> list[SmallTable]:
+    from drawtap.analysis.redundancy import KINDS
+    from drawtap.view.report import SmallTable
+
+    columns = ("", "calls", "share", "time", "content")
+    right = (False, True, True, True, True)
+    tables = []
+    for title, key, note in (
+        ("What was done for nothing", "r.kind", "share of all calls"),
+        ("by function", "c.name", "share of all calls"),
+    ):
+        found = rows(
+            trace,
+            f"SELECT {key} AS what, count(*) AS n, 100.0 * count(*) / (SELECT count(*) FROM calls), "
+            "sum(c.duration)::BIGINT, sum(c.payload_bytes)::BIGINT "
+            "FROM redundancy r JOIN calls c ON c.seq = r.seq GROUP BY what ORDER BY n DESC LIMIT 12",
+        )
+        ready = [
+            [
+                KINDS.get(str(what), str(what)),
+                number(_int(n)),
+                f"{share:.1f} %",
+                duration(_int(ns)),
+                size(_int(content)),
+            ]
+            for what, n, share, ns, content in found.rows
+        ]
+        if ready:
+            tables.append(SmallTable(title, columns, right, ready, note))
+    return tables
 
 
 def _threads(trace: Trace) -> SmallTable:

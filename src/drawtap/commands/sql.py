@@ -42,7 +42,7 @@ def sql(
     if query is not None:
         return rows(trace, query)
     if sys.stdin.isatty():
-        return Prompt(trace)
+        return Prompt((str(trace.path),), frame_end=trace.frame_end)
     return rows(trace, sys.stdin.read())
 
 

@@ -1,0 +1,92 @@
+"""`drawtap checklist`: what could be better in a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import Text
+
+if TYPE_CHECKING:
+    from drawtap.analysis.checklist import Checklist
+    from drawtap.trace.trace import Trace
+
+
+@command(
+    section="ask",
+    examples=(
+        "drawtap checklist game.dtap",
+        "drawtap checklist game.dtap --hardware tiled --evidence 10",
+        "drawtap checklist game.dtap --rule shader-compiles --rule gl-errors",
+        "drawtap checklist game.dtap --format sarif --suppress known.toml -o game.sarif",
+    ),
+)
+def checklist(
+    trace: Trace,
+    *,
+    rule: Annotated[
+        tuple[str, ...], Opt("Only this rule; may be given again. drawtap rules lists them.", "-r", "ID")
+    ] = (),
+    hardware: Annotated[
+        Literal["tiled", "desktop", "software"] | None, Opt("Leave out what costs nothing on such a GPU.")
+    ] = None,
+    suppress: Annotated[Path | None, Opt("Leave out the findings that this file names.", metavar="FILE")] = None,
+    fail_on: Annotated[
+        Literal["note", "warning", "error"], Opt("The exit code is 1 for findings of this severity and above.")
+    ] = "note",
+    format: Annotated[  # noqa: A002 - the word of the command line
+        Literal["text", "html", "json", "sarif", "junit"], Opt("How to write it.")
+    ] = "text",
+    output: Annotated[Path | None, Opt("Write it to a file.", "-o", "FILE")] = None,
+    evidence: Annotated[int, Opt("So many rows of evidence a finding.", "-n", "N")] = 3,
+    everything: Annotated[bool, Opt("Name the rules that passed, too.", "-a")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+) -> Text:
+    """Hold a recording against rules: what is slow, wasted, wrong or undefined in how a program uses graphics.
+
+    Every finding has evidence (calls, frames, their costs), says why it matters, how to mend it and on which hardware.
+    A rule that could not look says so and why; it never counts as passed. The exit code is 1 where there are findings.
+
+    A suppression file is TOML: a list [[suppress]] of tables with rule (may have wildcards), and optionally what,
+    frames, seqs ("first:end") and reason. Suppressions that suppress nothing are named.
+    """
+    from drawtap.analysis import checklist as checking
+
+    if evidence < 0:
+        raise UsageError("--evidence is a number of rows, from 0 on")
+    if output is not None and output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    suppressions = checking.read_suppressions(suppress) if suppress else []
+    asked = checking.checklist(trace, rules=rule, hardware=hardware, suppressions=suppressions)
+    most = evidence if format == "text" else max(evidence, 20)
+    asked = checking.with_calls(trace, asked, most)
+    levels = ("note", "warning", "error")
+    failed = any(levels.index(j.rule.severity) >= levels.index(fail_on) for j in asked.findings)
+    name = trace.path.name
+    content = _content(asked, name, format, most, everything=everything)
+    from drawtap.view.checklist import data, headline
+
+    if output is not None:
+        output.write_text(content, encoding="utf-8")
+        content = f"{output}: {headline(asked)}\n"
+    return Text(content, data(asked, name), failed)
+
+
+def _content(asked: Checklist, name: str, kind: str, most: int, *, everything: bool) -> str:
+    from drawtap.view import checklist as view
+
+    if kind == "html":
+        from drawtap.view.report import render_checklist
+
+        return render_checklist(asked, name, most=most)
+    if kind == "sarif":
+        return view.sarif(asked, name, most=most)
+    if kind == "junit":
+        return view.junit(asked, name, most=most)
+    if kind == "json":
+        from drawtap.view.data import dumps
+
+        return f"{dumps(view.data(asked, name))}\n"
+    return view.text(asked, name, most=most, everything=everything)

@@ -1,0 +1,127 @@
+"""`drawtap cluster`: which recordings are alike in what they draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.commands.edit import refuse_existing
+from drawtap.errors import InputError
+from drawtap.view.result import Rows, Sheets
+
+if TYPE_CHECKING:
+    from drawtap.analysis.clusters import Clustering
+    from drawtap.view.clusters import ClustersPage
+
+
+@command(
+    section="ask",
+    examples=(
+        "drawtap cluster recordings/",
+        "drawtap cluster recordings/ -o groups.html          # with a picture",
+        "drawtap cluster a.dtap b.dtap c.dtap d.dtap --groups 2 --json",
+    ),
+)
+def cluster(
+    *recordings: Annotated[Path, Opt("recordings, or folders of them", metavar="PATH")],
+    groups: Annotated[int | None, Opt("How many groups.  [default: as many as fit best]", metavar="N")] = None,
+    output: Annotated[Path | None, Opt("Write a page with a picture.", "-o", "FILE.html")] = None,
+    force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
+) -> Sheets:
+    """Group recordings by what they draw.
+
+    A recording is what its frames do on average: draws, triangles, texels, uploads, state calls, and shares of them;
+    times are left out. Recordings that are alike come into one group. Each group says what sets it apart from the mean
+    of all, in standard deviations, and which recording is typical for it: to test one of each group is to test what
+    there is. Needs scikit-learn: pip install 'drawtap[clusters]'.
+    """
+    from drawtap.analysis import clusters
+
+    if output is not None:
+        refuse_existing(output, force)
+    found = clusters.cluster(_files(recordings), groups)
+    if output is not None:
+        from drawtap.view.clusters import render
+
+        output.write_text(render(_page(found)), encoding="utf-8")
+    return _sheets(found, output)
+
+
+def _files(paths: tuple[Path, ...]) -> list[Path]:
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(path.rglob("*.dtap"))
+            if not inside:
+                raise InputError(f"there is no recording in {path}")
+            files += inside
+        elif path.is_file():
+            files.append(path)
+        else:
+            raise InputError(f"there is no file {path}")
+    return list(dict.fromkeys(files))
+
+
+def _words(parts: tuple[tuple[str, float], ...]) -> str:
+    return ", ".join(f"{name} {weight:+.1f}" for name, weight in parts)
+
+
+def _sheets(found: Clustering, output: Path | None) -> Sheets:
+    groups = [(c.number, len(c.members), Path(c.typical).name, _words(c.distinctive)) for c in found.clusters]
+    members = [(a.cluster, str(a.path), a.frames) for a in sorted(found.applications, key=lambda a: a.cluster)]
+    notes = [f"left out: {name}: {why}" for name, why in found.left_out]
+    if found.silhouette is not None:
+        notes.append(f"silhouette {found.silhouette:.2f} (1: far apart, 0: no groups)")
+    if output is not None:
+        notes.append(f"written: {output}")
+    tables = [
+        Rows(("group", "recordings", "typical", "apart from the mean by"), groups, title="Groups"),
+        Rows(("group", "recording", "frames"), members, {"frames": "count"}, title="Recordings"),
+    ]
+    return Sheets(tables, _data(found), notes)
+
+
+def _data(found: Clustering) -> dict[str, object]:
+    return {
+        "groups": [
+            {
+                "group": c.number,
+                "members": list(c.members),
+                "typical": c.typical,
+                "distinctive": [{"feature": name, "deviations": weight} for name, weight in c.distinctive],
+            }
+            for c in found.clusters
+        ],
+        "recordings": [
+            {
+                "path": str(a.path),
+                "group": a.cluster,
+                "frames": a.frames,
+                "position": list(a.position),
+                "features": dict(a.features),
+            }
+            for a in found.applications
+        ],
+        "axes": [
+            {"explained": share, "features": [{"feature": name, "weight": weight} for name, weight in axis]}
+            for axis, share in zip(found.axes, found.explained, strict=True)
+        ],
+        "silhouette": found.silhouette,
+        "left_out": [{"path": name, "reason": why} for name, why in found.left_out],
+    }
+
+
+def _page(found: Clustering) -> ClustersPage:
+    from drawtap.view.clusters import ClustersPage, Dot
+
+    stems = [a.path.stem for a in found.applications]
+    names = [stem if stems.count(stem) == 1 else str(a.path) for stem, a in zip(stems, found.applications, strict=True)]
+    dots = [Dot(name, a.cluster, *a.position) for name, a in zip(names, found.applications, strict=True)]
+    axes = [
+        f"{_words(axis)} ({share:.0%} of what differs)" for axis, share in zip(found.axes, found.explained, strict=True)
+    ]
+    rows = [(str(c.number), str(len(c.members)), Path(c.typical).stem, _words(c.distinctive)) for c in found.clusters]
+    score = "" if found.silhouette is None else f" Silhouette {found.silhouette:.2f}."
+    text = f"{len(dots)} recordings in {len(rows)} groups by what they draw a frame.{score}"
+    return ClustersPage("Recordings that are alike", text, dots, axes, rows)

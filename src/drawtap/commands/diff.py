@@ -1,0 +1,246 @@
+"""`drawtap diff`: what differs between the calls of two recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import InputError, UsageError
+from drawtap.trace.ranges import FRAMES_HELP, call_of, frame_range
+from drawtap.view.result import Rows
+
+if TYPE_CHECKING:
+    from drawtap.trace.diff import Difference, Differences
+    from drawtap.trace.trace import Trace
+    from drawtap.view.comparison import Pictures
+    from drawtap.view.difference import DifferentFrame
+
+_MARKS = {"changed": "~", "only_a": "-", "only_b": "+"}
+# Native handles are other numbers in every run.
+_PATH = r"regexp_replace(path, '\[0x[0-9a-f]{5,}\]', '[*]', 'g')"
+_COLUMNS = ("", "frame_a", "frame_b", "a", "b", "call")
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap diff good.dtap bad.dtap",
+        "drawtap diff good.dtap bad.dtap --frames 10:20 --limit 50 --json",
+        "drawtap diff good.dtap bad.dtap --images            # and which frames look different",
+        "drawtap diff good.dtap bad.dtap --state 1041:1043   # the state at call 1041 of one and 1043 of the other",
+        "drawtap diff good.dtap bad.dtap --resources         # textures, buffers, programs, ...",
+        "drawtap diff good.dtap bad.dtap -o what-differs.html",
+    ),
+)
+def diff(
+    a: Annotated[Path, Opt("a recording", metavar="A")],
+    b: Annotated[Path, Opt("another", metavar="B")],
+    *,
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
+    limit: Annotated[int, Opt("List so many differences; all are counted.", "-l", "N")] = 200,
+    outputs: Annotated[bool, Opt("What calls returned and read back counts, too.")] = False,
+    images: Annotated[bool, Opt("Play both and list the frames whose images differ.")] = False,
+    state: Annotated[
+        str | None, Opt("Compare the state at a call of A and one of B instead.", metavar="CALL:CALL")
+    ] = None,
+    resources: Annotated[bool, Opt("Compare textures, buffers, programs and other objects instead.")] = False,
+    output: Annotated[
+        Path | None, Opt("Write a page with calls, resources, state and images.", "-o", "FILE.html")
+    ] = None,
+    force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
+    frame_end: Annotated[
+        str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
+    ] = None,
+) -> Rows:
+    """Print what differs between the calls of two recordings.
+
+    Calls are aligned by what they are, frame by frame: - only A makes it, + only B does, ~ both do with other
+    arguments. Two objects are the same where aligned calls made them, whatever their numbers; addresses do not count,
+    content does. The page (-o) has it all: calls by frame, objects, the state at the end of the first frame that
+    differs, and, where both can be played here, the images. The exit code is 1 where something differs.
+    """
+    from drawtap.trace.trace import open_trace
+
+    if output is not None and output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    for path in (a, b):
+        if not path.is_file():
+            raise InputError(f"there is no file {path}")
+    with open_trace(a, frame_end=frame_end) as one, open_trace(b, frame_end=frame_end) as two:
+        if output is not None:
+            return _page(one, two, frame_range(frames, one), limit, outputs=outputs, state=state, output=output)
+        if state is not None:
+            return _states(one, two, state)
+        if resources:
+            return _resources(one, two)
+        return _calls(one, two, frame_range(frames, one), limit, outputs=outputs, images=images)
+
+
+def _calls(a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: bool, images: bool) -> Rows:
+    from drawtap.trace.diff import diff as differences
+
+    found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
+    rows = [(_MARKS[c.kind], c.frame_a, c.frame_b, c.a, c.b, _text(c)) for c in found.calls]
+    pictures = list(_images(a, b, frames)) if images else []
+    rows += [("!", frame, frame, None, None, text) for frame, text in pictures]
+    return Rows(
+        _COLUMNS, rows, note=_note(found, len(found.calls), images, len(pictures)), findings=found.any or bool(pictures)
+    )
+
+
+def _text(call: Difference) -> str:
+    if not call.params:
+        return call.text
+    return f"{call.text}({', '.join(f'{name}: {was} → {now}' for name, was, now in call.params)})"
+
+
+def _note(found: Differences, listed: int, images: bool, pictures: int) -> str:
+    from drawtap.view.text import number
+
+    if not found.any:
+        text = f"{number(found.equal)} calls are equal"
+    else:
+        parts = (
+            (found.changed, "changed"),
+            (found.only_a, "only in A"),
+            (found.only_b, "only in B"),
+            (found.equal, "equal"),
+        )
+        text = ", ".join(f"{number(n)} {what}" for n, what in parts if n)
+        frames = f"{found.frames_a}" if found.frames_a == found.frames_b else f"{found.frames_a} and {found.frames_b}"
+        text = f"{text}; {number(found.different_frames)} of {frames} frames differ"
+    left = found.changed + found.only_a + found.only_b - listed
+    if left:
+        text += f"; {number(left)} differences more (--limit)"
+    return text + (f"; {pictures} images differ" if images else "")
+
+
+def _images(a: Trace, b: Trace, frames: range | None) -> Iterator[tuple[int, str]]:
+    from drawtap.replay import compare as comparing
+
+    played = [comparing.Played(trace, "system") for trace in (a, b)]
+    found = comparing.compare(*played, tolerance=comparing.Tolerance(0, 0.0, 1.0), frames=frames, bisect=False)
+    for frame in found.frames:
+        if not frame.difference.exact:
+            yield frame.frame, f"the images differ: RMSE {frame.difference.rmse:.3f}"
+
+
+def _resources(a: Trace, b: Trace) -> Rows:
+    from drawtap.trace.diff import resources
+
+    rows = []
+    for found in resources(a, b):
+        mark = "~" if found.a is not None and found.b is not None else "+" if found.a is None else "-"
+        text = ", ".join(f"{name}: {was or '-'} → {now or '-'}" if mark == "~" else f"{name}: {was or now}"
+                         for name, was, now in found.changes)  # fmt: skip
+        rows.append((mark, found.kind, found.a, found.b, text))
+    return Rows(("", "kind", "a", "b", "what"), rows, note=f"{len(rows)} objects differ", findings=bool(rows))
+
+
+_MOST_PICTURES = 4
+_CALLS_A_FRAME = 200
+
+
+def _page(
+    a: Trace, b: Trace, frames: range | None, limit: int, *, outputs: bool, state: str | None, output: Path
+) -> Rows:
+    from drawtap.trace.diff import diff as differences
+    from drawtap.trace.diff import resources
+    from drawtap.view.difference import DifferencePage, render
+    from drawtap.view.text import number
+
+    found = differences(a, b, frames=frames, limit=limit, outputs=outputs)
+    objects = [
+        (r.kind, f"{'' if r.a is None else r.a} → {'' if r.b is None else r.b}: {name}", was, now)
+        for r in resources(a, b) for name, was, now in r.changes
+    ]  # fmt: skip
+    first = next((f for f in found.frames if f.a is not None and f.b is not None), None)
+    at = state or (f"#{first.a}:#{first.b}" if first else None)
+    variables = None if at is None else [tuple("" if v is None else str(v) for v in r) for r in _states(a, b, at).rows]
+    pictures = _pictures(a, b, frames)
+    count = found.changed + found.only_a + found.only_b
+    page = DifferencePage(
+        a.path.name,
+        b.path.name,
+        "Their calls are the same" if not found.any else f"{number(count)} calls differ",
+        [
+            (number(found.equal), "calls are equal"),
+            (number(found.changed), "changed"),
+            (number(found.only_a), "only in A"),
+            (number(found.only_b), "only in B"),
+            (number(found.different_frames), f"of {number(max(found.frames_a, found.frames_b))} frames differ"),
+        ],
+        _by_frame(found),
+        objects,
+        variables,  # type: ignore[arg-type]
+        f"State at {at}" if state else "State at the end of the first frame that differs",
+        pictures,
+    )
+    output.write_text(render(page), encoding="utf-8")
+    rows = [(what, text) for text, what in page.tiles]
+    rows += [("objects differ", number(len({row[1].partition(":")[0] + row[0] for row in objects})))]
+    return Rows(("what", "count"), rows, note=f"written to {output}", findings=found.any)
+
+
+def _by_frame(found: Differences) -> list[DifferentFrame]:
+    from drawtap.view.difference import DifferentCall, DifferentFrame
+
+    groups: dict[tuple[int | None, int | None], list[Difference]] = {}
+    for call in found.calls:
+        groups.setdefault((call.frame_a, call.frame_b), []).append(call)
+    pages = []
+    for (one, other), calls in groups.items():
+        title = (
+            f"Frame {one}"
+            if one == other
+            else f"Frame {'-' if one is None else one} and {'-' if other is None else other}"
+        )
+        shown = [
+            DifferentCall(
+                _MARKS[c.kind], "" if c.a is None else str(c.a), "" if c.b is None else str(c.b), c.text, c.params
+            )
+            for c in calls[:_CALLS_A_FRAME]
+        ]
+        pages.append(DifferentFrame(title, f"{len(calls)} calls", shown, len(calls) - len(shown)))
+    return pages
+
+
+def _pictures(a: Trace, b: Trace, frames: range | None) -> list[Pictures]:
+    from drawtap.errors import DrawtapError
+    from drawtap.replay import compare as comparing
+    from drawtap.view.comparison import Pictures
+
+    try:
+        played = [comparing.Played(trace, "system") for trace in (a, b)]
+        tolerance = comparing.Tolerance(0, 0.0, 1.0)
+        found = comparing.compare(*played, tolerance=tolerance, frames=frames, bisect=False, pictures=_MOST_PICTURES)
+    except DrawtapError:
+        return []  # nothing here plays them
+    by_number = {f.frame: f for f in found.frames}
+    return [
+        Pictures(f"Frame {n}", f"RMSE {by_number[n].difference.rmse:.3f}", one, other)
+        for n, (one, other) in found.pictures.items()
+    ]
+
+
+def _states(a: Trace, b: Trace, calls: str) -> Rows:
+    first, colon, second = calls.partition(":")
+    if colon and not (first and second):
+        raise UsageError(f"{calls!r} is no pair of calls", hint="1041:1043, #3:#4, or 1041 for both")
+    at = (call_of(a, first), call_of(b, second or first))
+    a.database.others = {"a": a.database, "b": b.database}
+    values = [
+        f"SELECT DISTINCT {_PATH} AS path, value FROM {name}.state"
+        f" WHERE begin_seq <= {seq} AND (end_seq IS NULL OR end_seq > {seq})"
+        for name, seq in zip("ab", at, strict=True)
+    ]
+    query = (
+        f"WITH x AS ({values[0]}), y AS ({values[1]})"
+        " SELECT coalesce(x.path, y.path) AS path, x.value AS a, y.value AS b FROM x FULL JOIN y ON x.path = y.path"
+        " WHERE x.value IS DISTINCT FROM y.value"
+        r" AND NOT regexp_matches(coalesce(x.path, y.path), '^threads\[\d+\]\.(draw|read)$') ORDER BY 1"
+    )
+    rows = a.sql(query).fetchall()
+    return Rows(("path", "a", "b"), rows, note=f"{len(rows)} variables differ", findings=bool(rows))

@@ -1,0 +1,171 @@
+"""`drawtap edit`: change, drop, replace and insert calls."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import InputError, UsageError
+from drawtap.trace.ranges import RANGE_HELP, selection
+from drawtap.view.result import Verdict, Verdicts
+
+if TYPE_CHECKING:
+    from drawtap.replay.player import Replay
+    from drawtap.trace.edit import Editor, Saved
+    from drawtap.trace.trace import Trace
+
+
+@command(
+    section="edit",
+    examples=(
+        "drawtap edit game.dtap -o red.dtap --set 'glClearColor red = 1'",
+        "drawtap edit game.dtap -o nomask.dtap --drop glColorMask --check",
+        "drawtap edit game.dtap -o fix.dtap --set '1041 width = 64, pixels = file(\"small.raw\")'",
+        "drawtap edit game.dtap -o wait.dtap --insert '1042 glFinish()'",
+        "drawtap edit game.dtap -o small.dtap --script shrink_textures.py",
+    ),
+)
+def edit(
+    trace: Trace,
+    *,
+    output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
+    set_: Annotated[
+        tuple[str, ...],
+        Opt("CALLS NAME = VALUE, ...: change arguments of a call, a range or a function.", metavar="TEXT"),
+    ] = (),
+    drop: Annotated[
+        tuple[str, ...], Opt("Leave out a call, a range, or all calls of a function.", metavar="CALLS")
+    ] = (),
+    keep: Annotated[
+        str | None, Opt(f"{RANGE_HELP}; or a function. All other calls are left out.", metavar="RANGE")
+    ] = None,
+    replace: Annotated[
+        tuple[str, ...], Opt("CALL NAME(...): make it a call of another function.", metavar="TEXT")
+    ] = (),
+    insert: Annotated[tuple[str, ...], Opt("CALL NAME(...): put a new call before it.", metavar="TEXT")] = (),
+    script: Annotated[
+        Path | None, Opt("A Python script that edits the recording called trace.", metavar="FILE")
+    ] = None,
+    check: Annotated[bool, Opt("Play the result too, and say what goes wrong that did not before.")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
+) -> Verdicts:
+    """Write a recording with changes; the old one stays as it is.
+
+    Values are written as drawtap list shows them: numbers, names of enumerants, "text", {1, 2, 3}, NULL; file("x.raw")
+    is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
+    (drawtap.trace.edit.Editor). Whatever is changed by number is numbered as in the old recording. The exit code is 1
+    where a call no longer has what it needs: an object, a context or a mapping that a dropped call made.
+    """
+    from drawtap.formats.editable import parse, value
+    from drawtap.trace.edit import Editor
+
+    refuse_existing(output, force)
+    editor = Editor(trace)
+    if script is not None:
+        _run(script, editor)
+    for text in set_:
+        target, assignments = _split(text, "CALLS NAME = VALUE, ...")
+        values = {name: value(word) for name, word in parse(f"f({assignments})").values.items()}
+        for seq in _seqs(trace, target):
+            editor.set(seq, **values)
+    for text in replace:
+        target, call = _split(text, "CALL NAME(...)")
+        for seq in _seqs(trace, target):
+            parsed = parse(call)
+            editor.replace(seq, parsed.name, **{name: value(word) for name, word in parsed.values.items()})
+    for text in insert:
+        target, call = _split(text, "CALL NAME(...)")
+        parsed = parse(call)
+        before = len(trace.calls) if target == "end" else next(iter(_seqs(trace, target)))
+        editor.insert(before, parsed.name, **{name: value(word) for name, word in parsed.values.items()})
+    for target in drop:
+        editor.drop(_seqs(trace, target))
+    if keep is not None:
+        editor.keep(_seqs(trace, keep))
+    saved = editor.save(output)
+    return verdicts(saved, _played(trace.path, output) if check else ())
+
+
+def refuse_existing(output: Path, force: bool) -> None:
+    """Refuse to write over a file, unless that is wanted."""
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output.is_dir():
+        raise UsageError(f"{output} is a folder")
+
+
+def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
+    """Return what to say of a recording that was written."""
+    from drawtap.view.text import number, size
+
+    done = [f"{number(saved.calls)} calls, {size(saved.bytes)}"]
+    done += [f"{number(n)} {what}" for n, what in ((saved.changed, "changed"), (saved.inserted, "new")) if n]
+    lines = [Verdict("ok", "written", f"{saved.path}: {', '.join(done)}")]
+    if saved.renamed:
+        text = f"{number(saved.renamed)} contexts, surfaces, ... that several programs called alike are told apart"
+        lines.append(Verdict("note", "renamed", text))
+    if saved.lost:
+        lines.append(Verdict("warning", "lost", f"{number(saved.lost)} calls that could not be read"))
+    lines += [Verdict("warning", "damaged", text) for text in saved.problems]
+    lines += [Verdict("error", "broken", str(broken)) for broken in saved.broken]
+    lines += more
+    fields = ("calls", "kept", "changed", "inserted", "bytes", "lost", "renamed")
+    data: dict[str, object] = {"path": str(saved.path), **{name: getattr(saved, name) for name in fields}}
+    data["problems"] = list(saved.problems)
+    data["broken"] = [
+        {n: getattr(b, n) for n in ("seq", "function", "cause", "cause_function", "text")} for b in saved.broken
+    ]
+    data["findings"] = [v.finding for v in more]
+    return Verdicts(lines, data=data)
+
+
+def _run(script: Path, editor: Editor) -> None:
+    if not script.exists():
+        raise InputError(f"there is no file {script}")
+    try:
+        runpy.run_path(str(script), init_globals={"trace": editor, "recording": editor}, run_name="__main__")
+    except (UsageError, InputError):
+        raise
+    except Exception as error:
+        raise UsageError(f"{script} failed: {type(error).__name__}: {error}") from error
+
+
+def _split(text: str, form: str) -> tuple[str, str]:
+    target, _, rest = text.strip().partition(" ")
+    if not rest.strip():
+        raise UsageError(f"{text!r} does not say what to do", hint=form)
+    return target, rest.strip()
+
+
+def _seqs(trace: Trace, target: str) -> Iterator[int]:
+    """The calls of a range, or of a function (with *), in order."""
+    is_name = re.fullmatch(r"[A-Za-z_*][\w*?]*", target) is not None
+    where = selection(None, name=target).where() if is_name else selection(target, of=trace).where()
+    found = [row[0] for row in trace.sql(f"SELECT seq FROM calls WHERE {where} ORDER BY seq").fetchall()]
+    if not found:
+        raise UsageError(
+            f"no call is meant by {target}", hint="a number, a range like 10:20 or #3, or a function's name"
+        )
+    for seq in found:
+        assert isinstance(seq, int)
+        yield seq
+
+
+def _played(old: Path, new: Path) -> tuple[Verdict, ...]:
+    from drawtap.replay import engine, player
+
+    environment = engine.environment_of("system")
+    before = _wrong(player.play(old, environment=environment))
+    after = _wrong(player.play(new, environment=environment))
+    found = [text for key, text in after.items() if key not in before]
+    return tuple(Verdict("error", "playing", text) for text in found) or (
+        Verdict("ok", "playing", "nothing goes wrong"),
+    )
+
+
+def _wrong(played: Replay) -> Mapping[tuple[str, str, str], str]:
+    return {(f.what, f.function, f.text): f"call {f.call} {f.function}: {f.text}" for f in played.findings}

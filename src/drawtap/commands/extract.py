@@ -1,0 +1,113 @@
+"""`drawtap extract`: the little that some frames of a recording need."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
+from drawtap.view.result import Verdict, Verdicts
+
+if TYPE_CHECKING:
+    from drawtap.analysis.extract import Cut
+    from drawtap.trace.trace import Trace
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap extract game.dtap --frames 120 -o frame.dtap",
+        "drawtap extract game.dtap --draws 3000:3010 -o draws.dtap",
+        "drawtap extract game.dtap --frames 120 --minimize -o small.dtap",
+        "drawtap extract game.dtap --frames 120 --minimize --oracle engines=llvmpipe,softpipe -o bug.dtap",
+        "drawtap extract game.dtap --calls 0:5000 --minimize --oracle './still-crashes {}' -o crash.dtap",
+    ),
+)
+def extract(
+    trace: Trace,
+    *,
+    output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
+    calls: Annotated[
+        str | None, Opt(f"{RANGE_HELP}. All of them, and the image after the last.", metavar="RANGE")
+    ] = None,
+    draws: Annotated[
+        str | None, Opt("Draws, counted from 0, and the image after the last: as frames.", metavar="RANGE")
+    ] = None,
+    time: Annotated[
+        str | None, Opt("The frames that end in a time, A:B in seconds since the first call.", metavar="RANGE")
+    ] = None,
+    on: Annotated[str, Opt("The engine to prove it on; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    no_verify: Annotated[bool, Opt("Do not play anything; the new file says so.")] = False,
+    minimize: Annotated[bool, Opt("Go on leaving out calls while the oracle says yes.")] = False,
+    oracle: Annotated[
+        str, Opt("What must stay: pixels, gl-error, engines=A,B, or a command that ends with 0.", metavar="WHAT")
+    ] = "pixels",
+    seconds: Annotated[float, Opt("How long to minimize at most.", metavar="S")] = 120.0,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
+) -> Verdicts:
+    """Write a small recording that draws the same pixels as a part of this one, with proof.
+
+    Kept are the calls that the wanted images need, through bindings, state, uploads, copies, render targets, lists,
+    programs, queries and contexts. Then the kept calls are played and the images compared with those of the whole
+    recording; where they differ, calls are added, found by bisection, until they do not. The new file carries a
+    certificate (the annotation `certificate`): hash of the source, target, engine, image hashes, what was compared.
+
+    --minimize goes on by delta debugging until no call can go. In an oracle's command {} stands for the file to try;
+    the oracles other than pixels do not keep the image. The exit code is 1 where the written file does not draw the
+    same after all.
+    """
+    from drawtap.analysis.extract import Cutter, Wish, target
+
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if oracle != "pixels" and not minimize:
+        raise UsageError("an oracle is for --minimize")
+    wanted = target(trace, frames=frames, calls=calls, draws=draws, time_range=time)
+    cutter = Cutter(trace, tell=_tell)
+    cut = cutter.cut(wanted, output, Wish(on, not no_verify, minimize, oracle, seconds))
+    return Verdicts(_lines(cut, output), data={**cut.certificate, "path": str(output), "seconds": cut.seconds})
+
+
+def _tell(text: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{text[:100]}\033[K\n")
+
+
+def _lines(cut: Cut, output: Path) -> list[Verdict]:
+    from drawtap.view.text import number
+
+    size = output.stat().st_size
+    found = [
+        Verdict(
+            "ok",
+            "written",
+            f"{output}: {number(cut.kept)} of {number(cut.before)} calls up to there ({100 * cut.share:.1f} %),"
+            f" {number(size)} bytes",
+        )
+    ]
+    if cut.added:
+        found.append(Verdict("note", "added", f"{number(len(cut.added))} calls that the images turned out to need"))
+    if cut.reduction is not None:
+        how = "no call of them can go" if cut.reduction.minimal else "time was up: more may be able to go"
+        found.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))
+    if cut.verified == "no":
+        found.append(Verdict("note", "not verified", "nothing was played; the certificate says so"))
+    elif "file" not in cut.certificate:
+        found.append(Verdict("note", "verified", f"by the oracle alone: {cut.certificate.get('oracle')}"))
+    elif cut.equal:
+        images = cut.certificate.get("images")
+        compared = number(len(images) if isinstance(images, list) else 0)
+        found.append(
+            Verdict(
+                "ok",
+                "verified",
+                f"{compared} of {compared} images are the same, pixel for pixel, on {cut.certificate.get('engine')}",
+            )
+        )
+    else:
+        found.append(Verdict("error", "verified", "the written file does not draw the same images"))
+    return found

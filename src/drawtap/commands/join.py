@@ -1,0 +1,37 @@
+"""`drawtap join`: recordings one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.commands.edit import refuse_existing, verdicts
+from drawtap.errors import InputError
+from drawtap.view.result import Verdicts
+
+
+@command(section="edit", examples=("drawtap join intro.dtap level1.dtap -o both.dtap",))
+def join(
+    *recordings: Annotated[Path, Opt("two recordings or more", metavar="FILE")],
+    output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
+) -> Verdicts:
+    """Write recordings one after the other as one.
+
+    The times of a later one follow those of the one before. What several programs called alike (contexts, surfaces and
+    the like) is told apart; parts of one recording keep their names.
+    What a recording needs it must make itself: extracts that make the same objects twice do so in the result, too.
+    """
+    from drawtap.trace.edit import join as joined
+
+    refuse_existing(output, force)
+    return verdicts(joined(existing(recordings), output))
+
+
+def existing(recordings: tuple[Path, ...]) -> list[Path]:
+    """Return the files, all of which are there."""
+    for path in recordings:
+        if not path.is_file():
+            raise InputError(f"there is no file {path}")
+    return list(recordings)

@@ -1,0 +1,62 @@
+"""`drawtap metrics`: what can be measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.view.result import Rows
+
+if TYPE_CHECKING:
+    from drawtap.metrics.metric import Metric
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap metrics",
+        "drawtap metrics game.dtap --on zink",
+        "drawtap metrics --available --json",
+        "drawtap metrics --select 'gl:*,cpu:time/*'",
+    ),
+)
+def metrics(
+    recording: Annotated[Path | None, Opt("ask the contexts of this recording's first frame", metavar="TRACE")] = None,
+    *,
+    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    select: Annotated[str | None, Opt("Only these ids and patterns, separated by commas.", metavar="IDS")] = None,
+    available: Annotated[bool, Opt("Only those that can be had.")] = False,
+) -> Rows:
+    """List what can be measured here, and why the rest cannot.
+
+    Metrics have names that stay: back-end:group/metric. The driver is asked in contexts of its own, or in those that
+    the recording makes. drawtap profile measures them.
+    """
+    from drawtap.errors import InputError
+    from drawtap.metrics import listing
+    from drawtap.replay import engine
+
+    if recording is not None and not recording.exists():
+        raise InputError(f"there is no file {recording}")
+    found = listing.metrics(recording, environment=engine.environment_of(on))
+    if select is not None:
+        words = [word.strip() for word in select.split(",") if word.strip()]
+        found = listing.named(found, words)
+    shown = [m for m in found if not (available and m.missing)]
+    return Rows(
+        ("metric", "here", "unit", "kind", "description", "why not"),
+        [_row(m) for m in shown],
+        note=f"{sum(not m.missing for m in found)} of {len(found)} can be measured here",
+    )
+
+
+def _row(metric: Metric) -> tuple[object, ...]:
+    return (
+        metric.id,
+        "no" if metric.missing else "yes",
+        metric.unit,
+        metric.kind,
+        metric.description,
+        metric.missing,
+    )

@@ -1,0 +1,166 @@
+"""`drawtap policy try`: what a policy would do, on simulated and on recorded programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import Rows, Sheets
+
+if TYPE_CHECKING:
+    from drawtap.live.contention import Scenario
+    from drawtap.live.scenario import Outcome
+
+_MARKS = "▁▂▃▄▅▆▇█"
+_CELLS = 40
+
+
+@command(
+    name="policy try",
+    section="live",
+    examples=(
+        "drawtap policy try adaptive",
+        "drawtap policy try adaptive,static,none --scenario slowing -o policies.html",
+        "drawtap policy try proportional --program name=a,cost=6,weight=3 --program name=b,trace=game.dtap",
+        "drawtap policy try adaptive --set probe_s=2 --set percentile=95 --json",
+    ),
+)
+def policy_try(
+    policies: Annotated[
+        str, Opt("policies to compare, with commas; none: no limits", metavar="POLICY,...")
+    ] = "none,static,adaptive",
+    *,
+    scenario: Annotated[
+        str, Opt("figure11, slowing, hopeless, equals, or a TOML file with [[program]] tables.", "-s", "SCENARIO")
+    ] = "figure11",
+    program: Annotated[
+        tuple[str, ...],
+        Opt(
+            "A program of your own in place of the scenario's: name=,cost= (ms) or trace= (a recording), class=, "
+            "target=, weight=, start=, end= (s), cap=, floor=; repeat.",
+            "-p",
+            "KEY=VALUE,...",
+        ),
+    ] = (),
+    set_: Annotated[
+        tuple[str, ...], Opt("A setting of the policies (see policy list); repeat.", None, "KEY=VALUE")
+    ] = (),
+    seconds: Annotated[float | None, Opt("How long to simulate.", None, "S")] = None,
+    seed: Annotated[int | None, Opt("Other random frames.", None, "N")] = None,
+    output: Annotated[Path | None, Opt("Write a page with frame rates over time.", "-o", "FILE.html")] = None,
+    force: Annotated[bool, Opt("Replace the page if it exists.", "-f")] = False,
+) -> Sheets:
+    """Try policies of the manager on programs that share a simulated GPU.
+
+    Each program draws one frame after the other; what a frame takes of the GPU comes from the scenario or, frame by
+    frame, from a recording. The figures are of the time in which all programs run, less its first two seconds. `swing`
+    is by how much a program's limit moved in it. Runs are exactly repeatable.
+    """
+    from drawtap.live.scenario import checked, load_of, load_scenario, outcomes
+
+    if output is not None and output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force replaces it")
+    chosen = load_scenario(scenario)
+    if program:
+        chosen = replace(chosen, name="programs", loads=tuple(load_of(p) for p in program), about="")
+    if seconds is not None:
+        chosen = replace(chosen, seconds=seconds)
+    if seed is not None:
+        chosen = replace(chosen, seed=seed)
+    checked(chosen)
+    names = list(dict.fromkeys(filter(None, (name.strip() for name in policies.split(",")))))
+    if not names:
+        raise UsageError("which policy?", hint="drawtap policy list")
+    settings = _settings(set_, names)
+    found = [o for name in names for o in outcomes(chosen, name, settings.get(name, {}))]
+    if output is not None:
+        output.write_text(_page(chosen, found, names), encoding="utf-8")
+    notes = [f"page: {output}"] if output else []
+    return Sheets([_table(chosen, found)], _data(chosen, found), notes)
+
+
+def _settings(given: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, object]]:
+    from drawtap.live.policy import POLICIES, settings_of
+
+    known = {n: {s for s, _, _ in settings_of(POLICIES.get(n))} for n in names if n != "none"}
+    chosen: dict[str, dict[str, object]] = {n: {} for n in known}
+    for text in given:
+        key, equals, value = text.partition("=")
+        key = key.replace("-", "_")
+        if not equals:
+            raise UsageError(f"--set {text}: this is no KEY=VALUE")
+        takers = [n for n, has in known.items() if key in has]
+        if not takers:
+            every = sorted(set().union(*known.values()))
+            raise UsageError(f"no policy here has a setting {key!r}", hint=f"there are: {', '.join(every)}")
+        for name in takers:
+            chosen[name][key] = value
+    return chosen
+
+
+def _table(scenario: Scenario, found: Sequence[Outcome]) -> Rows:
+    most = max((rate for o in found for _, rate in o.rates), default=1.0) or 1.0
+    rows = [
+        (
+            o.policy, o.program, o.importance, o.target_fps, round(o.fps, 1),
+            {None: "", True: "reached", False: "missed"}[o.reached],
+            o.p50_ns, o.p99_ns, 100 * o.swing, o.limit_changes, _spark(o, most, scenario.seconds), o.reason,
+        )
+        for o in found
+    ]  # fmt: skip
+    begin, end = found[0].window_s if found else (0.0, 0.0)
+    return Rows(
+        ("policy", "program", "class", "target", "fps", "result", "p50", "p99", "swing", "limits", "over_time", "why"),
+        rows,
+        kinds={"p50": "ns", "p99": "ns", "swing": "percent"},
+        title=f"{scenario.name}: {begin:g} to {end:g} s of {scenario.seconds:g} s",
+    )
+
+
+def _spark(outcome: Outcome, most: float, seconds: float) -> str:
+    cells = min(_CELLS, len(outcome.rates))
+    sums, counts = [0.0] * cells, [0] * cells
+    for t, rate in outcome.rates:
+        at = min(int(t / seconds * cells), cells - 1)
+        sums[at] += rate
+        counts[at] += 1
+    means = [s / c if c else 0.0 for s, c in zip(sums, counts, strict=True)]
+    return "".join(" " if m <= 0 else _MARKS[min(int(m / most * len(_MARKS)), len(_MARKS) - 1)] for m in means)
+
+
+def _data(scenario: Scenario, found: Sequence[Outcome]) -> dict[str, object]:
+    return {
+        "scenario": scenario.name,
+        "seconds": scenario.seconds,
+        "seed": scenario.seed,
+        "outcomes": [asdict(o) for o in found],
+    }
+
+
+def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) -> str:
+    from drawtap.live.policy import POLICIES, about
+    from drawtap.view.rates import Curve, RatesPage, render
+    from drawtap.view.text import duration
+
+    charts = []
+    for name in names:
+        own = [o for o in found if o.policy == name]
+        said = "nobody is held back" if name == "none" else about(POLICIES.get(name)).partition("\n\n")[0]
+        charts.append((name, said.replace("\n", " "), [Curve(o.program, o.rates, o.target_fps, o.limits) for o in own]))
+    rows = [
+        (
+            o.policy, o.program, o.importance, f"{o.target_fps:g}" if o.target_fps else "–", f"{o.fps:.1f}",
+            {None: "", True: "reached", False: "missed"}[o.reached],
+            duration(o.p50_ns) if o.p50_ns == o.p50_ns else "–", duration(o.p99_ns) if o.p99_ns == o.p99_ns else "–",
+            f"{100 * o.swing:.0f} %", o.reason,
+        )
+        for o in found
+    ]  # fmt: skip
+    begin, end = found[0].window_s
+    columns = ("policy", "program", "class", "target", "FPS", "", "p50", "p99", "swing of the limit", "why")
+    text = f"{scenario.about} Simulated; the figures are of {begin:g} to {end:g} s, in which all programs run.".strip()
+    return render(RatesPage(f"Policies: {scenario.name}", text, charts, scenario.seconds, columns, rows))

@@ -1,0 +1,215 @@
+"""`drawtap profile`: measure a recording while it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.trace.ranges import FRAMES_HELP
+from drawtap.view.result import Rows, Sheets
+
+if TYPE_CHECKING:
+    from drawtap.metrics.passes import Plan, Range
+    from drawtap.metrics.profile import Profile, Wanted
+    from drawtap.trace.trace import Trace
+
+_PER = ("call", "draw", "frame", "range", "group", "pass")
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap profile game.dtap",
+        "drawtap profile game.dtap --metrics 'gl:time/*,cpu:time/wall' --per frame,draw --repeat 5",
+        "drawtap profile game.dtap --metrics 'amd:*' --plan",
+        "drawtap profile game.dtap --per pass --metrics gl:time/elapsed -o passes.csv",
+        "drawtap profile game.dtap --set overview --sets mine.toml --frames 100:110 --restart",
+        "drawtap sql game.dtap \"SELECT seq, value FROM metrics WHERE per = 'draw' ORDER BY value DESC LIMIT 10\"",
+    ),
+)
+def profile(
+    trace: Trace,
+    *,
+    metrics: Annotated[
+        tuple[str, ...], Opt("Ids and patterns, separated by commas; drawtap metrics lists them.", "-m", "IDS")
+    ] = (),
+    set: Annotated[  # noqa: A002 - the word of the command line
+        str | None, Opt("A set of metrics: overview, geometry, cpu, or one of --sets.", metavar="NAME")
+    ] = None,
+    sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None,
+    per: Annotated[
+        str | None,
+        Opt(
+            "For what: some of call, draw, frame, group (debug groups), pass (draws to one render target), range "
+            "(groups, passes and --range).  [default: frame]",
+            metavar="WORDS",
+        ),
+    ] = None,
+    range: Annotated[  # noqa: A002 - the word of the command line
+        tuple[str, ...], Opt("A range of your own: NAME=CALLS, as load=0:500 or menu=#3-9.", metavar="NAME=RANGE")
+    ] = (),
+    repeat: Annotated[int | None, Opt("Play each pass so often: medians and spreads.  [default: 1]", "-r", "N")] = None,
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
+    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    plan: Annotated[bool, Opt("Show in which passes it would be measured, and stop.")] = False,
+    restart: Annotated[
+        bool, Opt("Play the frames again for each pass, in one process, instead of the whole recording.")
+    ] = False,
+    isolate: Annotated[
+        bool, Opt("Finish before and after each draw, so that nothing of it happens later: slow, and never overlapped.")
+    ] = False,
+    no_images: Annotated[bool, Opt("Do not compare what the passes show.")] = False,
+    add: Annotated[bool, Opt("Keep what earlier runs measured (column run).")] = False,
+    output: Annotated[
+        Path | None, Opt("Write what was measured here too: .csv, .parquet or .json.", "-o", "FILE")
+    ] = None,
+    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+) -> Sheets:
+    """Measure a recording while it is played, for frames, draws, calls or ranges.
+
+    Metrics that the driver does not count at once go into several passes; each plays the recording from its beginning.
+    What comes of it is the table metrics of the recording: SQL joins it with calls, draws and state by seq, and
+    drawtap report draws it. Results are fetched later, so that nothing that is measured waits for them. Time that
+    measuring takes is measured itself and is in no number. Where the program uses a query of the same kind, ours
+    stands aside, and the note of that row says so. The exit code is 1 where passes did not show the same images.
+    """
+    from drawtap.metrics import listing, passes
+    from drawtap.metrics import profile as measuring
+    from drawtap.metrics import sets as named
+    from drawtap.replay import engine
+    from drawtap.trace.ranges import frames_of
+
+    if output is not None:
+        measuring.writer(output)
+        if output.exists() and not force:
+            raise UsageError(f"{output} exists", hint="--force replaces it")
+    asked = named.read(set, sets) if set or not metrics else named.Set("", ())
+    words = [*asked.metrics, *(word.strip() for text in metrics for word in text.split(",") if word.strip())]
+    boundaries = _boundaries(per, asked.per)
+    within = None if frames is None else frames_of(trace, frames)
+    environment = engine.environment_of(on)
+    chosen = listing.chosen(listing.metrics(trace.path, environment=environment), words)
+    own = _ranges(trace, range)
+    places = {"range" if word in ("group", "pass") else word for word in boundaries}
+    if own and "range" not in places:
+        raise UsageError("--range names ranges that nothing is measured for", hint="--per range")
+    made = passes.plan(trace.path, chosen, sorted(places), environment=environment, frame_end=trace.frame_end)
+    if plan:
+        return _plan(made)
+    wanted = measuring.Wanted(
+        within,
+        repeat or asked.repeat,
+        restart,
+        isolate,
+        not no_images,
+        add,
+        measuring.ranges(trace, boundaries, own) if "range" in places else (),
+    )
+    if wanted.repeat < 1:
+        raise UsageError(f"--repeat {repeat} makes no sense", hint="--repeat 1 plays each pass once")
+    if "range" in places and not wanted.ranges:
+        raise UsageError("the recording has no ranges of that kind", hint="--range NAME=CALLS names one")
+    done = measuring.profile(trace, made, wanted, environment=environment)
+    if output is not None:
+        measuring.export(done.path, output)
+    return _result(done, wanted)
+
+
+def _boundaries(text: str | None, otherwise: Sequence[str]) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",")] if text else list(otherwise) or ["frame"]
+    for word in words:
+        if word not in _PER:
+            raise UsageError(f"nothing is measured per {word!r}", hint=f"some of {', '.join(_PER)}")
+    return tuple(dict.fromkeys(words))
+
+
+def _ranges(trace: Trace, texts: Sequence[str]) -> list[Range]:
+    from drawtap.metrics.passes import Range
+    from drawtap.trace.ranges import calls_of
+
+    found = []
+    for text in texts:
+        name, equals, calls = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"{text!r} is no range", hint="NAME=CALLS, as load=0:500 or menu=#3-9")
+        numbers = calls_of(trace, calls)
+        found.append(Range(name.strip(), numbers.start, numbers.stop))
+    return found
+
+
+def _plan(made: Plan) -> Sheets:
+    table = [
+        (number, metric.id, ", ".join(one.per)) for number, one in enumerate(made.passes) for metric in one.metrics
+    ]
+    refused = [(metric.id, why) for metric, why in made.refused]
+    return Sheets(
+        [
+            Rows(("pass", "metric", "per"), table, title=f"{len(made.passes)} passes"),
+            Rows(("metric", "why not"), refused, title="cannot be measured"),
+        ],
+        {
+            "passes": [{"per": list(p.per), "metrics": [m.id for m in p.metrics]} for p in made.passes],
+            "refused": dict(refused),
+            "questions": made.questions,
+            "planned_ns": made.planned_ns,
+        },
+        [f"the driver was asked {made.questions} times, {made.planned_ns / 1e6:.1f} ms"],
+    )
+
+
+def _result(done: Profile, wanted: Wanted) -> Sheets:
+    from drawtap.metrics import profile as measuring
+
+    overview = measuring.overview(done)
+    data = {**measuring.summary(done, wanted), "path": str(done.path), "rows": done.rows, "metrics": overview}
+    columns = ("per", "metric", "unit", "rows", "total", "median", "least", "most", "spread", "missing")
+    table = [tuple(row[name] for name in columns) for row in overview]
+    refused = [(metric.id, why) for metric, why in done.plan.refused]
+    differ = bool(done.differing) or not done.calls_same
+    tables = [
+        Rows(columns, [tuple(_shown(cell, row[2]) for cell in row) for row in table], findings=differ),
+        Rows(("metric", "why not"), refused, title="not measured"),
+        Rows(("note", "rows"), measuring.notes(done), title="rows with a note"),
+    ]
+    return Sheets(tables, data, _notes(done))
+
+
+def _shown(cell: object, unit: object) -> object:
+    from drawtap.view.text import duration, number, size
+
+    if not isinstance(cell, float):
+        return cell
+    if unit == "ns":
+        return duration(round(cell))
+    if unit == "bytes":
+        return size(round(cell))
+    return number(round(cell)) if cell == round(cell) else f"{cell:.3g}"
+
+
+def _notes(done: Profile) -> list[str]:
+    from drawtap.metrics import profile as measuring
+    from drawtap.view.text import duration
+
+    replays = len(done.costs)
+    found = [f"{done.rows:,} rows in {done.path} (table metrics), {len(done.plan.passes)} passes, on {done.engine}"]
+    cost = sum(c.ns for c in done.costs)
+    cuts = sum(c.cuts for c in done.costs)
+    found.append(
+        f"measuring took {duration(cost)} in {replays} replays: {cuts:,} parts, "
+        f"{duration(round(measuring.cost_per_cut(done)))} each; none of it is in the numbers"
+    )
+    paused = sum(c.paused for c in done.costs)
+    if paused:
+        found.append(f"the program's own queries ran {paused} times: ours stood aside, see the notes of the rows")
+    if not done.calls_same:
+        found.append("the replays did not make the same calls: numbers of different passes do not belong together")
+    if done.differing:
+        shown = ", ".join(map(str, done.differing[:8]))
+        found.append(f"{len(done.differing)} frames did not show the same in all replays: {shown}")
+    elif done.compared:
+        found.append(f"the replays made the same calls and showed the same ({done.compared} images)")
+    found += [f"{f.what}: {f.text}" for f in done.findings if f.what in ("skipped", "context")][:5]
+    return found

@@ -1,0 +1,129 @@
+"""`drawtap run`: run a program with modules of hooks in it."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import ExitStatus, Rows, Text, Verdict, Verdicts
+
+
+@command(
+    section="instrument",
+    examples=(
+        "drawtap run -- glmark2                                          # under the manager, nothing recorded",
+        "drawtap run --fps 30 -- glmark2                                 # a limit without a manager",
+        "drawtap run --module call-printer -- es2gears_x11",
+        "drawtap run -m hooks.py -m gl-errors -- ./game",
+        "DRAWTAP_FPS=30 drawtap run -m frame-limiter -- glmark2",
+        "drawtap run -m texture-shrinker --record small.dtap -- ./game   # what the driver got",
+        "drawtap run                                                     # which modules there are",
+    ),
+    json=False,
+)
+def run(
+    *program: Annotated[str, Opt("the program and its arguments", metavar="PROGRAM")],
+    module: Annotated[
+        tuple[str, ...], Opt("A script, a module's folder, a library, or a name from the list; repeat.", "-m", "MODULE")
+    ] = (),
+    record: Annotated[Path | None, Opt("Record what the driver got to this file.", metavar="FILE")] = None,
+    metrics: Annotated[
+        Path | None, Opt("Where metrics and marks of the hooks go, as lines of JSON, without --record.", metavar="FILE")
+    ] = None,
+    force: Annotated[bool, Opt("Replace the file of --record if it exists.", "-f")] = False,
+    managed: Annotated[
+        bool, Opt("Have the tap in the program too, for the manager.  [default: without a module]")
+    ] = False,
+    fps: Annotated[
+        str | None, Opt("Frames a second that are allowed where no manager says otherwise.", metavar="FPS[,late]")
+    ] = None,
+    print_environment: Annotated[
+        bool, Opt("Print what a session's environment needs so that all of its programs can be managed.")
+    ] = False,
+) -> ExitStatus | Rows | Text:
+    """Run a program under the manager, or with code of your own around its graphics calls.
+
+    The modules' hooks enclose each other in the order given, the driver innermost. Scripts are compiled at first use.
+    Without a module the program runs as always, with the tap in it: nothing is recorded, and a `drawtap manager` that
+    runs or starts later sees its frames, can limit them and record it. The program's exit code is passed on. Without a
+    program, the modules that come with drawtap are listed.
+    """
+    if print_environment:
+        return _environment()
+    from drawtap.instrument import user_module
+
+    if not program:
+        if module:
+            raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
+        own = [(m.name, m.about.partition("\n")[0].rstrip("."), str(m.script)) for m in user_module.own_modules()]
+        return Rows(("module", "about", "script"), own)
+    from drawtap.capture import launch
+    from drawtap.parts import TAP, part
+
+    executable = launch.find_program(program[0])
+    _say_if_refused(executable)
+    libraries, projects = user_module.libraries(module) if module else ([], [])
+    if metrics is None and record is None and any(_emits(p.script) for p in projects):
+        print(
+            "drawtap: the module gives out metrics or marks: --metrics FILE or --record FILE keeps them",
+            file=sys.stderr,
+        )
+    settings = {} if metrics is None else {"DRAWTAP_METRICS": str(metrics.absolute())}
+    if fps is not None:
+        settings["DRAWTAP_LIMIT"] = _checked_limit(fps)
+    if record is not None:
+        recording = launch.record(program, record, force=force, modules=libraries, settings=settings)
+        return ExitStatus(recording.code)
+    if managed or fps is not None or not module:
+        libraries = [*libraries, part(TAP)]
+        settings["DRAWTAP_MANAGED"] = "1"
+    done = launch.run_with(program, libraries, settings)
+    if done.loaded is False:
+        _say_not_loaded(done.libraries)
+    return ExitStatus(done.code)
+
+
+def _environment() -> Text:
+    from drawtap.parts import TAP, part
+
+    values = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"}
+    lines = "".join(f"{name}={value}\n" for name, value in values.items())
+    return Text(f"# ~/.config/environment.d/90-drawtap.conf\n{lines}", values)
+
+
+def _checked_limit(text: str) -> str:
+    rate, _, pacing = text.partition(",")
+    try:
+        good = 1 <= float(rate) <= 10000
+    except ValueError:
+        good = False
+    if not good or pacing not in ("", "early", "late"):
+        raise UsageError(f"--fps {text}: no limit", hint="a number from 1 to 10000, and perhaps ,late")
+    return f"{float(rate):g}{',late' if pacing == 'late' else ''}"
+
+
+def _say_if_refused(executable: Path) -> None:
+    mode = executable.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID):
+        from drawtap.view.text import TextView
+
+        finding = f"{executable} runs with the rights of somebody else: the loader leaves the tap out"
+        verdict = Verdict("warning", "program", finding, "run it as the user it belongs to")
+        TextView(sys.stderr).show(Verdicts([verdict]))
+
+
+def _emits(script: Path) -> bool:
+    text = script.read_text(encoding="utf-8", errors="replace")
+    return "drawtap::metric(" in text or "drawtap::mark(" in text
+
+
+def _say_not_loaded(libraries: frozenset[str]) -> None:
+    from drawtap.view.text import TextView
+
+    used = f"it uses {', '.join(sorted(libraries))}" if libraries else "no graphics library was seen in it"
+    verdict = Verdict("warning", "module", f"was not seen in the program; {used}", "drawtap doctor PROGRAM says why")
+    TextView(sys.stderr).show(Verdicts([verdict]))

@@ -1,0 +1,92 @@
+"""`drawtap state`: the state of OpenGL at a call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.trace.ranges import CALL_HELP, call_of, calls_of
+from drawtap.view.result import Rows, Tree
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_ABOUT_DRIVER = ("limits.", "driver.")
+_ABSOLUTE = (
+    "contexts", "shares", "surfaces", "threads", "configs", "displays", "made_contexts", "vg_contexts", "vg_shares"
+)  # fmt: skip
+
+
+@command(
+    section="ask",
+    examples=(
+        "drawtap state game.dtap 1234",
+        "drawtap state game.dtap '#10' share.programs",
+        "drawtap state game.dtap '#10' --changes",
+        "drawtap state game.dtap 1234 limits --on softpipe",
+    ),
+)
+def state(
+    trace: Trace,
+    call: Annotated[str, Opt(CALL_HELP, metavar="CALL")],
+    path: Annotated[str, Opt("what the wanted paths begin with", metavar="PATH")] = "",
+    *,
+    changes: Annotated[bool, Opt("What the call changed; of a frame or a range, what its calls changed.")] = False,
+    from_driver: Annotated[bool, Opt("Play up to the call and ask the driver instead.")] = False,
+    on: Annotated[str, Opt("Ask this engine's driver; drawtap engines lists them.", metavar="ENGINE")] = "",
+) -> Tree | Rows:
+    """Show the state of OpenGL after a call, computed from the recorded calls.
+
+    Paths are those of docs/state-paths.md: `context` is the context that is current then, `share` what it shares with
+    others; objects have the names that the program knew them by. `contexts[2]`, `shares[1]` and `surfaces` are there
+    too. With --from-driver or --on the recording is played up to there instead and the driver asked with glGet* and
+    the like: it also tells `limits` and `driver`.
+    """
+    seq = call_of(trace, call)
+    if changes:
+        return _changes(trace, call, seq, path)
+    asks = bool(from_driver or on or path.startswith(("limits", "driver")))
+    found = _asked(trace, seq, path, on or "system") if asks else _computed(trace, seq, path)
+    if path and not found:
+        raise UsageError(f"no path begins with {path!r} at call {call}", hint="without PATH all are shown")
+    return Tree(found)
+
+
+def _computed(trace: Trace, seq: int, path: str) -> list[tuple[str, object]]:
+    from drawtap.trace.moment import computed_state
+
+    if path.startswith(_ABSOLUTE):
+        told = trace.state_index.at(seq, path)
+    else:
+        told = list(computed_state(trace, seq, path).items())
+        if not told and not path:
+            raise UsageError(f"no context is current at call {seq}", hint="drawtap state TRACE CALL contexts")
+    return [(name, json.loads(value)) for name, value in told]
+
+
+def _asked(trace: Trace, seq: int, path: str, engine_name: str) -> list[tuple[str, object]]:
+    from drawtap.replay import engine, warm
+
+    asked = warm.shared(Path(trace.path), environment=engine.environment_of(engine_name), frame_end=trace.frame_end)
+    return [row for row in asked.state(seq, path) if path or not row[0].startswith(_ABOUT_DRIVER)]
+
+
+def _changes(trace: Trace, call: str, seq: int, path: str) -> Rows:
+    first = calls_of(trace, call).start
+    root = path
+    if path.startswith(("context", "share")) and not path.startswith(_ABSOLUTE):
+        from drawtap.trace.moment import current
+
+        number, group = current(trace, seq) or (0, 0)
+        kind, where = (
+            ("context", f"contexts[{number}]") if path.startswith("context") else ("share", f"shares[{group}]")
+        )
+        root = where + path.removeprefix(kind)
+    rows = [
+        (change.seq, change.path, json.loads(change.value), json.loads(change.before))
+        for change in trace.state_index.changes(first, seq + 1, root)
+    ]
+    return Rows(("seq", "path", "value", "before"), rows)

@@ -1,0 +1,82 @@
+"""`drawtap system diagnose`: who keeps whom waiting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import command
+from drawtap.commands.system_metrics import FROM, NO_CACHE, TO, TRACE, moment
+from drawtap.view.result import Verdict, Verdicts
+
+if TYPE_CHECKING:
+    from drawtap.system.rule import Finding
+
+
+@command(
+    name="system diagnose",
+    section="system",
+    examples=("drawtap system diagnose trace.dat", "drawtap system diagnose kernel-ctf --from 2s --to 4s --json"),
+)
+def system_diagnose(
+    file: Annotated[Path, TRACE],
+    *,
+    from_: Annotated[str | None, FROM] = None,
+    to: Annotated[str | None, TO] = None,
+    no_cache: Annotated[bool, NO_CACHE] = False,
+) -> Verdicts:
+    """Name who keeps whom waiting, with evidence: clients, virtual GPUs, virtual machines.
+
+    Long requests that nothing interrupts, clients that starve, time slices that are used up or overrun, CPU time that
+    machines take from each other, engines that idle with work waiting. What costs less than 2 % of the window is left
+    out. The exit code is 1 where there are findings.
+    """
+    from drawtap.system import reader
+    from drawtap.system.kept import model_of
+    from drawtap.system.rule import findings
+
+    with reader.open(file) as trace, model_of(trace, keep=not no_cache) as model:
+        zero = model.window[0]
+        found = findings(model, begin=moment(from_, zero), end=moment(to, zero))
+        known = bool(model.drivers)
+        judged = model.scalar("SELECT count(*) FROM executions") or model.scalar(
+            "SELECT count(*) FROM threads WHERE is_vcpu"
+        )
+        damaged = [p for p in trace.problems if p.kind in ("lost", "discarded", "truncated", "corrupt")]
+    if not known:
+        none = Verdict(
+            "warning", "events", "no event of this trace is known to a driver", "drawtap system info lists them"
+        )
+        return Verdicts([none], data=[])
+    lines = [_verdict(f, zero) for f in found]
+    if not judged:
+        lines.append(
+            Verdict(
+                "warning",
+                "contention",
+                "cannot be judged: of no request is told when it was on an engine, and there are no virtual CPUs",
+                "drawtap system metrics says what is not told, and why",
+            )
+        )
+    elif not lines:
+        lines.append(Verdict("ok", "contention", "none that costs 2 % of the time"))
+    if damaged:
+        what = damaged[0].text if len(damaged) == 1 else f"{damaged[0].text}, and {len(damaged) - 1} more"
+        lines.append(Verdict("warning", "trace", f"{what}: what looks like waiting may be a hole in the trace"))
+    return Verdicts(lines, data=[asdict(f) for f in found])
+
+
+def _verdict(finding: Finding, zero: int) -> Verdict:
+    from drawtap.view.text import duration
+
+    cost = f"{duration(finding.cost_ns)}, {100 * finding.share:.0f} % of the time, {finding.count} times"
+    worst = ""
+    if finding.worst_at_ns is not None and finding.worst_ns is not None:
+        worst = f"; worst at {(finding.worst_at_ns - zero) / 1e9:.3f} s: {duration(finding.worst_ns)}"
+    return Verdict(
+        "error",
+        finding.rule,
+        f"{finding.culprit} costs {finding.victim} {cost}: {finding.what}{worst}",
+        finding.fix,
+    )

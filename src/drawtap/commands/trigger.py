@@ -1,0 +1,104 @@
+"""`drawtap trigger`: start and stop the recording of a running program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import Rows
+
+if TYPE_CHECKING:
+    from drawtap.capture.control import Program
+
+_COLUMNS = ("pid", "program", "state", "next", "frames", "frames_left", "frames_dropped", "calls", "bytes", "trace")
+
+
+@command(
+    section="record",
+    examples=(
+        "drawtap record --paused -o game.dtap -- ./game &      # draws, and is not recorded yet",
+        "drawtap trigger                                       # what could be triggered, with process numbers",
+        "drawtap trigger 4711 frames 3                         # record the next three frames",
+        "drawtap trigger 4711 start && sleep 2 && drawtap trigger 4711 stop",
+        "drawtap trigger 4711 save --before 5s --after 2s -o hitch.dtap   # of a flight recorder",
+    ),
+)
+def trigger(
+    pid: Annotated[int | None, Opt("number of the process")] = None,
+    action: Annotated[Literal["status", "start", "stop", "frames", "save"], Opt("what to do")] = "status",
+    count: Annotated[int | None, Opt("with frames: how many", metavar="N")] = None,
+    *,
+    output: Annotated[Path | None, Opt("With save: where to.", "-o", "FILE")] = None,
+    before: Annotated[str | None, Opt("With save: so much before now.", metavar="5s")] = None,
+    after: Annotated[str | None, Opt("With save: and so much after.", metavar="2s")] = None,
+) -> Rows:
+    """Start or stop the recording of a running program, record its next frames, or save what a flight recorder has.
+
+    The program must have been started by drawtap record; with --paused it waits to be told. What is asked holds from
+    the next frame end on (of a program that shows no frames: from where it next waits for the GPU), so a recording
+    begins and ends with whole frames. It can be stopped and started again; all goes into one file. What the program
+    made and set while it was not recorded is not in the trace. Without an action: what is recorded now. With save, a
+    flight recorder (drawtap record --ring) writes its window to a file, which is there when this command ends.
+    """
+    from drawtap.capture import control
+
+    if (action == "frames") != (count is not None):
+        raise UsageError(
+            "frames needs a number" if action == "frames" else f"{action} takes no number",
+            hint="drawtap trigger PID frames N",
+        )
+    if action != "save" and (output or before or after):
+        raise UsageError(f"{action} takes no file and no times", hint="drawtap trigger PID save --before 5s -o FILE")
+    if action == "save":
+        return _save(pid, output, before, after)
+    if count is not None and not 1 <= count <= 1_000_000_000:
+        raise UsageError(f"{count} frames cannot be recorded", hint="1 or more")
+    if pid is None:
+        return _rows(control.programs())
+    if action == "status":
+        return _rows([control.find(pid)])
+    return _rows([control.trigger(pid, f"frames {count}" if action == "frames" else action)])
+
+
+def _save(pid: int | None, output: Path | None, before: str | None, after: str | None) -> Rows:
+    from drawtap.capture import control, flight
+
+    if pid is None:
+        raise UsageError("save needs the number of a process", hint="drawtap trigger lists them")
+    if output is not None and output.exists():
+        raise UsageError(f"{output} exists", hint="name another file with -o")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {output.absolute().parent}")
+    times = {
+        name: flight.seconds_of(f"--{name}", text) * 1_000_000
+        for name, text in (("before", before), ("after", after))
+        if text is not None
+    }
+    saved = control.save(pid, None if output is None else output.absolute(), times)
+    columns = ("file", "frame", "frames", "first_frame", "calls", "kept", "earlier", "bytes")
+    return Rows(columns, [tuple(saved.get(name) for name in columns)], {"bytes": "bytes", "calls": "count"})
+
+
+def _rows(programs: list[Program]) -> Rows:
+    return Rows(
+        _COLUMNS,
+        [
+            (
+                p.pid,
+                Path(p.program).name,
+                p.state,
+                p.state if p.state == "stopped" else "recording" if p.wanted else "paused",
+                p.frames,
+                p.frames_left,
+                p.frames_dropped,
+                p.calls,
+                p.bytes,
+                p.trace or None,
+            )
+            for p in programs
+        ],
+        {"bytes": "bytes", "calls": "count", "frames": "count"},
+        note=None if programs else "no program is recorded now",
+    )

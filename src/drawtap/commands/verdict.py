@@ -1,0 +1,41 @@
+"""`drawtap verdict`: where to look first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import Text
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@command(
+    section="ask",
+    examples=("drawtap verdict game.dtap", "drawtap verdict game.dtap --on llvmpipe --on softpipe --json"),
+)
+def verdict(
+    trace: Trace,
+    *,
+    on: Annotated[
+        tuple[str, ...],
+        Opt("Play it on this engine; twice: compare them. drawtap engines lists them.", metavar="ENGINE"),
+    ] = (),
+) -> Text:
+    """Say which kind of cause dominates: API usage, content complexity, the graphics engine, or nothing of graphics.
+
+    The time of the frames is divided by what it was spent on; the findings of the checklist are given as evidence. What
+    of drawing is due to the content, and what to the engine, a second engine tells: name the one in question and
+    another to hold it against.
+    """
+    from drawtap.analysis.checklist import checklist
+    from drawtap.analysis.verdict import verdict as judged
+    from drawtap.view.checklist import verdict_text
+
+    if len(on) > 2:
+        raise UsageError("two engines are compared, not more")
+    found = judged(trace, checklist(trace), on)
+    return Text(verdict_text(found, trace.path.name), asdict(found))
