@@ -52,6 +52,17 @@ def rows(setup: Setup) -> Iterator[Row]:
         yield Row("instructions", f"{mode}, loaded but off", "a call", off, native=native, goal=goal)
 
 
+def per_call(setup: Setup, variants: Sequence[Variant], mode: str) -> dict[str, float] | None:
+    """Return the instructions of a call in each variant, by name; None without valgrind."""
+    if not shutil.which("valgrind"):
+        return None
+    work = [_Work(variant, mode, calls) for variant in variants for calls in (_SHORT, _LONG)]
+    program = setup.program("many_calls")
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        counts = dict(zip(work, pool.map(lambda item: _collected(item, program), work), strict=True))
+    return {v.name: _slope(counts, v, mode) for v in variants}
+
+
 def _slope(counts: dict[_Work, int], variant: Variant, mode: str) -> float:
     return (counts[_Work(variant, mode, _LONG)] - counts[_Work(variant, mode, _SHORT)]) / (_LONG - _SHORT)
 

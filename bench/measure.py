@@ -181,12 +181,22 @@ class Drawtap:
 class Drain:
     """A running drainer; `environment` makes a program record to it."""
 
-    def __init__(self, trace: Path, timing: str = "both") -> None:
+    def __init__(self, trace: Path, timing: str = "both", options: Sequence[str] = ()) -> None:
         self._folder = tempfile.mkdtemp(prefix="drawtap-bench-")
         socket = Path(self._folder) / "socket"
         self.environment = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_SOCKET": str(socket)}
         ready, told = os.pipe()
-        arguments = ["--socket", str(socket), "--output", str(trace), "--timing", timing, "--ready-fd", str(told)]
+        arguments = [
+            "--socket",
+            str(socket),
+            "--output",
+            str(trace),
+            "--timing",
+            timing,
+            "--ready-fd",
+            str(told),
+            *options,
+        ]
         self.process = subprocess.Popen(
             [str(part(DRAINER)), *arguments, "--annotation", json.dumps({"kind": "command", "program": "bench"})],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=(told,),

@@ -11,21 +11,26 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Goal:
-    """What a figure should reach: a ratio to apitrace of at least `ratio`, or a value of at most `most`."""
+    """What a figure should reach: a ratio to apitrace of `ratio`, or a value of at most `most` or at least `least`."""
 
     ratio: float | None = None
     most: float | None = None
     unit: str = ""
+    least: float | None = None
 
     def __str__(self) -> str:
         if self.ratio is not None:
             return f">= {self.ratio:g}x"
+        if self.least is not None:
+            return f">= {self.least:g} {self.unit}".strip()
         return f"<= {self.most:g} {self.unit}".strip() if self.most is not None else ""
 
     def met(self, figure: float | None, ratio: float | None) -> bool | None:
         """Return whether the goal is reached; None where there is none or nothing to compare with."""
         if self.ratio is not None:
             return None if ratio is None else ratio >= self.ratio
+        if self.least is not None:
+            return None if figure is None else figure >= self.least
         return None if self.most is None or figure is None else figure <= self.most
 
 

@@ -1,0 +1,178 @@
+"""Figure 11 of Tsuboi et al. (GLACI): a program of class high comes beside one of low class, on one core."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.managed import favoured, manager, tap
+from bench.measure import BenchError
+from bench.row import Goal, Row
+from bench.setup import ROOT, Setup
+from drawtap.errors import UnavailableError
+from drawtap.live.observer import Observer
+from drawtap.view.rates import Curve, RatesPage, render
+
+GROUP = "Figure 11"
+TARGET = 60.0
+# With software rendering the paper's scenes show a frame a second (terrain) and fourteen (refract): these take their
+# places, a heavy one and a light one. The high program begins and ends as in the paper.
+_HIGH, _LOW = ("jellyfish", "680x510"), ("shading:shading=phong", "240x180")
+_BEGIN_S, _END_S, _SECONDS = 3.0, 11.0, 12.5
+_SETTLED_S = 2.0  # of the contended part, in which a policy may find its limits
+_PROGRAMS = f"""
+[[program]]
+name = "highone"
+class = "high"
+target = {TARGET:g}
+[[program]]
+name = "lowone"
+class = "background"
+"""
+_POLICIES = ("none", "static", "adaptive")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: times of frames since its start in s, by program."""
+
+    policy: str
+    frames: Mapping[str, np.ndarray]
+
+    def fps(self, program: str, begin: float, end: float) -> float:
+        """Return frames a second between two times."""
+        first, last = np.searchsorted(self.frames[program], (begin, end))
+        return float(last - first) / (end - begin)
+
+    @property
+    def contended(self) -> tuple[float, float]:
+        """Return the time in which both showed frames, less its first seconds and last half second."""
+        high = self.frames["highone"]
+        return float(high[0]) + _SETTLED_S, float(high[-1]) - 0.5
+
+
+def rows(setup: Setup) -> Iterator[Row]:
+    """Run both programs under each policy, in turn, and count the runs in which the high one reached its target."""
+    if not shutil.which("glmark2-es2"):
+        yield Row(GROUP, "not measured", "", note="glmark2-es2 is not installed")
+        return
+    rounds = 3 if setup.quick else 10
+    found: dict[str, list[Run]] = {name: [] for name in _POLICIES}
+    with setup.display() as display, favoured():
+        for number in range(rounds):
+            for name in _POLICIES:
+                if name != "none" or number < 3:  # what is without a policy is known soon
+                    found[name].append(_run(setup, name, display))
+    store = ROOT / "bench" / "results"
+    store.mkdir(exist_ok=True)
+    (store / "figure11.json").write_text(
+        json.dumps(
+            [{"policy": r.policy, **{k: v.tolist() for k, v in r.frames.items()}} for rs in found.values() for r in rs]
+        )
+    )
+    (store / "figure11.html").write_text(page([found[name][0] for name in _POLICIES], found))
+    for name in _POLICIES:
+        high = [r.fps("highone", *r.contended) for r in found[name]]
+        low = [r.fps("lowone", *r.contended) for r in found[name]]
+        reached = sum(fps >= 0.98 * TARGET for fps in high)
+        goal = Goal(least=rounds, unit="") if name != "none" else Goal()
+        note = (
+            f"high {statistics.median(high):.1f} FPS ({min(high):.1f} to {max(high):.1f}), "
+            f"low {statistics.median(low):.1f} ({min(low):.1f} to {max(low):.1f})"
+        )
+        samples = {"high": high, "low": low}
+        title = f"{name}: high one at {TARGET:g} FPS"
+        yield Row(GROUP, title, f"of {len(high)} runs", float(reached), goal=goal, note=note, samples=samples)
+
+
+def page(shown: Sequence[Run], found: Mapping[str, Sequence[Run]]) -> str:
+    """Return a page with the frame rates of one run under each policy, and the figures of all runs."""
+    names = {"highone": "class high, target 60", "lowone": "class background"}
+    charts = [(run.policy, "", [_curve(run, key, label) for key, label in names.items()]) for run in shown]
+    table = []
+    for policy, runs in found.items():
+        for key, label in names.items():
+            rates = [r.fps(key, *r.contended) for r in runs]
+            reached = f"{sum(r >= 0.98 * TARGET for r in rates)} of {len(rates)}" if key == "highone" else ""
+            table.append(
+                (policy, label, f"{statistics.median(rates):.1f}", f"{min(rates):.1f}", f"{max(rates):.1f}", reached)
+            )
+    text = f"{_HIGH[0]} beside {_LOW[0]} of glmark2-es2, software rendering on one core; the first run of each"
+    columns = ("policy", "program", "FPS, median", "least", "most", "runs at the target")
+    return render(RatesPage("Figure 11, again", text, charts, _SECONDS, columns, table))
+
+
+def _curve(run: Run, program: str, label: str) -> Curve:
+    edges = np.arange(0, _SECONDS + 0.25, 0.5)
+    counts = np.histogram(run.frames[program], edges)[0]
+    points = [(float(t), float(c) / 0.5) for t, c in zip(edges[:-1], counts, strict=True)]
+    return Curve(label, points, TARGET if program == "highone" else None)
+
+
+def _run(setup: Setup, policy: str, display: Mapping[str, str]) -> Run:
+    folder = setup.scratch / "figure11"
+    programs = {name: _copy(setup, name) for name in ("highone", "lowone")}
+    options = () if policy == "none" else ("--policy", policy)
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        observer = Observer()
+    except UnavailableError as error:
+        raise BenchError(f"frames are counted from outside, and that cannot be done here: {error}") from None
+    with manager(folder, _PROGRAMS, *options) as managed:
+        environment = {**os.environ, **display, **managed, "LD_PRELOAD": tap(), "LP_NUM_THREADS": "0"}
+        environment = {k: v for k, v in environment.items() if v}
+        pids: dict[int, str] = {}
+        kept: dict[str, list[np.ndarray]] = {"highone": [], "lowone": []}
+        start = time.monotonic()
+
+        def launch(name: str, scene: Sequence[str]) -> subprocess.Popen[bytes]:
+            command = [str(programs[name]), "--size", scene[1], "-b", f"{scene[0]}:duration=60"]
+            null = subprocess.DEVNULL
+            child = subprocess.Popen(command, env=environment, preexec_fn=_pinned, stdout=null, stderr=null)  # noqa: PLW1509
+            pids[child.pid] = name
+            running.append(child)
+            return child
+
+        try:
+            launch("lowone", _LOW)
+            high: subprocess.Popen[bytes] | None = None
+            while (now := time.monotonic() - start) < _SECONDS:
+                if high is None and now >= _BEGIN_S:
+                    high = launch("highone", _HIGH)
+                elif high is not None and now >= _END_S and high.poll() is None:
+                    high.kill()
+                    high.wait()
+                time.sleep(0.05)
+                for pid, times in observer.take().items():
+                    if pid in pids:
+                        kept[pids[pid]].append(times / 1e9)
+        finally:
+            for child in running:
+                child.kill()
+                child.wait()
+            observer.close()
+    frames = {name: np.concatenate(parts or [np.empty(0)]) - start for name, parts in kept.items()}
+    if any(len(times) < 30 for times in frames.values()):
+        raise BenchError(f"a program showed no frames: { {n: len(t) for n, t in frames.items()} }")
+    return Run(policy, frames)
+
+
+def _copy(setup: Setup, name: str) -> Path:
+    # A file of its own: programs are told apart by the file that runs.
+    path = setup.scratch / name
+    if not path.exists():
+        shutil.copy(shutil.which("glmark2-es2") or "", path)
+    return path
+
+
+def _pinned() -> None:
+    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[-1]})

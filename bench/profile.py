@@ -1,0 +1,70 @@
+"""How long it takes to find the passes for ten thousand counters, and what measuring costs a replay.
+
+The counters are those of a driver of ours (tests/gl/fake_counters), which has a limit of counters per group and refuses
+what goes beyond it, as the extension says: what is timed is the planner with all its questions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bench.measure import BenchError, Drawtap
+from bench.row import Goal, Row
+from bench.setup import ROOT, Setup
+from drawtap.metrics import listing, passes, profile
+from drawtap.replay import player
+from drawtap.trace.trace import open_trace
+
+_COUNTERS = 10_000
+_MEASURED = {"clocks": ["cpu:time/*"], "time stamps": ["gl:time/elapsed"], "counts": ["gl:samples/any_samples"]}
+_ENVIRONMENT = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+
+
+def rows(setup: Setup) -> Iterator[Row]:
+    """Plan ten thousand counters with a room of 4 and of 64 a group; measure draws of a program with few metrics."""
+    trace = setup.scratch / "profile.dtap"
+    Drawtap().run([setup.program("many_calls"), "client", "2000", "5"], trace)
+    driver = _driver(setup.scratch)
+    for room in (4, 64):
+        environment = {**_ENVIRONMENT, "LD_PRELOAD": str(driver), "FAKE_MANY": str(_COUNTERS), "FAKE_ROOM": str(room)}
+        yield _planned(trace, environment, room, 1 if setup.quick else 3)
+    yield from _costs(trace)
+
+
+def _driver(folder: Path) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise BenchError("there is no C compiler")
+    made = folder / "libfake_counters.so"
+    source = ROOT / "tests" / "gl" / "fake_counters" / "fake_counters.c"
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl", "-lEGL"], check=True)
+    return made
+
+
+def _planned(trace: Path, environment: Mapping[str, str], room: int, runs: int) -> Row:
+    wanted = listing.chosen(listing.metrics(trace, environment=environment), ["amd:many/*"])
+    made = [passes.plan(trace, wanted, ["frame"], environment=environment) for _ in range(runs)]
+    seconds = [plan.planned_ns * 1e-9 for plan in made]
+    note = f"{len(made[0].passes)} passes, {made[0].questions} questions"
+    name = f"plan of {_COUNTERS:,} counters, {room} at once"
+    return Row("profile", name, "s", statistics.median(seconds), goal=Goal(most=1, unit="s"), note=note)
+
+
+def _costs(trace: Path) -> Iterator[Row]:
+    plain = statistics.median(player.play(trace, environment=_ENVIRONMENT).seconds for _ in range(3))
+    for name, ids in (
+        ("clocks", ["cpu:time/*"]),
+        ("time stamps", ["gl:time/elapsed"]),
+        ("counts", ["gl:samples/any_samples"]),
+    ):
+        with open_trace(trace) as opened:
+            wanted = listing.chosen(listing.metrics(trace, environment=_ENVIRONMENT), ids)
+            plan = passes.plan(trace, wanted, ["draw"], environment=_ENVIRONMENT)
+            done = profile.profile(opened, plan, profile.Wanted(images=False, repeat=3), environment=_ENVIRONMENT)
+        per_cut = profile.cost_per_cut(done)
+        note = f"{done.costs[0].cuts:,} draws; a plain replay takes {plain:.2f} s"
+        yield Row("profile", f"measuring a draw: {name}", "ns", per_cut, note=note)
