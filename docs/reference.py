@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +15,25 @@ from pathlib import Path
 import click
 
 from drawtap import cli, errors
+from drawtap.analysis.rule import CLASSES, HARDWARE, RULES
 from drawtap.commands import COMMANDS, SECTIONS, Command
 from drawtap.formats import FORMATS
+from drawtap.live import config, policy, protocol
+from drawtap.live.alarm import ACTIONS, ALARMS
+from drawtap.live.policy import POLICIES, settings_of
+from drawtap.live.signal import SOURCES
+from drawtap.metrics.metric import BACKENDS, FOLDS, Said
+from drawtap.metrics.sets import BUILT_IN
 from drawtap.spec import report
+from drawtap.system import driver, model, timeline
+from drawtap.system import rule as contention
+from drawtap.system.exporter import EXPORTS
+from drawtap.system.reader import READERS
+from drawtap.system.recorder import RECORDERS
+from drawtap.trace import measured
 from drawtap.trace.core import TABLES
+from drawtap.trace.database import GRAPH_TABLES
+from drawtap.trace.state import TABLES as STATE_TABLES
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/reference.py: change the code it reads, not this page. -->\n\n"
@@ -26,10 +44,62 @@ def pages() -> dict[str, str]:
     return {
         "commands.md": NOTE + "".join(_commands()),
         "tables.md": NOTE + "".join(_tables()),
+        "metrics.md": NOTE + "".join(_metrics()),
+        "kernel-tables.md": NOTE + "".join(_kernel_tables()),
         "errors.md": NOTE + "".join(_errors()),
         "formats.md": NOTE + "".join(_formats()),
         "specification.md": NOTE + "".join(_specification()),
+        "rules.md": NOTE + "".join(_rules()),
+        "policies.md": NOTE + "".join(_policies()),
+        "manager.md": NOTE + "".join(_manager()),
+        "manager-protocol.schema.json": json.dumps(protocol.schema(), indent=2) + "\n",
     }
+
+
+def _manager() -> Iterator[str]:
+    yield "# The manager\n\nHow to use it: [](../howto/manage.md).\n\n## Configuration\n\n"
+    yield "`drawtap/manager.toml` below `$XDG_CONFIG_HOME`. Policies (`[policy.NAME]`) and alarms (`[[alarm]]`) have\n"
+    yield "settings of their own: [](../howto/policies.md).\n\n"
+    for title, made, text in (
+        ("[manager]", config.Settings, ""),
+        ("[[program]]", config.Profile, "`class`, `target`, `floor` and `cap` are short for the longer names.\n\n"),
+    ):
+        about = inspect.cleandoc(made.__doc__ or "").partition("\n\n")[2]
+        yield f"### {title}\n\n{about}\n\n{text}| setting | type | default |\n| --- | --- | --- |\n"
+        for name, kind, default in settings_of(made):
+            yield f"| `{name}` | {kind} | {_default(default)} |\n"
+        yield "\n"
+    yield f"## Protocol\n\n{inspect.cleandoc(protocol.__doc__ or '').partition(chr(10) * 2)[2]}\n\n"
+    yield "Version " + f"{protocol.VERSION}; "
+    yield "`drawtap manager --print-schema` prints the [schema](manager-protocol.schema.json).\n\n"
+    yield "| op | fields | |\n| --- | --- | --- |\n"
+    for op, (about, fields, required) in protocol.REQUESTS.items():
+        names = ", ".join(f"`{f}`" if f in required else f"[`{f}`]" for f in fields)
+        yield f"| `{op}` | {names} | {about} |\n"
+
+
+def _default(value: object) -> str:
+    return "" if value in (None, "", ()) else f"`{value}`"
+
+
+def _policies() -> Iterator[str]:
+    yield "# Policies, alarms, signals\n\nWhat the manager of running programs can be told, and how it is tried: see "
+    yield "[how to](../howto/policies.md).\n\n"
+    for title, registry in (("Policies", POLICIES), ("Alarms", ALARMS), ("Actions of alarms", ACTIONS)):
+        yield f"## {title}\n\n"
+        for name, made in registry.items():
+            yield f"### {name}\n\n{policy.about(made)}\n\n"
+            settings = policy.settings_of(made)
+            if settings:
+                yield "| setting | kind | default |\n|---|---|---|\n"
+                for key, kind, default in settings:
+                    shown = "must be given" if default is dataclasses.MISSING else f"`{default!r}`"
+                    yield f"| `{key}` | {kind} | {shown} |\n"
+                yield "\n"
+    yield "## Signals\n\nEach is optional, and said to be absent where it is; "
+    yield "`without` in `[manager]` switches one off.\n\n"
+    for name, made in SOURCES.items():
+        yield f"### {name}\n\n{inspect.cleandoc(made.__doc__ or '')}\n\n"
 
 
 def _commands() -> Iterator[str]:
@@ -61,7 +131,7 @@ def _tables() -> Iterator[str]:
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
     yield "| `calls` | a call, with its arguments as JSON (`params`) and as text (`call`) |\n"
-    for name in TABLES:
+    for name in (*TABLES, *STATE_TABLES, *GRAPH_TABLES):
         yield f"| `{name}` | {_ROWS.get(name, '')} |\n"
 
 
@@ -76,14 +146,62 @@ _ROWS = {
     "markers": "a debug group or label, with the calls it encloses",
     "memory": "application memory that a call read (client arrays)",
     "map_writes": "bytes that the program stored in a mapped buffer",
-    "natives": "portable attributes of a display, config, surface, window, driver; of a `frame` its hash",
+    "natives": "portable attributes of a display, config, surface, window, driver; hash of a `frame` or `pixmap`",
     "notes": "a remark of the recorder",
     "libraries": "a library in which functions were found",
+    "metrics": "what `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook"
+    " of a user's module gave out",
+    "marks": "a remark that a hook of a user's module gave out",
     "problems": "something that is missing or damaged in this file",
     "annotations": "what the recorder wrote about machine, program and end, as JSON",
     "chunks": "a chunk of the file",
+    "state": "a value that a state variable had: `path`, `begin_seq` (the call that set it), `end_seq` (the call that"
+    " ended it), `value` as JSON; paths are those of state-paths, with `contexts[1]` and `shares[1]`",
+    "resources": "an object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses"
+    " by draws, writes to it as a target",
+    "draws": "a draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost",
+    "redundancy": "a call that did nothing: of which kind (see [how to](../howto/extract.md))",
     "histogram": "a function that was called: number, times, bytes; from the index, without decoding calls",
+    "frame_prints": "a frame, and a number that two frames share when they make the same calls with the same content",
+    "unreadable": "a call with an array that lay outside the program's memory: function and parameter",
+    "content": "what a frame draws, uploads and changes, counted from its calls (drawtap calc-stats)",
 }
+
+
+def _metrics() -> Iterator[str]:
+    yield "# Metrics\n\nWhat `drawtap profile` can measure; `drawtap metrics` says what of it can be had here.\n"
+    yield "A back-end that names its counters itself (amd, intel, drm, nvml) has ids of the driver's words.\n\n"
+    for name, entry in BACKENDS.items():
+        about = inspect.cleandoc(entry.about)
+        yield f"## {name}\n\n{about}\n\n"
+        known = [metric for metric in entry.metrics(Said(reason="?")) if not metric.id.endswith("*")]
+        if known:
+            yield "| metric | unit | kind | |\n|---|---|---|---|\n"
+            yield from (f"| `{m.id}` | {m.unit} | {m.kind} | {m.description} |\n" for m in known)
+            yield "\n"
+    yield "## Kinds\n\nRanges are cut where others begin; how the parts make up a whole follows from the kind: "
+    yield ", ".join(f"{kind}: {fold}" for kind, fold in FOLDS.items()) + ".\n\n"
+    yield "## The table `metrics`\n\n| column | type | |\n|---|---|---|\n"
+    yield from (f"| `{name}` | {kind} | {text} |\n" for name, kind, text in measured.COLUMNS)
+    yield "\n## Sets\n\n| set | metrics | per |\n|---|---|---|\n"
+    yield from (f"| `{s.name}` | {', '.join(f'`{m}`' for m in s.metrics)} | {', '.join(s.per)} |\n" for s in BUILT_IN)
+
+
+def _kernel_tables() -> Iterator[str]:
+    yield "# Tables of kernel traces\n\n"
+    yield f"{inspect.getdoc(model)}\n\n"
+    for table in model.TABLES.values():
+        yield f"## {table.name}\n\n{table.help}\n\n| column | type | |\n|---|---|---|\n"
+        for column in table.columns:
+            yield f"| `{column.name}` | {column.type} | {column.help} |\n"
+        yield "\n"
+    yield "## What drivers make of their events\n\n"
+    for name, entry in driver.DRIVERS.items():
+        yield f"### {name}\n\n{inspect.cleandoc(entry.help)}\n\n"
+    yield "## Rules of `drawtap system diagnose`\n\n"
+    for name, entry in contention.RULES.items():
+        yield f"### {name}\n\n**{entry.title}.** {entry.why}\n\n*{entry.fix}*\n\n"
+    yield f"## Paths of `state`\n\n{inspect.getdoc(timeline)}\n"
 
 
 def _errors() -> Iterator[str]:
@@ -106,9 +224,21 @@ def _errors() -> Iterator[str]:
 
 
 def _formats() -> Iterator[str]:
-    yield "# Export formats\n\n| format | files end in | what it is |\n|---|---|---|\n"
+    yield "# Formats\n\n## Calls, written by `drawtap export`\n\n"
+    yield "| format | files end in | what it is |\n|---|---|---|\n"
     for name, entry in FORMATS.items():
         yield f"| `{name}` | `{entry.suffix}` | {entry.help} |\n"
+    yield "\n## Kernel traces, read by `drawtap system`\n\n"
+    for name, kind in READERS.items():
+        yield f"### {name}\n\n{inspect.cleandoc(kind.help)}\n\n"
+    yield "[Formats of kernel traces](../kernel-traces.md) has what they have in common.\n\n"
+    yield "## Kernel timelines, written by `drawtap system export`\n\n"
+    for name, form in EXPORTS.items():
+        suffix = f" (`{form.suffix}`)" if form.suffix else " (a folder)"
+        yield f"### {name}{suffix}\n\n{inspect.cleandoc(form.help)}\n\n"
+    yield "## Recorders of `drawtap system record`\n\n"
+    for name, recorder in RECORDERS.items():
+        yield f"### {name}\n\n{inspect.cleandoc(recorder.__doc__ or '')}\n\n"
 
 
 def _specification() -> Iterator[str]:
@@ -119,6 +249,24 @@ def _specification() -> Iterator[str]:
     yield "| API | commands | complete | pointers | with a rule |\n|---|---:|---:|---:|---:|\n"
     for row in report.coverage():
         yield f"| {row.label} | {row.commands} | {row.complete} | {row.pointers} | {row.known_pointers} |\n"
+
+
+def _rules() -> Iterator[str]:
+    yield "# Rules of the checklist\n\n"
+    yield "What `drawtap checklist` looks for. `drawtap rules ID` prints the question of a rule, in SQL; a rule of\n"
+    yield "your own is one file (see `CONTRIBUTING.md`). Rules marked T are items of the checklist in Kyostila's\n"
+    yield "thesis.\n\n"
+    yield "| hardware | what it means |\n|---|---|\n"
+    for name, meaning in HARDWARE.items():
+        yield f"| {name} | {meaning} |\n"
+    for concerns, title in CLASSES.items():
+        yield f"\n## {title[0].upper()}{title[1:]}\n"
+        for name, rule in RULES.items():
+            if rule.concerns == concerns:
+                yield f"\n### {name}\n\n**{rule.title}.** {' '.join(rule.why.split())}\n\n{rule.fix}\n\n"
+                mark = f"; T: {rule.original}" if rule.original else ""
+                needs = f"; needs {', '.join(rule.needs)}" if rule.needs else ""
+                yield f"*{rule.severity}; {', '.join(rule.hardware)}{needs}{mark}*\n"
 
 
 def main(arguments: list[str]) -> int:
