@@ -27,6 +27,8 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest
     # Colours and columns must not depend on who runs the tests, and caches not on what ran before.
     for name in ("NO_COLOR", "FORCE_COLOR", "DRAWTAP_DEBUG", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    # A manager that runs on this machine is none of the tests' business.
+    monkeypatch.setenv("DRAWTAP_MANAGER", "off")
     if "XDG_CACHE_HOME" not in os.environ:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 

@@ -233,7 +233,7 @@ class Thread:
         self.clock = 1000
         self.records: list[_Record] = []
 
-    def call(self, name: str, *, start: int | None = None, duration: int = IN_FLIGHT, **values: object) -> Thread:
+    def call(self, name: str, /, *, start: int | None = None, duration: int = IN_FLIGHT, **values: object) -> Thread:
         self._add(name, tap=False, start=start, duration=duration, values=values)
         return self
 
@@ -260,9 +260,11 @@ class Thread:
 class Writer:
     """A trace file under construction."""
 
-    def __init__(self, signatures: str = SIGNATURES, *, clock: int = 1, codec: int = ZSTD, timing: int = 0) -> None:
+    def __init__(
+        self, signatures: str = SIGNATURES, *, clock: int = 1, codec: int = ZSTD, timing: int = 0, pid: int = 4000
+    ) -> None:
         self.functions = parse(signatures)
-        self.clock, self.codec, self.timing = clock, codec, timing
+        self.clock, self.codec, self.timing, self.pid = clock, codec, timing, pid
         self.threads: list[Thread] = []
         self.chunks: list[tuple[int, bytes, int]] = []  # type, payload, meta bytes
         self._blobs: dict[bytes, bytes] = {}
@@ -337,9 +339,9 @@ class Writer:
         timed = [t for t in times if t]
         meta = struct.pack(
             "<IIIIQQIIQQQQQQQIIIIQQ16s",
-            4000,
+            self.pid,
             thread.index,
-            4000 + thread.index,
+            self.pid + thread.index,
             thread.context,
             thread.serial,
             thread.calls,

@@ -24,7 +24,7 @@ def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if k.startswith("DRAWTAP_NATIVE")}
     # Mesa writes its shader cache from a thread of its own: descriptors would come and go at random.
     mesa = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "MESA_SHADER_CACHE_DISABLE": "true"}
-    return {**inherited, **kept, **mesa, "MESA_GLSL_CACHE_DISABLE": "true", **extra}
+    return {**inherited, **kept, **mesa, "MESA_GLSL_CACHE_DISABLE": "true", "DRAWTAP_MANAGER": "off", **extra}
 
 
 @dataclass(frozen=True)

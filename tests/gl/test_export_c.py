@@ -316,3 +316,38 @@ def test_an_export_on_another_engine_still_draws(triangle: Path, programs: Bench
         source = compare.Played(opened, "softpipe")
         for n, image in source.images(0, 10):
             assert image[::-1].tobytes() == (snapshots / f"frame_{n}.rgba").read_bytes()
+
+
+def test_late_frames_of_a_scene_find_their_textures_and_framebuffers(programs: Bench, tmp_path: Path) -> None:
+    if shutil.which("glmark2-es2") is None or programs.display is None:
+        pytest.skip("glmark2-es2 and Xvfb are needed")
+    argv = ["glmark2-es2", "-s", "64x64", "-b", "desktop:effect=blur:windows=2:nframes=5"]
+    trace = _record(programs, argv, tmp_path / "t.dtap", window=True)
+    _exported(trace, tmp_path / "c", "--frames", "3:5")
+    text = (tmp_path / "c" / "frames_000.c").read_text()
+    assert "void frame_3(void)" in text and "void setup_2(void)" in text and "void frame_5(void)" not in text
+    assert "glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);" in text
+    snapshots, images = tmp_path / "snapshots", tmp_path / "images"
+    snapshots.mkdir()
+    images.mkdir()
+    options = ("-DPLAY_CHECK=ON", "-DPLAY_SNAPSHOT=ON")
+    played = _built(tmp_path / "c", *options).run(programs, PLAY_SNAPSHOTS=str(snapshots))
+    assert "2 frames, 0 GL errors" in played.stdout, played.stderr
+    arguments = ["--frames", "3:5", "--snapshots", f"{images}/", "--format", "rgba"]
+    player.play(trace, arguments, environment={"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"})
+    for n in (3, 4):
+        shown = (snapshots / f"frame_{n}.rgba").read_bytes()
+        assert len(set(shown)) > 2
+        assert shown == (images / f"{n:06d}.rgba").read_bytes(), f"frame {n} differs"
+
+
+def test_call_backs_for_messages_print_them(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["debug_callback"], tmp_path / "t.dtap")
+    _exported(trace, tmp_path / "c")
+    text = (tmp_path / "c" / "frames_000.c").read_text()
+    assert "  glDebugMessageCallback(play_debug_message, NULL);\n" in text
+    assert "  glDebugMessageCallback(NULL, NULL);\n" in text
+    played = _built(tmp_path / "c").run(programs)
+    assert played.returncode == 0, played.stderr
+    assert "frame 0: message 0x7 of source 0x824a" in played.stderr and "look here" in played.stderr
+    assert "nobody hears" not in played.stderr

@@ -1,12 +1,8 @@
 // Everything the reader core does, done to hostile files.
 //
 // With libFuzzer:  clang++ -fsanitize=fuzzer,address,undefined -DFUZZER tests/native/fuzz_core.cc native/core/*.cc ...
-// Without: `fuzz_core MODE FILE` does it in one process, deterministically:
-//   read      the file as it is
-//   truncate  cut at every byte
-//   flip      every byte, several values
-//   reseal    the same, with all checksums made right again, so that the damage reaches the decoders
-//   sizes     every aligned 4 and 8 bytes become hostile numbers, resealed
+// Without: `fuzz_core MODE FILE [STEP [SEED]]` does it in one process, deterministically: MODE is read (the file as it is), or
+// one of hostile.h.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,6 +18,8 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "hostile.h"
 
 namespace {
 
@@ -151,34 +149,11 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   void* owner;
   if (!dt_rows_json(trace, &some, &text, &length, &owner)) dt_blob_free(owner);
   // Writing source takes long for a fuzzer: only where a folder is named.
-  if (const char* folder = getenv("FUZZ_EXPORT"))
+  if (const char* folder = getenv("FUZZ_EXPORT")) {
     if (!dt_export_c(trace, nullptr, folder, nullptr, &text, &length, &owner)) dt_blob_free(owner);
-  dt_close(trace);
-}
-
-// Make every checksum right again: of the chunks found by walking, and of the footer.
-void reseal(std::vector<uint8_t>& file) {
-  size_t at = sizeof(dt_file_header);
-  while (at + sizeof(dt_chunk_header) <= file.size()) {
-    dt_chunk_header h;
-    memcpy(&h, file.data() + at, sizeof h);
-    if (h.magic != DT_CHUNK_MAGIC || h.payload_bytes > file.size() - at - sizeof h) return;
-    if (h.type == DT_TYPE_FOOTER && h.payload_bytes >= sizeof(dt_footer_meta)) {
-      // The footer's copies of the headers follow the headers.
-      dt_footer_meta meta;
-      uint8_t* payload = file.data() + at + sizeof h;
-      memcpy(&meta, payload, sizeof meta);
-      for (uint32_t i = 0; i < meta.chunks && sizeof meta + (i + 1) * sizeof(dt_footer_entry) <= h.payload_bytes; ++i) {
-        dt_footer_entry e;
-        memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
-        if (e.offset < at && at - e.offset >= sizeof e.header) memcpy(payload + sizeof meta + i * sizeof e + 8, file.data() + e.offset, sizeof e.header);
-      }
-    }
-    h.payload_hash = XXH3_64bits(file.data() + at + sizeof h, h.payload_bytes);
-    h.header_hash = static_cast<uint32_t>(XXH3_64bits(&h, 28));
-    memcpy(file.data() + at, &h, sizeof h);
-    at += sizeof h + h.payload_bytes;
+    if (dt_export_apitrace(trace, nullptr, 0, (std::string(folder) + "/theirs.trace").c_str()) && !*dt_last_error()) abort();
   }
+  dt_close(trace);
 }
 
 }  // namespace
@@ -188,47 +163,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<uint8_t> file(data, data + size);
   if (file.size() > sizeof(dt_file_header)) {
     memcpy(file.data(), DT_FILE_MAGIC, 8);
-    if (file[31] & 1) reseal(file);
+    if (file[31] & 1) hostile::reseal(file);
   }
   exercise(file.data(), file.size(), 1);
   return 0;
 }
 #else
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  std::string mode = argv[1];
-  FILE* in = fopen(argv[2], "rb");
-  if (!in) return 2;
-  std::vector<uint8_t> file(1 << 24);
-  file.resize(fread(file.data(), 1, file.size(), in));
-  fclose(in);
   uint64_t runs = 0;
-  auto run = [&](const std::vector<uint8_t>& bytes, uint32_t threads = 1) { exercise(bytes.data(), bytes.size(), threads), ++runs; };
-  // `step`: look at every n-th place only.
-  size_t step = argc > 3 ? strtoul(argv[3], nullptr, 10) : 1;
-  if (mode == "read") {
-    run(file), run(file, 3);
-  } else if (mode == "truncate") {
-    for (size_t n = 0; n < file.size(); n += step) run({file.begin(), file.begin() + static_cast<long>(n)});
-  } else if (mode == "flip" || mode == "reseal") {
-    for (size_t at = 0; at < file.size(); at += step)
-      for (int value : {0x01, 0x80, 0xff}) {
-        auto changed = file;
-        changed[at] = static_cast<uint8_t>(changed[at] ^ value);
-        if (mode == "reseal") reseal(changed);
-        run(changed);
-      }
-  } else if (mode == "sizes") {
-    for (size_t at = 0; at + 8 <= file.size(); at += 4 * step)
-      for (uint64_t value : {UINT64_MAX, uint64_t(INT64_MAX), uint64_t(1) << 32, uint64_t(0xffffffffu), uint64_t(0x7fffffff), uint64_t(0x01000000)}) {
-        auto changed = file;
-        memcpy(changed.data() + at, &value, value <= UINT32_MAX && at % 8 ? 4 : 8);
-        reseal(changed);
-        run(changed);
-      }
-  } else {
-    return 2;
-  }
+  auto run = [&](const hostile::File& bytes, uint32_t threads = 1) { exercise(bytes.data(), bytes.size(), threads), ++runs; };
+  const int code = hostile::files(argc, argv, "read", [&](const hostile::File& file) { run(file), run(file, 3); }, run);
+  if (code) return code;
   printf("runs %llu opened %llu rows %llu\n", static_cast<unsigned long long>(runs), static_cast<unsigned long long>(g_opened), static_cast<unsigned long long>(g_rows));
   return g_sum == 1 ? 3 : 0;
 }

@@ -6,51 +6,31 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import sanitized
 import writer
 from writer import Writer, blob, f32, small_trace, strings, text
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = [
-    "-std=c++20",
-    "-O1",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-]
 
 
 @pytest.fixture(scope="session")
 def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler on this machine")
-    folder = tmp_path_factory.mktemp("asan")
-
-    def compile_one(source: Path) -> Path:
-        target = folder / (source.name + ".o")
-        subprocess.run([compiler, *FLAGS, "-c", str(source), "-o", str(target)], check=True)
-        return target
-
     sources = [
         *sorted((ROOT / "native/core").glob("*.cc")),
         *sorted((ROOT / "native/export").glob("*.cc")),
+        *sorted((ROOT / "native/edit").glob("*.cc")),
+        ROOT / "native/common/container.cc",
+        ROOT / "native/common/signatures.cc",
+        *(ROOT / f"native/peers/{name}.cc" for name in ("apitrace_export", "apitrace_writer", "snappy")),
         ROOT / "tests/native/fuzz_core.cc",
     ]
-    with ThreadPoolExecutor(2) as pool:
-        objects = [str(o) for o in pool.map(compile_one, sources)]
-    program = folder / "fuzz_core"
-    link = [compiler, "-fsanitize=address,undefined", *objects, "-o", str(program), "-lzstd", "-lpthread", "-ldl"]
-    subprocess.run(link, check=True)
-    return program
+    program = tmp_path_factory.mktemp("asan") / "fuzz_core"
+    return sanitized.build(program, sources, libraries=("zstd", "pthread", "dl"))
 
 
 def tiny(*, codec: int = writer.STORE) -> Writer:

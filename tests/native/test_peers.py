@@ -9,14 +9,18 @@ import os
 import shutil
 import struct
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from drawtap.errors import InputError
+from drawtap.formats import Selection, apitrace
 from drawtap.formats.apitrace import Imported, read_apitrace
+from drawtap.formats.c import export_c
 from drawtap.parts import PEERS, SIGNATURES, part
+from drawtap.trace.core import Cancelled
 from drawtap.trace.trace import Trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -374,7 +378,7 @@ def fuzz_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if compiler is None:
         pytest.skip("no C++ compiler on this machine")
     folder = tmp_path_factory.mktemp("asan_import")
-    names = ["apitrace_import", "apitrace_reader", "snappy", "source", "trace_writer"]
+    names = ["apitrace_import", "apitrace_reader", "snappy", "source", "tcy2_import", "trace_writer"]
     sources = [ROOT / f"native/peers/{name}.cc" for name in names]
     sources += [
         ROOT / "native/common/container.cc",
@@ -427,3 +431,64 @@ def test_the_command_says_what_it_made(drawtap, tmp_path):
     assert drawtap("import", path).code == 2
     assert drawtap("import", path, "--force").code == 0
     assert drawtap("import", tmp_path / "missing.trace").code == 4
+
+
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory):
+    p = frame(6)
+    for n in range(300_000):
+        p.call("glUniform1f", location=sint(n % 7), v0=f32(n / 3))
+    return p.write(tmp_path_factory.mktemp("long") / "long.trace", packing="gzip")
+
+
+def _stopped(work, progress, cancel):
+    """Ask all the time how far the work is, and, once it has begun, stop it; return done and to do, as they were."""
+    ended, seen = threading.Event(), [(0, 0)]
+
+    def ask():
+        while not ended.is_set():
+            answer = progress()
+            if answer[0]:
+                seen[0] = answer
+                cancel()
+
+    for _ in range(50):  # where the other thread gets no turn in time, the work is done before it is stopped
+        ended.clear()
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            work()
+        except Cancelled:
+            return seen[0]
+        finally:
+            ended.set()
+            asking.join()
+    raise AssertionError("nothing stopped it")
+
+
+def test_an_import_says_how_far_it_is_and_can_be_stopped(long_trace, tmp_path):
+    library, signatures, target = part(PEERS), part(SIGNATURES), tmp_path / "a.dtap"
+    seen, total = _stopped(
+        lambda: read_apitrace(long_trace, target, library=library, signatures=signatures),
+        lambda: apitrace.progress(library),
+        lambda: apitrace.cancel(library),
+    )
+    assert 0 < seen <= total == long_trace.stat().st_size
+    assert not target.exists()
+    # The next one is not stopped by what was asked of this one.
+    assert read_apitrace(long_trace, target, library=library, signatures=signatures).calls > 300_000
+
+
+def test_exports_say_how_far_they_are_and_can_be_stopped(long_trace, tmp_path):
+    source, target = tmp_path / "a.dtap", tmp_path / "a.trace"
+    read_apitrace(long_trace, source, library=part(PEERS), signatures=part(SIGNATURES))
+    with Trace(source) as trace:
+        for write in (
+            lambda: apitrace.write_apitrace(trace, Selection(), target),
+            lambda: export_c(trace, tmp_path / "c"),
+        ):
+            seen, total = _stopped(write, trace.progress, trace.cancel)
+            assert 0 < seen <= total
+        assert not target.exists()
+        apitrace.write_apitrace(trace, Selection(), target)
+        assert target.stat().st_size > 1_000_000

@@ -175,7 +175,9 @@ CASES = {
         | {"format": 0x1908, "type": 0x1401, "pixels": Data(bytes(16))},
         "16 bytes, 67108864",
     ),
-    "names beyond measure": ("glGenTextures", {"n": 0x7FFFFFFF, "textures": i32(1)}, "would take"),
+    "names beyond measure": ("glGenTextures", {"n": 0x7FFFFFFF, "textures": i32(1)}, "2147483647 names.* 1 are in"),
+    "more names than made": ("glGenTextures", {"n": 1 << 28, "textures": i32(1, 2)}, "268435456 names.* 2 are in"),
+    "names that nobody saw": ("glGenTextures", {"n": 1 << 28, "textures": Data(kind=4)}, "none is in the recording"),
     "more names than given": ("glDeleteTextures", {"n": 1 << 20, "textures": i32(1)}, "4 bytes, 4194304"),
     "strings that are not there": (
         "glShaderSource",

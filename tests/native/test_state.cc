@@ -82,6 +82,7 @@ void want_exact_order() { g_exact++; }
 Data prepare_blob(Thread*, const void*, uint64_t) { return Data{}; }
 void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uint64_t) { g_contexts_said++; }
 void emit_memory(Thread*, const void* address, uint64_t bytes) { g_memory.emplace_back((uintptr_t)address, bytes); }
+void emit_content(Thread*, uint64_t, const Data&) {}
 void emit_map_write(Thread*, uint32_t, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes) {
   g_writes.push_back({buffer, offset, std::string((const char*)data, bytes)});
 }

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "native" / "runtime"
-SOURCES = ("gl_state.cc", "sizes.cc", "client_arrays.cc", "maps.cc", "natives.cc")
+SOURCES = ("gl_state.cc", "sizes.cc", "client_arrays.cc", "maps.cc", "natives.cc", "frame_image.cc")
 
 
 def _compiler() -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +18,7 @@ import pytest
 from drawtap import cli
 from drawtap.commands import COMMANDS, SECTIONS, Command, Opt, _params
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
+from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -43,7 +44,7 @@ def test_help_lists_every_command_in_its_section(drawtap):
 
 @pytest.mark.parametrize("name", COMMANDS.names())
 def test_every_command_has_help_with_examples(drawtap, name):
-    answer = drawtap(name, "--help")
+    answer = drawtap(*name.split(), "--help")
     assert answer.code == 0
     assert "Examples:" in answer.out
     assert f"drawtap {name}" in answer.out
@@ -177,16 +178,28 @@ def test_closed_pipe_is_no_error():
     assert done.stdout.splitlines()[-1] == "141"
 
 
-def test_start_is_quick():
-    shell("--help")  # compile once
-    times = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert shell("--help").returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    # Processor time, since others may use the machine: 60 ms where this was written.
-    assert min(times) < 0.15
+def loaded_by(*arguments):
+    code = (
+        "import sys, drawtap.cli as c; c.run(sys.argv[1:]);"
+        " print(sorted(m for m in sys.modules if m.startswith('drawtap.')))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=env)
+    return ast.literal_eval(done.stdout.splitlines()[-1])
+
+
+def test_a_verb_loads_itself_and_no_other():
+    for arguments, verb in ((["state", "--help"], "state"), (["info", "there-is-none"], "info")):
+        loaded = loaded_by(*arguments)
+        assert [m for m in loaded if m.startswith("drawtap.commands.")] == [f"drawtap.commands.{verb}"]
+        assert len(loaded) < 15, loaded
+
+
+def test_the_list_of_verbs_loads_what_they_are_declared_with_and_nothing_behind():
+    loaded = [m for m in loaded_by("--help") if not m.startswith("drawtap.commands.")]
+    assert len(loaded) < 20, loaded
+    assert not {"drawtap.trace.trace", "drawtap.trace.database", "drawtap.trace.core"} & set(loaded)
+    assert not [m for m in loaded if m.startswith(("drawtap.spec", "drawtap.instrument", "drawtap.analysis"))]
 
 
 def test_help_loads_nothing_heavy():
@@ -237,10 +250,6 @@ def test_a_signature_becomes_arguments_and_options(capsys):
 def test_ctrl_c_stops_the_reader_while_it_works():
     begun, stopped = threading.Event(), threading.Event()
 
-    class Trace:
-        def cancel(self) -> None:
-            stopped.set()
-
     def work() -> None:
         begun.wait(5)
         os.kill(os.getpid(), signal.SIGINT)
@@ -250,6 +259,12 @@ def test_ctrl_c_stops_the_reader_while_it_works():
         ctypes.CDLL(None).usleep(300_000)  # as a query: no Python handler can run before it ends
 
     threading.Thread(target=work).start()
-    with pytest.raises(KeyboardInterrupt), cli._cancelled_by_ctrl_c(Trace()):
+    with pytest.raises(KeyboardInterrupt), cancelled_by_ctrl_c(stopped.set):
         wait_in_one_byte_code()
     assert stopped.wait(5)
+
+
+@pytest.mark.parametrize("words", [("limit",), ("limit", "glmark2"), ("trace",), ("trace", "--frames", "5")])
+def test_arguments_that_must_be_there_are_asked_for(drawtap, words):
+    said = drawtap(*words)
+    assert said.code == 2, said.err

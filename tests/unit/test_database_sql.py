@@ -241,7 +241,8 @@ def test_copy_to(trace: Trace, tmp_path: Path) -> None:
     assert list(csv.reader(target.open())) == [["seq", "name"], ["0", "glEnable"], ["1", "glUniform4fv"]]
     parquet = tmp_path / "out.parquet"
     trace.sql(f"COPY glUniform4fv TO '{parquet}' (FORMAT parquet)")
-    assert duckdb.execute(f"SELECT location FROM '{parquet}'").fetchall() == [(2,), (3,)]
+    with duckdb.connect() as connection:
+        assert connection.execute(f"SELECT location FROM '{parquet}'").fetchall() == [(2,), (3,)]
 
 
 def test_interleaved_threads(tmp_path: Path) -> None:
@@ -292,3 +293,22 @@ def test_content_that_is_gone_is_null(tmp_path: Path) -> None:
     w._blobs.clear()
     trace = open_trace(w.write(tmp_path / "t.dtap"))
     assert trace.sql("SELECT value, value_bytes FROM glUniform4fv").fetchall() == [(None, 16)]
+
+
+def test_other_traces(tmp_path: Path) -> None:
+    with (
+        open_trace(small_trace().write(tmp_path / "a.dtap")) as a,
+        open_trace(small_trace().write(tmp_path / "b.dtap")) as b,
+    ):
+        a.database.others = {"a": a.database, "b": b.database}
+        assert a.sql("SELECT count(*) FROM b.calls").fetchall() == [(15,)]
+        assert a.sql("SELECT sum(count) FROM b.glDrawElements WHERE mode = 4").fetchall() == [(36,)]
+        both = "SELECT a.calls.seq, b.calls.name FROM a.calls JOIN b.calls ON a.calls.seq = b.calls.seq + 1 ORDER BY 1"
+        assert a.sql(both).fetchone() == (1, "glEnable")
+        assert a.sql("SELECT calls.seq FROM b.calls WHERE calls.seq = 3").fetchall() == [(3,)]
+        assert a.sql("SELECT event.name FROM b WHERE event.seq = 2").fetchall() == [("glClear",)]
+        assert a.sql("SELECT x.seq FROM b.calls AS x, calls WHERE x.seq = 5 AND calls.seq = x.seq").fetchall() == [(5,)]
+        with pytest.raises(QueryError):
+            a.sql("SELECT 1 FROM c.calls")
+        with pytest.raises(QueryError, match="several traces do not become one"):
+            a.sql("SELECT x.seq INTO n FROM a.calls AS x, b.calls AS y")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drawtap.commands import COMMANDS
+from drawtap.commands import COMMANDS, GROUPS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -33,7 +33,7 @@ def test_reference_pages_are_fresh():
 
 def test_every_table_is_explained():
     module = _reference()
-    assert set(module._ROWS) == set(module.TABLES)
+    assert set(module._ROWS) == {*module.TABLES, *module.STATE_TABLES, *module.GRAPH_TABLES}
 
 
 def test_the_readme_is_short():
@@ -51,10 +51,11 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_in_the_pages_exist(page):
     text = page.read_text(encoding="utf-8")
-    verbs = set(re.findall(r"(?:\$ |`|&& |<\()(?:xvfb-run [^`\n]*?)?drawtap ([a-z]+)\b", text))
-    assert verbs <= {*COMMANDS.names(), "shaders"}, f"{page.name} names commands that do not exist"
-    for verb, options in re.findall(r"drawtap ([a-z]+)([^`\n|]*)", text):
-        if verb not in COMMANDS.names() or verb == "record":
+    word = rf"drawtap ((?:(?:{'|'.join(GROUPS)}) )?[a-z]+(?:-[a-z]+)*)"
+    verbs = set(re.findall(rf"(?:\$ |`|&& |<\()(?:xvfb-run [^`\n]*?)?{word}\b", text))
+    assert verbs <= {*COMMANDS.names(), *GROUPS, "shaders"}, f"{page.name} names commands that do not exist"
+    for verb, options in re.findall(rf"{word}([^`\n|]*)", text):
+        if verb not in COMMANDS.names() or verb in {"record", "system record"}:
             continue
         known = {f"--{p.name.strip('_').replace('_', '-')}" for p in COMMANDS.get(verb).params}
         for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", options):

@@ -13,7 +13,23 @@ import pytest
 
 from drawtap.view import progress
 from drawtap.view.data import dumps, write_json
-from drawtap.view.report import CallRow, FrameRow, FunctionRow, Report, SmallTable, render
+from drawtap.view.report import (
+    CallRow,
+    CheckRow,
+    Checks,
+    FrameDetail,
+    FrameRow,
+    FunctionRow,
+    Plot,
+    Report,
+    ShaderCard,
+    SmallTable,
+    StatRow,
+    TextureCard,
+    bars,
+    quantity,
+    render,
+)
 from drawtap.view.result import Facts, Rows, Text, Verdict, Verdicts
 from drawtap.view.text import TextView, duration, number, percentile, size, wants_color
 from writer import Writer, small_trace
@@ -34,6 +50,50 @@ class _Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+PLOTS = [Plot("uploads", "Uploads", "", "bytes", [("textures", "orange", [0.0, 16.0])], bars=True)]
+
+
+def detail(**changes: object) -> FrameDetail:
+    values: dict[str, object] = {
+        "number": 1,
+        "why": "longest",
+        "picture": "data:image/png;base64,AAAA",
+        "duration_ns": 2_000_000,
+        "facts": [("calls", "3")],
+        "functions": [("glClear", 2, 100)],
+        "calls": [CallRow(5, 1, 0, "glClear(<b>)", 60)],
+        "findings": [("gl-errors", "Calls that <i> fail")],
+    }
+    return FrameDetail(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def full() -> Report:
+    """A report with one of everything."""
+    return report(
+        overview=[("frames / second", "60.0"), ("frames", "2")],
+        rates=[0, 2, 1],
+        checks=Checks(
+            "1 error",
+            [CheckRow("gl-errors", "Bad & worse", "error", "API usage", "tiled", "2 calls", "Why.", "Fix.",
+                      [(1, "call 3 (frame 1)", "<script>x", "1 ms"), (9, "frame 9", "", "")], 4)],
+            [("a", "A", "pass", ""), ("b", "B", "not looked", "no frames"), ("c", "C", "suppressed", "known")],
+            ["rule = 'x'"], ["torn"],
+        ),
+        plots=PLOTS,
+        strip=[(0, "data:image/png;base64,BBBB")],
+        statistics=[StatRow("draws", "count", 7, 1, 3.5, 6, [1, 0, 1])],
+        chosen=[detail(picture="")],
+        slow=[detail()],
+        textures=[TextureCard("4 × 4", "RGBA", "data:image/png;base64,CCCC", ""),
+                  TextureCard("8 × 8", "X", "", "GL_X is not decoded")],
+        textures_note="2 with content",
+        shaders=[ShaderCard("vertex shader 1", "1 line", "void main() { a < b; }")],
+        configs=SmallTable("Configurations", ("id",), (True,), [("5",)]),
+        redundancy=[SmallTable("What", ("", "calls"), (False, True), [("same value", "3")], "share")],
+        missing={"pictures": "stopped"},
+    )  # fmt: skip
+
+
 def report(**changes: object) -> Report:
     values: dict[str, object] = {
         "title": "a <b> & c",
@@ -50,12 +110,15 @@ def report(**changes: object) -> Report:
     return Report(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def test_a_page_is_whole_and_alone():
-    html = render(report())
+@pytest.mark.parametrize("made", [report, full])
+def test_a_page_is_whole_and_alone(made):
+    html = render(made())
     page = _Page()
     page.feed(re.sub(r"(<script[^>]*>).*?(</script>)", r"\1\2", html, flags=re.DOTALL))
     assert page.open == []
-    assert all(link.startswith("#") for link in page.links)
+    assert all(link.startswith(("#", "data:image/png")) for link in page.links)
+    inside = set(re.findall(r' id="([^"]+)"', html))
+    assert all(link[1:] in inside for link in page.links if link.startswith("#"))
     outside = set(re.findall(r"https?://[^\s\"')]+", html)) - {"https://github.com/leeoniya/uPlot"}
     assert outside == set()
     assert "@import" not in html
@@ -75,6 +138,51 @@ def test_the_plots_data():
     data = json.loads(re.search(r'id="data">(.*?)</script>', render(report()), re.DOTALL)[1])
     assert data["frames"] == {"number": [0, 1], "duration": [1_000_000, 2_000_000], "calls": [3, 3], "uploads": [0, 16]}
     assert data["levels"] == {"p50": 1_000_000, "p99": 2_000_000}
+
+
+def test_what_is_in_a_report_is_on_the_page():
+    html = render(full())
+    head = html.split('<script type="application/json"')[0]
+    expected = (
+        "60.0", "Bad &amp; worse", "&lt;script&gt;x", "and 4 more", "1 rules could not look", "no frames", "known",
+        "GL_X is not decoded", "a &lt; b", "Pictures: stopped", "same value", "longest", "glClear(&lt;b&gt;)",
+    )  # fmt: skip
+    for text in expected:
+        assert text in head, text
+    assert '<a href="#frame-1">call 3 (frame 1)</a>' in head
+    assert "#frame-9" not in head  # that one is not shown in detail
+    assert head.count('id="frame-1"') == 1
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+    assert data["strip"] == [[0, "data:image/png;base64,BBBB"]]
+    assert data["plots"][0]["series"] == [{"label": "textures", "color": "orange", "values": [0.0, 16.0]}]
+
+
+def test_what_is_not_in_a_report_has_no_heading():
+    html = render(report()).split("<script")[0]
+    for part in ("checklist", "verdict", "statistics", "chosen", "textures", "shaders", "redundancy", "strip"):
+        assert f'id="{part}"' not in html
+
+
+def test_many_frames_keep_the_largest_upload():
+    frames = [FrameRow(i, 10, 1, 0) for i in range(50_000)]
+    uploads = [0.0] * 50_000
+    uploads[31_111] = 99.0
+    made = report(frames=frames, plots=[Plot("uploads", "U", "", "bytes", [("t", "orange", uploads)])])
+    data = json.loads(re.search(r'id="data">(.*?)</script>', render(made), re.DOTALL)[1])
+    [series] = data["plots"][0]["series"]
+    assert max(series["values"]) == 99.0
+    assert len(series["values"]) == len(data["frames"]["number"])
+
+
+def test_quantities_and_histograms():
+    assert quantity(1500, "ns") == "1.50 µs"
+    assert quantity(1024, "bytes") == "1.00 KiB"
+    assert quantity(3.25, "count") == "3.2"
+    assert quantity(1234.5, "count") == "1 234"
+    drawn = bars([0, 4, 1])
+    assert drawn.count("<rect") == 3
+    assert drawn.count('class="none"') == 1
+    assert 'aria-label="0, 4, 1"' in drawn
 
 
 def test_without_frames_there_is_no_plot():
@@ -102,6 +210,21 @@ def test_the_verb_writes_a_page(drawtap, tmp_path):
     assert drawtap("report", trace, "--force").code == 0
     told = json.loads(drawtap("report", trace, "-o", tmp_path / "b.html", "--json").out)
     assert Path(told["path"]).stat().st_size == told["bytes"]
+
+
+def test_the_verb_without_pictures(drawtap, tmp_path, monkeypatch):
+    monkeypatch.setattr("drawtap.replay.warm.Warm.__init__", lambda *a, **k: pytest.fail("it plays"))
+    trace = small_trace().write(tmp_path / "small.dtap")
+    assert drawtap("report", trace, "--pictures", "0").code == 0
+    assert "Pictures: they were not wanted" in (tmp_path / "small.html").read_text()
+    assert drawtap("report", trace, "--pictures", "-1", "--force").code == 2
+
+
+def test_the_verb_where_nothing_can_be_played(drawtap, tmp_path):
+    trace = small_trace().write(tmp_path / "small.dtap")
+    answer = drawtap("report", trace, "--on", "no-such-engine")
+    assert answer.code == 0, answer.err
+    assert "no-such-engine" in (tmp_path / "small.html").read_text()
 
 
 def test_the_verb_on_an_empty_and_on_a_torn_recording(drawtap, tmp_path):

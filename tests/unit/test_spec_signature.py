@@ -127,7 +127,7 @@ Parsed = tuple[dict[str, _Function], dict[str, dict[str, int]]]
 
 def test_all_functions_are_there(parsed: Parsed) -> None:
     functions, _ = parsed
-    assert len(functions) == 3295 + 158 + 134 + 8
+    assert len(functions) == 3295 + 158 + 134 + 10
     assert functions["glClear"].line[1:] == ["gl", "glClear", "0", "1", "clear", ",".join(
         load_api("gl").commands["glClear"].provided_by)]  # fmt: skip
 
@@ -195,6 +195,8 @@ def test_the_taps_own_functions(parsed: Parsed) -> None:
         "dtapNative": (["handle", "kind+", "text+"], []),
         "dtapNote": (["code+", "text+"], []),
         "dtapLibrary": (["path+", "base"], []),
+        "dtapMetric": (["name+", "value"], []),
+        "dtapMark": (["text+"], []),
     }  # fmt: skip
     assert {c.name: (_fields(p.w8), _fields(p.w4)) for _, c, p in tap_functions()} == expected
     for number, command, _ in tap_functions():

@@ -104,7 +104,7 @@ def _image_bytes(image_format: str, width: int, height: int, stride: int) -> int
         ("VG_A_8", 7, 2, 7, 14),
         ("VG_A_4", 3, 1, 2, 2),
         ("VG_BW_1", 9, 2, 4, 6),
-        ("VG_sRGBA_8888", 4, 3, -16, 16),
+        ("VG_sRGBA_8888", 4, 3, -100, 216),  # rows that run backwards are as many bytes
         ("VG_sRGBA_8888", 0, 3, 16, 0),
         ("VG_sRGBA_8888", 4, -1, 16, 0),
     ],
@@ -190,3 +190,12 @@ def test_path_sizes_in_cpp(tmp_path: Path) -> None:
         " 0 98 1 ",  # not known any more: said once
         " 40000 24 1\n",
     ]
+
+
+@pytest.mark.parametrize(("stride", "before"), [(-16, 32), (16, 0), (-100, 200)])
+def test_rows_in_front_of_the_pointer(stride: int, before: int) -> None:
+    data = API.commands["vgReadPixels"].param("data").data
+    assert isinstance(data, Array)
+    assert data.before is not None
+    values = {"dataFormat": API.enums["VG_sRGBA_8888"], "width": 4, "height": 3, "dataStride": stride}
+    assert expr.evaluate(data.before, values, API) == before

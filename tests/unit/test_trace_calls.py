@@ -174,6 +174,11 @@ def test_tables(trace: Trace) -> None:
         "annotations": 1,
         "chunks": 6,
         "histogram": 14,
+        "content": 2,
+        "frame_prints": 2,
+        "metrics": 0,
+        "marks": 0,
+        "unreadable": 0,
     }
     assert trace.table("notes")[0] == {
         "seq": 2,

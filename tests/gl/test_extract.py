@@ -1,0 +1,438 @@
+"""Frames cut out of recordings of real programs draw the same pixels; what was done for nothing can go."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import drawtap
+from drawtap.analysis import extract, redundancy
+from drawtap.replay import player
+from drawtap.trace import graph as graphs
+from drawtap.trace.core import Part, write
+from drawtap.trace.graph import Graph, packed
+
+if TYPE_CHECKING:
+    from conftest import Bench
+    from drawtap.trace.graph import Calls
+    from drawtap.trace.trace import Trace
+
+pytestmark = pytest.mark.gl
+
+TIMEOUT_S = 180
+SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+# Program, a late frame, and the most of the calls up to there that may be kept.
+PROGRAMS = {
+    "ff_lit": (26, 0.1),
+    "ff_lists": (27, 0.15),
+    "ff_state": (25, 0.1),
+    "fbo_chain": (23, 0.2),
+    "transfers": (20, 0.25),
+    "modern": (20, 0.6),
+    "draw_over": (27, 0.45),
+    "wasteful": (17, 0.1),
+    "two_contexts": (16, 0.25),
+    "es2_triangle": (17, 0.4),
+    "client_arrays_es2": (0, 1.0),
+    "client_arrays_gl1": (0, 1.0),
+    "es1_cube": (4, 1.0),
+    "maps": (0, 1.0),
+    "pixels": (0, 1.0),
+}
+ARGUMENTS = {"es2_triangle": ["20"]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _player() -> None:
+    player.program()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _software() -> None:
+    os.environ.setdefault("LIBGL_ALWAYS_SOFTWARE", "1")
+
+
+@pytest.fixture(scope="module")
+def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Record each program once, when it is asked for."""
+    folder = tmp_path_factory.mktemp("recordings")
+
+    class Recordings(dict[str, Path]):
+        def __missing__(self, name: str) -> Path:
+            self[name] = _record(programs, [name, *ARGUMENTS.get(name, [])], folder / f"{name}.dtap")
+            return self[name]
+
+    return Recordings()
+
+
+def _record(bench: Bench, argv: list[str], trace: Path, *, program: str | None = None) -> Path:
+    command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--"]
+    command += [program, *argv] if program else bench.arguments(argv)
+    environment = {**bench.environment()}
+    if program:
+        environment.pop("EGL_PLATFORM")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+    assert trace.exists(), done.stdout + done.stderr
+    return trace
+
+
+def _hashes(trace: Path, *arguments: str) -> list[str]:
+    played = player.play(trace, ["--hashes", *arguments], environment=SOFTWARE)
+    return [played.hashes[frame] for frame in sorted(played.hashes)]
+
+
+def _cut(recording: Path, output: Path, wish: extract.Wish, **ranges: str) -> extract.Cut:
+    with drawtap.open(recording) as trace:
+        return extract.Cutter(trace).cut(extract.target(trace, **ranges), output, wish)
+
+
+def _certificate(path: Path) -> dict[str, object]:
+    with drawtap.open(path) as trace:
+        found = [json.loads(str(row["json"])) for row in trace.table("annotations") if row["kind"] == "certificate"]
+    assert len(found) == 1
+    return dict(found[0])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    frame, most = PROGRAMS[name]
+    out = tmp_path / "cut.dtap"
+    cut = _cut(recordings[name], out, extract.Wish("llvmpipe"), frames=str(frame))
+    assert cut.equal
+    # Not by its own word: the image of the whole recording, and that of the new file.
+    whole = _hashes(recordings[name], "--frames", f"{frame}:{frame + 1}")
+    assert _hashes(out)[-1:] == whole
+    # All that it names is made in it: other names do as well.
+    assert _hashes(out, "--shift-names")[-1:] == whole
+    assert cut.share <= most
+    assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
+    certificate = _certificate(out)
+    assert certificate["images"] == whole
+    assert certificate["file"]["equal"] is True  # type: ignore[index]
+    assert certificate["file"]["recorded_images_different"] == 0  # type: ignore[index]
+
+
+def test_several_frames(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "cut.dtap"
+    cut = _cut(recordings["fbo_chain"], out, extract.Wish("llvmpipe"), frames="12:15")
+    assert cut.equal
+    assert _hashes(out) == _hashes(recordings["fbo_chain"], "--frames", "12:15")
+    with drawtap.open(out) as trace:
+        assert len(trace.frames) == 3
+
+
+def test_draws_calls_and_times(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    recording, out = recordings["fbo_chain"], tmp_path / "cut.dtap"
+    cut = _cut(recording, out, extract.Wish("llvmpipe"), draws="30:32")
+    assert cut.equal
+    with drawtap.open(recording) as trace:
+        draws = [int(str(s)) for (s,) in trace.sql("SELECT seq FROM glDrawArrays ORDER BY seq")]
+    assert cut.keep[draws[30]]
+    assert cut.keep[draws[31]]
+    assert cut.kept < cut.before / 2
+    cut = _cut(recording, out, extract.Wish("llvmpipe"), calls=f"{draws[31] - 4}:{draws[31] + 1}")
+    assert cut.equal
+    with drawtap.open(recording) as trace:
+        rows = trace.table("frames")
+        zero = int(str(rows[0]["t_start"]))
+        ends = [(int(str(r["t_end"])) - zero) / 1e9 for r in rows]
+    between = f"{(ends[9] + ends[10]) / 2:.9f}:{(ends[11] + ends[12]) / 2:.9f}"
+    cut = _cut(recording, out, extract.Wish("llvmpipe"), time_range=between)
+    assert _hashes(out) == _hashes(recording, "--frames", "11:12") or len(_hashes(out)) == 2
+    assert cut.equal
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("glxgears", []),
+        ("es2gears_x11", []),
+        ("glmark2-es2", ["-s", "160x120", "-b", "desktop:effect=shadow:nframes=20", "-b", "terrain:nframes=8"]),
+        ("glmark2", ["-s", "160x120", "-b", "desktop:effect=blur:nframes=20", "-b", "buffer:nframes=20:columns=20"]),
+    ],
+)
+def test_frames_of_programs(program: str, arguments: list[str], programs: Bench, tmp_path: Path) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    command = [program, *arguments] if arguments else ["timeout", "1", program]
+    recording = _record(programs, command[1:], tmp_path / "t.dtap", program=command[0])
+    with drawtap.open(recording) as trace:
+        frames = sum(row["end_function"] is not None for row in trace.table("frames"))
+        frame = frames * 9 // 10
+        cut = extract.Cutter(trace).cut(extract.target(trace, frames=str(frame)), tmp_path / "c.dtap", extract.Wish())
+    assert cut.equal
+    assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
+    assert cut.share < 0.5
+    assert _hashes(tmp_path / "c.dtap") == _hashes(recording, "--frames", f"{frame}:{frame + 1}")
+
+
+def _ends(trace: Trace) -> list[int]:
+    return [int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]
+
+
+class _Ignorant:
+    """A graph that knows of no needs at all: what is missing has to be found by comparing."""
+
+    def __init__(self, trace: Trace, *, lean: bool = True) -> None:
+        self._known = Graph(trace, lean=lean)
+        self.calls, self.flags = self._known.calls, self._known.flags
+        self.frame_roots = self._known.frame_roots
+        self.last_draw = self._known.last_draw
+
+    def crossed(self, roots: object) -> list[int]:
+        return []
+
+    def closure(self, roots: object, without: Calls | None = None, fresh: object = ()) -> Calls:
+        keep = np.zeros(self.calls, np.bool_)
+        keep[np.asarray(roots, np.int64)] = True
+        return keep if without is None else keep & ~without
+
+
+def test_what_the_graph_misses_is_found(
+    recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "Graph", _Ignorant)
+    out = tmp_path / "cut.dtap"
+    cut = _cut(recordings["draw_over"], out, extract.Wish("llvmpipe"), frames="2")
+    assert cut.equal
+    assert len(cut.added) > 5
+    assert cut.certificate["added_calls"] == len(cut.added)
+    assert _hashes(out) == _hashes(recordings["draw_over"], "--frames", "2:3")
+    with drawtap.open(recordings["draw_over"]) as trace:
+        assert "glLinkProgram" in {trace.calls[seq].name for seq in cut.added}
+
+
+def test_a_minimal_cut_has_nothing_to_spare(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    # `python -m bench --only extract` does it for recordings of every kind.
+    name, frame, out = "wasteful", 2, tmp_path / "cut.dtap"
+    wish = extract.Wish("llvmpipe", minimize=True, seconds=3600)
+    cut = _cut(recordings[name], out, wish, frames=str(frame))
+    assert cut.equal
+    assert cut.reduction is not None
+    assert cut.reduction.minimal
+    image = _hashes(recordings[name], "--frames", f"{frame}:{frame + 1}")
+    assert _hashes(out) == image
+    # Every array, image and source of the cut is needed: without the call that brings it the image is another one.
+    with drawtap.open(out) as trace:
+        calls = len(trace.calls)
+        brought = [
+            int(str(seq))
+            for seq, name, count in trace.sql("SELECT seq, name, payload_bytes FROM calls WHERE payload_bytes > 0")
+            if str(name).startswith("gl") and int(str(count)) >= 8 and "Gen" not in str(name)
+        ]
+    assert brought
+    bits = tmp_path / "bits"
+    for seq in brought:
+        keep = np.ones(calls, np.bool_)
+        keep[seq] = False
+        packed(keep).tofile(bits)
+        played = player.play(out, ["--hashes", "--errors", "--keep", str(bits)], environment=SOFTWARE)
+        broke = any(f.what in ("gl-error", "skipped", "argument") for f in played.findings)
+        assert broke or list(played.hashes.values()) != image, f"call {seq} of {out} is not needed"
+
+
+def test_other_oracles(recordings: Mapping[str, Path], programs: Bench, tmp_path: Path) -> None:
+    out = tmp_path / "cut.dtap"
+    # A command: the wiped-out draw of frame 3 must still be there.
+    script = tmp_path / "oracle.sh"
+    question = "SELECT count(*) AS n FROM calls WHERE name = 'glDrawArrays'"
+    script.write_text(f'{sys.executable} -m drawtap sql "$1" "{question}" --json | grep -q \'"n": [1-9]\'\n')
+    wish = extract.Wish("llvmpipe", minimize=True, oracle=f"sh {script} {{}}", seconds=120)
+    cut = _cut(recordings["wasteful"], out, wish, frames="0")
+    with drawtap.open(out) as trace:
+        names = [call.name for call in trace.calls]
+    assert names.count("glDrawArrays") == 1
+    assert not any(name.startswith(("glClear", "glTex", "glUniform")) for name in names)  # but a context it still needs
+    assert cut.certificate["oracle"] == wish.oracle
+    # Two engines that differ go on to differ.
+    wish = extract.Wish("llvmpipe", minimize=True, oracle="engines=llvmpipe,softpipe", seconds=60)
+    cut = _cut(recordings["client_arrays_gl1"], out, wish, frames="0")
+    assert cut.kept < cut.before
+    images = [
+        player.play(out, ["--hashes"], environment={**SOFTWARE, "GALLIUM_DRIVER": driver}).hashes
+        for driver in ("llvmpipe", "softpipe")
+    ]
+    assert images[0] != images[1]
+
+
+def test_a_gl_error_is_an_oracle(programs: Bench, tmp_path: Path) -> None:
+    recording = _record(programs, ["draw_over", "4"], tmp_path / "t.dtap")
+    with drawtap.open(recording) as trace:
+        calls = len(trace.calls)
+        (use,) = (int(str(seq)) for (seq,) in trace.sql("SELECT seq FROM glUseProgram"))
+        keep = np.ones(calls, np.bool_)
+        keep[use] = False  # from here on uniforms have no program
+        broken = tmp_path / "broken.dtap"
+        write([Part(trace.core, keep=packed(keep).tobytes())], broken)
+    out = tmp_path / "cut.dtap"
+    cut = _cut(broken, out, extract.Wish("llvmpipe", minimize=True, oracle="gl-error", seconds=60), frames="1")
+    played = player.play(out, ["--errors"], environment=SOFTWARE)
+    assert [f.function for f in played.findings if f.what == "gl-error"] == ["glUniform3f"]
+    assert cut.kept < 10
+
+
+def test_not_verified_is_said(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "cut.dtap"
+    cut = _cut(recordings["wasteful"], out, extract.Wish("llvmpipe", verify=False), frames="5")
+    assert cut.verified == "no"
+    certificate = _certificate(out)
+    assert certificate["verified"] == "no"
+    assert "images" not in certificate
+
+
+def test_whoever_gets_a_cut_can_check_it(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    whole, out, lean = recordings["wasteful"], tmp_path / "cut.dtap", tmp_path / "lean.dtap"
+    _cut(whole, out, extract.Wish("llvmpipe"), frames="5:7")
+    done = _drawtap("verify", str(out), "--source", str(whole), "--on", "llvmpipe", "--json")
+    assert done.returncode == 0, done.stdout
+    assert [c["holds"] for c in json.loads(done.stdout)["checks"]] == [True] * 4
+    with drawtap.open(whole) as trace:
+        redundancy.simplify(trace, lean, on="llvmpipe")
+    done = _drawtap("verify", str(lean), "--on", "llvmpipe")
+    assert done.returncode == 0, done.stdout
+    assert "20 images are those that the certificate names" in done.stdout
+    # Somebody changed it, or the certificate is about another file.
+    changed = tmp_path / "changed.dtap"
+    assert _drawtap("edit", str(out), "--set", "glClearColor red = 0.9", "-o", str(changed)).returncode == 0
+    done = _drawtap("verify", str(changed), "--on", "llvmpipe", "--json")
+    assert done.returncode == 1
+    assert {c["what"]: c["holds"] for c in json.loads(done.stdout)["checks"]} == {
+        "calls": True, "untouched": False, "images": False,
+    }  # fmt: skip
+    done = _drawtap("verify", str(out), "--source", str(lean), "--on", "llvmpipe")
+    assert done.returncode == 1
+    assert "SHA-256" in done.stdout
+    done = _drawtap("verify", str(whole))
+    assert done.returncode == 2
+    assert "no certificate" in done.stderr
+
+
+# ---- what was done for nothing --------------------------------------------------------------------------------------
+
+
+def test_waste_is_told(recordings: Mapping[str, Path]) -> None:
+    with drawtap.open(recordings["wasteful"]) as trace:
+        frames = len(trace.frames)
+        by_kind = {str(row["kind"]): row for row in redundancy.account(trace, "kind")}
+        by_function = {str(row["name"]): row for row in redundancy.account(trace, "function")}
+        by_frame = redundancy.account(trace, "frame")
+        of_kind: dict[str, dict[str, int]] = {kind: {} for kind in redundancy.KINDS}
+        query = "SELECT kind, name, count(*) FROM redundancy JOIN calls USING (seq) GROUP BY ALL"
+        for kind, name, count in trace.sql(query):
+            of_kind[str(kind)][str(name)] = int(str(count))
+    assert set(by_kind) == set(redundancy.KINDS)
+    # Every frame after the first: the same buffer and the same part of an image.
+    repeated = of_kind["repeated upload"]
+    assert repeated["glBufferData"] == frames - 1
+    assert repeated["glTexSubImage2D"] == frames - 1
+    # Every frame: an image that nothing reads, and the one at the start.
+    assert of_kind["unused upload"]["glTexImage2D"] == frames + 1
+    # Every frame: a pass nobody looks at, and a draw that is wiped out.
+    assert of_kind["unseen draw"] == {"glDrawArrays": 2 * frames, "glClear": frames}
+    assert by_function["glDrawArrays"]["share"] == pytest.approx(2 / 3)
+    assert int(str(by_kind["unused upload"]["bytes"])) >= frames * 4096
+    assert len(by_frame) == frames
+    assert of_kind["same value"]["glUseProgram"] == frames - 1
+
+
+@pytest.mark.parametrize("name", ["wasteful", "ff_lit", "ff_lists", "fbo_chain", "transfers", "modern", "two_contexts"])
+def test_simpler_and_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "lean.dtap"
+    with drawtap.open(recordings[name]) as trace:
+        done = redundancy.simplify(trace, out, on="llvmpipe")
+    assert done.equal
+    assert done.put_back == 0
+    assert _hashes(out) == _hashes(recordings[name])
+    played = player.play(out, ["--verify"], environment=SOFTWARE)
+    assert played.different == 0
+    assert _certificate(out)["what"] == "simplify"
+    if name == "wasteful":
+        assert done.kept < 0.5 * done.calls
+        with drawtap.open(out) as trace:  # what only now does nothing
+            assert {row["kind"] for row in redundancy.account(trace, "kind")} <= {"same value", "unread state"}
+
+
+def test_a_call_that_matters_is_put_back(
+    recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with drawtap.open(recordings["draw_over"]) as trace:
+        draws = [int(str(s)) for (s,) in trace.sql("SELECT seq FROM glDrawArrays ORDER BY seq")]
+
+        class Wrong(Graph):
+            def waste(self, *, answers: bool = False) -> np.ndarray:
+                found = super().waste(answers=answers)
+                found[draws[3]] = 4
+                return found
+
+        monkeypatch.setattr(redundancy, "Graph", Wrong)
+        done = redundancy.simplify(trace, tmp_path / "lean.dtap", on="llvmpipe")
+    assert done.put_back == 1
+    assert done.equal
+
+
+# ---- the graph -------------------------------------------------------------------------------------------------------
+
+
+def test_what_frames_leave_to_each_other(recordings: Mapping[str, Path]) -> None:
+    with drawtap.open(recordings["fbo_chain"]) as trace:
+        graph = Graph(trace)
+        ends = _ends(trace)
+        draws = {frame: [] for frame in range(30)}
+        for seq, frame in trace.sql("SELECT seq, frame FROM glDrawArrays"):
+            draws[int(str(frame))].append(int(str(seq)))
+        painted = [(graphs.EVERYWHERE, graphs.ALWAYS)]  # each frame paints its targets wholly
+        needed = graph.closure(graph.frame_roots(range(23, 24)), fresh=painted)
+    kept = {frame: int(sum(needed[seq] for seq in seqs)) for frame, seqs in draws.items()}
+    # The trail begins anew in frame 16: of each frame since then it needs what goes into the trail, of this one all but
+    # the pass that nobody reads.
+    assert all(kept[frame] == 0 for frame in range(16))
+    assert all(0 < kept[frame] <= 2 for frame in range(16, 23))
+    assert kept[23] == len(draws[23]) - 1
+    assert not needed[ends[22]]
+    assert graph.flags[ends[22]] & graphs.SHOWS
+
+
+# ---- the commands ----------------------------------------------------------------------------------------------------
+
+
+def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    command = [sys.executable, "-m", "drawtap", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env={**environment, **SOFTWARE})
+
+
+def test_commands(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    recording, out = str(recordings["wasteful"]), tmp_path / "cut.dtap"
+    done = _drawtap("extract", recording, "--frames", "9", "-o", str(out), "--on", "llvmpipe")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 images are the same, pixel for pixel" in done.stdout
+    done = _drawtap("extract", recording, "--frames", "9", "-o", str(out))
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    for wrong in (
+        ["--frames", "99"],
+        ["--frames", "5:2"],
+        [],
+        ["--frames", "1", "--calls", "2"],
+        ["--oracle", "gl-error", "--frames", "1"],
+    ):
+        done = _drawtap("extract", recording, *wrong, "-o", str(tmp_path / "no.dtap"))
+        assert done.returncode == 2, wrong
+        assert not (tmp_path / "no.dtap").exists()
+    done = _drawtap("redundancy", recording, "--json")
+    assert done.returncode == 0, done.stderr
+    assert {row["kind"] for row in json.loads(done.stdout)} == set(redundancy.KINDS)
+    done = _drawtap("simplify", recording, "-o", str(tmp_path / "lean.dtap"), "--on", "llvmpipe")
+    assert done.returncode == 0, done.stderr
+    assert "all 20 frames are the same" in done.stdout

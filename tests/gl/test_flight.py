@@ -1,0 +1,262 @@
+"""The flight recorder: what it saves replays, and shows the frames that a whole recording of the same run shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import drawtap
+from drawtap.capture import flight
+from drawtap.errors import UsageError
+from drawtap.parts import RING, part
+
+FRAMES = 60
+PROGRAMS = {
+    "churn": ("churn", str(FRAMES)),
+    "targets that feed on the frame before": ("fbo_chain", str(FRAMES)),
+    "display lists": ("ff_lists", str(FRAMES)),
+}
+
+
+def _drawtap(bench, *arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=bench.environment(), check=False, **options
+    )
+
+
+def _hashes(path: Path) -> dict[int, str]:
+    # The image of every frame by the number, in the run, of the call that ended it.
+    query = """SELECT c.origin AS origin, c.seq AS seq, n.text AS text FROM natives n
+               JOIN calls c ON c.seq = (SELECT min(seq) FROM calls s WHERE s.seq >= n.seq AND s.name = 'eglSwapBuffers')
+               WHERE n.kind = 'frame'"""
+    with drawtap.open(path) as trace:
+        rows = list(trace.sql(query))
+    return {int(seq if origin is None else origin): str(text).rpartition("hash=")[2] for origin, seq, text in rows}
+
+
+def _note(path: Path) -> dict[str, object]:
+    with drawtap.open(path) as trace:
+        notes = [json.loads(str(note)) for note in trace.info["annotations"]]
+    return next(note for note in notes if note["kind"] == "flight_recorder")
+
+
+@pytest.fixture(scope="module")
+def whole(programs, tmp_path_factory) -> Callable[[str], Path]:
+    """Record a program's whole run, with the images of its frames, once."""
+    done: dict[str, Path] = {}
+
+    def record(name: str) -> Path:
+        if name not in done:
+            path = tmp_path_factory.mktemp("whole") / "whole.dtap"
+            line = programs.arguments(PROGRAMS[name])
+            result = _drawtap(programs, "record", "--hash-frames", "-o", path, "--", *line)
+            assert result.returncode == 0, result.stderr
+            done[name] = path
+        return done[name]
+
+    return record
+
+
+def _helper(folder: Path, verb: str, lines: Sequence[str]) -> dict[str, object]:
+    job = folder / "job"
+    job.write_text("\n".join(lines) + "\n")
+    done = subprocess.run([part(RING), verb, job], capture_output=True, text=True, timeout=60, check=False)
+    answer = json.loads(done.stdout)
+    assert done.returncode == 0, answer
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_generations_keep_draws_the_same(name, whole, programs, tmp_path):
+    recording = whole(name)
+    with drawtap.open(recording) as trace:
+        ends = [int(str(row["t_end"])) for row in trace.table("frames") if row["end_function"]]
+        calls = len(trace.calls)
+    state = [f"raw {recording}"]
+    kept = []
+    for generation, frame in enumerate((7, 8, 23, 31, 44)):
+        out, frames = tmp_path / f"base{generation}.dtap", tmp_path / f"frames{generation}"
+        answer = _helper(
+            tmp_path, "compact", [*state, f"out {out}", f"frames_out {frames}", f"cut_ns {ends[frame] + 1}"]
+        )
+        assert answer["frames_past"] == frame + 1
+        kept.append(answer["kept"])
+        state = [f"raw {recording}", f"base {out}", f"frames_in {frames}"]
+        state += [f"calls_before {answer['calls_past']}", f"frames_before {answer['frames_past']}"]
+        state += ["consumed " + " ".join(map(str, numbers)) for numbers in answer["consumed"]]
+    saved = tmp_path / "saved.dtap"
+    answer = _helper(tmp_path, "save", [*state, f"out {saved}", f"cut_ns {ends[49] + 1}", 'about "reason": "test"'])
+    assert answer["first_frame"] == 50
+    assert answer["frames"] == len(ends) - 50
+    assert answer["kept"] + answer["calls"] < calls
+
+    expected = _hashes(recording)
+    found = _hashes(saved)
+    assert len(found) == len(ends) - 50
+    assert found == {end: expected[end] for end in found}
+    result = _drawtap(programs, "replay", saved, "--verify")
+    assert result.returncode == 0, result.stdout + result.stderr
+    if name == "churn":  # what is made and deleted again in each frame does not pile up
+        assert max(kept) < min(kept) + 40
+
+
+def test_pictures_that_are_never_wiped_are_kept_or_it_is_said(whole, tmp_path):
+    recording = whole("display lists")
+    end = (1 << 62) - 1
+    exact = _helper(tmp_path, "compact", [f"raw {recording}", f"out {tmp_path / 'a'}", f"cut_ns {end}"])
+    limit = [f"raw {recording}", f"out {tmp_path / 'b'}", f"cut_ns {end}", "keep_limit 1"]
+    fewer = _helper(tmp_path, "compact", limit)
+    assert not exact["assumed"]
+    assert fewer["exact"] == exact["kept"]
+    assert fewer["kept"] <= exact["kept"]
+    assert fewer["assumed"] == (fewer["kept"] < exact["kept"])
+
+
+def _started(bench, folder: Path, line: Sequence[str], *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "drawtap", "record", *options, "-o", str(folder / "r.dtap"), "--"]
+    return subprocess.Popen(
+        [*command, *bench.arguments(line)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=bench.environment() | {"XDG_RUNTIME_DIR": str(folder)},
+    )
+
+
+def _wait(condition: Callable[[], object], seconds: float = 60) -> object:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
+
+
+@pytest.fixture
+def lingering(programs, tmp_path, monkeypatch) -> Iterator[Callable[..., tuple[subprocess.Popen[str], int, Path]]]:
+    """Start a program that draws FRAMES frames and waits, under a flight recorder."""
+    from drawtap.capture import control
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> tuple[subprocess.Popen[str], int, Path]:
+        process = _started(programs, tmp_path, ("churn", str(FRAMES), "pace=1000", "linger"), *options)
+        running.append(process)
+        found = _wait(lambda: [p for p in control.programs() if p.frames >= FRAMES])
+        assert isinstance(found, list)
+        return process, found[0].pid, found[0].socket
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def test_what_a_signal_and_a_command_save_replays(lingering, programs, whole, tmp_path):
+    process, pid, _ = lingering("--ring", "1K", "--hash-frames")
+    mine = tmp_path / "mine here.dtap"
+    environment = programs.environment() | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "drawtap", "trigger", str(pid), "save", "-o", str(mine), "--json"]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    assert asked.returncode == 0, asked.stderr
+    assert json.loads(asked.stdout)[0]["file"] == str(mine)
+    process.send_signal(signal.SIGUSR2)
+    signalled = _wait(lambda: list(tmp_path.glob("r-f*-signal.dtap")))
+    _, said = process.communicate("", timeout=60)
+    assert process.returncode == 0, said
+    assert not (tmp_path / "r.dtap").exists()
+    expected = _hashes(whole("churn"))
+    assert isinstance(signalled, list)
+    for path, reason in ((mine, "command"), (signalled[0], "signal")):
+        note = _note(path)
+        assert note["reason"] == reason
+        assert note["calls_lost"] == 0
+        found = _hashes(path)
+        assert len(found) == note["frames"] > 0
+        assert found == {end: expected[end] for end in found}
+        result = _drawtap(programs, "replay", path, "--verify")
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert reason in _drawtap(programs, "info", path).stdout
+
+
+def test_a_dead_recorder_leaves_the_program_alone(lingering):
+    from drawtap.capture import control
+
+    process, _, socket = lingering("--ring", "5s")
+    os.kill(int(str(control.ask(socket, "status")["drainer"])), signal.SIGKILL)
+    _, said = process.communicate("", timeout=60)
+    assert process.returncode == 0, said
+    assert "the recorder was gone before the program ended" in said
+
+
+def test_errors_crashes_and_slow_frames_are_reasons(programs, tmp_path):
+    triggers = ("--on-error", "--trigger", "frame-time=300ms", "--trigger", "mark=loading")
+    line = ("churn", "60", "mark=12", "error=20", "stall=30", "crash=50")
+    process = _started(programs, tmp_path, line, "--ring", "5s", "--save-gap", "0", *triggers)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGABRT, said
+    found = {_note(path)["reason"]: path for path in tmp_path.glob("r-f*.dtap")}
+    assert {"mark", "gl-error", "frame-time", "crash"} <= set(found)
+    assert _note(found["mark"])["detail"] == "loading is done"
+    assert _note(found["gl-error"])["detail"] == "glGetError returned 0x0500"
+    assert _note(found["crash"])["frames"] == 50
+    result = _drawtap(programs, "replay", found["crash"])
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_nothing_is_written_without_a_reason(programs, tmp_path):
+    process = _started(programs, tmp_path, ("churn", "5"), "--ring", "5s")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "nothing was written: nothing asked for it" in said
+    assert not list(tmp_path.glob("*.dtap"))
+
+
+def test_a_question_is_a_reason(programs, tmp_path):
+    question = 'SELECT count(*) FROM "glDrawArrays" HAVING count(*) > 20'
+    options = ("--ring", "60s", "--when", question, "--every", "0.05")
+    process = _started(programs, tmp_path, ("churn", str(FRAMES), "linger"), *options)
+    _wait(lambda: list(tmp_path.glob("r-f*-sql.dtap")))
+    _, said = process.communicate("", timeout=60)
+    assert process.returncode == 0, said
+    assert "--when was asked" in said
+
+
+@pytest.mark.parametrize(
+    "ring",
+    [
+        flight.Ring("10"),
+        flight.Ring("x"),
+        flight.Ring("0s"),
+        flight.Ring("10s", before="5M"),
+        flight.Ring("10s", limit="5s"),
+        flight.Ring("10s", triggers=("fps=30s",)),
+        flight.Ring("10s", triggers=("frame-time",)),
+        flight.Ring("10s", triggers=("mark=",)),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(ring):
+    with pytest.raises(UsageError):
+        ring.options()
+
+
+def test_options_reach_the_drainer():
+    ring = flight.Ring("1.5min", after="2s", triggers=("frame-time=0.05s:3", "fps=30", "error"), limit="1G")
+    options = " ".join(ring.options())
+    assert "--ring 1.5min" in options
+    assert "--after 2000ms" in options
+    assert "--frame-over 50:3" in options
+    assert "--fps-below 30:1 --on-error" in options
+    assert f"--ring-limit {1 << 30}" in options

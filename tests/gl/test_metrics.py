@@ -1,0 +1,329 @@
+"""What is measured while a recording is played, held against what its draws are known to have."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from drawtap.errors import UnavailableError, UsageError
+from drawtap.metrics import listing, passes, profile, sets
+from drawtap.metrics.metric import Metric
+from drawtap.metrics.passes import Plan
+from drawtap.replay import player
+from drawtap.trace import measured
+from drawtap.trace.trace import Trace, open_trace
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+FRAMES = 6
+LLVMPIPE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+OWN = "the program's own query of this kind ran"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _player() -> None:
+    player.program()
+
+
+@pytest.fixture(scope="module")
+def recording(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("measured")
+    return programs.recorded(["measured", str(FRAMES)], folder).traces[0]
+
+
+@pytest.fixture
+def trace(recording: Path) -> Iterator[Trace]:
+    with open_trace(recording) as opened:
+        yield opened
+
+
+Measure = Callable[..., profile.Profile]
+
+
+@pytest.fixture
+def measure(trace: Trace) -> Measure:
+    def run(
+        ids: list[str], per: list[str], environment: dict[str, str] | None = None, **wanted: object
+    ) -> profile.Profile:
+        where = {**LLVMPIPE, **(environment or {})}
+        made = _plan(trace.path, ids, per, where)
+        ranges = profile.ranges(trace, ["range"]) if "range" in per else ()
+        return profile.profile(trace, made, profile.Wanted(ranges=ranges, **wanted), environment=where)  # type: ignore[arg-type]
+
+    return run
+
+
+def _plan(trace: Path, ids: list[str], per: list[str], environment: dict[str, str]) -> Plan:
+    known = listing.metrics(trace, environment=environment)
+    return passes.plan(trace, listing.chosen(known, ids), per, environment=environment)
+
+
+def _values(trace: Trace, query: str) -> list[tuple[object, ...]]:
+    return trace.sql(query).fetchall()
+
+
+class TestCounts:
+    def test_every_draw_and_frame_has_exactly_the_samples_and_primitives_that_it_draws(
+        self, trace: Trace, measure: Measure
+    ):
+        done = measure(["gl:samples/samples_passed", "gl:primitives/primitives_generated"], ["draw", "frame"])
+        assert len(done.plan.passes) == 1  # frames and draws together, and two counters
+        rows = _values(
+            trace,
+            "SELECT m.value, m.note FROM metrics m JOIN calls c ON c.seq = m.seq WHERE m.per = 'draw' AND "
+            "m.name = 'gl:samples/samples_passed' AND m.frame = 1 AND c.name <> 'glClear' ORDER BY m.seq",
+        )
+        assert rows == [(4096, None), (2048, None), (None, OWN), (256, None), (1024, None), (1024, None), (4096, None)]
+        primitives = _values(
+            trace,
+            "SELECT frame, value FROM metrics WHERE per = 'frame' AND name LIKE '%primitives_generated' ORDER BY frame",
+        )
+        assert primitives[:-1] == [(frame, 8) for frame in range(FRAMES - 1)]
+
+    def test_what_could_not_be_counted_has_no_value_and_says_why(self, trace: Trace, measure: Measure):
+        done = measure(["gl:samples/samples_passed"], ["frame"])
+        rows = _values(trace, "SELECT DISTINCT value, note FROM metrics WHERE per = 'frame'")
+        assert (None, OWN) in rows
+        assert sum(cost.paused for cost in done.costs) == FRAMES
+
+    def test_what_a_list_does_while_it_is_made_is_said_to_be_missing(self, trace: Trace, measure: Measure):
+        measure(["gl:primitives/primitives_generated", "cpu:time/wall"], ["frame"])
+        [(value, note)] = _values(
+            trace, f"SELECT value, note FROM metrics WHERE name LIKE 'gl%' AND frame = {FRAMES - 1} AND per = 'frame'"
+        )
+        assert value is None
+        assert note == "a display list is compiled and executed"
+        [(missing,)] = _values(
+            trace, "SELECT count(*) FROM metrics WHERE name LIKE 'cpu%' AND per <> 'mark' AND value IS NULL"
+        )
+        assert missing == 0
+
+    def test_groups_nest_and_overlap_with_passes_by_target(self, trace: Trace, measure: Measure):
+        measure(["gl:primitives/primitives_generated", "gl:samples/any_samples"], ["range", "draw"])
+        rows = dict(
+            _values(
+                trace,
+                "SELECT range, min(value) FROM metrics WHERE name LIKE '%primitives_generated' AND per = 'range' "
+                "AND frame = 2 GROUP BY range",
+            )
+        )
+        assert rows["group world"] == 2
+        assert rows["group half"] == 1
+        assert {name for name in rows if str(name).startswith("pass")} == {"pass window", "pass framebuffer 1"}
+        assert rows["pass framebuffer 1"] == 1
+
+    def test_calls_are_measured_too_and_draws_among_them(self, trace: Trace, measure: Measure):
+        measure(["gl:primitives/primitives_generated", "cpu:time/wall"], ["call"], frames=range(1, 2))
+        rows = _values(
+            trace,
+            "SELECT c.name, m.value FROM metrics m JOIN calls c USING (seq) WHERE m.name LIKE '%primitives_generated' "
+            "AND m.value > 0 ORDER BY seq",
+        )
+        assert [value for _, value in rows] == [1.0] * 6 + [2.0]
+        [(calls, measured_calls)] = _values(
+            trace,
+            "SELECT count(*) FILTER (name NOT IN ('glBegin', 'glVertex2f')), (SELECT count(*) FROM metrics WHERE "
+            "per = 'call' AND name LIKE 'cpu%') FROM calls WHERE frame = 1",
+        )
+        assert measured_calls == calls  # what stands between glBegin and glEnd is measured with glEnd
+
+
+class TestPasses:
+    def test_what_the_driver_does_not_count_at_once_goes_into_two_passes(self, recording: Path):
+        made = _plan(recording, ["gl:samples/*", "cpu:time/wall"], ["frame", "draw"], LLVMPIPE)
+        assert [sorted(m.id for m in one.metrics) for one in made.passes] == [
+            ["cpu:time/wall", "gl:samples/samples_passed"],
+            ["gl:samples/any_samples"],
+        ]
+
+    def test_frames_are_played_again_instead_of_everything(self, trace: Trace, measure: Measure):
+        done = measure(
+            ["gl:samples/*", "gl:primitives/primitives_generated"],
+            ["frame"],
+            frames=range(2, 4),
+            restart=True,
+            repeat=3,
+        )
+        assert len(done.plan.passes) == 2
+        assert not done.differing
+        assert done.compared == 2 * 2 * 3
+        rows = _values(
+            trace,
+            "SELECT frame, value, spread, samples FROM metrics WHERE name LIKE '%primitives%' ORDER BY frame",
+        )
+        assert rows == [(2, 8, 0, 3), (3, 8, 0, 3)]
+
+    def test_replays_make_the_same_calls_and_show_the_same(self, measure: Measure):
+        done = measure(["cpu:time/wall"], ["frame"], repeat=2)
+        assert done.calls_same
+        assert done.compared == FRAMES * 2
+        assert not done.differing
+
+
+class TestTime:
+    def test_time_stamps_and_clocks_make_sense(self, trace: Trace, measure: Measure):
+        measure(["gl:time/*", "cpu:time/*", "cpu:memory/resident"], ["frame", "draw"], repeat=2)
+        [(bad,)] = _values(trace, "SELECT count(*) FROM metrics WHERE frame < 5 AND (value IS NULL OR value < 0)")
+        assert bad == 0
+        starts = _values(
+            trace,
+            "SELECT value FROM metrics WHERE name = 'gl:time/start' AND per = 'frame' AND frame < 5 ORDER BY frame",
+        )
+        assert starts == sorted(starts)
+        # A frame has no less than its draws had.
+        [(wrong,)] = _values(
+            trace,
+            "SELECT count(*) FROM (SELECT frame, sum(value) FILTER (per = 'frame') AS whole, "
+            "sum(value) FILTER (per = 'draw') AS parts FROM metrics WHERE name = 'cpu:memory/minor_faults' "
+            "OR name = 'cpu:time/wall' AND samples = 1 GROUP BY frame) WHERE parts > whole",
+        )
+        assert wrong == 0
+
+    def test_es_has_time_too(self, programs: Bench, tmp_path: Path):
+        found = programs.recorded(["two_draws"], tmp_path).traces[0]
+        with open_trace(found) as trace:
+            made = _plan(found, ["gl:time/elapsed"], ["frame"], LLVMPIPE)
+            done = profile.profile(trace, made, profile.Wanted(isolate=True), environment=LLVMPIPE)
+            assert "OpenGL ES" in done.engine
+            [(rows, missing)] = _values(trace, "SELECT count(*), count(*) FILTER (value IS NULL) FROM metrics")
+            assert rows > 0
+            assert missing == 0
+
+
+class TestTheTable:
+    def test_runs_replace_each_other_or_are_kept(self, trace: Trace, measure: Measure):
+        measure(["cpu:time/wall"], ["frame"])
+        measure(["cpu:time/thread"], ["frame"], add=True)
+        assert _values(trace, "SELECT DISTINCT run, name FROM metrics ORDER BY run") == [
+            (1, "cpu:time/wall"),
+            (2, "cpu:time/thread"),
+        ]
+        measure(["cpu:time/wall"], ["frame"])
+        assert _values(trace, "SELECT DISTINCT run, name FROM metrics") == [(1, "cpu:time/wall")]
+
+    def test_a_damaged_file_is_an_error_with_a_hint(self, recording: Path, tmp_path: Path):
+        copy = tmp_path / "copy.dtap"
+        copy.write_bytes(recording.read_bytes())
+        folder = measured.folder(copy)
+        folder.mkdir()
+        (folder / "001.parquet").write_bytes(b"PAR1 no")
+        with open_trace(copy) as trace, pytest.raises(Exception, match="cannot be read"):
+            _values(trace, "SELECT * FROM metrics")
+
+    def test_the_columns_are_the_documented_ones(self, trace: Trace):
+        described = _values(trace, "DESCRIBE metrics")
+        assert [(row[0], row[1]) for row in described] == [(name, kind) for name, kind, _ in measured.COLUMNS]
+
+
+def _drawtap(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drawtap", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+class TestHandedOn:
+    def test_the_report_draws_it_and_perfetto_gets_it(self, trace: Trace, measure: Measure, tmp_path: Path):
+        import trace_processor
+
+        measure(["gl:primitives/primitives_generated", "cpu:time/wall"], ["frame", "draw"])
+        page, timeline = tmp_path / "page.html", tmp_path / "timeline.pftrace"
+        for words in (["report", "--pictures", "0", "-o", str(page)], ["export", "-o", str(timeline)]):
+            done = _drawtap(words[0], str(trace.path), *words[1:])
+            assert done.returncode == 0, done.stderr
+        text = page.read_text()
+        assert "Measured: gl:primitives" in text
+        assert "Draws that cost most" in text
+        counters, calls = trace_processor.ask(
+            timeline.read_bytes(),
+            [
+                "SELECT t.name, count(*), max(value) FROM counter c JOIN counter_track t ON t.id = c.track_id "
+                "WHERE t.name LIKE 'gl:%' GROUP BY 1 ORDER BY 1",
+                "SELECT count(*) FROM slice WHERE name = 'glDrawArrays'",
+            ],
+            tmp_path,
+        )
+        assert [name for name, _, _ in counters] == [
+            "gl:primitives/primitives_generated per draw",
+            "gl:primitives/primitives_generated per frame",
+        ]
+        assert counters[1][2] == 8
+        assert calls == [(FRAMES,)]
+
+
+class TestCommands:
+    def test_what_can_be_measured_is_listed_with_reasons(self, recording: Path):
+        done = _drawtap("metrics", str(recording), "--on", "llvmpipe", "--json")
+        rows = {row["metric"]: row for row in json.loads(done.stdout)}
+        assert rows["gl:time/elapsed"]["here"] == "yes"
+        assert all(row["why not"] for row in rows.values() if row["here"] == "no")
+
+    def test_profile_writes_the_table_and_a_file(self, recording: Path, tmp_path: Path):
+        out = tmp_path / "out.csv"
+        done = _drawtap(
+            "profile", str(recording), "--metrics", "gl:primitives/primitives_generated,cpu:time/wall", "--per",
+            "frame,range", "--range", "mine=#1-2", "--on", "llvmpipe", "-o", str(out), "--json",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["passes"] == [
+            {"per": ["frame", "range"], "metrics": ["cpu:time/wall", "gl:primitives/primitives_generated"]}
+        ]
+        assert said["costs"][0]["cuts"] > 0
+        connection = duckdb.connect()
+        question = f"SELECT value FROM '{out}' WHERE range = 'mine' AND name LIKE 'gl%'"
+        assert connection.execute(question).fetchall() == [(16.0,)]
+
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            (["--metrics", "gl:tim/elapsed"], 2),
+            (["--metrics", "cpu:time/wall", "--per", "pixel"], 2),
+            (["--metrics", "cpu:time/wall", "--restart"], 2),
+            (["--metrics", "cpu:time/wall", "--frames", "900:901"], 2),
+            (["--metrics", "cpu:time/wall", "-o", "x.doc"], 2),
+            (["--set", "nothing"], 2),
+            (["--sets", "/nonexistent.toml"], 4),
+            (["--metrics", "cpu:time/wall", "--range", "a=0:5"], 2),
+        ],
+    )
+    def test_what_makes_no_sense_is_said(self, recording: Path, words: list[str], code: int):
+        done = _drawtap("profile", str(recording), "--on", "llvmpipe", *words)
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_a_torn_recording_without_a_call_is_said_to_be_one(self, recording: Path, tmp_path: Path):
+        torn = tmp_path / "torn.dtap"
+        torn.write_bytes(recording.read_bytes()[:3000])
+        done = _drawtap("profile", str(torn), "--on", "llvmpipe")
+        assert done.returncode == 4, done.stderr
+        assert "no call that can be played" in done.stderr
+
+
+class TestSets:
+    def test_a_set_of_a_file(self, tmp_path: Path):
+        file = tmp_path / "sets.toml"
+        file.write_text('[mine]\nmetrics = ["cpu:time/wall"]\nper = ["draw"]\nrepeat = 3\n')
+        assert sets.read("mine", file) == sets.Set("mine", ("cpu:time/wall",), ("draw",), 3)
+        assert sets.read(None, file).name == "mine"
+
+    def test_patterns_take_what_can_be_had(self):
+        known = [
+            Metric("a:b/one", "one", "ns", "duration", "", "one"),
+            Metric("a:b/two", "two", "ns", "duration", "", "two", missing="no"),
+        ]
+        assert [m.id for m in listing.chosen(known, ["a:*"])] == ["a:b/one"]
+        assert [m.id for m in listing.chosen(known, ["a:b/two"])] == ["a:b/two"]
+        with pytest.raises(UsageError, match="can be had"):
+            listing.chosen(known, ["a:b/tw*"])
+
+    def test_what_nothing_measures_is_not_available(self, recording: Path):
+        known = [Metric("gl:pipeline/none", "none", "count", "counter", "", "none", missing="no such thing")]
+        with pytest.raises(UnavailableError, match="no such thing"):
+            passes.plan(recording, known, ["frame"], environment=LLVMPIPE)

@@ -1,0 +1,256 @@
+"""What the player can beside playing: windows, attachments at any call, configurations, the driver's messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drawtap.errors import UnavailableError
+from drawtap.replay import player
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.gl
+
+TIMEOUT_S = 180
+SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _player() -> None:
+    player.program()
+
+
+def _record(bench: Bench, argv: list[str], trace: Path, *, window: bool = False) -> Path:
+    environment = dict(bench.environment())
+    if window:
+        environment.pop("EGL_PLATFORM")
+    program = argv if Path(argv[0]).is_absolute() else bench.arguments(argv)
+    command = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--", *program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+    assert trace.exists(), done.stdout + done.stderr
+    return trace
+
+
+def _play(trace: Path, *arguments: str, **environment: str) -> player.Replay:
+    return player.play(trace, arguments, environment={**SOFTWARE, **environment})
+
+
+def _drawtap(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "DISPLAY")}
+    command = [sys.executable, "-m", "drawtap", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=TIMEOUT_S, env={**kept, **SOFTWARE, **environment}
+    )
+
+
+# ---- attachments -----------------------------------------------------------------------------------------------------
+
+
+def _values(path: Path) -> tuple[int, int, dict[str, int]]:
+    """Return the size of a PNG, and how often each value of a pixel (in hexadecimal) stands in it."""
+    data, at, stored, head = path.read_bytes(), 8, b"", (0, 0, 0, 0)
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        if kind == b"IHDR":
+            head = struct.unpack(">IIBB", data[at + 8 : at + 18])
+        elif kind == b"IDAT":
+            stored += data[at + 8 : at + 8 + length]
+        at += 12 + length
+    width, height, depth, colors = head
+    size = {(8, 6): 4, (16, 0): 2, (8, 0): 1}[depth, colors]
+    raw, found = zlib.decompress(stored), dict[str, int]()
+    for y in range(height):
+        for x in range(width):
+            start = y * (width * size + 1) + 1 + x * size
+            value = raw[start : start + size].hex()
+            found[value] = found.get(value, 0) + 1
+    return width, height, found
+
+
+@pytest.mark.parametrize("samples", [False, True])
+def test_every_attachment_of_a_framebuffer(samples: bool, programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["attachments", *(["samples"] if samples else [])], tmp_path / "t.dtap")
+    query = "SELECT min(seq) AS n FROM calls WHERE name = 'glGetQueryObjectuiv'"
+    done = _drawtap("sql", str(trace), query, "--json")
+    assert done.returncode == 0, done.stderr
+    call = str(json.loads(done.stdout)[0]["n"])
+    folder = tmp_path / "images"
+    wanted = ["--snapshot-at", f"calls:{call}", "--attachments", "color,depth,stencil"]
+    done = _drawtap("replay", str(trace), "--snapshots", str(folder), *wanted)
+    assert done.returncode == 0, done.stderr
+    base = f"call{int(call):09}"
+    assert _values(folder / f"{base}.png") == (20, 10, {"ff0000ff": 200})
+    assert _values(folder / f"{base}-color1.png") == (20, 10, {"00ff00ff": 200})
+    assert _values(folder / f"{base}-depth.png") == (20, 10, {"4000": 150, "bfff": 50})
+    assert _values(folder / f"{base}-stencil.png") == (20, 10, {"07": 150, "09": 50})
+
+
+def test_snapshots_of_draws_and_calls(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["client_arrays_gl1"], tmp_path / "t.dtap")
+    draws = _play(trace, "--snapshots", f"{tmp_path}/d", "--snapshot-at", "draws", "--attachments", "color,depth")
+    color = [path for path in draws.images if "-depth" not in path.name]
+    assert len(color) > 5
+    assert len(draws.images) == 2 * len(color)
+    third = _play(trace, "--snapshots", f"{tmp_path}/e", "--snapshot-at", "draws:3")
+    assert [p.name[1:] for p in third.images] == [p.name[1:] for p in color[::3]]
+    assert third.images[1].read_bytes() == color[3].read_bytes()
+    every = _play(trace, "--snapshots", f"{tmp_path}/c", "--snapshot-at", "every:10")
+    assert 3 <= len(every.images) <= 7
+    # Looking does not change what is seen.
+    plain, looked = (
+        _play(trace, "--verify"),
+        _play(trace, "--verify", "--snapshots", f"{tmp_path}/v", "--snapshot-at", "draws",
+              "--attachments", "color,depth,stencil"),
+    )  # fmt: skip
+    assert plain.different == looked.different == 0
+    assert plain.compared == looked.compared > 0
+
+
+def test_what_cannot_be_read_is_said(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["es1_cube"], tmp_path / "t.dtap")
+    played = _play(trace, "--snapshots", f"{tmp_path}/s", "--attachments", "color,depth", "--frames", "0:1")
+    assert len(played.images) == 1
+    assert any("GL_NV_read_depth" in f.text for f in played.findings if f.what == "image")
+
+
+# ---- queries and messages --------------------------------------------------------------------------------------------
+
+
+def test_answers_are_compared(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["attachments"], tmp_path / "t.dtap")
+    played = _play(trace, "--verify")
+    # A frame's hash, the query's result, the framebuffer's name and the scissor box; the largest size is the driver's.
+    assert (played.compared, played.different, played.uncompared) == (4, 0, 1)
+    renamed = _play(trace, "--verify", "--shift-names")
+    assert (renamed.compared, renamed.different) == (4, 0)
+
+
+def test_messages_of_the_driver_have_their_call(programs: Bench, tmp_path: Path) -> None:
+    right = _record(programs, ["attachments"], tmp_path / "right.dtap")
+    assert not [f for f in _play(right, "--debug").findings if f.what in ("debug", "gl-error")]
+    wrong = _record(programs, ["attachments", "wrong"], tmp_path / "wrong.dtap")
+    (said,) = [f for f in _play(wrong, "--debug").findings if f.what == "debug"]
+    assert said.function == "glEnable"
+    assert said.text.startswith("error, high: GL_INVALID_ENUM")
+    (error,) = [f for f in _play(wrong, "--verify").findings if f.what == "gl-error"]
+    assert error.call == said.call
+
+
+# ---- configurations --------------------------------------------------------------------------------------------------
+
+
+def test_a_forced_configuration(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["es2_triangle", "3"], tmp_path / "t.dtap")
+    four = _play(trace, "--config", "samples=4", "--query-state", "30", "--query-file", str(tmp_path / "q"))
+    assert "limits.GL_SAMPLES\t4" in (tmp_path / "q").read_text()
+    assert any("forced" in f.text for f in four.findings)
+    relaxed = _play(trace, "--config", "red=8,samples=64")
+    assert any("samples 4 for 64" in f.text for f in relaxed.findings if f.what == "config")
+    with pytest.raises(UnavailableError, match="no configuration"):
+        _play(trace, "--config", "id=987654")
+    assert _drawtap("replay", str(trace), "--config", "purple=8").returncode == 2
+    assert _drawtap("replay", str(trace), "--config", "id=987654").returncode == 3
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", ["glxgears", "es2gears_x11", "resized_window", "es2_triangle"])
+def test_windows_are_shown(program: str, programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    argv = [program, "60"]
+    if "gears" in program:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+        argv = [str(shutil.which("timeout")), "2", program]
+    trace = _record(programs, argv, tmp_path / "t.dtap", window=program != "es2_triangle")
+    played = _play(trace, "--verify", "--x11", DISPLAY=programs.display)
+    assert played.frames > 1
+    assert played.compared >= played.frames - 1
+    assert played.different == 0
+
+
+def test_closing_the_window_ends_it(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    trace = _record(programs, ["resized_window", "400"], tmp_path / "t.dtap", window=True)
+    command = [str(player.program()), "--x11", "--loop", "200", str(trace)]
+    environment = {**os.environ, **SOFTWARE, "DISPLAY": programs.display}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as playing:
+        seen = subprocess.run(
+            programs.arguments(["close_window"]), env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
+        )
+        said, _ = playing.communicate(timeout=TIMEOUT_S)
+    assert seen.returncode == 0, seen.stderr
+    size, colors = seen.stdout.split()
+    assert size in ("60x40", "96x64", "33x50")
+    assert int(colors) >= 2
+    assert "the window was closed" in said
+    assert playing.returncode == 0
+
+
+def test_no_display_is_said(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["es2_triangle", "3"], tmp_path / "t.dtap")
+    done = _drawtap("replay", str(trace), "--window")
+    assert done.returncode == 3
+    assert "DISPLAY" in done.stderr
+    done = _drawtap("replay", str(trace), "--window", DISPLAY=":4711")
+    assert done.returncode == 3
+    assert ":4711" in done.stderr
+
+
+def test_pixmaps_that_become_textures_are_played(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    alone = subprocess.run(
+        programs.arguments(["pixmap_texture"]),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        env=programs.environment(),
+    )
+    if alone.returncode == 77:
+        pytest.skip("this X server makes no textures of pixmaps")
+    assert alone.stdout == "error 0x0, row length 99\n"
+    trace = _record(programs, ["pixmap_texture"], tmp_path / "t.dtap", window=True)
+    done = _drawtap("sql", str(trace), "SELECT * FROM natives WHERE kind = 'pixmap'", "--json")
+    assert done.stdout.count("hash_low") == 4
+    played = _play(trace, "--verify")
+    assert not [f for f in played.findings if f.what == "texture"]
+    assert played.compared >= 3
+    assert (played.different, played.skipped) == (0, 0)
+
+
+def test_a_recording_that_asks_for_a_configuration_of_its_own(programs: Bench, tmp_path: Path) -> None:
+    trace, own, again = (tmp_path / name for name in ("t.dtap", "own.dtap", "again.dtap"))
+    _record(programs, ["es2_triangle", "3"], trace)
+    assert _drawtap("set-egl-config", str(trace), "samples=4", "-o", str(own)).returncode == 0
+    assert _drawtap("set-egl-config", str(own), "recorded", "-o", str(again)).returncode == 0
+    assert "forced" in _drawtap("replay", str(own)).stdout
+    assert "forced" not in _drawtap("replay", str(again)).stdout
+    # The player itself reads it: whatever plays the recording goes by it.
+    samples = [json.loads(_drawtap("state", str(t), "#1", "limits.GL_SAMPLES", "--json").stdout) for t in (trace, own)]
+    assert [rows[0]["value"] for rows in samples] == [0, 4]
+    smooth = _drawtap("compare", str(trace), str(own), "--frames", "1", "--no-bisect")
+    assert smooth.returncode == 1, smooth.stderr
+    assert "1 compared, 0 equal, 1 differ" in smooth.stdout
+    pictures = [tmp_path / f"{t.stem}.rgba" for t in (trace, own)]
+    for t, picture in zip((trace, own), pictures, strict=True):
+        assert _drawtap("image", str(t), "#1", "-o", str(picture)).returncode == 0
+    assert pictures[0].read_bytes() != pictures[1].read_bytes()
+    cut = _drawtap("extract", str(own), "--frames", "1", "-o", str(tmp_path / "cut.dtap"))
+    assert cut.returncode == 0, cut.stdout
+    assert "forced" in _drawtap("replay", str(tmp_path / "cut.dtap")).stdout
+    assert _drawtap("set-egl-config", str(trace), "purple=8", "-o", str(tmp_path / "no.dtap")).returncode == 2

@@ -1,0 +1,113 @@
+"""Events in memory for tests of the model: what a reader of a kernel trace gives, made of rows in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import duckdb
+
+_BASE = {"t": "BIGINT", "cpu": "INTEGER", "tid": "INTEGER", "pid": "INTEGER", "comm": "VARCHAR"}
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    type: str
+
+
+class _Rows:
+    # What DuckDB sees of a reader: only the Arrow stream.
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+        self._connection = connection
+        self._sql = sql
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._connection.cursor().sql(self._sql).__arrow_c_stream__()
+
+
+class MemoryTrace:
+    """Stands for `drawtap.system.reader.KernelTrace`.
+
+    A row is (t, event, cpu, tid, comm, {field: value}); values decide the types of fields.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[tuple],
+        threads: Mapping[int, tuple[str, int | None]] | None = None,
+        pids: Mapping[int, int] | None = None,
+    ) -> None:
+        self.connection = duckdb.connect()
+        self.clock = SimpleNamespace(name="mono", monotonic=True, epoch_offset_ns=None, note=None)
+        self.environment: dict[str, str] = {}
+        self.threads = dict(threads or {})
+        self.problems = ()
+        pids = pids or {}
+        by_event: dict[str, list[tuple]] = {}
+        for row in sorted(rows, key=lambda r: r[0]):
+            by_event.setdefault(row[1], []).append(row)
+        self._fields: dict[str, list[Field]] = {}
+        self._bounds = (
+            (min(r[0] for e in by_event.values() for r in e), max(r[0] for e in by_event.values() for r in e))
+            if by_event
+            else None
+        )
+        for event, found in by_event.items():
+            names = list(dict.fromkeys(name for row in found for name in row[5]))
+            fields = [Field(n, _type([row[5].get(n) for row in found])) for n in names]
+            self._fields[event] = fields
+            columns = ", ".join(
+                [*(f"base_{n} {k}" for n, k in _BASE.items()), *(f'"f_{f.name}" {f.type}' for f in fields)]
+            )
+            self.connection.execute(f'CREATE TABLE "{event}" ({columns})')
+            marks = ", ".join("?" * (len(_BASE) + len(fields)))
+            self.connection.executemany(
+                f'INSERT INTO "{event}" VALUES ({marks})',
+                [[r[0], r[2], r[3], pids.get(r[3]), r[4], *(r[5].get(n) for n in names)] for r in found],
+            )
+
+    def knows(self, name: str) -> bool:
+        return name in self._fields
+
+    def fields(self, name: str) -> tuple[Field, ...]:
+        return tuple(self._fields[name])
+
+    def bounds(self) -> tuple[int, int] | None:
+        return self._bounds
+
+    def events(
+        self,
+        names: str | Iterable[str] | None = None,
+        fields: Sequence[str] | None = None,
+        *,
+        begin: int | None = None,
+        end: int | None = None,
+    ) -> object:
+        wanted = [names] if isinstance(names, str) else list(names if names is not None else self._fields)
+        wanted = [n for n in wanted if n in self._fields]
+        parts = []
+        for event in wanted:
+            columns = ["base_t AS t", *([f"'{event}' AS event"] if len(wanted) > 1 else [])]
+            columns += [self._column(event, f) for f in fields or ()]
+            parts.append(f'SELECT {", ".join(columns)} FROM "{event}"')
+        return _Rows(self.connection, f"SELECT * FROM ({' UNION ALL BY NAME '.join(parts)}) ORDER BY t")
+
+    def _column(self, event: str, field: str) -> str:
+        name, _, choices = field.partition("=")
+        own = {f.name for f in self._fields[event]}
+        for choice in (choices or name).split("|"):
+            bare = choice.removeprefix("event.")
+            if bare == choice and bare in _BASE:
+                return f'base_{bare} AS "{name}"'
+            if bare in own:
+                return f'"f_{bare}" AS "{name}"'
+        return f'NULL::BIGINT AS "{name}"'
+
+
+def _type(values: Sequence[object]) -> str:
+    known = [v for v in values if v is not None]
+    if any(isinstance(v, str) for v in known):
+        return "VARCHAR"
+    return "UBIGINT" if any(isinstance(v, int) and v > 2**63 - 1 for v in known) else "BIGINT"

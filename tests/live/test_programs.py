@@ -1,0 +1,278 @@
+"""The manager and real programs: seen, held back, let go, recorded while they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import drawtap
+from drawtap.errors import UnavailableError
+from drawtap.live.client import Client
+from drawtap.live.folder import Folder
+from drawtap.parts import TAP, part
+from pretended import PATIENCE_S, wait_for
+
+pytestmark = pytest.mark.gl
+_SOURCE = Path(__file__).parent / "programs" / "frames.c"
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the program that shows frames."""
+    if shutil.which("cc") is None or not Path("/usr/include/EGL/egl.h").exists():
+        pytest.skip("a C compiler and the GL headers are needed")
+    made = tmp_path_factory.mktemp("frames") / "frames"
+    built = subprocess.run(
+        ["cc", "-O1", str(_SOURCE), "-o", str(made), "-lEGL", "-lGLESv2"], capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    return made
+
+
+@dataclass
+class Shown:
+    """A program that runs: `counts` are the frames that it tells of, newest last."""
+
+    process: subprocess.Popen[str]
+    counts: list[int] = field(default_factory=list)
+
+    def listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.counts.append(int(line))
+
+    def runs_faster_than(self, frames: int) -> bool:
+        """Tell whether more than so many frames were shown between the last two lines (a tenth of a second)."""
+        return len(self.counts) > 1 and self.counts[-1] - self.counts[-2] > frames
+
+
+@dataclass
+class Desktop:
+    """Programs and managers in a runtime folder of their own."""
+
+    folder: Folder
+    program: Path
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("DRAWTAP_") or k == "DRAWTAP_NATIVE"}
+        own = {"XDG_RUNTIME_DIR": str(self.folder.path.parent), "LIBGL_ALWAYS_SOFTWARE": "1"}
+        return kept | own | {"XDG_CONFIG_HOME": str(self.folder.path.parent / "config")}
+
+    def manager(self, *words: str) -> subprocess.Popen[str]:
+        made = self._start([sys.executable, "-m", "drawtap", "manager", *words], {})
+
+        def answers() -> bool:
+            assert made.poll() is None
+            try:
+                with Client(self.folder) as client:
+                    return bool(client.ask("hello")["manager"]["pid"] == made.pid)
+            except UnavailableError:
+                return False
+
+        wait_for(answers, "the manager")
+        return made
+
+    def run(self, *words: str, **variables: str) -> Shown:
+        own = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"} | variables
+        shown = Shown(self._start([str(self.program), *words], own))
+        threading.Thread(target=shown.listen, daemon=True).start()
+        return shown
+
+    def drawtap(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "drawtap", *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=self.environment,
+            check=False,
+        )
+
+    def programs(self) -> list[dict]:
+        with Client(self.folder) as client:
+            found: list[dict] = client.ask("list", recent=60)["programs"]
+        return found
+
+    def found(self, count: int = 1) -> list[dict]:
+        """Wait until the manager sees so many programs that draw."""
+        seen: list[dict] = []
+
+        def there() -> bool:
+            seen[:] = [p for p in self.programs() if p["surfaces"]]
+            return len(seen) == count
+
+        wait_for(there, f"{count} programs")
+        return seen
+
+    def _start(self, words: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
+        made = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self.environment | variables,
+        )
+        self.processes.append(made)
+        return made
+
+
+@pytest.fixture
+def desktop(program: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop]:
+    """Return a runtime folder with nothing in it yet; what was started ends with the test."""
+    monkeypatch.delenv("DRAWTAP_MANAGER", raising=False)
+    # Names of sockets are short.
+    with tempfile.TemporaryDirectory(prefix="dt-", dir="/tmp", ignore_cleanup_errors=True) as runtime:
+        made = Desktop(Folder(Path(runtime) / "drawtap"), program)
+        yield made
+        for process in made.processes:
+            process.kill()
+        for process in made.processes:
+            process.communicate(timeout=PATIENCE_S)
+
+
+def _intervals(desktop: Desktop, pid: int, number: int, more_than: int) -> list[float]:
+    """Return the times between the frames that a surface shows from now on, in ms."""
+    begun: list[int] = []
+    last: list[float] = []
+
+    def enough() -> bool:
+        surface = next(p for p in desktop.programs() if p["pid"] == pid)["surfaces"][number]
+        begun.append(surface["frames"])
+        last[:] = surface["recent_ms"]
+        return surface["frames"] - begun[0] > more_than
+
+    wait_for(enough, "frames")
+    return last[-more_than:]
+
+
+def test_a_program_from_before_is_found_held_and_let_go(desktop):
+    shown = desktop.run("2", "3")
+    wait_for(lambda: len(shown.counts) > 2, "frames without a manager")
+    manager = desktop.manager()
+    (known,) = desktop.found()
+    assert known["pid"] == shown.process.pid and known["name"] == "frames" and not known["recording"]
+    wait_for(lambda: len(s := desktop.programs()[0]["surfaces"]) == 2 and s[1]["frames"] > 9, "frames of both")
+    one, two = desktop.programs()[0]["surfaces"]
+    assert one["frames"] > 2 * two["frames"] > 0  # told apart by what is shown, not by who shows it
+    assert (one["kind"], one["width"], one["height"], one["swap_interval"]) == ("egl", 64, 48, 0)
+    # Absolute deadlines: however loaded the machine, frames come no faster than they may, on average exactly.
+    said = desktop.drawtap("limit", "frames", "50", "--json")
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)[0]["limit"] == 50
+    assert np.mean(_intervals(desktop, shown.process.pid, 0, 20)) > 20 * 0.94
+    assert desktop.drawtap("limit", "frames", "none").returncode == 0
+    assert desktop.drawtap("limit", "--surface", "1", "frames", "20").returncode == 0
+    assert np.mean(_intervals(desktop, shown.process.pid, 0, 8)) > 50 * 0.85
+    with Client(desktop.folder) as client:
+        client.ask("limit", program="frames", fps=2)
+        client.ask("limit", program="frames", fps=2, surface=1)
+    wait_for(lambda: len(shown.counts) > 3 and shown.counts[-1] - shown.counts[-2] <= 1, "slow frames")
+    # Killed: what it said holds no longer than its lease, and nobody has to tell the program.
+    manager.kill()
+    wait_for(lambda: shown.runs_faster_than(4), "the program's own pace")
+    # Another one finds the same program, with the frames that it has shown meanwhile.
+    desktop.manager()
+    (again,) = desktop.found()
+    assert again["pid"] == shown.process.pid and again["limit"] is None
+    assert again["surfaces"][0]["frames"] > one["frames"]
+
+
+def test_programs_come_and_go(desktop):
+    desktop.manager()
+    first = desktop.run("1", "1")
+    desktop.run("1", "1", "fork")
+    seen = desktop.found(3)  # a child that draws is a program of its own
+    assert len({p["pid"] for p in seen}) == 3
+    first.process.kill()
+    assert first.process.pid not in {p["pid"] for p in desktop.found(2)}
+    off = desktop.run("1", "1", DRAWTAP_MANAGER="off")
+    wait_for(lambda: len(off.counts) > 2, "frames")
+    assert off.process.pid not in {p["pid"] for p in desktop.found(2)}
+    alone = desktop.run("1", "1", DRAWTAP_MANAGER="off", DRAWTAP_LIMIT="20")
+    wait_for(lambda: len(alone.counts) > 10, "frames")
+    # Two frames a line of a tenth of a second, however slow the machine: never many more.
+    assert alone.counts[-1] <= 2 * len(alone.counts) * 3
+    assert desktop.drawtap("manager").returncode == 3
+
+
+def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
+    manager = desktop.manager()
+    shown = desktop.run("1", "1")
+    (known,) = desktop.found()
+    pid = str(known["pid"])
+    for number in range(2):
+        file = tmp_path / f"{number}.dtap"
+        said = desktop.drawtap("trace", pid, "--frames", "7", "-o", str(file), "--why", "test")
+        assert said.returncode == 0, said.stderr
+        with drawtap.open(file) as trace:
+            assert len(trace.sql("SELECT * FROM frames").fetchall()) == 7
+            names = {row[0] for row in trace.sql("SELECT DISTINCT name FROM calls").fetchall()}
+            assert names == {"eglSwapBuffers", "glClearColor", "glClear"}  # whole frames, nothing before
+            notes = trace.sql("SELECT code, text FROM notes").fetchall()
+            assert [code for code, _ in notes] == ["began-late"] and "not in the trace" in notes[0][1]
+    # It is the program's frames that are recorded: none is lost, and none waits for anybody.
+    assert not desktop.found()[0]["recording"]
+    refused = desktop.drawtap("trace", pid, "--frames", "7", "-o", str(file))
+    assert refused.returncode == 2 and "exists" in refused.stderr
+    nobody = desktop.drawtap("trace", "nobody", "--frames", "1")
+    assert nobody.returncode == 2 and "frames (" in nobody.stderr
+    # Who records dies: the program does not notice, and can be recorded again.
+    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(tmp_path / "x.dtap")], {})
+    wait_for(lambda: desktop.found()[0]["recording"], "the recording")
+    tracer.kill()
+    wait_for(lambda: not desktop.found()[0]["recording"], "its end")
+    count = len(shown.counts)
+    wait_for(lambda: len(shown.counts) > count, "frames")
+    # Interrupted as people do it: the file is whole, the program goes on.
+    file = tmp_path / "y.dtap"
+    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(file)], {})
+    wait_for(lambda: desktop.found()[0]["recording"], "the recording")
+    tracer.send_signal(signal.SIGINT)
+    assert tracer.wait(PATIENCE_S) == 0
+    with drawtap.open(file) as trace:
+        assert trace.sql("SELECT count(*) FROM calls").fetchall()[0][0] > 0
+    # The manager dies while somebody records: the recorder goes on to the end that was asked for.
+    file = tmp_path / "z.dtap"
+    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(file)], {})
+    wait_for(lambda: desktop.found()[0]["recording"], "the recording")
+    manager.kill()
+    assert tracer.wait(PATIENCE_S) == 0
+    with drawtap.open(file) as trace:
+        assert trace.sql("SELECT count(*) FROM calls").fetchall()[0][0] > 0
+    assert shown.process.poll() is None
+
+
+def test_run_starts_programs_for_the_manager(desktop, program, drawtap: Callable[..., object]):
+    said = desktop.drawtap("run", "--print-environment")
+    assert said.returncode == 0 and f"LD_PRELOAD={part(TAP)}\nDRAWTAP_MANAGED=1\n" in said.stdout
+    for wrong in ("0", "fast", "60,sometimes"):
+        assert desktop.drawtap("run", "--fps", wrong, "--", str(program)).returncode == 2
+    process = subprocess.Popen(
+        [sys.executable, "-m", "drawtap", "run", "--", str(program), "1", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env=desktop.environment,
+    )
+    desktop.processes.append(process)  # type: ignore[arg-type]
+    desktop.manager()
+    desktop.found()
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(PATIENCE_S) == 0
+    wait_for(lambda: not desktop.programs(), "its end")
+    process.stdin = None

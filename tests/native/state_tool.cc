@@ -1,0 +1,93 @@
+// The state machine by itself, for tests: `walk` prints what it tells of every call, `fuzz` does everything the state index can
+// do to files that may be hostile.
+#include <cstdio>
+#include <cstring>
+
+#include "../../native/state/index.h"
+
+using namespace dt;
+using namespace dt::state;
+
+namespace {
+
+struct Print : Visitor {
+  explicit Print(Machine& m) : machine(m) {}
+  void call(const CallEvent& e) override {
+    printf("%llu %s%s", static_cast<unsigned long long>(e.seq), e.function ? e.function->name.c_str() : "?", e.applied ? "" : " refused");
+    if (e.deeds & DEED_COMPILED) printf(" compiled");
+    for (auto& a : e.accesses()) {
+      if (a.first + a.count > machine.locations()) abort();
+      printf(" %c:%s", "rwp"[a.kind], machine.path(a.first).c_str());
+      if (a.count > 1) printf("+%u", a.count);
+    }
+    printf("\n");
+  }
+  Machine& machine;
+};
+
+// Touches every access, as whoever follows dependencies does.
+struct Touchy : Visitor {
+  explicit Touchy(Machine& m) : machine(m) {}
+  void call(const CallEvent& e) override {
+    for (auto& a : e.accesses()) {
+      if (!a.count || a.first + a.count > machine.locations()) abort();
+      sum += machine.path(a.first).size() + machine.is_content(a.first);
+    }
+  }
+  void changed(Location l, const Value& v) override { sum += machine.text(v).size() + machine.path(l).size(); }
+  void draw(const CallEvent&, const Draw& d) override { sum += d.primitives; }
+  Machine& machine;
+  size_t sum = 0;
+};
+
+size_t drain(ArrowArrayStream& stream) {
+  size_t rows = 0;
+  for (;;) {
+    ArrowArray array{};
+    if (stream.get_next(&stream, &array)) abort();
+    if (!array.release) break;
+    rows += static_cast<size_t>(array.length);
+    array.release(&array);
+  }
+  stream.release(&stream);
+  return rows;
+}
+
+void exercise(const char* path) {
+  try {
+    auto trace = std::make_shared<Trace>(path);
+    Machine machine(trace);
+    Touchy touchy(machine);
+    machine.walk(touchy);
+    auto index = std::make_shared<Index>(path, "auto", "");
+    Bytes out;
+    uint64_t calls = index->calls;
+    for (uint64_t seq : {uint64_t{0}, calls / 2, calls, UINT64_MAX}) index->at(seq, "", out);
+    index->at(calls / 2, "contexts[1].*GL_BLEND*", out);
+    index->changes(0, UINT64_MAX, "", out);
+    for (const char* table : {"state", "draws", "resources"}) {
+      ArrowArrayStream stream{};
+      Index::stream(index, table, "", 0, UINT64_MAX, &stream);
+      printf("%s %zu ", table, drain(stream));
+    }
+    printf("changes %zu\n", touchy.sum);
+  } catch (const Error& e) {
+    if (!*e.what()) abort();  // every refusal says why
+    printf("refused %s\n", e.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  if (!strcmp(argv[1], "walk")) {
+    auto trace = std::make_shared<Trace>(argv[2]);
+    Machine machine(trace);
+    Print print(machine);
+    machine.walk(print);
+  } else {
+    for (int i = 2; i < argc; ++i) exercise(argv[i]);
+  }
+  return 0;
+}

@@ -1,0 +1,160 @@
+"""The OpenVG engine: calls with known results, wild calls under the sanitizers, recording and pictures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drawtap import parts
+from drawtap.instrument import generate_vg
+from drawtap.spec.registry import load_api
+
+HERE = Path(__file__).parent
+ENGINE = HERE.parents[1] / "native" / "openvg"
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+
+
+@pytest.fixture(scope="session")
+def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("headers")
+    for name, text in generate_vg.headers(load_api("vg")).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def program(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that compiles a program of this folder against the engine."""
+    folder, libraries = tmp_path_factory.mktemp("openvg"), parts.part(parts.OPENVG).parent
+
+    def build(name: str) -> Path:
+        target = folder / name
+        if not target.exists():
+            paths = [f"-I{headers}", f"-L{libraries}"]
+            sources = [str(HERE / f"{name}.c"), "-o", str(target)]
+            subprocess.run(["cc", "-Wall", "-Wextra", *paths, *sources, "-lOpenVG", "-lEGL", "-lm"], check=True)
+        return target
+
+    return build
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setenv("EGL_PLATFORM", "surfaceless")
+    monkeypatch.setenv("LIBGL_ALWAYS_SOFTWARE", "1")
+    return os.environ | parts.openvg_environment()
+
+
+@pytest.fixture
+def recorded(program: Callable[[str], Path], environment: dict[str, str], tmp_path: Path) -> Callable[..., Path]:
+    """Return a function that records a program of this folder on the engine."""
+
+    def record(name: str, *options: str) -> Path:
+        trace = tmp_path / f"{name}.dtap"
+        command = [sys.executable, "-m", "drawtap", "record", "--openvg", *options, "-o", trace, "--", program(name)]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        return trace
+
+    return record
+
+
+def test_every_command_is_exported() -> None:
+    library = parts.part(parts.OPENVG)
+    listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1] for line in listed.splitlines()}
+    core = {
+        name
+        for name, command in load_api("vg").commands.items()
+        if any(feature.startswith(("VG_VERSION", "VGU_VERSION")) for feature in command.provided_by)
+    }
+    assert len(core) == 96
+    assert core <= names
+
+
+def test_headers_compile_as_c_and_cpp(headers: Path) -> None:
+    text = "#include <VG/vgu.h>\n#include <VG/vgext.h>\nVGPath f(void) { return vgCreatePaint() + VG_FILL_PATH; }\n"
+    for language in ("c", "c++"):
+        command = ["cc", "-x", language, "-Wall", "-Werror", f"-I{headers}", "-fsyntax-only", "-"]
+        subprocess.run(command, input=text, text=True, check=True)
+
+
+def test_calls_have_the_results_of_the_specification(
+    program: Callable[[str], Path], environment: dict[str, str]
+) -> None:
+    done = subprocess.run([program("calls")], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_other_apis_go_through_the_front(environment: dict[str, str], tmp_path: Path) -> None:
+    def calls(env: dict[str, str]) -> str:
+        command = ["eglinfo"]
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60).stdout
+
+    plain, through = calls(dict(os.environ)), calls(environment)
+    assert "EGL version string" in plain
+    assert "OpenVG" in through
+    # Every line of the system's EGL is there, but for what tells of OpenVG.
+    told = set(through.splitlines())
+    missing = [line for line in plain.splitlines() if line not in told and "EGL client APIs" not in line]
+    assert all("EGL_" in line or line.strip().startswith("0x") for line in missing), missing
+
+
+def test_programs_are_recorded_on_it(drawtap: Callable[..., object], recorded: Callable[..., Path]) -> None:
+    answer = drawtap("sql", recorded("calls"), "SELECT DISTINCT name FROM calls WHERE name LIKE 'vg%'", "--json")
+    assert answer.code == 0  # type: ignore[attr-defined]
+    for name in ("vgAppendPathData", "vgDrawPath", "vgGaussianBlur", "vguEllipse", "vgDrawGlyphs"):
+        assert f'"{name}"' in answer.out  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["calls", "frames"])
+def test_recordings_play_exactly(drawtap: Callable[..., object], recorded: Callable[..., Path], name: str) -> None:
+    answer = drawtap("replay", recorded(name, "--hash-frames"), "--verify", "--json")
+    assert answer.code == 0, answer.out + answer.err  # type: ignore[attr-defined]
+    found = {v["subject"]: v["finding"] for v in json.loads(answer.out)}  # type: ignore[attr-defined]
+    assert set(found) == {"played", "on", "compared"}, found
+    # The frames that were shown, and what the program read back.
+    equal, _, whole = found["compared"].partition(" of ")
+    assert int(equal) == int(whole.split()[0]) >= 10
+
+
+def test_images_of_any_call(drawtap: Callable[..., object], recorded: Callable[..., Path], tmp_path: Path) -> None:
+    image = tmp_path / "frame.ppm"
+    answer = drawtap("image", recorded("frames"), "#2", "-o", image)
+    assert answer.code == 0, answer.err  # type: ignore[attr-defined]
+    head, _, body = image.read_bytes().partition(b"255\n")
+    assert head.split() == [b"P6", b"320", b"240"]
+    pixels = np.frombuffer(body, np.uint8)
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 200  # gradients, and what is antialiased
+
+
+@pytest.fixture(scope="session")
+def fuzzer(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fuzz")
+    found = next(Path("/usr/include").glob("agg2"), Path("/usr/include"))
+    sources = [*sorted(set(ENGINE.glob("*.cc")) - {ENGINE / "front.cc"}), HERE / "fuzz.cc"]
+    flags = ["-std=c++20", "-O1", "-g1", *SANITIZERS, f"-I{headers}", f"-I{ENGINE}", "-isystem", str(found)]
+
+    def compile_one(source: Path) -> str:
+        target = str(folder / f"{source.stem}.o")
+        subprocess.run(["c++", *flags, "-c", str(source), "-o", target], check=True)
+        return target
+
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(pool.map(compile_one, sources))
+    subprocess.run(["c++", *SANITIZERS, *objects, "-lagg_pic", "-o", folder / "fuzz"], check=True)
+    return folder / "fuzz"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wild_calls_do_no_harm(fuzzer: Path, seed: int) -> None:
+    done = subprocess.run([fuzzer, str(seed), "1500"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,378 @@
+"""The page about a kernel trace: its figures, its levels of detail, and that a browser opens it."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drawtap.system import levels, reader
+from drawtap.system.ctf_writer import write_ctf
+from drawtap.system.model import build
+from drawtap.system.simulator import MS, Client, Scenario, Scheduler, Vgpu, simulate
+from drawtap.view.system_report import Block, unpacked
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def page(drawtap, trace, folder, *options):
+    out = folder / "page.html"
+    result = drawtap("system", "report", trace, "-o", out, "--force", *options)
+    assert result.code == 0, result.err
+    text = out.read_text(encoding="utf-8")
+    head, columns = unpacked(re.search(r'<script type="text/plain" id="data">(.*?)</script>', text)[1])
+    return text, head, columns
+
+
+def figures(drawtap, trace, *options):
+    return json.loads(drawtap("system", "metrics", trace, *options, "--json").out)
+
+
+@pytest.fixture(scope="module")
+def contention(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("simulated") / "ctf"
+    scenario = Scenario(
+        "small",
+        "",
+        (
+            Vgpu("VM1", 8, (Client(2 * MS, MS // 5, 1500, depth=2, name="short"),)),
+            Vgpu("VM2", 8, (Client(300 * MS, 3 * MS, 8, name="long"),)),
+        ),
+        Scheduler(),
+    )
+    write_ctf(folder, simulate(scenario).events.columns(), threads={}, environment={"hostname": "simulation"})
+    return folder
+
+
+# ---- what the page says ---------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_the_figures_of_metrics(drawtap, drm_sched_trace, tmp_path):
+    text, head, columns = page(drawtap, drm_sched_trace, tmp_path)
+    plain = html.unescape(re.sub(r"<[^>]+>", " ", text[: text.index('id="data"')]))
+    data = figures(drawtap, drm_sched_trace)
+    for engine in data["engines"]:
+        assert f"{engine['utilisation_percent']:.1f} %" in plain
+        assert f'data-v="{engine["mean_wait_ns"]}"' in text
+        assert f'data-v="{engine["percentiles"]["latency_ns"]["p99"]}"' in text
+    for client in data["clients"]:
+        assert client["client"] in plain
+    assert "vgpu2-client (802) costs vgpu1-client (801)" in re.sub(r"\s+", " ", plain)
+    # Every span of the model is in the page, with the right total.
+    with reader.open(drm_sched_trace) as trace, build(trace) as model:
+        shown = {row["track"]: i for i, row in enumerate(head["rows"])}
+        want = model.query(
+            "SELECT count(*), sum(end_ns - begin_ns)::BIGINT FROM spans "
+            "WHERE list_contains(?, track) AND NOT (kind = 'blocked' AND track LIKE 'thread/%')",
+            [list(shown)],
+        ).fetchone()
+    spans = {name: columns[c] for name, c in head["spans"]["columns"].items()}
+    assert (len(spans["begin"]), int(spans["length"].sum())) == want
+    assert head["detail"] == [[0, head["length"]]]
+
+
+def test_busy_time_of_the_levels_is_that_of_metrics(drawtap, drm_sched_trace, contention, tmp_path):
+    for trace in (drm_sched_trace, contention):
+        for options in ((), ("--from", "0.7", "--to", "1.9")):
+            _, head, columns = page(drawtap, trace, tmp_path, *options)
+            data = figures(drawtap, trace, *options)
+            for group, name in (("engines", "engine"), ("clients", "client"), ("vgpus", "vgpu")):
+                shown = sorted(int(columns[s["column"]].sum()) for s in head["usage"][group])
+                assert shown == sorted(row["busy_ns"] for row in data[group] if row["busy_ns"]), (group, name)
+
+
+def test_arrows_and_queues(drawtap, drm_sched_trace, tmp_path):
+    _, head, columns = page(drawtap, drm_sched_trace, tmp_path)
+    arrows = {name: columns[c] for name, c in head["arrows"].items()}
+    kinds = dict(zip(*np.unique(arrows["kind"], return_counts=True), strict=True))
+    assert kinds[0] == 194  # each request is asked for by a thread that has a row
+    assert kinds[1] == 194  # and waited for
+    assert all(arrows["to_ns"] >= arrows["from_ns"])
+    queue = next(r for r in head["rows"] if r["track"] == "gpu/rcs0/queue")
+    assert queue["shape"] == "queue"
+    labels = [r["label"] for r in head["rows"]]
+    assert labels.index("rcs0 queue") < labels.index("rcs0") < labels.index("vgpu1-client (801)")
+
+
+def test_means_of_counters_are_those_of_metrics(drawtap, contention, tmp_path):
+    _, head, columns = page(drawtap, contention, tmp_path)
+    lengths = {
+        s["track"]: columns[s["mean"]]
+        for panel in head["counters"]
+        for s in panel["series"]
+        if panel["unit"] == "count"
+    }
+    for engine in figures(drawtap, contention)["engines"]:
+        mean = np.nan_to_num(lengths[f"{engine['device']}/{engine['engine']}/queue length"])
+        width = np.full(len(mean), head["width"], dtype=float)
+        width[-1] = head["length"] - head["width"] * (len(mean) - 1)
+        assert float((mean * width).sum() / head["length"]) == pytest.approx(
+            engine["queue"]["mean"], rel=1e-9, abs=1e-12
+        )
+
+
+def test_histograms_count_every_request(drawtap, contention, tmp_path):
+    _, head, columns = page(drawtap, contention, tmp_path)
+    ended = sum(e["ended"] for e in figures(drawtap, contention)["engines"])
+    for measure in ("wait", "execution", "latency"):
+        assert sum(int(columns[h["n"]].sum()) for h in head["histograms"] if h["measure"] == measure) == ended
+    # 300 ms is in the step from 2^(112/4) ns on, or the next: jitter.
+    long = next(h for h in head["histograms"] if h["measure"] == "execution" and h["client"] == "vGPU 2")
+    assert {int(s) for s in columns[long["step"]]} <= {112, 113}
+
+
+# ---- levels of detail -----------------------------------------------------------------------------------------------
+
+
+def test_a_long_trace_has_spans_around_what_matters(drawtap, contention, tmp_path):
+    text, head, columns = page(drawtap, contention, tmp_path, "--spans", "1500")
+    spans = {name: columns[c] for name, c in head["spans"]["columns"].items()}
+    assert 0 < len(spans["begin"]) <= 1500
+    assert head["detail"] != [[0, head["length"]]]
+    assert "spans are in the page singly" in text
+    with reader.open(contention) as trace, build(trace) as model:
+        zero = model.window[0]
+        # In the times in detail nothing is missing,
+        for a, b in head["detail"]:
+            there = int(((spans["begin"] + spans["length"] >= a) & (spans["begin"] < b)).sum())
+            assert there == model.scalar(
+                "SELECT count(*) FROM spans WHERE end_ns >= ? AND begin_ns < ?", [zero + a, zero + b]
+            )
+    # and they are where the findings point.
+    findings = json.loads(drawtap("system", "diagnose", contention, "--json").out)
+    worst = findings[0]["worst_at_ns"] - zero
+    assert any(a <= worst < b for a, b in head["detail"])
+    assert f'data-at="{worst}"' in text
+
+
+def test_no_spans_at_all(drawtap, contention, tmp_path):
+    _, head, columns = page(drawtap, contention, tmp_path, "--spans", "0", "--events", "0")
+    assert len(columns[head["spans"]["columns"]["begin"]]) == 0
+    assert head["detail"] == []
+    assert sum(int(columns[s["column"]].sum()) for s in head["usage"]["engines"]) > 0
+
+
+class _Model:
+    """Only what `levels` asks of a model."""
+
+    def __init__(self, spans):
+        self.connection = duckdb.connect(":memory:")
+        self.connection.execute(
+            "CREATE TABLE spans (id BIGINT, track VARCHAR, kind VARCHAR, begin_ns BIGINT, end_ns BIGINT)"
+        )
+        rows = [(i, track, kind, b, b + n) for i, (track, kind, b, n) in enumerate(spans)]
+        if rows:
+            self.connection.executemany("INSERT INTO spans VALUES (?, ?, ?, ?, ?)", rows)
+        self.window = (0, max([1, *(r[4] for r in rows)]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["gpu/a", "gpu/a/queue", "vgpu/1/queue"]),
+            st.sampled_from(["execution", "queued"]),
+            st.integers(0, 10_000),
+            st.integers(0, 3_000),
+        ),
+        max_size=40,
+    ),
+    st.integers(1, 300),
+    st.integers(0, 5_000),
+    st.integers(1, 9_000),
+)
+def test_levels_lose_no_nanosecond(spans, most, begin, length):
+    model = _Model(spans)
+    buckets = levels.Buckets.of(begin, begin + length, most)
+    found = {(x.name, x.kind): x.busy for x in levels.tracks(model, buckets, threads=False)}
+    for (track, kind), busy in found.items():
+        for i, ns in enumerate(busy):
+            lo, hi = begin + i * buckets.width, min(begin + (i + 1) * buckets.width, begin + length)
+            want = sum(max(0, min(b + n, hi) - max(b, lo)) for t, k, b, n in spans if (t, k) == (track, kind))
+            assert ns == want
+    named = {(t, k) for t, k, b, n in spans if n and b < begin + length and b + n > begin}
+    assert set(found) == named
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9_999), st.integers(1, 500)), max_size=60), st.integers(0, 80))
+def test_the_times_in_detail_keep_their_bound(pieces, bound):
+    spans = [("gpu/a", "execution", b, n) for b, n in pieces]
+    model = _Model(spans)
+    buckets = levels.Buckets.of(*model.window, 64)
+    chosen = levels.windows(model, buckets, [5_000, 100], bound)
+    inside = [s for s in spans if any(s[2] + s[3] > a and s[2] < b for a, b in chosen)]
+    assert len(inside) <= bound
+    if len(spans) <= bound:
+        assert chosen == [model.window]
+    assert all(a < b for a, b in chosen)
+    assert all(x[1] < y[0] for x, y in pairwise(chosen))
+
+
+@given(st.lists(st.integers(-(2**62), 2**62)), st.booleans())
+def test_columns_come_back(values, differences):
+    column = np.array(sorted(values) if differences else values, dtype=np.int64)
+    if differences and len(column) and (int(column[-1]) - int(column[0])) >= 2**62:
+        column = column // 4
+    block = Block()
+    at = block.ints(column, sorted_=differences)
+    other = block.floats(column.astype(float) / 3)
+    head, columns = unpacked(block.packed({"a": 1}))
+    assert head["a"] == 1
+    assert columns[at].tolist() == column.tolist()
+    assert columns[other].tolist() == (column.astype(float) / 3).tolist()
+
+
+# ---- events ---------------------------------------------------------------------------------------------------------
+
+
+def test_events_with_their_fields(drawtap, drm_sched_trace, tmp_path):
+    _, head, columns = page(drawtap, drm_sched_trace, tmp_path)
+    events = head["events"]
+    named = [events["names"][i] for i in columns[events["event"]]]
+    with reader.open(drm_sched_trace) as trace:
+        counts = {name: kind.count for name, kind in trace.event_names().items()}
+    assert {n: named.count(n) for n in set(named)} == counts
+    assert len(events["text"]) == len(named)
+    job = named.index("drm_sched_job")
+    assert "name=" in events["text"][job]
+    assert np.all(np.diff(columns[events["t"]]) >= 0)
+
+
+def test_some_events_of_many(drawtap, drm_sched_trace, tmp_path):
+    text, head, columns = page(drawtap, drm_sched_trace, tmp_path, "--events", "100")
+    assert len(columns[head["events"]["t"]]) == 100
+    assert "100 of the 5 656 in the trace" in text
+
+
+def test_listed_events(drawtap, drm_sched_trace):
+    def listed(*arguments):
+        result = drawtap("system", "list", drm_sched_trace, *arguments, "--json")
+        assert result.code == 0, result.err
+        return json.loads(result.out)
+
+    assert len(listed()) == 1000
+    assert len(listed("--limit", "0")) == 5656
+    jobs = listed("-e", "drm_sched_job", "-n", "0")
+    assert len(jobs) == 194
+    assert {row["event"] for row in jobs} == {"drm_sched_job"}
+    assert {row["comm"] for row in jobs} == {"vgpu1-client", "vgpu2-client"}
+    assert "job_count=" in jobs[0]["fields"]
+    both = listed("-e", "drm_sched_job", "--event", "drm_run_job", "--from", "1", "--to", "1.5")
+    assert {row["event"] for row in both} == {"drm_sched_job", "drm_run_job"}
+    assert 0 < len(both) < 100
+    text = drawtap("system", "list", drm_sched_trace, "-n", "3")
+    assert "the first 3" in text.out + text.err
+    wrong = drawtap("system", "list", drm_sched_trace, "-e", "drm_sched_jop")
+    assert wrong.code == 2
+    assert "drm_sched_job" in wrong.err
+
+
+# ---- what is not there, and what is wrong ----------------------------------------------------------------------------
+
+
+def test_a_trace_that_no_driver_knows(drawtap, tmp_path):
+    trace = tmp_path / "trace.txt"
+    trace.write_text(
+        "# tracer: nop\n#\n           <...>-1  [000] ....  1.000000: my_event: a=1\n"
+        "           <...>-1  [000] ....  2.000000: my_event: a=2\n"
+    )
+    text, head, _ = page(drawtap, trace, tmp_path)
+    assert "no event of this trace is known to a driver" in text
+    assert head["rows"] == []
+
+
+def test_a_cut_trace_says_what_is_missing(drawtap, drm_sched_trace, tmp_path):
+    cut = tmp_path / "cut.dat"
+    cut.write_bytes(drm_sched_trace.read_bytes()[: drm_sched_trace.stat().st_size * 6 // 10])
+    result = drawtap("system", "report", cut)
+    if result.code == 0:
+        assert "truncated" in (tmp_path / "cut.dat.html").read_text(encoding="utf-8")
+    else:
+        assert result.code == 4
+        assert "hint" in result.err or "cut.dat" in result.err
+
+
+def test_wrong_input_and_wrong_arguments(drawtap, drm_sched_trace, tmp_path):
+    out = tmp_path / "page.html"
+    assert drawtap("system", "report", tmp_path / "none.dat", "-o", out).code == 4
+    noise = tmp_path / "noise"
+    noise.write_bytes(b"\x17\x08\x44nothing of the kind")
+    assert drawtap("system", "report", noise, "-o", out).code == 4
+    assert not out.exists()
+    assert drawtap("system", "report", drm_sched_trace, "-o", out, "--from", "5", "--to", "4").code == 2
+    assert drawtap("system", "report", drm_sched_trace, "-o", out, "--spans", "-1").code == 2
+    assert drawtap("system", "report", drm_sched_trace, "-o", tmp_path / "no" / "folder.html").code == 2
+    out.write_text("mine")
+    again = drawtap("system", "report", drm_sched_trace, "-o", out)
+    assert (again.code, out.read_text()) == (2, "mine")
+    assert "--force" in again.err
+
+
+def test_names_of_the_trace_cannot_break_the_page(drawtap, tmp_path):
+    trace = tmp_path / "trace.txt"
+    trace.write_text(
+        "# tracer: nop\n#\n  </script><b>x-1  [000] ....  1.000000: sched_switch: prev_comm=</script><b>x prev_pid=1 "
+        "prev_prio=120 prev_state=S ==> next_comm=<!--y next_pid=2 next_prio=120\n"
+        "  <!--y-2  [000] ....  2.000000: sched_switch: prev_comm=<!--y prev_pid=2 prev_prio=120 prev_state=S ==> "
+        "next_comm=swapper/0 next_pid=0 next_prio=120\n"
+    )
+    text, head, _ = page(drawtap, trace, tmp_path)
+    assert "</script><b>x" not in text
+    assert "<!--y" not in text
+    assert any("<!--y" in r["label"] for r in head["rows"])
+
+
+# ---- a browser ------------------------------------------------------------------------------------------------------
+
+
+def opened(path: Path, hash_: str = "") -> tuple[str, str]:
+    """Return the document after the page drew itself, and what it said to the console."""
+    for attempt in range(2):
+        done = subprocess.run(
+            [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0",
+             "--virtual-time-budget=6000", "--dump-dom", f"file://{path}{hash_}"],
+            capture_output=True, text=True, timeout=150, check=False,
+        )  # fmt: skip
+        if done.stdout.strip() or attempt:
+            break
+        time.sleep(1)
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")
+def test_a_browser_draws_it_without_complaint(drawtap, drm_sched_trace, contention, kvm_traces, tmp_path):
+    for trace in (drm_sched_trace, contention, kvm_traces[0]):
+        page(drawtap, trace, tmp_path, *(("--spans", "1500") if trace == contention else ()))
+        document, complaints = opened(tmp_path / "page.html")
+        assert not complaints
+        assert 'id="loading"' not in document  # it came to its end
+        if trace == drm_sched_trace:
+            shares = dict(re.findall(r"<span title=\"([^\"]*rcs0)\">[^<]*</span><b>([^<]*)</b>", document))
+            data = figures(drawtap, trace)
+            for client in (c for c in data["clients"] if c["engine"] == "rcs0"):
+                assert shares[f"{client['client']} · rcs0"] == f"{client['utilisation_percent']:.1f} %"
+            assert "5 656 of 5 656 events".replace(" ", "\u202f", 1) in document.replace("&#8239;", "\u202f").replace(
+                "5\u202f656 of 5\u202f656", "5\u202f656 of 5 656"
+            )
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")
+def test_a_browser_shows_the_way_of_a_request(drawtap, drm_sched_trace, tmp_path):
+    _, head, _ = page(drawtap, drm_sched_trace, tmp_path)
+    document, complaints = opened(tmp_path / "page.html", f"#t=0,{head['length'] // 4},r=20")
+    assert not complaints
+    way = re.search(r'<div id="way">(.*?)</ol>', document, re.DOTALL)
+    assert way, "the way is hidden"
+    said = re.sub(r"<[^>]+>", " ", way[1])
+    assert "waits in the queue" in said
+    assert "on the engine (rcs0)" in said

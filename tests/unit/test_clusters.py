@@ -1,0 +1,95 @@
+"""Recordings are grouped by what their frames do, whatever they take."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from writer import SIGNATURES, Writer
+
+pytest.importorskip("sklearn", reason="scikit-learn is an extra: pip install 'drawtap[clusters]'")
+
+MORE = SIGNATURES + "".join(
+    line.replace("  ", "\t") + "\n"
+    for line in """\
+F  20  gl  glDrawArrays  0  3  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  GLint  i32  4:1  -  -
+P  count  GLsizei  i32  4:2  -  -
+F  28  gl  glLoadIdentity  0  0  -  -
+F  29  gl  glUseProgram  0  1  -  -
+P  program  GLuint  u32  4:0  -  program
+""".splitlines()
+)
+
+
+def _swap(t: object, start: int) -> None:
+    t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=start, duration=100)  # type: ignore[attr-defined]
+
+
+def _recording(path: Path, *, draws: int, vertices: int, binds: int = 0, slow: int = 1) -> Path:
+    w = Writer(MORE)
+    t = w.thread()
+    at = 100
+    for _ in range(4):
+        for _ in range(draws):
+            t.call("glDrawArrays", mode=4, count=vertices, start=at, duration=slow)
+            at += 10 * slow
+        for i in range(binds):
+            t.call("glUseProgram", program=i + 1, start=at, duration=slow)
+            at += 10 * slow
+        _swap(t, at)
+        at += 1000 * slow
+    return w.write(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for i in range(3):
+        # The same content at very different speeds is one group.
+        _recording(tmp_path / f"big{i}.dtap", draws=2 + i, vertices=30000, slow=10**i)
+        _recording(tmp_path / f"small{i}.dtap", draws=200 + 20 * i, vertices=6, binds=90 + i, slow=10 ** (2 - i))
+    return tmp_path
+
+
+def test_groups(drawtap, folder: Path) -> None:
+    answer = drawtap("cluster", folder, "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    groups = {frozenset(Path(m).stem for m in g["members"]) for g in found["groups"]}
+    assert groups == {frozenset({"big0", "big1", "big2"}), frozenset({"small0", "small1", "small2"})}
+    assert found["silhouette"] > 0.7
+    big = next(g for g in found["groups"] if "big" in g["typical"])
+    told = {d["feature"]: d["deviations"] for d in big["distinctive"]}
+    assert any(value < -0.5 for value in told.values()) or any(value > 0.5 for value in told.values())
+    by_path = {Path(r["path"]).stem: r for r in found["recordings"]}
+    assert by_path["big0"]["features"]["render calls"] == 2
+    assert by_path["big0"]["features"]["triangles per draw"] == 10000
+
+
+def test_number_of_groups_and_page(drawtap, folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "groups.html"
+    answer = drawtap("cluster", folder, "--groups", "3", "-o", page)
+    assert answer.code == 0, answer.err
+    text = page.read_text()
+    assert text.count("<circle") + text.count("<rect") >= 6
+    assert "big0" in text and "http" not in text.replace("http://www.w3.org", "")
+    assert drawtap("cluster", folder, "--groups", "3", "-o", page).code == 2  # the page is there
+    assert drawtap("cluster", folder, "--groups", "7").code == 2
+
+
+def test_what_cannot_be_grouped_is_said(drawtap, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "broken.dtap").write_bytes(b"no recording")
+    Writer(MORE).write(folder / "empty.dtap")
+    answer = drawtap("cluster", folder, "--json")
+    assert answer.code == 0
+    assert {Path(o["path"]).stem for o in json.loads(answer.out)["left_out"]} == {"broken", "empty"}
+    few = drawtap("cluster", folder / "big0.dtap", folder / "big1.dtap", folder / "empty.dtap")
+    assert few.code == 2 and "too few" in few.err and "no frames" in few.err
+    assert drawtap("cluster", folder / "none.dtap").code == 4
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    missing = drawtap("cluster", folder)
+    assert missing.code == 3 and "pip install" in missing.err

@@ -1,0 +1,217 @@
+"""What the calls of a frame draw, upload and change; readings of sensors beside a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drawtap.analysis import content
+from drawtap.errors import InputError, UsageError
+from drawtap.trace.trace import Trace, open_trace
+from writer import SIGNATURES, Data, Writer, i32
+
+MORE = SIGNATURES + "".join(
+    line.replace("  ", "\t") + "\n"
+    for line in """\
+F  20  gl  glDrawArrays  0  3  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  GLint  i32  4:1  -  -
+P  count  GLsizei  i32  4:2  -  -
+F  21  gl  glDrawArraysInstanced  0  4  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  GLint  i32  4:1  -  -
+P  count  GLsizei  i32  4:2  -  -
+P  instancecount  GLsizei  i32  4:3  -  -
+F  22  gl  glMultiDrawArrays  4  2  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  const GLint *  ptr  8:0  -  -
+D  8:1  i32  in  -
+P  count  const GLsizei *  ptr  8:2  -  -
+D  8:3  i32  in  -
+P  drawcount  GLsizei  i32  4:1  -  -
+F  23  gl  glBegin  0  1  -  -
+P  mode  GLenum  enum  4:0  Mode  -
+F  24  gl  glEnd  0  0  draw  -
+F  25  gl  glVertex2f  0  2  -  -
+P  x  GLfloat  f32  4:0  -  -
+P  y  GLfloat  f32  4:1  -  -
+F  26  gl  glTexImage2D  2  3  upload  -
+P  width  GLsizei  i32  4:0  -  -
+P  height  GLsizei  i32  4:1  -  -
+P  level  GLint  i32  4:2  -  -
+P  pixels  const void *  ptr  8:0  -  -
+D  8:1  pixels  in  -
+F  27  gl  glBufferData  2  1  upload  -
+P  target  GLenum  enum  4:0  Mode  -
+P  data  const void *  ptr  8:0  -  -
+D  8:1  bytes  in  -
+F  28  gl  glLoadIdentity  0  0  -  -
+F  29  gl  glUseProgram  0  1  -  -
+P  program  GLuint  u32  4:0  -  program
+F  30  gl  glGenTextures  2  1  -  -
+P  n  GLsizei  i32  4:0  -  -
+P  textures  GLuint *  ptr  8:0  -  texture
+D  8:1  u32  out  -
+F  31  gl  glDrawArraysIndirect  1  1  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  indirect  const void *  ptr  8:0  -  -
+F  16372  drawtap  dtapMemory  2  0  tap  -
+P  address  const void *  ptr  8:0  -  -
+D  8:1  bytes  in  -
+""".splitlines()
+)
+
+
+def _swap(t: object, start: int) -> None:
+    t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=start, duration=100)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Trace:
+    w = Writer(MORE)
+    t = w.thread()
+    t.call("glGenTextures", n=3, textures=i32(1, 2, 3), start=1000, duration=10)
+    t.call("glTexImage2D", width=8, height=4, pixels=Data(b"x" * 128), start=1100, duration=10)
+    t.call("glBufferData", data=Data(b"y" * 2000, kind=2), start=1200, duration=10)
+    t.call("glDrawArrays", mode=4, count=36, start=1300, duration=10)
+    _swap(t, 2000)
+    t.call("glUseProgram", program=7, start=2100, duration=10)
+    t.call("glUseProgram", program=7, start=2200, duration=10)
+    t.call("glUseProgram", program=8, start=2300, duration=10)
+    t.call("glLoadIdentity", start=2400, duration=10)
+    t.tap("dtapMemory", address=Data(b"z" * 50, pointer=64))
+    t.call("glDrawArraysInstanced", mode=5, count=4, instancecount=10, start=2500, duration=10)
+    t.call("glMultiDrawArrays", mode=6, first=i32(0, 4, 8), count=i32(3, 5, -1), drawcount=3, start=2600, duration=10)
+    t.call("glDrawArraysIndirect", mode=4, start=2700, duration=10)
+    t.call("glBegin", mode=7, start=2800, duration=10)
+    for i in range(5):
+        t.call("glVertex2f", start=2800 + i, duration=1)
+    t.flush()  # immediate mode goes over the end of the chunk
+    for i in range(3):
+        t.call("glVertex2f", start=2810 + i, duration=1)
+    t.call("glEnd", start=2900, duration=10)
+    _swap(t, 4000)
+    t.call("glDrawArrays", mode=0, count=1, start=5000, duration=10)
+    t.call("glDrawArrays", mode=1, count=-5, start=5100, duration=10)
+    _swap(t, 7000)
+    t.call("glDrawArrays", mode=4, count=3, start=8000, duration=10)
+    return open_trace(w.write(tmp_path / "t.dtap"))
+
+
+def test_counts_of_frames(trace: Trace) -> None:
+    frames = [{k: v for k, v in row.items() if v} for row in trace.table("content")]
+    assert frames[0] == {
+        "calls": 5, "draws": 1, "vertices": 36, "primitives": 12, "triangles": 12, "texture_uploads": 1, "texels": 32,
+        "texture_bytes": 128, "buffer_uploads": 1, "buffer_bytes": 2000, "created_objects": 3, "state_calls": 1,
+        "api_ns": 140,
+    }  # fmt: skip
+    strip, multi, quads = 2 * 10, 1 + 3, 2
+    assert frames[1] == {
+        "frame": 1, "calls": 18, "draws": 1 + 3 + 1 + 1, "indirect_draws": 1, "vertices": 40 + 8 + 8,
+        "primitives": strip + multi + quads, "triangles": strip + multi + 2 * quads, "matrix_operations": 1, "binds": 3,
+        "same_binds": 1, "client_bytes": 50, "state_calls": 13, "api_ns": 8 + 9 * 10 + 100,
+    }  # fmt: skip
+    assert frames[2] == {
+        "frame": 2,
+        "calls": 3,
+        "draws": 2,
+        "vertices": 1,
+        "primitives": 1,
+        "triangles": 2,
+        "api_ns": 120,
+    }
+    assert frames[3]["vertices"] == 3  # after the last frame
+    assert len(frames) == 4
+
+
+def test_counts_are_a_table(trace: Trace) -> None:
+    query = "SELECT frame, content.draws, frames.calls FROM content JOIN frames USING (frame) ORDER BY frame"
+    assert trace.sql(query).fetchall() == [(0, 1, 5), (1, 6, 18), (2, 2, 3)]
+
+
+def test_statistics(trace: Trace) -> None:
+    found = {s.name: s for s in content.statistics(trace)}
+    draws = found["draws"]
+    assert (draws.total, draws.minimum, draws.maximum, draws.mean) == (9, 1, 6, 3)
+    assert draws.bins == (1, 0, 1, 0, 0, 0, 0, 0, 0, 1)
+    assert "dispatches" not in found
+    assert found["duration"].unit == "ns"
+
+
+def test_overview(trace: Trace) -> None:
+    seen = content.overview(trace)
+    assert (seen.frames, seen.calls, seen.draws, seen.texture_bytes) == (3, 27, 9, 128)
+    assert seen.triangles_per_frame == pytest.approx((12 + 28 + 2) / 3)
+    assert seen.frames_per_second == pytest.approx(3 / 6100e-9)
+    assert sum(seen.fps_histogram) == 2
+
+
+def test_commands(drawtap, trace: Trace) -> None:
+    answer = drawtap("calc-stats", trace.path)
+    assert answer.code == 0, answer.err
+    lines = {line.split("  ")[0]: line for line in answer.out.splitlines()}
+    assert lines["texture data"].split()[2:5] == ["bytes", "128", "B"]
+    assert "▁" in lines["render calls"] or "█" in lines["render calls"]
+    answer = drawtap("calc-frame-stats", trace.path, "#1:")
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["frame", "1", "2"]
+    assert "(no rows)" in drawtap("calc-frame-stats", trace.path, "3").out  # the same as #3
+    assert drawtap("calc-frame-stats", trace.path, "x").code == 2
+
+
+def test_readings_of_sensors(drawtap, trace: Trace, tmp_path: Path) -> None:
+    readings = tmp_path / "readings.csv"
+    readings.write_text("seq,pixels,average_size\n3,100,4\n9,10,2\n10,20,6\n24,5,\n")
+    assert drawtap("load-inst", trace.path, readings).code == 0
+    rows = content.frame_stats(trace, content.sensors(trace))
+    assert [row["pixels"] for row in rows] == [100, 30, 5]
+    assert [row["average_size"] for row in rows] == [4, 4, None]
+    thesis = "SELECT event.seq, event.name FROM trace WHERE event.sensors.pixels < 50 AND event.duration > 5"
+    fresh = open_trace(trace.path)
+    assert fresh.sql(thesis).fetchall() == [
+        (9, "glDrawArraysInstanced"),
+        (10, "glMultiDrawArrays"),
+        (24, "glDrawArrays"),
+    ]
+    assert fresh.sql("SELECT name FROM calls JOIN sensors USING (seq) WHERE pixels = 20").fetchall() == [
+        ("glMultiDrawArrays",)
+    ]
+    assert drawtap("save-inst", trace.path, tmp_path / "out.json").code == 0
+    assert '"pixels":100' in (tmp_path / "out.json").read_text()
+    assert drawtap("save-inst", trace.path, tmp_path / "out.json").code == 2
+    assert drawtap("save-inst", trace.path, tmp_path / "x.csv", "--name", "none").code == 4
+
+
+def test_readings_of_the_original_player(trace: Trace, tmp_path: Path) -> None:
+    from drawtap.trace import sensors
+
+    log = tmp_path / "instrumentation.log"
+    log.write_text("desc pixels Pixels that were drawn\nevent glDrawArrays 3\nvalue int pixels 7\n"
+                   "value float size 1.5\nevent eglSwapBuffers 4\nvalue int pixels 9\nvalue str name x\n")  # fmt: skip
+    sensors.load(trace.path, log)
+    assert sensors.rows(sensors.tables(trace.path)["sensors"]) == (
+        ["seq", "pixels", "size"], [(3, 7.0, 1.5), (4, 9.0, None)]
+    )  # fmt: skip
+    log.write_text("event glDrawArrays x\n")
+    with pytest.raises(InputError, match="line 1 makes no sense"):
+        sensors.load(trace.path, log)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("a,b\n1,2\n", "neither a column seq"), ("seq\n1\n", "no sensor")],
+)
+def test_readings_that_are_none(trace: Trace, tmp_path: Path, text: str, error: str) -> None:
+    from drawtap.trace import sensors
+
+    file = tmp_path / "readings.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match=error):
+        sensors.load(trace.path, file)
+    with pytest.raises(UsageError, match="cannot be the name"):
+        sensors.load(trace.path, file, name="a b")
+
+
+def test_a_histogram() -> None:
+    assert content.histogram([1, 1, 2, 11], 1, 11) == (2, 1, 0, 0, 0, 0, 0, 0, 0, 1)
+    assert content.histogram([5, 5], 5, 5) == (2, *[0] * 9)

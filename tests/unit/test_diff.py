@@ -1,0 +1,148 @@
+"""Calls of two recordings held against each other."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import drawtap as package
+from drawtap.trace.diff import Difference, Differences, diff
+from drawtap.trace.trace import open_trace
+from writer import Writer, f32, small_trace
+
+
+def _compare(a: Path, b: Path, **options: object) -> Differences:
+    with open_trace(a) as one, open_trace(b) as two:
+        return diff(one, two, **options)  # type: ignore[arg-type]
+
+
+def test_the_same(tmp_path: Path) -> None:
+    a, b = (small_trace().write(tmp_path / name) for name in ("a.dtap", "b.dtap"))
+    found = _compare(a, b, outputs=True)
+    assert (found.equal, found.any, found.frames, found.calls) == (15, False, (), ())
+
+
+def test_every_kind_of_change(tmp_path: Path) -> None:
+    a = small_trace().write(tmp_path / "a.dtap")
+    with package.edit(a) as trace:
+        trace.set(1, value=[1, 0.5, -3, 5])
+        trace.set(2, mask="GL_COLOR_BUFFER_BIT")
+        trace.drop(3)
+        trace.insert(6, "glFinish")
+        trace.replace(8, "glFinish")
+        trace.set(9, result=0)
+        trace.set(4, data=[43])
+        trace.save(tmp_path / "b.dtap")
+    found = _compare(a, tmp_path / "b.dtap")
+    # Thread after thread: they run as they like.
+    assert [(d.kind, d.a, d.b) for d in found.calls] == [
+        ("changed", 1, 1), ("only_a", 3, None), ("only_b", None, 5), ("only_a", 8, None), ("only_b", None, 8),
+        ("changed", 2, 2),
+    ]  # fmt: skip
+    assert found.calls[0].params == (("value", "{1, 0.5, -3, 4}", "{1, 0.5, -3, 5}"),)
+    assert found.calls[-1] == Difference(
+        "changed", 0, 0, 2, 2, "glClear",
+        (("mask", "GL_DEPTH_BUFFER_BIT | GL_COLOR_BUFFER_BIT", "GL_COLOR_BUFFER_BIT"),),
+    )  # fmt: skip
+    assert found.calls[2].text == "glFinish()"
+    assert (found.equal, found.changed, found.only_a, found.only_b) == (11, 2, 2, 2)
+    assert [(f.a, f.b, f.changed) for f in found.frames] == [(0, 0, 2)]
+    outputs = _compare(a, tmp_path / "b.dtap", outputs=True)
+    assert {(d.text, d.params) for d in outputs.calls} >= {
+        ("eglSwapBuffers", (("result", "EGL_TRUE", "EGL_FALSE"),)),
+        ("glGetIntegerv", (("data", "{42}", "{43}"),)),
+    }
+    listed = _compare(a, tmp_path / "b.dtap", limit=2)
+    assert (len(listed.calls), listed.changed, listed.only_b) == (2, 2, 2)
+
+
+def _binds(path: Path, names: list[int]) -> Path:
+    w = Writer()
+    t = w.thread()
+    for name in names:
+        t.call("glBindTexture", target=2884, texture=name, duration=1)
+    return w.write(path)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "changed"),
+    [
+        ([5, 6, 5, 0], [9, 4, 9, 0], 0),  # other names for the same objects
+        ([5, 6, 5], [9, 4, 4], 1),
+        ([5, 6], [9, 9], 1),
+        ([5, 0], [9, 9], 1),
+    ],
+)
+def test_objects_are_told_by_what_made_them(tmp_path: Path, a: list[int], b: list[int], changed: int) -> None:
+    found = _compare(_binds(tmp_path / "a.dtap", a), _binds(tmp_path / "b.dtap", b))
+    assert (found.changed, found.only_a, found.only_b) == (changed, 0, 0)
+
+
+def _frames(path: Path, frames: list[list[int]]) -> Path:
+    w = Writer()
+    t = w.thread()
+    for values in frames:
+        for value in values:
+            t.call("glUniform4fv", location=value, count=1, value=f32(value, 0, 0, 0), duration=1)
+        t.call("eglSwapBuffers", dpy=0x7F0000001000, surface=2, result=1, duration=1)
+    return w.write(path)
+
+
+def test_frames_are_aligned(tmp_path: Path) -> None:
+    frames = [[n, n + 1, n + 2] for n in range(0, 60, 3)]
+    a = _frames(tmp_path / "a.dtap", frames)
+    more = [*frames[:5], [1000, 1001], *frames[5:12], *frames[14:]]
+    more[10] = [more[10][0], 77, more[10][2]]
+    found = _compare(a, _frames(tmp_path / "b.dtap", more))
+    pairs = {(f.a, f.b): (f.changed, f.only_a, f.only_b) for f in found.frames}
+    assert pairs == {(None, 5): (0, 0, 3), (9, 10): (1, 0, 0), (12, None): (0, 4, 0), (13, None): (0, 4, 0)}
+    assert found.different_frames == 4
+
+
+def test_against_another_alignment(tmp_path: Path) -> None:
+    # As many calls stay as in the longest common subsequence that dynamic programming finds.
+    chance = random.Random(3)
+    for _ in range(20):
+        a = [chance.randrange(4) for _ in range(chance.randrange(40))]
+        b = [chance.randrange(4) for _ in range(chance.randrange(40))]
+        row = [0] * (len(b) + 1)
+        for x in a:
+            before = row[:]
+            for j, y in enumerate(b):
+                row[j + 1] = before[j] + 1 if x == y else max(row[j], before[j + 1])
+        found = _compare(_frames(tmp_path / "a.dtap", [a]), _frames(tmp_path / "b.dtap", [b]))
+        assert found.equal - 1 == row[-1], (a, b)
+        assert found.equal + found.changed + found.only_a == len(a) + 1
+        assert found.equal + found.changed + found.only_b == len(b) + 1
+
+
+def test_very_different_frames(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    a = [chance.randrange(10**6) for _ in range(6000)]
+    b = [chance.randrange(10**6) for _ in range(6000)]
+    b[3000:3050] = a[3010:3060]
+    found = _compare(_frames(tmp_path / "a.dtap", [a]), _frames(tmp_path / "b.dtap", [b]), limit=10)
+    assert found.equal + found.changed + found.only_a == 6001
+    assert found.equal >= 50
+    assert len(found.calls) == 10
+
+
+def test_the_command(drawtap: Callable[..., object], tmp_path: Path) -> None:
+    a = _frames(tmp_path / "a.dtap", [[1, 2], [3]])
+    b = _frames(tmp_path / "b.dtap", [[1, 2], [4]])
+    same = drawtap("diff", a, a)
+    assert (same.code, same.out.splitlines()[-1]) == (0, "5 calls are equal")  # type: ignore[attr-defined]
+    answer = drawtap("diff", a, b)
+    assert answer.code == 1  # type: ignore[attr-defined]
+    out = answer.out  # type: ignore[attr-defined]
+    assert "~        1        1  3  3  glUniform4fv(location: 3 → 4, value: {3, 0, 0, 0} → {4, 0, 0, 0})" in out
+    assert "1 changed, 4 equal; 1 of 2 frames differ" in out
+    rows = json.loads(drawtap("diff", a, b, "--json").out)  # type: ignore[attr-defined]
+    assert [(row["a"], row["b"]) for row in rows] == [(3, 3)]
+    assert drawtap("diff", a, b, "--frames", "0:1").code == 0  # type: ignore[attr-defined]
+    assert drawtap("diff", a, b, "--frames", "x").code == 2  # type: ignore[attr-defined]
+    assert drawtap("diff", a, tmp_path / "none").code == 4  # type: ignore[attr-defined]

@@ -1,0 +1,631 @@
+"""Every rule of the checklist has a trace that triggers it and one, as like it as can be, that does not."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from drawtap.analysis.checklist import judge
+from drawtap.analysis.rule import RULES
+from drawtap.trace.trace import open_trace
+from scene import Scene
+from writer import Data
+
+Body = Callable[[Scene, int], object]
+Case = tuple[Callable[[], Scene], Callable[[], Scene]]
+CASES: dict[str, Case] = {}
+FRAMES = 12
+ONE = struct.pack("<I", 1)
+PIXELS = bytes(range(256)) * 4
+
+
+def each(
+    body: Body, *, start: Callable[[Scene], object] | None = None, count: int = FRAMES, ns: int = 16_000_000
+) -> Scene:
+    """A program that draws frames, after `start`."""
+    scene = Scene().eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1)
+    if start:
+        start(scene)
+    return scene.frames(count, body, ns=ns)
+
+
+def case(rule: str, bad: Callable[[], Scene], good: Callable[[], Scene]) -> None:
+    CASES[rule] = (bad, good)
+
+
+def draw(s: Scene, count: int = 3) -> Scene:
+    return s.glDrawArrays("GL_TRIANGLES", 0, count)
+
+
+def draw_only(s: Scene, i: int) -> Scene:
+    return draw(s)
+
+
+def image(s: Scene, content: bytes | None = PIXELS, side: int = 16, level: int = 0, **more: object) -> Scene:
+    return s.glTexImage2D(
+        "GL_TEXTURE_2D", level, "GL_RGBA", side, side, 0, "GL_RGBA", "GL_UNSIGNED_BYTE", content, **more
+    )
+
+
+def bind(s: Scene, texture: int = 1) -> Scene:
+    return s.glBindTexture("GL_TEXTURE_2D", texture)
+
+
+def linear(s: Scene) -> Scene:
+    return s.glTexParameteri("GL_TEXTURE_2D", "GL_TEXTURE_MIN_FILTER", 9729)
+
+
+def shader(s: Scene, source: str, stage: str = "GL_FRAGMENT_SHADER") -> Scene:
+    return s.glCreateShader(stage, result=7).glShaderSource(7, 1, [source], None)
+
+
+def linked(s: Scene, program: int) -> Scene:
+    one = 100 + program
+    s.glCreateShader("GL_VERTEX_SHADER", result=one).glShaderSource(one, 1, ["void main() {}"], None).glCompileShader(
+        one
+    )
+    return s.glCreateProgram(result=program).glAttachShader(program, one).glLinkProgram(program)
+
+
+def target(s: Scene, framebuffer: int) -> Scene:
+    return s.glBindFramebuffer("GL_FRAMEBUFFER", framebuffer)
+
+
+def buffer(s: Scene, content: bytes, function: str = "glBufferSubData") -> Scene:
+    s.glBindBuffer("GL_ARRAY_BUFFER", 5)
+    if function == "glBufferData":
+        return s.glBufferData("GL_ARRAY_BUFFER", len(content), content, "GL_DYNAMIC_DRAW")
+    return s.glBufferSubData("GL_ARRAY_BUFFER", 0, len(content), content)
+
+
+def numbered(i: int) -> bytes:
+    return struct.pack("<I", i) * 256
+
+
+case(
+    "synchronous-functions",
+    lambda: each(lambda s, i: draw(s).glReadPixels(0, 0, 1, 1, "GL_RGBA", "GL_UNSIGNED_BYTE", b"\0\0\0\0")),
+    lambda: each(lambda s, i: draw(s).glReadPixels(0, 0, 1, 1, "GL_RGBA", "GL_UNSIGNED_BYTE", 64)),  # into a buffer
+)
+case(
+    "state-queries",
+    lambda: each(lambda s, i: draw(s).glGetIntegerv("GL_VIEWPORT", b"\0" * 16)),
+    lambda: each(draw_only, start=lambda s: s.glGetIntegerv("GL_VIEWPORT", b"\0" * 16)),
+)
+case(
+    "error-queries",
+    lambda: each(lambda s, i: draw(s).glGetError().glGetError()),
+    lambda: each(lambda s, i: draw(s).glGetError() if i % 3 == 0 else draw(s)),
+)
+case(
+    "name-lookups",
+    lambda: each(lambda s, i: draw(s.glGetUniformLocation(3, "mvp", result=2))),
+    lambda: each(draw_only, start=lambda s: s.glGetUniformLocation(3, "mvp", result=2)),
+)
+case(
+    "client-arrays",
+    lambda: each(lambda s, i: draw(s.memory(b"x" * 36))),
+    lambda: each(lambda s, i: s.glDrawElements("GL_TRIANGLES", 3, "GL_UNSIGNED_SHORT", 12)),
+)
+case(
+    "immediate-mode",
+    lambda: each(lambda s, i: s.glBegin("GL_QUADS").glEnd()),
+    lambda: each(draw_only, start=lambda s: s.glNewList(1, "GL_COMPILE").glBegin("GL_QUADS").glEnd().glEndList()),
+)
+case(
+    "renderer-strings",
+    lambda: each(draw_only, start=lambda s: s.eglQueryString(0x10, "EGL_VENDOR", result="Mesa")),
+    lambda: each(draw_only, start=lambda s: s.glGetString("GL_RENDERER", result="llvmpipe")),
+)
+case(
+    "texture-loading",
+    lambda: each(lambda s, i: draw(image(s, numbered(i)))),
+    lambda: each(lambda s, i: draw(image(s, numbered(i)) if i < 2 else s)),
+)
+case(
+    "texture-compression",
+    lambda: each(draw_only, start=lambda s: image(bind(s), bytes(128 * 128 * 4), 128)),
+    lambda: each(draw_only, start=lambda s: image(image(bind(s)), None, 256)),  # a small one, and a render target
+)
+case(
+    "triangle-strips",
+    lambda: each(lambda s, i: draw(s, 24)),
+    lambda: each(lambda s, i: s.glDrawArrays("GL_TRIANGLE_STRIP", 0, 24)),
+)
+
+
+def surface(samples: int) -> Callable[[Scene], Scene]:
+    return lambda s: s.native(0x77, "config", f"id=5;red=8;samples={samples}").eglCreateWindowSurface(
+        0x10, 0x77, 1, None, result=0x20
+    )
+
+
+case("multisample", lambda: each(draw_only, start=surface(0)), lambda: each(draw_only, start=surface(4)))
+case(
+    "shader-compiles",
+    lambda: each(lambda s, i: draw(s.glCompileShader(7) if i == 5 else s)),
+    lambda: each(draw_only, start=lambda s: s.glCompileShader(7).glLinkProgram(3)),
+)
+case(
+    "unused-programs",
+    lambda: each(draw_only, start=lambda s: s.glLinkProgram(3).glLinkProgram(4).glUseProgram(4)),
+    lambda: each(draw_only, start=lambda s: s.glLinkProgram(3).glUseProgram(3)),
+)
+case(
+    "programs-used-once",
+    lambda: each(lambda s, i: draw(linked(s, 20 + i).glUseProgram(20 + i))),
+    lambda: each(lambda s, i: draw(s.glUseProgram(3)), start=lambda s: linked(s, 3)),
+)
+
+
+def alternating(s: Scene, order: list[int]) -> None:
+    for program in order:
+        draw(s.glUseProgram(program))
+
+
+case(
+    "state-thrash",
+    lambda: each(lambda s, i: alternating(s, [1, 2] * 20)),
+    lambda: each(lambda s, i: alternating(s, [1] * 20 + [2] * 20)),
+)
+case(
+    "targets-not-cleared",
+    lambda: each(lambda s, i: draw(target(draw(target(s, 9)), 0))),
+    lambda: each(lambda s, i: draw(target(draw(target(s, 9).glClear("GL_COLOR_BUFFER_BIT")), 0))),
+)
+
+
+def with_depth(s: Scene) -> Scene:
+    return target(s, 9).glFramebufferRenderbuffer("GL_FRAMEBUFFER", "GL_DEPTH_ATTACHMENT", "GL_RENDERBUFFER", 4)
+
+
+case(
+    "depth-not-discarded",
+    lambda: each(lambda s, i: target(draw(target(s, 9).glClear("GL_DEPTH_BUFFER_BIT")), 0), start=with_depth),
+    lambda: each(
+        lambda s, i: target(
+            draw(target(s, 9).glClear("GL_DEPTH_BUFFER_BIT")).glDiscardFramebufferEXT(
+                "GL_FRAMEBUFFER", 1, struct.pack("<I", 0x8D00)
+            ),
+            0,
+        ),
+        start=with_depth,
+    ),
+)
+case(
+    "depth-clearing",
+    lambda: each(lambda s, i: draw(s.glEnable("GL_DEPTH_TEST").glClear("GL_COLOR_BUFFER_BIT"))),
+    lambda: each(lambda s, i: draw(s.glEnable("GL_DEPTH_TEST").glClear("GL_COLOR_BUFFER_BIT|GL_DEPTH_BUFFER_BIT"))),
+)
+
+
+def layers(s: Scene, order: str) -> None:
+    s.glEnable("GL_DEPTH_TEST")
+    for layer in order:
+        (s.glEnable if layer == "b" else s.glDisable)("GL_BLEND")
+        draw(s)
+
+
+case("late-opaque-draws", lambda: each(lambda s, i: layers(s, "oboo")), lambda: each(lambda s, i: layers(s, "ooob")))
+case(
+    "fragment-discard",
+    lambda: each(draw_only, start=lambda s: shader(s, "void main() { if (a < 0.5) discard; }")),
+    lambda: each(draw_only, start=lambda s: shader(s, "void main() { /* discard */ } // discard\n")),
+)
+case(
+    "fragment-highp",
+    lambda: each(draw_only, start=lambda s: shader(s, "precision highp float;\nvoid main() {}")),
+    lambda: each(draw_only, start=lambda s: shader(s, "precision mediump float;\nuniform highp float z;")),
+)
+case(
+    "same-texture-again",
+    lambda: each(lambda s, i: draw(image(s))),
+    lambda: each(lambda s, i: draw(image(s, numbered(i)))),
+)
+case(
+    "same-buffer-again",
+    lambda: each(lambda s, i: draw(buffer(s, PIXELS))),
+    lambda: each(lambda s, i: draw(buffer(s, numbered(i)))),
+)
+case(
+    "recreated-objects",
+    lambda: each(lambda s, i: draw(s.glGenBuffers(1, ONE)).glDeleteBuffers(1, ONE)),
+    lambda: each(lambda s, i: draw(s.glGenBuffers(1, ONE)) if i == 3 else draw(s)),
+)
+case(
+    "recreated-surfaces",
+    lambda: each(
+        lambda s, i: draw(s.eglDestroySurface(0x10, 0x20, result=1) and surface(4)(s) if i == 5 else s),
+        start=surface(4),
+    ),
+    lambda: each(lambda s, i: draw(surface(4)(s) if i == 5 else s), start=surface(4)),
+)
+case(
+    "pbuffer-frames",
+    lambda: each(draw_only, start=lambda s: s.eglCreatePbufferSurface(0x10, 0x77, None, result=0x20)),
+    lambda: each(draw_only, start=lambda s: s.eglCreatePbufferSurface(0x10, 0x77, None, result=0x99)),
+)
+case(
+    "color-mask",
+    lambda: each(lambda s, i: draw(s.glColorMask(1, 1, 0, 1))),
+    lambda: each(lambda s, i: draw(s.glColorMask(0, 0, 0, 0)).glColorMask(1, 1, 1, 1)),
+)
+
+
+def read(s: Scene) -> Scene:
+    return s.glReadPixels(0, 0, 16, 16, "GL_RGBA", "GL_UNSIGNED_BYTE", PIXELS)
+
+
+case(
+    "readback-upload", lambda: each(lambda s, i: image(read(s))), lambda: each(lambda s, i: image(read(s), numbered(i)))
+)
+case(
+    "discarded-matrices",
+    lambda: each(lambda s, i: draw(s.glLoadIdentity().glTranslatef(1.0, 2.0, 3.0).glLoadIdentity())),
+    lambda: each(lambda s, i: draw(draw(s.glLoadIdentity().glTranslatef(1.0, 2.0, 3.0)).glLoadIdentity())),
+)
+
+
+def attach(s: Scene, texture: int) -> Scene:
+    return target(s, 9).glFramebufferTexture2D("GL_FRAMEBUFFER", "GL_COLOR_ATTACHMENT0", "GL_TEXTURE_2D", texture, 0)
+
+
+case(
+    "attachments-change",
+    lambda: each(lambda s, i: draw(attach(s, 1 + i % 2))),
+    lambda: each(lambda s, i: draw(target(s, 9)), start=lambda s: attach(s, 1)),
+)
+case(
+    "flush-in-frame",
+    lambda: each(lambda s, i: draw(draw(s).glFlush())),
+    lambda: each(lambda s, i: draw(draw(s)).glFlush()),
+)
+
+
+def query(s: Scene, *, ask_first: bool) -> None:
+    draw(s.glBeginQuery("GL_SAMPLES_PASSED", 1)).glEndQuery("GL_SAMPLES_PASSED")
+    if ask_first:
+        s.glGetQueryObjectuiv(1, "GL_QUERY_RESULT_AVAILABLE", ONE)
+    s.glGetQueryObjectuiv(1, "GL_QUERY_RESULT", ONE)
+
+
+case(
+    "query-stalls",
+    lambda: each(lambda s, i: query(s, ask_first=False)),
+    lambda: each(lambda s, i: query(s, ask_first=True)),
+)
+
+
+def fence(s: Scene, wait_for: int, i: int) -> None:
+    draw(s).glFenceSync("GL_SYNC_GPU_COMMANDS_COMPLETE", 0, result=0x100 + i)
+    if i > 2:
+        s.glClientWaitSync(wait_for, 0, 1_000_000, result=0x911A)
+
+
+case(
+    "fence-stalls",
+    lambda: each(lambda s, i: fence(s, 0x100 + i, i)),
+    lambda: each(lambda s, i: fence(s, 0x100 + i - 2, i)),
+)
+case(
+    "buffer-stalls",
+    lambda: each(lambda s, i: draw(buffer(draw(buffer(s, numbered(i))), numbered(-i % 99)))),
+    lambda: each(lambda s, i: draw(buffer(draw(buffer(s, numbered(i))), numbered(-i % 99), "glBufferData"))),
+)
+case(
+    "same-context-again",
+    lambda: each(lambda s, i: draw(s.eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1))),
+    lambda: each(lambda s, i: draw(s.eglMakeCurrent(0x10, 0x20, 0x20, 0x30 + i % 2, result=1))),
+)
+
+
+def two_contexts(s: Scene, i: int) -> None:
+    draw(s.eglMakeCurrent(0x10, 0x20, 0x20, 0x31, result=1))
+    draw(s.eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1))
+
+
+case(
+    "context-switches", lambda: each(two_contexts), lambda: each(lambda s, i: two_contexts(s, i) if i == 1 else draw(s))
+)
+
+
+def many(s: Scene, *, apart: bool, count: int = 60) -> None:
+    for i in range(count):
+        if apart:
+            bind(s, i % 7)
+        s.glDrawElements("GL_TRIANGLES", 6, "GL_UNSIGNED_SHORT", 12)
+
+
+case("small-draws", lambda: each(lambda s, i: many(s, apart=False)), lambda: each(lambda s, i: many(s, apart=True)))
+case(
+    "gl-errors",
+    lambda: each(lambda s, i: draw(s).glGetError(result=0x500)),
+    lambda: each(lambda s, i: draw(s).glGetError()),
+)
+case(
+    "failed-compiles",
+    lambda: each(draw_only, start=lambda s: s.glGetShaderiv(7, "GL_COMPILE_STATUS", struct.pack("<i", 0))),
+    lambda: each(
+        draw_only,
+        start=lambda s: s.glGetShaderiv(7, "GL_COMPILE_STATUS", ONE).glGetShaderiv(7, "GL_INFO_LOG_LENGTH", bytes(4)),
+    ),
+)
+case(
+    "swap-without-draw",
+    lambda: each(lambda s, i: draw(s) if i % 2 else s),
+    lambda: each(lambda s, i: s.glClear("GL_COLOR_BUFFER_BIT")),
+)
+case(
+    "mipmaps-generated",
+    lambda: each(lambda s, i: draw(s.glGenerateMipmap("GL_TEXTURE_2D"))),
+    lambda: each(draw_only, start=lambda s: s.glGenerateMipmap("GL_TEXTURE_2D")),
+)
+
+
+def uniforms(s: Scene, count: int) -> Scene:
+    for i in range(count):
+        s.glUniform4f(i, 1.0, 2.0, 3.0, 4.0)
+    return draw(s)
+
+
+case("uniform-churn", lambda: each(lambda s, i: uniforms(s, 120)), lambda: each(lambda s, i: uniforms(s, 20)))
+case(
+    "unused-uniforms",
+    lambda: each(lambda s, i: draw(s.glUniform1f(-1, 1.0))),
+    lambda: each(lambda s, i: draw(s.glUniform1f(0, 1.0))),
+)
+case(
+    "missing-attributes",
+    lambda: each(draw_only, start=lambda s: s.glGetAttribLocation(3, "normal", result=-1)),
+    lambda: each(draw_only, start=lambda s: s.glGetAttribLocation(3, "normal", result=1)),
+)
+
+
+def shown(side: int) -> Callable[[Scene], Scene]:
+    return lambda s: image(bind(s).glViewport(0, 0, 50, 50), bytes(side * side * 4), side)
+
+
+case("oversized-textures", lambda: each(draw_only, start=shown(128)), lambda: each(draw_only, start=shown(64)))
+case(
+    "mipmap-usage",
+    lambda: each(draw_only, start=lambda s: linear(image(bind(s), bytes(65536), 128))),
+    lambda: each(draw_only, start=lambda s: linear(image(bind(s)))),
+)
+case(
+    "incomplete-textures",
+    lambda: each(draw_only, start=lambda s: image(bind(s))),
+    lambda: each(draw_only, start=lambda s: image(bind(s)).glGenerateMipmap("GL_TEXTURE_2D")),
+)
+
+
+def change(s: Scene, i: int) -> Scene:
+    return s.glTexSubImage2D("GL_TEXTURE_2D", 0, 0, 0, 16, 16, "GL_RGBA", "GL_UNSIGNED_BYTE", numbered(i))
+
+
+case(
+    "texture-modified",
+    lambda: each(lambda s, i: change(draw(bind(s)), i)),
+    lambda: each(lambda s, i: draw(change(bind(s), i))),
+)
+case(
+    "replaced-textures",
+    lambda: each(draw_only, start=lambda s: image(image(bind(s)), numbered(1))),
+    lambda: each(draw_only, start=lambda s: image(draw(image(bind(s))), numbered(1))),
+)
+case(
+    "api-time",
+    lambda: each(lambda s, i: draw(s).wait(50_000_000)),
+    lambda: each(draw_only, ns=50_000_000),
+)
+case(
+    "frame-spikes",
+    lambda: each(lambda s, i: draw(s).wait(100_000_000 if i == 7 else 0)),
+    lambda: each(lambda s, i: draw(s).wait(20_000_000 if i == 7 else 0)),
+)
+case("unlimited-frames", lambda: each(draw_only, ns=1_000_000), lambda: each(draw_only))
+
+
+def moving(s: Scene, i: int, threads: int) -> None:
+    s.thread = i % threads
+    draw(s.eglMakeCurrent(0x10, 0x20, 0x20, 0x30, result=1))
+
+
+case("context-migrates", lambda: each(lambda s, i: moving(s, i, 2)), lambda: each(lambda s, i: moving(s, i, 1)))
+case(
+    "draws-without-program",
+    lambda: each(draw_only, start=lambda s: shader(s, "void main() {}")),
+    lambda: each(draw_only, start=lambda s: linked(shader(s, "void main() {}"), 3).glUseProgram(3)),
+)
+case("empty-draws", lambda: each(lambda s, i: draw(s, 0)), lambda: each(draw_only))
+case(
+    "partial-clears",
+    lambda: each(lambda s, i: draw(s.glEnable("GL_SCISSOR_TEST").glClear("GL_COLOR_BUFFER_BIT"))),
+    lambda: each(
+        lambda s, i: draw(s.glDisable("GL_SCISSOR_TEST").glClear("GL_COLOR_BUFFER_BIT")).glEnable("GL_SCISSOR_TEST")
+    ),
+)
+case(
+    "split-clears",
+    lambda: each(lambda s, i: draw(s.glClear("GL_COLOR_BUFFER_BIT").glClear("GL_DEPTH_BUFFER_BIT"))),
+    lambda: each(lambda s, i: draw(draw(s.glClear("GL_COLOR_BUFFER_BIT")).glClear("GL_DEPTH_BUFFER_BIT"))),
+)
+case(
+    "lists-compiled",
+    lambda: each(lambda s, i: draw(s.glNewList(1, "GL_COMPILE").glEndList())),
+    lambda: each(draw_only, start=lambda s: s.glNewList(1, "GL_COMPILE").glEndList()),
+)
+
+
+case("unchanged-frames", lambda: each(draw_only), lambda: each(lambda s, i: draw(s.glUniform1f(0, float(i)))))
+
+
+def fault(s: Scene) -> Scene:
+    return s.glUniform4fv(0, 1, Data(kind=6))
+
+
+case(
+    "unreadable-memory",
+    lambda: each(draw_only, start=fault),
+    lambda: each(draw_only, start=lambda s: s.glUniform4fv(0, 1, bytes(16))),
+)
+
+
+def vertices(s: Scene, *arrays: int) -> Scene:
+    """36 bytes of vertices in a buffer, as attributes of 12 bytes each."""
+    s.glBindBuffer("GL_ARRAY_BUFFER", 5).glBufferData("GL_ARRAY_BUFFER", 36, bytes(36), "GL_STATIC_DRAW")
+    for index in arrays:
+        s.glVertexAttribPointer(index, 3, "GL_FLOAT", 0, 0, None).glEnableVertexAttribArray(index)
+    return s
+
+
+case(
+    "vertices-past-end",
+    lambda: each(lambda s, i: draw(s, 4), start=lambda s: vertices(s, 0)),
+    lambda: each(lambda s, i: draw(s, 3), start=lambda s: vertices(s, 0)),
+)
+
+
+def counted(s: Scene, attributes: int) -> Scene:
+    return linked(s, 3).glGetProgramiv(3, "GL_ACTIVE_ATTRIBUTES", struct.pack("<i", attributes)).glUseProgram(3)
+
+
+case(
+    "unused-arrays",
+    lambda: each(draw_only, start=lambda s: vertices(counted(s, 1), 0, 1)),
+    lambda: each(draw_only, start=lambda s: vertices(counted(s, 2), 0, 1)),
+)
+
+
+# What is redundant has tests of its own; here it is only whether the rule counts it.
+case(
+    "redundant-calls",
+    lambda: each(lambda s, i: draw(s.glDepthFunc("GL_LESS").glDepthFunc("GL_LESS"))),
+    lambda: each(lambda s, i: draw(s.glDepthFunc(("GL_LESS", "GL_GREATER")[i % 2]))),
+)
+
+
+def test_every_rule_has_its_traces():
+    assert sorted(CASES) == RULES.names()
+    assert len(CASES) >= 30
+
+
+@pytest.mark.parametrize("rule", RULES.names())
+def test_a_rule_finds_what_it_is_for_and_nothing_else(rule, tmp_path: Path):
+    bad, good = CASES[rule]
+    with open_trace(bad().write(tmp_path / "bad.dtap")) as trace:
+        found = judge(trace, rule)
+        assert found.verdict == "finding", found.reason
+        assert found.rows > 0
+        assert found.calls >= found.rows
+        for row in found.evidence:
+            assert row.seq is not None or row.frame is not None
+            assert row.seq is None or 0 <= row.seq < len(trace.calls)
+    with open_trace(good().write(tmp_path / "good.dtap")) as trace:
+        clean = judge(trace, rule)
+        assert clean.verdict == "pass", (clean.reason, clean.evidence)
+
+
+@pytest.mark.parametrize("rule", RULES.names())
+def test_a_rule_explains_itself(rule):
+    entry = RULES.get(rule)
+    assert entry.why.endswith((".", ")"))
+    assert entry.fix.endswith(".")
+    assert not entry.title.endswith(".")
+    assert len(entry.title) < 80
+
+
+def test_the_items_of_the_thesis_are_all_there():
+    # Table 4 of Kyostila's thesis, and the division of CPU time that its program had too.
+    items = {entry.original for _, entry in RULES.items()} - {None}
+    assert items == {
+        "CPU time division", "Depth buffer clearing", "Existing texture data modification",
+        "Loading texture data during frame rendering", "Mipmap usage", "Multisample usage",
+        "Renderer version string differentiation", "Synchronous functions", "Texture data compression",
+        "Triangle strip geometry", "Vertex buffer object usage",
+    }  # fmt: skip
+
+
+def indexed(s: Scene, indices: list[int], count: int, *, offset: int = 0) -> Scene:
+    content = struct.pack(f"<{len(indices)}H", *indices)
+    s.glBindBuffer("GL_ELEMENT_ARRAY_BUFFER", 6)
+    s.glBufferData("GL_ELEMENT_ARRAY_BUFFER", len(content), content, "GL_STATIC_DRAW")
+    return s.glDrawElements("GL_TRIANGLES", count, "GL_UNSIGNED_SHORT", offset or Data(kind=3, pointer=0))
+
+
+@pytest.mark.parametrize(
+    ("indices", "count", "offset", "said"),
+    [
+        ([0, 1, 2], 3, 0, None),
+        ([0, 1, 3], 3, 0, "attribute 0 needs 48 bytes of buffer 5, which has 36"),
+        ([9, 9, 9, 0, 1, 2], 3, 6, None),
+        ([0, 1, 0xFFFF], 3, 0, None),
+        ([0, 1, 2], 6, 0, "the indices need 12 bytes of buffer 6, which has 6"),
+    ],
+)
+def test_indices_out_of_range(indices, count, offset, said, tmp_path: Path):
+    scene = each(lambda s, i: indexed(s, indices, count, offset=offset), start=lambda s: vertices(s, 0), count=2)
+    with open_trace(scene.write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == ("finding" if said else "pass"), found.reason
+    assert said is None or found.evidence[0].what == said
+
+
+def _words(*indices: int) -> bytes:
+    return struct.pack(f"<{len(indices)}H", *indices)
+
+
+# How indices get into buffer 6, of which the largest is to be the last.
+WAYS: dict[str, Callable[[Scene, int], object]] = {
+    "storage": lambda s, last: s.glBufferStorage("GL_ELEMENT_ARRAY_BUFFER", 6, _words(0, 1, last), 0),
+    "in part": lambda s, last: s.glBufferData("GL_ELEMENT_ARRAY_BUFFER", 6, _words(0, 1, 1), 0).glBufferSubData(
+        "GL_ELEMENT_ARRAY_BUFFER", 4, 2, _words(last)
+    ),
+    "mapped": lambda s, last: s.glBufferData("GL_ELEMENT_ARRAY_BUFFER", 6, None, 0).mapped(6, 0, _words(0, last, 1)),
+    "copied": lambda s, last: (
+        s.glBindBuffer("GL_COPY_READ_BUFFER", 7).glBufferData("GL_COPY_READ_BUFFER", 8, _words(9, 0, 1, last), 0),
+        s.glBufferData("GL_ELEMENT_ARRAY_BUFFER", 6, None, 0),
+        s.glCopyBufferSubData("GL_COPY_READ_BUFFER", "GL_ELEMENT_ARRAY_BUFFER", 2, 0, 6),
+    ),
+    "by name": lambda s, last: s.glNamedBufferData(6, 6, None, 0).glNamedBufferSubData(6, 0, 6, _words(0, 1, last)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("last", "said"), [(2, None), (3, "attribute 0 needs 48 bytes of buffer 5, which has 36")])
+def test_indices_however_they_got_there(way: str, last: int, said: str | None, tmp_path: Path):
+    def start(s: Scene) -> None:
+        vertices(s, 0).glBindBuffer("GL_ELEMENT_ARRAY_BUFFER", 6)
+        WAYS[way](s, last)
+
+    def frame(s: Scene, i: int) -> Scene:
+        return s.glDrawElements("GL_TRIANGLES", 3, "GL_UNSIGNED_SHORT", Data(kind=3, pointer=0))
+
+    with open_trace(each(frame, start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "vertices-past-end")
+    assert found.verdict == ("finding" if said else "pass"), found.reason
+    assert said is None or found.evidence[0].what == said
+
+
+def test_vertices_in_storage_that_is_too_small(tmp_path: Path):
+    def start(s: Scene) -> None:
+        s.glBindBuffer("GL_ARRAY_BUFFER", 5).glBufferStorage("GL_ARRAY_BUFFER", 36, bytes(36), 0)
+        s.glVertexAttribPointer(0, 3, "GL_FLOAT", 0, 0, None).glEnableVertexAttribArray(0)
+
+    def frame(s: Scene, i: int) -> Scene:
+        return s.glDrawArraysInstanced("GL_TRIANGLES", 0, 4, 2)
+
+    with open_trace(each(frame, start=start, count=2).write(tmp_path / "x.dtap")) as trace:
+        [first, *_] = judge(trace, "vertices-past-end").evidence
+    assert first.what == "attribute 0 needs 48 bytes of buffer 5, which has 36"
+
+
+def test_a_clear_with_closed_depth_mask_clears_no_depth(tmp_path: Path):
+    def frame(s: Scene, i: int) -> Scene:
+        s.glEnable("GL_DEPTH_TEST").glDepthMask(0).glClear("GL_COLOR_BUFFER_BIT|GL_DEPTH_BUFFER_BIT").glDepthMask(1)
+        return draw(s)
+
+    with open_trace(each(frame).write(tmp_path / "x.dtap")) as trace:
+        assert judge(trace, "depth-clearing").verdict == "finding"

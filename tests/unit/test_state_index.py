@@ -1,0 +1,649 @@
+"""The computed state: values, lifetimes and tables, from recordings made call by call."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from drawtap.errors import UnavailableError
+from drawtap.spec.registry import load_api
+from drawtap.trace.moment import computed_state
+from drawtap.trace.trace import Trace, open_trace
+from state_traces import OPENVG, Recording, enums, names
+from writer import NULL, Data, blob, f32, i32, strings, text
+
+
+@pytest.fixture(autouse=True)
+def _native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from drawtap.trace import state
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    try:
+        state._library()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def recording() -> Recording:
+    return Recording()
+
+
+def opened(recording: Recording, tmp_path: Path) -> Trace:
+    return open_trace(recording.write(tmp_path / "t.dtap"))
+
+
+def value(trace: Trace, seq: int, path: str) -> object:
+    found = computed_state(trace, seq)
+    return json.loads(found[path]) if path in found else None
+
+
+def test_a_value_holds_from_its_call_to_the_next(recording: Recording, tmp_path: Path) -> None:
+    first = recording.gl("glDepthFunc", func="GL_GREATER")
+    recording.gl("glFlush")
+    second = recording.gl("glDepthFunc", func="GL_EQUAL")
+    with opened(recording, tmp_path) as trace:
+        path = "context.GL_DEPTH_FUNC"
+        assert value(trace, first - 1, path) == "GL_LESS"
+        assert value(trace, first, path) == value(trace, second - 1, path) == "GL_GREATER"
+        assert value(trace, second, path) == "GL_EQUAL"
+        query = "SELECT begin_seq, end_seq, value FROM state WHERE path = 'contexts[1].GL_DEPTH_FUNC' ORDER BY 1"
+        assert trace.sql(query).fetchall() == [
+            (0, first, '"GL_LESS"'),
+            (first, second, '"GL_GREATER"'),
+            (second, second + 1, '"GL_EQUAL"'),
+        ]
+        stab = query.replace("ORDER", f"AND begin_seq <= {first + 1} AND end_seq > {first + 1} ORDER")
+        assert trace.sql(stab).fetchall() == [(first, second, '"GL_GREATER"')]
+        changes = list(trace.state_index.changes(0, 10, "contexts[1].GL_DEPTH_FUNC"))
+        assert [(c.seq, c.value, c.before) for c in changes if c.seq] == [
+            (first, '"GL_GREATER"', '"GL_LESS"'),
+            (second, '"GL_EQUAL"', '"GL_GREATER"'),
+        ]
+
+
+def test_the_surface_gives_viewport_and_scissor_their_size(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glViewport", x=1, y=2, width=3, height=4)
+    recording.gl("glViewport", x=1, y=2, width=-3, height=4)
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, 0, "context.GL_VIEWPORT") == value(trace, 0, "context.GL_SCISSOR_BOX") == [0, 0, 320, 240]
+        assert value(trace, 2, "context.GL_VIEWPORT") == [1, 2, 3, 4]
+
+
+def test_an_error_that_the_program_learns_of_leaves_state_alone(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glBlendEquation", mode="GL_MAX")
+    recording.gl("glBlendEquation", mode=0x1234)
+    recording.gl("glGetError", result=0x0500)
+    recording.gl("glBlendEquation", mode="GL_MIN")
+    recording.gl("glGetError", result=0)
+    with opened(recording, tmp_path) as trace:
+        path = "context.GL_BLEND_EQUATION_RGB"
+        assert [value(trace, seq, path) for seq in (1, 2, 4)] == ["GL_MAX", "GL_MAX", "GL_MIN"]
+
+
+def test_elements_of_arrays_part_when_one_is_set_by_itself(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glEnable", cap="GL_BLEND")
+    recording.gl("glDisablei", target="GL_BLEND", index=2)
+    recording.gl("glColorMaski", index=1, r=1, g=0, b=0, a=1)
+    with opened(recording, tmp_path) as trace:
+        index = trace.state_index
+        assert dict(index.at(1, "contexts[1].enabled.GL_BLEND")) == {"contexts[1].enabled.GL_BLEND": "true"}
+        after = dict(index.at(2, "contexts[1].enabled.GL_BLEND"))
+        # Elements that are like the first one go without saying.
+        assert after == {"contexts[1].enabled.GL_BLEND": "true", "contexts[1].enabled.GL_BLEND[2]": "false"}
+        assert dict(index.at(1, "contexts[1].enabled.GL_BLEND[2]")) == {"contexts[1].enabled.GL_BLEND[2]": "true"}
+        masks = dict(index.at(3, "contexts[1].GL_COLOR_WRITEMASK"))
+        assert masks["contexts[1].GL_COLOR_WRITEMASK[1]"] == "[true, false, false, true]"
+        assert masks["contexts[1].GL_COLOR_WRITEMASK"] == "[true, true, true, true]"
+
+
+def test_a_deleted_object_leaves_bindings_and_its_name_begins_anew(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glGenTextures", n=1, textures=names(7))
+    recording.gl("glBindTexture", target="GL_TEXTURE_2D", texture=7)
+    made = recording.gl("glTexParameteri", target="GL_TEXTURE_2D", pname="GL_TEXTURE_MIN_FILTER", param=0x2600)
+    gone = recording.gl("glDeleteTextures", n=1, textures=names(7))
+    again = recording.gl("glBindTexture", target="GL_TEXTURE_3D", texture=7)
+    with opened(recording, tmp_path) as trace:
+        unit = "context.texture_units[0].GL_TEXTURE_BINDING_2D"
+        assert value(trace, made, unit) == 7
+        assert value(trace, made, "share.textures[7].GL_TEXTURE_MIN_FILTER") == "GL_NEAREST"
+        assert value(trace, gone, unit) == 0
+        assert value(trace, gone, "share.textures[7].GL_TEXTURE_MIN_FILTER") is None
+        assert value(trace, again, "share.textures[7].GL_TEXTURE_MIN_FILTER") == "GL_NEAREST_MIPMAP_LINEAR"
+        assert value(trace, again, "share.textures[7].target") == "GL_TEXTURE_3D"
+        lives = trace.sql(
+            "SELECT created_seq, deleted_seq, target FROM resources WHERE class = 'texture' AND name = 7 ORDER BY 1"
+        ).fetchall()
+        assert lives == [(1, gone, "GL_TEXTURE_2D"), (again, None, "GL_TEXTURE_3D")]
+
+
+def test_vertex_array_objects_keep_their_own(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glBindVertexArray", array=1)
+    recording.gl("glBindBuffer", target="GL_ELEMENT_ARRAY_BUFFER", buffer=4)
+    recording.gl("glBindBuffer", target="GL_ARRAY_BUFFER", buffer=3)
+    recording.gl("glVertexAttribPointer", index=2, size=3, type="GL_FLOAT", normalized=0, stride=0, pointer=16)
+    recording.gl("glEnableVertexAttribArray", index=2)
+    recording.gl("glBindVertexArray", array=0)
+    last = recording.gl("glDeleteBuffers", n=2, buffers=names(3, 4))
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, last, "context.vertex_arrays[0].GL_ELEMENT_ARRAY_BUFFER_BINDING") == 0
+        # A vertex array object that is not bound keeps what it had.
+        assert value(trace, last, "context.vertex_arrays[1].GL_ELEMENT_ARRAY_BUFFER_BINDING") == 4
+        attribute = "context.vertex_arrays[1].attributes[2]."
+        assert value(trace, last, attribute + "GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING") == 3
+        assert value(trace, last, attribute + "GL_VERTEX_ATTRIB_ARRAY_ENABLED") is True
+        assert value(trace, last, "context.GL_ARRAY_BUFFER_BINDING") == 0
+
+
+def test_matrices_and_their_stacks(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glTranslatef", x=1.0, y=2.0, z=3.0)
+    recording.gl("glPushMatrix")
+    recording.gl("glScalef", x=2.0, y=2.0, z=2.0)
+    scaled = recording.gl("glRotatef", angle=90.0, x=0.0, y=0.0, z=1.0)
+    popped = recording.gl("glPopMatrix")
+    underflow = recording.gl("glPopMatrix")
+    with opened(recording, tmp_path) as trace:
+        matrix = "context.GL_MODELVIEW_MATRIX"
+        rotated = value(trace, scaled, matrix)
+        assert isinstance(rotated, list)
+        assert rotated == pytest.approx([0, 2, 0, 0, -2, 0, 0, 0, 0, 0, 2, 0, 1, 2, 3, 1], abs=1e-6)
+        assert value(trace, popped, matrix) == [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 2, 3, 1]
+        assert value(trace, scaled, "context.GL_MODELVIEW_STACK_DEPTH") == 2
+        assert value(trace, underflow, "context.GL_MODELVIEW_STACK_DEPTH") == 1
+
+
+def test_lights_stand_in_eye_coordinates_and_materials_follow_the_color(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glTranslatef", x=0.0, y=0.0, z=-5.0)
+    recording.gl("glLightfv", light="GL_LIGHT0", pname="GL_POSITION", params=f32(1, 2, 3, 1))
+    recording.gl("glColorMaterial", face="GL_FRONT", mode="GL_DIFFUSE")
+    recording.gl("glEnable", cap="GL_COLOR_MATERIAL")
+    recording.gl("glColor3f", red=0.25, green=0.5, blue=0.75)
+    last = recording.gl("glMaterialfv", face="GL_FRONT", pname="GL_DIFFUSE", params=f32(1, 1, 1, 1))
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, last, "context.lights[0].GL_POSITION") == [1, 2, -2, 1]
+        assert value(trace, last, "context.materials.GL_FRONT.GL_DIFFUSE") == [0.25, 0.5, 0.75, 1]
+        assert value(trace, last, "context.materials.GL_BACK.GL_DIFFUSE") == [0.8, 0.8, 0.8, 1]
+
+
+def test_attribute_stack(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glEnable", cap="GL_LIGHTING")
+    recording.gl("glPushAttrib", mask=0x2000 | 0x100)  # enables, depth
+    recording.gl("glDisable", cap="GL_LIGHTING")
+    recording.gl("glDepthFunc", func="GL_ALWAYS")
+    inside = recording.gl("glLineWidth", width=4.0)
+    outside = recording.gl("glPopAttrib")
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, inside, "context.enabled.GL_LIGHTING") is False
+        assert value(trace, outside, "context.enabled.GL_LIGHTING") is True
+        assert value(trace, outside, "context.GL_DEPTH_FUNC") == "GL_LESS"
+        assert value(trace, outside, "context.GL_LINE_WIDTH") == 4  # its group was not saved
+        assert value(trace, outside, "context.GL_ATTRIB_STACK_DEPTH") == 0
+
+
+def test_display_lists_are_kept_and_executed(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glNewList", list=3, mode="GL_COMPILE")
+    recording.gl("glEnable", cap="GL_FOG")
+    recording.gl("glShadeModel", mode="GL_FLAT")
+    for call in ("glBegin",):
+        recording.gl(call, mode="GL_TRIANGLES")
+    for _ in range(3):
+        recording.gl("glVertex2f", x=0.0, y=0.0)
+    recording.gl("glEnd")
+    ended = recording.gl("glEndList")
+    called = recording.gl("glCallLists", n=2, type="GL_UNSIGNED_BYTE", lists=Data(bytes([3, 3])))
+    deleted = recording.gl("glDeleteLists", list=3, range=1)
+    recording.gl("glDisable", cap="GL_FOG")
+    nothing = recording.gl("glCallList", list=3)
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, ended, "context.enabled.GL_FOG") is False
+        assert value(trace, ended, "share.lists[3].calls") == 7
+        assert value(trace, called, "context.enabled.GL_FOG") is True
+        assert value(trace, called, "context.GL_SHADE_MODEL") == "GL_FLAT"
+        assert value(trace, deleted, "share.lists[3].calls") is None
+        assert value(trace, nothing, "context.enabled.GL_FOG") is False
+        draws = trace.sql("SELECT seq, function, vertices, primitives FROM draws WHERE kind = 'draw'").fetchall()
+        assert draws == [(called, "glCallLists", 6, 2)]
+
+
+def test_arrays_that_a_list_draws_leave_what_nobody_can_know(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glColor4f", red=1.0, green=0.0, blue=0.0, alpha=1.0)
+    recording.gl("glEnableClientState", array="GL_COLOR_ARRAY")
+    recording.gl("glColorPointer", size=4, type="GL_FLOAT", stride=0, pointer=0x1000)
+    direct = recording.gl("glDrawArrays", mode="GL_TRIANGLES", first=0, count=3)
+    recording.gl("glNewList", list=3, mode="GL_COMPILE")
+    recording.gl("glNormal3f", nx=1.0, ny=0.0, nz=0.0)
+    recording.gl("glDrawArrays", mode="GL_TRIANGLES", first=0, count=3)
+    recording.gl("glEndList")
+    ended = recording.gl("glDisableClientState", array="GL_COLOR_ARRAY")
+    called = recording.gl("glCallList", list=3)
+    with opened(recording, tmp_path) as trace:
+        color, normal = "context.GL_CURRENT_COLOR", "context.GL_CURRENT_NORMAL"
+        assert value(trace, direct, color) == value(trace, ended, color) == [1, 0, 0, 1]
+        assert value(trace, called, color) == ["nan"] * 4
+        assert value(trace, called, normal) == [1, 0, 0]
+
+
+def test_contexts_share_objects_but_not_bindings(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glBindBuffer", target="GL_ARRAY_BUFFER", buffer=5)
+    recording.gl("glBufferData", target="GL_ARRAY_BUFFER", size=8, data=blob(b"12345678"), usage="GL_STREAM_DRAW")
+    recording.current(2, 1)
+    shared = recording.gl("glEnable", cap="GL_DITHER")
+    recording.current(3, 3)
+    alone = recording.gl("glEnable", cap="GL_DITHER")
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, shared, "share.buffers[5].GL_BUFFER_SIZE") == 8
+        assert value(trace, shared, "context.GL_ARRAY_BUFFER_BINDING") == 0
+        assert value(trace, alone, "share.buffers[5].GL_BUFFER_SIZE") is None
+        assert dict(trace.state_index.at(alone, "contexts[1].GL_ARRAY_BUFFER_BINDING")) == {
+            "contexts[1].GL_ARRAY_BUFFER_BINDING": "5"
+        }
+
+
+def program(recording: Recording, *, sampler: bool = False) -> None:
+    for shader, kind in ((2, "GL_VERTEX_SHADER"), (3, "GL_FRAGMENT_SHADER")):
+        source = "uniform sampler2D picture; uniform mat4 m[2];" if sampler and shader == 3 else "uniform mat4 m[2];"
+        recording.gl("glCreateShader", type=kind, result=shader)
+        recording.gl("glShaderSource", shader=shader, count=1, string=strings(source), length=NULL)
+        recording.gl("glCompileShader", shader=shader)
+    recording.gl("glCreateProgram", result=1)
+    for shader in (2, 3):
+        recording.gl("glAttachShader", program=1, shader=shader)
+    recording.gl("glLinkProgram", program=1)
+    recording.gl("glUseProgram", program=1)
+
+
+def test_programs_and_uniforms(recording: Recording, tmp_path: Path) -> None:
+    program(recording)
+    recording.gl("glGetUniformLocation", program=1, name=text("m"), result=4)
+    numbers = [float(i) for i in range(32)]
+    set_ = recording.gl("glUniformMatrix4fv", location=4, count=2, transpose=1, value=f32(*numbers))
+    recording.gl("glDeleteShader", shader=2)
+    deleted = recording.gl("glDeleteProgram", program=1)
+    unused = recording.gl("glUseProgram", program=0)
+    with opened(recording, tmp_path) as trace:
+        first, second = (value(trace, set_, f'share.programs[1].uniforms["{name}"]') for name in ("m", "m[1]"))
+        assert first == [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]
+        assert isinstance(second, list)
+        assert second[:4] == [16, 20, 24, 28]
+        assert value(trace, set_, "share.programs[1].shaders") == [2, 3]
+        # In use, it lives on; so do its shaders.
+        assert value(trace, deleted, "share.programs[1].GL_DELETE_STATUS") is True
+        assert value(trace, deleted, "share.shaders[2].GL_DELETE_STATUS") is True
+        assert value(trace, unused, "share.programs[1].GL_DELETE_STATUS") is None
+        assert value(trace, unused, "share.shaders[2].GL_DELETE_STATUS") is None
+        assert value(trace, unused, "share.shaders[3].GL_DELETE_STATUS") is False
+
+
+def test_textures_levels_and_mipmaps(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glBindTexture", target="GL_TEXTURE_CUBE_MAP", texture=1)
+    for face in range(6):
+        recording.gl(
+            "glTexImage2D",
+            target=0x8515 + face, level=0, internalformat=0x8058, width=8, height=8, border=0,
+            format="GL_RGBA", type="GL_UNSIGNED_BYTE", pixels=blob(bytes([face]) * 256),
+        )  # fmt: skip
+    last = recording.gl("glGenerateMipmap", target="GL_TEXTURE_CUBE_MAP")
+    with opened(recording, tmp_path) as trace:
+        path = "share.textures[1].GL_TEXTURE_CUBE_MAP_NEGATIVE_Y.levels[{}].GL_TEXTURE_WIDTH"
+        assert [value(trace, last, path.format(level)) for level in range(5)] == [8, 4, 2, 1, None]
+        row = trace.sql("SELECT bytes, levels, uploads, uploaded_bytes, format FROM resources").fetchone()
+        assert row == (6 * 4 * (64 + 16 + 4 + 1), 24, 6, 6 * 256, "GL_RGBA8")
+
+
+def test_draws_know_what_they_read_and_write(recording: Recording, tmp_path: Path) -> None:
+    program(recording, sampler=True)
+    recording.gl("glGetUniformLocation", program=1, name=text("picture"), result=0)
+    recording.gl("glUniform1i", location=0, v0=2)
+    for unit, texture in ((2, 9), (3, 8)):
+        recording.gl("glActiveTexture", texture=0x84C0 + unit)
+        recording.gl("glBindTexture", target="GL_TEXTURE_2D", texture=texture)
+    recording.gl("glEnable", cap="GL_BLEND")
+    recording.gl("glClear", mask=0x4000)
+    seq = recording.gl("glDrawElementsInstanced", mode="GL_TRIANGLES", count=6, type="GL_UNSIGNED_SHORT",
+                       indices=Data(b"\0" * 12), instancecount=3)  # fmt: skip
+    with opened(recording, tmp_path) as trace:
+        row = trace.sql(
+            "SELECT vertices, instances, primitives, program, textures, targets, width, height, blend, indexed"
+            f" FROM draws WHERE seq = {seq}"
+        ).fetchone()
+        # Texture 8 is bound, but no sampler reads its unit.
+        assert row == (6, 3, 6, 1, [9], ["surfaces[0x20].color"], 320, 240, True, True)
+        kinds = trace.sql("SELECT kind, count(*) FROM draws GROUP BY 1 ORDER BY 1").fetchall()
+        assert kinds == [("clear", 1), ("draw", 1)]
+
+
+def test_what_is_kept_is_found_again(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glBufferData", target="GL_ARRAY_BUFFER", size=4, data=i32(1), usage="GL_STATIC_DRAW")
+    recording.gl("glDepthFunc", func="GL_NEVER")
+    path = recording.write(tmp_path / "t.dtap")
+    with open_trace(path) as trace:
+        first = trace.state_index.at(2)
+    kept = list((tmp_path / "cache" / "drawtap" / "state").glob("*.state"))
+    assert len(kept) == 1
+    with open_trace(path) as trace:
+        assert trace.state_index.at(2) == first
+    # A file that was cut is made anew.
+    kept[0].write_bytes(kept[0].read_bytes()[:-100])
+    with open_trace(path) as trace:
+        assert trace.state_index.at(2) == first
+
+
+def test_without_a_context_there_is_no_state(tmp_path: Path) -> None:
+    recording = Recording()
+    recording.thread.call("eglMakeCurrent", dpy=0x10, draw=0, read=0, ctx=0, result=1)
+    recording.thread.tap("dtapContext", handle=0, draw=0, read=0, context=0, share_group=0, api=0)
+    recording.thread.call("glDepthFunc", func=0x0200, duration=3)
+    with opened(recording, tmp_path) as trace:
+        assert computed_state(trace, 2) == {}
+        assert dict(trace.state_index.at(2, "contexts[1].GL_DEPTH_FUNC")) == {"contexts[1].GL_DEPTH_FUNC": '"GL_LESS"'}
+
+
+def test_float_values_are_short(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glClearColor", red=0.1, green=struct.unpack("<f", struct.pack("<f", 1 / 3))[0], blue=0.0, alpha=1.0)
+    with opened(recording, tmp_path) as trace:
+        assert computed_state(trace, 1)["context.GL_COLOR_CLEAR_VALUE"] == "[0.1, 0.33333334, 0, 1]"
+
+
+def test_state_in_queries_of_the_thesis_form(recording: Recording, tmp_path: Path) -> None:
+    before = recording.gl("glFlush")
+    recording.gl("glDepthFunc", func="GL_GREATER")
+    recording.gl("glEnable", cap="GL_BLEND")
+    after = recording.gl("glFlush")
+    with opened(recording, tmp_path) as trace:
+        query = (
+            "SELECT event.seq, event.state.GL_DEPTH_FUNC, event.state.context.enabled.GL_BLEND, event.state.no.such "
+            "FROM trace WHERE event.name = 'glFlush' ORDER BY event.seq"
+        )
+        assert trace.sql(query).fetchall() == [(before, "GL_LESS", "false", None), (after, "GL_GREATER", "true", None)]
+        only = "SELECT event.seq FROM trace WHERE event.name = 'glFlush' AND event.state.enabled.GL_BLEND = 'true'"
+        assert trace.sql(only).fetchall() == [(after,)]
+
+
+STABS = (
+    ("path = ?", ["{path}"]),
+    ("path IN ('{path}', '{path}')", []),
+    ("path LIKE 'contexts[1].GL_DEPTH_FUN_'", []),
+    ("path LIKE 'contexts[1].GL\\_DEPTH\\_FUNC' ESCAPE '\\'", []),
+    ("starts_with(path, 'contexts[1].GL_DEPTH_FUN')", []),
+    ("path ^@ ? ", ["contexts[1].GL_DEPTH_FUN"]),
+    ("path = '{path}'", []),
+)
+TIMES = (
+    ("begin_seq <= {seq} AND end_seq > {seq}", 0),
+    ("begin_seq <= ? AND end_seq > ?", 2),
+    ("? >= begin_seq AND ? < end_seq", 2),
+    ("{seq} BETWEEN begin_seq AND end_seq - 1", 0),
+)
+
+
+def test_a_question_about_a_moment_is_looked_up(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "contexts[1].GL_DEPTH_FUNC"
+    for func in ("GL_GREATER", "GL_EQUAL", "GL_LESS"):
+        last = recording.gl("glDepthFunc", func=func)
+    seq = last - 1
+    asked: list[tuple[str, int, int | None]] = []
+    with opened(recording, tmp_path) as trace:
+        index = trace.state_index
+        table = type(index).table
+        monkeypatch.setattr(
+            type(index), "table", lambda self, name, *limits: [asked.append(limits), table(self, name, *limits)][1]
+        )
+        for which, values in STABS:
+            for when, marks in TIMES:
+                query = f"SELECT path, value FROM state WHERE {which} AND {when}".format(path=path, seq=seq)
+                parameters = [value.format(path=path) for value in values] + [seq] * marks
+                assert trace.sql(query, parameters).fetchall() == [(path, '"GL_EQUAL"')], query
+                beginning, first, end = asked[-1]
+                assert (first, end) == (seq, seq + 1), query
+                if "ESCAPE" not in which:  # DuckDB looks through all of them there
+                    like = "contexts[1].GL?DEPTH?FUN" if "LIKE" in which else "contexts[1].GL_DEPTH_FUN"
+                    assert beginning.startswith(like), query
+
+
+def test_patterns_find_what_a_search_through_all_finds(recording: Recording, tmp_path: Path) -> None:
+    last = recording.gl("glDepthFunc", func="GL_GREATER")
+    patterns = {
+        "contexts[1].texture_units[0].env.GL_TEXTURE_ENV_MODE": 1,
+        "contexts[1].texture_units[?].env.GL_TEXTURE?ENV_MODE": 8,
+        "contexts[1].texture_units[1*": None,
+        "contexts[1].texture_un*[1].env.GL_TEXTURE_ENV_MODE": 1,
+        "*.GL_DEPTH_FUNC": 1,
+        "contexts[1].GL_DEPTH_F": 0,
+        "contexts[1].GL_DEPTH_F*": 1,
+        "contexts[1].GL_DEPTH_F?NC": 1,
+        "contexts[2]": 0,
+        "": None,
+    }
+    with opened(recording, tmp_path) as trace:
+        everything = [path for path, _ in trace.state_index.at(last)]
+        for pattern, found in patterns.items():
+            quoted = "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in pattern)
+            below = re.compile(quoted + ("" if pattern.endswith("*") else r"($|[.\[].*)"))
+            wanted = [path for path in everything if not pattern or below.fullmatch(path)]
+            assert [path for path, _ in trace.state_index.at(last, pattern)] == wanted, pattern
+            assert found is None or len(wanted) == found, pattern
+
+
+def test_an_index_is_of_one_content_of_one_file(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "t.dtap"
+    cache = tmp_path / "cache"
+    kept = cache / "drawtap" / "state"
+
+    def depth_func(func: str) -> tuple[object, int]:
+        again = Recording()
+        seq = again.gl("glDepthFunc", func=func)
+        again.write(path)
+        with open_trace(path) as trace:
+            return value(trace, seq, "context.GL_DEPTH_FUNC"), len(list(kept.iterdir()))
+
+    # The same length, the same identity, other bytes: what an edit in place leaves.
+    assert depth_func("GL_GREATER") == ("GL_GREATER", 1)
+    length = path.stat().st_size
+    assert depth_func("GL_ALWAYS") == ("GL_ALWAYS", 2)
+    assert path.stat().st_size == length
+    # Bytes that changed without their checksums are seen by when they were written.
+    times = path.stat()
+    content = bytearray(path.read_bytes())
+    with open_trace(path) as trace:
+        trace.state_index.at(0)
+    assert len(list(kept.iterdir())) == 2
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 1_000_000))
+    with open_trace(path) as trace:
+        trace.state_index.at(0)
+    assert len(list(kept.iterdir())) == 3
+    # And one that went on being written.
+    with path.open("ab") as file:
+        file.write(b"\0" * 64)
+    with open_trace(path) as trace:
+        trace.state_index.at(0)
+    assert len(list(kept.iterdir())) == 4
+
+
+# ---- OpenVG ----------------------------------------------------------------------------------------------------
+
+
+def vg_value(trace: Trace, seq: int, path: str) -> object:
+    return value(trace, seq, f"vg_context.{path}")
+
+
+def test_openvg_parameters_and_matrices(tmp_path: Path) -> None:
+    vg = Recording(api=OPENVG)
+    first = vg.gl("vgSeti", type="VG_BLEND_MODE", value=enums("vg")["VG_BLEND_MULTIPLY"])
+    vg.gl("vgSetf", type="VG_STROKE_LINE_WIDTH", value=2.5)
+    vg.gl("vgSetfv", type="VG_CLEAR_COLOR", count=4, values=f32(1, 0.5, 0, 1))
+    vg.gl("vgSetiv", type="VG_SCISSOR_RECTS", count=8, values=i32(0, 0, 8, 8, 16, 16, 4, 4))
+    vg.gl("vgSetfv", type="VG_STROKE_DASH_PATTERN", count=2, values=f32(3, 1.5))
+    vg.gl("vgTranslate", tx=10.0, ty=20.0)
+    vg.gl("vgScale", sx=2.0, sy=3.0)
+    vg.gl("vgSeti", type="VG_MATRIX_MODE", value=enums("vg")["VG_MATRIX_IMAGE_USER_TO_SURFACE"])
+    vg.gl("vgLoadMatrix", m=f32(1, 2, 3, 4, 5, 6, 7, 8, 9))
+    wrong = vg.gl("vgSetf", type="VG_STROKE_LINE_WIDTH", value=9.0)
+    vg.gl("vgGetError", result=enums("vg")["VG_ILLEGAL_ARGUMENT_ERROR"])
+    with opened(vg, tmp_path) as trace:
+        assert vg_value(trace, first - 1, "VG_BLEND_MODE") == "VG_BLEND_SRC_OVER"
+        assert vg_value(trace, first, "VG_BLEND_MODE") == "VG_BLEND_MULTIPLY"
+        assert vg_value(trace, wrong, "VG_STROKE_LINE_WIDTH") == 2.5
+        assert vg_value(trace, wrong, "VG_CLEAR_COLOR") == [1, 0.5, 0, 1]
+        assert vg_value(trace, wrong, "VG_SCISSOR_RECTS") == [0, 0, 8, 8, 16, 16, 4, 4]
+        assert vg_value(trace, wrong, "VG_STROKE_DASH_PATTERN") == [3, 1.5]
+        paths = vg_value(trace, wrong, "matrices.VG_MATRIX_PATH_USER_TO_SURFACE.values")
+        assert paths == [2, 0, 0, 0, 3, 0, 10, 20, 1]
+        images = vg_value(trace, wrong, "matrices.VG_MATRIX_IMAGE_USER_TO_SURFACE.values")
+        assert images == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        query = "SELECT begin_seq FROM state WHERE path = 'vg_contexts[1].VG_BLEND_MODE' ORDER BY 1"
+        assert trace.sql(query).fetchall() == [(0,), (first,)]
+
+
+def test_openvg_objects_live_and_are_resources(tmp_path: Path) -> None:
+    vg = Recording(api=OPENVG)
+    vg.gl(
+        "vgCreatePath",
+        pathFormat=0,
+        datatype="VG_PATH_DATATYPE_S_16",
+        scale=0.5,
+        bias=1.0,
+        capabilities=0xFFF,
+        result=5,
+    )
+    made = vg.gl("vgCreatePaint", result=6)
+    vg.gl("vgSetColor", paint=6, rgba=0xFF0000FF)
+    vg.gl("vgSetParameteri", object=6, paramType="VG_PAINT_TYPE", value=enums("vg")["VG_PAINT_TYPE_LINEAR_GRADIENT"])
+    vg.gl("vgSetParameterfv", object=6, paramType="VG_PAINT_LINEAR_GRADIENT", count=4, values=f32(0, 0, 8, 8))
+    vg.gl("vgSetParameterfv", object=6, paramType="VG_PAINT_COLOR_RAMP_STOPS", count=5, values=f32(0, 1, 1, 1, 1))
+    vg.gl("vgSetPaint", paint=6, paintModes=3)
+    vg.gl("vgCreateImage", format="VG_sRGB_565", width=8, height=4, allowedQuality=1, result=7)
+    pixels = bytes(range(64))
+    vg.gl(
+        "vgImageSubData",
+        image=7,
+        data=blob(pixels),
+        dataStride=16,
+        dataFormat="VG_sRGB_565",
+        x=0,
+        y=0,
+        width=8,
+        height=4,
+    )
+    vg.gl("vgCreateFont", glyphCapacityHint=4, result=8)
+    vg.gl("vgSetGlyphToPath", font=8, glyphIndex=65, path=5, isHinted=1, glyphOrigin=f32(1, 2), escapement=f32(3, 4))
+    vg.gl("vgCreateMaskLayer", width=16, height=8, result=9)
+    last = vg.gl("vgRemovePathCapabilities", path=5, capabilities=0x00F)
+    gone = vg.gl("vgDestroyPaint", paint=6)
+    again = vg.gl("vgCreatePaint", result=6)
+    with opened(vg, tmp_path) as trace:
+        share = {
+            path.removeprefix("vg_share."): json.loads(v) for path, v in computed_state(trace, last, "vg_share").items()
+        }
+        assert share["paths[5].VG_PATH_DATATYPE"] == "VG_PATH_DATATYPE_S_16"
+        assert (share["paths[5].VG_PATH_SCALE"], share["paths[5].capabilities"]) == (0.5, 0xFF0)
+        assert share["paints[6].VG_PAINT_COLOR"] == [1, 0, 0, 1]
+        assert share["paints[6].VG_PAINT_TYPE"] == "VG_PAINT_TYPE_LINEAR_GRADIENT"
+        assert share["paints[6].VG_PAINT_LINEAR_GRADIENT"] == [0, 0, 8, 8]
+        assert share["paints[6].VG_PAINT_COLOR_RAMP_STOPS"] == [0, 1, 1, 1, 1]
+        assert share["images[7].VG_IMAGE_FORMAT"] == "VG_sRGB_565"
+        assert share["fonts[8].VG_FONT_NUM_GLYPHS"] == 1
+        assert share["fonts[8].glyphs[65].escapement"] == [3, 4]
+        assert share["mask_layers[9].width"] == 16
+        assert vg_value(trace, last, "fill_paint") == vg_value(trace, last, "stroke_paint") == 6
+        assert "vg_share.paints[6].VG_PAINT_TYPE" not in computed_state(trace, gone)
+        assert value(trace, again, "vg_share.paints[6].VG_PAINT_TYPE") == "VG_PAINT_TYPE_COLOR"
+        lives = trace.sql(
+            "SELECT class, name, share_group, created_seq, deleted_seq, format, width, bytes, uploaded_bytes "
+            "FROM resources WHERE class IN ('vg_paint', 'vg_image') ORDER BY created_seq"
+        ).fetchall()
+        assert lives[0] == ("vg_paint", 6, 1, made, gone, None, None, None, 0)
+        assert lives[1][:3] + lives[1][5:] == ("vg_image", 7, 1, "VG_sRGB_565", 8, 64, 64)
+        assert lives[2][3:5] == (again, None)
+
+
+# ---- what the window system keeps ------------------------------------------------------------------------------
+
+
+def test_egl_objects(tmp_path: Path) -> None:
+    recording = Recording()
+    to, known = recording.thread, dict(load_api("egl").enums)
+    to.call("eglInitialize", dpy=0x10, major=i32(1), minor=i32(5), result=1)
+    names = ["WIDTH", "HEIGHT", "TEXTURE_FORMAT", "TEXTURE_RGBA", "NONE"]
+    width, height, texture_format, rgba, none = (known[f"EGL_{name}"] for name in names)
+    attributes = i32(width, 64, height, 32, texture_format, rgba, none)
+    to.call("eglCreatePbufferSurface", dpy=0x10, config=0x77, attrib_list=attributes, result=0x21)
+    to.tap("dtapNative", handle=0x77, kind=Data(b"config"), text=Data(b"id=3;red=8;depth=24;samples=4"))
+    wanted = i32(known["EGL_CONTEXT_MAJOR_VERSION"], 3, known["EGL_CONTEXT_OPENGL_DEBUG"], 1, known["EGL_NONE"])
+    to.call("eglCreateContext", dpy=0x10, config=0x77, share_context=0x31, attrib_list=wanted, result=0x32)
+    recording.calls += 3
+    recording.current(2, 1)
+    to.call("eglSurfaceAttrib", dpy=0x10, surface=0x21, attribute=known["EGL_SWAP_BEHAVIOR"],
+            value=known["EGL_BUFFER_PRESERVED"], result=1)  # fmt: skip
+    to.call("eglSwapInterval", dpy=0x10, interval=0, result=1)
+    to.call("eglDestroySurface", dpy=0x10, surface=0x21, result=1)
+    to.call("eglTerminate", dpy=0x10, result=1)
+    recording.calls += 4
+    seq = recording.calls - 1
+    with opened(recording, tmp_path) as trace:
+
+        def at(path: str, when: int = seq) -> object:
+            found = dict(trace.state_index.at(when, path))
+            return json.loads(found[path])
+
+        assert (at("surfaces[0x21].kind"), at("surfaces[0x21].width"), at("surfaces[0x21].config")) == (
+            "pbuffer",
+            64,
+            "0x77",
+        )
+        assert at("surfaces[0x21].EGL_TEXTURE_FORMAT") == "EGL_TEXTURE_RGBA"
+        assert at("surfaces[0x21].EGL_SWAP_BEHAVIOR", seq - 4) == "EGL_BUFFER_DESTROYED"
+        assert at("surfaces[0x21].EGL_SWAP_BEHAVIOR") == "EGL_BUFFER_PRESERVED"
+        assert (at("surfaces[0x21].destroyed", seq - 2), at("surfaces[0x21].destroyed")) == (False, True)
+        assert (at("surfaces[0x20].swap_interval", seq - 3), at("surfaces[0x20].swap_interval")) == (1, 0)
+        assert [at(f"configs[0x77].{name}") for name in ("id", "red", "depth", "samples")] == [3, 8, 24, 4]
+        made = "made_contexts[0x32]."
+        assert [at(made + n) for n in ("number", "config", "shared_with", "made_by")] == [
+            2,
+            "0x77",
+            "0x31",
+            "eglCreateContext",
+        ]
+        assert at(made + "EGL_CONTEXT_MAJOR_VERSION") == 3
+        assert at(made + "EGL_CONTEXT_OPENGL_DEBUG") is True
+        assert (at("displays[0x10].initialized", seq - 1), at("displays[0x10].initialized")) == (True, False)
+        assert (at("displays[0x10].major"), at("displays[0x10].minor")) == (1, 5)
+
+
+def test_images_by_name_and_by_unit(recording: Recording, tmp_path: Path) -> None:
+    bits = 0x3FF | 0x200 << 20 | 1 << 30  # all, none, minus 512, 1
+    recording.gl("glVertexAttribP4ui", index=3, type="GL_INT_2_10_10_10_REV", normalized=0, value=bits)
+    recording.gl("glNormalP3ui", type="GL_UNSIGNED_INT_2_10_10_10_REV", coords=0x3FF)
+    recording.gl(
+        "glTextureImage2DEXT",
+        texture=7, target="GL_TEXTURE_2D", level=0, internalformat="GL_RGBA8", width=4, height=2, border=0,
+        format="GL_RGBA", type="GL_UNSIGNED_BYTE", pixels=blob(bytes(32)),
+    )  # fmt: skip
+    recording.gl("glBindMultiTextureEXT", texunit=enums()["GL_TEXTURE0"] + 2, target="GL_TEXTURE_2D", texture=8)
+    recording.gl(
+        "glMultiTexImage2DEXT",
+        texunit=enums()["GL_TEXTURE0"] + 2, target="GL_TEXTURE_2D", level=0, internalformat="GL_R8", width=8, height=8,
+        border=0, format="GL_RED", type="GL_UNSIGNED_BYTE", pixels=blob(bytes(64)),
+    )  # fmt: skip
+    recording.gl(
+        "glMultiTexParameteriEXT",
+        texunit=enums()["GL_TEXTURE0"] + 2, target="GL_TEXTURE_2D", pname="GL_TEXTURE_MIN_FILTER",
+        param=enums()["GL_NEAREST"],
+    )  # fmt: skip
+    last = recording.gl("glBindTexture", target="GL_TEXTURE_2D", texture=9)
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, last, "context.attributes[3].GL_CURRENT_VERTEX_ATTRIB") == [-1, 0, -512, 1]
+        assert value(trace, last, "context.GL_CURRENT_NORMAL") == [1, 0, 0]
+        assert value(trace, last, "share.textures[7].levels[0].GL_TEXTURE_WIDTH") == 4
+        assert value(trace, last, "context.texture_units[2].GL_TEXTURE_BINDING_2D") == 8
+        assert value(trace, last, "context.texture_units[0].GL_TEXTURE_BINDING_2D") == 9
+        assert value(trace, last, "share.textures[8].levels[0].GL_TEXTURE_INTERNAL_FORMAT") == "GL_R8"
+        assert value(trace, last, "share.textures[8].GL_TEXTURE_MIN_FILTER") == "GL_NEAREST"
+        assert value(trace, last, "share.textures[9].levels[0].GL_TEXTURE_WIDTH") is None
