@@ -65,6 +65,74 @@ struct Recorded {
   }
 };
 std::vector<uint8_t> g_kinds;  // of the trace's functions, where something is measured
+bool g_again;  // a draw is made once more for somebody who measures: what is wrong with it is said when it is played
+
+// The same for sources that watch calls or draw them again.
+class Watched : public metrics::Draw {
+ public:
+  Watched(Player& player, const FunctionColumns& columns, uint32_t row, uint64_t number) : player_(player), columns_(columns), row_(row) {
+    seq = number;
+    name = columns.function->name.c_str();
+    flags = columns.function->flags;
+  }
+  uint64_t number(const char* parameter) const override {
+    const Field* f = field_of(*columns_.function, parameter);
+    return f ? columns_.raw(*f, row_) : 0;
+  }
+  double real(const char* parameter) const override {
+    const Field* f = field_of(*columns_.function, parameter);
+    if (!f) return 0;
+    uint64_t raw = columns_.raw(*f, row_);
+    float single;
+    double twice;
+    memcpy(&single, &raw, 4);
+    memcpy(&twice, &raw, 8);
+    return f->wide ? twice : static_cast<double>(single);
+  }
+  std::span<const uint8_t> array(const char* parameter) const override {
+    const Field* f = field_of(*columns_.function, parameter);
+    if (!f || !f->has_data()) return {};
+    auto kind = DT_DATA_KIND(columns_.descriptor(*f, row_));
+    if (kind == DT_DATA_INLINE) {
+      std::string_view bytes = columns_.payload(*f, row_);
+      return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+    }
+    if (kind == DT_DATA_BLOB) {
+      auto bytes = player_.blob(columns_.hash(*f, row_));
+      if (!bytes) return {};
+      kept_.push_back(bytes);
+      return {bytes->data(), bytes->size()};
+    }
+    uint64_t at = columns_.raw(*f, row_);
+    if (kind == DT_DATA_OFFSET)
+      for (auto& s : player_.spans)
+        if (at >= s.begin && at < s.end) return {s.data + (at - s.begin), s.end - at};
+    return {};
+  }
+  const char* refusal() const override { return refusal_; }
+  bool perform() override {
+    if (!play_) return false;
+    uint64_t skipped = player_.skipped;
+    g_again = true;
+    play_(player_, *drawn_);
+    g_again = false;
+    player_.missing_memory = false;
+    bool drew = player_.skipped == skipped;
+    player_.skipped = skipped;
+    return drew;
+  }
+  void draws(void (*play)(Player&, const Row&), const Row& row) { play_ = play, drawn_ = &row; }
+  void refuse(const char* why) { refusal_ = why; }
+
+ private:
+  Player& player_;
+  const FunctionColumns& columns_;
+  uint32_t row_;
+  const char* refusal_ = "";
+  void (*play_)(Player&, const Row&) = nullptr;
+  const Row* drawn_ = nullptr;
+  mutable std::vector<std::shared_ptr<const std::vector<uint8_t>>> kept_;
+};
 
 }  // namespace
 
@@ -484,6 +552,7 @@ void Player::refuse(const Row& w, const char* function, const char* why) {
 }
 
 void Player::report(std::string kind, uint64_t call, std::string function, std::string text) {
+  if (g_again) return;
   auto key = std::make_tuple(kind, function, text);
   auto it = findings_.find(key);
   if (it != findings_.end()) {
@@ -890,11 +959,25 @@ void Player::execute(Decoded* chunk, uint32_t record) {
     if (shows) frame_end(true);
     Recorded recorded{columns.decoded, chunk->ordinals[record]};
     metrics::Session::Happening happening{seq, 0, &Recorded::argument, &recorded};
+    auto play = known >= 0 ? g_known[known].play : nullptr;
     if (DT_UNLIKELY(g_session != nullptr)) {
       happening.kind = g_kinds[static_cast<size_t>(columns.function->index)];
-      g_session->before(happening);
+      if (g_session->watches()) {
+        Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
+        Row row{&columns, chunk->ordinals[record], seq};
+        happening.seen = &watched;
+        if (play && context && !(g_known[known].flags & KNOWN_VG) && happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
+          happening.draw = &watched;
+          if (happening.kind & metrics::Session::BEGIN) watched.refuse("it is drawn between glBegin and glEnd");
+          else if (columns.function->name.starts_with("glCallList")) watched.refuse("a display list draws it");
+          else watched.draws(play, row);
+        }
+        g_session->before(happening);
+        happening.seen = nullptr, happening.draw = nullptr;
+      } else {
+        g_session->before(happening);
+      }
     }
-    auto play = known >= 0 ? g_known[known].play : nullptr;
     if (DT_LIKELY(play != nullptr)) {
       bool vg = g_known[known].flags & KNOWN_VG;
       if (DT_LIKELY(context != nullptr) || vg) {
@@ -907,6 +990,10 @@ void Player::execute(Decoded* chunk, uint32_t record) {
           if (options.snapshot_at == Options::AT_CALLS || flags & KNOWN_DRAW) snapshot_call();
         }
         if ((options.verify || options.errors) && context && !vg) check_error(g_known[known].name);
+        if (DT_UNLIKELY(happening.kind & metrics::Session::LINKS) && !vg) {
+          uint32_t program = Recorded::argument(&recorded, "program");
+          g_session->linked(name(PROGRAM, program ? program : Recorded::argument(&recorded, "programObj")));
+        }
       } else {
         ++skipped;
         ++skipped_functions_["calls without a context"];
@@ -948,6 +1035,7 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   if (!ends_.empty()) end_seq_ = ends_.front();
   if (g_session) {
     g_session->visit = [this](const void* wanted) { return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted))); };
+    g_session->keep_errors = [this] { keep_errors(); };
     g_kinds.resize(trace.signatures.functions.size());
     for (auto& f : trace.signatures.functions) g_kinds[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);
   }

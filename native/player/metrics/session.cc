@@ -114,6 +114,7 @@ uint8_t Session::kind(const std::string& name, uint32_t flags) {
   else if (is("glEndQuery")) k |= QUERY_END;
   else if (name == "glNewList") k |= LIST_BEGIN;
   else if (name == "glEndList") k |= LIST_END;
+  else if (is("glLinkProgram")) k |= LINKS;
   return k;
 }
 
@@ -163,6 +164,8 @@ void Session::begin_pass() {
   for (int m : passes_[pass_].pass.metrics) fprintf(rows_, ",m%d", m);
   fputc('\n', rows_);
   began_.assign(passes_[pass_].sources.size(), false);
+  watches_ = 0;
+  for (auto& source : passes_[pass_].sources) watches_ |= source->watches();
   cuts_ = cost_ns_ = written_ = counted_calls_ = pauses_ = 0;
   calls_hash_ = 1469598103934665603ull;
   calibrated_ = false;
@@ -394,10 +397,43 @@ void Session::ranges(uint64_t seq) {
   for (auto& [i, scope] : range_scopes_) next_range_at_ = std::min(next_range_at_, all[i].end);
 }
 
+// Shows a draw to the sources that want to see it; no segment runs.
+void Session::show(Draw& draw) {
+  if (!current_context() || paused_ || away_) return;
+  uint64_t began = now_ns();
+  if (keep_errors) keep_errors();
+  for (auto& source : passes_[pass_].sources)
+    if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
+  cost_ns_ += now_ns() - began;
+}
+
+void Session::linked(uint32_t program) {
+  if (mode_ != MEASURE || finished_ || !current_context()) return;
+  bool ran = running_, ready = false;
+  for (auto& pass : passes_)
+    for (auto& source : pass.sources) {
+      if (!(source->watches() & Source::WATCH_LINKS)) continue;
+      if (!ready) {
+        stop();
+        if (keep_errors) keep_errors();
+        ready = true;
+      }
+      source->linked(program);
+    }
+  if (ready && ran) start();
+}
+
 void Session::before(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
-  if (in_begin_ || !in_frames()) return;
+  if (!in_frames()) return;
+  auto see = [&] {
+    if (DT_LIKELY(!(watches_ & Source::WATCH_CALLS)) || !call.seen) return;
+    call.seen->in_list = in_list_;
+    for (auto& source : passes_[pass_].sources)
+      if (source->watches() & Source::WATCH_CALLS) source->see(*call.seen);
+  };
+  if (in_begin_) return see();
   ++counted_calls_;
   calls_hash_ = (calls_hash_ ^ call.seq) * 1099511628211ull;
   unsigned at = passes_[pass_].pass.at;
@@ -416,7 +452,8 @@ void Session::before(const Happening& call) {
     stop();
     if (static auto finish = gl::real<void (*)()>("glFinish"); finish && current_context()) finish();
   }
-  if (draw || each || list || call.seq >= next_range_at_ || query) {
+  bool shown = watches_ & Source::WATCH_DRAWS && call.draw && !in_list_;
+  if (draw || each || list || call.seq >= next_range_at_ || query || shown) {
     stop();
     if (call.seq >= next_range_at_) ranges(call.seq);
     if (draw) draw_scope_ = open(AT_DRAW, call.seq, call.seq);
@@ -425,8 +462,10 @@ void Session::before(const Happening& call) {
       in_list_ = true;
       list_runs_ = call.argument(call.call, "mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
     }
+    if (shown) show(*call.draw);
     start();
   }
+  see();
   if (call.kind & BEGIN) in_begin_ = true;
 }
 

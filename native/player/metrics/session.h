@@ -36,16 +36,20 @@ class Session : Sink {
 
   // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
   // What a function is to a session, worked out once.
-  enum Kind : uint8_t { DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, FINISHES = 128 };
+  enum Kind : uint8_t { DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, LINKS = 128 };
   static uint8_t kind(const std::string& name, uint32_t flags);
   struct Happening {
     uint64_t seq;
     uint8_t kind;
     uint32_t (*argument)(const void* call, const char* name);  // of the call, recorded
     const void* call;
+    Call* seen = nullptr;  // the same for sources that watch
+    Draw* draw = nullptr;  // where it draws
   };
   void before(const Happening& call);
   void after(const Happening& call);
+  // A program, by the driver's name, has been linked.
+  void linked(uint32_t program);
   // A frame has ended with the call `seq`; `next` is the number of the one that begins.
   void frame_end(uint64_t next, uint64_t seq);
   // Something of the player's own comes that is not measured, and has gone.
@@ -60,7 +64,9 @@ class Session : Sink {
   // It is over after the call `seq`; `frames`: whether the trace says where frames end.
   void finish(uint64_t seq, bool frames);
   std::function<bool(const void*)> visit;  // makes a context current for a moment
-  bool wants_calls() const { return mode_ == MEASURE; }
+  // What the sources of this pass want to be shown: Source::Watch.
+  unsigned watches() const { return mode_ == MEASURE && !finished_ ? watches_ : 0; }
+  std::function<void()> keep_errors;  // takes the program's errors from the driver and hands them out later
   bool only_asks() const { return mode_ == PLAN; }
   bool answered() const { return answered_; }
 
@@ -107,6 +113,7 @@ class Session : Sink {
   void collect(bool wait);
   void collect_everywhere();
   void ranges(uint64_t seq);
+  void show(Draw& draw);
   void calibrate(bool contexts);
   void gone(const void* context);
   bool in_frames() const { return frame_ >= first_frame_ && frame_ < end_frame_; }
@@ -120,6 +127,7 @@ class Session : Sink {
   std::vector<Prepared> passes_;
   size_t pass_ = 0;
   std::vector<bool> began_;  // per source: whether it runs
+  unsigned watches_ = 0;
   std::unordered_set<Scope*> scopes_;  // that are not written yet
   std::vector<Scope*> open_;
   Scope *frame_scope_ = nullptr, *draw_scope_ = nullptr, *call_scope_ = nullptr;

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,33 @@ class Sink {
 // Segments that are none: whether it works at all is tried, and what measuring costs.
 constexpr uint64_t TRIAL = 0, CALIBRATION = ~0ull;
 
+// A call of the recording, as it comes to be played.
+class Call {
+ public:
+  virtual ~Call() = default;
+  uint64_t seq = 0;
+  const char* name = "";
+  uint32_t flags = 0;  // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
+  bool in_list = false;  // it is compiled into a display list
+  // A parameter as it was recorded, 0 where there is none of that name. Names of objects are the recording's.
+  virtual uint64_t number(const char* parameter) const = 0;
+  // The same as a number with a fraction, of a float or double parameter.
+  virtual double real(const char* parameter) const = 0;
+  // What an array held that the program handed over (indices in its memory, a matrix); empty where it is an offset into
+  // a buffer, or not there. Good until the call is over.
+  virtual std::span<const uint8_t> array(const char* parameter) const = 0;
+};
+
+// A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
+class Draw : public Call {
+ public:
+  // Why perform() cannot be called; "": it can.
+  virtual const char* refusal() const { return ""; }
+  // Gives the driver exactly this call, with whatever state is set then. False: the player leaves the call out, nothing
+  // was drawn (and nothing will be). May be called any number of times.
+  virtual bool perform() = 0;
+};
+
 // Measures metrics (by their numbers in the list of those wanted) from begin() to end(). Nothing waits there.
 class Source {
  public:
@@ -59,6 +87,23 @@ class Source {
   // The program's own query of this target begins or ends. True: a running segment has to end for it.
   virtual bool uses(uint32_t /*target*/) const { return false; }
   virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
+
+  // What the source wants to be shown. Asked once a pass.
+  enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4 };
+  virtual unsigned watches() const { return 0; }
+  // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and may
+  // wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes where
+  // somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be as it was
+  // on return, errors of the driver too (those of the program were taken before and are safe); call the driver by
+  // gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of what the
+  // program has going on: its queries that count (see block()), its transform feedback, buffers that its shaders write.
+  virtual void around(Draw& /*draw*/) {}
+  // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:
+  // it may stand between glBegin and glEnd.
+  virtual void see(const Call& /*call*/) {}
+  // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
+  // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of around().
+  virtual void linked(uint32_t /*program*/) {}
   const std::vector<int> metrics;
 };
 
