@@ -12,6 +12,7 @@ tessellation makes of patches.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -197,6 +198,118 @@ def series(name: str, title: str, unit: str, values: Sequence[float]) -> Series:
     return Series(name, title, unit, sum(values), low, high, sum(values) / len(values), histogram(values, low, high))
 
 
+_DEFINED = """
+SELECT g.share_group, coalesce(u.texture, 0) AS texture, u.target, u.level, u.width, u.height, u.depth,
+       coalesce(u.internalformat, '') AS internalformat, coalesce(u.format, '') AS format, coalesce(u.type, '') AS type,
+       coalesce(u.bytes, 0) AS bytes, u.compressed, u.seq
+FROM texture_uploads u JOIN contexts g ON g.context = u.context WHERE NOT u.part
+"""
+_STORED = """
+SELECT g.share_group, coalesce(b.texture, 0), s.target, s.levels, s.width, s.height, s.depth, s.internalformat, s.seq
+FROM (SELECT x.seq, x.context, x.target_value AS target, x.levels::BIGINT AS levels, x.width::BIGINT AS width,
+             x.height::BIGINT AS height, {depth} AS depth, x.internalformat::VARCHAR AS internalformat,
+             coalesce(u.unit, 0) AS unit
+      FROM "{function}" x ASOF LEFT JOIN texture_units u ON u.context = x.context AND u.seq <= x.seq) s
+ASOF LEFT JOIN texture_bindings b
+  ON b.context = s.context AND b.unit = s.unit AND b.target = s.target AND b.seq <= s.seq
+JOIN contexts g ON g.context = s.context
+"""
+_GENERATED = """
+SELECT DISTINCT g.share_group, coalesce(b.texture, 0)
+FROM (SELECT x.seq, x.context, x.target_value AS target, coalesce(u.unit, 0) AS unit
+      FROM "glGenerateMipmap" x ASOF LEFT JOIN texture_units u ON u.context = x.context AND u.seq <= x.seq) s
+ASOF LEFT JOIN texture_bindings b
+  ON b.context = s.context AND b.unit = s.unit AND b.target = s.target AND b.seq <= s.seq
+JOIN contexts g ON g.context = s.context
+"""
+_CUBE = 34067
+
+
+def texture_memory(trace: Trace) -> int:
+    """Return the bytes of all levels of all textures as they were last defined, as their sizes and formats say.
+
+    What drivers add (padding, alignment, other formats) is not in it, nor are renderbuffers. Compressed levels count
+    what was uploaded, generated levels what they hold. Textures that were deleted count, too: it is what the recording
+    needs if it frees nothing early.
+    """
+    from drawtap.analysis.views import VIEWS
+    from drawtap.trace.snapshot import Snapshot
+
+    stored = [
+        _STORED.format(depth="1", function="glTexStorage2D"),
+        _STORED.format(depth="x.depth::BIGINT", function="glTexStorage3D"),
+    ]
+    with Snapshot(trace, [_DEFINED, *stored, _GENERATED], VIEWS) as snapshot:
+        defined = snapshot.ask(_DEFINED)[1]
+        storage = [row for question in stored for row in snapshot.ask(question)[1]]
+        generated = {tuple(row) for row in snapshot.ask(_GENERATED)[1]}
+    levels: dict[tuple[object, ...], tuple[int, int]] = {}  # of a level of a texture: when, bytes
+
+    def put(key: tuple[object, ...], seq: object, size: int) -> None:
+        if cast(int, seq) >= levels.get(key, (-1, 0))[0]:
+            levels[key] = (cast(int, seq), size)
+
+    for group, texture, target, level, width, height, depth, internal, form, kind, content, packed, seq in defined:
+        pixels = cast(int, width) * cast(int, height) * cast(int, depth or 1)
+        texel = texel_bytes(str(internal), str(form), str(kind))
+        bare = cast(int, content) if packed or not texel else round(pixels * texel)
+        put((group, texture, target, level), seq, bare)
+    # Generated levels are those of the last level 0; that is what a driver generates them of.
+    bases = {(g, t, target): seq for (g, t, target, level), (seq, _) in levels.items() if level == 0}
+    for group, texture, target, level, width, height, depth, internal, form, kind, _, _, seq in defined:
+        if level == 0 and (group, texture) in generated and bases.get((group, texture, target)) == seq:
+            texel = texel_bytes(str(internal), str(form), str(kind))
+            for step, part in enumerate(_below(cast(int, width), cast(int, height)), 1):
+                put((group, texture, target, step), seq, round(part * cast(int, depth or 1) * texel))
+    for group, texture, target, count, width, height, depth, internal, seq in storage:
+        sizes = [(cast(int, width) * cast(int, height)), *_below(cast(int, width), cast(int, height))]
+        faces = 6 if target == _CUBE else 1
+        for level, part in enumerate(sizes[: cast(int, count)]):
+            size = part * cast(int, depth) * faces * texel_bytes(str(internal), "", "")
+            put((group, texture, "storage", level), seq, round(size))
+    return sum(size for _, size in levels.values())
+
+
+def _below(width: int, height: int) -> list[int]:
+    found = []
+    while width > 1 or height > 1:
+        width, height = max(width // 2, 1), max(height // 2, 1)
+        found.append(width * height)
+    return found
+
+
+_CHANNELS = {"RGBA": 4, "BGRA": 4, "RGB": 3, "BGR": 3, "RG": 2, "LUMINANCE_ALPHA": 2, "SRGB_ALPHA": 4, "SRGB": 3}
+_WIDTHS = {"BYTE": 1, "SHORT": 2, "INT": 4, "FLOAT": 4, "HALF_FLOAT": 2, "HALF_FLOAT_OES": 2}
+_SIZED = {
+    "SRGB8_ALPHA8": 4, "SRGB8": 3, "RGB565": 2, "RGB5_A1": 2, "RGBA4": 2, "R11F_G11F_B10F": 4, "RGB9_E5": 4,
+    "RGB10_A2": 4, "RGB10_A2UI": 4, "DEPTH24_STENCIL8": 4, "DEPTH32F_STENCIL8": 8, "DEPTH_COMPONENT16": 2,
+    "DEPTH_COMPONENT24": 4, "DEPTH_COMPONENT32": 4, "DEPTH_COMPONENT32F": 4, "STENCIL_INDEX8": 1, "ALPHA8": 1,
+    "LUMINANCE8": 1, "LUMINANCE8_ALPHA8": 2, "BGRA8": 4, "R3_G3_B2": 1, "RGB5": 2, "RGB4": 2, "RGBA2": 1,
+}  # fmt: skip
+
+
+def texel_bytes(internalformat: str, form: str, kind: str) -> float:
+    """Return the bytes of a texel: of a sized internal format (GL_RGBA8), else of what format and type say.
+
+    S3TC, ETC and ASTC formats by their blocks of 4 x 4; 0 where it is not known.
+    """
+    name = internalformat.removeprefix("GL_").removesuffix("_EXT").removesuffix("_OES")
+    if name in _SIZED:
+        return _SIZED[name]
+    if sized := re.fullmatch(r"(RGBA|RGB|RG|R)(8|16|32)(F|I|UI|_SNORM)?", name):
+        return len(sized[1]) * int(sized[2]) / 8
+    if name.startswith("COMPRESSED_"):
+        half = ("ETC2" in name and "RGBA8" not in name and "ALPHA8_ETC2" not in name) or "DXT1" in name or "RED" in name
+        return 0.5 if half or name in ("COMPRESSED_R11_EAC", "COMPRESSED_SIGNED_R11_EAC") else 1.0
+    word = kind.removeprefix("GL_")
+    if word.startswith("UNSIGNED_SHORT_"):
+        return 2
+    if word.startswith("UNSIGNED_INT_"):
+        return 4
+    width = _WIDTHS.get(word.removeprefix("UNSIGNED_"), 0)
+    return width * _CHANNELS.get(form.removeprefix("GL_").removesuffix("_EXT").removesuffix("_INTEGER"), 1)
+
+
 def histogram(values: Iterable[float], low: float, high: float, bins: int = BINS) -> tuple[int, ...]:
     """Count values in equal steps from `low` to `high`; all are in the first where the two are equal."""
     counts = [0] * bins
@@ -217,6 +330,15 @@ def _add_sensor(rows: list[dict[str, object]], sensor: Sensor) -> None:
             at += 1
         value = sum(inside)
         row[sensor.name] = (value / len(inside) if sensor.average else value) if inside else None
+
+
+def surface(trace: Trace) -> tuple[int, int] | None:
+    """Return width and height of the largest surface that is drawn to, else of the largest viewport; None for none."""
+    sizes = [tuple(int(part) for part in text.split(" x ")) for text in _surfaces(trace)]
+    if not sizes and any(f["name"] == "glViewport" for f in trace.table("histogram")):
+        sizes = [(cast(int, w), cast(int, h)) for w, h in trace.sql('SELECT DISTINCT width, height FROM "glViewport"')]
+    found = max(sizes, key=lambda size: size[0] * size[1], default=None)
+    return (found[0], found[1]) if found and found[0] > 0 and found[1] > 0 else None
 
 
 def _surfaces(trace: Trace) -> Iterable[str]:

@@ -80,6 +80,41 @@ def find_compiler() -> Compiler:
     )
 
 
+def find_c_compiler() -> Compiler:
+    """Return the C compiler to use: $CC, cc, gcc, clang, or the `ziglang` package.
+
+    Raises UnavailableError when there is none.
+    """
+    candidates = [tuple(os.environ["CC"].split())] if os.environ.get("CC") else []
+    candidates += [("cc",), ("gcc",), ("clang",), (sys.executable, "-m", "ziglang", "cc")]
+    for command in candidates:
+        if len(command) == 1 and not shutil.which(command[0]):
+            continue
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return Compiler(command, done.stdout)
+    raise UnavailableError("no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[zig]'")
+
+
+def compile_c_program(folder: Path, program: Path) -> None:
+    """Compile and link the C source that `drawtap export -f c` wrote to `folder` as `program`.
+
+    Raises CompileError with what the compiler said, UnavailableError where there is none.
+    """
+    compiler = find_c_compiler()
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as work:
+
+        def one(unit: Path) -> str:
+            made = f"{work}/{unit.name}.o"
+            flags = ["-std=c99", "-O0", "-w"] if unit.suffix == ".c" else []
+            _run([*compiler.command, *flags, f"-I{folder}", f"-Wa,-I{folder}", "-c", str(unit), "-o", made])
+            return made
+
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            objects = list(pool.map(one, [*sorted(folder.glob("*.c")), *sorted(folder.glob("*.S"))]))
+        _run([*compiler.command, *objects, "-lEGL", "-ldl", "-lm", "-o", str(program)])
+
+
 def cache_folder() -> Path:
     """Return the folder of compiled modules: $DRAWTAP_CACHE, or drawtap/modules below $XDG_CACHE_HOME."""
     if os.environ.get("DRAWTAP_CACHE"):
@@ -166,7 +201,7 @@ def _compile(
 def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        words = [word for word in command[1:4] if word in ("-m", "ziglang", "c++")]
+        words = [word for word in command[1:4] if word in ("-m", "ziglang", "c++", "cc")]
         name = " ".join([Path(command[0]).name, *words])
         raise CompileError(f"{name} failed", done.stderr + done.stdout)
 

@@ -167,6 +167,30 @@ def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[st
     return made
 
 
+def totals(
+    trace: Trace, plan: Plan, frames: range, *, environment: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """Play a recording by a plan and return the sums over `frames` by metric; nothing is stored.
+
+    A metric that has no value for one of the frames is left out. Raises what `player.play` raises.
+    """
+    wanted = Wanted(frames, images=False)
+    _check(trace, plan, wanted)
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        runs = _Runs(trace, Path(folder), wanted, environment)
+        for number, one in enumerate(plan.passes):
+            runs.play([one], number, 0)
+        connection = duckdb.connect(":memory:")
+        try:
+            _load(connection, runs, plan, wanted)
+            rows = connection.execute(
+                "SELECT metric, sum(value) FROM raw WHERE per = 'frame' GROUP BY metric HAVING count(value) = count(*)"
+            ).fetchall()
+        finally:
+            connection.close()
+    return {str(name): float(value) for name, value in rows}
+
+
 def summary(made: Profile, wanted: Wanted) -> dict[str, object]:
     """Return how something was measured, for JSON."""
     return {

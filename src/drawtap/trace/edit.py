@@ -90,7 +90,9 @@ class Parameter:
 
 
 @dataclass
-class _Signatures:
+class Signatures:
+    """What is known of functions: parameters by name in their order ("result" among them), enumerants by group."""
+
     functions: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     anywhere: dict[str, int] = field(default_factory=dict)
@@ -165,7 +167,7 @@ class Editor:
         self._replaced: dict[int, str] = {}
         self._inserted = 0
         self._known = _from_trace(trace)
-        self._all: _Signatures | None = None
+        self._all: Signatures | None = None
         self._foreign = False
 
     def __enter__(self) -> Editor:
@@ -280,7 +282,7 @@ class Editor:
         found = self._known.functions.get(function)
         if found is None:
             if self._all is None:
-                self._all = _from_text(part(SIGNATURES).read_text(encoding="utf-8"))
+                self._all = signatures_of(part(SIGNATURES).read_text(encoding="utf-8"))
             found = self._all.functions.get(function)
             if found is None:
                 raise QueryError(f"no function {function}", hint=did_you_mean(function, self._all.functions))
@@ -449,8 +451,8 @@ def _saved(path: Path, said: Row, broken: tuple[Broken, ...]) -> Saved:
     return Saved(path, **numbers, problems=problems, broken=broken, renamed=cast(int, said["renamed"]))
 
 
-def _from_trace(trace: Trace) -> _Signatures:
-    found = _Signatures()
+def _from_trace(trace: Trace) -> Signatures:
+    found = Signatures()
     for row in trace.table("params"):
         name = cast(str, row["name"])
         group = cast("str | None", row["group"])
@@ -465,9 +467,9 @@ def _from_trace(trace: Trace) -> _Signatures:
     return found
 
 
-def _from_text(text: str) -> _Signatures:
+def signatures_of(text: str) -> Signatures:
     """Read signature text (docs/format.md, "Signature text")."""
-    found = _Signatures()
+    found = Signatures()
     parameters: dict[str, Parameter] = {}
     members: dict[str, int] = {}
     last = ""
