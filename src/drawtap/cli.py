@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import click
 
 import drawtap
-from drawtap.commands import ALIASES, COMMANDS, GROUPS, SECTIONS, Command, Param
+from drawtap.commands import ALIASES, AT_THE_PROMPT, COMMANDS, GROUPS, SECTIONS, Command, Param
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
 
@@ -38,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str]) -> int:
     """Run `drawtap ARGUMENTS` and return its exit code. Never raises, except for KeyboardInterrupt's sake: 130."""
     warnings.showwarning = _show_warning
+    words = [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
     try:
-        code = _group()(args=list(arguments) or ["--help"], prog_name="drawtap", standalone_mode=False)
+        code = _group()(args=words or ["--help"], prog_name="drawtap", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as leave:
@@ -103,9 +104,13 @@ _FRAME_END_HELP = "What ends a frame: auto, or function names separated by comma
 _NEGATIVE = re.compile(r"-\d+[:\d+#-]*")
 
 
+def _as_typed(value: object) -> object:
+    return value[1:] if isinstance(value, str) and value[:1] == " " and _NEGATIVE.fullmatch(value[1:]) else value
+
+
 class _Verb(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # "-3:" is a range that counts from the end, no option. Numbers and ranges are read without the blank.
+        # "-3:" is a range that counts from the end, no option. The verb gets it without the blank.
         if "--" not in args and not any(p.nargs == -1 for p in self.params):
             args = [f" {word}" if _NEGATIVE.fullmatch(word) else word for word in args]
         return super().parse_args(ctx, args)
@@ -144,7 +149,9 @@ class _Group(click.Group):
         found = self.get_command(ctx, name)
         if found is None and not name.startswith("-"):
             before = f"drawtap {self._prefix}".rstrip()
-            if Path(name).is_file():
+            if not self._prefix and name in AT_THE_PROMPT:
+                hint = f"{name} is a command of the prompt: drawtap shell FILE"
+            elif Path(name).is_file():
                 hint = f"a file comes after a command: {before} info {name}"
             else:
                 hint = did_you_mean(name, self.list_commands(ctx)) or f"{before} --help lists the commands"
@@ -244,6 +251,7 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
         as_json = values.pop("json_", False)
         frame_end = values.pop("frame_end_", None)
         positional: list[object] = []
+        values = {name: _as_typed(value) for name, value in values.items()}
         opened = None
         try:
             for param in command.params:

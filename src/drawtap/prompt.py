@@ -36,7 +36,8 @@ from drawtap.view.result import Prompt, Rows, Written
 from drawtap.view.text import wants_color
 
 _SQL = re.compile(
-    r"\s*(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy|\()",
+    r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy)"
+    r"(?![\w-]))",  # set-egl-config and show-state are verbs
     re.IGNORECASE,
 )
 _KEYWORDS = (
@@ -67,7 +68,7 @@ _OWN = {
     "help": "help [NAME]: the verbs, or one of them",
     "quit": "quit: leave (as exit and Ctrl-D)",
 }
-_NOT_HERE = frozenset({"shell", "completion"})
+_NOT_HERE = frozenset({"shell", "completion", "new", "save", "python"})  # or more can be done here: _OWN
 _UNWANTED = ("do_edit", "do_ipy", "do_py", "do_run_pyscript", "do_set", "do_shell", "do_shortcuts")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _PROFILED_FUNCTIONS = 20
@@ -409,7 +410,7 @@ class Analyzer(cmd2.Cmd):
             print(f"{title}:")
             for name, text in entries:
                 print(f"  {name:<{wide}}  {text}")
-        print(f"Other names: {', '.join(f'{a} = {o}' for a, o in ALIASES.items() if o in COMMANDS.names())}")
+        print(f"Other names: {', '.join(f'{a} = {o}' for a, o in ALIASES.items() if self._full_name(o))}")
         print("! runs a command of the shell, @ a file of commands; | and > hand output on. Anything else is SQL.")
 
     # ---- what goes wrong ---------------------------------------------------------------------------------

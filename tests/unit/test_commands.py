@@ -310,7 +310,14 @@ def test_verbs_take_ranges(drawtap, recording):
     assert [row["frame"] for row in objects(drawtap, "frames", recording, "0:+2")] == [0, 1]
 
 
-RANGES = {"calls": RANGE_HELP, "keep": RANGE_HELP, "frames": FRAMES_HELP, "span": FRAMES_HELP, "call": CALL_HELP}
+RANGES = {
+    "calls": RANGE_HELP,
+    "part": RANGE_HELP,
+    "keep": RANGE_HELP,
+    "frames": FRAMES_HELP,
+    "span": FRAMES_HELP,
+    "call": CALL_HELP,
+}
 FORMS = {
     RANGE_HELP: ("3", "2:5", "2:+3", "-3:", "2-4", "#1", "#0:#2", "#0:+#2", "#-1"),
     FRAMES_HELP: ("1", "0:2", "0:+2", "-2:", "0-1", "#1", "#0:#2"),

@@ -364,6 +364,24 @@ def test_state_in_queries_of_the_thesis_form(recording: Recording, tmp_path: Pat
         assert trace.sql(only).fetchall() == [(after,)]
 
 
+def test_objects_that_a_call_names_in_queries(recording: Recording, tmp_path: Path) -> None:
+    for texture in (5, 6):
+        recording.gl("glBindTexture", target="GL_TEXTURE_2D", texture=texture)
+        recording.gl("glTexParameteri", target="GL_TEXTURE_2D", pname="GL_TEXTURE_MAX_LEVEL", param=texture - 2)
+    again = [recording.gl("glBindTexture", target="GL_TEXTURE_2D", texture=texture) for texture in (5, 6)]
+    with opened(recording, tmp_path) as trace:
+
+        def found(condition: str) -> list[tuple[object, ...]]:
+            level = "event.state.texture.GL_TEXTURE_MAX_LEVEL"
+            return trace.sql(f"SELECT event.seq, {level} FROM trace WHERE {condition.format(level)}").fetchall()
+
+        # Compared with numbers it is one ("3" would come behind "20"), else it is text.
+        assert found("{} > 3 AND event.seq >= ?".replace("?", str(again[0]))) == [(again[1], 4.0)]
+        assert found("{} IN (3, 20)") == [(again[0], 3.0)]
+        assert found("{} BETWEEN 2.5 AND 20") == [(again[0], 3.0), (again[1], 4.0)]
+        assert found("{} = '4'") == [(again[1], "4")]
+
+
 STABS = (
     ("path = ?", ["{path}"]),
     ("path IN ('{path}', '{path}')", []),

@@ -40,10 +40,15 @@ GROUPS: Mapping[str, str] = {
 ALIASES: Mapping[str, str] = {
     "call-histogram": "histogram",
     "extract-state": "extract",
+    "load": "shell",
     "play": "replay",
     "select": "sql",
     "show state": "state",
 }
+
+
+# Those of its commands that make sense only where recordings stay open.
+AT_THE_PROMPT = ("close", "profiling", "quit", "reload")
 
 
 @dataclass(frozen=True, slots=True)

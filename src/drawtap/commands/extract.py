@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     section="replay",
     examples=(
         "drawtap extract game.dtap --frames 120 -o frame.dtap",
+        "drawtap extract game.dtap '#120:#125' -o frames.dtap",
         "drawtap extract game.dtap --draws 3000:3010 -o draws.dtap",
         "drawtap extract game.dtap --frames 120 --minimize -o small.dtap",
         "drawtap extract game.dtap --frames 120 --minimize --oracle engines=llvmpipe,softpipe -o bug.dtap",
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 )
 def extract(
     trace: Trace,
+    part: Annotated[
+        str | None, Opt(f"{RANGE_HELP}. The same as --frames where it has a #, else as --calls", metavar="RANGE")
+    ] = None,
     *,
     output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
@@ -66,6 +70,10 @@ def extract(
         raise UsageError(f"{output} exists", hint="--force replaces it")
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")
+    if part is not None:
+        if any((frames, calls, draws, time)):
+            raise UsageError(f"{part} and an option both say which part is wanted", hint="one of them")
+        frames, calls = (part, None) if "#" in part else (None, part)
     wanted = target(trace, frames=frames, calls=calls, draws=draws, time_range=time)
     cutter = Cutter(trace, tell=_tell)
     cut = cutter.cut(wanted, output, Wish(on, not no_verify, minimize, oracle, seconds))

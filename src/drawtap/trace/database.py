@@ -39,6 +39,13 @@ _Node = dict[str, object]
 MEMORY = "2GB"  # of DuckDB, for long traces
 _CACHE_FORMAT = "1"
 GRAPH_TABLES = ("redundancy",)  # made by trace.graph, which needs numpy: imported when asked for
+# `event.state.path.X`: the first word is an argument of the call that names an object; collection below a share group.
+_NAMED = {
+    **{name: f"shares[*].{name}s" for name in ("buffer", "program", "renderbuffer", "sampler", "shader", "texture")},
+    **{name: f"vg_shares[*].{name}s" for name in ("font", "image", "paint", "path")},
+    "maskLayer": "vg_shares[*].mask_layers",
+}
+_SHORT = {("path", "segment_count"): "VG_PATH_NUM_SEGMENTS", ("path", "coordinate_count"): "VG_PATH_NUM_COORDS"}
 _EVENT = {"time": "t_start", "values": "params"}  # names of the thesis form -> columns of calls
 _ALLOWED = (
     "SELECT",
@@ -83,7 +90,8 @@ class _Use:
     end_seq: int | None = None
     first_frame: int = 0
     end_frame: int | None = None
-    states: dict[tuple[str, ...], None] = field(default_factory=dict)  # event.state.X.Y of the table `trace`
+    # event.state.X.Y of the table `trace`; True: it is compared with a number
+    states: dict[tuple[str, ...], bool] = field(default_factory=dict)
     path: str = ""  # of the table `state`: what its paths match; its rows hold after some call of first_seq to end_seq
 
 
@@ -495,6 +503,7 @@ class Database:
             names = {c.name for c in columns}
             pairs += [f"{_quote(alias)} := c.{_quote(column)}" for alias, column in _EVENT.items() if column in names]
             source = f"{_quote(name)} AS c"
+            joined = bool(use.states) or "sensors" in use.columns  # joins leave no order
             if "sensors" in use.columns and "sensors" in of._readings():
                 readings = f"sensors {self._number}"
                 cursor.register(readings, of._small("sensors"))
@@ -505,12 +514,17 @@ class Database:
                 states = f"states {self._number}"
                 cursor.register(states, of._small("state"))
                 self._registered.append(states)
+                if any(words[0] in _NAMED for words in use.states):
+                    contexts = f"contexts {self._number}"
+                    cursor.register(contexts, of._small("contexts"))
+                    self._registered.append(contexts)
+                    source += f" LEFT JOIN {_quote(contexts)} AS k ON k.context = c.context"
                 for index, words in enumerate(use.states):
                     source += _state_join(states, index, words)
-                pairs.append(f"state := {_state_struct(dict.fromkeys(use.states))}")
+                pairs.append(f"state := {_state_struct(_state_values(use.states))}")
             cursor.execute(
                 f"CREATE OR REPLACE TEMP VIEW {_quote(view)} AS"
-                f" SELECT struct_pack({', '.join(pairs)}) AS event FROM {source}"
+                f" SELECT struct_pack({', '.join(pairs)}) AS event FROM {source}{' ORDER BY c.seq' if joined else ''}"
             )
             name = view
         _rename(use.node, name)
@@ -532,6 +546,7 @@ class Database:
         wanted = {_EVENT.get(name, name) for name in use.columns}
         wanted |= {"seq"} if "sensors" in use.columns else set()
         wanted |= {"seq", "context"} if use.states else set()
+        wanted |= {"params"} if any(words[0] in _NAMED for words in use.states) else set()
         columns = [c for c in self.columns("calls") if (use.star and c.shown) or c.name.lower() in wanted]
         return columns or [c for c in self.columns("calls") if c.name == "seq"]
 
@@ -829,6 +844,7 @@ class _Scope:
             self._column(cast("list[str]", part.get("column_names") or []), visible)
         elif kind in ("COMPARISON", "BETWEEN") or (kind == "OPERATOR" and "IN" in str(part.get("type"))):
             self._enumerants(part, visible)
+            _compare_states(part, visible)
         if kind == "SUBQUERY":
             for inner in _walk_queries(part.get("subquery")):
                 self._query(inner, outer=visible, ctes=ctes)
@@ -853,14 +869,15 @@ class _Scope:
         lower = [n.lower() for n in names]
         for use in visible:
             if use.table == "trace":
-                path = lower[1:] if lower and lower[0] == use.alias and len(lower) > 1 else lower
-                if path and path[0] == "event":
+                path = names[1:] if lower and lower[0] == use.alias and len(lower) > 1 else names
+                if path and path[0].lower() == "event":
                     if len(path) > 1:
-                        use.columns.add(path[1])
-                    if len(path) > 2 and path[1] == "state":
-                        use.states[tuple(names[len(names) - len(path) + 2 :])] = None
-                    else:
+                        use.columns.add(path[1].lower())
+                    state = _state_words(names, use)
+                    if state is None:
                         use.star = True
+                    else:
+                        use.states.setdefault(state, False)
                 continue
             if len(lower) > 1 and lower[-2] == use.alias:
                 use.columns.add(lower[-1])
@@ -874,10 +891,7 @@ class _Scope:
 
     def _enumerants(self, node: _Node, visible: list[_Use]) -> None:
         """`mode = 4`, `4 < mode`, `mode IN (4, 5)`, `mode BETWEEN 1 AND 4`: use the column with the numbers."""
-        parts = [p for key in ("left", "right", "input", "lower", "upper") if isinstance(p := node.get(key), dict)]
-        parts += [p for p in _as_list(node.get("children")) if isinstance(p, dict)]
-        columns = [p for p in parts if p.get("class") == "COLUMN_REF"]
-        others = [p for p in parts if p.get("class") != "COLUMN_REF"]
+        columns, others = _compared(node)
         if not columns or not others or not all(_is_integer(p) for p in others):
             return
         for column in columns:
@@ -1075,29 +1089,78 @@ def _text(node: object) -> str | None:
 
 
 def _state_join(table: str, index: int, words: Sequence[str]) -> str:
-    """Join what a variable of the call's context was: `words` are its path below the context (docs/state-paths.md)."""
-    below = ".".join(words[1:] if words[0] == "context" else words).replace("'", "''")
+    """Join what a variable of the call's context, or of an object that it names, was (docs/state-paths.md).
+
+    `words` are its path below the context; of an object the argument with its name, and the path below the object.
+    """
+    named = _NAMED.get(words[0]) if len(words) > 1 else None
+    if named is not None:
+        below = ".".join([_SHORT.get((words[0], words[1]), words[1]), *words[2:]]).replace("'", "''")
+        before, after = named.split("*")
+        number = f"json_extract_string(c.params, '$.{words[0]}')"
+        path = f"'{before}' || k.share_group || '{after}[' || {number} || '].{below}'"
+    else:
+        below = ".".join(words[1:] if words[0] == "context" else words).replace("'", "''")
+        path = f"'contexts[' || c.context || '].{below}'"
+    # OpenVG's contexts are numbered together with the others.
     own = f"SELECT path, begin_seq, end_seq, json_extract_string(value, '$') AS value FROM {_quote(table)}"
+    if named is None:
+        own = own.replace("SELECT path", "SELECT regexp_replace(path, '^vg_', '') AS path")
     return (
         f" ASOF LEFT JOIN ({own} WHERE ends_with(path, '.{below}')) AS v{index}"
-        f" ON v{index}.path = 'contexts[' || c.context || '].{below}' AND c.seq >= v{index}.begin_seq"
+        f" ON v{index}.path = {path} AND c.seq >= v{index}.begin_seq"
     )
 
 
-def _state_struct(paths: Mapping[tuple[str, ...], object]) -> str:
-    """Return SQL for a struct with the variables of `paths`, each under its words."""
+def _state_values(states: Mapping[tuple[str, ...], bool]) -> dict[tuple[str, ...], str]:
+    """Return SQL for what each variable was; a number where it is compared with one, else text."""
+    found = {}
+    for index, (words, number) in enumerate(states.items()):
+        value = f"TRY_CAST(v{index}.value AS DOUBLE)" if number else f"v{index}.value"
+        found[words] = f"CASE WHEN c.seq < coalesce(v{index}.end_seq, c.seq + 1) THEN {value} END"
+    return found
+
+
+def _state_struct(values: Mapping[tuple[str, ...], str]) -> str:
+    """Return SQL for a struct with the values, each under its words."""
     fields: dict[str, str] = {}
-    inner: dict[str, dict[tuple[str, ...], object]] = {}
-    for index, (words, known) in enumerate(paths.items()):
-        here = f"CASE WHEN c.seq < coalesce(v{index}.end_seq, c.seq + 1) THEN v{index}.value END"
-        at = here if known is None else known
+    inner: dict[str, dict[tuple[str, ...], str]] = {}
+    for words, value in values.items():
         if len(words) == 1:
-            fields[words[0]] = str(at)
+            fields[words[0]] = value
         else:
-            inner.setdefault(words[0], {})[words[1:]] = at
+            inner.setdefault(words[0], {})[words[1:]] = value
     for name, below in inner.items():
         fields[name] = _state_struct(below)
     return f"struct_pack({', '.join(f'{_quote(name)} := {value}' for name, value in fields.items())})"
+
+
+def _state_words(names: Sequence[str], use: _Use) -> tuple[str, ...] | None:
+    """`X.Y` of `event.state.X.Y`, of the table `trace`."""
+    path = names[1:] if len(names) > 1 and names[0].lower() == use.alias else names
+    if use.table != "trace" or [n.lower() for n in path[:2]] != ["event", "state"] or len(path) < 3:
+        return None
+    return tuple(path[2:])
+
+
+def _compared(node: _Node) -> tuple[list[_Node], list[_Node]]:
+    """Return the columns that a comparison has, and what else."""
+    parts = [p for key in ("left", "right", "input", "lower", "upper") if isinstance(p := node.get(key), dict)]
+    parts += [p for p in _as_list(node.get("children")) if isinstance(p, dict)]
+    columns = [p for p in parts if p.get("class") == "COLUMN_REF"]
+    return columns, [p for p in parts if p.get("class") != "COLUMN_REF"]
+
+
+def _compare_states(node: _Node, visible: list[_Use]) -> None:
+    """`event.state.X > 10`: it is a number there."""
+    columns, others = _compared(node)
+    if not others or not all(_is_number(p) for p in others):
+        return
+    for column in columns:
+        for use in visible:
+            words = _state_words(cast("list[str]", column["column_names"]), use)
+            if words is not None:
+                use.states[words] = True
 
 
 def _limit(use: _Use, column: str, first: int, end: int | None) -> None:
@@ -1159,6 +1222,16 @@ def _integer(node: object) -> int | None:
 
 def _is_integer(node: _Node) -> bool:
     return _integer(node) is not None
+
+
+def _is_number(node: _Node) -> bool:
+    if isinstance(node.get(_BOUND), float):
+        return True
+    literal = node.get("literal")
+    if isinstance(literal, dict) and literal.get("kind") == "NUMERIC":
+        return True
+    kind = cast(_Node, cast(_Node, node.get("value") or {}).get("type") or {}).get("id")
+    return _is_integer(node) or kind in ("DECIMAL", "DOUBLE", "FLOAT")
 
 
 def _as_list(value: object) -> list[object]:

@@ -390,6 +390,11 @@ def edit(path: str | os.PathLike[str], *, frame_end: str | None = None) -> Edito
     return Editor(open_trace(path, frame_end=frame_end))
 
 
+def empty(output: str | os.PathLike[str]) -> None:
+    """Write a recording without calls."""
+    write([], Path(output), annotation={"kind": "edit", "operation": "new"})
+
+
 def join(paths: Sequence[str | os.PathLike[str]], output: str | os.PathLike[str]) -> Saved:
     """Write recordings one after the other as one. Times of a later one follow those of the one before."""
     return _combine(paths, output, "join")

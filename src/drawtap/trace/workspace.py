@@ -11,8 +11,16 @@ from pathlib import Path
 from types import TracebackType
 
 from drawtap.errors import InputError, UsageError, did_you_mean
-from drawtap.trace.core import write
+from drawtap.trace.edit import empty
 from drawtap.trace.trace import Trace, open_trace
+
+
+def copied(trace: Path, file: Path) -> int:
+    """Copy a recording; a file of that name is replaced only by the whole. Returns the size in bytes."""
+    part = file.with_name(file.name + ".part")
+    shutil.copyfile(trace, part)
+    part.replace(file)
+    return file.stat().st_size
 
 
 @dataclass
@@ -98,7 +106,7 @@ class Workspace:
         """Make an empty recording."""
         name = name or self.free_name()
         path = self.new_path(name)
-        write([], path, annotation={"kind": "edit", "operation": "new"})
+        empty(path)
         return self.load(path, name, saved=False)
 
     def use(self, name: str) -> Loaded:
@@ -124,9 +132,7 @@ class Workspace:
                 raise UsageError(f"{loaded.name} has no file yet", hint=f"save {loaded.name} FILE")
             return loaded.trace.path, loaded.trace.path.stat().st_size
         if not (path.exists() and path.samefile(loaded.trace.path)):
-            part = path.with_name(path.name + ".part")
-            shutil.copyfile(loaded.trace.path, part)
-            part.replace(path)
+            copied(loaded.trace.path, path)
         was_current = self.current
         self.load(path, loaded.name)
         if was_current is not loaded and was_current is not None:
