@@ -35,6 +35,8 @@ namespace {
 constexpr size_t MOST_CONNECTIONS = 256;
 constexpr double HELLO_SECONDS = 10;  // to say hello after connecting
 constexpr size_t LONGEST_LINE = 1 << 20;
+// For a program to come after the one who started this drainer is gone: the first, and another (a fork of the first).
+constexpr double ORPHAN_SECONDS = 5, LEFT_SECONDS = 1;
 
 struct Options {
   std::string socket, output, status, signatures;
@@ -48,13 +50,14 @@ struct Options {
   std::vector<std::string> annotations;
   double exit_when_idle = -1;
   uint32_t watch_pid = 0;
+  bool keep_existing = false;  // a file that stands where the trace is to go
 };
 
 const char* const USAGE =
     "usage: drawtap-drain --socket PATH --output FILE.dtap [--status FD|PATH] [--ready-fd N]\n"
     "  [--timing both|entry|none] [--inline-limit BYTES] [--pool-limit BYTES] [--chunk-bytes N] [--level N]\n"
     "  [--workers N] [--annotation JSON ...] [--signatures PATH] [--adopt-fd N] [--exit-when-idle SECONDS]\n"
-    "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no]\n"
+    "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no] [--keep-existing yes|no]\n"
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
     "  [--spill FILE] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
     "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
@@ -151,6 +154,7 @@ Options parse(int argc, char** argv) {
       if (value != "block" && value != "drop-frames") usage("--when-full: expected block or drop-frames");
       o.session.drop_frames = value == "drop-frames";
     } else if (name == "--paused") o.paused = value == "yes";
+    else if (name == "--keep-existing") o.keep_existing = value == "yes";
     else if (name == "--watch-pid") o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
     else if (name == "--exit-when-idle") o.exit_when_idle = atof(value.c_str());
     else if (name == "--ring") {
@@ -340,6 +344,7 @@ class Drainer {
   void prepare_pool();
   void report(bool always);
   bool time_to_leave();
+  bool is_orphan() const { return has_parent_ && !stdin_open_ && !watched_ && o_.exit_when_idle < 0; }
 
   Options o_;
   FileNames names_;
@@ -347,6 +352,7 @@ class Drainer {
   Status status_;
   int listen_ = -1, signals_ = -1, done_ = -1;
   bool stdin_open_ = true, stopping_ = false;
+  bool has_parent_ = false;  // somebody holds the other end of standard input, and its end means that they are gone
   std::string line_;
   std::list<Connection> waiting_;
   std::list<Recorded> recorded_;
@@ -404,6 +410,9 @@ bool Drainer::set_up() {
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   done_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   for (std::string& json : o_.annotations) remarks_.annotate(std::move(json));
+  if (o_.keep_existing) names_.adopted("");
+  struct stat input;
+  has_parent_ = fstat(0, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode));
   if (o_.watch_pid) {
     watched_ = std::make_unique<Watched>(o_.watch_pid);
     remarks_.watch(o_.watch_pid);
@@ -941,6 +950,7 @@ void Drainer::read_lines() {
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (n <= 0) {
     stdin_open_ = false;
+    last_activity_ = seconds_now();
     remarks_.no_more();
     return;
   }
@@ -979,6 +989,8 @@ bool Drainer::time_to_leave() {
   if (!waiting_.empty()) return false;
   if (watched_ && watched_->gone()) return true;
   if (o_.adopt_fd >= 0 && o_.socket.empty()) return true;
+  // Nobody is left who could name a program, and one that was just started had time to come.
+  if (is_orphan()) return seconds_now() - last_activity_ >= (processes_ ? LEFT_SECONDS : ORPHAN_SECONDS);
   return o_.exit_when_idle >= 0 && seconds_now() - last_activity_ >= o_.exit_when_idle;
 }
 
@@ -1006,7 +1018,7 @@ void Drainer::loop() {
       poll_by_hand |= r.process->fd() < 0 || r.watch_mapping;
       active |= !r.session->ending();
     }
-    const int timeout = poll_by_hand ? 200 : active || !waiting_.empty() ? 500 : o_.exit_when_idle >= 0 ? 250 : -1;
+    const int timeout = poll_by_hand ? 200 : active || !waiting_.empty() ? 500 : o_.exit_when_idle >= 0 || is_orphan() ? 250 : -1;
     if (time_to_leave()) return;
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       status_.error("poll", strerror(errno));

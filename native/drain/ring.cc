@@ -363,13 +363,24 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
     uint64_t bytes = 0;
     for (size_t i = held_.size(); i-- > 0 && !cut;)
       if ((bytes += held_[i].bytes) > settings_.window_bytes) cut = held_[i].last_ns;
-    if (!cut) return false;
   }
   // A save that waits still wants what it asked for.
   for (const Pending& p : pending_) {
     const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
-    if (before) cut = std::min(cut, p.at_ns - std::min(p.at_ns, before));
-    else return false;
+    cut = before ? std::min(cut, p.at_ns - std::min(p.at_ns, before)) : 0;
+  }
+  // Rather a shorter window than lost calls: of the memory that the base leaves, a quarter is for what comes while we look.
+  const uint64_t room = settings_.limit_bytes - std::min(settings_.limit_bytes, totals_.base_bytes), most = room - room / 4;
+  const bool tight = chunk_bytes_ + content_bytes_ > most;
+  if (tight) {
+    // Content counts with the chunk that brought it, and may have outlived that.
+    uint64_t newest = chunk_bytes_ + content_bytes_;
+    for (const Held& held : held_) newest -= std::min(newest, held.bytes);
+    for (size_t i = held_.size(); i-- > 0;)
+      if ((newest += held_[i].bytes) > most / 2) {
+        cut = std::max(cut, held_[i].last_ns);
+        break;
+      }
   }
   uint64_t calls = 0, bytes = 0;
   size_t n = 0;
@@ -384,6 +395,7 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   }
   *cut_ns = cut;
   *chunks = n;
+  if (tight && calls) return true;
   return calls >= std::max({settings_.least_calls, base_calls_, least_calls_}) || (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
 
@@ -432,6 +444,7 @@ std::string Ring::job_of(uint64_t cut_ns) const {
   std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) + "\nframes_before " + std::to_string(frames_past_) +
                     "\nkeep_limit " + std::to_string(settings_.keep_limit) + "\n";
   if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
+  if (totals_.assumed) job += "assumed 1\n";
   for (auto& [key, calls] : consumed_) job += "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
   return job;
 }
@@ -539,6 +552,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   const uint64_t past = count(answer, "calls_past");
   // Nothing could be cut off: a frame is longer than all that has left. Try again when there is twice as much.
   least_calls_ = past == calls_past_ ? std::max(least_calls_, settings_.least_calls) * 2 : 0;
+  if (past == calls_past_) next_try_ns_ = now_ns() + SECOND / 2;
   calls_past_ = past;
   frames_past_ = count(answer, "frames_past");
   base_calls_ = count(answer, "kept");
@@ -555,6 +569,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     return true;
   });
   drop_contents();
+  cut_past_ns_ = cut_ns;
   totals_.compactions++;
   totals_.walked += count(answer, "walked");
   totals_.kept = base_calls_;
@@ -573,7 +588,7 @@ void Ring::write(const Pending& p) {
   const uint64_t after = p.wish.after_ns ? p.wish.after_ns : settings_.after_ns;
   Memory raw;
   std::string job, error;
-  uint64_t lost = 0;
+  uint64_t lost = 0, missing = 0;
   {
     std::lock_guard guard(lock_);
     error = raw.fd() < 0 ? "no memory file can be made" : build(raw.fd(), held_.size());
@@ -585,12 +600,14 @@ void Ring::write(const Pending& p) {
     }
     job = job_of(cut);
     lost = totals_.lost_calls;
+    if (before && cut_past_ns_ > cut) missing = cut_past_ns_ - cut;
   }
   const std::string output = p.wish.output.empty() ? owner_.name(p.frame, p.wish.reason) : p.wish.output;
   JsonObject about;
   about.text("reason", p.wish.reason);
   if (!p.wish.detail.empty()) about.text("detail", p.wish.detail);
   about.number("frame", p.frame).number("time_monotonic_ns", p.at_ns).number("before_ns", before).number("after_ns", after).number("calls_lost", lost);
+  if (missing) about.number("missing_ns", missing);
   const std::string members = about.str();
   job += "end_ns " + std::to_string(p.at_ns + after) + "\nabout " + members.substr(1, members.size() - 2) + "\n";
   for (const std::string& json : owner_.annotations()) job += "before " + one_line(json) + "\n";
@@ -614,7 +631,7 @@ void Ring::write(const Pending& p) {
   line.text("event", "saved").text("file", output).text("reason", p.wish.reason).text("detail", p.wish.detail).number("frame", p.frame);
   line.number("calls", count(answer, "calls")).number("frames", count(answer, "frames")).number("first_frame", count(answer, "first_frame"));
   line.number("kept", count(answer, "kept")).number("earlier", count(answer, "calls_past")).flag("assumed", member(answer, "assumed") == "true");
-  line.number("bytes", static_cast<uint64_t>(size.st_size)).number("calls_lost", lost).number("took_ns", now_ns() - started);
+  line.number("bytes", static_cast<uint64_t>(size.st_size)).number("calls_lost", lost).number("missing_ns", missing).number("took_ns", now_ns() - started);
   status_.say(line);
   line.flag("done", true);
   results_[p.number] = line.str();

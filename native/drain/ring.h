@@ -137,7 +137,7 @@ class Ring {
   int base_ = -1, frames_ = -1;
   uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
-  uint64_t next_try_ns_ = 0, least_calls_ = 0;
+  uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0;
 
   // Of looking: one at a time.
   enum : uint8_t { FRAME_END = 1, ASKS_ERROR = 2, MARK = 4 };

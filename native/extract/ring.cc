@@ -44,6 +44,7 @@ struct Job {
   int64_t cut_ns = 0;         // frames that ended before this leave
   int64_t end_ns = INT64_MAX;  // save: frames that begin after this are left out
   uint64_t keep_limit = 500000;
+  bool assumed = false;  // the base was made by taking pictures to be painted over
   std::string frame_end = "auto";
   std::string about;          // JSON members of the annotation `flight_recorder`
   std::vector<std::string> before, after;  // other annotations
@@ -69,6 +70,7 @@ Job read_job(const std::string& path) {
     else if (name == "cut_ns") job.cut_ns = static_cast<int64_t>(number(value));
     else if (name == "end_ns") job.end_ns = static_cast<int64_t>(number(value));
     else if (name == "keep_limit") job.keep_limit = number(value);
+    else if (name == "assumed") job.assumed = value == "1";
     else if (name == "frame_end") job.frame_end = value;
     else if (name == "about") job.about = value;
     else if (name == "before") job.before.push_back(value);
@@ -272,7 +274,7 @@ std::string run(const Job& job) {
   // What of it matters from there on.
   std::vector<uint8_t> keep(past->calls / 8 + 1);
   std::vector<uint32_t> numbers;
-  bool assumed = false;
+  bool assumed = job.assumed;
   uint64_t exact = 0;
   if (past->calls) {
     extract::Graph graph(past, true);
@@ -289,7 +291,7 @@ std::string run(const Job& job) {
       const extract::Fresh guess;
       std::vector<uint8_t> fewer(keep.size());
       graph.alive(fewer.data(), {&guess, 1});
-      assumed = count_bits(fewer) < exact;
+      assumed |= count_bits(fewer) < exact;
       keep = std::move(fewer);
     }
   }

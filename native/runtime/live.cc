@@ -48,6 +48,7 @@ namespace {
 constexpr uint64_t SECOND = 1000000000u;
 constexpr uint64_t RETRY_NS = SECOND;        // between attempts to find a manager
 constexpr uint64_t PATIENCE_NS = 5 * SECOND; // for its answer
+constexpr uint64_t LOOK_NS = SECOND / 4;     // between looks whether it is still there: its lease need not run out first
 constexpr uint64_t MOST_SPIN_NS = 2000000;
 
 enum State : uint32_t { UNASKED, ALONE, GREETED, MANAGED };
@@ -391,9 +392,8 @@ DT_COLD void attend(Thread* t, uint64_t now, uint32_t kind) {
     g.trace_letter = 0;
   }
   if (g.state == MANAGED) {
-    if (g.control->letters.load(std::memory_order_acquire) != g.letters) read_letters(t, now);
-    else if (now > g.control->lease_ns.load(std::memory_order_relaxed) && now >= g.next_try_ns) {
-      g.next_try_ns = now + RETRY_NS;
+    if (g.control->letters.load(std::memory_order_acquire) != g.letters || now >= g.next_try_ns) {
+      g.next_try_ns = now + LOOK_NS;
       read_letters(t, now);
     }
   }
@@ -564,20 +564,31 @@ uint32_t short_ns(uint64_t ns) { return ns < 0xffffffffu ? (uint32_t)ns : 0xffff
 
 }  // namespace
 
+namespace {
+
+bool needs_attention(uint64_t now) {
+  const uint32_t state = __atomic_load_n(&g.state, __ATOMIC_ACQUIRE);
+  if (DT_LIKELY(state == MANAGED)) return g.control->letters.load(std::memory_order_relaxed) != g.letters || g.trace_letter || now >= g.next_try_ns;
+  return state != ALONE || g.trace_letter || (g.path_count && now >= g.next_try_ns);
+}
+
+}  // namespace
+
+void at_pause(Thread* t) {
+  if (!g_frames || t_inside || (t->special & SPECIAL_BUSY)) return;
+  const uint64_t now = now_ns();
+  if (!needs_attention(now)) return;
+  const uint32_t system = t->context ? t->context->system : 0;
+  attend(t, now, system == 1 ? DT_LIVE_EGL : system == 2 ? DT_LIVE_GLX : DT_LIVE_OTHER);
+}
+
 void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64_t handle) {
   if (t_inside || (t->special & SPECIAL_BUSY)) return;  // a library shows a frame inside a call that shows one
   t_inside = 1;
   swap->entered = true;
   swap->slot = nullptr;
   uint64_t now = now_ns();
-  uint32_t state = __atomic_load_n(&g.state, __ATOMIC_ACQUIRE);
-  if (DT_LIKELY(state == MANAGED)) {
-    if (DT_UNLIKELY(g.control->letters.load(std::memory_order_relaxed) != g.letters || g.trace_letter ||
-                    now > g.control->lease_ns.load(std::memory_order_relaxed)))
-      attend(t, now, kind);
-  } else if (state != ALONE || g.trace_letter || (g.path_count && now >= g.next_try_ns)) {
-    attend(t, now, kind);
-  }
+  if (DT_UNLIKELY(needs_attention(now))) attend(t, now, kind);
   if (!g.stats && !g.own_interval_ns) return;
   Slot* slot = swap->slot = find_slot(now, kind, display, handle);
   if (!slot) return;

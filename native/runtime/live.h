@@ -1,6 +1,6 @@
 // What a program that runs under the manager does at its frames: tells how they come, and waits where it is told to.
 //
-// Nothing happens before the first frame, and nothing at all with DRAWTAP_MANAGER=off. The pages and packets are in
+// Nothing happens before the first frame (or wait for the GPU), and nothing at all with DRAWTAP_MANAGER=off. The pages and packets are in
 // native/common/live.h. No call here waits for the manager: a manager that hangs is as good as none.
 #pragma once
 #include "tap.h"
@@ -28,6 +28,8 @@ static inline void after_swap(Thread* t, Swap* swap) {
   if (swap->entered) after_frame(t, swap);
 }
 void interval_set(int32_t interval);
+// After a call that waits for the GPU, flushes or reads back: a program may never show a frame, and is there all the same.
+DT_COLD void at_pause(Thread* t);
 
 }  // namespace live
 }  // namespace dt

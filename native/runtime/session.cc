@@ -5,6 +5,7 @@
 #include "tap.h"
 
 #include "gl_state.h"
+#include "live.h"
 #include "objects.h"
 
 #include <errno.h>
@@ -26,6 +27,9 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
 #endif
 
 extern char** environ;
@@ -242,6 +246,14 @@ int exec_drainer(void* argument) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   setsid();
+  // What the program reads is not the drainer's, and nobody who waits for the end of something that the program writes
+  // is to wait for the drainer as well. Descriptors are not shared with the program here.
+  int null = open("/dev/null", O_RDWR);
+  if (null >= 0) {
+    dup2(null, 0);
+    dup2(null, 1);
+  }
+  syscall(SYS_close_range, 3u, ~0u, 0u);
   execve(l->file, l->argv, l->env);
   _exit(127);
 }
@@ -276,7 +288,7 @@ bool start_drainer(const char* socket_path, const char* output) {
   env[k] = nullptr;
   Launch l = {file,
               {file, (char*)"--socket", (char*)socket_path, (char*)"--output", (char*)output, (char*)"--watch-pid", pid_text,
-               (char*)"--exit-when-idle", (char*)"10", nullptr},
+               (char*)"--exit-when-idle", (char*)"10", (char*)"--keep-existing", (char*)"yes", nullptr},
               env, stacks};
   int between = clone(launch_between, stacks + 65536, CLONE_VM | CLONE_VFORK, &l);
   int status = 1;
@@ -284,19 +296,6 @@ bool start_drainer(const char* socket_path, const char* output) {
   free(env);
   munmap(stacks, 65536);
   return between > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-void default_output(char* out, size_t size) {
-  const char* named = getenv("DRAWTAP_OUTPUT");
-  if (named && *named) {
-    snprintf(out, size, "%s", named);
-    return;
-  }
-  char exe[1024];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  exe[n > 0 ? n : 0] = 0;
-  const char* slash = strrchr(exe, '/');
-  snprintf(out, size, "%s.%d.dtap", slash ? slash + 1 : "program", (int)getpid());
 }
 
 int connect_own_drainer(const char* output) {
@@ -492,15 +491,17 @@ bool connect_session() {
   if (s.state == UNCONNECTED) {
     g_clock = tsc_usable() ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
     const char* path = getenv("DRAWTAP_SOCKET");
+    const char* output = getenv("DRAWTAP_OUTPUT");
     int fd = -1;
-    char output[1024] = "";
     if (path && *path) {
       fd = connect_to(path, 0);
       if (fd < 0) complain("cannot reach the recorder at", path);
-    } else {
-      default_output(output, sizeof output);
+    } else if (output && *output) {
       fd = connect_own_drainer(output);
       if (fd < 0) complain("cannot start drawtap-drain", "is it beside the module?");
+    } else {
+      // Preloaded by hand, or left over in an environment: nobody has said that files are wanted.
+      complain("neither DRAWTAP_SOCKET nor DRAWTAP_OUTPUT says where calls go", "");
     }
     dt_welcome welcome = {};
     int memfd = -1;
@@ -829,6 +830,7 @@ void pause_recording(Thread* t) {
 }
 
 void at_boundary(Thread* t, Boundary kind) {
+  if (g_module_records && kind != FRAME_SHOWN) live::at_pause(t);
   if ((t->special & SPECIAL_BUSY) || s.state != CONNECTED) return;
   KeepErrno keep;
   static uint32_t shows;  // the program ends its frames by showing them: nothing else is the end of one

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,11 +26,10 @@ PROGRAMS = {
 }
 
 
-def _drawtap(bench, *arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
+def _drawtap(bench, *arguments: str | Path, environment: Mapping[str, str] | None = None):
     command = [sys.executable, "-m", "drawtap", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env=bench.environment(), check=False, **options
-    )
+    variables = bench.environment() | dict(environment or {})
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=variables, check=False)
 
 
 def _hashes(path: Path) -> dict[int, str]:
@@ -120,6 +119,9 @@ def test_pictures_that_are_never_wiped_are_kept_or_it_is_said(whole, tmp_path):
     assert fewer["exact"] == exact["kept"]
     assert fewer["kept"] <= exact["kept"]
     assert fewer["assumed"] == (fewer["kept"] < exact["kept"])
+    # Once it was assumed it stays so: what was left out does not come back.
+    later = _helper(tmp_path, "compact", [f"raw {recording}", f"out {tmp_path / 'c'}", f"cut_ns {end}", "assumed 1"])
+    assert later["assumed"]
 
 
 def _started(bench, folder: Path, line: Sequence[str], *options: str) -> subprocess.Popen[str]:
@@ -151,8 +153,8 @@ def lingering(programs, tmp_path, monkeypatch) -> Iterator[Callable[..., tuple[s
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     running: list[subprocess.Popen[str]] = []
 
-    def start(*options: str) -> tuple[subprocess.Popen[str], int, Path]:
-        process = _started(programs, tmp_path, ("churn", str(FRAMES), "pace=1000", "linger"), *options)
+    def start(*options: str, line: Sequence[str] = ()) -> tuple[subprocess.Popen[str], int, Path]:
+        process = _started(programs, tmp_path, ("churn", str(FRAMES), "pace=1000", *line, "linger"), *options)
         running.append(process)
         found = _wait(lambda: [p for p in control.programs() if p.frames >= FRAMES])
         assert isinstance(found, list)
@@ -216,6 +218,29 @@ def test_errors_crashes_and_slow_frames_are_reasons(programs, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_rather_a_shorter_window_than_lost_calls(lingering, programs, tmp_path):
+    # 56 MB that do not shrink: within the limit, and more than the recorder holds of it for an hour.
+    _, pid, _ = lingering("--ring", "1h", "--ring-limit", "64M", line=("noise=1000000",))
+
+    def saved() -> dict[str, object] | None:
+        path = tmp_path / "short.dtap"
+        path.unlink(missing_ok=True)
+        environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+        asked = _drawtap(programs, "trigger", str(pid), "save", "-o", path, environment=environment)
+        assert asked.returncode == 0, asked.stderr
+        note = _note(path)
+        return note if note["first_frame"] else None
+
+    note = _wait(saved)
+    assert isinstance(note, dict)
+    assert note["calls_lost"] == 0
+    assert note["missing_ns"] > 0
+    assert 0 < note["frames"] < FRAMES
+    result = _drawtap(programs, "replay", tmp_path / "short.dtap")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "had left the recorder" in _drawtap(programs, "info", tmp_path / "short.dtap").stdout
+
+
 def test_nothing_is_written_without_a_reason(programs, tmp_path):
     process = _started(programs, tmp_path, ("churn", "5"), "--ring", "5s")
     _, said = process.communicate(timeout=60)
@@ -242,6 +267,8 @@ def test_a_question_is_a_reason(programs, tmp_path):
         flight.Ring("0s"),
         flight.Ring("10s", before="5M"),
         flight.Ring("10s", limit="5s"),
+        flight.Ring("10s", limit="8M"),
+        flight.Ring("500M", limit="600M"),
         flight.Ring("10s", triggers=("fps=30s",)),
         flight.Ring("10s", triggers=("frame-time",)),
         flight.Ring("10s", triggers=("mark=",)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import struct
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from drawtap.parts import TAP, part
 
 pytestmark = pytest.mark.gl
 HERE = Path(__file__).parent
@@ -54,6 +58,17 @@ class Killed:
     def wait_for(self, threads: int, calls: int) -> None:
         """Wait until each thread has made that many calls."""
         _wait_for(lambda: min(self.counts(threads)) >= calls)
+
+    def wait_until_whole(self, code: int, count: int) -> None:
+        """Wait until the program's own drainers have ended, and there are so many whole files."""
+        assert code == 0
+
+        def done() -> bool:
+            files = list(self.folder.glob("own*.dtap"))
+            return len(files) == count and all(f.read_bytes().endswith(b"DTAPEND\n") for f in files)
+
+        _wait_for(done, 60)
+        _wait_for(lambda: not _drainer_of(Path("own.dtap")), 60)
 
     def check(self, threads: int, *, trace: Path | None = None) -> None:
         """Compare the trace with the counts: nothing that returned is missing, and the arguments are in order."""
@@ -139,6 +154,47 @@ def test_killed_recorder_lets_the_program_and_the_trace_finish(killed: Killed) -
     assert recorder.stderr
     recorder.stdout.close()
     recorder.stderr.close()
+
+
+def test_a_preloaded_tap_records_only_where_it_is_told_to(killed: Killed) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("DRAWTAP_") or k == "DRAWTAP_NATIVE"}
+    environment |= {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "LD_PRELOAD": str(part(TAP))}
+    line = [str(killed.program), "progress", "return", "1", "2000"]
+    run = functools.partial(subprocess.run, line, cwd=killed.folder, text=True, timeout=60, stderr=subprocess.PIPE)
+    done = run(env=environment)
+    assert done.returncode == 0
+    assert done.stderr.count("not recording") == 1 and "DRAWTAP_OUTPUT" in done.stderr
+    assert not list(killed.folder.glob("*.dtap"))
+    for number in (1, 2):  # what is there already stays
+        killed.wait_until_whole(run(env=environment | {"DRAWTAP_OUTPUT": "own.dtap"}).returncode, number)
+    for trace in killed.folder.glob("own*.dtap"):
+        killed.check(1, trace=trace)
+
+
+def test_a_drainer_of_the_programs_own_leaves_its_files_alone(killed: Killed) -> None:
+    environment = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "LD_PRELOAD": str(part(TAP))}
+    reading, writing = os.pipe()
+    output = killed.folder / "own.dtap"
+    program = subprocess.Popen(
+        [str(killed.program), str(killed.folder / "progress"), "sleep", "1", "0"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | environment | {"DRAWTAP_OUTPUT": str(output)},
+        pass_fds=[writing],
+    )
+    os.close(writing)
+    killed.wait_for(1, 1)
+    _wait_for(lambda: _drainer_of(output) > 0)
+    drainer = Path(f"/proc/{_drainer_of(output)}/fd")
+    assert [str((drainer / n).readlink()) for n in "01"] == ["/dev/null", "/dev/null"]
+    program.kill()
+    program.communicate(timeout=60)
+    with os.fdopen(reading, "rb") as pipe:
+        assert (
+            select.select([pipe], [], [], 60)[0] and pipe.read() == b""
+        )  # whoever waits for the program does not wait for its drainer
+    killed.wait_until_whole(0, 1)
+    killed.check(1, trace=output)
 
 
 def _child_named(parent: int, name: str) -> int:

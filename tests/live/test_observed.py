@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from drawtap.commands.apps import rows_of
-from drawtap.errors import UnavailableError, UsageError
+from drawtap.errors import UnavailableError
 from drawtap.live import observer
 from drawtap.live.program import Program, Surface
 from pretended import wait_for
@@ -52,7 +52,7 @@ def test_what_is_observed_is_listed_and_cannot_be_limited(
         assert program["observed"] and program["pid"] == 77 and 60 < program["fps"] < 65 and program["limit"] is None
         [row] = rows_of([program], "gears")
         assert "observed only" in row
-        with pytest.raises(UsageError):
+        with pytest.raises(UnavailableError, match="only observed"):
             client.ask("limit", program=77, fps=30)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -160,6 +161,15 @@ def _intervals(desktop: Desktop, pid: int, number: int, more_than: int) -> list[
     return last[-more_than:]
 
 
+def _is_named(word: str) -> bool:
+    """Tell whether any process has `word` among its arguments."""
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if process.name.isdigit() and word.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                return True
+    return False
+
+
 def test_a_program_from_before_is_found_held_and_let_go(desktop):
     shown = desktop.run("2", "3")
     wait_for(lambda: len(shown.counts) > 2, "frames without a manager")
@@ -236,6 +246,7 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
     wait_for(lambda: desktop.found()[0]["recording"], "the recording")
     tracer.kill()
     wait_for(lambda: not desktop.found()[0]["recording"], "its end")
+    wait_for(lambda: not _is_named(str(tmp_path / "x.dtap")), "the end of its recorder")
     count = len(shown.counts)
     wait_for(lambda: len(shown.counts) > count, "frames")
     # Interrupted as people do it: the file is whole, the program goes on.
@@ -255,6 +266,84 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
     with drawtap.open(file) as trace:
         assert trace.sql("SELECT count(*) FROM calls").fetchall()[0][0] > 0
     assert shown.process.poll() is None
+
+
+def test_a_program_that_shows_nothing_is_known_and_recorded(desktop, tmp_path):
+    desktop.manager()
+    shown = desktop.run("0")
+    wait_for(lambda: len(desktop.programs()) == 1, "the program")
+    wait_for(lambda: len(shown.counts) > 2, "work")
+    (known,) = desktop.programs()
+    assert known["pid"] == shown.process.pid and known["surfaces"] == [] and known["frames"] == 0
+    said = desktop.drawtap("apps")
+    assert said.returncode == 0 and "no frames" in said.stdout
+    # What it waits for is the end of a frame where nothing else is.
+    file = tmp_path / "computed.dtap"
+    said = desktop.drawtap("trace", "frames", "--frames", "5", "-o", str(file))
+    assert said.returncode == 0, said.stderr
+    with drawtap.open(file) as trace:
+        counts = dict(trace.sql("SELECT name, count(*) FROM calls GROUP BY name").fetchall())
+    assert counts == {"glClearColor": 5, "glClear": 5, "glFinish": 5}
+
+
+def test_an_alarm_leaves_its_mark_in_a_recording(desktop, tmp_path):
+    (desktop.folder.path.parent / "manager.toml").write_text(
+        """[manager]
+period = 0.05
+[[program]]
+name = "frames"
+target = 9999
+[[alarm]]
+rule = "target-missed"
+seconds = 0.1
+actions = ["mark"]
+"""
+    )
+    desktop.manager("--config", str(desktop.folder.path.parent / "manager.toml"))
+    file = tmp_path / "marked.dtap"
+    recorder = desktop._start(
+        [sys.executable, "-m", "drawtap", "record", "-o", str(file), "--", str(desktop.program), "1", "1"], {}
+    )
+    wait_for(lambda: any(p["alarms"] for p in desktop.programs()), "the alarm")
+    seen = desktop.programs()[0]["surfaces"][0]["frames"]
+    wait_for(lambda: desktop.programs()[0]["surfaces"][0]["frames"] > seen + 2, "a frame that takes the letter")
+    assert recorder.stdin is not None
+    recorder.stdin.close()
+    assert recorder.wait(PATIENCE_S) == 0
+    recorder.stdin = None
+    with drawtap.open(file) as trace:
+        marks = trace.sql("SELECT text FROM marks").fetchall()
+    assert marks and all("target-missed" in str(text) for (text,) in marks)
+
+
+@pytest.mark.parametrize("pacing", ["early", "late"])
+def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
+    (desktop.folder.path.parent / "manager.toml").write_text("[manager]\nperiod = 0.05\nspin_us = 300\n")
+    desktop.manager("--config", str(desktop.folder.path.parent / "manager.toml"))
+    desktop.run("1", "1")
+    (known,) = desktop.found()
+    said = desktop.drawtap("limit", "frames", "50", "--pacing", pacing, "--json")
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)[0]["limit"] == 50
+    assert np.mean(_intervals(desktop, known["pid"], 0, 20)) > 20 * 0.94
+    with Client(desktop.folder) as client:
+
+        def shown(recent: int = 0) -> dict:
+            return dict(client.ask("list", recent=recent)["programs"][0]["surfaces"][0])
+
+        def let_go() -> bool:
+            """Hold it to a frame a second, allow more while one waits, and tell whether that came before its time."""
+            client.ask("limit", program="frames", fps=1, pacing=pacing)
+            before = shown()["frames"]
+            wait_for(lambda: shown()["frames"] > before + 1, "slow frames")
+            waiting = shown()["frames"]
+            client.ask("limit", program="frames", fps=20, pacing=pacing)
+            wait_for(lambda: shown()["frames"] > waiting + 1, "more frames")
+            now = shown(60)
+            return bool(now["recent_ms"][waiting - now["frames"]] < 700)
+
+        # A loaded machine may be late with any one of these.
+        wait_for(let_go, "a frame that does not wait to the end")
 
 
 def test_run_starts_programs_for_the_manager(desktop, program, drawtap: Callable[..., object]):

@@ -58,6 +58,7 @@ class _Source:
         self.programs = [
             _program(1, "refract", "background", limit=limit),
             _program(2, "terrain-with-a-long-name", "high", 2, target_fps=60.0, alarms=[alarm], recording=True),
+            _program(3, "computes", "background", 0, frames=0, observed=True),
         ]
 
     def looks(self) -> Iterator[Mapping[str, Any]]:
@@ -90,16 +91,27 @@ def test_programs_are_shown_and_keys_are_wishes():
                 raise AssertionError("it did not happen")
 
             table = app.query_one(DataTable)
-            await until(lambda: table.row_count == 3)
+            await until(lambda: table.row_count == 4)
             rows = [[str(cell) for cell in table.get_row_at(i)] for i in range(3)]
             # The important ones first; a program with two surfaces has two rows.
             assert [r[0] for r in rows] == ["4002", "4002", "4001"]
-            assert rows[0][1] == "● terrain-wi #1" and rows[1][1].endswith("#2")
+            assert rows[0][1] == "● terrain… #1" and rows[1][1].endswith("#2")
             assert rows[2][2:5] == ["60.0", "16.67", "21.50"] and rows[2][6:] == ["30", "background"]
             assert sum(table.columns[key].get_render_width(table) for key in table.columns) <= 80
+            assert table.get_row_at(3)[5].plain == "no frames" and table.get_row_at(3)[2].plain == "-"
+            await pilot.resize_terminal(200, 50)
+            await until(lambda: table.get_row_at(0)[1].plain == "● terrain-with-a-long-name #1")
+            assert len(table.get_row_at(0)[5].plain) > 40
+            await pilot.resize_terminal(80, 24)
+            await until(lambda: table.get_row_at(0)[1].plain == "● terrain… #1")
             await pilot.press("down", "down")
             about = app.query_one("#detail", Static)
             await until(lambda: "limited to 30 FPS by adaptive: terrain misses 60 FPS" in str(about.content))
+            await pilot.press("down")
+            await until(lambda: "it has shown no frame" in str(about.content))
+            assert "observed only" in str(about.content)
+            await pilot.press("up")
+            await until(lambda: "limited to 30 FPS" in str(about.content))
             for key in ("plus", "minus", "n", "f", "c", "r"):
                 count = len(source.wishes)
                 await pilot.press(key)

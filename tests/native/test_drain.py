@@ -324,6 +324,29 @@ def test_exec_begins_another_file(bench: Bench) -> None:
     assert check_calls(second, bench.tools.hashes) == {0: 50}
 
 
+def test_ends_when_who_started_it_is_gone_and_nobody_draws(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    assert drain.process.stdin is not None
+    app = bench.app("calls=1000", stdin=subprocess.PIPE)
+    assert app.wait(60) == 0
+    _wait_for(lambda: drain.files() != [], 60)
+    assert drain.process.poll() is None  # whoever holds its standard input may start another program
+    drain.process.stdin.close()
+    drain.finish(60)
+    assert check_calls(read_container(drain.trace, bench.tools.hashes), bench.tools.hashes) == {0: 1000}
+
+
+def test_stays_with_a_program_whose_starter_is_gone(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    assert drain.process.stdin is not None
+    app = bench.app("calls=1000", "hold=3000")  # longer than a drainer waits with nobody to record
+    _wait_for(lambda: (bench.folder / "progress").exists() and bench.progress(1) == [1000], 60)
+    drain.process.stdin.close()
+    assert app.wait(60) == 0
+    drain.finish(60)
+    assert check_calls(read_container(drain.trace, bench.tools.hashes), bench.tools.hashes) == {0: 1000}
+
+
 def test_refuses_a_process_whose_signatures_are_broken(bench: Bench) -> None:
     for text in ("", "F\t1\ttoy\ttoyEnable\t0", "F\t1\ttoy\ttoyEnable\t0\t1\t-\t-\nP\tcap\tC\tenum\t4:9\t-\t-\n"):
         (bench.folder / "toy.sig").write_text(text)

@@ -14,6 +14,7 @@ from drawtap.errors import DrawtapError, UsageError
 _WINDOW = re.compile(r"([0-9.]+)\s*(ms|s|min|h|[KMG](?:i?B)?)")
 _NS = {"ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LEAST_LIMIT, _USUAL_LIMIT = 16 << 20, 4 << 30
 _LIMIT = re.compile(r"([0-9.]+)\s*(ms|s)?(?::([0-9]+))?")
 _MOST_FAILURES = 3
 
@@ -41,14 +42,18 @@ class Ring:
 
     def options(self) -> list[str]:
         """Return the drainer's options. Raises UsageError where one makes no sense."""
-        _window("--ring", self.window)
+        kind, window = _window("--ring", self.window)
+        least = 2 * window if kind == "bytes" else 0
         found = ["--ring", self.window, "--most-saves", str(self.most_saves)]
         for name, value in (("before", self.before), ("after", self.after), ("save-gap", self.gap)):
             if value is not None:
                 none = value.strip() == "0"
                 found += [f"--{name}", "0" if none else f"{seconds_of(f'--{name}', value)}ms"]
-        if self.limit is not None:
-            found += ["--ring-limit", str(_bytes("--ring-limit", self.limit))]
+        limit = max(_USUAL_LIMIT, least) if self.limit is None else _bytes("--ring-limit", self.limit)
+        if limit < max(_LEAST_LIMIT, least):
+            more = f"with --ring {self.window} at least {least >> 20}M" if least else f"at least {_LEAST_LIMIT >> 20}M"
+            raise UsageError(f"--ring-limit {self.limit} is too little", hint=more)
+        found += ["--ring-limit", str(limit)]
         if self.least_calls is not None:
             found += ["--ring-least", str(self.least_calls)]
         if not self.at_crash:

@@ -19,7 +19,9 @@ KINDS: Mapping[str, str] = {"p50": "ns", "p99": "ns"}
 def apps(program: Annotated[str, Opt("a process number, or a name with * and ?", metavar="PROGRAM")] = "*") -> Rows:
     """List the programs under the manager, one row a surface: rate, frame times, class, limit and why it has one.
 
-    Rates and percentiles are those of the last second. A program without a surface has shown none for ten seconds.
+    Rates and percentiles are those of the last second. A program without a surface has shown none for ten seconds, or
+    never: one that computes, or draws for itself, has "no frames". What is "observed only" was not started under
+    drawtap, and can be neither limited nor recorded.
     """
     from drawtap.live.client import Client
 
@@ -40,7 +42,7 @@ def _rows(program: dict[str, Any]) -> Iterator[tuple[object, ...]]:
     limit = program["limit"]
     tail = (
         limit["fps"] if limit else None,
-        f"{limit['origin']}: {limit['reason']}" if limit else "observed only" if program.get("observed") else None,
+        _why(program),
         ", ".join(a["rule"] for a in program["alarms"]) or None,
     )
     head = (program["pid"], program["name"])
@@ -51,6 +53,16 @@ def _rows(program: dict[str, Any]) -> Iterator[tuple[object, ...]]:
         yield (*head, surface["number"], size, program["class"], round(surface["fps"], 1), *ns, *tail)
     if not program["surfaces"]:
         yield (*head, None, None, program["class"], 0.0, None, None, *tail)
+
+
+def _why(program: dict[str, Any]) -> str | None:
+    if limit := program["limit"]:
+        return f"{limit['origin']}: {limit['reason']}"
+    if program.get("observed"):
+        return "observed only"
+    if not program["surfaces"]:
+        return "no frames for 10 s" if program.get("frames") else "no frames"
+    return None
 
 
 def _note(answer: Mapping[str, Any]) -> str:

@@ -288,6 +288,9 @@ def _flight(recording: Recording) -> list[Verdict]:
     for entry in recording.saved:
         if entry.get("assumed"):
             verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}"))
+        if entry.get("missing_ns"):
+            text = f"{entry['file']}: the first {duration(_number(entry, 'missing_ns'))} of the window had left: memory"
+            verdicts.append(Verdict("note", "saved", text, "--ring-limit allows it more"))
         if entry.get("calls_lost"):
             text = f"{entry['file']}: calls were lost before, so it may not replay as it was"
             verdicts.append(Verdict("warning", "saved", text))

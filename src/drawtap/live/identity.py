@@ -78,7 +78,10 @@ def about(pid: int, told: str) -> About:
     command = tuple(_text(folder / "cmdline").rstrip("\0").split("\0")) if pid else ()
     groups = _text(folder / "cgroup").splitlines() if pid else []
     cgroup = next((line.split(":", 2)[2] for line in groups if line.startswith("0::")), "")
-    name = exe.name or (_text(folder / "comm").strip() if pid else "") or f"pid {pid}"
+    comm = _text(folder / "comm").strip() if pid else ""
+    # A link to the program is what people called it by: glxgears, not glxgears.x86_64-linux-gnu.
+    called = Path(command[0]).name if command and comm else ""
+    name = called if called and called.encode()[:15] == comm.encode() else exe.name or comm or f"pid {pid}"
     return About(name[:64], exe, tuple(part[:200] for part in command[:32]), cgroup[:200])
 
 

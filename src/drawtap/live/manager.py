@@ -317,15 +317,16 @@ class Manager:
     def select(self, which: int | str, uid: int | None = None) -> list[Managed]:
         """Return the programs that a process number or a name (with `*` and `?`) means, of user `uid` (None: of all).
 
-        Raises UsageError where there is none.
+        Raises UsageError where there is none, UnavailableError where it can only be seen.
         """
         mine = [m for m in self.programs.by_id.values() if uid in (None, m.peer.uid)]
         text = str(which)
         if text.isdigit():
             found = [m for m in mine if m.pid == int(text)]
         else:
-            found = [m for m in mine if fnmatch.fnmatchcase(m.about.name, text)]
+            found = [m for m in mine if any(fnmatch.fnmatchcase(n, text) for n in (m.about.name, m.about.exe.name))]
         if not found:
+            self._refuse_observed(text, uid)
             names = [m.about.name for m in mine]
             near = did_you_mean(text, names) or (
                 f"there are: {', '.join(f'{m.about.name} ({m.pid})' for m in mine[:10])}"
@@ -334,6 +335,14 @@ class Manager:
             )
             raise UsageError(f"the manager knows no program {text!r}", hint=near)
         return found
+
+    def _refuse_observed(self, text: str, uid: int | None) -> None:
+        for program in self.observed:
+            if uid in (None, program.uid) and (str(program.pid) == text or fnmatch.fnmatchcase(program.name, text)):
+                raise UnavailableError(
+                    f"{program.name} ({program.pid}) is only observed: it was not started under drawtap",
+                    hint="drawtap run -- PROGRAM starts one that can be limited and recorded",
+                )
 
     def limit(self, managed: Managed, limit: Limit | None, surface: int | None = None) -> None:
         """Set what people say of a program (or one of its surfaces): a limit, FPS 0 for none ever, None to say no more.

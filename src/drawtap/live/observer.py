@@ -218,7 +218,8 @@ class Observer:
         except OSError:
             exe = Path()
         surfaces.sort(key=lambda s: int(s.shown_ns[0]))
-        return Program(-pid, pid, name or str(pid), exe, uid, command, surfaces=tuple(surfaces))
+        return Program(-pid, pid, name or str(pid), exe, uid, command, surfaces=tuple(surfaces),
+                       frames=sum(s.frames for s in surfaces))  # fmt: skip
 
     def close(self) -> None:
         """Take all probes away."""

@@ -157,7 +157,7 @@ class Program:
     without those that were not shown for a while. `target_fps` is what the program should reach, None where nobody
     said; `floor_fps` and `cap_fps` bound what a policy may limit it to; `weight` is its share among equals. `limit` is
     what holds now. `focused` is None where nobody tells. `profile` names the section of the configuration that
-    matched it.
+    matched it. `frames` are all that it has shown since it is known, surfaces that are gone included.
     """
 
     id: int
@@ -179,6 +179,7 @@ class Program:
     recording: bool = False
     profile: str = ""
     alarms: tuple[Alarm, ...] = ()
+    frames: int = 0
 
     @property
     def surface(self) -> Surface | None:

@@ -86,6 +86,7 @@ class Managed:
             focused=self.focused,
             recording=self.stats.recording,
             alarms=self.alarms,
+            frames=self.stats.frames,
             **given,
         )
 

@@ -16,13 +16,15 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Footer, Input, Static
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-_SPARK = 12
+_NAME, _SPARK = 13, 12  # the least; what the terminal has beyond 80 columns is theirs
+_MOST_NAME, _MOST_SPARK = 32, 60
 # With a blank on either side of each: 78 columns.
-_COLUMNS = (("PID", 7), ("PROGRAM", 13), ("FPS", 5), ("P50", 5), ("P99", 5), ("FRAME TIMES", _SPARK), ("LIMIT", 5),
+_COLUMNS = (("PID", 7), ("PROGRAM", _NAME), ("FPS", 5), ("P50", 5), ("P99", 5), ("FRAME TIMES", _SPARK), ("LIMIT", 5),
             ("CLASS", 10))  # fmt: skip
 _STEP = 5.0
 
@@ -119,6 +121,7 @@ class Top(App[None]):
         self._importances = list(classes)
         self._shown = _Shown()
         self._leaving = threading.Event()
+        self._name_width, self._spark_width = _NAME, _SPARK
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
@@ -132,11 +135,27 @@ class Top(App[None]):
 
     def on_mount(self) -> None:
         """Begin to look."""
-        table = self.query_one(DataTable)
-        for name, width in _COLUMNS:
-            table.add_column(name, key=name, width=width)
-        table.focus()
+        self._lay_columns()
+        self.query_one(DataTable).focus()
         threading.Thread(target=self._look, daemon=True).start()
+
+    def on_resize(self, event: Resize) -> None:
+        """Give names and lines of frame times what room there is."""
+        spare = max(0, event.size.width - 80)
+        name = min(_MOST_NAME, _NAME + spare // 3)
+        line = min(_MOST_SPARK, _SPARK + spare - (name - _NAME))
+        if (name, line) != (self._name_width, self._spark_width):
+            self._name_width, self._spark_width = name, line
+            self._lay_columns()
+
+    def _lay_columns(self) -> None:
+        table = self.query_one(DataTable)
+        chosen = self._chosen()
+        table.clear(columns=True)
+        own = {"PROGRAM": self._name_width, "FRAME TIMES": self._spark_width}
+        for name, width in _COLUMNS:
+            table.add_column(name, key=name, width=own.get(name, width))
+        self._fill(chosen)
 
     def on_unmount(self) -> None:
         """Stop to look."""
@@ -172,22 +191,25 @@ class Top(App[None]):
     def _rank(self, importance: str) -> int:
         return self._importances.index(importance) if importance in self._importances else len(self._importances)
 
-    def _fill(self) -> None:
+    def _fill(self, chosen: _Row | None = None) -> None:
         table = self.query_one(DataTable)
         wanted = [row.key for row in self._shown.rows]
         if [str(key.value) for key in table.rows] != wanted:
-            chosen = self._chosen()
+            chosen = chosen or self._chosen()
             table.clear()
             for row in self._shown.rows:
-                table.add_row(*_cells(row), key=row.key)
+                table.add_row(*self._cells(row), key=row.key)
             if chosen and chosen.key in wanted:
                 table.move_cursor(row=wanted.index(chosen.key))
             return
         names = [name for name, _ in _COLUMNS]
         for row in self._shown.rows:
-            for name, cell in zip(names, _cells(row), strict=True):
+            for name, cell in zip(names, self._cells(row), strict=True):
                 if table.get_cell(row.key, name) != cell:
                     table.update_cell(row.key, name, cell)
+
+    def _cells(self, row: _Row) -> list[Text]:
+        return _cells(row, self._name_width, self._spark_width)
 
     def _say_head(self) -> None:
         about = self._shown.seen["manager"]
@@ -298,24 +320,25 @@ class Top(App[None]):
             self._do(lambda row: self._source.limit(row.program["pid"], None, fps, free=word == "free"))
 
 
-def _cells(row: _Row) -> list[Text]:
+def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
     program, surface = row.program, row.surface
-    many = len(program["surfaces"]) > 1
+    many = len(program["surfaces"]) > 1  # a number behind the name must not be cut off
     which = f" #{surface['number']}" if surface and many else ""
-    name = program["name"][: 10 if many else 13] + which
+    room = name_width - len(which) - (2 if program["recording"] else 0)
+    name = (program["name"] if len(program["name"]) <= room else program["name"][: room - 1] + "…") + which
     times = (surface or {}).get("frame_ms") or {}
-    fps = surface["fps"] if surface else 0.0
+    fps = surface["fps"] if surface else None
     target = program["target_fps"]
-    alarmed = bool(program["alarms"]) or (target is not None and fps < 0.95 * target)
+    alarmed = bool(program["alarms"]) or (target is not None and fps is not None and fps < 0.95 * target)
     limit = program["limit"]
-    line = spark((surface or {}).get("recent_ms") or [])
+    line = spark((surface or {}).get("recent_ms") or [], spark_width)
     return [
         Text(str(program["pid"]), justify="right"),
         Text(("● " if program["recording"] else "") + name, style="red" if program["recording"] else ""),
-        Text(f"{fps:.1f}", justify="right", style="bold red" if alarmed else "bold"),
+        Text("-" if fps is None else f"{fps:.1f}", justify="right", style="bold red" if alarmed else "bold"),
         Text(milliseconds(times.get("p50")), justify="right"),
         Text(milliseconds(times.get("p99")), justify="right"),
-        Text(line, style="cyan"),
+        Text(line, style="cyan") if surface else Text("no frames", style="dim"),
         Text(f"{limit['fps']:g}" if limit else "-", justify="right", style="yellow" if limit else "dim"),
         Text(program["class"]),
     ]
@@ -328,12 +351,16 @@ def _about(row: _Row) -> Text:
     text.append(" ".join(program["command"]) or program["exe"], style="bold")
     if limit:
         text.append(f"\nlimited to {limit['fps']:g} FPS by {limit['origin']}: {limit['reason']}", style="yellow")
+    elif program.get("observed"):
+        text.append("\nobserved only: not started under drawtap, it cannot be limited or recorded", style="dim")
     else:
         text.append("\nnot limited", style="dim")
     facts = [f"target {program['target_fps']:g}" if program["target_fps"] else "no target"]
     if program["profile"]:
         facts.append(f"profile {program['profile']}")
-    if surface:
+    if not surface:
+        facts.append("no frames for 10 s" if program.get("frames") else "it has shown no frame")
+    else:
         times = surface["frame_ms"] or {}
         if surface["width"]:
             facts.append(f"{surface['width']}x{surface['height']}")

@@ -1,7 +1,7 @@
 /* Makes and deletes textures, buffers and programs in every frame, beside one picture that was drawn into a texture once,
  * at the start, and a buffer that is filled piece by piece, round and round.
- * churn [FRAMES] [pace=US] [error=FRAME] [stall=FRAME] [crash=FRAME] [mark=FRAME] [texels=SIDE] [programs=EVERY] [report=FILE] [linger]
- * The report is the processor time in seconds that the frames took. */
+ * churn [FRAMES] [pace=US] [error=FRAME] [stall=FRAME] [crash=FRAME] [mark=FRAME] [texels=SIDE] [programs=EVERY] [noise=BYTES] [report=FILE] [linger]
+ * Noise fills a buffer with what no compression makes smaller, in each frame. The report is the processor time in seconds that the frames took. */
 #include <GLES2/gl2.h>
 #include <dlfcn.h>
 #include <time.h>
@@ -82,6 +82,11 @@ int main(int argc, char **argv) {
   glDeleteTextures(1, &seed);
   glViewport(0, 0, SIDE, SIDE);
 
+  int noise = word(argc, argv, "noise", 0);
+  unsigned *random = noise ? malloc((size_t)noise) : NULL, seen = 2463534242u;
+  GLuint noisy;
+  glGenBuffers(1, &noisy);
+
   clock_t started = clock();
   for (int frame = 0; frame < frames; frame++) {
     glClearColor((float)(frame % 16) / 16, 0.1f, 0, 1);
@@ -116,6 +121,11 @@ int main(int argc, char **argv) {
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     glDeleteTextures(1, &texture);
     glDeleteBuffers(1, &buffer);
+    if (noise) {
+      for (int i = 0; i < noise / 4; i++) seen ^= seen << 13, seen ^= seen >> 17, seen ^= seen << 5, random[i] = seen;
+      glBindBuffer(GL_ARRAY_BUFFER, noisy);
+      glBufferData(GL_ARRAY_BUFFER, noise, random, GL_STREAM_DRAW);
+    }
     if (frame == error) glEnable(0xdead);
     if (frame == error) glGetError();
     if (frame == marked && mark) mark("loading is done");
@@ -131,6 +141,7 @@ int main(int argc, char **argv) {
   /* Until standard input ends. */
   if (argc > 1 && !strcmp(argv[argc - 1], "linger"))
     while (getchar() != EOF) {}
+  free(random);
   free(texels);
   return 0;
 }

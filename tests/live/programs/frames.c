@@ -1,6 +1,7 @@
 /* Shows frames of a few small surfaces until its standard input ends, and tells how many, ten times a second.
  *
- * frames SURFACES EVERY [fork]: all but the first surface are shown every EVERYth time only; with fork, in a child too. */
+ * frames SURFACES EVERY [fork]: all but the first surface are shown every EVERYth time only; with fork, in a child too.
+ * Without surfaces it draws into a texture, waits for that, and never shows anything. */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -30,10 +31,19 @@ int main(int count, char** words) {
       !eglChooseConfig(display, wanted, &config, 1, &found) || !found)
     return 77;
   EGLContext context = eglCreateContext(display, config, 0, version);
-  EGLSurface shown[8];
+  EGLSurface shown[8] = {EGL_NO_SURFACE};
   for (int i = 0; i < surfaces; i++) shown[i] = eglCreatePbufferSurface(display, config, size);
   eglMakeCurrent(display, shown[0], shown[0], context);
   eglSwapInterval(display, 0);
+  if (!surfaces) {
+    GLuint texture, target;
+    glGenTextures(1, &texture);
+    glBindTexture(GL_TEXTURE_2D, texture);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, 0);
+    glGenFramebuffers(1, &target);
+    glBindFramebuffer(GL_FRAMEBUFFER, target);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
+  }
   double said = now();
   for (long frame = 0;; frame++) {
     for (int i = 0; i < surfaces; i++) {
@@ -42,6 +52,11 @@ int main(int count, char** words) {
       glClearColor(0, (float)(frame % 2), 0, 1);
       glClear(GL_COLOR_BUFFER_BIT);
       if (!eglSwapBuffers(display, shown[i])) return 78;
+    }
+    if (!surfaces) {
+      glClearColor(0, (float)(frame % 2), 0, 1);
+      glClear(GL_COLOR_BUFFER_BIT);
+      glFinish();
     }
     const struct timespec nap = {0, 300000};
     nanosleep(&nap, 0);
