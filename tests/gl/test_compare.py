@@ -94,3 +94,19 @@ def test_what_cannot_be_compared_is_said(programs: Bench, triangle: Path) -> Non
         assert _drawtap(programs, "compare", triangle, *arguments).returncode == 2
     assert _drawtap(programs, "compare", triangle, "/nowhere.dtap").returncode == 4
     assert _drawtap(programs, "compare", triangle, triangle, "--frames", "50:60").returncode == 2
+
+
+def test_one_recording_on_two_engines_has_the_same_work(programs: Bench, tmp_path: Path) -> None:
+    trace = programs.recorded(["two_draws", "4"], tmp_path).traces[0]
+    command = [sys.executable, "-m", "drawtap", "compare", str(trace), "--explain", "--json"]
+    command += ["--on", "llvmpipe", "--on", "softpipe", "--slower", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=programs.environment())
+    assert done.returncode in (0, 1), done.stderr  # which is slower is up to the machine
+    said = json.loads(done.stdout)
+    assert (said["frames"], said["same_work"]) == (3, True)
+    assert "llvmpipe" in said["a"]["name"] and "softpipe" in said["b"]["name"]
+    assert not [c for c in said["causes"] if not c["beside"]], "the same work explains nothing"
+    for frame in said["slower"]:
+        assert frame["b"] > frame["a"] > 0
+    if said["slower"]:
+        assert sum(part["share"] for part in said["parts"]) == pytest.approx(1, abs=0.01)

@@ -167,28 +167,43 @@ def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[st
     return made
 
 
-def totals(
-    trace: Trace, plan: Plan, frames: range, *, environment: Mapping[str, str] | None = None
-) -> dict[str, float]:
-    """Play a recording by a plan and return the sums over `frames` by metric; nothing is stored.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value of one metric for one frame, draw or call: `number` is the frame's, `seq` the first call."""
 
-    A metric that has no value for one of the frames is left out. Raises what `player.play` raises.
+    per: str
+    number: int
+    seq: int
+    metric: str
+    value: float | None
+
+
+def readings(
+    trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[str, str] | None = None
+) -> tuple[list[Reading], str]:
+    """Play a recording by a plan and return what was measured, medians of the repetitions, and on what it played.
+
+    Nothing is stored. Raises what `player.play` raises.
     """
-    wanted = Wanted(frames, images=False)
     _check(trace, plan, wanted)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         runs = _Runs(trace, Path(folder), wanted, environment)
-        for number, one in enumerate(plan.passes):
-            runs.play([one], number, 0)
+        for repetition in range(wanted.repeat):
+            for number, one in enumerate(plan.passes):
+                runs.play([one], number, repetition)
         connection = duckdb.connect(":memory:")
         try:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
-                "SELECT metric, sum(value) FROM raw WHERE per = 'frame' GROUP BY metric HAVING count(value) = count(*)"
+                "SELECT per, number, min(seq), metric, median(value) FROM raw GROUP BY per, number, metric ORDER BY ALL"
             ).fetchall()
         finally:
             connection.close()
-    return {str(name): float(value) for name, value in rows}
+    found = [
+        Reading(str(per), int(n), int(seq), str(metric), None if value is None else float(value))
+        for per, n, seq, metric, value in rows
+    ]
+    return found, runs.engine
 
 
 def summary(made: Profile, wanted: Wanted) -> dict[str, object]:

@@ -21,12 +21,12 @@ from drawtap.metrics.metric import Metric
 from drawtap.replay import engine
 from drawtap.trace.trace import Trace, open_trace
 
-#: Metrics that tell a feature, the best first.
+#: Metrics that tell a feature, the best first; what a driver counts as runs of shaders may have helpers in it.
 METRICS: Mapping[str, tuple[str, ...]] = {
-    "fragments": ("fragments:*/fragments", "gl:pipeline/fragment_shader_invocations"),
-    "texture_fetches": ("fragments:*/texture_fetches",),
-    "backface_culled": ("geometry:*/backface_culled",),
-    "frustum_culled": ("geometry:*/frustum_culled",),
+    "fragments": ("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
+    "texture_fetches": ("fragments:shader/texture_fetches",),
+    "backface_culled": ("geometry:primitives/backface_culled",),
+    "frustum_culled": ("geometry:primitives/frustum_culled",),
 }
 
 
@@ -124,14 +124,16 @@ def _play(
         plan = passes.plan(
             trace.path, list(chosen.values()), ["frame"], environment=environment, frame_end=trace.frame_end
         )
-        found = profile.totals(trace, plan, frames, environment=environment)
+        wanted = profile.Wanted(frames, images=False)
+        rows, _ = profile.readings(trace, plan, wanted, environment=environment)
     except (UnavailableError, ChildError) as error:
         return {}, missing | dict.fromkeys(chosen, str(error))
     refused = {metric.id: why for metric, why in plan.refused}
     told = {}
     for name, metric in chosen.items():
-        if metric.id in found:
-            told[name] = (found[metric.id] / max(len(frames), 1), metric.id)
+        values = [row.value for row in rows if row.metric == metric.id]
+        if values and None not in values:
+            told[name] = (sum(v or 0.0 for v in values) / len(values), metric.id)
         else:
             missing[name] = refused.get(metric.id) or f"{metric.id} gave no value"
     return told, missing

@@ -1,0 +1,187 @@
+"""Show why frames are slower: tables for people, data for programs, a page with the times of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import markupsafe
+
+from drawtap.analysis.slower import Cause, Explanation, Part
+from drawtap.view.document import document
+from drawtap.view.result import Rows, Sheets
+from drawtap.view.text import duration, number, size
+
+_MOST_FRAMES, _MOST_CAUSES = 10, 16
+
+
+def sheets(found: Explanation, output: Path | None = None) -> Sheets:
+    """Return an explanation as tables and data; the exit code is 1 where frames are slower."""
+    parts = [
+        (p.name, _time(p.a), _time(p.b), _difference(p.difference), f"{100 * p.share:.0f} %")
+        for p in _by_share(found.parts)
+    ]
+    causes = [
+        (c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), f"{100 * c.share:.0f} %", c.paid)
+        for c in found.causes[:_MOST_CAUSES]
+    ]
+    frames = [
+        (f.number, _time(f.a), _time(f.b), f.cause or "nothing measured", f"{100 * f.share:.0f} %")
+        for f in found.slower[:_MOST_FRAMES]
+    ]
+    tables = [
+        Rows(
+            ("side", "", "times"),
+            [("A", found.a.name, found.a.times), ("B", found.b.name, found.b.times)],
+            findings=bool(found.slower),
+        ),
+        Rows(("part of the frame", "A", "B", "longer by", "share"), parts, title="Where the difference is"),
+        Rows(("what grew", "A", "B", "growth", "explains", "share", "paid in"), causes, title="What may explain it"),
+        Rows(("frame", "A", "B", "explained most by", "share"), frames, title=f"Slower frames: {len(found.slower)}"),
+    ]
+    notes = [found.verdict, *_more(found)]
+    if output is not None:
+        notes.append(f"written: {output}")
+    return Sheets(tables, data(found), notes)
+
+
+def _more(found: Explanation) -> list[str]:
+    notes = [f"{len(found.slower)} of {found.compared} frames are slower on B, {found.faster} on A"]
+    if found.slower and any(c.beside for c in found.causes):
+        notes.append("times that run beside (the GPU's) are in no sum")
+    return notes + list(found.notes)
+
+
+def _above(found: Explanation, top: float) -> int:
+    return sum(max(found.a.frames[n].time, found.b.frames[n].time) > top for n in found.frames)
+
+
+def data(found: Explanation) -> dict[str, object]:
+    """Return an explanation for JSON: times in ns, shares from 0 to 1."""
+    return {
+        "a": {"name": found.a.name, "times": found.a.times},
+        "b": {"name": found.b.name, "times": found.b.times},
+        "verdict": found.verdict,
+        "frames": found.compared,
+        "slower": [
+            {"frame": f.number, "a": f.a, "b": f.b, "cause": f.cause or None, "share": f.share} for f in found.slower
+        ],
+        "faster": found.faster,
+        "threshold": found.threshold,
+        "same_work": found.same_work,
+        "parts": [{"part": p.name, "a": p.a, "b": p.b, "share": p.share} for p in _by_share(found.parts)],
+        "causes": [
+            {
+                "metric": c.name, "unit": c.unit, "a": c.a, "b": c.b, "ns": c.ns, "share": c.share, "paid_in": c.paid,
+                "beside": c.beside,
+            }
+            for c in found.causes
+        ],
+        "unexplained": found.unexplained,
+        "notes": list(found.notes),
+    }  # fmt: skip
+
+
+def render(found: Explanation) -> str:
+    """Return an explanation as one HTML document that loads nothing from anywhere."""
+    parts = [
+        (p.name, _time(p.a), _time(p.b), _difference(p.difference), f"{100 * p.share:.0f} %", _bar(p.share))
+        for p in _by_share(found.parts)
+    ]
+    causes = [
+        (
+            c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), f"{100 * c.share:.0f} %",
+            _bar(c.share, beside=c.beside), c.paid,
+        )
+        for c in found.causes[:_MOST_CAUSES]
+    ]  # fmt: skip
+    frames = [
+        (f.number, _time(f.a), _time(f.b), f"{f.b / f.a:.2f} ×" if f.a else "–", f.cause or "nothing measured",
+         f"{100 * f.share:.0f} %")
+        for f in found.slower[:100]
+    ]  # fmt: skip
+    return document(
+        "slower.html",
+        page=found,
+        tiles=[
+            (str(found.compared), "frames"),
+            (str(len(found.slower)), "slower on B"),
+            (str(found.faster), "slower on A"),
+            (f"{100 * found.unexplained:.0f} %" if found.slower else "–", "not explained"),
+        ],
+        parts=parts,
+        causes=causes,
+        frames=frames,
+        notes=_more(found)[1:],
+        picture=markupsafe.Markup(_plot(found)),
+    )
+
+
+def _by_share(parts: Sequence[Part]) -> list[Part]:
+    return sorted(parts, key=lambda p: -p.share)
+
+
+def _time(ns: float) -> str:
+    return ("-" if ns < 0 else "") + duration(round(abs(ns)))
+
+
+def _difference(ns: float) -> str:
+    return ("+" if ns >= 0 else "") + _time(ns)
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "ns":
+        return duration(round(value))
+    if unit == "bytes":
+        return size(round(value))
+    return number(round(value)) if value >= 100 or value == round(value) else f"{value:.2f}"
+
+
+def _growth(cause: Cause) -> str:
+    return f"× {cause.b / cause.a:.2f}" if cause.a else "new"
+
+
+def _bar(share: float, *, beside: bool = False) -> markupsafe.Markup:
+    kind = "less" if share < 0 else "beside" if beside else "more"
+    return markupsafe.Markup(
+        f'<div class="track"><i class="{kind}" style="width:{min(100 * abs(share), 100):.1f}%"></i></div>'
+    )
+
+
+_WIDTH, _HEIGHT, _LEFT, _FOOT = 960, 220, 62, 22
+
+
+def _plot(found: Explanation) -> str:
+    """Return the times of both sides over the frames as SVG; slower frames have a mark below."""
+    numbers = list(found.frames)
+    if len(numbers) < 2:
+        return ""
+    step = -(-len(numbers) // 1500)
+    # Of a run of frames the slowest stays: it is what one looks for.
+    kept = [max(numbers[i : i + step], key=lambda n: found.b.frames[n].time) for i in range(0, len(numbers), step)]
+    times = sorted(s.frames[n].time for s in (found.a, found.b) for n in kept)
+    top = min(times[-1], 2.5 * times[int(0.97 * (len(times) - 1))]) or 1.0
+    low, high = numbers[0], numbers[-1]
+
+    def x(n: int) -> float:
+        return _LEFT + (n - low) / max(high - low, 1) * (_WIDTH - _LEFT - 8)
+
+    def y(ns: float) -> float:
+        return 8 + (1 - min(ns, top) / top) * (_HEIGHT - _FOOT - 12)
+
+    out = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="times of frames">']
+    for i in range(5):
+        ns = top * i / 4
+        out.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 8}" y1="{y(ns):.1f}" y2="{y(ns):.1f}"/>')
+        out.append(f'<text x="{_LEFT - 6}" y="{y(ns) + 4:.1f}" text-anchor="end">{duration(round(ns))}</text>')
+    for side, kind in ((found.a, "a"), (found.b, "b")):
+        points = " ".join(f"{x(n):.1f},{y(side.frames[n].time):.1f}" for n in kept)
+        out.append(f'<polyline class="{kind}" points="{points}"/>')
+    if above := _above(found, top):
+        words = f"{above} frames go on above"
+        out.append(f'<text x="{_WIDTH - 8}" y="20" text-anchor="end">{words}</text>')
+    slow = {f.number for f in found.slower}
+    for n in (n for n in kept if n in slow):
+        out.append(f'<rect class="slow" x="{x(n) - 1.5:.1f}" y="{_HEIGHT - _FOOT + 2}" width="3" height="5"/>')
+    out += [f'<text x="{x(n):.1f}" y="{_HEIGHT - 2}" text-anchor="middle">{n}</text>' for n in sorted({low, high})]
+    return "".join([*out, "</svg>"])
