@@ -969,7 +969,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
         if (play && context && !(g_known[known].flags & KNOWN_VG) && happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
           happening.draw = &watched;
           if (happening.kind & metrics::Session::BEGIN) watched.refuse("it is drawn between glBegin and glEnd");
-          else if (columns.function->name.starts_with("glCallList")) watched.refuse("a display list draws it");
+          else if (columns.function->name.starts_with("glCallList")) watched.refuse("a display list draws it"), watched.draws(play, row);
           else watched.draws(play, row);
         }
         g_session->before(happening);

@@ -92,6 +92,9 @@ bool Request::read(const std::string& path, std::string& why) {
       } else if (w[0] == "range" && w.size() == 4) {
         ranges.push_back({std::stoull(w[1]), std::stoull(w[2]), std::stoull(w[3])});
         good = ranges.back().begin < ranges.back().end;
+      } else if (w[0] == "pictures" && w.size() == 2) {
+        pictures_folder() = w[1];
+        good = true;
       } else if (w[0] == "isolate" && w.size() == 2) {
         isolate = w[1] == "1";
         good = true;
@@ -509,6 +512,8 @@ void Session::frame_end(uint64_t next, uint64_t seq) {
   uint64_t began = now_ns();
   if (frame_scope_) close(frame_scope_, seq + 1);
   frame_scope_ = nullptr;
+  if (in_frames())
+    for (auto& source : passes_[pass_].sources) source->frame(frame_);
   frame_ = next;
   collect(false);
   if (!in_frames()) {

@@ -35,6 +35,11 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000000ull + static_cast<uint64_t>(t.tv_nsec);
 }
 
+std::string& pictures_folder() {
+  static std::string folder;
+  return folder;
+}
+
 const char* lasting(const std::string& text) {
   static std::set<std::string> kept;
   static std::mutex mutex;

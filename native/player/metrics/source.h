@@ -62,7 +62,8 @@ class Call {
 // A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
 class Draw : public Call {
  public:
-  // Why perform() cannot be called; "": it can.
+  // Why perform() is not safe to be called; "": it is. A display list may be performed where the state that it may change
+  // is saved around it; glBegin is never performed.
   virtual const char* refusal() const { return ""; }
   // Gives the driver exactly this call, with whatever state is set then. False: the player leaves the call out, nothing
   // was drawn (and nothing will be). May be called any number of times.
@@ -104,6 +105,8 @@ class Source {
   // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
   // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of around().
   virtual void linked(uint32_t /*program*/) {}
+  // A frame that is measured has ended, with its last segment; no context need be current.
+  virtual void frame(uint64_t /*number*/) {}
   const std::vector<int> metrics;
 };
 
@@ -136,6 +139,8 @@ uint64_t now_ns();
 const char* lasting(const std::string& text);
 // Of the current context; asked of the driver once.
 bool has_extension(const char* name);
+// Where sources put pictures of frames; "": nobody wants them.
+std::string& pictures_folder();
 void drain_errors();
 uint32_t take_error();
 

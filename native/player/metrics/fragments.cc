@@ -1,0 +1,966 @@
+// Fragments: how many a draw makes, how many of them the shader or the alpha test discards, how many reach the target,
+// and how often each pixel is drawn over.
+//
+// A draw is performed once more before it is played, with nothing that it could change switched on. In OpenGL occlusion
+// queries count, on the program's own target. Elsewhere the stencil buffer of a private framebuffer of the same size
+// counts, with a copy of the program's depth: each fragment adds one to its pixel, and the pixels are read back.
+// Overdraw is the sum of such pictures over a frame.
+#include <EGL/egl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "programs.h"
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  SAMPLES_PASSED = 0x8914, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
+  DEPTH_TEST = 0x0B71, STENCIL_TEST = 0x0B90, ALPHA_TEST = 0x0BC0, DEPTH_BOUNDS = 0x8890, ALPHA_TO_COVERAGE = 0x809E, SAMPLE_COVERAGE = 0x80A0,
+  SAMPLE_MASK = 0x8E51, TWO_SIDES = 0x8910, SCISSOR_TEST = 0x0C11, RASTERIZER_DISCARD = 0x8C89, FRAGMENT_PROGRAM = 0x8804, FRAGMENT_SHADER_ATI = 0x8920,
+  DEPTH_WRITEMASK = 0x0B72, COLOR_WRITEMASK = 0x0C23, MAX_DRAW_BUFFERS = 0x8824, DRAW_BUFFER0 = 0x8825, STENCIL_FUNC = 0x0B92,
+  SAMPLE_BUFFERS = 0x80A8, FEEDBACK_ACTIVE = 0x8E24, FEEDBACK_PAUSED = 0x8E23, CURRENT_PROGRAM = 0x8B8D, PIPELINE_BINDING = 0x825A,
+  DRAW_FRAMEBUFFER = 0x8CA9, READ_FRAMEBUFFER = 0x8CA8, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA, RENDERBUFFER = 0x8D41, RENDERBUFFER_BINDING = 0x8CA7,
+  DEPTH_STENCIL_ATTACHMENT = 0x821A, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, COLOR_ATTACHMENT0 = 0x8CE0, FRAMEBUFFER_COMPLETE = 0x8CD5,
+  DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
+  UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
+};
+constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
+
+enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
+struct Known {
+  const char *spec, *group, *unit;
+  What what;
+};
+const Known KNOWN[] = {
+    {"generated", "count", "count", GENERATED},   {"discarded", "count", "count", DISCARDED}, {"passed", "count", "count", PASSED},
+    {"written", "count", "count", WRITTEN},       {"mean", "overdraw", "count", MEAN},        {"most", "overdraw", "count", MOST},
+    {"covered", "overdraw", "count", COVERED},    {"above_1", "overdraw", "percent", ABOVE_1}, {"above_2", "overdraw", "percent", ABOVE_2},
+    {"above_4", "overdraw", "percent", ABOVE_4},  {"above_8", "overdraw", "percent", ABOVE_8},
+};
+const Known* known(const std::string& spec) {
+  for (auto& k : KNOWN)
+    if (spec == k.spec) return &k;
+  return nullptr;
+}
+
+int integer(uint32_t name) {
+  static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
+  int v = 0;
+  get(name, &v);
+  return v;
+}
+bool boolean(uint32_t name) {
+  static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
+  uint8_t v[16] = {};
+  get(name, v);
+  return v[0];
+}
+bool enabled(uint32_t cap) {
+  static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
+  return is(cap);
+}
+
+uint32_t version() { return tls.context ? tls.context->version : 0; }
+bool fixed_function() { return tls.context && (tls.context->api == 1 ? !tls.context->core : version() < 20); }
+
+// Why there are no occlusion queries that count, "": there are.
+std::string no_queries() {
+  if (!tls.context || !version()) return "there is no context";
+  if (is_es()) return "OpenGL ES tells only whether samples passed";
+  return version() >= 15 ? "" : "OpenGL 1.5 has queries";
+}
+// Why pixels cannot be counted in a private framebuffer.
+std::string no_pictures() {
+  if (!tls.context || !version()) return "there is no context";
+  if (version() < 30) return is_es() ? "it takes OpenGL ES 3.0: a framebuffer with a copy of the depth" : "it takes OpenGL 3.0";
+  if (is_es() && !has_extension("GL_NV_read_stencil") && !has_extension("GL_NV_read_depth_stencil")) return "the driver has no GL_NV_read_stencil";
+  return "";
+}
+std::string no_metric(What what) {
+  std::string queries = no_queries(), pictures = no_pictures();
+  if (what >= MEAN) return pictures;
+  return queries.empty() ? "" : pictures;
+}
+
+// Capabilities that are off for a while.
+class Off {
+ public:
+  Off() = default;
+  Off(const Off&) = delete;
+  Off& operator=(const Off&) = delete;
+  ~Off() {
+    static const auto enable = DT_REAL(void, glEnable, uint32_t);
+    for (uint32_t cap : back_) enable(cap);
+  }
+  void operator()(uint32_t cap) {
+    static const auto disable = DT_REAL(void, glDisable, uint32_t);
+    if (!enabled(cap)) return;
+    disable(cap);
+    back_.push_back(cap);
+  }
+
+ private:
+  std::vector<uint32_t> back_;
+};
+
+void tests_off(Off& off) {
+  off(DEPTH_TEST);
+  off(STENCIL_TEST);
+  if (!is_es() && has_extension("GL_EXT_depth_bounds_test")) off(DEPTH_BOUNDS);
+}
+// What may leave out samples of a fragment that the rasteriser made, beside the shader.
+void coverage_off(Off& off) {
+  if (fixed_function()) off(ALPHA_TEST);
+  off(ALPHA_TO_COVERAGE);
+  off(SAMPLE_COVERAGE);
+  if (version() >= (is_es() ? 31u : 32u)) off(SAMPLE_MASK);
+}
+
+// Colours and depth are not written for a while.
+class Masked {
+ public:
+  Masked() {
+    static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
+    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
+    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
+    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
+    depth_ = boolean(DEPTH_WRITEMASK);
+    if (depth_) depth(0);
+    buffers_ = get_indexed && version() >= 30 ? static_cast<uint32_t>(std::clamp(integer(MAX_DRAW_BUFFERS), 1, 16)) : 1;
+    for (uint32_t i = 0; i < buffers_; ++i) buffers_ > 1 ? get_indexed(COLOR_WRITEMASK, i, colors_[i]) : get(COLOR_WRITEMASK, colors_[i]);
+    color(0, 0, 0, 0);
+  }
+  Masked(const Masked&) = delete;
+  Masked& operator=(const Masked&) = delete;
+  ~Masked() {
+    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
+    static const auto color_indexed = DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t);
+    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
+    if (depth_) depth(1);
+    bool same = true;
+    for (uint32_t i = 1; i < buffers_; ++i) same = same && !memcmp(colors_[i], colors_[0], 4);
+    color(colors_[0][0], colors_[0][1], colors_[0][2], colors_[0][3]);
+    for (uint32_t i = 1; !same && i < buffers_; ++i) color_indexed(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
+  }
+
+ private:
+  uint8_t colors_[16][4] = {};
+  uint32_t buffers_ = 1;
+  bool depth_ = false;
+};
+
+// The stencil test as the program has it; taken and given back while a target with 8 bits is bound, since drivers clamp
+// the reference to the target that is bound.
+class StencilState {
+ public:
+  StencilState() {
+    for (size_t i = 0; i < 14; ++i) values_[i] = integer(NAMES[i]);
+  }
+  StencilState(const StencilState&) = delete;
+  StencilState& operator=(const StencilState&) = delete;
+  ~StencilState() {
+    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
+    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
+    for (int side = 0; side < 2; ++side) {
+      const int* v = values_ + side * 7;
+      uint32_t face = side ? BACK : FRONT;
+      func(face, static_cast<uint32_t>(v[0]), v[1], static_cast<uint32_t>(v[2]));
+      op(face, static_cast<uint32_t>(v[3]), static_cast<uint32_t>(v[4]), static_cast<uint32_t>(v[5]));
+      mask(face, static_cast<uint32_t>(v[6]));
+    }
+  }
+  static void count() {
+    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
+    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
+    func(FRONT_AND_BACK, ALWAYS, 0, 0xFF);
+    op(FRONT_AND_BACK, KEEP, KEEP, INCREMENT);
+    mask(FRONT_AND_BACK, 0xFF);
+  }
+
+ private:
+  static constexpr uint32_t NAMES[14] = {STENCIL_FUNC, 0x0B97, 0x0B93, 0x0B94, 0x0B95, 0x0B96, 0x0B98, 0x8800, 0x8CA3, 0x8CA4, 0x8801, 0x8802, 0x8803, 0x8CA5};
+  int values_[14];
+};
+
+// What a display list may change, as it was: attributes, and matrices by two levels of their stacks that go away with
+// whatever the list leaves there.
+class ListState {
+ public:
+  ListState() {
+    static const auto push = DT_REAL(void, glPushAttrib, uint32_t);
+    static const auto push_matrix = DT_REAL(void, glPushMatrix);
+    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
+    static constexpr uint32_t MAXIMA[3] = {0x0D36, 0x0D38, 0x0D39};
+    room_ = integer(0x0BB0) < integer(0x0D35);
+    for (int i = 0; i < 3; ++i) {
+      depths_[i] = integer(DEPTHS[i]);
+      room_ = room_ && depths_[i] + 2 <= integer(MAXIMA[i]);
+    }
+    if (!room_) return;
+    push(0xFFFFFFFF);
+    int was = integer(0x0BA0);
+    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) mode(m), push_matrix(), push_matrix();
+    mode(static_cast<uint32_t>(was));
+  }
+  ListState(const ListState&) = delete;
+  ListState& operator=(const ListState&) = delete;
+  bool room() const { return room_; }
+  ~ListState() {
+    static const auto pop = DT_REAL(void, glPopAttrib);
+    static const auto pop_matrix = DT_REAL(void, glPopMatrix);
+    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
+    if (!room_) return;
+    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) {
+      mode(m);
+      for (int k = integer(DEPTHS[m - MODELVIEW]); k > depths_[m - MODELVIEW]; --k) pop_matrix();
+    }
+    pop();
+  }
+
+ private:
+  static constexpr uint32_t MODELVIEW = 0x1700, TEXTURE = 0x1702;
+  static constexpr uint32_t DEPTHS[3] = {0x0BA3, 0x0BA4, 0x0BA5};
+  int depths_[3] = {};
+  bool room_ = false;
+};
+
+// Whether a call in a display list changes nothing but what ListState saves, and no test.
+bool harmless(const Call& call) {
+  std::string_view name = call.name;
+  if (name == "glEnable" || name == "glDisable") {
+    auto cap = static_cast<uint32_t>(call.number("cap"));
+    for (uint32_t other : {DEPTH_TEST, STENCIL_TEST, ALPHA_TEST, DEPTH_BOUNDS, ALPHA_TO_COVERAGE, SAMPLE_COVERAGE, SAMPLE_MASK, TWO_SIDES, SCISSOR_TEST, RASTERIZER_DISCARD, FRAGMENT_PROGRAM, FRAGMENT_SHADER_ATI})
+      if (cap == other) return false;
+    return true;
+  }
+  if (name.starts_with("glColorMask") || name.starts_with("glColorTable") || name.starts_with("glColorSub")) return false;
+  for (std::string_view known : {"glNewList", "glEndList", "glBegin", "glEnd", "glVertex", "glNormal", "glColor", "glSecondaryColor", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel",
+                                 "glFrontFace", "glCullFace", "glLight", "glFog", "glPushMatrix", "glPopMatrix", "glMatrixMode", "glLoadIdentity", "glLoadMatrix", "glMultMatrix", "glTranslate", "glRotate",
+                                 "glScale", "glOrtho", "glFrustum", "glBindTexture", "glTexEnv", "glTexGen", "glRect", "glPolygonMode", "glLineWidth", "glPointSize", "glBlendFunc", "glDrawArrays", "glDrawElements",
+                                 "glHint", "glArrayElement"})
+    if (name.starts_with(known)) return name.find("Query") == name.npos && name.find("Feedback") == name.npos && name.find("Conditional") == name.npos;
+  return false;
+}
+
+struct Extent {
+  int width = 0, height = 0;
+};
+
+// The size of the target that is drawn to; `why` it is not known.
+bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
+  if (!framebuffer) {
+    EGLint w = 0, h = 0;
+    EGLDisplay display = eglGetCurrentDisplay();
+    EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
+    if (surface == EGL_NO_SURFACE || !eglQuerySurface(display, surface, EGL_WIDTH, &w) || !eglQuerySurface(display, surface, EGL_HEIGHT, &h))
+      return why = "the size of the window is not known", false;
+    size = {w, h};
+    return true;
+  }
+  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+  static const auto storage = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int*);
+  static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
+  static const auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int, uint32_t, int*);
+  bool any = false;
+  for (uint32_t point : {COLOR_ATTACHMENT0 + 0u, COLOR_ATTACHMENT0 + 1u, COLOR_ATTACHMENT0 + 2u, COLOR_ATTACHMENT0 + 3u, static_cast<uint32_t>(DEPTH_ATTACHMENT), static_cast<uint32_t>(STENCIL_ATTACHMENT)}) {
+    int type = 0, name = 0, layered = 0;
+    Extent one;
+    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &type);
+    if (take_error() || !type) continue;
+    get(DRAW_FRAMEBUFFER, point, 0x8CD1, &name);
+    if (version() >= 32) get(DRAW_FRAMEBUFFER, point, 0x8DA7, &layered);
+    if (layered) return why = "the target has layers", false;
+    if (type == static_cast<int>(RENDERBUFFER)) {
+      int was = integer(RENDERBUFFER_BINDING);
+      bind_storage(RENDERBUFFER, static_cast<uint32_t>(name));
+      storage(RENDERBUFFER, 0x8D42, &one.width);
+      storage(RENDERBUFFER, 0x8D43, &one.height);
+      bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
+    } else {
+      if (!level_of || version() < (is_es() ? 31u : 11u)) return why = "the size of the target cannot be asked", false;
+      int level = 0, face = 0;
+      get(DRAW_FRAMEBUFFER, point, 0x8CD2, &level);
+      get(DRAW_FRAMEBUFFER, point, 0x8CD3, &face);
+      static const struct { uint32_t target, binding; } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D}, {0x806F, 0x806A}, {0x84F5, 0x84F6}};
+      drain_errors();
+      for (auto& k : kinds) {
+        int was = integer(k.binding);
+        if (take_error()) continue;
+        bind(k.target, static_cast<uint32_t>(name));
+        if (take_error()) continue;
+        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1000, &one.width);
+        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1001, &one.height);
+        bind(k.target, static_cast<uint32_t>(was));
+        break;
+      }
+    }
+    if (one.width <= 0 || one.height <= 0) return why = "the size of the target cannot be asked", false;
+    size = any ? Extent{std::min(size.width, one.width), std::min(size.height, one.height)} : one;
+    any = true;
+  }
+  if (!any) why = "the framebuffer has nothing attached";
+  return any;
+}
+
+// How often each pixel of a target was drawn in the frame, lowest row first.
+struct Picture {
+  Extent size;
+  uint32_t framebuffer = 0;
+  std::vector<uint32_t> pixels;
+};
+
+// Sums over the pixels of a frame's pictures, kept while fragments are added.
+struct Overdraw {
+  uint64_t fragments = 0, covered = 0, most = 0, above[4] = {};
+  const char* why = nullptr;
+  void add(uint32_t before, uint32_t more) {
+    static constexpr uint32_t limits[4] = {1, 2, 4, 8};
+    fragments += more;
+    covered += !before;
+    uint32_t after = before + more;
+    most = std::max<uint64_t>(most, after);
+    for (int i = 0; i < 4; ++i) above[i] += before <= limits[i] && after > limits[i];
+  }
+  double value(What what) const {
+    double pixels = covered ? static_cast<double>(covered) : 1;
+    switch (what) {
+      case MEAN: return static_cast<double>(fragments) / pixels;
+      case MOST: return static_cast<double>(most);
+      case COVERED: return static_cast<double>(covered);
+      default: return 100 * static_cast<double>(above[what - ABOVE_1]) / pixels;
+    }
+  }
+};
+
+struct Count {
+  const char* lost = nullptr;
+  uint32_t query = 0;
+  uint64_t value = 0;
+};
+struct Drawn {
+  bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
+  Count generated, survived, passed;
+};
+
+class FragmentSource : public Source {
+ public:
+  struct Entry {
+    int metric;
+    What what;
+  };
+  FragmentSource(const std::vector<int>& numbers, std::vector<Entry> entries) : Source(numbers), entries_(std::move(entries)) {
+    for (auto& e : entries_) {
+      counts_again_ |= e.what == GENERATED || e.what == DISCARDED;
+      discards_ |= e.what == DISCARDED;
+      passes_ |= e.what == PASSED || e.what == WRITTEN;
+      pictures_ |= e.what >= MEAN;
+    }
+  }
+  int order() const override { return 2; }
+  unsigned watches() const override { return WATCH_DRAWS | WATCH_LINKS | WATCH_CALLS; }
+  void see(const Call& call) override {
+    if (!call.in_list) return;
+    auto key = [&](uint64_t list) { return std::pair{tls.context->share_group, static_cast<uint32_t>(list)}; };
+    std::string_view name = call.name;
+    if (name == "glNewList") list_ = key(call.number("list")), list_is_harmless_ = true;
+    else if (name == "glEndList") lists_[list_] = list_is_harmless_;
+    else if (name == "glCallList") list_is_harmless_ = list_is_harmless_ && is_harmless(key(call.number("list")));
+    else list_is_harmless_ = list_is_harmless_ && harmless(call);
+  }
+  void linked(uint32_t program) override { program_linked(program); }
+
+  void around(Draw& draw) override {
+    State& s = states_[current_context()];
+    abandon(s);
+    if (!(draw.flags & 8) && !*draw.refusal()) return;  // FLAG_DRAW
+    Drawn& d = s.drawn;
+    if (!s.blocked.empty()) {
+      lose(d, "the program's own query of samples ran", true);
+      return;
+    }
+    bool queries = no_queries().empty();
+    d.real = queries && passes_;
+    if (passes_) d.writes = writes_color();
+    const char* why = refusal(draw);
+    if (!why) why = unrepeatable(draw);
+    if (why) {
+      lose(d, lasting(why), !queries);
+    } else if (enabled(RASTERIZER_DISCARD) && version() >= 30) {
+      // Nothing is rasterised.
+    } else {
+      again(s, d, draw, queries);
+    }
+    drain_errors();
+  }
+
+  bool begin(uint64_t segment, std::string& why) override {
+    State& s = states_[current_context()];
+    if (segment == TRIAL || !s.asked) {
+      s.asked = true;
+      for (auto& e : entries_)
+        if (std::string no = no_metric(e.what); !no.empty()) s.why = lasting(no);
+    }
+    if (s.why) return why = s.why, false;
+    Pending p;
+    p.segment = segment;
+    if (segment == TRIAL && passes_ && no_queries().empty()) {
+      // Whether the driver's only query of samples is free beside the others of the pass.
+      p.drawn.real = true;
+      p.drawn.passed.query = take(s);
+      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn.passed.query);
+      if (take_error()) {
+        give_back(s, p.drawn);
+        return why = "the driver refuses another query of samples beside the one that runs", false;
+      }
+    } else if (segment != TRIAL && segment != CALIBRATION) {
+      p.drawn = s.drawn;
+      s.drawn = {};
+      if (p.drawn.real && !p.drawn.passed.lost) {
+        p.drawn.passed.query = take(s);
+        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn.passed.query);
+      } else {
+        p.drawn.real = false;
+      }
+    }
+    s.pending.push_back(std::move(p));
+    return true;
+  }
+  void end() override {
+    State& s = states_[current_context()];
+    Pending& p = s.pending.back();
+    if (p.drawn.real) DT_REAL(void, glEndQuery, uint32_t)(SAMPLES_PASSED);
+    p.overdraw = overdraw_;
+    p.ended = true;
+    if (p.segment != TRIAL) return;
+    give_back(s, p.drawn);
+    s.pending.pop_back();
+  }
+  void collect(Sink& to, bool wait) override {
+    auto it = states_.find(current_context());
+    if (it == states_.end()) return;
+    State& s = it->second;
+    while (!s.pending.empty() && s.pending.front().ended) {
+      Pending& p = s.pending.front();
+      if (!ready(p, wait || s.pending.size() > MOST_DRAWS_KEPT)) return;
+      for (auto& e : entries_) deliver(to, p, e);
+      give_back(s, p.drawn);
+      s.pending.pop_front();
+    }
+  }
+  bool pending(const void* context) const override {
+    auto it = states_.find(context);
+    return it != states_.end() && !it->second.pending.empty();
+  }
+  void forget(const void* context) override {
+    auto it = states_.find(context);
+    if (it == states_.end()) return;
+    State& s = it->second;
+    if (context == current_context() && context) {
+      abandon(s);
+      for (auto& p : s.pending) give_back(s, p.drawn);
+      if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
+      drop_target(s);
+    }
+    states_.erase(it);
+  }
+  bool uses(uint32_t target) const override {
+    // Samples, any samples, and all that a draw that is made again would count too.
+    return target == SAMPLES_PASSED || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 || (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
+  }
+  void block(uint32_t target, bool blocked) override {
+    auto& list = states_[current_context()].blocked;
+    if (blocked) list.push_back(target);
+    else std::erase(list, target);
+  }
+  void frame(uint64_t number) override {
+    if (!pictures_folder().empty())
+      for (auto& [key, picture] : frame_) save(number, picture);
+    frame_.clear();
+    overdraw_ = {};
+  }
+
+ private:
+  struct Pending {
+    uint64_t segment = 0;
+    Drawn drawn;
+    Overdraw overdraw;
+    bool ended = false;
+  };
+  struct State {
+    bool asked = false;
+    const char* why = nullptr;
+    std::vector<uint32_t> blocked, free;
+    std::deque<Pending> pending;
+    Drawn drawn;
+    // The private framebuffer.
+    uint32_t framebuffer = 0, storage = 0, format = 0;
+    Extent size;
+    std::vector<uint8_t> read;
+  };
+
+  // ---- what is given to and taken from the driver ----
+
+  uint32_t take(State& s) {
+    if (s.free.empty()) {
+      s.free.resize(32);
+      DT_REAL(void, glGenQueries, int, uint32_t*)(32, s.free.data());
+    }
+    uint32_t name = s.free.back();
+    s.free.pop_back();
+    return name;
+  }
+  void give_back(State& s, Drawn& d) {
+    for (Count* c : {&d.generated, &d.survived, &d.passed})
+      if (c->query) s.free.push_back(c->query), c->query = 0;
+  }
+  void abandon(State& s) {
+    give_back(s, s.drawn);
+    s.drawn = {};
+  }
+  static bool ready(Pending& p, bool wait) {
+    static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
+    static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
+    for (Count* c : {&p.drawn.passed, &p.drawn.survived, &p.drawn.generated}) {
+      if (!c->query) continue;
+      uint32_t there = 0;
+      if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
+      if (!wait && !there) return false;
+      if (get64 && version() >= 33) {
+        get64(c->query, QUERY_RESULT, &c->value);
+      } else {
+        uint32_t v = 0;
+        get(c->query, QUERY_RESULT, &v);
+        c->value = v;
+      }
+    }
+    return true;
+  }
+  static void deliver(Sink& to, const Pending& p, const Entry& e) {
+    const Drawn& d = p.drawn;
+    auto tell = [&](const Count& c, double v) { c.lost ? to.lost(p.segment, e.metric, c.lost) : to.value(p.segment, e.metric, v); };
+    switch (e.what) {
+      case GENERATED: return tell(d.generated, static_cast<double>(d.generated.value));
+      case DISCARDED:
+        if (d.generated.lost) return to.lost(p.segment, e.metric, d.generated.lost);
+        return tell(d.survived, d.discards ? static_cast<double>(d.generated.value) - static_cast<double>(d.survived.value) : 0);
+      case PASSED: return tell(d.passed, static_cast<double>(d.passed.value));
+      case WRITTEN: return tell(d.passed, d.writes ? static_cast<double>(d.passed.value) : 0);
+      default:
+        if (p.overdraw.why) return to.lost(p.segment, e.metric, p.overdraw.why);
+        return to.value(p.segment, e.metric, p.overdraw.value(e.what));
+    }
+  }
+
+  // ---- what a draw is ----
+
+  void lose(Drawn& d, const char* why, bool passed) {
+    d.generated.lost = d.survived.lost = why;
+    if (passed) d.passed.lost = why;
+    if (pictures_) overdraw_.why = why;
+  }
+
+  // Whether any colour buffer is written.
+  static bool writes_color() {
+    static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
+    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
+    static const auto attachment = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+    uint8_t mask[4] = {};
+    if (version() < 30) {
+      get(COLOR_WRITEMASK, mask);
+      return mask[0] | mask[1] | mask[2] | mask[3];
+    }
+    uint32_t framebuffer = static_cast<uint32_t>(integer(DRAW_BINDING));
+    bool indexed = get_indexed && version() >= (is_es() ? 32u : 30u);
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(MAX_DRAW_BUFFERS), 1, 16)); i < n; ++i) {
+      int buffer = integer(DRAW_BUFFER0 + i), type = 1;
+      if (!buffer) continue;
+      if (framebuffer) attachment(DRAW_FRAMEBUFFER, static_cast<uint32_t>(buffer), 0x8CD0, &type);
+      indexed ? get_indexed(COLOR_WRITEMASK, i, mask) : get(COLOR_WRITEMASK, mask);
+      if (type && (mask[0] | mask[1] | mask[2] | mask[3])) return true;
+    }
+    return false;
+  }
+
+  bool is_harmless(std::pair<uint32_t, uint32_t> list) const {
+    auto it = lists_.find(list);
+    return it != lists_.end() && it->second;
+  }
+  const char* refusal(const Draw& draw) const {
+    if (!*draw.refusal()) return nullptr;
+    if (strcmp(draw.name, "glCallList") != 0) return draw.refusal();
+    if (is_harmless({tls.context->share_group, static_cast<uint32_t>(draw.number("list"))})) return nullptr;
+    return "a display list draws it that changes state, or was made before the frames that are measured";
+  }
+
+  static uint32_t current_program() { return version() >= 20 ? static_cast<uint32_t>(integer(CURRENT_PROGRAM)) : 0; }
+
+  // Why a draw may not be made once more, nullptr: it may.
+  static const char* unrepeatable(const Draw& draw) {
+    if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
+    uint32_t program = current_program();
+    if (!program) {
+      if (version() >= (is_es() ? 31u : 41u) && integer(PIPELINE_BINDING)) return "a pipeline of separate programs draws it";
+      if (!fixed_function()) return "no program draws it";
+      if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(FRAGMENT_PROGRAM)) return "an ARB fragment program draws it";
+      if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(FRAGMENT_SHADER_ATI)) return "an ATI fragment shader draws it";
+      return nullptr;
+    }
+    const ProgramSource* source = program_source(program);
+    if (!source) return "the text of its shaders is not known";
+    if (source->writes_memory) return "its shaders write memory: drawn again, they would do so again";
+    return nullptr;
+  }
+
+  // ---- drawing it again ----
+
+  void again(State& s, Drawn& d, Draw& draw, bool queries) {
+    static const auto pause = DT_REAL(void, glPauseTransformFeedback);
+    static const auto resume = DT_REAL(void, glResumeTransformFeedback);
+    bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(FEEDBACK_ACTIVE) && !boolean(FEEDBACK_PAUSED);
+    if (feedback) pause();
+    uint32_t program = current_program();
+    const ProgramSource* source = program ? program_source(program) : nullptr;
+    bool samples = version() >= 13 && integer(SAMPLE_BUFFERS) > 0;
+    bool alpha = fixed_function() && enabled(ALPHA_TEST);
+    bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) || (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
+    bool shader = source && source->discards;
+    d.discards = alpha || coverage || shader;
+    if (queries && counts_again_) count_by_queries(s, d, draw, program, shader);
+    if (!queries || pictures_) count_by_pictures(s, d, draw, program, shader, !queries);
+    if (feedback) resume();
+  }
+
+  // Performs it; with `bare` with a fragment shader that leaves nothing out. nullptr: done, else why not.
+  static const char* perform(Draw& draw, uint32_t program, bool bare) {
+    std::string why;
+    bool drew = false;
+    if (!strcmp(draw.name, "glCallList")) {
+      ListState saved;
+      if (!saved.room()) return "the stacks have no room for what a display list changes";
+      if (bare) return "a display list draws it with a program that discards";
+      return draw.perform() ? nullptr : "the player left it out";
+    }
+    if (bare && !use_bare_copy(program, why)) {
+      use_program(program);
+      return lasting(why);
+    }
+    drew = draw.perform();
+    if (bare) use_program(program);
+    return drew ? nullptr : "the player left it out";
+  }
+
+  void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader) {
+    static const auto begin = DT_REAL(void, glBeginQuery, uint32_t, uint32_t);
+    static const auto end = DT_REAL(void, glEndQuery, uint32_t);
+    Masked masked;
+    Off tests;
+    tests_off(tests);
+    auto count = [&](Count& c, bool bare) {
+      c.query = take(s);
+      begin(SAMPLES_PASSED, c.query);
+      c.lost = perform(draw, program, bare);
+      end(SAMPLES_PASSED);
+    };
+    {
+      Off off;
+      coverage_off(off);
+      count(d.generated, shader);
+    }
+    if (discards_ && d.discards) count(d.survived, false);
+  }
+
+  // Counts that `drawn` lacks, or only a picture of what is generated, in a private framebuffer.
+  void count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool counts) {
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    const char* why = nullptr;
+    Target t;
+    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
+    t.read = static_cast<uint32_t>(integer(READ_BINDING));
+    if (integer(SAMPLE_BUFFERS) > 0) why = "the target has several samples a pixel";
+    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
+    else if (program && program_source(program)->reads_target) why = "the fragment shader reads the target";
+    else if (fixed_function() && !is_es() && (integer(0x0D12) || integer(0x0D13) || boolean(0x0D11))) why = "what is read back of a stencil buffer is changed by glPixelTransfer";
+    else target_size(t.draw, t.size, why);
+    if (why) {
+      if (counts) lose(d, why, true);
+      else overdraw_.why = why;
+      return;
+    }
+    bool depth = passes_ && counts && enabled(DEPTH_TEST), stencil = passes_ && counts && enabled(STENCIL_TEST);
+    if (depth) {
+      int bits = 0, type = 0;
+      depth_format(t.draw, bits, type);
+      if (!bits) depth = false;  // without a buffer the test passes
+      else if (bits == 24 && type != 0x1406) t.format = DEPTH24_STENCIL8;
+      else if (bits == 32 && type == 0x1406) t.format = DEPTH32F_STENCIL8;
+      else depth_lost_ = lasting("the depth buffer has " + std::to_string(bits) + " bits, of which no copy with a stencil buffer can be made");
+    }
+    const char* no_depth = depth && !t.format ? depth_lost_ : nullptr;
+    if (!t.format) t.format = DEPTH24_STENCIL8;
+    auto sum = [&](Count& c) { return [&c](size_t, size_t, uint8_t n) { c.value += n; }; };
+    if (pictures_ || (counts && (counts_again_ || (passes_ && !d.discards && !depth)))) {
+      Picture* picture = nullptr;
+      if (pictures_) {
+        picture = &frame_[{current_context(), t.draw}];
+        if (picture->size.width != t.size.width || picture->size.height != t.size.height) {
+          if (!picture->pixels.empty()) overdraw_.why = "a target had two sizes in one frame";
+          picture->pixels.assign(static_cast<size_t>(t.size.width) * static_cast<size_t>(t.size.height), 0);
+          picture->size = t.size;
+          picture->framebuffer = t.draw;
+        }
+      }
+      Count made;
+      made.lost = draw_picture(s, t, draw, program, shader, false, true, [&](size_t x, size_t y, uint8_t n) {
+        made.value += n;
+        if (!picture) return;
+        uint32_t& pixel = picture->pixels[y * static_cast<size_t>(t.size.width) + x];
+        overdraw_.add(pixel, n);
+        pixel += n;
+      });
+      if (pictures_ && made.lost) overdraw_.why = made.lost;
+      if (counts) d.generated = made;
+    }
+    if (!counts) return;
+    bool plain = passes_ && !depth && !stencil;  // nothing else takes fragments away
+    if (d.discards && (discards_ || plain)) d.survived.lost = draw_picture(s, t, draw, program, false, false, false, sum(d.survived));
+    if (!passes_) return;
+    if (stencil) d.passed.lost = "the program's own stencil test is on: the stencil buffer cannot count";
+    else if (no_depth) d.passed.lost = no_depth;
+    else if (depth) d.passed.lost = draw_picture(s, t, draw, program, false, true, false, sum(d.passed));
+    else d.passed = d.discards ? d.survived : d.generated;
+  }
+
+  struct Target {
+    uint32_t draw = 0, read = 0, format = 0;
+    Extent size;
+  };
+
+  static void depth_format(uint32_t framebuffer, int& bits, int& type) {
+    static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+    int object = 0;
+    uint32_t point = framebuffer ? static_cast<uint32_t>(DEPTH_ATTACHMENT) : 0x1801u;
+    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &object);
+    if (take_error() || !object) return;
+    get(DRAW_FRAMEBUFFER, point, 0x8216, &bits);
+    get(DRAW_FRAMEBUFFER, point, 0x8211, &type);
+    drain_errors();
+  }
+
+  // Draws into the private framebuffer, where each fragment that passes adds one to its pixel, and tells `pixel` of every
+  // one that is not zero. `tests`: with the program's depth test, else with none; `whole`: nothing but the shader may
+  // leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
+  template <typename F>
+  const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool tests, bool whole, F pixel) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto enable = DT_REAL(void, glEnable, uint32_t);
+    static const auto disable = DT_REAL(void, glDisable, uint32_t);
+    static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
+    static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    static const int zero = 0;
+    const char* why = nullptr;
+    drain_errors();
+    bool fresh = make_target(s, t);
+    bind(DRAW_FRAMEBUFFER, s.framebuffer);
+    if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of depth and stencil alone";
+    {
+      StencilState stencil;
+      StencilState::count();
+      if (fresh || tests) {
+        Off off;
+        off(SCISSOR_TEST);
+        if (fresh) clear(STENCIL, 0, &zero);
+        if (tests && !why) {
+          bind(READ_FRAMEBUFFER, t.draw);
+          blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
+          if (take_error()) why = "the driver does not copy this depth buffer";
+        }
+      }
+      if (!why) {
+        bool was = enabled(STENCIL_TEST);
+        {
+          Off off;
+          if (!tests) tests_off(off);
+          if (whole) coverage_off(off);
+          if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(TWO_SIDES);
+          enable(STENCIL_TEST);
+          why = perform(draw, program, bare);
+        }
+        was ? enable(STENCIL_TEST) : disable(STENCIL_TEST);
+        int box[4] = {0, 0, t.size.width, t.size.height};
+        if (enabled(SCISSOR_TEST)) scissored(box);
+        bind(READ_FRAMEBUFFER, s.framebuffer);
+        if (!why) why = read_counts(s, box, pixel);
+        Off off;
+        off(SCISSOR_TEST);
+        clear(STENCIL, 0, &zero);
+      }
+    }
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(READ_FRAMEBUFFER, t.read);
+    drain_errors();
+    return why;
+  }
+
+  static void scissored(int* box) {
+    static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
+    int v[4] = {};
+    get(0x0C10, v);
+    int right = std::min(box[2], v[0] + v[2]), top = std::min(box[3], v[1] + v[3]);
+    box[0] = std::clamp(v[0], 0, box[2]), box[1] = std::clamp(v[1], 0, box[3]);
+    box[2] = std::max(right - box[0], 0), box[3] = std::max(top - box[1], 0);
+  }
+
+  template <typename F>
+  const char* read_counts(State& s, const int* box, F pixel) {
+    static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto store = DT_REAL(void, glPixelStorei, uint32_t, int);
+    static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
+    auto width = static_cast<size_t>(box[2]), height = static_cast<size_t>(box[3]);
+    if (!width || !height) return nullptr;
+    s.read.assign(width * height + 8, 0);
+    const GlContext* c = tls.context;
+    uint32_t pack = c->buffers[gl::PACK];
+    if (pack) bind_buffer(PACK_BUFFER, 0);
+    const gl::PixelStore& p = c->pack;
+    const struct { uint32_t name; int value, plain; } values[] = {{0x0D05, p.alignment, 1}, {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
+                                                                  {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
+    for (auto& v : values)
+      if (v.value != v.plain) store(v.name, v.plain);
+    read(box[0], box[1], box[2], box[3], STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
+    const char* why = take_error() ? "the driver does not give the stencil buffer" : nullptr;
+    for (auto& v : values)
+      if (v.value != v.plain) store(v.name, v.value);
+    if (pack) bind_buffer(PACK_BUFFER, pack);
+    if (why) return why;
+    for (size_t y = 0; y < height; ++y) {
+      const uint8_t* row = s.read.data() + y * width;
+      for (size_t x = 0; x < width;) {
+        uint64_t eight;
+        memcpy(&eight, row + x, 8);
+        if (!eight && x + 8 <= width) {
+          x += 8;
+          continue;
+        }
+        if (row[x] == 255) return "more than 254 fragments of one draw lie on a pixel";
+        if (row[x]) pixel(x + static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), row[x]);
+        ++x;
+      }
+    }
+    return nullptr;
+  }
+
+  // A framebuffer of that size and format; true: it is new, and holds anything. Names are such as no program chooses
+  // where a program may choose names itself.
+  bool make_target(State& s, const Target& t) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
+    static const auto gen_storage = DT_REAL(void, glGenRenderbuffers, int, uint32_t*);
+    static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+    static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
+    static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
+    static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
+    static const uint32_t none = 0;
+    if (s.framebuffer && s.format == t.format && s.size.width == t.size.width && s.size.height == t.size.height) return false;
+    int was = integer(RENDERBUFFER_BINDING);
+    if (!s.framebuffer) {
+      bool chosen = !tls.context->core;
+      static uint32_t next = 0x6D000000;
+      s.framebuffer = s.storage = chosen ? next++ : 0;
+      if (chosen) {
+        bind(DRAW_FRAMEBUFFER, s.framebuffer);
+        bind_storage(RENDERBUFFER, s.storage);
+        chosen = !take_error();
+      }
+      if (!chosen) {
+        gen(1, &s.framebuffer);
+        gen_storage(1, &s.storage);
+        bind(DRAW_FRAMEBUFFER, s.framebuffer);
+      }
+      draw_buffers(1, &none);
+      bind(READ_FRAMEBUFFER, s.framebuffer);
+      read_buffer(none);
+    }
+    bind(DRAW_FRAMEBUFFER, s.framebuffer);
+    bind_storage(RENDERBUFFER, s.storage);
+    allocate(RENDERBUFFER, t.format, t.size.width, t.size.height);
+    attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, s.storage);
+    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(READ_FRAMEBUFFER, t.read);
+    s.format = t.format;
+    s.size = t.size;
+    return true;
+  }
+  void drop_target(State& s) {
+    if (!s.framebuffer) return;
+    DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.framebuffer);
+    DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &s.storage);
+  }
+
+  // One file a target: a line of text, then 32-bit counts, lowest row first.
+  void save(uint64_t number, const Picture& p) {
+    if (p.pixels.empty()) return;
+    char name[64];
+    snprintf(name, sizeof name, "/%06llu-%zu.counts", static_cast<unsigned long long>(number), saved_of_ == number ? ++saved_ : (saved_ = 0));
+    saved_of_ = number;
+    FILE* to = fopen((pictures_folder() + name).c_str(), "wb");
+    if (!to) return;
+    fprintf(to, "%d %d %u %s\n", p.size.width, p.size.height, p.framebuffer, overdraw_.why ? overdraw_.why : "");
+    fwrite(p.pixels.data(), 4, p.pixels.size(), to);
+    fclose(to);
+  }
+
+  std::vector<Entry> entries_;
+  bool counts_again_ = false, discards_ = false, passes_ = false, pictures_ = false;
+  std::unordered_map<const void*, State> states_;
+  std::map<std::pair<const void*, uint32_t>, Picture> frame_;
+  Overdraw overdraw_;
+  const char* depth_lost_ = nullptr;
+  // Display lists by share group and name: whether drawing them again changes nothing.
+  std::map<std::pair<uint32_t, uint32_t>, bool> lists_;
+  std::pair<uint32_t, uint32_t> list_{};
+  bool list_is_harmless_ = false;
+  uint64_t saved_of_ = ~0ull;
+  size_t saved_ = 0;
+};
+
+class Fragments : public Backend {
+ public:
+  Fragments() : Backend("fragments") {}
+  std::string reason() override { return current_context() ? "" : "there is no context"; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& k : KNOWN)
+      if (no_metric(k.what).empty()) found.push_back({k.spec, k.group, k.spec, "", k.unit, ""});
+    return found;
+  }
+  std::vector<std::pair<std::string, std::string>> refusals() override {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (auto& k : KNOWN)
+      if (std::string why = no_metric(k.what); !why.empty()) found.emplace_back(k.spec, why);
+    return found;
+  }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<FragmentSource::Entry> entries;
+    for (int n : numbers) {
+      const Known* k = known(all[static_cast<size_t>(n)].spec);
+      if (!k) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
+      entries.push_back({n, k->what});
+    }
+    return std::make_unique<FragmentSource>(numbers, std::move(entries));
+  }
+} g_fragments;
+
+}  // namespace
+}  // namespace dt::play::metrics

@@ -1,0 +1,281 @@
+#include "programs.h"
+
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  ATTACHED_SHADERS = 0x8B85, SOURCE_LENGTH = 0x8B88, SHADER_TYPE = 0x8B4F, FRAGMENT_SHADER = 0x8B30, VERTEX_SHADER = 0x8B31, COMPILE_STATUS = 0x8B81,
+  LINK_STATUS = 0x8B82, ACTIVE_ATTRIBUTES = 0x8B89, ACTIVE_UNIFORMS = 0x8B86, ACTIVE_UNIFORM_BLOCKS = 0x8A36, BLOCK_BINDING = 0x8A3F,
+  PROGRAM_SEPARABLE = 0x8258
+};
+
+using Key = std::pair<uint32_t, uint32_t>;  // share group, program
+
+struct Uniform {
+  uint32_t type;
+  int from, to;
+};
+struct Copy {
+  uint32_t name = 0;
+  std::string why;  // there is none
+  std::vector<Uniform> uniforms;
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
+};
+
+std::map<Key, ProgramSource>& sources() {
+  static std::map<Key, ProgramSource> all;
+  return all;
+}
+std::map<Key, Copy>& copies() {
+  static std::map<Key, Copy> all;
+  return all;
+}
+Key key(uint32_t program) { return {tls.context ? tls.context->share_group : 0, program}; }
+
+// The words of a shader, without comments.
+std::set<std::string, std::less<>> words(const std::string& text) {
+  std::set<std::string, std::less<>> found;
+  for (size_t i = 0; i < text.size();) {
+    if (text.compare(i, 2, "//") == 0) {
+      while (i < text.size() && text[i] != '\n') ++i;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      size_t end = text.find("*/", i + 2);
+      i = end == text.npos ? text.size() : end + 2;
+    } else if (isalpha(static_cast<unsigned char>(text[i])) || text[i] == '_') {
+      size_t begin = i;
+      while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
+      found.emplace(text.substr(begin, i - begin));
+    } else {
+      ++i;
+    }
+  }
+  return found;
+}
+
+void look(ProgramSource& s, uint32_t stage, const std::string& text) {
+  for (auto& word : words(text)) {
+    auto begins = [&](std::string_view with) { return word.starts_with(with); };
+    if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask")) s.discards = true;
+    if (begins("imageStore") || begins("imageAtomic") || begins("atomic") || word == "buffer" || begins("beginInvocationInterlock")) s.writes_memory = true;
+    if (begins("gl_LastFrag") || (stage == FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos)) s.reads_target = true;
+    if (word == "subroutine") s.subroutines = true;
+    if (begins("image") || begins("iimage") || begins("uimage")) s.images = true;
+  }
+}
+
+// The line that says which GLSL it is, "" where none does.
+std::string version_line(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    size_t word = text.find_first_not_of(" \t\r", at);
+    if (word < end && text[word] == '#') {
+      size_t next = text.find_first_not_of(" \t", word + 1);
+      if (next < end && text.compare(next, 7, "version") == 0) return text.substr(word, end - word);
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
+// How a type of uniform is read and written: what of, how many, columns of a matrix.
+struct Shape {
+  char kind;  // f i u d, 0: not known
+  int count, columns;
+};
+Shape shape(uint32_t type) {
+  switch (type) {
+    case 0x1406: return {'f', 1, 0};
+    case 0x8B50: case 0x8B51: case 0x8B52: return {'f', static_cast<int>(type - 0x8B50) + 2, 0};
+    case 0x1404: return {'i', 1, 0};
+    case 0x8B53: case 0x8B54: case 0x8B55: return {'i', static_cast<int>(type - 0x8B53) + 2, 0};
+    case 0x8B56: return {'i', 1, 0};
+    case 0x8B57: case 0x8B58: case 0x8B59: return {'i', static_cast<int>(type - 0x8B57) + 2, 0};
+    case 0x1405: return {'u', 1, 0};
+    case 0x8DC6: case 0x8DC7: case 0x8DC8: return {'u', static_cast<int>(type - 0x8DC6) + 2, 0};
+    case 0x8B5A: return {'f', 2, 2};
+    case 0x8B5B: return {'f', 3, 3};
+    case 0x8B5C: return {'f', 4, 4};
+    case 0x8B65: return {'f', 3, 2};  // mat2x3
+    case 0x8B66: return {'f', 4, 2};
+    case 0x8B67: return {'f', 2, 3};
+    case 0x8B68: return {'f', 4, 3};
+    case 0x8B69: return {'f', 2, 4};
+    case 0x8B6A: return {'f', 3, 4};
+    default: break;
+  }
+  bool sampler = (type >= 0x8B5D && type <= 0x8B64) || (type >= 0x8DC0 && type <= 0x8DC5) || (type >= 0x8DC9 && type <= 0x8DD8) || (type >= 0x9108 && type <= 0x910D) ||
+                 (type >= 0x900C && type <= 0x900F) || type == 0x8D66;
+  return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
+}
+
+void write_uniform(const Uniform& u, uint32_t original) {
+  Shape s = shape(u.type);
+  if (s.kind == 'f') {
+    float v[16] = {};
+    DT_REAL(void, glGetUniformfv, uint32_t, int, float*)(original, u.from, v);
+    using Matrix = void (*)(int, int, uint8_t, const float*);
+    static const char* const names[3][3] = {{"glUniformMatrix2fv", "glUniformMatrix2x3fv", "glUniformMatrix2x4fv"},
+                                            {"glUniformMatrix3x2fv", "glUniformMatrix3fv", "glUniformMatrix3x4fv"},
+                                            {"glUniformMatrix4x2fv", "glUniformMatrix4x3fv", "glUniformMatrix4fv"}};
+    if (s.columns) return gl::real<Matrix>(names[s.columns - 2][s.count - 2])(u.to, 1, 0, v);
+    static const char* const vectors[4] = {"glUniform1fv", "glUniform2fv", "glUniform3fv", "glUniform4fv"};
+    gl::real<void (*)(int, int, const float*)>(vectors[s.count - 1])(u.to, 1, v);
+  } else if (s.kind == 'i') {
+    int v[4] = {};
+    DT_REAL(void, glGetUniformiv, uint32_t, int, int*)(original, u.from, v);
+    static const char* const vectors[4] = {"glUniform1iv", "glUniform2iv", "glUniform3iv", "glUniform4iv"};
+    gl::real<void (*)(int, int, const int*)>(vectors[s.count - 1])(u.to, 1, v);
+  } else {
+    uint32_t v[4] = {};
+    DT_REAL(void, glGetUniformuiv, uint32_t, int, uint32_t*)(original, u.from, v);
+    static const char* const vectors[4] = {"glUniform1uiv", "glUniform2uiv", "glUniform3uiv", "glUniform4uiv"};
+    gl::real<void (*)(int, int, const uint32_t*)>(vectors[s.count - 1])(u.to, 1, v);
+  }
+}
+
+Copy make(uint32_t program, const ProgramSource& source) {
+  Copy made;
+  auto fail = [&](const std::string& why) {
+    if (made.name) DT_REAL(void, glDeleteProgram, uint32_t)(made.name);
+    made.name = 0;
+    made.why = why;
+    return made;
+  };
+  if (source.subroutines) return fail("its shaders have subroutines");
+  auto get = DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*);
+  auto create = DT_REAL(uint32_t, glCreateShader, uint32_t);
+  auto give = DT_REAL(void, glShaderSource, uint32_t, int, const char* const*, const int*);
+  auto compile = DT_REAL(void, glCompileShader, uint32_t);
+  auto attach = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
+  auto remove = DT_REAL(void, glDeleteShader, uint32_t);
+  made.name = DT_REAL(uint32_t, glCreateProgram)();
+  std::string version;
+  bool vertex = false;
+  auto add = [&](uint32_t stage, const std::string& text) {
+    uint32_t shader = create(stage);
+    const char* at = text.c_str();
+    give(shader, 1, &at, nullptr);
+    compile(shader);
+    attach(made.name, shader);
+    remove(shader);
+  };
+  for (auto& [stage, text] : source.stages) {
+    if (stage == FRAGMENT_SHADER) continue;
+    if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
+    add(stage, text);
+  }
+  if (!vertex) return fail("it has no vertex shader");
+  add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
+  int count = 0;
+  char name[512];
+  get(program, ACTIVE_ATTRIBUTES, &count);
+  auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
+  auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    attribute(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    int at = where(program, name);
+    if (at >= 0) bind(made.name, static_cast<uint32_t>(at), name);
+  }
+  DT_REAL(void, glLinkProgram, uint32_t)(made.name);
+  int linked = 0;
+  get(made.name, LINK_STATUS, &linked);
+  if (!linked) return fail("its copy with a fragment shader that does nothing does not link");
+  get(made.name, ACTIVE_UNIFORMS, &count);
+  auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    uniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
+    if (location(made.name, name) < 0) continue;  // of the fixed function, or of a block
+    if (!shape(type).kind) return fail(std::string("its vertex stages have a uniform of a kind that is not copied: ") + name);
+    std::string base = name;
+    if (base.ends_with("[0]")) base.resize(base.size() - 3);
+    for (int k = 0; k < size; ++k) {
+      std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
+      int from = location(program, element.c_str()), to = location(made.name, element.c_str());
+      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to});
+    }
+  }
+  count = 0;
+  auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
+  if (block_name && tls.context->version >= (is_es() ? 30u : 31u)) get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
+  auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
+  for (int i = 0; i < count; ++i) {
+    block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
+    uint32_t from = block(program, name);
+    if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
+  }
+  return made;
+}
+
+}  // namespace
+
+void program_linked(uint32_t program) {
+  if (auto it = copies().find(key(program)); it != copies().end()) {
+    if (it->second.name) DT_REAL(void, glDeleteProgram, uint32_t)(it->second.name);
+    copies().erase(it);
+  }
+  sources().erase(key(program));
+  auto attached = DT_REAL(void, glGetAttachedShaders, uint32_t, int, int*, uint32_t*);
+  auto get = DT_REAL(void, glGetShaderiv, uint32_t, uint32_t, int*);
+  auto text = DT_REAL(void, glGetShaderSource, uint32_t, int, int*, char*);
+  if (!attached || !get || !text) return;
+  uint32_t shaders[64];
+  int count = 0;
+  attached(program, 64, &count, shaders);
+  ProgramSource made;
+  for (int i = 0; i < count; ++i) {
+    int stage = 0, length = 0;
+    get(shaders[i], SHADER_TYPE, &stage);
+    get(shaders[i], SOURCE_LENGTH, &length);
+    if (length <= 1) return;  // a binary
+    std::string whole(static_cast<size_t>(length), 0);
+    text(shaders[i], length, &length, whole.data());
+    whole.resize(static_cast<size_t>(length));
+    look(made, static_cast<uint32_t>(stage), whole);
+    made.stages.emplace_back(static_cast<uint32_t>(stage), std::move(whole));
+  }
+  if (!made.stages.empty()) sources()[key(program)] = std::move(made);
+}
+
+const ProgramSource* program_source(uint32_t program) {
+  auto it = sources().find(key(program));
+  return it == sources().end() ? nullptr : &it->second;
+}
+
+void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(program); }
+
+bool use_bare_copy(uint32_t program, std::string& why) {
+  const ProgramSource* source = program_source(program);
+  if (!source) return why = "the text of its shaders is not known", false;
+  auto it = copies().find(key(program));
+  if (it == copies().end()) it = copies().emplace(key(program), make(program, *source)).first;
+  Copy& copy = it->second;
+  if (!copy.name) return why = copy.why, false;
+  use_program(copy.name);
+  for (auto& u : copy.uniforms) write_uniform(u, program);
+  if (!copy.blocks.empty()) {
+    auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
+    auto set = DT_REAL(void, glUniformBlockBinding, uint32_t, uint32_t, uint32_t);
+    for (auto& [from, to] : copy.blocks) {
+      int at = 0;
+      get(program, from, BLOCK_BINDING, &at);
+      set(copy.name, to, static_cast<uint32_t>(at));
+    }
+  }
+  return true;
+}
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,28 @@
+// What programs were linked from, and copies of them whose fragments nothing discards.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dt::play::metrics {
+
+struct ProgramSource {
+  std::vector<std::pair<uint32_t, std::string>> stages;  // kind of shader, text
+  bool discards = false;       // a fragment shader may leave samples out
+  bool writes_memory = false;  // drawing again would do something again
+  bool reads_target = false;   // framebuffer fetch
+  bool subroutines = false;    // whose choice is lost when another program comes
+  bool images = false;
+};
+
+// Remembers what a program of the current share group was linked from: it may detach its shaders right after.
+void program_linked(uint32_t program);
+// nullptr: not known (a binary, SPIR-V, a pipeline of programs).
+const ProgramSource* program_source(uint32_t program);
+// A program with the same stages up to rasterisation, the same attributes and the uniforms' values of now, and a
+// fragment shader that does nothing; made current. False: `why`. use_program(original) gives it back.
+bool use_bare_copy(uint32_t program, std::string& why);
+void use_program(uint32_t program);
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,48 @@
+"""What happens to fragments, counted by drawing each draw once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+
+_HOW = (
+    "In OpenGL samples are counted (occlusion queries on the program's own target); in OpenGL ES pixels of targets with "
+    "one sample a pixel (a stencil buffer of our own)"
+)
+_FRAME = "so far in the frame, over all targets that it draws to; tests are off, so hidden fragments count too"
+_KNOWN = (
+    Fixed(
+        "count", "generated", "count", "counter",
+        "fragments that rasterisation made inside of scissor and viewport, before any test, and before the shader or "
+        f"the alpha test could discard them. {_HOW}",
+    ),
+    Fixed(
+        "count", "discarded", "count", "counter",
+        "of those that were generated, how many the shader's discard, the alpha test or sample coverage left out, with "
+        "depth and stencil tests off: of fragments that are hidden too",
+    ),
+    Fixed(
+        "count", "passed", "count", "counter",
+        "fragments that were not discarded and passed depth and stencil tests: of the draw itself (OpenGL), or of one "
+        "like it onto a copy of the depth buffer (OpenGL ES)",
+    ),
+    Fixed(
+        "count", "written", "count", "counter",
+        "those that passed, of draws that write to a colour buffer (a colour mask lets something through)",
+    ),
+    Fixed("overdraw", "mean", "count", "gauge", f"fragments a covered pixel, {_FRAME}"),
+    Fixed("overdraw", "most", "count", "gauge", f"the most fragments that one pixel had, {_FRAME}"),
+    Fixed("overdraw", "covered", "count", "gauge", f"pixels that had any fragment, {_FRAME}"),
+    *(
+        Fixed("overdraw", f"above_{n}", "percent", "gauge", f"of the covered pixels, those with more than {n}, {_FRAME}")
+        for n in (1, 2, 4, 8)
+    ),
+)  # fmt: skip
+
+
+@backend("fragments")
+def fragments(said: Said) -> Iterable[Metric]:
+    """Each draw performed once more before it is played, with what it could change switched off. The fragments of a
+    program that discards are made by a copy of it whose fragment shader does nothing."""
+    return fixed("fragments", _KNOWN, said)

@@ -1,0 +1,79 @@
+"""How often each pixel of a frame was drawn over, counted by the back-end `fragments`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from drawtap.errors import UnavailableError
+from drawtap.metrics import listing
+from drawtap.metrics.passes import Pass, request_text
+from drawtap.replay import player
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_METRIC = "fragments:overdraw/mean"
+
+
+@dataclass(frozen=True)
+class Overdraw:
+    """Fragments by pixel of one target in one frame: `counts` is height x width, uint32, the top row first.
+
+    `framebuffer` is the driver's name of the target, 0 the window. `why` says what is not in it, "" where all is.
+    """
+
+    frame: int
+    framebuffer: int
+    counts: npt.NDArray[np.uint32]
+    why: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Return fragments a covered pixel, 0 where nothing was drawn."""
+        covered = int(np.count_nonzero(self.counts))
+        return float(self.counts.sum(dtype=np.uint64)) / covered if covered else 0.0
+
+
+def overdraw(
+    trace: Trace, frames: range | None = None, *, environment: Mapping[str, str] | None = None
+) -> list[Overdraw]:
+    """Play a recording and return what was drawn to each target of each frame, by frame and in order of first use.
+
+    Fragments are those that rasterisation made, before any test. Raises UnavailableError where no context of the
+    recording can count them, and what `player.play` raises.
+    """
+    known = listing.chosen(listing.metrics(trace.path, environment=environment), [_METRIC])
+    [metric] = known
+    if metric.missing:
+        raise UnavailableError(f"overdraw cannot be counted here: {metric.missing}", hint="drawtap metrics says more")
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as name:
+        folder = Path(name)
+        request = folder / "request"
+        text = request_text(known, ["frame"], passes=[Pass((metric,), ("frame",))])
+        request.write_text(f"{text}pictures\t{folder}\n", encoding="utf-8")
+        arguments = ["--measure", str(request), "--measured", str(folder / "rows")]
+        if frames is not None:
+            arguments += ["--frames", f"{frames.start}:{frames.stop}"]
+        if trace.frame_end != "auto":
+            arguments += ["--frame-end", trace.frame_end]
+        player.play(trace.path, arguments, environment=environment)
+        return [_read(file) for file in sorted(folder.glob("*.counts"), key=_place)]
+
+
+def _place(file: Path) -> tuple[int, int]:
+    frame, _, number = file.stem.partition("-")
+    return int(frame), int(number)
+
+
+def _read(file: Path) -> Overdraw:
+    line, _, data = file.read_bytes().partition(b"\n")
+    width, height, framebuffer, why = line.decode().split(" ", 3)
+    counts = np.frombuffer(data, np.uint32).reshape(int(height), int(width))
+    return Overdraw(_place(file)[0], int(framebuffer), np.ascontiguousarray(counts[::-1]), why)

@@ -1,0 +1,216 @@
+"""Fragments of draws, held against arithmetic, and that counting them changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from drawtap.metrics import listing, overdraw, passes, profile
+from drawtap.metrics.passes import Pass, request_text
+from drawtap.replay import player
+from drawtap.trace.trace import open_trace
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+LLVMPIPE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+WIDTH, HEIGHT, FRAMES = 64, 48, 2
+ALL = WIDTH * HEIGHT
+COUNTS = ["generated", "discarded", "passed", "written"]
+
+Fate = tuple[object, object, object, object]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _player() -> None:
+    player.program()
+
+
+@pytest.fixture(scope="module")
+def recorded(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {
+        name: programs.recorded([name, str(FRAMES)], tmp_path_factory.mktemp(name)).traces[0]
+        for name in ("fragments", "fragments_gl")
+    }
+
+
+def _triangle() -> int:
+    """Pixels whose centre lies inside of the triangle (0, 0), (WIDTH, 0), (0, HEIGHT); none lies on its edge."""
+    x, y = np.arange(WIDTH) + 0.5, np.arange(HEIGHT)[:, None] + 0.5
+    beyond = x * HEIGHT + y * WIDTH - ALL
+    assert not (beyond == 0).any()
+    return int((beyond < 0).sum())
+
+
+def _all(count: int, discarded: int = 0) -> Fate:
+    return count, discarded, count - discarded, count - discarded
+
+
+STENCIL = "the program's own stencil test is on: the stencil buffer cannot count"
+SHORT = "the depth buffer has 16 bits, of which no copy with a stencil buffer can be made"
+#: What each draw of tests/gl/programs/fragments.c has: generated, discarded, passed, written.
+ES: Sequence[Fate] = [
+    _all(ALL),
+    _all(2 * ALL),
+    _all(ALL, ALL // 2),
+    _all(ALL // 2),
+    (ALL, 0, ALL // 2, ALL // 2),
+    (2 * ALL, 0, ALL, ALL),
+    _all(2 * ALL),
+    (2 * ALL, ALL // 2, ALL, ALL),
+    (2 * ALL, 0, ALL // 2, ALL // 2),
+    _all(70),
+    _all(70, 35),
+    _all(256),
+    _all(_triangle()),
+    _all(16),
+    _all(WIDTH),
+    (ALL, 0, ALL, 0),
+    (ALL, 0, STENCIL, STENCIL),
+    _all(256, 128),
+    (256, 0, SHORT, SHORT),
+]
+BEGIN, OWN = "it is drawn between glBegin and glEnd", "the program's own query of samples ran"
+MEMORY = "its shaders write memory: drawn again, they would do so again"
+#: The same of tests/gl/programs/fragments_gl.c.
+GL: Sequence[Fate] = [
+    _all(ALL),
+    _all(ALL, ALL // 2),
+    _all(ALL, ALL // 2),
+    (ALL, 0, ALL // 2, ALL // 2),
+    _all(ALL // 2),
+    _all(ALL, ALL * 3 // 4),
+    _all(200),
+    (ALL, 0, ALL - 200, ALL - 200),
+    (BEGIN, BEGIN, ALL // 4, ALL // 4),
+    _all(ALL // 2),
+    _all(ALL // 2),
+    (OWN, OWN, OWN, OWN),
+    (MEMORY, MEMORY, ALL, ALL),
+    _all(ALL),
+    _all(ALL),
+    _all(4 * 256),
+    _all(4 * 256, 2 * 256),
+    _all(0),
+]
+
+
+def _measured(trace: Path, per: Sequence[str], environment: Mapping[str, str] = LLVMPIPE) -> None:
+    with open_trace(trace) as opened:
+        known = listing.chosen(listing.metrics(trace, environment=environment), ["fragments:*"])
+        made = passes.plan(trace, known, per, environment=environment)
+        assert len(made.passes) == 1
+        profile.profile(opened, made, profile.Wanted(), environment=environment)
+
+
+def _draws(trace: Path, frame: int) -> list[Fate]:
+    columns = ", ".join(
+        f"any_value(coalesce(value::VARCHAR, note)) FILTER (m.name = 'fragments:count/{name}')" for name in COUNTS
+    )
+    with open_trace(trace) as opened:
+        rows = opened.sql(
+            f"SELECT {columns} FROM metrics m JOIN calls c USING (seq) WHERE m.per = 'draw' AND m.frame = {frame} "
+            "AND c.name <> 'glClear' GROUP BY seq ORDER BY seq"
+        ).fetchall()
+    return [tuple(_number(cell) for cell in row) for row in rows]  # type: ignore[misc]
+
+
+def _number(text: object) -> object:
+    try:
+        return int(float(str(text)))
+    except ValueError:
+        return text
+
+
+class TestCounts:
+    def test_in_es_every_draw_has_exactly_the_fragments_of_arithmetic(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments"], ["draw"])
+        for frame in range(FRAMES):
+            assert _draws(recorded["fragments"], frame) == list(ES)
+
+    def test_in_gl_every_draw_has_exactly_the_samples_of_arithmetic(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments_gl"], ["draw"])
+        for frame in range(FRAMES):
+            assert _draws(recorded["fragments_gl"], frame) == list(GL)
+
+    def test_frames_add_up_what_their_draws_have(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments"], ["frame"])
+        with open_trace(recorded["fragments"]) as opened:
+            rows = dict(
+                opened.sql("SELECT name, value FROM metrics WHERE per = 'frame' AND frame = 1 ORDER BY name").fetchall()
+            )
+        assert rows["fragments:count/generated"] == sum(int(str(fate[0])) for fate in ES)
+        assert rows["fragments:count/discarded"] == sum(int(str(fate[1])) for fate in ES)
+        assert rows["fragments:count/passed"] is None  # of one draw it is not known
+
+    def test_other_queries_of_samples_go_into_a_pass_of_their_own(self, recorded: dict[str, Path]):
+        trace = recorded["fragments_gl"]
+        known = listing.chosen(
+            listing.metrics(trace, environment=LLVMPIPE), ["fragments:count/passed", "gl:samples/samples_passed"]
+        )
+        made = passes.plan(trace, known, ["frame"], environment=LLVMPIPE)
+        assert len(made.passes) == 2
+        assert not made.refused
+
+
+class TestOverdraw:
+    def test_every_pixel_has_exactly_its_fragments(self, recorded: dict[str, Path]):
+        with open_trace(recorded["fragments"]) as opened:
+            found = overdraw.overdraw(opened, environment=LLVMPIPE)
+        assert [(one.frame, one.counts.shape, one.why) for one in found] == [
+            (frame, shape, "") for frame in range(FRAMES) for shape in ((HEIGHT, WIDTH), (16, 16))
+        ]
+        window, target = found[:2]
+        assert (target.counts == 2).all()
+        x, y = np.arange(WIDTH), np.arange(HEIGHT)[:, None]
+        truth = np.full((HEIGHT, WIDTH), 1 + 2 + 1 + 1 + 2 + 2 + 2 + 2 + 1 + 1, np.uint32)  # whole draws
+        truth += (x >= 16) & (x < 48) & (y >= 0)
+        truth += 2 * ((x >= 5) & (x < 15) & (y >= 6) & (y < 13)).astype(np.uint32)
+        truth += (x >= 8) & (x < 24) & (y >= 8) & (y < 24)
+        truth += (x + 0.5) * HEIGHT + (y + 0.5) * WIDTH < ALL
+        truth += (x >= 30) & (x < 34) & (y >= 22) & (y < 26)
+        truth += (y == 30) & (x >= 0)
+        assert (window.counts[::-1] == truth).all()
+
+    def test_the_figures_are_those_of_the_pixels(self, recorded: dict[str, Path]):
+        trace = recorded["fragments"]
+        _measured(trace, ["frame"])
+        with open_trace(trace) as opened:
+            rows = dict(
+                opened.sql("SELECT name, value FROM metrics WHERE name LIKE '%overdraw%' AND frame = 0").fetchall()
+            )
+            pictures = [one.counts for one in overdraw.overdraw(opened, range(1), environment=LLVMPIPE)]
+        pixels = np.concatenate([one.ravel() for one in pictures])
+        covered = pixels[pixels > 0]
+        assert rows["fragments:overdraw/mean"] == pytest.approx(covered.mean())
+        assert rows["fragments:overdraw/most"] == covered.max()
+        assert rows["fragments:overdraw/covered"] == covered.size
+        for limit in (1, 2, 4, 8):
+            assert rows[f"fragments:overdraw/above_{limit}"] == pytest.approx(100 * (covered > limit).mean())
+
+
+class TestNothingChanges:
+    @pytest.mark.parametrize("name", ["fragments", "fragments_gl"])
+    def test_images_answers_and_state_are_the_same_while_it_counts(
+        self, recorded: dict[str, Path], name: str, tmp_path: Path
+    ):
+        trace = recorded[name]
+        known = listing.chosen(listing.metrics(trace, environment=LLVMPIPE), ["fragments:*"])
+        request = tmp_path / "request"
+        request.write_text(request_text(known, ["draw", "frame"], passes=[Pass(tuple(known), ("draw", "frame"))]))
+        with open_trace(trace) as opened:
+            [(last,)] = opened.sql("SELECT max(seq) FROM calls WHERE name = 'glReadPixels'").fetchall()
+        common = ["--verify", "--hashes", "--snapshot-at", "frames:1", "--query-state", str(last), "--query-file"]
+        plain = player.play(trace, [*common, str(tmp_path / "plain")], environment=LLVMPIPE)
+        measuring = ["--measure", str(request), "--measured", str(tmp_path / "rows")]
+        measured = player.play(trace, [*common, str(tmp_path / "measured"), *measuring], environment=LLVMPIPE)
+        assert plain.compared > 0
+        assert (plain.compared, plain.different) == (measured.compared, 0)
+        assert measured.different == 0, measured.findings
+        assert measured.hashes == plain.hashes
+        assert (tmp_path / "measured").read_text() == (tmp_path / "plain").read_text()
+        assert (tmp_path / "plain").read_text().count("\n") > 100
