@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +17,7 @@ from drawtap.metrics import listing, overdraw, passes, profile
 from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
+from drawtap.view import overdraw as view
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -214,3 +219,41 @@ class TestNothingChanges:
         assert measured.hashes == plain.hashes
         assert (tmp_path / "measured").read_text() == (tmp_path / "plain").read_text()
         assert (tmp_path / "plain").read_text().count("\n") > 100
+
+
+def _overdraw(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drawtap", "overdraw", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **LLVMPIPE})
+
+
+class TestPictures:
+    def test_each_target_of_each_frame_is_a_picture(self, recorded: dict[str, Path], tmp_path: Path):
+        folder = tmp_path / "overdraw"
+        done = _overdraw(str(recorded["fragments"]), "-o", str(folder), "--frames", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        rows = json.loads(done.stdout)
+        assert [(row["frame"], row["target"], row["most"], row["note"]) for row in rows] == [
+            (1, "window", 19, ""),
+            (1, rows[1]["target"], 2, ""),
+        ]
+        assert rows[1]["mean"] == 2
+        assert rows[1]["covered_percent"] == 100
+        assert sorted(file.name for file in folder.iterdir()) == ["frame000001-1.png", "frame000001.png"]
+        assert (folder / "frame000001.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_a_folder_that_is_there_stays_as_it_is(self, recorded: dict[str, Path], tmp_path: Path):
+        done = _overdraw(str(recorded["fragments"]), "-o", str(tmp_path))
+        assert done.returncode == 2
+        assert "--force" in done.stderr
+        assert not list(tmp_path.iterdir())
+
+    def test_colours_are_those_of_the_legend(self):
+        counts = np.array([[0, 1, 2, 3], [4, 5, 31, 1000]], np.uint32)
+        image = view.picture(counts)
+        zoom = 16
+        colours = [tuple(int(v) for v in image[y * zoom, x * zoom, :3]) for y in range(2) for x in range(4)]
+        steps = [colour for _, colour in view.STEPS]
+        assert colours == [steps[0], steps[1], steps[2], steps[3], steps[4], steps[4], steps[8], steps[9]]
+        below = image[2 * zoom :].reshape(-1, 4)[:, :3]
+        shown = {tuple(int(v) for v in colour) for colour in below}
+        assert shown >= set(steps)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
 
 _HOW = (
-    "In OpenGL samples are counted (occlusion queries on the program's own target); in OpenGL ES pixels of targets with "
-    "one sample a pixel (a stencil buffer of our own)"
+    "In OpenGL samples are counted (occlusion queries on the program's own target); in OpenGL ES pixels of targets "
+    "with one sample a pixel (a stencil buffer of our own)"
 )
 _FRAME = "so far in the frame, over all targets that it draws to; tests are off, so hidden fragments count too"
 _KNOWN = (
@@ -35,7 +35,7 @@ _KNOWN = (
     Fixed("overdraw", "most", "count", "gauge", f"the most fragments that one pixel had, {_FRAME}"),
     Fixed("overdraw", "covered", "count", "gauge", f"pixels that had any fragment, {_FRAME}"),
     *(
-        Fixed("overdraw", f"above_{n}", "percent", "gauge", f"of the covered pixels, those with more than {n}, {_FRAME}")
+        Fixed("overdraw", f"above_{n}", "percent", "gauge", f"of covered pixels, those with more than {n}, {_FRAME}")
         for n in (1, 2, 4, 8)
     ),
 )  # fmt: skip

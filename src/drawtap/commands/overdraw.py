@@ -1,0 +1,65 @@
+"""`drawtap overdraw`: how often each pixel of a frame is drawn over, as pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import InputError, UsageError
+from drawtap.trace.ranges import FRAMES_HELP
+from drawtap.view.result import Rows
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+_COLUMNS = ("frame", "target", "mean", "most", "covered_percent", "fragments", "file", "note")
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap overdraw game.dtap -o overdraw",
+        "drawtap overdraw game.dtap --frames 100:103 -o overdraw --on system",
+    ),
+)
+def overdraw(
+    trace: Trace,
+    *,
+    output: Annotated[Path, Opt("The folder that the pictures go to; it is made.", "-o", "FOLDER")],
+    frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
+    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    force: Annotated[bool, Opt("Write into a folder that is there.", "-f")] = False,
+) -> Rows:
+    """Save how often each pixel is drawn over, a picture for each frame and target.
+
+    Fragments are counted that rasterisation makes, before any test: those that are hidden too. mean is fragments a
+    covered pixel. Each draw is performed once more for it, with everything switched off that it could change; where one
+    cannot be, its fragments are missing in the picture, and the note says why. Below each picture its colours are
+    explained, with the share of pixels that have them.
+    """
+    from drawtap.metrics import overdraw as counting
+    from drawtap.replay import engine
+    from drawtap.trace.ranges import frames_of
+    from drawtap.view.overdraw import picture
+    from drawtap.view.picture import png
+
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is no folder", hint="-o FOLDER")
+    if output.exists() and not force:
+        raise UsageError(f"{output} exists", hint="--force writes into it")
+    within = None if frames is None else frames_of(trace, frames)
+    found = counting.overdraw(trace, within, environment=engine.environment_of(on))
+    if not found:
+        raise InputError("nothing was drawn in these frames", hint="drawtap frames lists the frames")
+    output.mkdir(parents=True, exist_ok=True)
+    rows, numbers = [], dict[int, int]()
+    for one in found:
+        number = numbers[one.frame] = numbers.get(one.frame, -1) + 1
+        target = "window" if one.framebuffer == 0 else f"framebuffer {one.framebuffer}"
+        name = f"frame{one.frame:06}.png" if number == 0 else f"frame{one.frame:06}-{number}.png"
+        (output / name).write_bytes(png(picture(one.counts)))
+        covered = 100 * int((one.counts > 0).sum()) / one.counts.size
+        cells = (round(one.mean, 3), int(one.counts.max()), round(covered, 2), int(one.counts.sum()))
+        rows.append((one.frame, target, *cells, str(output / name), one.why))
+    return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{len(rows)} pictures in {output}")
