@@ -9,17 +9,23 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from drawtap.view import progress
 from drawtap.view.data import dumps, write_json
+from drawtap.view.picture import overdraw_image
 from drawtap.view.report import (
     CallRow,
     CheckRow,
     Checks,
+    ContentRow,
+    ContentTable,
     FrameDetail,
     FrameRow,
     FunctionRow,
+    Heat,
+    HeatLayer,
     Plot,
     Report,
     ShaderCard,
@@ -91,6 +97,15 @@ def full() -> Report:
         configs=SmallTable("Configurations", ("id",), (True,), [("5",)]),
         redundancy=[SmallTable("What", ("", "calls"), (False, True), [("same value", "3")], "share")],
         missing={"pictures": "stopped"},
+        content=[ContentTable("OpenGL", [
+            ContentRow("draws <b>", StatRow("draws", "count", 7, 1, 3.5, 6, [1, 0, 1]), "calls"),
+            ContentRow("rasterised pixels", StatRow("p", "percent", 7, 31, 140, 315, [1, 0, 1]), "fragments:x"),
+            ContentRow("lit vertices", None, "", "not measured"),
+        ], "drawtap profile a.dtap --metrics 'geometry:*'")],
+        sizes=[("below 1", 3), ("1 to 4", 1200)],
+        heat=Heat([0, 1], [["glDrawArrays"], ["glDrawArrays", "<glEnd>"]],
+                  [HeatLayer("gl:time/elapsed", "ns", [[5.0], [None, 12345.678]])]),
+        overdraw=[("frame 1", "2.50 fragments a covered pixel", "data:image/png;base64,DDDD")],
     )  # fmt: skip
 
 
@@ -132,6 +147,35 @@ def test_a_page_escapes_what_programs_say():
     assert "a &lt;b&gt; &amp; c" in html
     assert "</script><script>alert" not in html
     assert "x&lt;y" in html
+
+
+def test_what_was_measured_is_shown_and_what_was_not_is_told():
+    html = render(full())
+    assert "draws &lt;b&gt;" in html and "draws <b>" not in html
+    assert '<td class="n">31 %</td><td class="n">140 %</td><td class="n">315 %</td>' in html
+    assert "not measured" in html
+    assert "drawtap profile a.dtap --metrics &#39;geometry:*&#39;" in html
+    assert "1\u202f200" in html or "1 200" in html
+    assert 'src="data:image/png;base64,DDDD"' in html
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+    assert data["heat"]["frames"] == [0, 1]
+    assert data["heat"]["names"] == ["glDrawArrays", "<glEnd>"]
+    assert data["heat"]["functions"] == [[0], [0, 1]]
+    assert data["heat"]["layers"] == [{"title": "gl:time/elapsed", "unit": "ns", "cells": [[5.0], [None, 12300.0]]}]
+    assert json.loads(re.search(r'id="data">(.*?)</script>', render(report()), re.DOTALL)[1])["heat"] is None
+
+
+def test_a_picture_of_overdraw_shows_the_largest():
+    counts = np.zeros((5, 7), np.uint32)
+    counts[0, 0], counts[1, 1], counts[4, 6] = 1, 3, 400
+    whole = overdraw_image(counts, 10)
+    assert whole.shape == (5, 7, 4)
+    assert (whole[..., 3] == 255).all()
+    assert tuple(whole[2, 2, :3]) == (0, 0, 0) and tuple(whole[4, 6, :3]) == (255, 255, 255)
+    half = overdraw_image(counts, 4)
+    assert half.shape == (3, 4, 4)
+    assert (half[0, 0] == whole[1, 1]).all(), "of 0, 1 and 3 the largest"
+    assert (half[2, 3] == whole[4, 6]).all()
 
 
 def test_the_plots_data():

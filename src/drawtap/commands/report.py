@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
     from drawtap.analysis.content import Overview
     from drawtap.analysis.pictures import Chosen, Image
+    from drawtap.metrics.tables import Table
     from drawtap.trace.trace import Trace
     from drawtap.view.report import (
         CallRow,
+        ContentTable,
         FrameDetail,
         FrameRow,
         FunctionRow,
+        Heat,
         Plot,
         Report,
         ShaderCard,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 _STRIP_WIDTH, _PICTURE_WIDTH, _TEXTURE_WIDTH = 112, 320, 128
 _MOST_SLOW, _MOST_CHOSEN = 8, 12
 _MOST_TEXTURES, _MOST_SHADERS = 120, 60
+_MOST_OVERDRAWN, _MOST_TARGETS = 4, 3
 _EVIDENCE = 8
 
 
@@ -70,9 +74,11 @@ def report(
     """Write an HTML report: one file, nothing is loaded from anywhere.
 
     Overview, verdict and checklist; frame times with pictures of the frames above them, uploads and other series over
-    time; statistics of the content; the frames that stand for all, and the slow ones, in detail; textures, shaders and
-    configurations; what was redundant; calls by function, slowest calls, threads, contexts, and what is missing in the
-    recording. Pictures come from playing the recording (--pictures 0 leaves them out); what could not be had is said.
+    time; what frames do, as far as drawtap profile measured it, with sizes of triangles, a map of all draws and
+    pictures of overdraw; statistics of the content; the frames that stand for all, and the slow ones, in detail;
+    textures, shaders and configurations; what was redundant; calls by function, slowest calls, threads, contexts, and
+    what is missing in the recording. Pictures come from playing the recording (--pictures 0 leaves them out); what
+    could not be had is said.
     """
     from drawtap.view.report import render
 
@@ -100,6 +106,7 @@ def _collected(trace: Trace, wanted: Wanted) -> Report:
     asked = checking.with_calls(trace, checking.checklist(trace), _EVIDENCE)
     seen = content.overview(trace)
     shown = _Pictures(trace, frames, wanted)
+    about_draws = _Measured(trace, shown, wanted)
     details = _Details(trace, asked, shown)
     loaded, textures_note = _textures(trace)
     return Report(
@@ -127,7 +134,11 @@ def _collected(trace: Trace, wanted: Wanted) -> Report:
         shaders=_shaders(trace),
         configs=_configs(trace),
         redundancy=_redundancy(trace),
-        missing={"pictures": shown.missing} if shown.missing else {},
+        missing={**({"pictures": shown.missing} if shown.missing else {}), **about_draws.missing},
+        content=about_draws.content,
+        sizes=about_draws.sizes,
+        heat=about_draws.heat,
+        overdraw=about_draws.overdraw,
     )
 
 
@@ -285,6 +296,83 @@ def _statistics(trace: Trace) -> list[StatRow]:
         StatRow(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
         for s in content.statistics(trace, content.sensors(trace))
     ]
+
+
+class _Measured:
+    """What frames and draws do, as far as it was measured: tables, sizes of triangles, a map of draws, overdraw."""
+
+    def __init__(self, trace: Trace, shown: _Pictures, wanted: Wanted) -> None:
+        from drawtap.metrics import tables
+
+        self.missing: dict[str, str] = {}
+        found = tables.tables(trace)
+        self.content = [_content(table) for table in found]
+        self.sizes = tables.triangle_sizes(trace)
+        if not self.sizes and any(table.command and "geometry:" in table.command for table in found):
+            self.missing["sizes"] = (
+                f"They were not measured: drawtap profile {trace.path.name} --metrics 'geometry:*' --per frame"
+            )
+        self.heat = _heat(trace)
+        self.overdraw: list[tuple[str, str, str]] = []
+        if found and wanted.pictures and any("geometry:" in t.command or t.title != "OpenVG" for t in found):
+            self._draw_over(trace, [c.frame for c in shown.chosen], wanted)
+
+    def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: Wanted) -> None:
+        import time
+
+        from drawtap.errors import ChildError, DrawtapError, UnavailableError
+        from drawtap.metrics.overdraw import overdraw
+        from drawtap.replay import engine
+        from drawtap.view.picture import overdraw_image, url
+
+        until = time.monotonic() + wanted.seconds
+        try:
+            environment = engine.environment_of(wanted.engine)
+            for frame in sorted(chosen)[:_MOST_OVERDRAWN]:
+                if time.monotonic() > until:
+                    self.missing["overdraw"] = f"the {wanted.seconds:g} s for pictures were over (--seconds)"
+                    break
+                found = overdraw(trace, range(frame, frame + 1), environment=environment)
+                for one in sorted(found, key=lambda o: o.framebuffer)[:_MOST_TARGETS]:
+                    where = f", framebuffer {one.framebuffer}" if one.framebuffer else ""
+                    most = int(one.counts.max(initial=0))
+                    text = f"{one.mean:.2f} fragments a covered pixel, {number(most)} at most"
+                    text += f"; not all of it: {one.why}" if one.why else ""
+                    picture = url(overdraw_image(one.counts, _PICTURE_WIDTH))
+                    self.overdraw.append((f"frame {frame}{where}", text, picture))
+        except (UnavailableError, ChildError, DrawtapError) as error:
+            self.missing["overdraw"] = str(error)
+
+
+def _content(table: Table) -> ContentTable:
+    from drawtap.view.report import ContentRow, ContentTable, StatRow
+
+    return ContentTable(
+        table.title,
+        [
+            ContentRow(
+                row.title,
+                StatRow(row.title, row.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
+                if (s := row.series)
+                else None,
+                row.source,
+                row.missing,
+            )
+            for row in table.rows
+        ],
+        table.command,
+    )
+
+
+def _heat(trace: Trace) -> Heat | None:
+    from drawtap.metrics import tables
+    from drawtap.view.report import Heat, HeatLayer
+
+    found = tables.heat_map(trace)
+    if found is None or not found.metrics:
+        return None
+    layers = [HeatLayer(m.name, m.unit if m.unit in ("ns", "bytes") else "count", m.cells) for m in found.metrics]
+    return Heat(found.frames, found.functions, layers, found.folded)
 
 
 # ---- pictures and frames --------------------------------------------------------------------------------------------

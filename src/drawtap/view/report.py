@@ -89,6 +89,44 @@ class StatRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ContentRow:
+    """One quantity of a table of content; `missing` says why there is none. `source`: what told it."""
+
+    title: str
+    stat: StatRow | None
+    source: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentTable:
+    """What frames do, for one API; `command` measures what is missing, "" where nothing is."""
+
+    title: str
+    rows: Sequence[ContentRow]
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatLayer:
+    """One metric of draws: `cells[frame][place]`, None where there is none. `unit` as for Plot."""
+
+    title: str
+    unit: str
+    cells: Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Draws by frames. `functions` name the draws as cells do; a cell stands for `folded` frames and draws."""
+
+    frames: Sequence[int]
+    functions: Sequence[Sequence[str]]
+    layers: Sequence[HeatLayer]
+    folded: tuple[int, int] = (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
 class FrameDetail:
     """One frame in detail. `picture` is an address, "" where there is none; `functions` are (name, calls, ns)."""
 
@@ -181,6 +219,10 @@ class Report:
     configs: SmallTable | None = None
     redundancy: Sequence[SmallTable] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    content: Sequence[ContentTable] = ()
+    sizes: Sequence[tuple[str, float]] = ()
+    heat: Heat | None = None
+    overdraw: Sequence[tuple[str, str, str]] = ()  # title, text, picture
 
     @property
     def has_uploads(self) -> bool:
@@ -212,8 +254,9 @@ def environment() -> jinja2.Environment:
     """Return the templates of all pages, with the filters that they use."""
     found = templates(trimmed=True)
     found.filters.update(
-        duration=lambda ns: "–" if ns is None else duration(ns), number=number, size=size, quantity=quantity, bars=bars
-    )
+        duration=lambda ns: "–" if ns is None else duration(ns), number=number, size=size, quantity=quantity, bars=bars,
+        columns=columns,
+    )  # fmt: skip
     return found
 
 
@@ -268,7 +311,9 @@ def checks(asked: Checklist, most: int) -> Checks:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return a value as its unit says: ns, bytes or count."""
+    """Return a value as its unit says: ns, bytes, percent or count."""
+    if unit == "percent":
+        return f"{value:.0f} %" if value >= 10 or value == int(value) else f"{value:.1f} %"
     if unit == "ns":
         return duration(value)
     if unit == "bytes":
@@ -292,6 +337,45 @@ def bars(bins: Sequence[int]) -> markupsafe.Markup:
         f'<svg class="bars" width="{width}" height="{high}" viewBox="0 0 {width} {high}" role="img" '
         f'aria-label="{label}">{"".join(drawn)}</svg>'
     )
+
+
+def columns(values: Sequence[tuple[str, float]]) -> markupsafe.Markup:
+    """Return named values as columns (SVG), with each value above and its name below."""
+    top, wide, high = max((value for _, value in values), default=0) or 1, 110, 150
+    drawn = []
+    for i, (name, value) in enumerate(values):
+        height, left = high * value / top, i * wide
+        text = number(round(value))
+        drawn.append(
+            f'<rect x="{left + 12}" y="{24 + high - height:.1f}" width="{wide - 24}" height="{max(height, 1):.1f}"/>'
+            f'<text x="{left + wide / 2}" y="{18 + high - height:.1f}" text-anchor="middle">{text}</text>'
+            f'<text class="name" x="{left + wide / 2}" y="{44 + high}" text-anchor="middle">'
+            f"{markupsafe.escape(name)}</text>"
+        )
+    return markupsafe.Markup(
+        f'<svg class="columns" viewBox="0 0 {wide * len(values)} {high + 54}" role="img">{"".join(drawn)}</svg>'
+    )
+
+
+def _heat(heat: Heat | None) -> dict[str, object] | None:
+    if heat is None:
+        return None
+    names = list(dict.fromkeys(name for column in heat.functions for name in column))
+    at = {name: i for i, name in enumerate(names)}
+    return {
+        "frames": list(heat.frames),
+        "names": names,
+        "functions": [[at[name] for name in column] for column in heat.functions],
+        "folded": list(heat.folded),
+        "layers": [
+            {
+                "title": layer.title,
+                "unit": layer.unit,
+                "cells": [[None if v is None else float(f"{v:.3g}") for v in column] for column in layer.cells],
+            }
+            for layer in heat.layers
+        ],
+    }
 
 
 def _data(report: Report) -> str:
@@ -320,6 +404,7 @@ def _data(report: Report) -> str:
         "levels": {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
         if times
         else {"p50": None, "p99": None},
+        "heat": _heat(report.heat),
         "strip": [[frame, address] for frame, address in report.strip],
     }
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -114,10 +114,53 @@
   if (times && strip) for (const { image } of images || []) image.onload = () => place(times);
   for (const plot of data.plots) draw("plot-" + plot.id, plot.series, plot.unit, { bars: plot.bars, height: 170 });
 
-  const resize = () => { for (const [plot, host] of plots) plot.setSize({ width: host.clientWidth, height: plot.height }); if (times) place(times); };
+  // Draws by frames, each cell coloured by a metric; colours go by the logarithm, so that small and large are both seen.
+  const heat = data.heat, map = document.getElementById("heat-map");
+  const shades = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+  const shade = share => {
+    const at = Math.min(Math.max(share, 0), 1) * (shades.length - 1), i = Math.min(Math.floor(at), shades.length - 2);
+    return "rgb(" + shades[i].map((v, k) => Math.round(v + (shades[i + 1][k] - v) * (at - i))).join(",") + ")";
+  };
+  let chosen = 0, colour = () => {};
+  if (heat && map) {
+    const select = document.getElementById("heat-metric"), at = document.getElementById("heat-at");
+    const most = Math.max(...heat.functions.map(column => column.length), 1);
+    heat.layers.forEach((layer, i) => select.append(new Option(layer.title, i)));
+    colour = () => {
+      const layer = heat.layers[chosen], all = layer.cells.flat().filter(v => v != null && v > 0);
+      const low = all.reduce((m, v) => Math.min(m, v), Infinity), high = all.reduce((m, v) => Math.max(m, v), 0);
+      const share = v => v <= 0 || !all.length ? 0 : high === low ? 1 : Math.log(v / low) / Math.log(high / low);
+      const ratio = devicePixelRatio || 1, wide = map.clientWidth, high_ = Math.min(Math.max(most * 14, 60), 420);
+      map.style.height = high_ + "px";
+      map.width = wide * ratio; map.height = high_ * ratio;
+      const ctx = map.getContext("2d"), w = map.width / heat.frames.length, h = map.height / most;
+      const gap = w > 5 * ratio && h > 5 * ratio ? ratio : 0;
+      layer.cells.forEach((column, x) => column.forEach((v, y) => {
+        ctx.fillStyle = v == null ? css("--track") : shade(share(v));
+        ctx.fillRect(x * w, y * h, Math.max(w - gap, 1), Math.max(h - gap, 1));
+      }));
+      const format = formats[layer.unit] || count;
+      document.getElementById("heat-scale").innerHTML = all.length ? `${format(low)}<i class="scale" style="background:linear-gradient(90deg,${shades.map(c => `rgb(${c})`)})"></i>${format(high)}` : "";
+      at.textContent = "";
+    };
+    select.onchange = () => { chosen = +select.value; colour(); };
+    map.onmousemove = event => {
+      const box = map.getBoundingClientRect(), layer = heat.layers[chosen];
+      const x = Math.floor((event.clientX - box.left) / box.width * heat.frames.length), y = Math.floor((event.clientY - box.top) / box.height * most);
+      const column = layer.cells[x];
+      if (!column || y >= column.length) { at.textContent = ""; return; }
+      const [frames, draws] = heat.folded, frame = heat.frames[x], draw = y * draws;
+      const where = `frame ${count(frame)}${frames > 1 ? "–" + count(frame + frames - 1) : ""}, draw ${count(draw)}${draws > 1 ? "–" + count(draw + draws - 1) : ""}`;
+      const v = column[y];
+      at.textContent = `${where}: ${heat.names[heat.functions[x][y]]} ${v == null ? "–" : (formats[layer.unit] || count)(v)}`;
+    };
+    colour();
+  }
+
+  const resize = () => { for (const [plot, host] of plots) plot.setSize({ width: host.clientWidth, height: plot.height }); if (times) place(times); colour(); };
   addEventListener("resize", resize);
   addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details.check")) d.open = true; });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const [plot] of plots) plot.redraw(false, true); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const [plot] of plots) plot.redraw(false, true); colour(); });
 
   sortable();
 })();

@@ -1,0 +1,287 @@
+"""What the frames of a recording do, in the order of Tables 8 and 9 of Kyostila's thesis (Graphics Quality Analysis
+Toolkit): from the calls, from what `drawtap profile` measured, and from sensors that were loaded (`drawtap load-inst`).
+
+Of what was not measured the row says so, and by which command it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from drawtap.analysis import content
+from drawtap.analysis.content import Series
+from drawtap.metrics.metric import BACKENDS, Said
+from drawtap.trace import measured
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One quantity over the frames; `series` is None where `missing` says why. `source`: calls, a metric, a sensor."""
+
+    title: str
+    unit: str
+    series: Series | None
+    source: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    title: str
+    counts: str = ""  # a column of `content`
+    metrics: tuple[str, ...] = ()  # the best first
+    sensors: tuple[str, ...] = ()
+    unit: str = "count"
+    of_surface: bool = False  # in percent of its pixels
+
+
+_GL = (
+    _Wanted("graphics operations", "calls"),
+    _Wanted("render calls", "draws"),
+    _Wanted("matrix operations", "matrix_operations"),
+    _Wanted("texel uploads", "texels"),
+    _Wanted("primitives (triangles)", "triangles"),
+    _Wanted("degenerate primitives", metrics=("geometry:primitives/degenerate",)),
+    _Wanted("frustum culled primitives", metrics=("geometry:primitives/frustum_culled",)),
+    _Wanted("backface culled primitives", metrics=("geometry:primitives/backface_culled",)),
+    _Wanted("clipped primitives", metrics=("geometry:primitives/clipped",)),
+    _Wanted("discarded primitives", metrics=("geometry:primitives/discarded",)),
+    _Wanted("rasterised primitives", metrics=("geometry:primitives/rasterised",)),
+    _Wanted("vertices", "vertices"),
+    _Wanted("transformed vertices", metrics=("geometry:vertices/transformed_fifo_32",)),
+    _Wanted("lit vertices", metrics=("geometry:vertices/lit",)),
+    _Wanted("vertex cache accesses", metrics=("geometry:vertices/cache_accesses",)),
+    _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
+    _Wanted("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
+    _Wanted("discarded fragments", metrics=("fragments:count/discarded",)),
+    _Wanted("texture fetches", metrics=("fragments:shader/texture_fetches",)),
+    _Wanted(
+        "rasterised pixels (% of surface)",
+        metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
+        unit="percent",
+        of_surface=True,
+    ),
+    _Wanted("overdraw (fragments a covered pixel)", metrics=("fragments:overdraw/mean",)),
+    _Wanted("triangle size (pixels)", metrics=("geometry:triangles/average_area",)),
+)
+_VG = (
+    _Wanted("graphics operations", "calls"),
+    _Wanted("render calls", "draws"),
+    _Wanted("matrix operations", "matrix_operations"),
+    _Wanted("created objects", "created_objects"),
+    _Wanted(
+        "rasterised pixels (% of surface)",
+        sensors=("rasterizer_pixels",),
+        unit="percent",
+        of_surface=True,
+    ),
+    _Wanted("path size (pixels)", sensors=("average_path_size",)),
+    _Wanted("path segments", "path_segments"),
+    _Wanted(
+        "tessellated edges per path",
+        sensors=("edges_per_path",),
+    ),
+    _Wanted("pixel uploads", "texels"),
+    _Wanted("gradient stops", sensors=("gradient_stops",)),
+)
+_MEASURE_GL = "drawtap profile {} --metrics 'geometry:*,fragments:*' --per frame,draw"
+_MEASURE_VG = "drawtap load-inst {} READINGS, of the engine's sensors (EGL_DRAWTAP_sensors)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows in the thesis' order; `command` is what measures those that are missing, "" where none is."""
+
+    title: str
+    rows: Sequence[TableRow]
+    command: str = ""
+
+
+def tables(trace: Trace) -> list[Table]:
+    """Return the tables for the APIs that a recording uses; none for a recording without frames."""
+    frames = content.frame_stats(trace)
+    if not frames:
+        return []
+    apis = {str(f["name"])[:2] for f in trace.table("histogram")}
+    found = []
+    values, notes = _measured(trace)
+    stored = content.sensors(trace)
+    rows = content.frame_stats(trace, stored) if stored else frames
+    ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Said()))
+    known = _Known(rows, values, notes, frozenset(s.name for s in stored), ids, content.surface(trace))
+    for title, wanted, command, prefix in (
+        ("OpenGL and OpenGL ES", _GL, _MEASURE_GL, "gl"),
+        ("OpenVG", _VG, _MEASURE_VG, "vg"),
+    ):
+        if prefix not in apis:
+            continue
+        made = [_row(w, known) for w in wanted]
+        lacks = any(row.missing == "not measured" for row in made)
+        found.append(Table(title, made, command.format(trace.path.name) if lacks else ""))
+    return found
+
+
+@dataclass(frozen=True)
+class _Known:
+    frames: Sequence[Mapping[str, object]]
+    values: Mapping[str, Mapping[int, float]]
+    notes: Mapping[str, str]
+    sensors: frozenset[str]
+    metrics: frozenset[str]
+    surface: tuple[int, int] | None
+
+
+def _row(wanted: _Wanted, known: _Known) -> TableRow:
+    frames, values, notes, surface = known.frames, known.values, known.notes, known.surface
+    series, source = _column(wanted.counts, frames), "calls"
+    for metric in wanted.metrics:
+        if series is None and metric in values:
+            series, source = list(values[metric].values()), metric
+    for sensor in wanted.sensors:
+        if series is None and sensor in known.sensors:
+            series, source = _column(sensor, frames), f"sensor {sensor}"
+    if series is not None and wanted.of_surface:
+        if surface is None:
+            return TableRow(wanted.title, wanted.unit, None, source, "the size of the surface is not known")
+        series = [100 * value / (surface[0] * surface[1]) for value in series]
+    if not series:
+        counted = not wanted.metrics or any(m in known.metrics for m in wanted.metrics)
+        why = next((f"{m}: {notes[m]}" for m in wanted.metrics if m in notes), "")
+        why = why or ("not measured" if counted else "no back-end counts it")
+        return TableRow(wanted.title, wanted.unit, None, "", why)
+    return TableRow(wanted.title, wanted.unit, content.series(wanted.title, wanted.title, wanted.unit, series), source)
+
+
+def _column(name: str, frames: Sequence[Mapping[str, object]]) -> list[float] | None:
+    found = [float(value) for row in frames if isinstance(value := row.get(name), int | float)] if name else []
+    return found or None
+
+
+def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]]:
+    """Return the values of metrics by frame, of the last run that has them; and notes of those without any value."""
+    if not measured.files(trace.path):
+        return {}, {}
+    values: dict[str, dict[int, float]] = {}
+    notes: dict[str, str] = {}
+    for name, frame, value, note in trace.sql(
+        "SELECT name, frame, value, note FROM metrics WHERE per = 'frame' AND (name LIKE 'geometry:%' OR "
+        "name LIKE 'fragments:%' OR name LIKE 'gl:pipeline/%') AND frame IS NOT NULL "
+        "QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY frame"
+    ):
+        if value is not None:
+            values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
+        elif note is not None:
+            notes.setdefault(str(name), str(note))
+    return values, {name: note for name, note in notes.items() if name not in values}
+
+
+# ---- triangle sizes -------------------------------------------------------------------------------------------------
+
+#: Metrics that count triangles by their area, with what people call them.
+SIZES = (
+    ("geometry:triangles/area_below_1", "below 1"),
+    ("geometry:triangles/area_1_to_4", "1 to 4"),
+    ("geometry:triangles/area_4_to_16", "4 to 16"),
+    ("geometry:triangles/area_16_to_64", "16 to 64"),
+    ("geometry:triangles/area_64_to_256", "64 to 256"),
+    ("geometry:triangles/area_256_to_1024", "256 to 1024"),
+    ("geometry:triangles/area_from_1024", "from 1024"),
+)
+
+
+def triangle_sizes(trace: Trace) -> list[tuple[str, float]]:
+    """Return how many triangles were rasterised with which area in pixels, over all frames; [] if not measured."""
+    values, _ = _measured(trace)
+    if not any(metric in values for metric, _ in SIZES):
+        return []
+    return [(title, sum(values.get(metric, {}).values())) for metric, title in SIZES]
+
+
+# ---- draws by frames ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Heat:
+    """One metric of draws: `cells[frame][place]` is that of the draw at that place within the frame, None for none."""
+
+    name: str
+    unit: str
+    cells: Sequence[Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Draws by frames: `frames` are the columns, each with its draws from the first on. `functions` name the draws,
+    as cells do. `folded`: how many frames and how many draws one cell stands for, of which it shows the largest."""
+
+    frames: Sequence[int]
+    functions: Sequence[Sequence[str]]
+    metrics: Sequence[Heat]
+    folded: tuple[int, int] = (1, 1)
+
+
+_MOST_METRICS = 8
+_FIRST = ("gl:time/elapsed", "cpu:time/wall", "fragments:count/generated", "geometry:primitives/rasterised")
+
+
+def heat_map(trace: Trace, *, columns: int = 400, rows: int = 250) -> HeatMap | None:
+    """Return the draws of all frames with what is known of each: the time of the call, its vertices, and metrics that
+    drawtap profile measured for draws. None for a recording without draws in frames."""
+    draws = trace.sql(
+        "SELECT d.seq, d.frame, d.function, c.duration, d.vertices FROM draws d JOIN calls c ON c.seq = d.seq "
+        "JOIN frames f ON f.frame = d.frame WHERE f.end_function IS NOT NULL AND d.kind = 'draw' ORDER BY d.seq"
+    ).fetchall()
+    if not draws:
+        return None
+    tables: dict[tuple[str, str], dict[int, float]] = {}
+    measured_ones = _draw_metrics(trace)
+    tables.update(sorted(measured_ones.items(), key=lambda item: _rank(item[0][0]))[:_MOST_METRICS])
+    for name, unit, at in (("time of the call", "ns", 3), ("vertices", "count", 4)):
+        known = {int(str(row[0])): float(str(row[at])) for row in draws if row[at] is not None}
+        if any(known.values()):
+            tables[name, unit] = known
+    first, last = int(str(draws[0][1])), int(str(draws[-1][1]))
+    places: dict[int, list[tuple[int, str]]] = {}
+    for seq, frame, function, _, _ in draws:
+        places.setdefault(int(str(frame)), []).append((int(str(seq)), str(function)))
+    deepest = max(len(found) for found in places.values())
+    wide, deep = -(-(last - first + 1) // columns), -(-deepest // rows)
+    frames = range(first, last + 1, wide)
+
+    def column(start: int) -> list[list[tuple[int, str]]]:
+        mine = [places.get(n, []) for n in range(start, min(start + wide, last + 1))]
+        longest = max(len(found) for found in mine)
+        return [[d for found in mine for d in found[at : at + deep]] for at in range(0, longest, deep)]
+
+    groups = [column(start) for start in frames]
+    heats = [
+        Heat(name, unit, [[_largest(values, cell) for cell in column] for column in groups])
+        for (name, unit), values in tables.items()
+    ]
+    names = [[cell[0][1] if cell else "" for cell in column] for column in groups]
+    return HeatMap(list(frames), names, [h for h in heats if any(any(c) for c in h.cells)], (wide, deep))
+
+
+def _largest(values: Mapping[int, float], cell: Iterable[tuple[int, str]]) -> float | None:
+    return max((values[seq] for seq, _ in cell if seq in values), default=None)
+
+
+def _rank(name: str) -> tuple[int, str]:
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)
+
+
+def _draw_metrics(trace: Trace) -> dict[tuple[str, str], dict[int, float]]:
+    if not measured.files(trace.path):
+        return {}
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for name, unit, seq, value in trace.sql(
+        "SELECT name, unit, seq, value FROM metrics WHERE per = 'draw' AND value IS NOT NULL AND "
+        "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name)"
+    ):
+        found.setdefault((str(name), str(unit)), {})[int(str(seq))] = float(str(value))
+    return {key: values for key, values in found.items() if any(values.values())}

@@ -1,0 +1,108 @@
+"""What frames do, as tables: from calls, from what was measured, and with the reason where it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import drawtap
+from drawtap.analysis import synthesis
+from drawtap.metrics import tables
+from drawtap.trace import measured
+
+FRAMES = 4
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Three draws a frame on 100 x 50 pixels, five frames (the first loads)."""
+    request = synthesis.Request({"draws": 3, "triangles": 12, "clears": 1}, 100, 50, FRAMES)
+    return synthesis.make(request, tmp_path / "a.dtap").path
+
+
+def store(trace: Path, run: int, rows: Iterable[tuple[str, str, int, int, float | None, str, str | None]]) -> None:
+    """Write rows (name, per, frame, seq, value, unit, note) as drawtap profile would."""
+    folder = measured.folder(trace)
+    folder.mkdir(exist_ok=True)
+    there = ("name", "per", "number", "seq", "value", "unit", "note", "frame", "engine", "run")
+    more = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind, _ in measured.COLUMNS if name not in there)
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        "CREATE TABLE m (name VARCHAR, per VARCHAR, number UBIGINT, seq UBIGINT, value DOUBLE, unit VARCHAR, "
+        "note VARCHAR)"
+    )
+    connection.executemany("INSERT INTO m VALUES (?, ?, ?, ?, ?, ?, ?)", list(rows))
+    connection.execute(
+        f"COPY (SELECT *, number AS frame, 'made up' AS engine, {run}::INTEGER AS run, {more} FROM m) "
+        f"TO '{folder}/{run:03}.parquet' (FORMAT parquet)"
+    )
+    connection.close()
+
+
+def rows_of(path: Path) -> dict[str, tables.TableRow]:
+    with drawtap.open(path) as trace:
+        [table] = tables.tables(trace)
+    return {row.title: row for row in table.rows}
+
+
+def test_calls_alone(recording):
+    found = rows_of(recording)
+    draws = found["render calls"]
+    assert draws.series is not None
+    assert (draws.series.minimum, draws.series.maximum, draws.source) == (3, 3, "calls")
+    for title in ("fragments", "backface culled primitives", "triangle size (pixels)"):
+        assert found[title].series is None
+        assert found[title].missing in ("not measured", "no back-end counts it")
+    with drawtap.open(recording) as trace:
+        [table] = tables.tables(trace)
+        assert table.command == "drawtap profile a.dtap --metrics 'geometry:*,fragments:*' --per frame,draw"
+        assert tables.triangle_sizes(trace) == []
+
+
+def test_the_last_run_that_measured_it_counts(recording):
+    store(recording, 1, [("fragments:count/generated", "frame", n, 0, 500.0, "count", None) for n in range(5)])
+    rows = [("fragments:count/generated", "frame", n, 0, 1000.0 * n, "count", None) for n in range(5)]
+    store(recording, 2, [*rows, ("geometry:vertices/lit", "frame", 0, 0, None, "count", "no lights in ES 2")])
+    store(recording, 3, [("cpu:time/wall", "frame", 0, 0, 5.0, "ns", None)])
+    found = rows_of(recording)
+    series = found["fragments"].series
+    assert series is not None
+    assert (series.minimum, series.mean, series.maximum) == (0, 2000, 4000)
+    assert found["fragments"].source == "fragments:count/generated"
+    share = found["rasterised pixels (% of surface)"].series
+    assert share is not None and share.maximum == pytest.approx(80), "of 5000 pixels"
+    assert found["lit vertices"].missing == "geometry:vertices/lit: no lights in ES 2"
+
+
+def test_sizes_of_triangles_are_of_all_frames(recording):
+    store(recording, 1, [("geometry:triangles/area_4_to_16", "frame", n, 0, 2.0, "count", None) for n in range(5)])
+    with drawtap.open(recording) as trace:
+        sizes = dict(tables.triangle_sizes(trace))
+    assert sizes["4 to 16"] == 10 and sum(sizes.values()) == 10
+
+
+def test_a_map_of_draws(recording):
+    with drawtap.open(recording) as trace:
+        seqs = [int(str(s)) for (s,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()]
+    assert len(seqs) == 3 * (FRAMES + 1)
+    store(recording, 1, [("gl:time/elapsed", "draw", i, s, float(i + 1), "ns", None) for i, s in enumerate(seqs)])
+    with drawtap.open(recording) as trace:
+        found = tables.heat_map(trace)
+        folded = tables.heat_map(trace, columns=3, rows=2)
+    assert found is not None and folded is not None
+    assert (list(found.frames), found.folded) == ([0, 1, 2, 3, 4], (1, 1))
+    assert found.metrics[0].name == "gl:time/elapsed"
+    assert found.metrics[0].cells == [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12], [13, 14, 15]]
+    assert {name for column in found.functions for name in column} == {"glDrawArrays"}
+    # Two frames and two draws a cell: the largest of up to four.
+    assert (list(folded.frames), folded.folded) == ([0, 2, 4], (2, 2))
+    assert folded.metrics[0].cells == [[5, 6], [11, 12], [14, 15]]
+
+
+def test_a_recording_without_draws_has_no_map(tmp_path):
+    made = synthesis.make(synthesis.Request({"clears": 1}, frames=2), tmp_path / "a.dtap")
+    with drawtap.open(made.path) as trace:
+        assert tables.heat_map(trace) is None
