@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -87,9 +87,9 @@ class Desktop:
         wait_for(answers, "the manager")
         return made
 
-    def run(self, *words: str, **variables: str) -> Shown:
+    def run(self, *words: str, before: Sequence[str] = (), **variables: str) -> Shown:
         own = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"} | variables
-        shown = Shown(self._start([str(self.program), *words], own))
+        shown = Shown(self._start([*before, str(self.program), *words], own))
         threading.Thread(target=shown.listen, daemon=True).start()
         return shown
 
@@ -284,6 +284,23 @@ def test_a_program_that_shows_nothing_is_known_and_recorded(desktop, tmp_path):
     with drawtap.open(file) as trace:
         counts = dict(trace.sql("SELECT name, count(*) FROM calls GROUP BY name").fetchall())
     assert counts == {"glClearColor": 5, "glClear": 5, "glFinish": 5}
+
+
+def test_a_program_in_namespaces_of_its_own_is_held_and_recorded(desktop, tmp_path):
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc"]
+    if shutil.which("unshare") is None or subprocess.run([*container, "true"], check=False).returncode:
+        pytest.skip("this system makes no user namespaces")
+    desktop.manager()
+    desktop.run("1", "1", before=container)
+    (known,) = desktop.found()
+    assert (Path("/proc") / str(known["pid"]) / "comm").read_text().strip() == "frames"  # its number here, not there
+    assert desktop.drawtap("limit", str(known["pid"]), "50").returncode == 0
+    assert np.mean(_intervals(desktop, known["pid"], 0, 20)) > 20 * 0.94
+    file = tmp_path / "contained.dtap"
+    said = desktop.drawtap("trace", str(known["pid"]), "--frames", "3", "-o", str(file))
+    assert said.returncode == 0, said.stderr
+    with drawtap.open(file) as trace:
+        assert len(trace.sql("SELECT * FROM frames").fetchall()) == 3
 
 
 def test_an_alarm_leaves_its_mark_in_a_recording(desktop, tmp_path):

@@ -263,7 +263,8 @@ class _Client:
             raise UsageError("one program is recorded at a time", hint=f"which: {titles(selected)}")
         managed = selected[0]
         if managed.peer.uid != self._peer.uid:
-            raise UnavailableError("only a program's own user can record it")
+            hint = f"sudo -u '#{managed.peer.uid}' drawtap trace {managed.pid} asks as that user"
+            raise UnavailableError("only a program's own user can record it", hint=hint)
         trace = self._manager.make_trace(managed, request.get("frames", 0))
         self._traces.append(trace)
         return {"token": trace.token, "folder": str(trace.folder), "pid": managed.pid, "name": managed.about.name}
