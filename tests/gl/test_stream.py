@@ -9,12 +9,14 @@ import shutil
 import signal
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from drawtap.capture import control
 from streams import Desk, wait_for
 
 if TYPE_CHECKING:
@@ -201,6 +203,64 @@ def test_a_killed_program_and_a_killed_drainer(
     assert end[0]["chunks_lost"] == 0
 
 
+def _welcomed(listener: socket.socket) -> socket.socket:
+    """Accept a recorder, and take nothing from it yet."""
+    line, _ = listener.accept()
+    size = struct.unpack_from("<II", line.recv(24), 12)
+    line.recv(sum(size))
+    line.sendall(struct.pack("<8sHHI", b"DTSTREAM", 1, 0, 2) + b"{}")
+    return line
+
+
+def _taken(line: socket.socket) -> bytes:
+    """Take all that a recorder sends, to its end."""
+    data = bytearray()
+    with line, line.makefile("rb") as stream:
+        while head := stream.read(8):
+            kind, count = struct.unpack("<B3xI", head)
+            content = stream.read(count)
+            if kind == 2:
+                data += content
+                line.sendall(struct.pack("<B3xIQ", 6, 8, len(data)))
+            elif kind == 4:
+                break
+    return bytes(data)
+
+
+def test_a_program_waits_for_a_receiver_that_takes_nothing(
+    desk: Desk, noise: str, drawtap: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = 800
+    monkeypatch.setenv("XDG_RUNTIME_DIR", desk.environment["XDG_RUNTIME_DIR"])
+
+    def done() -> int:
+        """Return how many frames the program has drawn."""
+        return sum(p.frames for p in control.programs())
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        recorder = desk.start("record", "--to", f"unix:{tmp_path}/s", "--buffer", "1M", "--", noise, str(frames))
+        line = _welcomed(listener)
+        seen = [-1]
+
+        def stands_still() -> bool:
+            time.sleep(0.5)
+            seen.append(done())
+            return len(set(seen[-3:])) == 1 and seen[-1] > 0
+
+        wait_for(stands_still)
+        assert seen[-1] < frames
+        data = _taken(line)
+    assert recorder.end()[0] == 0
+    trace = tmp_path / "waited.dtap"
+    trace.write_bytes(data)
+    end = next(a for a in json.loads(drawtap("info", trace, "--json").out)["annotations"] if a["kind"] == "end")
+    assert end.get("frames_dropped", 0) == 0
+    assert _count(drawtap, trace, "eglSwapBuffers") == frames
+    assert _count(drawtap, trace, "glDrawArrays") == 20 * frames
+
+
 def test_frames_are_left_out_whole_and_that_is_said(
     desk: Desk, noise: str, drawtap: Callable[..., Answer], tmp_path: Path
 ) -> None:
@@ -213,22 +273,10 @@ def test_frames_are_left_out_whole_and_that_is_said(
             *("record", "--to", f"unix:{tmp_path}/s", "--when-full", "drop-frames", "--buffer", "1M"),
             *("--", noise, str(frames)),
         )
-        line, _ = listener.accept()
-        size = struct.unpack_from("<II", line.recv(24), 12)
-        line.recv(sum(size))
-        line.sendall(struct.pack("<8sHHI", b"DTSTREAM", 1, 0, 2) + b"{}")
+        line = _welcomed(listener)
         assert recorder.process.stdout is not None
         assert recorder.process.stdout.readline() == "drawn\n"
-        data = bytearray()
-        with line, line.makefile("rb") as stream:
-            while head := stream.read(8):
-                kind, count = struct.unpack("<B3xI", head)
-                content = stream.read(count)
-                if kind == 2:
-                    data += content
-                    line.sendall(struct.pack("<B3xIQ", 6, 8, len(data)))
-                elif kind == 4:
-                    break
+        data = _taken(line)
     assert recorder.end()[0] == 0
     trace = tmp_path / "holes.dtap"
     trace.write_bytes(data)
