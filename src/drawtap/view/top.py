@@ -335,7 +335,11 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
     return [
         Text(str(program["pid"]), justify="right"),
         Text(("● " if program["recording"] else "") + name, style="red" if program["recording"] else ""),
-        Text("-" if fps is None else f"{fps:.1f}", justify="right", style="bold red" if alarmed else "bold"),
+        Text(
+            "-" if fps is None else f"{fps:.1f}" if fps < 999.95 else f"{fps:.0f}",
+            justify="right",
+            style="bold red" if alarmed else "bold",
+        ),
         Text(milliseconds(times.get("p50")), justify="right"),
         Text(milliseconds(times.get("p99")), justify="right"),
         Text(line, style="cyan") if surface else Text("no frames", style="dim"),

@@ -30,7 +30,8 @@ class Adaptive:
     times its target over `window_s`, and the `percentile` of its frame times over twice that, against `tolerance`
     frame times of the target. Below the target by more than `missed` the others go down by the error (at most to a
     third at once), but only after the window shows what the last step did, and for a small error only if it lasts.
-    Above it by more than `room` for two windows (one, where it is much) they rise by half the room. In between nothing
+    Above it by more than `room` for two windows (one, where it is much) they rise by half the room, below twice the
+    target by a third at most. In between nothing
     moves, except that after `probe_s` of calm `probe` more is tried. What costs the target is taken back exactly, and
     the next try comes after twice the time. So it settles, and swings ever less.
     """
@@ -107,7 +108,8 @@ class Adaptive:
                 return replace(state, roomy_ns=since, calm_ns=0)
             if all(self._shown(seen, p) < 0.7 * limits[p.id] for p in others):
                 return _Memory()  # limits far above what is shown are none
-            more = _times(limits, min(-error / 2, 0.3))
+            # Where twice the target is shown, a step that is too large can be taken back before it hurts.
+            more = _times(limits, min(-error / 2, 0.3) if error > -math.log(2) else -error / 2)
             return replace(state, good=limits, limits=more, changed_ns=now, roomy_ns=0)
         since = state.calm_ns or now
         if now - since >= state.probe_s * 1e9:
@@ -120,7 +122,10 @@ class Adaptive:
         return max(program.fps(seen.now_ns, 250_000_000), self.floor_fps)
 
     def _limits(self, seen: Snapshot, worst: Program, others: list[Program], now: _Memory) -> Decision:
-        reason = f"{worst.name} shows {worst.fps(seen.now_ns):.0f} of {worst.target_fps:g} FPS"
+        fps, target = worst.fps(seen.now_ns), worst.target_fps or 0.0
+        reason = f"{worst.name} shows {fps:.0f} of {target:g} FPS" + (
+            ", this rises again" if fps > 1.5 * target else ""
+        )
         floor = self.floor_fps
         limits = {p.id: Limit(max(now.limits[p.id], floor), reason) for p in others if p.id in now.limits}
         return Decision(limits, now)
