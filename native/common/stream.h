@@ -5,26 +5,29 @@
 #include <stdint.h>
 
 #define DT_STREAM_MAGIC "DTSTREAM" /* 8 bytes, without the terminator */
-#define DT_STREAM_VERSION 1u
-#define DT_STREAM_LONGEST_TOKEN 1024u
+#define DT_STREAM_VERSION 2u
+#define DT_STREAM_LONGEST_NONCE 1024u /* in the hello of any version */
+#define DT_STREAM_PROOF_BYTES 32u
 #define DT_STREAM_LONGEST_TEXT 65536u
 #define DT_STREAM_LONGEST_MESSAGE (1u << 20)
 
 enum { DT_STREAM_RECORDER = 1, DT_STREAM_RECEIVER = 2 }; /* dt_stream_hello.role */
 
-/* From the side that connects; the token and the options (JSON) follow. */
+/* From the side that connects; its nonce and its options (JSON) follow. */
 typedef struct dt_stream_hello {
   char magic[8];
   uint16_t version;
   uint8_t role, reserved;
-  uint32_t token_bytes;
+  uint32_t nonce_bytes; /* DT_STREAM_PROOF_BYTES; 0: it has no token */
   uint32_t options_bytes;
   uint32_t reserved2;
 } dt_stream_hello; /* 24 bytes */
 
-enum { DT_STREAM_OK = 0, DT_STREAM_VERSION_REFUSED = 1, DT_STREAM_TOKEN_REFUSED = 2, DT_STREAM_ROLE_REFUSED = 3, DT_STREAM_BUSY = 4 };
+enum { DT_STREAM_OK = 0, DT_STREAM_VERSION_REFUSED = 1, DT_STREAM_TOKEN_REFUSED = 2, DT_STREAM_ROLE_REFUSED = 3, DT_STREAM_BUSY = 4, DT_STREAM_CHALLENGE = 5 };
 
-/* From the side that was connected to; text follows: its options (JSON) if ok, else the reason, a sentence. */
+/* From the side that was connected to; text follows: its options (JSON) if ok, else the reason, a sentence. A side with a
+ * token first challenges: the text is its nonce, and is answered by DT_STREAM_PROOF_BYTES; the text of the answer to that
+ * begins with as many if ok. */
 typedef struct dt_stream_answer {
   char magic[8];
   uint16_t version;

@@ -19,12 +19,13 @@
 #include <cstring>
 
 #include "../common/stream.h"
+#include "proof.h"
 
 #ifndef DRAWTAP_VERSION
 #define DRAWTAP_VERSION "0.0"
 #endif
 
-static_assert(sizeof(dt_stream_hello) == 24 && sizeof(dt_stream_answer) == 16 && sizeof(dt_stream_message) == 8);
+static_assert(sizeof(dt_stream_hello) == 24 && sizeof(dt_stream_answer) == 16 && sizeof(dt_stream_message) == 8 && dt::PROOF_BYTES == DT_STREAM_PROOF_BYTES);
 
 namespace dt {
 namespace {
@@ -83,12 +84,8 @@ std::string receive_all(int fd, void* data, size_t bytes, double end) {
   return {};
 }
 
-// Takes as long for any token that is wrong.
-bool same_token(const std::string& a, const std::string& b) {
-  unsigned different = a.size() != b.size();
-  for (size_t i = 0; i < b.size(); i++) different |= static_cast<unsigned char>(b[i]) ^ static_cast<unsigned char>(a.empty() ? 0 : a[i % a.size()]);
-  return !different;
-}
+// What who connects and who accepts show, so that the other knows that they know the token.
+std::string proof(const StreamSettings& s, const char* who, const std::string& nonces) { return hmac_sha256(s.token, std::string(DT_STREAM_MAGIC " ") + who + nonces); }
 
 struct Address {
   sockaddr_storage name{};
@@ -162,29 +159,55 @@ void tune(int fd, int family) {
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
 
-// We connected: say hello. An empty string, or why the other side does not want us.
-std::string greet(int fd, const StreamSettings& s) {
+std::string hear(int fd, dt_stream_answer* answer, std::string* text, double end) {
+  std::string error = receive_all(fd, answer, sizeof *answer, end);
+  if (!error.empty()) return error;
+  if (memcmp(answer->magic, DT_STREAM_MAGIC, 8) != 0) return "it is no receiver of drawtap";
+  if (answer->text_bytes > DT_STREAM_LONGEST_TEXT) return "its answer is too long";
+  text->assign(answer->text_bytes, '\0');
+  return receive_all(fd, text->data(), text->size(), end);
+}
+
+// We connected: say hello. An empty string, or why the other side does not want us. `local`: it is on this machine.
+std::string greet(int fd, const StreamSettings& s, bool local) {
   const double end = now() + HANDSHAKE_SECONDS;
+  const std::string nonce = s.token.empty() ? "" : random_nonce();
+  if (!s.token.empty() && nonce.empty()) return "this system has no random numbers";
   dt_stream_hello hello{};
   memcpy(hello.magic, DT_STREAM_MAGIC, 8);
   hello.version = DT_STREAM_VERSION;
   hello.role = DT_STREAM_RECORDER;
-  hello.token_bytes = static_cast<uint32_t>(s.token.size());
+  hello.nonce_bytes = static_cast<uint32_t>(nonce.size());
   hello.options_bytes = static_cast<uint32_t>(s.options.size());
   std::string out(reinterpret_cast<const char*>(&hello), sizeof hello);
-  out += s.token + s.options;
+  out += nonce + s.options;
   std::string error = send_all(fd, out.data(), out.size(), end);
   if (!error.empty()) return error;
   dt_stream_answer answer;
-  error = receive_all(fd, &answer, sizeof answer, end);
+  std::string text;
+  error = hear(fd, &answer, &text, end);
   if (!error.empty()) return error;
-  if (memcmp(answer.magic, DT_STREAM_MAGIC, 8) != 0) return "it is no receiver of drawtap";
-  if (answer.text_bytes > DT_STREAM_LONGEST_TEXT) return "its answer is too long";
-  std::string text(answer.text_bytes, '\0');
-  error = receive_all(fd, text.data(), text.size(), end);
-  if (!error.empty()) return error;
-  if (answer.code != DT_STREAM_OK) return "it refuses: " + text;
-  return {};
+  if (answer.code == DT_STREAM_CHALLENGE) {
+    if (nonce.empty() || text.size() != PROOF_BYTES) return "it asks for a token";
+    const std::string nonces = nonce + text, shown = proof(s, "connects", nonces);
+    error = send_all(fd, shown.data(), shown.size(), end);
+    if (error.empty()) error = hear(fd, &answer, &text, end);
+    if (!error.empty()) return error;
+    if (answer.code == DT_STREAM_OK && !same_bytes(text.substr(0, PROOF_BYTES), proof(s, "accepts", nonces))) return "it does not know the token";
+  } else if (answer.code == DT_STREAM_OK && !nonce.empty() && !local) {
+    return "it does not show that it knows the token";
+  }
+  return answer.code == DT_STREAM_OK ? "" : "it refuses: " + text;
+}
+
+std::string answer_with(int fd, uint16_t code, const std::string& text, double end) {
+  dt_stream_answer answer{};
+  memcpy(answer.magic, DT_STREAM_MAGIC, 8);
+  answer.version = DT_STREAM_VERSION;
+  answer.code = code;
+  answer.text_bytes = static_cast<uint32_t>(text.size());
+  const std::string out = std::string(reinterpret_cast<const char*>(&answer), sizeof answer) + text;
+  return send_all(fd, out.data(), out.size(), end);
 }
 
 // Somebody connected: listen to the hello and answer.
@@ -194,30 +217,40 @@ std::string admit(int fd, const StreamSettings& s) {
   std::string error = receive_all(fd, &hello, sizeof hello, end);
   if (!error.empty()) return error;
   if (memcmp(hello.magic, DT_STREAM_MAGIC, 8) != 0) return "not a hello";
-  if (hello.token_bytes > DT_STREAM_LONGEST_TOKEN || hello.options_bytes > DT_STREAM_LONGEST_TEXT) return "its hello is too long";
-  std::string token(hello.token_bytes, '\0'), options(hello.options_bytes, '\0');
-  error = receive_all(fd, token.data(), token.size(), end);
+  if (hello.nonce_bytes > DT_STREAM_LONGEST_NONCE || hello.options_bytes > DT_STREAM_LONGEST_TEXT) return "its hello is too long";
+  std::string nonce(hello.nonce_bytes, '\0'), options(hello.options_bytes, '\0'), shown;
+  error = receive_all(fd, nonce.data(), nonce.size(), end);
   if (error.empty()) error = receive_all(fd, options.data(), options.size(), end);
   if (!error.empty()) return error;
-  dt_stream_answer answer{};
-  memcpy(answer.magic, DT_STREAM_MAGIC, 8);
-  answer.version = DT_STREAM_VERSION;
-  std::string text = s.options;
+  uint16_t code = DT_STREAM_OK;
+  std::string text;
   if (hello.version != DT_STREAM_VERSION) {
-    answer.code = DT_STREAM_VERSION_REFUSED;
-    text = "this recorder (drawtap " DRAWTAP_VERSION ") speaks version 1 of the protocol, not " + std::to_string(hello.version);
-  } else if (!s.token.empty() && !same_token(token, s.token)) {
-    answer.code = DT_STREAM_TOKEN_REFUSED;
-    text = "the token is not the recorder's";
-  } else if (hello.role != DT_STREAM_RECEIVER) {
-    answer.code = DT_STREAM_ROLE_REFUSED;
+    code = DT_STREAM_VERSION_REFUSED;
+    text = "this recorder (drawtap " DRAWTAP_VERSION ") speaks version " + std::to_string(DT_STREAM_VERSION) + " of the protocol, not " + std::to_string(hello.version);
+  } else if (!s.token.empty()) {
+    bool knows = nonce.size() == PROOF_BYTES;
+    if (knows) {
+      const std::string own = random_nonce();
+      if (own.empty()) return "this system has no random numbers";
+      error = answer_with(fd, DT_STREAM_CHALLENGE, own, end);
+      std::string given(PROOF_BYTES, '\0');
+      if (error.empty()) error = receive_all(fd, given.data(), given.size(), end);
+      if (!error.empty()) return error;
+      knows = same_bytes(given, proof(s, "connects", nonce + own));
+      shown = proof(s, "accepts", nonce + own);
+    }
+    if (!knows) {
+      code = DT_STREAM_TOKEN_REFUSED;
+      text = "the token is not the recorder's";
+    }
+  }
+  if (code == DT_STREAM_OK && hello.role != DT_STREAM_RECEIVER) {
+    code = DT_STREAM_ROLE_REFUSED;
     text = "this is a recorder: receivers may connect to it";
   }
-  answer.text_bytes = static_cast<uint32_t>(text.size());
-  std::string out(reinterpret_cast<const char*>(&answer), sizeof answer);
-  error = send_all(fd, (out + text).data(), out.size() + text.size(), end);
+  error = answer_with(fd, code, code == DT_STREAM_OK ? shown + s.options : text, end);
   if (!error.empty()) return error;
-  return answer.code == DT_STREAM_OK ? "" : text;
+  return text;
 }
 
 }  // namespace
@@ -268,7 +301,7 @@ int Receivers::connect_once(std::string* error) {
       if (!ready(fd, POLLOUT, now() + HANDSHAKE_SECONDS)) code = ETIMEDOUT;
       else getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
     }
-    why = code ? strerror(code) : a.name.ss_family == AF_UNIX && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_);
+    why = code ? strerror(code) : a.name.ss_family == AF_UNIX && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, a.local);
     if (why.empty()) {
       tune(fd, a.name.ss_family);
       return fd;

@@ -130,8 +130,13 @@ def test_the_first_call_waits_for_a_receiver_and_not_for_ever(desk: Desk, triang
 
 
 def test_a_receiver_connects_to_a_recorder_that_listens(desk: Desk, triangle: str, tmp_path: Path) -> None:
-    recorder = desk.start("record", "--listen", f"unix:{tmp_path}/s", "--wait=50", "--", triangle, "3")
-    code, out, err = desk.run("receive", "--connect", f"unix:{tmp_path}/s", "-o", "c.dtap", "--json")
+    listen = ("--listen", f"unix:{tmp_path}/s", "--wait=100")
+    recorder = desk.start("record", *listen, "--", triangle, "3", DRAWTAP_TOKEN="a word")
+    connect = ("receive", "--connect", f"unix:{tmp_path}/s", "-o", "c.dtap", "--json")
+    for wrong, why in (("another", "the token is not the recorder's"), ("", "the recorder")):
+        code, out, err = desk.run(*connect, DRAWTAP_TOKEN=wrong)
+        assert code == 3 and why in err
+    code, out, err = desk.run(*connect, DRAWTAP_TOKEN="a word")
     assert code == 0, err
     assert json.loads(out)[0]["state"] == "whole"
     assert recorder.end()[0] == 0
@@ -208,7 +213,7 @@ def _welcomed(listener: socket.socket) -> socket.socket:
     line, _ = listener.accept()
     size = struct.unpack_from("<II", line.recv(24), 12)
     line.recv(sum(size))
-    line.sendall(struct.pack("<8sHHI", b"DTSTREAM", 1, 0, 2) + b"{}")
+    line.sendall(struct.pack("<8sHHI", b"DTSTREAM", 2, 0, 2) + b"{}")
     return line
 
 

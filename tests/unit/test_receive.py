@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import random
 import socket
 import struct
@@ -17,7 +19,7 @@ from drawtap.capture.receive import Receiver
 from drawtap.errors import UsageError
 
 TRACE = (Path(__file__).parents[1] / "data/trace-v1-toy.dtap").read_bytes()
-TOKEN = b"word"
+TOKEN, NONCE = b"word", b"n" * 32
 
 
 def message(kind: int, content: bytes) -> bytes:
@@ -25,9 +27,21 @@ def message(kind: int, content: bytes) -> bytes:
     return stream.MESSAGE.pack(kind, len(content)) + content
 
 
-def hello(token: bytes = TOKEN, *, version: int = 1, role: int = stream.RECORDER, options: bytes = b"{}") -> bytes:
+def hello(nonce: bytes = b"", *, version: int = 2, role: int = stream.RECORDER, options: bytes = b"{}") -> bytes:
     """Return what a recorder says first."""
-    return stream.HELLO.pack(stream.MAGIC, version, role, len(token), len(options), 0) + token + options
+    return stream.HELLO.pack(stream.MAGIC, version, role, len(nonce), len(options), 0) + nonce + options
+
+
+def proof(who: bytes, nonces: bytes, token: bytes = TOKEN) -> bytes:
+    """Return what shows that the token is known."""
+    return hmac.new(token, b"DTSTREAM " + who + nonces, "sha256").digest()
+
+
+def answer(line: socket.socket) -> tuple[int, bytes]:
+    """Return the code and the text that a receiver answers."""
+    _, version, code, size = stream.ANSWER.unpack(stream.read_exactly(line, stream.ANSWER.size))
+    assert version == 2
+    return code, stream.read_exactly(line, size)
 
 
 def session(trace: bytes = TRACE, *, step: int = 700) -> list[bytes]:
@@ -41,6 +55,13 @@ def session(trace: bytes = TRACE, *, step: int = 700) -> list[bytes]:
 
 @pytest.fixture
 def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    (tmp_path / "in").mkdir()
+    with Receiver(stream.parse("tcp://127.0.0.1:0"), tmp_path / "in") as made:
+        yield made
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Receiver]:
     (tmp_path / "in").mkdir()
     with Receiver(stream.parse("tcp://127.0.0.1:0"), tmp_path / "in", token=TOKEN) as made:
         yield made
@@ -84,6 +105,66 @@ def test_what_arrives_is_what_was_sent(receiver: Receiver) -> None:
     assert got.file.read_bytes() == TRACE
 
 
+def test_a_token_is_shown_to_be_known_by_both_and_never_said(guarded: Receiver) -> None:
+    with connect(guarded) as line:
+        line.sendall(hello(NONCE))
+        code, challenge = answer(line)
+        assert (code, len(challenge)) == (stream.CHALLENGE, 32)
+        line.sendall(proof(b"connects", NONCE + challenge))
+        code, text = answer(line)
+        assert code == stream.OK
+        assert text[:32] == proof(b"accepts", NONCE + challenge)
+        line.sendall(b"".join(session()))
+        wait_for(lambda: guarded.is_idle)
+    assert guarded.streams[0].state == "whole"
+    with connect(guarded) as line:  # what was heard once is worth nothing
+        line.sendall(hello(NONCE))
+        code, other = answer(line)
+        assert other != challenge
+        line.sendall(proof(b"connects", NONCE + challenge))
+        assert answer(line)[0] == stream.TOKEN_REFUSED
+    for nonce, shown in ((b"", b""), (b"word", b""), (NONCE, b"\0" * 32), (NONCE, text[:32])):
+        with connect(guarded) as line:
+            line.sendall(hello(nonce))
+            code, _ = answer(line)
+            if code == stream.CHALLENGE:
+                line.sendall(shown)
+                code, _ = answer(line)
+            assert code == stream.TOKEN_REFUSED
+    say(guarded, hello(NONCE), b"short")
+    wait_for(lambda: closed(guarded) and len(guarded.refused) == 6)
+    assert len(guarded.streams) == 1
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_recorder_has_to_know_the_token_too(knows: bool) -> None:
+    ours, theirs = socket.socketpair()
+
+    def recorder() -> None:
+        said = stream.HELLO.unpack(stream.read_exactly(theirs, stream.HELLO.size))
+        nonces = stream.read_exactly(theirs, said[3]) + NONCE
+        stream.read_exactly(theirs, said[4])
+        theirs.sendall(stream.ANSWER.pack(stream.MAGIC, 2, stream.CHALLENGE, 32) + NONCE)
+        stream.read_exactly(theirs, 32)
+        content = proof(b"accepts", nonces, TOKEN if knows else b"guess") + b"{}"
+        theirs.sendall(stream.ANSWER.pack(stream.MAGIC, 2, stream.OK, len(content)) + content)
+
+    thread = threading.Thread(target=recorder)
+    thread.start()
+    with ours, theirs, contextlib.nullcontext() if knows else pytest.raises(stream.StreamError, match="does not know"):
+        stream.say_hello(ours, TOKEN)
+    thread.join()
+
+
+def test_elsewhere_a_recorder_must_ask_for_the_token() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall((stream.ANSWER.pack(stream.MAGIC, 2, stream.OK, 2) + b"{}") * 2)
+        stream.say_hello(ours, TOKEN)
+        with pytest.raises(stream.StreamError, match="does not show"):
+            stream.say_hello(ours, TOKEN, local=False)
+
+
 def test_whoever_hangs_up_leaves_whole_chunks(receiver: Receiver) -> None:
     """At every message, and in the middle of each."""
     whole = session()
@@ -120,11 +201,11 @@ def chunk_ends() -> set[int]:
         b"",
         b"GET / HTTP/1.1\r\n\r\n",
         hello()[:20],
-        hello(b"wrong"),
-        hello(b""),
+        hello(b"odd"),
+        hello(b"word", version=1),
         hello(version=9),
         hello(role=stream.RECEIVER),
-        stream.HELLO.pack(stream.MAGIC, 1, 1, 1 << 30, 1 << 30, 0),
+        stream.HELLO.pack(stream.MAGIC, 2, 1, 1 << 30, 1 << 30, 0),
         hello() + message(stream.DATA, TRACE[:100]),
         hello() + b"\xff" * 8,
         hello() + message(stream.OPEN, b"[" * 60000) + message(stream.END, b""),

@@ -145,7 +145,7 @@ class Receiver:
         while not self._stopping:
             try:
                 line = _connected(self._address)
-                stream.say_hello(line, self._token)
+                stream.say_hello(line, self._token, local=self._address.is_local)
             except (OSError, StreamError) as error:
                 if self.streams or isinstance(error, StreamError):
                     self._refuse(str(error)) if isinstance(error, StreamError) else None

@@ -19,15 +19,16 @@ import drawtap
 from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
 
 MAGIC = b"DTSTREAM"
-VERSION = 1
+VERSION = 2
 RECORDER, RECEIVER = 1, 2
-OK, VERSION_REFUSED, TOKEN_REFUSED, ROLE_REFUSED, BUSY = range(5)
+OK, VERSION_REFUSED, TOKEN_REFUSED, ROLE_REFUSED, BUSY, CHALLENGE = range(6)
 OPEN, DATA, STATUS, END, ERROR, TAKEN = range(1, 7)
 HELLO = struct.Struct("<8sHBxIII")
 ANSWER = struct.Struct("<8sHHI")
 MESSAGE = struct.Struct("<B3xI")
 LONGEST_TOKEN, LONGEST_TEXT, LONGEST_MESSAGE = 1024, 65536, 1 << 20
 HANDSHAKE_SECONDS = 5.0
+_PROOF = 32  # bytes of a nonce, and of what proves that a token is known
 
 
 class StreamError(DrawtapError):
@@ -130,22 +131,48 @@ def check_reach(address: Address, *, allow_remote: bool, token: bytes) -> None:
         )
 
 
-def say_hello(line: socket.socket, token: bytes) -> None:
-    """Introduce ourselves, as a receiver, to a recorder that we connected to. Raises StreamError."""
+def say_hello(line: socket.socket, token: bytes, *, local: bool = True) -> None:
+    """Introduce ourselves, as a receiver, to a recorder that we connected to. Raises StreamError.
+
+    `local`: it is on this machine. One that is not must show that it knows the token.
+    """
     options = json.dumps({"drawtap": drawtap.__version__}).encode()
+    nonce = os.urandom(_PROOF) if token else b""
     line.settimeout(HANDSHAKE_SECONDS)
     try:
-        line.sendall(HELLO.pack(MAGIC, VERSION, RECEIVER, len(token), len(options), 0) + token + options)
-        magic, version, code, size = ANSWER.unpack(read_exactly(line, ANSWER.size))
-        if magic != MAGIC:
-            raise StreamError("the other side is no recorder of drawtap")
-        if size > LONGEST_TEXT:
-            raise StreamError("the recorder's answer is too long")
-        text = read_exactly(line, size).decode(errors="replace")
+        line.sendall(HELLO.pack(MAGIC, VERSION, RECEIVER, len(nonce), len(options), 0) + nonce + options)
+        version, code, text = _answer(line)
+        if code == CHALLENGE:
+            if not token or len(text) != _PROOF:
+                raise StreamError("the recorder asks for a token", hint="--token-file FILE, or $DRAWTAP_TOKEN")
+            nonces = nonce + text
+            line.sendall(proof(token, b"connects", nonces))
+            version, code, text = _answer(line)
+            if code == OK and not hmac.compare_digest(text[:_PROOF], proof(token, b"accepts", nonces)):
+                raise StreamError("the recorder does not know the token")
+        elif code == OK and token and not local:
+            raise StreamError("the recorder does not show that it knows the token")
     except OSError as error:
         raise StreamError(f"the recorder does not answer: {error}") from error
     if code != OK:
-        raise StreamError(f"the recorder (protocol {version}) refuses: {text}")
+        raise StreamError(f"the recorder (protocol {version}) refuses: {text.decode(errors='replace')}")
+
+
+def _answer(line: socket.socket) -> tuple[int, int, bytes]:
+    magic, version, code, size = ANSWER.unpack(read_exactly(line, ANSWER.size))
+    if magic != MAGIC:
+        raise StreamError("the other side is no recorder of drawtap")
+    if size > LONGEST_TEXT:
+        raise StreamError("the recorder's answer is too long")
+    return version, code, read_exactly(line, size)
+
+
+def proof(token: bytes, who: bytes, nonces: bytes) -> bytes:
+    """Return what `who` (connects, accepts) shows to prove that it knows the token, without saying it.
+
+    `nonces`: that of the side that connects, then the other's.
+    """
+    return hmac.digest(token, MAGIC + b" " + who + nonces, "sha256")
 
 
 def welcome(line: socket.socket, token: bytes, refusal: str = "") -> Mapping[str, object]:
@@ -155,26 +182,28 @@ def welcome(line: socket.socket, token: bytes, refusal: str = "") -> Mapping[str
     """
     line.settimeout(HANDSHAKE_SECONDS)
     try:
-        magic, version, role, token_size, options_size, _ = HELLO.unpack(read_exactly(line, HELLO.size))
+        magic, version, role, nonce_size, options_size, _ = HELLO.unpack(read_exactly(line, HELLO.size))
         if magic != MAGIC:
             raise StreamError("what connected is no recorder of drawtap")
-        if token_size > LONGEST_TOKEN or options_size > LONGEST_TEXT:
+        if nonce_size > LONGEST_TOKEN or options_size > LONGEST_TEXT:
             raise StreamError("the hello of what connected is too long")
-        given = read_exactly(line, token_size)
+        nonce = read_exactly(line, nonce_size)
         options = read_exactly(line, options_size)
-        code, text = OK, json.dumps({"drawtap": drawtap.__version__})
+        code, text = OK, ""
+        shown: bytes | None = b""
         if version != VERSION:
             code = VERSION_REFUSED
             text = (
                 f"this receiver (drawtap {drawtap.__version__}) speaks version {VERSION} of the protocol, not {version}"
             )
-        elif token and not hmac.compare_digest(given, token):
+        elif token and (shown := _challenged(line, token, nonce)) is None:
             code, text = TOKEN_REFUSED, "the token is not the receiver's"
         elif role != RECORDER:
             code, text = ROLE_REFUSED, "this is a receiver: recorders may connect to it"
         elif refusal:
             code, text = BUSY, refusal
-        line.sendall(ANSWER.pack(MAGIC, VERSION, code, len(text.encode())) + text.encode())
+        content = text.encode() or (shown or b"") + json.dumps({"drawtap": drawtap.__version__}).encode()
+        line.sendall(ANSWER.pack(MAGIC, VERSION, code, len(content)) + content)
     except OSError as error:
         raise StreamError(f"a connection ended in its hello: {error}") from error
     if code != OK:
@@ -184,6 +213,18 @@ def welcome(line: socket.socket, token: bytes, refusal: str = "") -> Mapping[str
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {}
+
+
+def _challenged(line: socket.socket, token: bytes, nonce: bytes) -> bytes | None:
+    # What we show in return, None where the other side does not know the token.
+    if len(nonce) != _PROOF:
+        return None
+    own = os.urandom(_PROOF)
+    line.sendall(ANSWER.pack(MAGIC, VERSION, CHALLENGE, len(own)) + own)
+    given = read_exactly(line, _PROOF)
+    if not hmac.compare_digest(given, proof(token, b"connects", nonce + own)):
+        return None
+    return proof(token, b"accepts", nonce + own)
 
 
 def read_exactly(line: socket.socket, size: int) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UnavailableError, UsageError
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def receive(
     stream.check_reach(address, allow_remote=allow_remote, token=token)
     receiver = Receiver(address, output or Path(), token=token, connect=listen is None, force=force)
     _wait(receiver, keep=keep)
+    if listen is None and not receiver.streams and receiver.refused:
+        raise UnavailableError(f"{address.text}: {receiver.refused[-1]}")
     return Rows(
         ("file", "program", "pid", "state", "calls", "frames", "frames_dropped", "bytes", "error"),
         [
@@ -95,6 +97,9 @@ def _wait(receiver: Receiver, *, keep: bool) -> None:
                     view.say(f"turned away: {receiver.refused[said]}")
                     said += 1
                 time.sleep(0.05)
+        if receiver.streams:
+            for why in receiver.refused[said:]:
+                view.say(f"turned away: {why}")
     finally:
         view.clear()
         for number, handler in before.items():
