@@ -703,6 +703,8 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
     error = r.session->adopt_file(*trace);
     if (!error.empty()) return status_.error("adopt", error, pid);
   }
+  for (const Recorded& other : recorded_)
+    if (pid && other.process->pid() == pid) r.session->name_after(other.session->named());
   r.session->start();
   processes_++;
   JsonObject line;

@@ -23,10 +23,13 @@ namespace {
 constexpr uint64_t SECOND = 1000000000;
 constexpr uint64_t LEAST_BYTES = 4 << 20;
 constexpr uint64_t SETTLE_NS = 250000000;        // for what the program did to arrive here
+constexpr uint64_t MOST_LATE_NS = 5 * SECOND;    // after that it will not arrive
 constexpr uint64_t UNLOOKED_FRAMES = 10;         // a program that starts is slow
 constexpr size_t MOST_PENDING = 8;
 constexpr size_t MOST_RESULTS = 64;
 constexpr int FIRST_FD = 20;
+constexpr uint64_t MOST_FOR_LAST_FRAME = 64 << 20;  // bytes that are held although the window is over
+constexpr uint64_t CLOCK_SLACK_NS = 1000000;        // between two ways to get at the same moment
 
 uint64_t now_ns() {
   timespec now;
@@ -139,6 +142,13 @@ uint64_t Ring::ns_of(const dt_calls_meta& meta, uint64_t ticks) const {
   return meta.calibration_ns + static_cast<uint64_t>(std::max(0.0, since / ticks_per_ns_));
 }
 
+// A moment in a chunk that is not encoded yet; before the clock's speed is known, when the chunk began.
+uint64_t Ring::frame_ns(const TakenChunk& chunk, uint64_t ticks) const {
+  if (process_.clock == DT_CLOCK_MONOTONIC_NS) return ticks;
+  if (ticks_per_ns_ == 1 || ticks < chunk.calibration_clock) return chunk.calibration_ns;
+  return chunk.calibration_ns + static_cast<uint64_t>(static_cast<double>(ticks - chunk.calibration_clock) / ticks_per_ns_);
+}
+
 // ---- what asks for a save by itself ---------------------------------------------------------------------------------------
 
 bool Ring::allow() {
@@ -174,6 +184,11 @@ void Ring::look(const TakenChunk& chunk) {
       const uint64_t ticks = load_once(record + 8), before = last_frame_ticks_;
       last_frame_ticks_ = ticks;
       frames_seen_++;
+      if (ticks) {
+        std::lock_guard own(lock_);
+        last_frames_ns_[0] = last_frames_ns_[1];
+        last_frames_ns_[1] = frame_ns(chunk, ticks);
+      }
       if (!ticks || !before || ticks < before || frames_seen_ <= UNLOOKED_FRAMES) continue;
       const double ns = static_cast<double>(ticks - before) / (process_.clock == DT_CLOCK_MONOTONIC_NS ? 1 : ticks_per_ns_);
       {
@@ -293,6 +308,7 @@ uint64_t Ring::save(SaveWish wish) {
   Pending p;
   p.at_ns = now_ns();
   p.frame = totals_.frames;
+  p.frames_shown = owner_.frames();
   p.due_ns = p.at_ns + (wish.after_ns ? wish.after_ns : settings_.after_ns) + SETTLE_NS;
   p.wish = std::move(wish);
   p.number = ++last_number_;
@@ -337,7 +353,7 @@ void Ring::keep() {
   for (;;) {
     changed_.wait_for(guard, std::chrono::milliseconds(100));
     const uint64_t now = now_ns();
-    if (!pending_.empty() && (finishing_ || now >= pending_.front().due_ns)) {
+    if (!pending_.empty() && (finishing_ || is_due(pending_.front(), now))) {
       Pending p = std::move(pending_.front());
       pending_.pop_front();
       guard.unlock();
@@ -356,14 +372,33 @@ void Ring::keep() {
   }
 }
 
+// On a busy machine what the program has shown arrives late.
+bool Ring::is_due(const Pending& p, uint64_t now) const {
+  if (now < p.due_ns) return false;
+  return settings_.frame_end != "auto" || totals_.frames >= p.frames_shown || now >= p.due_ns + MOST_LATE_NS;
+}
+
+// Where a window of so many bytes begins: with whole chunks, of which the last is always in it. 0: everything is.
+uint64_t Ring::cut_by_size() const {
+  uint64_t bytes = 0;
+  for (size_t i = held_.size(); i-- > 0;) {
+    bytes += held_[i].bytes;
+    if (bytes > settings_.window_bytes && i + 1 < held_.size()) return held_[i].last_ns;
+  }
+  return 0;
+}
+
+// A program that shows nothing for longer than the window still has a last frame: what led to the standstill.
+uint64_t Ring::spare_last_frame(uint64_t cut) const {
+  if (!last_frames_ns_[0] || held_bytes() > std::max(settings_.window_bytes, MOST_FOR_LAST_FRAME)) return cut;
+  return std::min(cut, last_frames_ns_[0] - std::min(last_frames_ns_[0], CLOCK_SLACK_NS));
+}
+
 // Whether enough has left the window to be worth a look: the first so many chunks, before a time.
 bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   uint64_t cut = settings_.window_ns ? now - std::min(now, settings_.window_ns) : 0;
-  if (settings_.window_bytes) {
-    uint64_t bytes = 0;
-    for (size_t i = held_.size(); i-- > 0 && !cut;)
-      if ((bytes += held_[i].bytes) > settings_.window_bytes) cut = held_[i].last_ns;
-  }
+  if (settings_.window_bytes) cut = cut_by_size();
+  cut = spare_last_frame(cut);
   // A save that waits still wants what it asked for.
   for (const Pending& p : pending_) {
     const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
@@ -593,12 +628,8 @@ void Ring::write(const Pending& p) {
     std::lock_guard guard(lock_);
     error = raw.fd() < 0 ? "no memory file can be made" : build(raw.fd(), held_.size());
     uint64_t cut = before ? p.at_ns - std::min(p.at_ns, before) : 0;
-    if (settings_.window_bytes && !before) {
-      uint64_t bytes = 0;
-      for (size_t i = held_.size(); i-- > 0 && !cut;)
-        if ((bytes += held_[i].bytes) > settings_.window_bytes) cut = held_[i].last_ns;
-    }
-    job = job_of(cut);
+    if (settings_.window_bytes && !before) cut = cut_by_size();
+    job = job_of(spare_last_frame(cut));
     lost = totals_.lost_calls;
     if (before && cut_past_ns_ > cut) missing = cut_past_ns_ - cut;
   }

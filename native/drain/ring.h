@@ -64,6 +64,7 @@ class Ring {
     std::function<std::string(const std::string& reason)> end_annotation;
     std::function<void()> let_go;
     std::function<std::string(uint64_t frame, const std::string& reason)> name;
+    std::function<uint64_t()> frames;  // that the program has shown by now, whether they have arrived here or not
   };
   Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner);
   ~Ring();
@@ -100,8 +101,10 @@ class Ring {
   struct Pending {
     SaveWish wish;
     uint64_t at_ns = 0, due_ns = 0, frame = 0, number = 0;
+    uint64_t frames_shown = 0;
   };
   void keep();  // the thread
+  bool is_due(const Pending& pending, uint64_t now) const;
   bool leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks);
   void compact(uint64_t cut_ns, size_t chunks);
   void write(const Pending& pending);
@@ -110,7 +113,10 @@ class Ring {
   std::string job_of(uint64_t cut_ns) const;
   void drop_contents();
   uint64_t ns_of(const dt_calls_meta& meta, uint64_t ticks) const;
+  uint64_t frame_ns(const TakenChunk& chunk, uint64_t ticks) const;
   uint64_t held_bytes() const;
+  uint64_t cut_by_size() const;
+  uint64_t spare_last_frame(uint64_t cut) const;
 
   const RingSettings settings_;
   const RingProcess process_;
@@ -130,6 +136,7 @@ class Ring {
   uint32_t auto_saves_ = 0;
   std::map<uint64_t, std::string> results_;
   bool finishing_ = false;
+  uint64_t last_frames_ns_[2] = {0, 0};  // when the last two frames ended, the older one first
   RingTotals totals_;
   bool told_lost_ = false;
 

@@ -445,8 +445,15 @@ std::string Session::trace() {
 }
 
 void Session::trace_is(const std::string& name) {
-  std::lock_guard guard(trace_lock_);
-  trace_ = name;
+  {
+    std::lock_guard guard(trace_lock_);
+    trace_ = name;
+  }
+  if (!name.empty()) say_named();
+}
+
+void Session::say_named() {
+  std::call_once(named_once_, [this] { named_.set_value(); });
 }
 
 std::string Session::stream_status() {
@@ -518,6 +525,7 @@ std::string Session::spill(const std::string& why) {
 }
 
 std::string Session::open_file() {
+  if (earlier_.valid()) earlier_.wait();
   if (settings_.receivers) return open_stream();
   const std::string path = names_.claim(process_.pid);
   // Said before it exists: a successor must find the file, whenever and wherever it starts.
@@ -647,6 +655,7 @@ void Session::make_ring() {
   owner.name = [this](uint64_t frame, const std::string& reason) {
     return names_.claim("f" + std::to_string(frame) + "-" + reason);
   };
+  owner.frames = [this] { return pool_->header()->frames.load(); };
   RingProcess process{process_.pid, process_.clock, process_.start_clock, process_.start_ns};
   ring_ = std::make_unique<Ring>(settings_.ring, process, signatures_->set, blobs_, status_, std::move(owner));
 }
@@ -750,6 +759,7 @@ void Session::finish() {
   line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
                             !totals_.invalid_bytes && !totals_.calls_lost);
   status_.say(line);
+  say_named();
   finished_.store(true);
   const uint64_t one = 1;
   [[maybe_unused]] ssize_t told = ::write(done_fd_, &one, sizeof one);

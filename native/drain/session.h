@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -107,6 +108,10 @@ class Session {
   // Go on with a file (empty: none was begun).
   std::string adopt_file(const std::string& path);
   void start();
+  // Ready when this session has taken the name of its file, or has ended without one.
+  std::shared_future<void> named() const { return is_named_; }
+  // Of the program that the same process ran before: the first name is for its file, however late its calls arrive.
+  void name_after(std::shared_future<void> earlier) { earlier_ = std::move(earlier); }
   // The process is gone, runs another program, or is to be recorded no longer. Drains what is left, finishes the file.
   void end(const std::string& reason);
   bool ending() const { return ending_.load(); }
@@ -142,6 +147,7 @@ class Session {
   std::string stream_status();
   void watch_backlog(uint32_t sealed);
   void trace_is(const std::string& name);
+  void say_named();
   std::string begin_file();
   std::string append_json(const std::string& json);
   std::string append_signatures(const Encoded& out);
@@ -194,6 +200,10 @@ class Session {
 
   std::mutex trace_lock_;
   std::string trace_;
+  std::promise<void> named_;
+  std::once_flag named_once_;
+  const std::shared_future<void> is_named_ = named_.get_future().share();
+  std::shared_future<void> earlier_;
 
   // Only the worker whose turn it is touches these.
   ContainerWriter file_;

@@ -154,8 +154,13 @@ static void look_after_drainer(void) {
   if (!drainer_gone()) return;
   pthread_mutex_lock(&adopting);
   if (drainer_gone()) {
-    close(conn);
-    if (!say_hello(1)) {
+    // The next one may be killed, too, before it has answered.
+    int found = 0;
+    for (int i = 0; i < 20 && !found; i++) {
+      if (conn >= 0) close(conn);
+      found = say_hello(1);
+    }
+    if (!found) {
       fprintf(stderr, "drain_app: no new drainer\n");
       _exit(4);
     }

@@ -189,7 +189,6 @@ def sarif(asked: Checklist, name: str, *, most: int) -> str:
             "driver": {
                 "name": "drawtap",
                 "version": drawtap.__version__,
-                "informationUri": "https://pypi.org/project/drawtap/",
                 "rules": [_sarif_rule(j.rule) for j in asked.judgements],
             }
         },
