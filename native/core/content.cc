@@ -1,6 +1,7 @@
 #include "content.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -19,6 +20,9 @@ static_assert(sizeof NAMES / sizeof *NAMES == COUNTS);
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 bool starts(std::string_view text, std::string_view part) { return text.substr(0, part.size()) == part; }
 
+// What happens to display lists; `drawn` stands for draws between such calls.
+enum class List : uint8_t { none, drawn, opened, closed, called, several, base, deleted };
+
 // What a call counts as; worked out once a function, from the flags and names that travel in the trace.
 struct Rule {
   std::vector<Count> ones;
@@ -27,7 +31,8 @@ struct Rule {
        deletes = false, bind = false;
   const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr, *height = nullptr, *depth = nullptr, *number = nullptr,
               *data = nullptr, *target = nullptr, *object = nullptr;
-  bool wanted() const { return draw || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind; }
+  List list = List::none;
+  bool wanted() const { return draw || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind || list != List::none; }
 };
 
 const Field* param(const Function& f, std::initializer_list<const char*> names) {
@@ -100,6 +105,12 @@ Rule rule_of(const Function& f) {
   }
   if (starts(n, "glBindFramebuffer")) one(Count::framebuffers);
   if (n == "glCallList" || n == "glCallLists") one(Count::lists);
+  if (n == "glNewList") r.list = List::opened, r.object = param(f, {"list"}), r.mode = param(f, {"mode"});
+  if (n == "glEndList") r.list = List::closed;
+  if (n == "glCallList") r.list = List::called, r.object = param(f, {"list"});
+  if (n == "glCallLists") r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"}), r.data = param(f, {"lists"});
+  if (n == "glListBase") r.list = List::base, r.object = param(f, {"base"});
+  if (n == "glDeleteLists") r.list = List::deleted, r.object = param(f, {"list"}), r.number = param(f, {"range"});
   if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
   if (starts(n, "glGen") && !starts(n, "glGenerate")) r.generates = true, r.number = param(f, {"n", "range", "count"});
   else if (starts(n, "glCreate")) {
@@ -142,7 +153,22 @@ struct Open {
   bool begun = false;
   uint64_t mode = 0, vertices = 0;
 };
+// Draws are counted where their calls stand; what was compiled into a list is drawn where the list is called.
+constexpr std::array DRAWN = {Count::draws, Count::vertices, Count::primitives, Count::triangles};
+using Drawn = std::array<uint64_t, DRAWN.size()>;
+struct Step {
+  uint64_t seq;
+  size_t frame;
+  uint32_t context;
+  List what;
+  uint32_t name = 0, mode = 0;     // mode: of glNewList; how many are deleted
+  Drawn drawn{};
+  std::vector<uint32_t> names{};
+};
 struct ChunkContent {
+  std::vector<Step> steps;             // where the trace has display lists
+  std::vector<std::pair<uint32_t, uint32_t>> groups;  // of contexts
+  size_t lead_step = SIZE_MAX;         // of the first glEnd
   std::vector<std::pair<size_t, FrameContent>> frames;
   bool begins = false, ends = false;   // a glBegin or a glEnd stands in it
   uint64_t lead = 0;                   // vertices before the first of them
@@ -150,6 +176,88 @@ struct ChunkContent {
   size_t lead_frame = 0;               // ... in this frame
   Open tail;                           // what is open at its end
 };
+
+std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t count) {
+  std::vector<uint32_t> out;
+  auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  const size_t size = type == 0x1400 || type == 0x1401 ? 1 : type == 0x1402 || type == 0x1403 || type == 0x1407 ? 2 : type == 0x1408 ? 3 : 4;
+  for (uint64_t i = 0; i < count && (i + 1) * size <= bytes.size(); ++i) {
+    const size_t at = i * size;
+    uint32_t v = 0;
+    if (type >= 0x1407 && type <= 0x1409) {  // GL_2_BYTES to GL_4_BYTES: the highest first
+      for (size_t k = 0; k < size; ++k) v = v << 8 | byte(at + k);
+    } else {
+      for (size_t k = size; k--;) v = v << 8 | byte(at + k);
+      if (type == 0x1400) v = static_cast<uint32_t>(static_cast<int8_t>(v));
+      if (type == 0x1402) v = static_cast<uint32_t>(static_cast<int16_t>(v));
+      if (type == 0x1406) {
+        float number;
+        memcpy(&number, &v, 4);
+        v = number >= 0 && number < 4294967296.f ? static_cast<uint32_t>(number) : 0;
+      }
+    }
+    out.push_back(v);
+  }
+  return out;
+}
+
+// Move what lists draw from where they were made to where they are called. A list inside another counts as it was when that
+// one was made.
+void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out) {
+  std::map<uint32_t, uint32_t> groups;
+  std::vector<const Step*> steps;
+  for (auto& part : parts) {
+    groups.insert(part.groups.begin(), part.groups.end());
+    for (auto& step : part.steps) steps.push_back(&step);
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](auto* a, auto* b) { return a->seq < b->seq; });
+  struct Open {
+    uint32_t name = 0, mode = 0, base = 0;
+    Drawn drawn{};
+  };
+  constexpr uint32_t COMPILE = 0x1300;
+  std::map<uint32_t, Open> contexts;
+  std::map<std::pair<uint32_t, uint32_t>, Drawn> lists;  // by share group and name
+  for (auto* step : steps) {
+    Open& open = contexts[step->context];
+    auto found = groups.find(step->context);
+    const uint32_t group = found == groups.end() ? step->context : found->second;
+    auto count = [&](size_t k) -> uint64_t& { return out[step->frame].counts[static_cast<size_t>(DRAWN[k])]; };
+    auto call = [&](uint32_t name) {
+      auto list = lists.find({group, name});
+      if (list == lists.end()) return;
+      for (size_t k = 0; k < DRAWN.size(); ++k) {
+        if (open.name) open.drawn[k] += list->second[k];
+        if (!open.name || open.mode != COMPILE) count(k) += list->second[k];
+      }
+    };
+    switch (step->what) {
+      case List::drawn:
+        if (!open.name) break;
+        for (size_t k = 0; k < DRAWN.size(); ++k) {
+          open.drawn[k] += step->drawn[k];
+          if (open.mode == COMPILE) count(k) -= step->drawn[k];
+        }
+        break;
+      case List::opened:
+        if (!open.name) open.name = step->name, open.mode = step->mode, open.drawn = {};
+        break;
+      case List::closed:
+        if (open.name) lists[{group, open.name}] = open.drawn;
+        open.name = 0;
+        break;
+      case List::called: call(step->name); break;
+      case List::several:
+        for (uint32_t name : step->names) call(open.base + name);
+        break;
+      case List::base:
+        if (!open.name || open.mode != COMPILE) open.base = step->name;
+        break;
+      case List::deleted: lists.erase(lists.lower_bound({group, step->name}), lists.lower_bound({group, step->mode > UINT32_MAX - step->name ? UINT32_MAX : step->name + step->mode})); break;
+      case List::none: break;
+    }
+  }
+}
 
 }  // namespace
 
@@ -163,6 +271,7 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
   std::vector<Rule> rules(trace.signatures.functions.size());
   for (auto& f : trace.signatures.functions)
     if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
+  const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
   std::vector<ChunkContent> parts(trace.calls_chunks.size());
   Work work(trace.generation);
 
@@ -181,7 +290,7 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
     std::vector<uint8_t> tap(info.functions.size());
     for (size_t f = 0; f < of.size(); ++f) {
       auto* function = trace.signatures.by_id(info.functions[f].id());
-      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY ? 2 : info.functions[f].id() == DT_FN_MAP_WRITE ? 3 : 1 : 0;
+      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY ? 2 : info.functions[f].id() == DT_FN_MAP_WRITE ? 3 : lists && info.functions[f].id() == DT_FN_CONTEXT ? 4 : 1 : 0;
       if (tap[f] > 1 && function) columns[f] = &chunk.columns(f);
       if (tap[f] || !function) continue;
       of[f] = &rules[static_cast<size_t>(function->index)];
@@ -216,7 +325,13 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
     for (uint32_t r = 0; r < order.size(); ++r) {
       uint16_t f = order[r];
       if (tap[f]) {
-        if (tap[f] > 1 && columns[f] && columns[f]->function) (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
+        if (tap[f] == 4 && columns[f] && columns[f]->function) {
+          auto number = [&](const char* name) {
+            auto* field = param(*columns[f]->function, {name});
+            return field && field->slot >= 0 ? static_cast<uint32_t>(columns[f]->raw(*field, ordinals[r])) : 0;
+          };
+          part.groups.emplace_back(number("context"), number("share_group"));
+        } else if (tap[f] > 1 && columns[f] && columns[f]->function) (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
         continue;
       }
       uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
@@ -244,20 +359,26 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         auto v = static_cast<int32_t>(value(field));
         return v > 0 ? static_cast<uint64_t>(v) : 0;
       };
+      Drawn before{};
+      if (lists)
+        for (size_t k = 0; k < DRAWN.size(); ++k) before[k] = c(DRAWN[k]);
+      auto bytes_of = [&](const Field& field, std::vector<uint8_t>& keep) -> std::string_view {
+        uint64_t d = args.descriptor(field, i);
+        if (DT_DATA_KIND(d) == DT_DATA_INLINE) return args.payload(field, i);
+        if (DT_DATA_KIND(d) != DT_DATA_BLOB) return {};
+        try {
+          keep = trace.blob(args.hash(field, i));
+          return {reinterpret_cast<const char*>(keep.data()), keep.size()};
+        } catch (const Error&) {  // lost content
+          return {};
+        }
+      };
       if (rule->draw) {
         if (rule->many) {
-          uint64_t d = args.descriptor(*rule->count, i), number = positive(rule->many);
+          uint64_t number = positive(rule->many);
           c(Count::draws) += number;
           std::vector<uint8_t> blob;
-          std::string_view counts;
-          if (DT_DATA_KIND(d) == DT_DATA_INLINE) counts = args.payload(*rule->count, i);
-          else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
-            try {
-              blob = trace.blob(args.hash(*rule->count, i));
-              counts = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-            } catch (const Error&) {  // lost content: its vertices are not known
-            }
-          }
+          std::string_view counts = bytes_of(*rule->count, blob);  // where it is lost its vertices are not known
           for (size_t k = 0; k < number && (k + 1) * 4 <= counts.size(); ++k) {
             int32_t n;
             memcpy(&n, counts.data() + k * 4, 4);
@@ -297,6 +418,29 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         if (now.size() == 1 && now == last_bind[f]) ++c(Count::same_binds);
         last_bind[f] = std::move(now);
       }
+      if (!lists) continue;
+      Step step{seq, part.frames.back().first, chunk.context(r), rule->list};
+      if (rule->list == List::none) {
+        bool any = false;
+        for (size_t k = 0; k < DRAWN.size(); ++k) any |= (step.drawn[k] = c(DRAWN[k]) - before[k]) != 0;
+        if (!any) continue;
+        step.what = List::drawn;
+        if (rule->end && part.lead_ended && part.lead_step == SIZE_MAX) part.lead_step = part.steps.size();
+        if (!part.steps.empty() && part.lead_step != part.steps.size()) {
+          Step& last = part.steps.back();
+          if (last.what == List::drawn && last.frame == step.frame && last.context == step.context && part.steps.size() - 1 != part.lead_step) {
+            for (size_t k = 0; k < DRAWN.size(); ++k) last.drawn[k] += step.drawn[k];
+            continue;
+          }
+        }
+      } else if (rule->list == List::several) {
+        std::vector<uint8_t> blob;
+        if (rule->data) step.names = list_names(bytes_of(*rule->data, blob), value(rule->mode), positive(rule->number));
+      } else {
+        step.name = static_cast<uint32_t>(value(rule->object));
+        step.mode = static_cast<uint32_t>(value(rule->list == List::deleted ? rule->number : rule->mode));
+      }
+      part.steps.push_back(std::move(step));
     }
     close_time();
     if (!part.frames.empty()) {
@@ -321,10 +465,15 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         primitives(open.mode, open.vertices, prims, triangles);
         auto& f = out[part.lead_frame].counts;
         f[static_cast<size_t>(Count::vertices)] += open.vertices, f[static_cast<size_t>(Count::primitives)] += prims, f[static_cast<size_t>(Count::triangles)] += triangles;
+        if (part.lead_step < part.steps.size()) {
+          Drawn& drawn = part.steps[part.lead_step].drawn;
+          drawn[1] += open.vertices, drawn[2] += prims, drawn[3] += triangles;
+        }
       }
       if (part.begins || part.ends) open = part.tail;
     }
   }
+  if (lists) move_lists(parts, out);
   return out;
 }
 

@@ -19,6 +19,22 @@ void set_name(Machine& m, Node* n, const std::string& name);
 void init_texture(Machine& m, Node* t, uint32_t target);
 Node* texture_of_unit(Machine& m, Node* unit, unsigned field, uint32_t target);
 
+// gl_imaging.cc
+void color_table(Machine& m, int64_t target, int64_t format, int64_t width, Array values);
+void color_sub_table(Machine& m, int64_t target, int64_t start, int64_t count, Array values);
+void copy_color_table(Machine& m, int64_t target, int64_t format, int64_t width);
+void copy_color_sub_table(Machine& m, int64_t target);
+void convolution_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array values);
+void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array row, Array column);
+void copy_convolution_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height);
+void imaging_parameter(Machine& m, int64_t target, int64_t pname, Num value);
+void imaging_parameter_v(Machine& m, int64_t target, int64_t pname, Array values);
+void histogram(Machine& m, int64_t target, int64_t width, int64_t format, int64_t sink);
+void minmax(Machine& m, int64_t target, int64_t format, int64_t sink);
+void reset_counts(Machine& m, int64_t target);
+void get_counts(Machine& m, int64_t target, int64_t reset);
+void read_imaging(Machine& m);
+
 // gl_fixed.cc
 void load_identity(Machine& m);
 void load_matrix(Machine& m, Array a, int64_t transpose);
@@ -30,6 +46,16 @@ void frustum(Machine& m, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_);
 void ortho(Machine& m, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_);
 void push_matrix(Machine& m);
 void pop_matrix(Machine& m);
+void load_identity_of(Machine& m, int64_t mode);  // EXT_direct_state_access: of a mode instead of the current one
+void load_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose);
+void mult_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose);
+void rotate_of(Machine& m, int64_t mode, Num angle, Num x, Num y, Num z);
+void translate_of(Machine& m, int64_t mode, Num x, Num y, Num z);
+void scale_of(Machine& m, int64_t mode, Num x, Num y, Num z);
+void frustum_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f);
+void ortho_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f);
+void push_matrix_of(Machine& m, int64_t mode);
+void pop_matrix_of(Machine& m, int64_t mode);
 void light_v(Machine& m, int64_t light, int64_t pname, Array params);
 void light(Machine& m, int64_t light, int64_t pname, Num param);
 void color_changed(Machine& m);

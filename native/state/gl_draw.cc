@@ -103,6 +103,7 @@ void read_current(Machine& m) {
 void read_pixel_transfer(Machine& m) {
   // Only where something of it is not as it was at first does it matter which call set it.
   m.read(m.context(), f_context::group_pixel);
+  read_imaging(m);
 }
 
 void read_vertex_arrays(Machine& m, bool indexed) {

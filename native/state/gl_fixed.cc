@@ -9,7 +9,7 @@ namespace dt::state::run {
 namespace {
 
 using Matrix = std::array<double, 16>;  // column by column
-constexpr uint32_t MODELVIEW = 0x1700, PROJECTION = 0x1701, TEXTURE = 0x1702, COLOR = 0x1800;
+constexpr uint32_t MODELVIEW = 0x1700, PROJECTION = 0x1701, TEXTURE = 0x1702, COLOR = 0x1800, TEXTURE0 = 0x84C0;
 constexpr unsigned DEEPEST = 64;
 
 struct Stack {
@@ -18,19 +18,26 @@ struct Stack {
   uint64_t key;            // of its saved matrices
 };
 
+Stack stack_of_unit(Node* u) { return {u, f_texture_unit::GL_TEXTURE_MATRIX, f_texture_unit::GL_TEXTURE_STACK_DEPTH, (3 + u->key) * DEEPEST}; }
+// That of a matrix mode; GL_TEXTUREn is the texture matrix of a unit (EXT_direct_state_access).
+Stack stack_of(Machine& m, int64_t mode) {
+  Node* c = m.context();
+  switch (mode) {
+    case PROJECTION: return {c, f_context::GL_PROJECTION_MATRIX, f_context::GL_PROJECTION_STACK_DEPTH, DEEPEST};
+    case COLOR: return {c, f_context::GL_COLOR_MATRIX, f_context::GL_COLOR_MATRIX_STACK_DEPTH, 2 * DEEPEST};
+    case TEXTURE:
+      if (Node* u = unit(m)) return stack_of_unit(u);
+      break;
+    default:
+      if (mode >= TEXTURE0 && mode < TEXTURE0 + 32)
+        if (Node* u = m.child(c, c_context::texture_units, static_cast<uint64_t>(mode - TEXTURE0))) return stack_of_unit(u);
+  }
+  return {c, f_context::GL_MODELVIEW_MATRIX, f_context::GL_MODELVIEW_STACK_DEPTH, 0};
+}
 Stack current_stack(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_MATRIX_MODE);
-  switch (c->get(f_context::GL_MATRIX_MODE)) {
-    case PROJECTION: return {c, f_context::GL_PROJECTION_MATRIX, f_context::GL_PROJECTION_STACK_DEPTH, DEEPEST};
-    case COLOR: return {c, f_context::GL_COLOR_MATRIX, f_context::GL_COLOR_MATRIX_STACK_DEPTH, 2 * DEEPEST};
-    case TEXTURE: {
-      Node* u = unit(m);
-      if (u) return {u, f_texture_unit::GL_TEXTURE_MATRIX, f_texture_unit::GL_TEXTURE_STACK_DEPTH, (3 + u->key) * DEEPEST};
-      [[fallthrough]];
-    }
-    default: return {c, f_context::GL_MODELVIEW_MATRIX, f_context::GL_MODELVIEW_STACK_DEPTH, 0};
-  }
+  return stack_of(m, c->get(f_context::GL_MATRIX_MODE));
 }
 
 Matrix load(const Stack& s) {
@@ -53,8 +60,7 @@ Matrix product(const Matrix& a, const Matrix& b) {
     }
   return x;
 }
-void multiply(Machine& m, const Matrix& by) {
-  Stack s = current_stack(m);
+void multiply(Machine& m, const Stack& s, const Matrix& by) {
   m.read(s.node, s.matrix);
   store(m, s, product(load(s), by));
 }
@@ -109,43 +115,40 @@ bool to_eye(Machine& m, double plane[4]) {
 
 // ---- matrices --------------------------------------------------------------------------------------------------------
 
-void load_identity(Machine& m) {
+namespace {
+void load_identity(Machine& m, const Stack& s) {
   Matrix x{};
   x[0] = x[5] = x[10] = x[15] = 1;
-  store(m, current_stack(m), x);
+  store(m, s, x);
 }
-void load_matrix(Machine& m, Array a, int64_t transpose) {
+void load_matrix(Machine& m, const Stack& s, Array a, int64_t transpose) {
   Matrix x;
-  if (given(a, transpose, x)) store(m, current_stack(m), x);
+  if (given(a, transpose, x)) store(m, s, x);
 }
-void mult_matrix(Machine& m, Array a, int64_t transpose) {
+void mult_matrix(Machine& m, const Stack& s, Array a, int64_t transpose) {
   Matrix x;
-  if (given(a, transpose, x)) multiply(m, x);
+  if (given(a, transpose, x)) multiply(m, s, x);
 }
-void rotate(Machine& m, Num angle, Num x_, Num y_, Num z_) {
+void rotate(Machine& m, const Stack& stack, Num angle, Num x_, Num y_, Num z_) {
   double x = x_.floating(), y = y_.floating(), z = z_.floating(), length = std::sqrt(x * x + y * y + z * z);
-  if (length <= 1e-4) {
-    Stack s = current_stack(m);
-    return m.read(s.node, s.matrix);
-  }
+  if (length <= 1e-4) return m.read(stack.node, stack.matrix);
   x /= length, y /= length, z /= length;
   double r = angle.floating() * 3.14159265358979323846 / 180, s = std::sin(r), c = std::cos(r), k = 1 - c;
-  multiply(m, {x * x * k + c, y * x * k + z * s, x * z * k - y * s, 0, x * y * k - z * s, y * y * k + c, y * z * k + x * s, 0, x * z * k + y * s, y * z * k - x * s, z * z * k + c, 0, 0, 0, 0, 1});
+  multiply(m, stack, {x * x * k + c, y * x * k + z * s, x * z * k - y * s, 0, x * y * k - z * s, y * y * k + c, y * z * k + x * s, 0, x * z * k + y * s, y * z * k - x * s, z * z * k + c, 0, 0, 0, 0, 1});
 }
-void translate(Machine& m, Num x, Num y, Num z) { multiply(m, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x.floating(), y.floating(), z.floating(), 1}); }
-void scale(Machine& m, Num x, Num y, Num z) { multiply(m, {x.floating(), 0, 0, 0, 0, y.floating(), 0, 0, 0, 0, z.floating(), 0, 0, 0, 0, 1}); }
-void frustum(Machine& m, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
+void translate(Machine& m, const Stack& s, Num x, Num y, Num z) { multiply(m, s, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x.floating(), y.floating(), z.floating(), 1}); }
+void scale(Machine& m, const Stack& s, Num x, Num y, Num z) { multiply(m, s, {x.floating(), 0, 0, 0, 0, y.floating(), 0, 0, 0, 0, z.floating(), 0, 0, 0, 0, 1}); }
+void frustum(Machine& m, const Stack& s, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
   double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(), f = f_.floating();
   if (n <= 0 || f <= 0 || n == f || l == r || b == t) return m.refuse();
-  multiply(m, {2 * n / (r - l), 0, 0, 0, 0, 2 * n / (t - b), 0, 0, (r + l) / (r - l), (t + b) / (t - b), -(f + n) / (f - n), -1, 0, 0, -2 * f * n / (f - n), 0});
+  multiply(m, s, {2 * n / (r - l), 0, 0, 0, 0, 2 * n / (t - b), 0, 0, (r + l) / (r - l), (t + b) / (t - b), -(f + n) / (f - n), -1, 0, 0, -2 * f * n / (f - n), 0});
 }
-void ortho(Machine& m, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
+void ortho(Machine& m, const Stack& s, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
   double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(), f = f_.floating();
   if (n == f || l == r || b == t) return m.refuse();
-  multiply(m, {2 / (r - l), 0, 0, 0, 0, 2 / (t - b), 0, 0, 0, 0, -2 / (f - n), 0, -(r + l) / (r - l), -(t + b) / (t - b), -(f + n) / (f - n), 1});
+  multiply(m, s, {2 / (r - l), 0, 0, 0, 0, 2 / (t - b), 0, 0, 0, 0, -2 / (f - n), 0, -(r + l) / (r - l), -(t + b) / (t - b), -(f + n) / (f - n), 1});
 }
-void push_matrix(Machine& m) {
-  Stack s = current_stack(m);
+void push_matrix(Machine& m, const Stack& s) {
   int64_t depth = s.node->get(s.depth);
   bool modelview_stack = s.matrix == f_context::GL_MODELVIEW_MATRIX && s.node == m.context();
   if (depth >= (modelview_stack ? 32 : s.node->cls == &g_classes[class_texture_unit] ? 10 : 32)) return m.refuse();
@@ -154,8 +157,7 @@ void push_matrix(Machine& m) {
   if (Node* saved = m.child(m.context(), c_context::matrices, s.key + static_cast<uint64_t>(depth))) m.set_words(saved, f_matrix::value, 0, s.node->at(s.matrix));
   m.set(s.node, s.depth, Num(depth + 1));
 }
-void pop_matrix(Machine& m) {
-  Stack s = current_stack(m);
+void pop_matrix(Machine& m, const Stack& s) {
   int64_t depth = s.node->get(s.depth);
   if (depth <= 1) return m.refuse();
   m.read(s.node, s.depth);
@@ -165,6 +167,30 @@ void pop_matrix(Machine& m) {
   }
   m.set(s.node, s.depth, Num(depth - 1));
 }
+}  // namespace
+
+// Of the current matrix, and of that of a mode.
+void load_identity(Machine& m) { load_identity(m, current_stack(m)); }
+void load_matrix(Machine& m, Array a, int64_t transpose) { load_matrix(m, current_stack(m), a, transpose); }
+void mult_matrix(Machine& m, Array a, int64_t transpose) { mult_matrix(m, current_stack(m), a, transpose); }
+void rotate(Machine& m, Num angle, Num x, Num y, Num z) { rotate(m, current_stack(m), angle, x, y, z); }
+void translate(Machine& m, Num x, Num y, Num z) { translate(m, current_stack(m), x, y, z); }
+void scale(Machine& m, Num x, Num y, Num z) { scale(m, current_stack(m), x, y, z); }
+void frustum(Machine& m, Num l, Num r, Num b, Num t, Num n, Num f) { frustum(m, current_stack(m), l, r, b, t, n, f); }
+void ortho(Machine& m, Num l, Num r, Num b, Num t, Num n, Num f) { ortho(m, current_stack(m), l, r, b, t, n, f); }
+void push_matrix(Machine& m) { push_matrix(m, current_stack(m)); }
+void pop_matrix(Machine& m) { pop_matrix(m, current_stack(m)); }
+
+void load_identity_of(Machine& m, int64_t mode) { load_identity(m, stack_of(m, mode)); }
+void load_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) { load_matrix(m, stack_of(m, mode), a, transpose); }
+void mult_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) { mult_matrix(m, stack_of(m, mode), a, transpose); }
+void rotate_of(Machine& m, int64_t mode, Num angle, Num x, Num y, Num z) { rotate(m, stack_of(m, mode), angle, x, y, z); }
+void translate_of(Machine& m, int64_t mode, Num x, Num y, Num z) { translate(m, stack_of(m, mode), x, y, z); }
+void scale_of(Machine& m, int64_t mode, Num x, Num y, Num z) { scale(m, stack_of(m, mode), x, y, z); }
+void frustum_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) { frustum(m, stack_of(m, mode), l, r, b, t, n, f); }
+void ortho_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) { ortho(m, stack_of(m, mode), l, r, b, t, n, f); }
+void push_matrix_of(Machine& m, int64_t mode) { push_matrix(m, stack_of(m, mode)); }
+void pop_matrix_of(Machine& m, int64_t mode) { pop_matrix(m, stack_of(m, mode)); }
 
 // ---- lights and materials ---------------------------------------------------------------------------------------------
 
@@ -628,6 +654,10 @@ void push_attrib(Machine& m, int64_t mask_) {
           if (u->get(f))
             if (Node* t = m.find(m.share(), c_share::textures, static_cast<uint64_t>(u->get(f)))) keep.some(t, f_texture::GL_TEXTURE_MIN_FILTER, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT);
       }
+  }
+  if (mask & 0x20) {  // GL_PIXEL_MODE_BIT: of tables and filters what is no content
+    keep.children(n, c_context::color_tables, f_color_table::GL_COLOR_TABLE_SCALE, f_color_table::GL_COLOR_TABLE_FORMAT);
+    keep.children(n, c_context::convolutions, f_convolution::GL_CONVOLUTION_BORDER_MODE, f_convolution::GL_CONVOLUTION_FORMAT);
   }
   if (mask & 0x4000 || mask & 0x20) {  // GL_COLOR_BUFFER_BIT: draw buffers; GL_PIXEL_MODE_BIT: the read buffer
     Node* f = bound_framebuffer(m, 0x8CA9);

@@ -204,7 +204,7 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
       if (k == class_level && !r.width) r.width = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_HEIGHT));
       if (k == class_renderbuffer && !r.width) r.width = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT));
       if (k == class_surface && !r.width) r.width = static_cast<uint32_t>(n.get(f_surface::width)), r.height = static_cast<uint32_t>(n.get(f_surface::height));
-      if (targets_.empty() || targets_.back() != a.first) targets_.push_back(a.first);
+      if (std::find(targets_.begin(), targets_.end(), a.first) == targets_.end()) targets_.push_back(a.first);
       if (Resource* w = resource(n)) ++w->writes;
     }
   }
@@ -469,6 +469,7 @@ void keep_small(const std::string& folder, const std::string& newest) {
 Index::Index(const std::string& path, const std::string& frame_end, const std::string& folder) : trace(std::make_shared<Trace>(path)), frame_end_(frame_end) {
   if (frame_end != "auto") trace->set_frame_end(frame_end);
   calls = trace->calls;
+  find_window_systems();
   if (calls > UINT32_MAX - 2) throw Error(DT_E_ARGUMENT, "the trace has more calls than the state index can number");
   std::string file;
   if (!folder.empty()) {
@@ -483,6 +484,20 @@ Index::Index(const std::string& path, const std::string& frame_end, const std::s
   if (failed) file.clear();
   walk(file, folder);
   if (!file.empty()) keep_small(folder, file);
+}
+
+// Attributes of the window system that a program did not use would all be what they are at first.
+void Index::find_window_systems() {
+  bool egl = false, glx = false;
+  for (auto& chunk : trace->calls_chunks)
+    for (auto& called : chunk.functions) {
+      const Function* f = called.tap() ? nullptr : trace->signatures.by_id(called.id());
+      if (!f) continue;
+      auto begins = [&](const char* with) { return f->name.starts_with(with); };
+      egl |= begins("eglMake") || begins("eglCreate");
+      glx |= begins("glXMake") || begins("glXCreate");
+    }
+  if (egl || glx) egl_ = egl, glx_ = glx;
 }
 
 Index::~Index() {
@@ -652,6 +667,8 @@ void Index::each(std::string_view pattern, const std::function<void(const Block&
     for (unsigned i = 0; i < cls.field_count; ++i) {
       const FieldInfo& f = cls.fields[i];
       if (!shown(cls, f)) continue;
+      if (b.cls == class_surface || b.cls == class_creation)
+        if ((!egl_ && !strncmp(f.name, "EGL_", 4)) || (!glx_ && !strncmp(f.name, "GLX_", 4))) continue;
       for (unsigned e = 0; e < f.elements; ++e) {
         if (e && is_mirror(b, f, e) && (pattern.empty() || !indexed || full_path(b, f, e) != pattern)) continue;
         if (!all) {

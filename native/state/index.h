@@ -85,11 +85,13 @@ class Index {
   bool load(const std::string& file);
   void adopt(void* at, size_t bytes);
   std::string stamp() const;
+  void find_window_systems();
   std::vector<uint32_t> near(std::string_view beginning) const;  // nodes that may have variables whose paths begin so
 
   void* mapped_ = nullptr;
   size_t mapped_bytes_ = 0;
   std::string frame_end_;
+  bool egl_ = true, glx_ = true;  // whether contexts or surfaces are theirs
 };
 
 bool shown(const ClassInfo& cls, const FieldInfo& field);  // false: of the machine's own

@@ -14,7 +14,7 @@ from state_traces import Hostile, Recording, names
 from writer import NULL, Data, blob, f32, strings, text
 
 ROOT = Path(__file__).resolve().parents[2]
-MACHINE = ("machine", "natives", "gl_fixed", "gl_objects", "gl_program", "gl_draw", "vg", "index")
+MACHINE = ("machine", "natives", "gl_fixed", "gl_imaging", "gl_objects", "gl_program", "gl_draw", "vg", "index")
 
 
 @pytest.fixture(scope="session")

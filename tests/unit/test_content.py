@@ -56,6 +56,22 @@ D  8:1  u32  out  -
 F  31  gl  glDrawArraysIndirect  1  1  draw  -
 P  mode  GLenum  enum  4:0  Mode  -
 P  indirect  const void *  ptr  8:0  -  -
+F  32  gl  glNewList  0  2  -  -
+P  list  GLuint  u32  4:0  -  -
+P  mode  GLenum  enum  4:1  Mode  -
+F  33  gl  glEndList  0  0  -  -
+F  34  gl  glCallList  0  1  -  -
+P  list  GLuint  u32  4:0  -  -
+F  35  gl  glCallLists  2  2  -  -
+P  n  GLsizei  i32  4:0  -  -
+P  type  GLenum  enum  4:1  Mode  -
+P  lists  const void *  ptr  8:0  -  -
+D  8:1  bytes  in  -
+F  36  gl  glListBase  0  1  -  -
+P  base  GLuint  u32  4:0  -  -
+F  37  gl  glDeleteLists  0  2  -  -
+P  list  GLuint  u32  4:0  -  -
+P  range  GLsizei  i32  4:1  -  -
 F  16372  drawtap  dtapMemory  2  0  tap  -
 P  address  const void *  ptr  8:0  -  -
 D  8:1  bytes  in  -
@@ -215,3 +231,45 @@ def test_readings_that_are_none(trace: Trace, tmp_path: Path, text: str, error: 
 def test_a_histogram() -> None:
     assert content.histogram([1, 1, 2, 11], 1, 11) == (2, 1, 0, 0, 0, 0, 0, 0, 0, 1)
     assert content.histogram([5, 5], 5, 5) == (2, *[0] * 9)
+
+
+def test_lists_draw_where_they_are_called(tmp_path: Path) -> None:
+    w = Writer(MORE)
+    t = w.thread()
+
+    def square() -> None:
+        t.call("glBegin", mode=7, duration=1)
+        for _ in range(4):
+            t.call("glVertex2f", x=0.0, y=0.0, duration=1)
+        t.call("glEnd", duration=1)
+
+    t.call("glNewList", list=101, mode=0x1300, duration=1)  # GL_COMPILE
+    square()
+    t.flush()  # the end of a chunk, within the list and within its second square
+    t.call("glBegin", mode=7, duration=1)
+    for _ in range(2):
+        t.call("glVertex2f", x=0.0, y=0.0, duration=1)
+    t.flush()
+    for _ in range(2):
+        t.call("glVertex2f", x=0.0, y=0.0, duration=1)
+    t.call("glEnd", duration=1)
+    t.call("glEndList", duration=1)
+    t.call("glNewList", list=102, mode=0x1301, duration=1)  # GL_COMPILE_AND_EXECUTE
+    t.call("glDrawArrays", mode=4, count=6, duration=1)
+    t.call("glCallList", list=101, duration=1)
+    t.call("glEndList", duration=1)
+    _swap(t, 1000)
+    t.call("glCallList", list=102, duration=1)
+    t.call("glCallList", list=77, duration=1)  # there is none
+    t.call("glListBase", base=100, duration=1)
+    t.call("glCallLists", n=3, type=0x1401, lists=Data(bytes((1, 1, 2))), duration=1)  # GL_UNSIGNED_BYTE
+    _swap(t, 2000)
+    t.call("glDeleteLists", list=101, range=1, duration=1)
+    t.call("glCallLists", n=2, type=0x1407, lists=Data(bytes((0, 1, 0, 2))), duration=1)  # GL_2_BYTES
+    _swap(t, 3000)
+    t.flush()
+    with open_trace(w.write(tmp_path / "lists.dtap")) as trace:
+        rows = trace.table("content")
+    found = [tuple(row[name] for name in ("draws", "vertices", "primitives", "triangles")) for row in rows]
+    one, two = (2, 8, 2, 4), (3, 14, 4, 6)
+    assert found == [two, tuple(2 * a + 2 * b for a, b in zip(one, two, strict=True)), two]

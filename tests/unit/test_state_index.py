@@ -665,3 +665,87 @@ def test_images_by_name_and_by_unit(recording: Recording, tmp_path: Path) -> Non
         assert value(trace, last, "share.textures[8].levels[0].GL_TEXTURE_INTERNAL_FORMAT") == "GL_R8"
         assert value(trace, last, "share.textures[8].GL_TEXTURE_MIN_FILTER") == "GL_NEAREST"
         assert value(trace, last, "share.textures[9].levels[0].GL_TEXTURE_WIDTH") is None
+
+
+def test_matrices_by_mode(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glActiveTexture", texture="GL_TEXTURE1")
+    recording.gl("glMatrixMode", mode="GL_PROJECTION")
+    recording.gl("glMatrixTranslatefEXT", mode="GL_MODELVIEW", x=1.0, y=2.0, z=3.0)
+    recording.gl("glMatrixPushEXT", mode="GL_MODELVIEW")
+    recording.gl("glMatrixLoadTransposefEXT", mode="GL_MODELVIEW", m=f32(*range(16)))
+    inner = recording.gl("glMatrixScaledEXT", mode="GL_TEXTURE0", x=2.0, y=3.0, z=4.0)
+    recording.gl("glMatrixPopEXT", mode="GL_MODELVIEW")
+    recording.gl("glMatrixMultfEXT", mode="GL_TEXTURE", m=f32(*(2.0 * (i % 5 == 0) for i in range(16))))
+    recording.gl("glMatrixPopEXT", mode="GL_MODELVIEW")  # an error: that is the last one
+    recording.gl("glMatrixRotatefEXT", mode="GL_COLOR", angle=90.0, x=0.0, y=0.0, z=1.0)
+    recording.gl(
+        "glMatrixOrthoEXT", mode="GL_PROJECTION", left=0.0, right=4.0, bottom=0.0, top=2.0, zNear=-1.0, zFar=1.0
+    )
+    last = recording.gl("glMatrixLoadIdentityEXT", mode="GL_COLOR")
+    identity = [float(i % 5 == 0) for i in range(16)]
+    moved = [*identity[:12], 1, 2, 3, 1]
+    with opened(recording, tmp_path) as trace:
+        assert value(trace, inner, "context.GL_MODELVIEW_MATRIX") == [i % 4 * 4 + i // 4 for i in range(16)]
+        assert value(trace, inner, "context.GL_MODELVIEW_STACK_DEPTH") == 2
+        turned = value(trace, last - 2, "context.GL_COLOR_MATRIX")
+        assert isinstance(turned, list)
+        assert turned[1] == pytest.approx(1)
+        found = {path: json.loads(text) for path, text in computed_state(trace, last).items() if "MATRIX" in path}
+    assert found["context.GL_MODELVIEW_MATRIX"] == moved
+    assert found["context.GL_PROJECTION_MATRIX"] == [0.5, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1, 0, -1, -1, 0, 1]
+    assert found["context.GL_COLOR_MATRIX"] == identity
+    assert found["context.GL_MATRIX_MODE"] == "GL_PROJECTION"
+    assert found["context.texture_units[0].GL_TEXTURE_MATRIX"] == [2, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 1]
+    assert found["context.texture_units[1].GL_TEXTURE_MATRIX"] == [2.0 * v for v in identity]
+
+
+def test_the_imaging_subset(recording: Recording, tmp_path: Path) -> None:
+    rgba = {"format": "GL_RGBA", "type": "GL_UNSIGNED_BYTE"}
+    table = {"target": "GL_COLOR_TABLE"}
+    scale = {**table, "pname": "GL_COLOR_TABLE_SCALE"}
+    recording.gl("glColorTableParameterfv", **scale, params=f32(0.5, 0.5, 0.5, 1))
+    recording.gl("glColorTable", **table, internalformat="GL_RGB8", width=4, **rgba, table=Data(bytes(16)))
+    recording.gl("glColorTable", **table, internalformat="GL_RGB8", width=3, **rgba, table=Data(bytes(12)))
+    before = recording.gl("glPushAttrib", mask="GL_PIXEL_MODE_BIT")
+    recording.gl("glEnable", cap="GL_COLOR_TABLE")
+    recording.gl("glColorTableParameterfv", **scale, params=f32(2, 2, 2, 2))
+    recording.gl("glPixelTransferf", pname="GL_POST_CONVOLUTION_RED_SCALE", param=3.0)
+    changed = recording.gl("glColorSubTable", **table, start=1, count=2, **rgba, data=Data(bytes(8)))
+    recording.gl("glPopAttrib")
+    row = {"width": 3, **rgba, "row": Data(bytes(12)), "column": Data(bytes(8))}
+    recording.gl("glSeparableFilter2D", target="GL_SEPARABLE_2D", internalformat="GL_RGBA8", height=2, **row)
+    border = {"target": "GL_CONVOLUTION_2D", "pname": "GL_CONVOLUTION_BORDER_MODE"}
+    recording.gl("glConvolutionParameteri", **border, params="GL_CONSTANT_BORDER")
+    recording.gl("glHistogram", target="GL_HISTOGRAM", width=256, internalformat="GL_LUMINANCE", sink=1)
+    proxy = {"target": "GL_PROXY_COLOR_TABLE", "internalformat": "GL_RGB8"}
+    recording.gl("glColorTable", **proxy, width=64, **rgba, table=NULL)
+    last = recording.gl("glMinmax", target="GL_MINMAX", internalformat="GL_RGB", sink=0)
+    with opened(recording, tmp_path) as trace:
+        found = {p: json.loads(v) for p, v in computed_state(trace, last).items()}
+        first = value(trace, before, "context.color_tables.GL_COLOR_TABLE.content")
+        assert value(trace, changed, "context.color_tables.GL_COLOR_TABLE.content") == f"call {changed}" != first
+        assert value(trace, changed, "context.color_tables.GL_COLOR_TABLE.GL_COLOR_TABLE_SCALE") == [2, 2, 2, 2]
+        assert value(trace, changed, "context.GL_POST_CONVOLUTION_RED_SCALE") == 3
+    wanted = {
+        "context.color_tables.GL_COLOR_TABLE.GL_COLOR_TABLE_WIDTH": 4,
+        "context.color_tables.GL_COLOR_TABLE.GL_COLOR_TABLE_FORMAT": "GL_RGB8",
+        "context.color_tables.GL_COLOR_TABLE.GL_COLOR_TABLE_SCALE": [0.5, 0.5, 0.5, 1],
+        "context.color_tables.GL_COLOR_TABLE.content": f"call {changed}",
+        "context.enabled.GL_COLOR_TABLE": False,
+        "context.GL_POST_CONVOLUTION_RED_SCALE": 1,
+        "context.convolutions.GL_SEPARABLE_2D.GL_CONVOLUTION_WIDTH": 3,
+        "context.convolutions.GL_SEPARABLE_2D.GL_CONVOLUTION_HEIGHT": 2,
+        "context.convolutions.GL_CONVOLUTION_2D.GL_CONVOLUTION_BORDER_MODE": "GL_CONSTANT_BORDER",
+        "context.histograms.GL_HISTOGRAM.GL_HISTOGRAM_WIDTH": 256,
+        "context.histograms.GL_HISTOGRAM.GL_HISTOGRAM_SINK": True,
+        "context.minmaxes.GL_MINMAX.GL_MINMAX_FORMAT": "GL_RGB",
+    }
+    assert {path: found.get(path) for path in wanted} == wanted
+
+
+def test_attributes_of_the_other_window_system_are_left_out(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glFlush")
+    with opened(recording, tmp_path) as trace:
+        paths = {str(path) for (path,) in trace.sql("SELECT path FROM state WHERE path LIKE 'surfaces%'").fetchall()}
+    assert "surfaces[0x20].EGL_SWAP_BEHAVIOR" in paths
+    assert not [path for path in paths if "GLX_" in path]

@@ -111,7 +111,15 @@ ATTRIB_GROUPS: dict[str, str] = {
     "GL_PIXEL_MODE_BIT": """
         GL_RED_BIAS GL_RED_SCALE GL_GREEN_BIAS GL_GREEN_SCALE GL_BLUE_BIAS GL_BLUE_SCALE GL_ALPHA_BIAS GL_ALPHA_SCALE
         GL_DEPTH_BIAS GL_DEPTH_SCALE GL_INDEX_OFFSET GL_INDEX_SHIFT GL_MAP_COLOR GL_MAP_STENCIL GL_ZOOM_X
-        GL_ZOOM_Y""",
+        GL_ZOOM_Y enabled.GL_COLOR_TABLE enabled.GL_POST_CONVOLUTION_COLOR_TABLE
+        enabled.GL_POST_COLOR_MATRIX_COLOR_TABLE enabled.GL_CONVOLUTION_1D enabled.GL_CONVOLUTION_2D
+        enabled.GL_SEPARABLE_2D enabled.GL_HISTOGRAM enabled.GL_MINMAX
+        GL_POST_CONVOLUTION_RED_SCALE GL_POST_CONVOLUTION_GREEN_SCALE GL_POST_CONVOLUTION_BLUE_SCALE
+        GL_POST_CONVOLUTION_ALPHA_SCALE GL_POST_CONVOLUTION_RED_BIAS GL_POST_CONVOLUTION_GREEN_BIAS
+        GL_POST_CONVOLUTION_BLUE_BIAS GL_POST_CONVOLUTION_ALPHA_BIAS GL_POST_COLOR_MATRIX_RED_SCALE
+        GL_POST_COLOR_MATRIX_GREEN_SCALE GL_POST_COLOR_MATRIX_BLUE_SCALE GL_POST_COLOR_MATRIX_ALPHA_SCALE
+        GL_POST_COLOR_MATRIX_RED_BIAS GL_POST_COLOR_MATRIX_GREEN_BIAS GL_POST_COLOR_MATRIX_BLUE_BIAS
+        GL_POST_COLOR_MATRIX_ALPHA_BIAS""",
     "GL_POINT_BIT": """
         enabled.GL_POINT_SMOOTH GL_POINT_SIZE GL_POINT_SIZE_MIN GL_POINT_SIZE_MAX GL_POINT_FADE_THRESHOLD_SIZE
         GL_POINT_DISTANCE_ATTENUATION enabled.GL_POINT_SPRITE GL_POINT_SPRITE_COORD_ORIGIN""",
@@ -237,6 +245,19 @@ o.effects("glFrustum{f,x,fOES,xOES}", run("frustum", "l, r, b, t, n, f"))
 o.effects("glOrtho{f,x,fOES,xOES}", run("ortho", "l, r, b, t, n, f"))
 o.effects("glPushMatrix", run("push_matrix"))
 o.effects("glPopMatrix", run("pop_matrix"))
+# Those of EXT_direct_state_access.
+o.effects("glMatrixLoadIdentityEXT", run("load_identity_of", "mode"))
+o.effects("glMatrixLoad{f,d}EXT", run("load_matrix_of", "mode, m, 0"))
+o.effects("glMatrixLoadTranspose{f,d}EXT", run("load_matrix_of", "mode, m, 1"))
+o.effects("glMatrixMult{f,d}EXT", run("mult_matrix_of", "mode, m, 0"))
+o.effects("glMatrixMultTranspose{f,d}EXT", run("mult_matrix_of", "mode, m, 1"))
+o.effects("glMatrixRotate{f,d}EXT", run("rotate_of", "mode, angle, x, y, z"))
+o.effects("glMatrixTranslate{f,d}EXT", run("translate_of", "mode, x, y, z"))
+o.effects("glMatrixScale{f,d}EXT", run("scale_of", "mode, x, y, z"))
+o.effects("glMatrixFrustumEXT", run("frustum_of", "mode, left, right, bottom, top, zNear, zFar"))
+o.effects("glMatrixOrthoEXT", run("ortho_of", "mode, left, right, bottom, top, zNear, zFar"))
+o.effects("glMatrixPushEXT", run("push_matrix_of", "mode"))
+o.effects("glMatrixPopEXT", run("pop_matrix_of", "mode"))
 
 o.effects("glLight{f,i,x,xOES}", run("light", "light, pname, param"))
 o.effects("glLight{f,i,x}v glLightxvOES", run("light_v", "light, pname, params"))
@@ -350,6 +371,28 @@ o.effects("glPixelTransfer{f,i}", set_("context[pname]", "param"))
 o.effects("glPixelMap{fv,uiv,usv}", run("pixel_map", "map, mapsize, values"))
 o.effects("glPixelZoom", set_("context.GL_ZOOM_X", "xfactor"), set_("context.GL_ZOOM_Y", "yfactor"))
 o.effects("glPolygonStipple", run("polygon_stipple", "mask"))
+
+# ---- the imaging subset -------------------------------------------------------------------------------------
+
+o.effects("glColorTable", run("color_table", "target, internalformat, width, table"))
+o.effects("glColorSubTable", run("color_sub_table", "target, start, count, data"))
+o.effects("glCopyColorTable", run("copy_color_table", "target, internalformat, width"))
+o.effects("glCopyColorSubTable", run("copy_color_sub_table", "target"))
+o.effects("glConvolutionFilter1D", run("convolution_filter", "target, internalformat, width, 1, image"))
+o.effects("glConvolutionFilter2D", run("convolution_filter", "target, internalformat, width, height, image"))
+o.effects("glSeparableFilter2D", run("separable_filter", "target, internalformat, width, height, row, column"))
+o.effects("glCopyConvolutionFilter1D", run("copy_convolution_filter", "target, internalformat, width, 1"))
+o.effects("glCopyConvolutionFilter2D", run("copy_convolution_filter", "target, internalformat, width, height"))
+o.effects("glConvolutionParameter{f,i}", run("imaging_parameter", "target, pname, params"))
+o.effects("glConvolutionParameterxOES", run("imaging_parameter", "target, pname, param"))
+o.effects(
+    "gl{ColorTable,Convolution}Parameter{f,i}v glConvolutionParameterxvOES",
+    run("imaging_parameter_v", "target, pname, params"),
+)
+o.effects("glHistogram", run("histogram", "target, width, internalformat, sink"))
+o.effects("glMinmax", run("minmax", "target, internalformat, sink"))
+o.effects("glReset{Histogram,Minmax}", run("reset_counts", "target"))
+o.effects("glGet{,n}{Histogram,Minmax} glGet{Histogram,Minmax}EXT", run("get_counts", "target, reset"))
 
 # ---- attribute stacks, lists, selection --------------------------------------------------------------------
 

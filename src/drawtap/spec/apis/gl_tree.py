@@ -127,6 +127,32 @@ t.add(
     """,
 )
 t.add("pixel_map", "size i 1\nvalues h")
+# The imaging subset. What glPushAttrib saves stands first.
+t.add(
+    "color_table",
+    """
+    GL_COLOR_TABLE_SCALE f4 1
+    GL_COLOR_TABLE_BIAS f4 0
+    GL_COLOR_TABLE_FORMAT e GL_RGBA
+    GL_COLOR_TABLE_WIDTH i 0
+    content h
+    """,
+)
+t.add(
+    "convolution",
+    """
+    GL_CONVOLUTION_BORDER_MODE e GL_REDUCE
+    GL_CONVOLUTION_BORDER_COLOR f4 0
+    GL_CONVOLUTION_FILTER_SCALE f4 1
+    GL_CONVOLUTION_FILTER_BIAS f4 0
+    GL_CONVOLUTION_FORMAT e GL_RGBA
+    GL_CONVOLUTION_WIDTH i 0
+    GL_CONVOLUTION_HEIGHT i 0
+    content h
+    """,
+)
+t.add("histogram", "GL_HISTOGRAM_WIDTH i 0\nGL_HISTOGRAM_FORMAT e GL_RGBA\nGL_HISTOGRAM_SINK b\ncounts h")
+t.add("minmax", "GL_MINMAX_FORMAT e GL_RGBA\nGL_MINMAX_SINK b\nvalues h")
 t.add("saved", "mask u\nvalues h")
 t.add("arb_program_binding", "GL_PROGRAM_BINDING_NV n\nenv_parameters h")
 
@@ -410,6 +436,22 @@ t.add(
     GL_BLUE_BIAS f 0
     GL_ALPHA_BIAS f 0
     GL_DEPTH_BIAS f 0
+    GL_POST_CONVOLUTION_RED_SCALE f 1
+    GL_POST_CONVOLUTION_GREEN_SCALE f 1
+    GL_POST_CONVOLUTION_BLUE_SCALE f 1
+    GL_POST_CONVOLUTION_ALPHA_SCALE f 1
+    GL_POST_CONVOLUTION_RED_BIAS f 0
+    GL_POST_CONVOLUTION_GREEN_BIAS f 0
+    GL_POST_CONVOLUTION_BLUE_BIAS f 0
+    GL_POST_CONVOLUTION_ALPHA_BIAS f 0
+    GL_POST_COLOR_MATRIX_RED_SCALE f 1
+    GL_POST_COLOR_MATRIX_GREEN_SCALE f 1
+    GL_POST_COLOR_MATRIX_BLUE_SCALE f 1
+    GL_POST_COLOR_MATRIX_ALPHA_SCALE f 1
+    GL_POST_COLOR_MATRIX_RED_BIAS f 0
+    GL_POST_COLOR_MATRIX_GREEN_BIAS f 0
+    GL_POST_COLOR_MATRIX_BLUE_BIAS f 0
+    GL_POST_COLOR_MATRIX_ALPHA_BIAS f 0
     GL_ZOOM_X f 1
     GL_ZOOM_Y f 1
     GL_CLAMP_READ_COLOR e GL_FIXED_ONLY
@@ -466,6 +508,13 @@ t.add(
         "GL_PIXEL_MAP_I_TO_B GL_PIXEL_MAP_I_TO_A GL_PIXEL_MAP_R_TO_R GL_PIXEL_MAP_G_TO_G GL_PIXEL_MAP_B_TO_B "
         "GL_PIXEL_MAP_A_TO_A}"
     ),
+    color_tables=(
+        "color_table{GL_COLOR_TABLE GL_POST_CONVOLUTION_COLOR_TABLE GL_POST_COLOR_MATRIX_COLOR_TABLE "
+        "GL_TEXTURE_COLOR_TABLE_SGI}"
+    ),
+    convolutions="convolution{GL_CONVOLUTION_1D GL_CONVOLUTION_2D GL_SEPARABLE_2D}",
+    histograms="histogram{GL_HISTOGRAM}",
+    minmaxes="minmax{GL_MINMAX}",
     vertex_arrays="vertex_array()",
     framebuffers="framebuffer()",
     queries="query()",
