@@ -327,3 +327,66 @@ class TestSets:
         known = [Metric("gl:pipeline/none", "none", "count", "counter", "", "none", missing="no such thing")]
         with pytest.raises(UnavailableError, match="no such thing"):
             passes.plan(recording, known, ["frame"], environment=LLVMPIPE)
+
+
+#: Of each draw of a frame of `pipeline`: what the specification leaves no choice in. None: where drivers have one.
+STAGES = {
+    "vertices_submitted": (3, 6, 3, 3, 6, 0),
+    "primitives_submitted": (1, 2, 1, 3, 2, 0),
+    "vertex_shader_invocations": (3, None, 3, 3, 6, 0),  # of six indices of four vertices: four to six
+    "geometry_shader_invocations": (0, 0, 0, 3, 0, 0),
+    "geometry_shader_primitives": (0, 0, 0, 6, 0, 0),
+    "tess_control_patches": (0, 0, 0, 0, 2, 0),
+    "tess_evaluation_invocations": (0, 0, 0, 0, 6, 0),
+    "clipping_input_primitives": (1, 2, 1, 6, 2, 0),
+    "clipping_output_primitives": (None, 2, 0, 6, 2, 0),  # a triangle larger than the view may be cut up
+    "compute_shader_invocations": (0, 0, 0, 0, 0, 32),
+}
+#: Pixels that the draws cover: drivers may count helpers, and nothing less.
+COVERED = (64 * 64, 32 * 32, 0, 0, 64 * 64, 0)
+
+
+def test_every_stage_of_the_pipeline_has_what_its_draws_have(programs: Bench, tmp_path: Path):
+    path = programs.recorded(["pipeline", "3"], tmp_path).traces[0]
+    known = {m.id: m for m in listing.metrics(path, environment=LLVMPIPE)}
+    if known["gl:pipeline/vertices_submitted"].missing:
+        pytest.skip(known["gl:pipeline/vertices_submitted"].missing)
+    with open_trace(path) as opened:
+        plan = _plan(path, ["gl:pipeline/*"], ["draw", "frame"], LLVMPIPE)
+        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        for frame in range(3):
+            for stage, wanted in STAGES.items():
+                rows = _values(
+                    opened,
+                    "SELECT value FROM metrics WHERE per = 'draw' AND frame = "
+                    f"{frame} AND name = 'gl:pipeline/{stage}' ORDER BY seq",
+                )
+                found = [value for (value,) in rows]
+                shown = [w if w is not None else f for w, f in zip(wanted, found, strict=True)]
+                assert found == shown, f"{stage} in frame {frame}"
+            rows = _values(
+                opened,
+                "SELECT value FROM metrics WHERE per = 'draw' AND name = 'gl:pipeline/fragment_shader_invocations' "
+                f"AND frame = {frame} ORDER BY seq",
+            )
+            for (value,), pixels in zip(rows, COVERED, strict=True):
+                assert isinstance(value, float) and value >= pixels
+        # A frame is the sum of its draws.
+        for stage, wanted in STAGES.items():
+            if None not in wanted:
+                rows = _values(
+                    opened, f"SELECT value FROM metrics WHERE per = 'frame' AND name = 'gl:pipeline/{stage}'"
+                )
+                assert rows == [(sum(w or 0 for w in wanted),)] * 3, stage
+
+
+def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench):
+    command = [sys.executable, "-m", "drawtap", "metrics", "--select", "nvperf:*", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=programs.environment())
+    assert done.returncode == 0, done.stderr
+    [row] = json.loads(done.stdout)
+    assert (row["metric"], row["here"]) == ("nvperf:*", "no")
+    assert "headers" in row["why not"] and "not public" in row["why not"]
+    with pytest.raises(UsageError, match="nothing that 'nvperf:\\*' names can be had here") as raised:
+        listing.chosen([Metric("nvperf:x", "", "", "counter", "", "", "no headers")], ["nvperf:*"])
+    assert raised.value.hint == "no headers"
