@@ -8,6 +8,7 @@
 #include <EGL/egl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -31,6 +32,7 @@ enum : uint32_t {
   DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
   UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
 };
+constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
 enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
@@ -251,6 +253,43 @@ bool harmless(const Call& call) {
   return false;
 }
 
+// The first colour buffer adds up what is drawn to it for a while.
+class Added {
+ public:
+  Added() {
+    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
+    static const auto on = DT_REAL(void, glEnablei, uint32_t, uint32_t);
+    static const auto is = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t);
+    for (size_t i = 0; i < 6; ++i) values_[i] = static_cast<uint32_t>(integer(NAMES[i]));
+    get_indexed(COLOR_WRITEMASK, 0, mask_);
+    blends_ = is(0x0BE2, 0);
+    set(1, 1, 1, 1, 0x8006, 0x8006);
+    DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, 1, 1, 1, 1);
+    on(0x0BE2, 0);
+  }
+  Added(const Added&) = delete;
+  Added& operator=(const Added&) = delete;
+  ~Added() {
+    static const auto off = DT_REAL(void, glDisablei, uint32_t, uint32_t);
+    set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
+    DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, mask_[0], mask_[1], mask_[2], mask_[3]);
+    if (!blends_) off(0x0BE2, 0);
+  }
+
+ private:
+  static void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation, uint32_t equation_alpha) {
+    static const auto factors = DT_REAL(void, glBlendFuncSeparatei, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto both = DT_REAL(void, glBlendEquationi, uint32_t, uint32_t);
+    static const auto each = DT_REAL(void, glBlendEquationSeparatei, uint32_t, uint32_t, uint32_t);
+    factors(0, from, to, from_alpha, to_alpha);
+    equation == equation_alpha ? both(0, equation) : each(0, equation, equation_alpha);
+  }
+  static constexpr uint32_t NAMES[6] = {0x80C9, 0x80CB, 0x80C8, 0x80CA, 0x8009, 0x883D};
+  uint32_t values_[6];
+  uint8_t mask_[4] = {};
+  bool blends_ = false;
+};
+
 struct Extent {
   int width = 0, height = 0;
 };
@@ -469,7 +508,8 @@ class FragmentSource : public Source {
       abandon(s);
       for (auto& p : s.pending) give_back(s, p.drawn);
       if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
-      drop_target(s);
+      drop(s.counting);
+      drop(s.adding);
     }
     states_.erase(it);
   }
@@ -496,15 +536,18 @@ class FragmentSource : public Source {
     Overdraw overdraw;
     bool ended = false;
   };
+  struct Private {
+    uint32_t framebuffer = 0, color = 0, storage = 0, texture = 0;
+  };
   struct State {
     bool asked = false;
     const char* why = nullptr;
     std::vector<uint32_t> blocked, free;
     std::deque<Pending> pending;
     Drawn drawn;
-    // The private framebuffer.
-    uint32_t framebuffer = 0, storage = 0, format = 0;
-    Extent size;
+    // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
+    std::map<std::array<uint32_t, 3>, Private> counting, adding;
+    uint32_t framebuffer = 0;  // the one in use
     std::vector<uint8_t> read;
   };
 
@@ -703,9 +746,9 @@ class FragmentSource : public Source {
       if (!bits) depth = false;  // without a buffer the test passes
       else if (bits == 24 && type != 0x1406) t.format = DEPTH24_STENCIL8;
       else if (bits == 32 && type == 0x1406) t.format = DEPTH32F_STENCIL8;
-      else depth_lost_ = lasting("the depth buffer has " + std::to_string(bits) + " bits, of which no copy with a stencil buffer can be made");
+      t.depth_bits = bits, t.depth_is_float = type == 0x1406;
     }
-    const char* no_depth = depth && !t.format ? depth_lost_ : nullptr;
+    bool odd = depth && !t.format;  // no copy of it can have a stencil buffer beside it
     if (!t.format) t.format = DEPTH24_STENCIL8;
     auto sum = [&](Count& c) { return [&c](size_t, size_t, uint8_t n) { c.value += n; }; };
     if (pictures_ || (counts && (counts_again_ || (passes_ && !d.discards && !depth)))) {
@@ -734,8 +777,7 @@ class FragmentSource : public Source {
     bool plain = passes_ && !depth && !stencil;  // nothing else takes fragments away
     if (d.discards && (discards_ || plain)) d.survived.lost = draw_picture(s, t, draw, program, false, false, false, sum(d.survived));
     if (!passes_) return;
-    if (stencil) d.passed.lost = "the program's own stencil test is on: the stencil buffer cannot count";
-    else if (no_depth) d.passed.lost = no_depth;
+    if (stencil || odd) d.passed.lost = draw_colors(s, t, draw, program, depth, stencil, sum(d.passed));
     else if (depth) d.passed.lost = draw_picture(s, t, draw, program, false, true, false, sum(d.passed));
     else d.passed = d.discards ? d.survived : d.generated;
   }
@@ -743,6 +785,8 @@ class FragmentSource : public Source {
   struct Target {
     uint32_t draw = 0, read = 0, format = 0;
     Extent size;
+    int depth_bits = 0;
+    bool depth_is_float = false;
   };
 
   static void depth_format(uint32_t framebuffer, int& bits, int& type) {
@@ -812,6 +856,130 @@ class FragmentSource : public Source {
     return why;
   }
 
+  // The same with colours that add up, for depth buffers that cannot have a stencil buffer beside them, and where the
+  // stencil test is the program's: a copy of the program writes 1/255 wherever the program writes a colour.
+  template <typename F>
+  const char* draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth, bool stencil, F pixel) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
+    static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    static const float zero[4] = {};
+    if (!program) return "no program draws it";
+    if (version() < 32) return "it takes OpenGL ES 3.2: blending of one colour buffer alone";
+    int stencil_bits = 0;
+    if (stencil) {
+      stencil_format(t.draw, stencil_bits);
+      if (stencil_bits && stencil_bits != 8) return "the stencil buffer has not 8 bits";
+    }
+    drain_errors();
+    const char* why = make_colored(s, t, depth, stencil_bits);
+    if (!why) {
+      bind(DRAW_FRAMEBUFFER, s.framebuffer);
+      if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer with such a depth buffer";
+    }
+    if (!why) {
+      Added added;
+      {
+        Off off;
+        off(SCISSOR_TEST);
+        clear(0x1800, 0, zero);
+        bind(READ_FRAMEBUFFER, t.draw);
+        uint32_t bits = (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? 0x400u : 0u);
+        if (bits) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits, NEAREST);
+        if (take_error()) why = "the driver does not copy this depth buffer";
+      }
+      if (!why) {
+        Off off;
+        if (!depth) off(DEPTH_TEST);
+        if (!stencil_bits) off(STENCIL_TEST);
+        std::string no;
+        if (!use_counting_copy(program, no)) why = lasting(no);
+        else if (!draw.perform()) why = "the player left it out";
+        use_program(program);
+      }
+      int box[4] = {0, 0, t.size.width, t.size.height};
+      if (enabled(SCISSOR_TEST)) scissored(box);
+      bind(READ_FRAMEBUFFER, s.framebuffer);
+      if (!why) why = read_counts(s, box, pixel, 4);
+    }
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(READ_FRAMEBUFFER, t.read);
+    drain_errors();
+    return why;
+  }
+
+  static void stencil_format(uint32_t framebuffer, int& bits) {
+    static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+    int object = 0;
+    uint32_t point = framebuffer ? static_cast<uint32_t>(STENCIL_ATTACHMENT) : 0x1802u;
+    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &object);
+    if (take_error() || !object) return;
+    get(DRAW_FRAMEBUFFER, point, 0x8217, &bits);
+    drain_errors();
+  }
+
+  // Whether it is there, for a copy of this depth and stencil buffer; else why not.
+  const char* make_colored(State& s, const Target& t, bool depth, int stencil_bits) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
+    static const auto gen_storage = DT_REAL(void, glGenRenderbuffers, int, uint32_t*);
+    static const auto gen_texture = DT_REAL(void, glGenTextures, int, uint32_t*);
+    static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+    static const auto bind_texture = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
+    static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
+    static const auto image = DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
+    static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
+    constexpr uint32_t as_texture = 1;
+    uint32_t kind = 0;
+    if (stencil_bits) kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? static_cast<uint32_t>(DEPTH24_STENCIL8) : t.depth_is_float ? static_cast<uint32_t>(DEPTH32F_STENCIL8) : 0u;
+    else if (!depth) kind = 2;  // colours alone
+    else kind = t.depth_is_float ? 0x8CACu : t.depth_bits == 16 ? 0x81A5u : t.depth_bits == 24 ? DEPTH24_STENCIL8 : t.depth_bits == 32 ? as_texture : 0;
+    if (!kind) return lasting("a depth buffer of " + std::to_string(t.depth_bits) + " bits cannot be copied");
+    if (s.adding.size() > MOST_PRIVATE) drop(s.adding);
+    const std::array<uint32_t, 3> which{kind, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    Private& c = s.adding[which];
+    if (c.framebuffer) {
+      s.framebuffer = c.framebuffer;
+      return nullptr;
+    }
+    int was = integer(RENDERBUFFER_BINDING);
+    static uint32_t next = 0x6E000000;
+    c.framebuffer = c.color = next++;  // names that no program chooses
+    bool chosen = true;
+    bind(DRAW_FRAMEBUFFER, c.framebuffer);
+    bind_storage(RENDERBUFFER, c.color);
+    if (take_error()) {
+      chosen = false;
+      gen(1, &c.framebuffer), gen_storage(1, &c.color);
+      bind(DRAW_FRAMEBUFFER, c.framebuffer);
+      bind_storage(RENDERBUFFER, c.color);
+    }
+    allocate(RENDERBUFFER, 0x8058, t.size.width, t.size.height);
+    attach(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, c.color);
+    if (kind == as_texture) {
+      int bound = integer(0x8069);
+      uint32_t unpack = tls.context->buffers[gl::UNPACK];
+      if (unpack) bind_buffer(0x88EC, 0);
+      chosen ? void(c.texture = next++) : gen_texture(1, &c.texture);
+      bind_texture(0x0DE1, c.texture);
+      image(0x0DE1, 0, 0x1902, t.size.width, t.size.height, 0, 0x1902, 0x1405, nullptr);
+      attach_texture(DRAW_FRAMEBUFFER, DEPTH_ATTACHMENT, 0x0DE1, c.texture, 0);
+      bind_texture(0x0DE1, static_cast<uint32_t>(bound));
+      if (unpack) bind_buffer(0x88EC, unpack);
+    } else if (kind != 2) {
+      chosen ? void(c.storage = next++) : gen_storage(1, &c.storage);
+      bind_storage(RENDERBUFFER, c.storage);
+      allocate(RENDERBUFFER, kind, t.size.width, t.size.height);
+      attach(DRAW_FRAMEBUFFER, kind == DEPTH24_STENCIL8 || kind == DEPTH32F_STENCIL8 ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, RENDERBUFFER, c.storage);
+    }
+    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    s.framebuffer = c.framebuffer;
+    return take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
+  }
   static void scissored(int* box) {
     static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
     int v[4] = {};
@@ -822,13 +990,13 @@ class FragmentSource : public Source {
   }
 
   template <typename F>
-  const char* read_counts(State& s, const int* box, F pixel) {
+  const char* read_counts(State& s, const int* box, F pixel, size_t channels = 1) {
     static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
     static const auto store = DT_REAL(void, glPixelStorei, uint32_t, int);
     static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
     auto width = static_cast<size_t>(box[2]), height = static_cast<size_t>(box[3]);
     if (!width || !height) return nullptr;
-    s.read.assign(width * height + 8, 0);
+    s.read.assign(width * height * channels + 8, 0);
     const GlContext* c = tls.context;
     uint32_t pack = c->buffers[gl::PACK];
     if (pack) bind_buffer(PACK_BUFFER, 0);
@@ -837,12 +1005,14 @@ class FragmentSource : public Source {
                                                                   {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.plain);
-    read(box[0], box[1], box[2], box[3], STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
-    const char* why = take_error() ? "the driver does not give the stencil buffer" : nullptr;
+    read(box[0], box[1], box[2], box[3], channels == 4 ? 0x1908u : STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
+    const char* why = take_error() ? "the driver does not give back the counts" : nullptr;
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.value);
     if (pack) bind_buffer(PACK_BUFFER, pack);
     if (why) return why;
+    if (channels == 4)
+      for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
     for (size_t y = 0; y < height; ++y) {
       const uint8_t* row = s.read.data() + y * width;
       for (size_t x = 0; x < width;) {
@@ -872,40 +1042,51 @@ class FragmentSource : public Source {
     static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
     static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     static const uint32_t none = 0;
-    if (s.framebuffer && s.format == t.format && s.size.width == t.size.width && s.size.height == t.size.height) return false;
+    if (s.counting.size() > MOST_PRIVATE) drop(s.counting);
+    Private& p = s.counting[{t.format, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    if (p.framebuffer) {
+      s.framebuffer = p.framebuffer;
+      return false;
+    }
     int was = integer(RENDERBUFFER_BINDING);
-    if (!s.framebuffer) {
+    {
       bool chosen = !tls.context->core;
       static uint32_t next = 0x6D000000;
-      s.framebuffer = s.storage = chosen ? next++ : 0;
+      p.framebuffer = p.storage = chosen ? next++ : 0;
       if (chosen) {
-        bind(DRAW_FRAMEBUFFER, s.framebuffer);
-        bind_storage(RENDERBUFFER, s.storage);
+        bind(DRAW_FRAMEBUFFER, p.framebuffer);
+        bind_storage(RENDERBUFFER, p.storage);
         chosen = !take_error();
       }
       if (!chosen) {
-        gen(1, &s.framebuffer);
-        gen_storage(1, &s.storage);
-        bind(DRAW_FRAMEBUFFER, s.framebuffer);
+        gen(1, &p.framebuffer);
+        gen_storage(1, &p.storage);
+        bind(DRAW_FRAMEBUFFER, p.framebuffer);
       }
       draw_buffers(1, &none);
-      bind(READ_FRAMEBUFFER, s.framebuffer);
+      bind(READ_FRAMEBUFFER, p.framebuffer);
       read_buffer(none);
     }
-    bind(DRAW_FRAMEBUFFER, s.framebuffer);
-    bind_storage(RENDERBUFFER, s.storage);
+    bind(DRAW_FRAMEBUFFER, p.framebuffer);
+    bind_storage(RENDERBUFFER, p.storage);
     allocate(RENDERBUFFER, t.format, t.size.width, t.size.height);
-    attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, s.storage);
+    attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, p.storage);
     bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
     bind(READ_FRAMEBUFFER, t.read);
-    s.format = t.format;
-    s.size = t.size;
+    s.framebuffer = p.framebuffer;
     return true;
   }
-  void drop_target(State& s) {
-    if (!s.framebuffer) return;
-    DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.framebuffer);
-    DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &s.storage);
+  static void drop(std::map<std::array<uint32_t, 3>, Private>& all) {
+    static const auto remove = DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*);
+    static const auto remove_storage = DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*);
+    static const auto remove_texture = DT_REAL(void, glDeleteTextures, int, const uint32_t*);
+    for (auto& [key, p] : all) {
+      if (p.framebuffer) remove(1, &p.framebuffer);
+      for (uint32_t* name : {&p.color, &p.storage})
+        if (*name) remove_storage(1, name);
+      if (p.texture) remove_texture(1, &p.texture);
+    }
+    all.clear();
   }
 
   // One file a target: a line of text, then 32-bit counts, lowest row first.
@@ -926,7 +1107,6 @@ class FragmentSource : public Source {
   std::unordered_map<const void*, State> states_;
   std::map<std::pair<const void*, uint32_t>, Picture> frame_;
   Overdraw overdraw_;
-  const char* depth_lost_ = nullptr;
   // Display lists by share group and name: whether drawing them again changes nothing.
   std::map<std::pair<uint32_t, uint32_t>, bool> lists_;
   std::pair<uint32_t, uint32_t> list_{};

@@ -34,9 +34,10 @@ std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-std::map<Key, Copy>& copies() {
-  static std::map<Key, Copy> all;
-  return all;
+enum Variant : uint8_t { BARE, COUNTING, VARIANTS };
+std::map<Key, Copy>& copies(int variant) {
+  static std::map<Key, Copy> all[VARIANTS];
+  return all[variant];
 }
 Key key(uint32_t program) { return {tls.context ? tls.context->share_group : 0, program}; }
 
@@ -65,6 +66,7 @@ void look(ProgramSource& s, uint32_t stage, const std::string& text) {
     auto begins = [&](std::string_view with) { return word.starts_with(with); };
     if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask")) s.discards = true;
     if (begins("imageStore") || begins("imageAtomic") || begins("atomic") || word == "buffer" || begins("beginInvocationInterlock")) s.writes_memory = true;
+    if (stage == FRAGMENT_SHADER && word == "gl_FragDepth") s.writes_depth = true;
     if (begins("gl_LastFrag") || (stage == FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos)) s.reads_target = true;
     if (word == "subroutine") s.subroutines = true;
     if (begins("image") || begins("iimage") || begins("uimage")) s.images = true;
@@ -141,7 +143,64 @@ void write_uniform(const Uniform& u, uint32_t original) {
   }
 }
 
-Copy make(uint32_t program, const ProgramSource& source) {
+// The words and signs of a shader, without comments and lines of the preprocessor.
+std::vector<std::string> tokens(const std::string& text) {
+  std::vector<std::string> found;
+  bool line_begins = true;
+  for (size_t i = 0; i < text.size();) {
+    auto c = static_cast<unsigned char>(text[i]);
+    if (text.compare(i, 2, "//") == 0 || (c == '#' && line_begins)) {
+      while (i < text.size() && (text[i] != '\n' || text[i - 1] == '\\')) ++i;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      size_t end = text.find("*/", i + 2);
+      i = end == text.npos ? text.size() : end + 2;
+    } else if (isalpha(c) || c == '_') {
+      size_t begin = i;
+      while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
+      found.push_back(text.substr(begin, i - begin));
+      line_begins = false;
+    } else {
+      if (c == '\n') line_begins = true;
+      else if (!isspace(c)) found.emplace_back(1, text[i]), line_begins = false;
+      ++i;
+    }
+  }
+  return found;
+}
+
+// A fragment shader for COUNTING, "" where none can be made.
+std::string counting_shader(const ProgramSource& source, const std::string& text, std::string& why) {
+  std::string version = version_line(text);
+  bool old = version.empty() || version.find("100") != version.npos;
+  constexpr const char* one = "vec4(0.003921569)";
+  if (!source.discards && !source.writes_depth) {
+    if (old) return version + "\nprecision mediump float;\nvoid main() { gl_FragColor = " + one + "; }\n";
+    return version + "\nprecision mediump float;\nout vec4 dt_one;\nvoid main() { dt_one = " + one + "; }\n";
+  }
+  std::string output;
+  if (old) {
+    output = words(text).contains("gl_FragData") ? "gl_FragData[0]" : "gl_FragColor";
+  } else {
+    std::vector<std::string> outputs;
+    auto all = tokens(text);
+    int depth = 0;
+    for (size_t i = 0; i + 2 < all.size(); ++i) {
+      if (all[i] == "{" || all[i] == "(") ++depth;
+      else if (all[i] == "}" || all[i] == ")") --depth;
+      if (depth || all[i] != "out") continue;
+      size_t type = i + 1;
+      while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
+      if (all[type] != "vec4" || all[type + 2] != ";") return why = "its fragment shader has outputs of other kinds than vec4", "";
+      outputs.push_back(all[type + 1]);
+    }
+    if (outputs.size() != 1) return why = "its fragment shader has " + std::to_string(outputs.size()) + " outputs", "";
+    output = outputs[0];
+  }
+  size_t body = version.empty() ? 0 : text.find(version) + version.size();
+  return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " + output + " = " + one + "; }\n";
+}
+
+Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   Copy made;
   auto fail = [&](const std::string& why) {
     if (made.name) DT_REAL(void, glDeleteProgram, uint32_t)(made.name);
@@ -173,7 +232,16 @@ Copy make(uint32_t program, const ProgramSource& source) {
     add(stage, text);
   }
   if (!vertex) return fail("it has no vertex shader");
-  add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
+  if (variant == BARE) {
+    add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
+  } else {
+    for (auto& [stage, text] : source.stages) {
+      if (stage != FRAGMENT_SHADER) continue;
+      std::string why, counting = counting_shader(source, text, why);
+      if (counting.empty()) return fail(why);
+      add(FRAGMENT_SHADER, counting);
+    }
+  }
   int count = 0;
   char name[512];
   get(program, ACTIVE_ATTRIBUTES, &count);
@@ -190,7 +258,7 @@ Copy make(uint32_t program, const ProgramSource& source) {
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
   get(made.name, LINK_STATUS, &linked);
-  if (!linked) return fail("its copy with a fragment shader that does nothing does not link");
+  if (!linked) return fail("its copy with another fragment shader does not link");
   get(made.name, ACTIVE_UNIFORMS, &count);
   auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
@@ -199,7 +267,7 @@ Copy make(uint32_t program, const ProgramSource& source) {
     uint32_t type = 0;
     uniform(made.name, static_cast<uint32_t>(i), sizeof name - 16, &length, &size, &type, name);
     if (location(made.name, name) < 0) continue;  // of the fixed function, or of a block
-    if (!shape(type).kind) return fail(std::string("its vertex stages have a uniform of a kind that is not copied: ") + name);
+    if (!shape(type).kind) return fail(std::string("it has a uniform of a kind that is not copied: ") + name);
     std::string base = name;
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
@@ -223,9 +291,11 @@ Copy make(uint32_t program, const ProgramSource& source) {
 }  // namespace
 
 void program_linked(uint32_t program) {
-  if (auto it = copies().find(key(program)); it != copies().end()) {
+  for (int variant = 0; variant < VARIANTS; ++variant) {
+    auto it = copies(variant).find(key(program));
+    if (it == copies(variant).end()) continue;
     if (it->second.name) DT_REAL(void, glDeleteProgram, uint32_t)(it->second.name);
-    copies().erase(it);
+    copies(variant).erase(it);
   }
   sources().erase(key(program));
   auto attached = DT_REAL(void, glGetAttachedShaders, uint32_t, int, int*, uint32_t*);
@@ -257,11 +327,12 @@ const ProgramSource* program_source(uint32_t program) {
 
 void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(program); }
 
-bool use_bare_copy(uint32_t program, std::string& why) {
+namespace {
+bool use_copy(uint32_t program, Variant variant, std::string& why) {
   const ProgramSource* source = program_source(program);
   if (!source) return why = "the text of its shaders is not known", false;
-  auto it = copies().find(key(program));
-  if (it == copies().end()) it = copies().emplace(key(program), make(program, *source)).first;
+  auto it = copies(variant).find(key(program));
+  if (it == copies(variant).end()) it = copies(variant).emplace(key(program), make(program, *source, variant)).first;
   Copy& copy = it->second;
   if (!copy.name) return why = copy.why, false;
   use_program(copy.name);
@@ -277,5 +348,9 @@ bool use_bare_copy(uint32_t program, std::string& why) {
   }
   return true;
 }
+}  // namespace
+
+bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
+bool use_counting_copy(uint32_t program, std::string& why) { return use_copy(program, COUNTING, why); }
 
 }  // namespace dt::play::metrics

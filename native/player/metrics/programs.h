@@ -10,6 +10,7 @@ namespace dt::play::metrics {
 struct ProgramSource {
   std::vector<std::pair<uint32_t, std::string>> stages;  // kind of shader, text
   bool discards = false;       // a fragment shader may leave samples out
+  bool writes_depth = false;   // it says itself how deep they are
   bool writes_memory = false;  // drawing again would do something again
   bool reads_target = false;   // framebuffer fetch
   bool subroutines = false;    // whose choice is lost when another program comes
@@ -23,6 +24,9 @@ const ProgramSource* program_source(uint32_t program);
 // A program with the same stages up to rasterisation, the same attributes and the uniforms' values of now, and a
 // fragment shader that does nothing; made current. False: `why`. use_program(original) gives it back.
 bool use_bare_copy(uint32_t program, std::string& why);
+// The same with a fragment shader that discards what the original does, and writes 1/255 to the first colour buffer
+// instead of a colour. For OpenGL ES.
+bool use_counting_copy(uint32_t program, std::string& why);
 void use_program(uint32_t program);
 
 }  // namespace dt::play::metrics
