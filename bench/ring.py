@@ -16,7 +16,7 @@ from bench.row import Goal, Row
 from bench.setup import Setup
 from drawtap.capture import control, flight, launch
 
-_FRAMES, _QUICK_FRAMES = 120_000, 20_000
+_FRAMES, _QUICK_FRAMES = 216_000, 20_000  # as many as an hour has at 60 a second
 _ROUND_FRAMES, _QUICK_ROUND_FRAMES = 10_000, 3_000
 _PROGRAMS = "programs=500"  # a new one in so many frames: compiling shaders is not what is measured
 _EVERY_S = 0.25
