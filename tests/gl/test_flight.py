@@ -218,6 +218,32 @@ def test_errors_crashes_and_slow_frames_are_reasons(programs, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_a_killed_program_is_saved(lingering, programs, tmp_path):
+    process, pid, _ = lingering("--ring", "1h")
+    os.kill(pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGKILL, said
+    (saved,) = tmp_path.glob("r-f*-crash.dtap")
+    note = _note(saved)
+    assert (note["detail"], note["frames"]) == ("signal 9", FRAMES)
+    result = _drawtap(programs, "replay", saved)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_what_comes_after_is_saved_too(programs, tmp_path):
+    # Longer after than the program runs: what is written is all, up to its end.
+    triggers = ("--trigger", "mark=loading", "--trigger", "fps=3", "--after", "1h", "--save-gap", "0")
+    line = ("churn", str(FRAMES), "mark=12", "stall=30")
+    process = _started(programs, tmp_path, line, "--ring", "1h", "--most-saves", "4", *triggers)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    notes = [_note(path) for path in tmp_path.glob("r-f*.dtap")]
+    assert {str(note["reason"]) for note in notes} == {"mark", "fps"}
+    for note in notes:
+        assert note["frames"] == FRAMES >= int(str(note["frame"]))
+        assert note["after_ns"] == 3600 * 10**9
+
+
 def test_rather_a_shorter_window_than_lost_calls(lingering, programs, tmp_path):
     # 56 MB that do not shrink: within the limit, and more than the recorder holds of it for an hour.
     _, pid, _ = lingering("--ring", "1h", "--ring-limit", "64M", line=("noise=1000000",))
