@@ -106,3 +106,18 @@ def test_a_recording_without_draws_has_no_map(tmp_path):
     made = synthesis.make(synthesis.Request({"clears": 1}, frames=2), tmp_path / "a.dtap")
     with drawtap.open(made.path) as trace:
         assert tables.heat_map(trace) is None
+
+
+def test_texture_reads_are_fragments_times_what_shaders_read(tmp_path):
+    request = synthesis.Request({"draws": 2, "triangles": 4, "fragments": 5000, "texture_fetches": 15000}, 100, 50, 2)
+    path = synthesis.make(request, tmp_path / "a.dtap").path
+    with drawtap.open(path) as trace:
+        draws = trace.sql("SELECT seq, frame FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()
+    assert rows_of(path)["texture fetches"].missing == "not measured"
+    name = "fragments:count/generated"
+    store(path, 1, [(name, "draw", int(str(f)), int(str(s)), 100.0, "count", None) for s, f in draws])
+    series = rows_of(path)["texture fetches"].series
+    assert series is not None
+    assert (series.minimum, series.maximum) == (600, 600), "three reads for each of two hundred fragments"
+    store(path, 2, [(name, "draw", int(str(f)), int(str(s)), None, "count", "lost") for s, f in draws])
+    assert rows_of(path)["texture fetches"].missing == "the fragments of a draw could not be counted"

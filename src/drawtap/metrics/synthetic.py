@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drawtap.analysis import synthesis
+from drawtap.analysis.fetches import of_programs
 from drawtap.analysis.synthesis import FEATURES, TOLERANCE, Request
 from drawtap.capture import launch
 from drawtap.errors import ChildError, DrawtapError, InputError, UnavailableError
@@ -112,14 +113,21 @@ def _play(
     except (UnavailableError, ChildError, InputError) as error:
         return {}, dict.fromkeys(names, f"it could not be played: {error}")
     chosen: dict[str, Metric] = {}
+    told: dict[str, tuple[float, str]] = {}
     for name in names:
         there, why = _best(known, METRICS[name])
-        if there is None:
+        if there is None and name == "texture_fetches":
+            try:
+                value = _fetches(trace, frames, known, environment)
+                told[name] = (value, f"{_GENERATED} and the shaders' sources")
+            except (UnavailableError, ChildError) as error:
+                missing[name] = str(error)
+        elif there is None:
             missing[name] = why
         else:
             chosen[name] = there
     if not chosen:
-        return {}, missing
+        return told, missing
     try:
         plan = passes.plan(
             trace.path, list(chosen.values()), ["frame"], environment=environment, frame_end=trace.frame_end
@@ -127,9 +135,8 @@ def _play(
         wanted = profile.Wanted(frames, images=False)
         rows, _ = profile.readings(trace, plan, wanted, environment=environment)
     except (UnavailableError, ChildError) as error:
-        return {}, missing | dict.fromkeys(chosen, str(error))
+        return told, missing | dict.fromkeys(chosen, str(error))
     refused = {metric.id: why for metric, why in plan.refused}
-    told = {}
     for name, metric in chosen.items():
         values = [row.value for row in rows if row.metric == metric.id]
         if values and None not in values:
@@ -137,6 +144,39 @@ def _play(
         else:
             missing[name] = refused.get(metric.id) or f"{metric.id} gave no value"
     return told, missing
+
+
+_GENERATED = "fragments:count/generated"
+
+
+def _fetches(trace: Trace, frames: range, known: Sequence[Metric], environment: Mapping[str, str]) -> float:
+    """Return the texture reads of a frame: fragments of each draw, times the reads of a run of its shader.
+
+    Raises UnavailableError where fragments cannot be counted, or a shader's source does not tell its reads.
+    """
+    metric = next((m for m in known if m.id == _GENERATED), None)
+    if metric is None or metric.missing:
+        raise UnavailableError(f"{_GENERATED}: {metric.missing if metric else 'there is no such back-end'}")
+    reads = of_programs(trace)
+    programs = {
+        int(str(seq)): int(str(program))
+        for seq, program in trace.sql("SELECT seq, program FROM draws WHERE kind = 'draw' AND program IS NOT NULL")
+    }
+    if not any(isinstance(count, str) or count for count in reads.values()):
+        return 0.0
+    plan = passes.plan(trace.path, [metric], ["draw"], environment=environment, frame_end=trace.frame_end)
+    rows, _ = profile.readings(trace, plan, profile.Wanted(frames, images=False), environment=environment)
+    total = 0.0
+    for row in rows:
+        if row.seq not in programs:
+            continue  # a clear
+        count = reads.get(programs[row.seq], "its shader is not known")
+        if isinstance(count, str):
+            raise UnavailableError(f"program {programs[row.seq]}: {count}")
+        if count and row.value is None:
+            raise UnavailableError(f"the fragments of call {row.seq} could not be counted")
+        total += count * (row.value or 0.0)
+    return total / max(len(frames), 1)
 
 
 def _best(known: Sequence[Metric], patterns: Iterable[str]) -> tuple[Metric | None, str]:

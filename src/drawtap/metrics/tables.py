@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from drawtap.analysis import content
 from drawtap.analysis.content import Series
+from drawtap.analysis.fetches import NotTold, of_programs
 from drawtap.metrics.metric import BACKENDS, Said
 from drawtap.trace import measured
 
@@ -40,6 +41,8 @@ class _Wanted:
     of_surface: bool = False  # in percent of its pixels
 
 
+#: Texture reads are told by no driver: of each draw they are its fragments, times what its shader reads.
+_FETCHES = "fragments of draws, and the shaders' sources"
 _GL = (
     _Wanted("graphics operations", "calls"),
     _Wanted("render calls", "draws"),
@@ -59,7 +62,7 @@ _GL = (
     _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
     _Wanted("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
     _Wanted("discarded fragments", metrics=("fragments:count/discarded",)),
-    _Wanted("texture fetches", metrics=("fragments:shader/texture_fetches",)),
+    _Wanted("texture fetches", metrics=("fragments:shader/texture_fetches", _FETCHES)),
     _Wanted(
         "rasterised pixels (% of surface)",
         metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
@@ -150,8 +153,8 @@ def _row(wanted: _Wanted, known: _Known) -> TableRow:
             return TableRow(wanted.title, wanted.unit, None, source, "the size of the surface is not known")
         series = [100 * value / (surface[0] * surface[1]) for value in series]
     if not series:
-        counted = not wanted.metrics or any(m in known.metrics for m in wanted.metrics)
-        why = next((f"{m}: {notes[m]}" for m in wanted.metrics if m in notes), "")
+        counted = not wanted.metrics or any(m in known.metrics or m == _FETCHES for m in wanted.metrics)
+        why = next((notes[m] if m == _FETCHES else f"{m}: {notes[m]}" for m in wanted.metrics if m in notes), "")
         why = why or ("not measured" if counted else "no back-end counts it")
         return TableRow(wanted.title, wanted.unit, None, "", why)
     return TableRow(wanted.title, wanted.unit, content.series(wanted.title, wanted.title, wanted.unit, series), source)
@@ -177,7 +180,34 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
             values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
         elif note is not None:
             notes.setdefault(str(name), str(note))
+    if _FETCHES not in values:
+        try:
+            if reads := _texture_reads(trace):
+                values[_FETCHES] = reads
+        except NotTold as error:
+            notes[_FETCHES] = str(error)
     return values, {name: note for name, note in notes.items() if name not in values}
+
+
+def _texture_reads(trace: Trace) -> dict[int, float]:
+    """Return the texture reads of frames: fragments that draws generated, times what a run of their shader reads.
+
+    Empty where no draw's fragments were measured. Raises NotTold where a source does not tell its reads.
+    """
+    reads = of_programs(trace)
+    found: dict[int, float] = {}
+    for frame, program, fragments in trace.sql(
+        "SELECT m.frame, d.program, m.value FROM metrics m JOIN draws d ON d.seq = m.seq WHERE m.per = 'draw' AND "
+        "d.kind = 'draw' AND m.name = 'fragments:count/generated' QUALIFY m.run = max(m.run) OVER ()"
+    ):
+        count = reads.get(int(str(program or 0)), "it has no fragment shader of its own")
+        if isinstance(count, str):
+            raise NotTold(f"program {program}: {count}")
+        if count and fragments is None:
+            raise NotTold("the fragments of a draw could not be counted")
+        number = int(str(frame))
+        found[number] = found.get(number, 0.0) + count * float(str(fragments or 0))
+    return found
 
 
 # ---- triangle sizes -------------------------------------------------------------------------------------------------
