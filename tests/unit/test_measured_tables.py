@@ -10,6 +10,7 @@ import pytest
 
 import drawtap
 from drawtap.analysis import synthesis
+from drawtap.formats.calls import CallWriter
 from drawtap.metrics import tables
 from drawtap.trace import measured
 
@@ -121,3 +122,25 @@ def test_texture_reads_are_fragments_times_what_shaders_read(tmp_path):
     assert (series.minimum, series.maximum) == (600, 600), "three reads for each of two hundred fragments"
     store(path, 2, [(name, "draw", int(str(f)), int(str(s)), None, "count", "lost") for s, f in draws])
     assert rows_of(path)["texture fetches"].missing == "the fragments of a draw could not be counted"
+
+
+def test_openvg_has_a_table_of_its_own(tmp_path):
+    out = CallWriter()
+    out.call("eglBindAPI", "EGL_OPENVG_API", result=1)
+    size = ["EGL_WIDTH", 20, "EGL_HEIGHT", 10, "EGL_NONE"]
+    out.call("eglCreatePbufferSurface", 1 << 44, 2 << 44, size, result=3 << 44)
+    for stops in (2, 0, 3):
+        out.call("vgLoadIdentity")
+        if stops:
+            out.call("vgSetParameterfv", 7, "VG_PAINT_COLOR_RAMP_STOPS", 5 * stops, [0.5] * 5 * stops)
+        out.call("vgDrawPath", 8, 1)
+        out.call("eglSwapBuffers", 1 << 44, 3 << 44, result=1)
+    path = tmp_path / "a.dtap"
+    out.save(path)
+    store(path, 1, [("vg:engine/path_segments", "frame", n, 4 * n, 12.0, "count", None) for n in range(3)])
+    found = rows_of(path)
+    drawn = {title: row.series for title, row in found.items() if row.series}
+    assert drawn["path segments drawn"].mean == 12
+    assert drawn["matrix operations"].mean == drawn["render calls"].mean == 1
+    assert (drawn["gradient stops"].minimum, drawn["gradient stops"].maximum) == (0, 3)
+    assert found["path size (pixels)"].missing in ("not measured", "no back-end counts it")

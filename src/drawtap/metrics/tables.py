@@ -79,21 +79,23 @@ _VG = (
     _Wanted("created objects", "created_objects"),
     _Wanted(
         "rasterised pixels (% of surface)",
+        metrics=("vg:engine/rasterizer_pixels",),
         sensors=("rasterizer_pixels",),
         unit="percent",
         of_surface=True,
     ),
-    _Wanted("path size (pixels)", sensors=("average_path_size",)),
-    _Wanted("path segments", "path_segments"),
-    _Wanted(
-        "tessellated edges per path",
-        sensors=("edges_per_path",),
-    ),
+    _Wanted("path size (pixels)", metrics=("vg:engine/average_path_size",), sensors=("average_path_size",)),
+    _Wanted("path segments given", "path_segments"),
+    _Wanted("path segments drawn", metrics=("vg:engine/path_segments",), sensors=("path_segments",)),
+    _Wanted("tessellated edges per path", metrics=("vg:engine/edges_per_path",), sensors=("edges_per_path",)),
     _Wanted("pixel uploads", "texels"),
-    _Wanted("gradient stops", sensors=("gradient_stops",)),
+    _Wanted("gradient stops", "gradient_stops"),
 )
 _MEASURE_GL = "drawtap profile {} --metrics 'geometry:*,fragments:*' --per frame,draw"
-_MEASURE_VG = "drawtap load-inst {} READINGS, of the engine's sensors (EGL_DRAWTAP_sensors)"
+_MEASURE_VG = "drawtap profile {} --metrics 'vg:*' --per frame,draw"
+_STOPS = """
+SELECT frame, sum(count // 5) FROM "vgSetParameterfv" WHERE "paramType" = 'VG_PAINT_COLOR_RAMP_STOPS' GROUP BY frame
+"""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,9 @@ def tables(trace: Trace) -> list[Table]:
     stored = content.sensors(trace)
     rows = content.frame_stats(trace, stored) if stored else frames
     ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Said()))
+    if any(f["name"] == "vgSetParameterfv" for f in trace.table("histogram")):
+        stops = {int(str(frame)): float(str(n)) for frame, n in trace.sql(_STOPS) if frame is not None}
+        rows = [{**row, "gradient_stops": stops.get(int(str(row["frame"])), 0.0)} for row in rows]
     known = _Known(rows, values, notes, frozenset(s.name for s in stored), ids, content.surface(trace))
     for title, wanted, command, prefix in (
         ("OpenGL and OpenGL ES", _GL, _MEASURE_GL, "gl"),
@@ -153,7 +158,8 @@ def _row(wanted: _Wanted, known: _Known) -> TableRow:
             return TableRow(wanted.title, wanted.unit, None, source, "the size of the surface is not known")
         series = [100 * value / (surface[0] * surface[1]) for value in series]
     if not series:
-        counted = not wanted.metrics or any(m in known.metrics or m == _FETCHES for m in wanted.metrics)
+        there = {m for m in wanted.metrics if m == _FETCHES or known.metrics & {m, f"{m.partition(':')[0]}:*"}}
+        counted = bool(there) or not wanted.metrics
         why = next((notes[m] if m == _FETCHES else f"{m}: {notes[m]}" for m in wanted.metrics if m in notes), "")
         why = why or ("not measured" if counted else "no back-end counts it")
         return TableRow(wanted.title, wanted.unit, None, "", why)
@@ -173,7 +179,7 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
     notes: dict[str, str] = {}
     for name, frame, value, note in trace.sql(
         "SELECT name, frame, value, note FROM metrics WHERE per = 'frame' AND (name LIKE 'geometry:%' OR "
-        "name LIKE 'fragments:%' OR name LIKE 'gl:pipeline/%') AND frame IS NOT NULL "
+        "name LIKE 'fragments:%' OR name LIKE 'gl:pipeline/%' OR name LIKE 'vg:%') AND frame IS NOT NULL "
         "QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY frame"
     ):
         if value is not None:
