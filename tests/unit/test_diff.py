@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import drawtap as package
+import state_traces
 from drawtap.trace.diff import Difference, Differences, diff
 from drawtap.trace.trace import open_trace
-from writer import Writer, f32, small_trace
+from writer import Data, Writer, f32, small_trace
 
 
 def _compare(a: Path, b: Path, **options: object) -> Differences:
@@ -146,3 +147,25 @@ def test_the_command(drawtap: Callable[..., object], tmp_path: Path) -> None:
     assert drawtap("diff", a, b, "--frames", "0:1").code == 0  # type: ignore[attr-defined]
     assert drawtap("diff", a, b, "--frames", "x").code == 2  # type: ignore[attr-defined]
     assert drawtap("diff", a, tmp_path / "none").code == 4  # type: ignore[attr-defined]
+
+
+def test_handles_and_addresses_are_no_state(
+    drawtap: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recorded(name: str, surfaces: tuple[int, int], array: int, depth: str) -> Path:
+        monkeypatch.setattr(state_traces, "SURFACE", surfaces[0])
+        recording = state_traces.Recording()
+        monkeypatch.setattr(state_traces, "SURFACE", surfaces[1])
+        recording.current(1, 1)
+        size = Data(b"width=64;height=32")
+        recording.thread.tap("dtapNative", handle=surfaces[1], kind=Data(b"surface"), text=size)
+        recording.gl("glVertexPointer", size=3, type="GL_FLOAT", stride=0, pointer=array)
+        recording.gl("glDepthFunc", func=depth)
+        return recording.write(tmp_path / name)
+
+    a = recorded("a.dtap", (0x55500010, 0x55500020), 0x7FFF12345670, "GL_LESS")
+    b = recorded("b.dtap", (0x77700090, 0x77700030), 0x7FFE00000010, "GL_LESS")
+    c = recorded("c.dtap", (0x77700090, 0x77700030), 0x7FFE00000010, "GL_EQUAL")
+    assert drawtap("diff", a, b, "--state", "-1").code == 0  # type: ignore[attr-defined]
+    rows = json.loads(drawtap("diff", a, c, "--state", "-1", "--json").out)  # type: ignore[attr-defined]
+    assert rows == [{"path": "contexts[1].GL_DEPTH_FUNC", "a": '"GL_LESS"', "b": '"GL_EQUAL"'}]

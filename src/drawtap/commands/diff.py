@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from drawtap.view.difference import DifferentFrame
 
 _MARKS = {"changed": "~", "only_a": "-", "only_b": "+"}
-# Native handles are other numbers in every run.
-_PATH = r"regexp_replace(path, '\[0x[0-9a-f]{5,}\]', '[*]', 'g')"
+# Native handles are other numbers in every run: they count in the order in which they came.
+_HANDLE = re.compile(r"^([^\[]*)\[(0x[0-9a-f]{5,})\]")
+_BOUND_SURFACE = re.compile(r"threads\[\d+\]\.(draw|read)$")
 _COLUMNS = ("", "frame_a", "frame_b", "a", "b", "call")
 
 
@@ -230,17 +232,36 @@ def _states(a: Trace, b: Trace, calls: str) -> Rows:
     if colon and not (first and second):
         raise UsageError(f"{calls!r} is no pair of calls", hint="1041:1043, #3:#4, or 1041 for both")
     at = (call_of(a, first), call_of(b, second or first))
-    a.database.others = {"a": a.database, "b": b.database}
-    values = [
-        f"SELECT DISTINCT {_PATH} AS path, value FROM {name}.state"
-        f" WHERE begin_seq <= {seq} AND (end_seq IS NULL OR end_seq > {seq})"
-        for name, seq in zip("ab", at, strict=True)
-    ]
-    query = (
-        f"WITH x AS ({values[0]}), y AS ({values[1]})"
-        " SELECT coalesce(x.path, y.path) AS path, x.value AS a, y.value AS b FROM x FULL JOIN y ON x.path = y.path"
-        " WHERE x.value IS DISTINCT FROM y.value"
-        r" AND NOT regexp_matches(coalesce(x.path, y.path), '^threads\[\d+\]\.(draw|read)$') ORDER BY 1"
-    )
-    rows = a.sql(query).fetchall()
+    x, y = _state_at(a, at[0]), _state_at(b, at[1])
+    rows = [(path, x.get(path), y.get(path)) for path in sorted({*x, *y}) if x.get(path) != y.get(path)]
     return Rows(("path", "a", "b"), rows, note=f"{len(rows)} variables differ", findings=bool(rows))
+
+
+def _state_at(trace: Trace, seq: int) -> dict[str, str]:
+    query = f"SELECT path, value, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
+    values = {str(path): (str(value), int(str(since))) for path, value, since in trace.sql(query).fetchall()}
+    begun: dict[tuple[str, str], int] = {}
+    for path, (_, since) in values.items():
+        if match := _HANDLE.match(path):
+            key = (match[1], match[2])
+            begun[key] = min(since, begun.get(key, since))
+    names: dict[tuple[str, str], str] = {}
+    counts: dict[str, int] = {}
+    for collection, handle in sorted(begun, key=lambda key: (key[0], begun[key], int(key[1], 16))):
+        counts[collection] = counts.get(collection, 0) + 1
+        names[collection, handle] = f"{collection}[*{counts[collection]}]"
+    meant = {f'"{handle}"': name for (_, handle), name in names.items()}
+    found = {}
+    for path, (value, _) in values.items():
+        match = _HANDLE.match(path)
+        name = names[match[1], match[2]] + path[match.end() :] if match else path
+        if not _BOUND_SURFACE.match(name):
+            found[name] = meant.get(value) or ("an address" if _is_address(name, value) else value)
+    return found
+
+
+def _is_address(name: str, value: str) -> bool:
+    # Arrays in the program's memory; offsets in buffers are smaller.
+    if name.endswith("GL_VERTEX_BINDING_OFFSET"):
+        return value.isdigit() and int(value) >= 1 << 32
+    return re.fullmatch(r'"0x[0-9a-f]{5,}"', value) is not None

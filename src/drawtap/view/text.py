@@ -59,7 +59,8 @@ def size(count: float) -> str:
 def number(count: float) -> str:
     """Return a count with thin groups of three: `1 234 567`."""
     if isinstance(count, float) and not count.is_integer():
-        return f"{count:,.2f}".replace(",", " ")
+        # 3 in 2 590 frames are not none.
+        return f"{count:,.2f}".replace(",", " ") if abs(count) >= 0.1 else f"{count:.2g}"
     return f"{int(count):,}".replace(",", " ")
 
 
