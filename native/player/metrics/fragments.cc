@@ -3,7 +3,8 @@
 //
 // A draw is performed once more before it is played, with nothing that it could change switched on. In OpenGL occlusion
 // queries count, on the program's own target. Elsewhere the stencil buffer of a private framebuffer of the same size
-// counts, with a copy of the program's depth: each fragment adds one to its pixel, and the pixels are read back.
+// counts, with a copy of the program's depth: each fragment adds one to its pixel, and the pixels are read back. Where
+// the stencil test is the program's, or no such copy can be made, colours are added up instead.
 // Overdraw is the sum of such pictures over a frame.
 #include <EGL/egl.h>
 
