@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from drawtap.analysis import glsl, shader_cost
 from drawtap.metrics import listing, overdraw, passes, profile
 from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
@@ -158,6 +159,21 @@ class TestCounts:
         made = passes.plan(trace, known, ["frame"], environment=LLVMPIPE)
         assert len(made.passes) == 2
         assert not made.refused
+
+
+class TestShaders:
+    def test_runs_of_fragment_shaders_are_the_fragments_of_their_draws(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments"], ["draw"])
+        with open_trace(recorded["fragments"]) as opened:
+            found = {(one.program, one.stage): one for one in shader_cost.shader_costs(opened)}
+        plain, pattern = sorted({program for program, _ in found})
+        discarding = [int(str(fate[0])) for i, fate in enumerate(ES) if i in (2, 7, 10, 17)]
+        assert found[pattern, "fragment"].runs == FRAMES * sum(discarding)
+        every = FRAMES * sum(int(str(fate[0])) for fate in ES)
+        assert found[plain, "fragment"].runs == every - FRAMES * sum(discarding)
+        assert found[pattern, "fragment"].cost == glsl.Cost(operations=10, branches=1, discards=1)
+        assert found[pattern, "fragment"].total == 10 * FRAMES * sum(discarding)
+        assert found[pattern, "vertex"].runs == FRAMES * 6 * (1 + 2 + 1 + 1)
 
 
 class TestOverdraw:
