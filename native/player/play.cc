@@ -67,6 +67,65 @@ struct Recorded {
 std::vector<uint8_t> g_kinds;  // of the trace's functions, where something is measured
 bool g_again;  // a draw is made once more for somebody who measures: what is wrong with it is said when it is played
 
+// A call from glBegin to glEnd. They wait for the end where somebody wants to draw them again first.
+struct Waiting {
+  std::shared_ptr<Decoded> keep;
+  Decoded* chunk;
+  uint32_t record;
+  uint64_t seq;
+  std::vector<Player::Span> spans;
+};
+std::unordered_map<uint32_t, std::vector<Waiting>> g_waiting;  // by recorded thread
+const std::vector<Waiting>* g_ended;                            // those that are played now
+
+// What a display list has been seen to hold, which decides whether it may be called twice.
+struct List {
+  metrics::Draw::Given given{0, 0};
+  int64_t mode = -1;                  // of its first primitives
+  int64_t present = 0, vertices = 0;  // mode, and how many, since the last glBegin
+  bool matrices = false, draws = false;  // by other means
+  const char* refusal = "";
+};
+std::map<std::pair<uint32_t, uint32_t>, List> g_lists;  // by share group and recorded name
+List* g_open_list;
+
+int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
+
+// A call that goes into the list which is being made. What changes more than vertices have, materials, lights, textures
+// and matrices is not done twice.
+void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
+  auto any = [&](std::initializer_list<const char*> beginnings) {
+    for (const char* b : beginnings)
+      if (!strncmp(name, b, strlen(b))) return true;
+    return false;
+  };
+  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv",
+           "glLight", "glEndList"}))
+    return;
+  if (!strcmp(name, "glEnd")) {
+    list.given.vertices += list.vertices;
+    list.given.primitives += std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
+    return;
+  }
+  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix", "glPopMatrix"})) {
+    list.matrices = true;
+    return;
+  }
+  if (any({"glVertex2", "glVertex3", "glVertex4", "glArrayElement"})) {
+    ++list.vertices;
+    return;
+  }
+  if (!strcmp(name, "glBegin")) {
+    list.present = mode;
+    list.vertices = 0;
+    if (list.mode < 0) list.mode = mode;
+    else if (dimension(list.mode) != dimension(mode)) list.refusal = "a display list draws points, lines and triangles together";
+    return;
+  }
+  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10) ? "a display list draws by more than glBegin and glEnd" : "a display list changes state";
+  if (flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)) list.draws = true;
+}
+
 // The same for sources that watch calls or draw them again.
 class Watched : public metrics::Draw {
  public:
@@ -77,6 +136,7 @@ class Watched : public metrics::Draw {
   }
   uint64_t number(const char* parameter) const override {
     const Field* f = field_of(*columns_.function, parameter);
+    if (!f && list_ && !strcmp(parameter, "mode")) return static_cast<uint64_t>(std::max<int64_t>(list_->mode, 0));
     return f ? columns_.raw(*f, row_) : 0;
   }
   double real(const char* parameter) const override {
@@ -109,19 +169,60 @@ class Watched : public metrics::Draw {
         if (at >= s.begin && at < s.end) return {s.data + (at - s.begin), s.end - at};
     return {};
   }
-  const char* refusal() const override { return refusal_; }
+  const char* refusal() const override {
+    if (*refusal_ || !(immediate_ || list_)) return refusal_;
+    // What vertices have stays behind after them, and is put back.
+    int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = 0x1700;
+    static const auto get = gl::real<void (*)(uint32_t, int*)>("glGetIntegerv");
+    get(0x0BB0, &depth), get(0x0D35, &most);  // GL_ATTRIB_STACK_DEPTH
+    if (list_ && list_->matrices) get(0x0BA3, &matrices), get(0x0D36, &most_matrices), get(0x0BA0, &mode);  // of GL_MODELVIEW
+    if (mode != 0x1700) return "a display list changes a matrix other than GL_MODELVIEW";
+    return depth < most && matrices < most_matrices ? "" : "there is no room to save what the draw changes";
+  }
+  Given given() const override {
+    if (list_) return list_->draws ? Given{} : list_->given;
+    if (!immediate_) return {};
+    int64_t n = 0;
+    for (auto& w : *immediate_) {
+      const std::string& called = w.chunk->columns[w.chunk->order[w.record]].function->name;
+      n += called.starts_with("glVertex2") || called.starts_with("glVertex3") || called.starts_with("glVertex4") || called.starts_with("glArrayElement");
+    }
+    return {n, metrics::primitives_of(number("mode"), n)};
+  }
   bool perform() override {
-    if (!play_) return false;
+    if (!play_ && !immediate_) return false;
+    static const auto push = gl::real<void (*)(uint32_t)>("glPushAttrib");
+    static const auto pop = gl::real<void (*)()>("glPopAttrib");
+    static const auto push_matrix = gl::real<void (*)()>("glPushMatrix"), pop_matrix = gl::real<void (*)()>("glPopMatrix");
+    bool lasting = immediate_ || list_;
+    if (lasting) push(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
+    if (list_ && list_->matrices) push_matrix();
     uint64_t skipped = player_.skipped;
     g_again = true;
-    play_(player_, *drawn_);
+    if (immediate_) {
+      auto spans = player_.spans;
+      for (auto& w : *immediate_) {
+        uint32_t f = w.chunk->order[w.record];
+        int known = w.chunk->known[f];
+        Row row{&w.chunk->columns[f], w.chunk->ordinals[w.record], w.seq};
+        player_.spans = w.spans;
+        if (known >= 0 && g_known[known].play) g_known[known].play(player_, row);
+      }
+      player_.spans = spans;
+    } else {
+      play_(player_, *drawn_);
+    }
     g_again = false;
     player_.missing_memory = false;
+    if (list_ && list_->matrices) pop_matrix();
+    if (lasting) pop();
     bool drew = player_.skipped == skipped;
     player_.skipped = skipped;
     return drew;
   }
   void draws(void (*play)(Player&, const Row&), const Row& row) { play_ = play, drawn_ = &row; }
+  void draws(const std::vector<Waiting>& calls) { immediate_ = &calls; }
+  void draws(const List& list) { list_ = &list, refusal_ = list.refusal; }
   void refuse(const char* why) { refusal_ = why; }
 
  private:
@@ -131,6 +232,8 @@ class Watched : public metrics::Draw {
   const char* refusal_ = "";
   void (*play_)(Player&, const Row&) = nullptr;
   const Row* drawn_ = nullptr;
+  const std::vector<Waiting>* immediate_ = nullptr;
+  const List* list_ = nullptr;
   mutable std::vector<std::shared_ptr<const std::vector<uint8_t>>> kept_;
 };
 
@@ -948,6 +1051,28 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   int known = chunk->known[f];
   const Columns& columns = chunk->columns[f];
   if (DT_UNLIKELY(known == -1)) return tap_record(chunk, record, chunk->open->info.functions[f].id());
+  if (DT_UNLIKELY(g_session != nullptr) && columns.function && context && !g_ended) {
+    auto& waiting = g_waiting[chunk->thread];
+    uint8_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
+    bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_open_list;
+    if (begins || !waiting.empty()) {
+      waiting.push_back({loops_done_ ? nullptr : feed_->shared(), chunk, record, seq, std::move(spans)});
+      spans.clear();
+      // What cannot stand there at all comes at least when it should.
+      bool over = kind & metrics::Session::END || seq == end_seq_ || known < 0 || !g_known[known].play || waiting.size() > 1 << 22;
+      if (!over) return;
+      auto calls = std::move(waiting);
+      waiting.clear();
+      g_ended = &calls;
+      for (auto& w : calls) {
+        seq = w.seq;
+        spans = w.spans;
+        execute(w.chunk, w.record);
+      }
+      g_ended = nullptr;
+      return;
+    }
+  }
   scratch_used_ = 0;
   if (DT_UNLIKELY(!more_scratch_.empty())) more_scratch_.clear();
   bool ends = seq == end_seq_;
@@ -962,15 +1087,31 @@ void Player::execute(Decoded* chunk, uint32_t record) {
     auto play = known >= 0 ? g_known[known].play : nullptr;
     if (DT_UNLIKELY(g_session != nullptr)) {
       happening.kind = g_kinds[static_cast<size_t>(columns.function->index)];
+      if (DT_UNLIKELY(g_open_list != nullptr)) listed(*g_open_list, columns.function->name.c_str(), columns.function->flags, Recorded::argument(&recorded, "mode"));
+      if (happening.kind & metrics::Session::LIST_END) g_open_list = nullptr;
+      if (happening.kind & metrics::Session::LIST_BEGIN && context && tls.context) {
+        g_open_list = &g_lists[{tls.context->share_group, Recorded::argument(&recorded, "list")}];
+        *g_open_list = {};
+      }
       if (g_session->watches()) {
         Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
         Row row{&columns, chunk->ordinals[record], seq};
         happening.seen = &watched;
         if (play && context && !(g_known[known].flags & KNOWN_VG) && happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
           happening.draw = &watched;
-          if (happening.kind & metrics::Session::BEGIN) watched.refuse("it is drawn between glBegin and glEnd");
-          else if (columns.function->name.starts_with("glCallList")) watched.refuse("a display list draws it"), watched.draws(play, row);
-          else watched.draws(play, row);
+          if (happening.kind & metrics::Session::BEGIN) {
+            if (g_ended) watched.draws(*g_ended);
+            else watched.refuse("it does not end");
+          } else if (columns.function->name == "glCallList") {
+            auto list = g_lists.find({tls.context->share_group, Recorded::argument(&recorded, "list")});
+            watched.draws(play, row);
+            if (list == g_lists.end()) watched.refuse("a display list draws it that was not seen to be made");
+            else watched.draws(list->second);
+          } else if (columns.function->name == "glCallLists") {
+            watched.refuse("several display lists draw it");
+          } else {
+            watched.draws(play, row);
+          }
         }
         g_session->before(happening);
         happening.seen = nullptr, happening.draw = nullptr;

@@ -422,7 +422,7 @@ class FragmentSource : public Source {
   void around(Draw& draw) override {
     State& s = states_[current_context()];
     abandon(s);
-    if (!(draw.flags & 8) && !*draw.refusal()) return;  // FLAG_DRAW
+    if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) return;  // FLAG_DRAW
     Drawn& d = s.drawn;
     if (!s.blocked.empty()) {
       lose(d, "the program's own query of samples ran", true);

@@ -61,6 +61,7 @@ std::string numeral(double v) {
 
 struct Nowhere : Sink {
   void value(uint64_t, int, double) override {}
+  void mean(uint64_t, int, double, double) override {}
   void lost(uint64_t, int, const char*) override {}
 };
 
@@ -258,6 +259,18 @@ void Session::value(uint64_t number, int metric, double v) {
         break;
     }
     ++sum.parts;
+  }
+  arrived(number);
+}
+void Session::mean(uint64_t number, int metric, double total, double weight) {
+  if (calibrating_) return;
+  auto it = segments_.find(number);
+  if (it == segments_.end()) return;
+  auto place = static_cast<size_t>(passes_[pass_].place[static_cast<size_t>(metric)]);
+  for (Scope* s : it->second.scopes) {
+    Sum& sum = s->sums[place];
+    sum.value += total, sum.weight += weight;
+    if (weight > 0) sum.parts = 1;
   }
   arrived(number);
 }

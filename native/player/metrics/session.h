@@ -97,6 +97,7 @@ class Session : Sink {
   };
 
   void value(uint64_t segment, int metric, double value) override;
+  void mean(uint64_t segment, int metric, double sum, double weight) override;
   void lost(uint64_t segment, int metric, const char* why) override;
   void prepare();
   void ask();

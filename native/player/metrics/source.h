@@ -36,6 +36,8 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void value(uint64_t segment, int metric, double value) = 0;
+  // Of a metric that is averaged, where the source knows what over: `sum` of `weight` things.
+  virtual void mean(uint64_t segment, int metric, double sum, double weight) = 0;
   virtual void lost(uint64_t segment, int metric, const char* why) = 0;  // `why` outlives the sink
 };
 
@@ -62,13 +64,39 @@ class Call {
 // A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
 class Draw : public Call {
  public:
-  // Why perform() is not safe to be called; "": it is. A display list may be performed where the state that it may change
-  // is saved around it; glBegin is never performed.
+  // Why perform() is not safe to be called; "": it is. A display list may be performed all the same where the state that
+  // it may change is saved around it; what vertices leave behind (colours, normals, materials) perform() saves itself.
   virtual const char* refusal() const { return ""; }
-  // Gives the driver exactly this call, with whatever state is set then. False: the player leaves the call out, nothing
-  // was drawn (and nothing will be). May be called any number of times.
+  // How many vertices are given between glBegin and glEnd or in a display list, and points, lines or triangles they make
+  // up; -1: it is drawn by other means, or not known. number("mode") is that of the (first) glBegin.
+  struct Given {
+    int64_t vertices = -1, primitives = -1;
+  };
+  virtual Given given() const { return {}; }
+  // Gives the driver exactly this call, or all from glBegin to glEnd, with whatever state is set then. False: the player
+  // leaves the call out, nothing was drawn (and nothing will be). May be called any number of times.
   virtual bool perform() = 0;
 };
+
+// How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1: patches.
+inline int64_t primitives_of(uint64_t mode, int64_t n) {
+  auto least = [](int64_t v) { return v > 0 ? v : 0; };
+  switch (mode) {
+    case 0: return least(n);
+    case 1: return least(n) / 2;
+    case 2: return n > 1 ? n : 0;
+    case 3: return least(n - 1);
+    case 4: return least(n) / 3;
+    case 5: case 6: case 9: return least(n - 2);
+    case 7: return least(n) / 4 * 2;
+    case 8: return least(n - 2) / 2 * 2;
+    case 0xA: return least(n) / 4;
+    case 0xB: return least(n - 3);
+    case 0xC: return least(n) / 6;
+    case 0xD: return n >= 6 ? (n - 4) / 2 : 0;
+    default: return -1;
+  }
+}
 
 // Measures metrics (by their numbers in the list of those wanted) from begin() to end(). Nothing waits there.
 class Source {

@@ -1,0 +1,1055 @@
+// What becomes of primitives and vertices: every draw is made once more with its positions captured by transform feedback
+// and nothing rasterised, and the positions are told apart on the processor.
+//
+// The positions are those of a twin of the program: the same shaders, linked with gl_Position captured. Fixed-function
+// vertices have a twin that says ftransform(). OpenGL ES 1 has no transform feedback: its arrays are read and transformed
+// here, in double precision.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <unordered_map>
+
+#include "../../core/signature.h"
+#include "geometry_classes.h"
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t {
+  GL_CURRENT_PROGRAM = 0x8B8D, GL_PROGRAM_PIPELINE_BINDING = 0x825A, GL_LINK_STATUS = 0x8B82, GL_DELETE_STATUS = 0x8B80, GL_SHADER_TYPE = 0x8B4F,
+  GL_ATTACHED_SHADERS = 0x8B85, GL_ACTIVE_ATTRIBUTES = 0x8B89, GL_ACTIVE_UNIFORMS = 0x8B86, GL_ACTIVE_UNIFORM_BLOCKS = 0x8A36, GL_UNIFORM_BLOCK_BINDING = 0x8A3F,
+  GL_VERTEX_SHADER = 0x8B31, GL_FRAGMENT_SHADER = 0x8B30, GL_GEOMETRY_SHADER = 0x8DD9, GL_TESS_EVALUATION_SHADER = 0x8E87, GL_PROGRAM_SEPARABLE = 0x8258,
+  GL_GEOMETRY_OUTPUT_TYPE = 0x8918, GL_TESS_GEN_MODE = 0x8E76, GL_TESS_GEN_POINT_MODE = 0x8E79, GL_ISOLINES = 0x8E7A,
+  GL_FEEDBACK_BUFFER = 0x8C8E, GL_FEEDBACK_BUFFER_BINDING = 0x8C8F, GL_FEEDBACK = 0x8E22, GL_FEEDBACK_PAUSED = 0x8E23, GL_FEEDBACK_ACTIVE = 0x8E24,
+  GL_FEEDBACK_BINDING = 0x8E25, GL_INTERLEAVED = 0x8C8C, GL_RASTERIZER_DISCARD = 0x8C89, GL_GENERATED = 0x8C87, GL_WRITTEN = 0x8C88, GL_QUERY_RESULT = 0x8866,
+  GL_STREAM_READ = 0x88E1, GL_MAP_READ_BIT = 1, GL_ELEMENT_BUFFER = 0x8893, GL_ELEMENT_BUFFER_BINDING = 0x8895, GL_ARRAY_BUFFER = 0x8892, GL_BUFFER_MAPPED = 0x88BC,
+  GL_INDIRECT_BUFFER = 0x8F3F, GL_INDIRECT_BUFFER_BINDING = 0x8F43, GL_BUFFER_SIZE = 0x8764, GL_ARRAY_BUFFER_BINDING = 0x8894,
+  GL_CULL_FACE = 0x0B44, GL_CULL_FACE_MODE = 0x0B45, GL_FRONT_FACE = 0x0B46, GL_CW = 0x0900, GL_FRONT = 0x0404, GL_BACK = 0x0405,
+  GL_VIEWPORT = 0x0BA2, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_ORIGIN = 0x935C, GL_CLIP_DEPTH_MODE = 0x935D,
+  GL_UPPER_LEFT = 0x8CA2, GL_ZERO_TO_ONE = 0x935F, GL_CLIP_DISTANCE0 = 0x3000, GL_MAX_CLIP_DISTANCES = 0x0D32, GL_COLOR_WRITEMASK = 0x0C23, GL_DEPTH_TEST = 0x0B71,
+  GL_DEPTH_WRITEMASK = 0x0B72, GL_STENCIL_TEST = 0x0B90, GL_STENCIL_WRITEMASK = 0x0B98, GL_STENCIL_BACK_WRITEMASK = 0x8CA5, GL_MAX_DRAW_BUFFERS = 0x8824,
+  GL_LIGHTING = 0x0B50, GL_VERTEX_PROGRAM_ARB = 0x8620, GL_RESTART = 0x8F9D, GL_RESTART_INDEX = 0x8F9E, GL_RESTART_FIXED = 0x8D69,
+  GL_MODELVIEW_MATRIX = 0x0BA6, GL_PROJECTION_MATRIX = 0x0BA7, GL_VERTEX_ARRAY = 0x8074, GL_VERTEX_ARRAY_SIZE = 0x807A, GL_VERTEX_ARRAY_TYPE = 0x807B,
+  GL_VERTEX_ARRAY_STRIDE = 0x807C, GL_VERTEX_ARRAY_BUFFER_BINDING = 0x8896, GL_VERTEX_ARRAY_POINTER = 0x808E, GL_MATRIX_PALETTE = 0x8840,
+  GL_BLOCK_INTERFACE = 0x92E6, GL_COUNTER_INTERFACE = 0x92C0, GL_UNIFORM_INTERFACE = 0x92E1, GL_ACTIVE_RESOURCES = 0x92F5, GL_REFERENCED_VERTEX = 0x9306,
+  GL_ACTIVE_SUBROUTINE_UNIFORMS = 0x8DE6
+};
+
+// The functions that this needs, whatever the context calls them; nullptr where it has none.
+struct Functions {
+#define DT_F(RESULT, NAME, ...) RESULT (*NAME)(__VA_ARGS__) = gl::real<RESULT (*)(__VA_ARGS__)>("gl" #NAME)
+  DT_F(void, GetIntegerv, uint32_t, int*);
+  DT_F(void, GetFloatv, uint32_t, float*);
+  DT_F(void, GetBooleanv, uint32_t, uint8_t*);
+  DT_F(void, GetBooleani_v, uint32_t, uint32_t, uint8_t*);
+  DT_F(void, GetPointerv, uint32_t, void**);
+  DT_F(uint8_t, IsEnabled, uint32_t);
+  DT_F(void, Enable, uint32_t);
+  DT_F(void, Disable, uint32_t);
+  DT_F(void, UseProgram, uint32_t);
+  DT_F(void, GetProgramiv, uint32_t, uint32_t, int*);
+  DT_F(uint32_t, CreateProgram);
+  DT_F(uint32_t, CreateShader, uint32_t);
+  DT_F(void, ShaderSource, uint32_t, int, const char* const*, const int*);
+  DT_F(void, CompileShader, uint32_t);
+  DT_F(void, AttachShader, uint32_t, uint32_t);
+  DT_F(void, DetachShader, uint32_t, uint32_t);
+  DT_F(void, DeleteShader, uint32_t);
+  DT_F(void, DeleteProgram, uint32_t);
+  DT_F(void, LinkProgram, uint32_t);
+  DT_F(void, GetAttachedShaders, uint32_t, int, int*, uint32_t*);
+  DT_F(void, GetShaderiv, uint32_t, uint32_t, int*);
+  DT_F(void, BindAttribLocation, uint32_t, uint32_t, const char*);
+  DT_F(void, GetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  DT_F(int, GetAttribLocation, uint32_t, const char*);
+  DT_F(void, GetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  DT_F(int, GetUniformLocation, uint32_t, const char*);
+  DT_F(void, GetUniformfv, uint32_t, int, float*);
+  DT_F(void, GetUniformiv, uint32_t, int, int*);
+  DT_F(void, GetUniformuiv, uint32_t, int, uint32_t*);
+  DT_F(void, GetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
+  DT_F(uint32_t, GetUniformBlockIndex, uint32_t, const char*);
+  DT_F(void, GetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
+  DT_F(void, UniformBlockBinding, uint32_t, uint32_t, uint32_t);
+  DT_F(void, GetProgramInterfaceiv, uint32_t, uint32_t, uint32_t, int*);
+  DT_F(void, GetProgramResourceiv, uint32_t, uint32_t, uint32_t, int, const uint32_t*, int, int*, int*);
+  DT_F(void, GetProgramStageiv, uint32_t, uint32_t, uint32_t, int*);
+  DT_F(void, TransformFeedbackVaryings, uint32_t, int, const char* const*, uint32_t);
+  DT_F(void, BeginTransformFeedback, uint32_t);
+  DT_F(void, EndTransformFeedback);
+  DT_F(void, PauseTransformFeedback);
+  DT_F(void, ResumeTransformFeedback);
+  DT_F(void, GenTransformFeedbacks, int, uint32_t*);
+  DT_F(void, DeleteTransformFeedbacks, int, const uint32_t*);
+  DT_F(void, BindTransformFeedback, uint32_t, uint32_t);
+  DT_F(void, GenBuffers, int, uint32_t*);
+  DT_F(void, DeleteBuffers, int, const uint32_t*);
+  DT_F(void, BindBuffer, uint32_t, uint32_t);
+  DT_F(void, BindBufferBase, uint32_t, uint32_t, uint32_t);
+  DT_F(void, BufferData, uint32_t, intptr_t, const void*, uint32_t);
+  DT_F(void, BufferSubData, uint32_t, intptr_t, intptr_t, const void*);
+  DT_F(void, GetBufferParameteriv, uint32_t, uint32_t, int*);
+  DT_F(void*, MapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
+  DT_F(void*, MapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
+  DT_F(uint8_t, UnmapBuffer, uint32_t);
+  DT_F(uint8_t, UnmapBufferOES, uint32_t);
+  DT_F(void, GenQueries, int, uint32_t*);
+  DT_F(void, DeleteQueries, int, const uint32_t*);
+  DT_F(void, BeginQuery, uint32_t, uint32_t);
+  DT_F(void, EndQuery, uint32_t);
+  DT_F(void, GetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
+#undef DT_F
+};
+const Functions& gl_() {
+  static const Functions made;
+  return made;
+}
+
+int integer(uint32_t name) {
+  int v[16] = {};
+  gl_().GetIntegerv(name, v);
+  return v[0];
+}
+bool enabled(uint32_t name) { return gl_().IsEnabled(name); }
+
+// ---- what there is ---------------------------------------------------------------------------------------------------
+
+enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
+enum What : uint8_t {
+  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, DISCARDED, RASTERISED, CLIPPED,
+  AREA, AVERAGE, SIZE_0, SIZE_1, SIZE_2, SIZE_3, SIZE_4, SIZE_5, SIZE_6,
+  VERTICES_SUBMITTED, DISTINCT, TRANSFORMED, LIT, ACCESSES, HITS_16, HITS_32,
+  RENDER, MATRIX, MATRIX_UNIFORMS, TEXELS, WHATS
+};
+struct Known {
+  const char *group, *spec;
+  Part part;
+};
+const Known KNOWN[WHATS] = {
+    {"primitives", "submitted", PRIMITIVES},   {"primitives", "degenerate", PRIMITIVES},  {"primitives", "frustum_culled", PRIMITIVES},
+    {"primitives", "backface_culled", PRIMITIVES}, {"primitives", "discarded", PRIMITIVES},   {"primitives", "rasterised", PRIMITIVES},
+    {"primitives", "clipped", PRIMITIVES},     {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
+    {"triangles", "area_below_1", PRIMITIVES}, {"triangles", "area_1_to_4", PRIMITIVES},  {"triangles", "area_4_to_16", PRIMITIVES},
+    {"triangles", "area_16_to_64", PRIMITIVES}, {"triangles", "area_64_to_256", PRIMITIVES}, {"triangles", "area_256_to_1024", PRIMITIVES},
+    {"triangles", "area_from_1024", PRIMITIVES},
+    {"vertices", "vertices_submitted", VERTICES}, {"vertices", "distinct", VERTICES},        {"vertices", "transformed_fifo_32", VERTICES},
+    {"vertices", "lit", VERTICES},             {"vertices", "cache_accesses", VERTICES},  {"vertices", "cache_hits_fifo_16", VERTICES},
+    {"vertices", "cache_hits_fifo_32", VERTICES},
+    {"calls", "render", CALLS},                {"calls", "matrix", CALLS},                {"calls", "matrix_uniforms", CALLS},
+    {"calls", "texels_uploaded", CALLS},
+};
+
+// ---- programs --------------------------------------------------------------------------------------------------------
+
+struct Uniform {
+  int from, to;  // locations
+  char kind;     // f, i, u
+  int columns, rows;
+  uint32_t last[16];
+  bool set = false;
+};
+struct Twin {
+  uint32_t program = 0;
+  std::string why;       // there is none
+  uint32_t stage_mode = ~0u;  // what a geometry or tessellation shader puts out, ~0: there is none
+  std::vector<Uniform> uniforms;
+  std::vector<std::pair<uint32_t, uint32_t>> blocks;  // indices there and here
+};
+
+// How a type of uniforms is read and set.
+bool shape(uint32_t type, char& kind, int& columns, int& rows) {
+  columns = 1;
+  if (type == 0x1406) return kind = 'f', rows = 1, true;
+  if (type >= 0x8B50 && type <= 0x8B52) return kind = 'f', rows = static_cast<int>(type - 0x8B50) + 2, true;
+  if (type == 0x1404 || type == 0x8B56) return kind = 'i', rows = 1, true;
+  if (type >= 0x8B53 && type <= 0x8B55) return kind = 'i', rows = static_cast<int>(type - 0x8B53) + 2, true;
+  if (type >= 0x8B57 && type <= 0x8B59) return kind = 'i', rows = static_cast<int>(type - 0x8B57) + 2, true;
+  if (type == 0x1405) return kind = 'u', rows = 1, true;
+  if (type >= 0x8DC6 && type <= 0x8DC8) return kind = 'u', rows = static_cast<int>(type - 0x8DC6) + 2, true;
+  if (type >= 0x8B5A && type <= 0x8B5C) return kind = 'f', columns = rows = static_cast<int>(type - 0x8B5A) + 2, true;
+  static const int mixed[6][2] = {{2, 3}, {2, 4}, {3, 2}, {3, 4}, {4, 2}, {4, 3}};
+  if (type >= 0x8B65 && type <= 0x8B6A) return kind = 'f', columns = mixed[type - 0x8B65][0], rows = mixed[type - 0x8B65][1], true;
+  bool is_double = type == 0x140A || (type >= 0x8FFC && type <= 0x8FFE) || (type >= 0x8F46 && type <= 0x8F4E);
+  if (is_double) return false;
+  return kind = 'i', rows = 1, true;  // a sampler
+}
+bool is_image(uint32_t type) { return type >= 0x904C && type <= 0x906C; }
+
+void set_uniform(const Uniform& u) {
+  const auto* f = reinterpret_cast<const float*>(u.last);
+  const auto* i = reinterpret_cast<const int*>(u.last);
+  using V = void (*)(int, int, const void*);
+  using M = void (*)(int, int, uint8_t, const float*);
+  static const V vectors[3][4] = {
+      {gl::real<V>("glUniform1fv"), gl::real<V>("glUniform2fv"), gl::real<V>("glUniform3fv"), gl::real<V>("glUniform4fv")},
+      {gl::real<V>("glUniform1iv"), gl::real<V>("glUniform2iv"), gl::real<V>("glUniform3iv"), gl::real<V>("glUniform4iv")},
+      {gl::real<V>("glUniform1uiv"), gl::real<V>("glUniform2uiv"), gl::real<V>("glUniform3uiv"), gl::real<V>("glUniform4uiv")}};
+  static const M matrices[3][3] = {{gl::real<M>("glUniformMatrix2fv"), gl::real<M>("glUniformMatrix2x3fv"), gl::real<M>("glUniformMatrix2x4fv")},
+                                   {gl::real<M>("glUniformMatrix3x2fv"), gl::real<M>("glUniformMatrix3fv"), gl::real<M>("glUniformMatrix3x4fv")},
+                                   {gl::real<M>("glUniformMatrix4x2fv"), gl::real<M>("glUniformMatrix4x3fv"), gl::real<M>("glUniformMatrix4fv")}};
+  if (u.columns > 1) {
+    if (M set = matrices[u.columns - 2][u.rows - 2]) set(u.to, 1, 0, f);
+  } else if (V set = vectors[u.kind == 'f' ? 0 : u.kind == 'i' ? 1 : 2][u.rows - 1]) {
+    set(u.to, 1, i);
+  }
+}
+
+// Whether stages before the rasteriser write to buffers or images: they would write twice.
+bool writes_memory(uint32_t program) {
+  const Functions& f = gl_();
+  const GlContext* c = tls.context;
+  if (!f.GetProgramInterfaceiv || !f.GetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u)) return false;
+  for (uint32_t interface : {uint32_t{GL_BLOCK_INTERFACE}, uint32_t{GL_COUNTER_INTERFACE}, uint32_t{GL_UNIFORM_INTERFACE}}) {
+    int count = 0;
+    f.GetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
+    for (int i = 0; i < count; ++i) {
+      static const uint32_t asked[] = {GL_REFERENCED_VERTEX, GL_REFERENCED_VERTEX + 1, GL_REFERENCED_VERTEX + 2, GL_REFERENCED_VERTEX + 3};
+      int by[4] = {}, type = 0;
+      if (interface == GL_UNIFORM_INTERFACE) {
+        static const uint32_t type_of = 0x92FA;  // GL_TYPE
+        f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &type_of, 1, nullptr, &type);
+        if (!is_image(static_cast<uint32_t>(type))) continue;
+      }
+      // Stages that the context does not know are errors of ours alone.
+      for (size_t k = 0; k < 4; ++k) f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
+      if (by[0] || by[1] || by[2] || by[3]) return true;
+    }
+  }
+  return false;
+}
+
+void make_uniforms(Twin& twin, uint32_t original) {
+  const Functions& f = gl_();
+  int count = 0;
+  f.GetProgramiv(twin.program, GL_ACTIVE_UNIFORMS, &count);
+  for (int i = 0; i < count; ++i) {
+    char name[512] = "";
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    f.GetActiveUniform(twin.program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    Uniform u{};
+    if (is_image(type)) continue;
+    std::string base = name;
+    if (base.ends_with("[0]")) base.resize(base.size() - 3);
+    for (int k = 0; k < size; ++k) {
+      std::string each = size > 1 ? base + "[" + std::to_string(k) + "]" : std::string(name);
+      u.to = f.GetUniformLocation(twin.program, each.c_str());
+      u.from = f.GetUniformLocation(original, each.c_str());
+      if (u.to < 0 || u.from < 0) continue;
+      if (!shape(type, u.kind, u.columns, u.rows)) {
+        twin.why = "it has uniforms of double precision";
+        return;
+      }
+      twin.uniforms.push_back(u);
+    }
+  }
+  if (!f.GetActiveUniformBlockName || tls.context->version < (tls.context->api == 2 ? 30u : 31u)) return;
+  f.GetProgramiv(twin.program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
+  for (int i = 0; i < count; ++i) {
+    char name[512] = "";
+    int length = 0;
+    f.GetActiveUniformBlockName(twin.program, static_cast<uint32_t>(i), sizeof name, &length, name);
+    uint32_t there = f.GetUniformBlockIndex(original, name);
+    if (there != ~0u) twin.blocks.emplace_back(there, static_cast<uint32_t>(i));
+  }
+}
+
+const char* const POSITION[] = {"gl_Position"};
+
+Twin make_twin(uint32_t original) {
+  const Functions& f = gl_();
+  Twin twin;
+  int good = 0, separable = 0;
+  f.GetProgramiv(original, GL_LINK_STATUS, &good);
+  if (!good) return twin.why = "its program is not linked", twin;
+  const GlContext* c = tls.context;
+  if (c->version >= (c->api == 2 ? 31u : 41u)) f.GetProgramiv(original, GL_PROGRAM_SEPARABLE, &separable);
+  uint32_t shaders[32];
+  int count = 0;
+  f.GetAttachedShaders(original, 32, &count, shaders);
+  bool vertex = false, geometry = false, tessellation = false;
+  for (int i = 0; i < count; ++i) {
+    int type = 0;
+    f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
+    vertex |= type == GL_VERTEX_SHADER, geometry |= type == GL_GEOMETRY_SHADER, tessellation |= type == GL_TESS_EVALUATION_SHADER;
+  }
+  if (!count) return twin.why = "its program has no shaders to link again", twin;
+  if (!vertex) return twin.why = separable ? "it draws with separate programs" : "its program has no vertex shader", twin;
+  if (writes_memory(original)) return twin.why = "its shaders write memory before the rasteriser", twin;
+  if (f.GetProgramStageiv && c->api == 1 && c->version >= 40) {
+    static const uint32_t stages[] = {GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_TESS_EVALUATION_SHADER, GL_TESS_EVALUATION_SHADER + 1};
+    for (uint32_t stage : stages) {
+      int subroutines = 0;
+      f.GetProgramStageiv(original, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &subroutines);
+      if (subroutines) return twin.why = "it has subroutines", twin;
+    }
+  }
+  twin.program = f.CreateProgram();
+  for (int i = 0; i < count; ++i) f.AttachShader(twin.program, shaders[i]);
+  int attributes = 0;
+  f.GetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
+  for (int i = 0; i < attributes; ++i) {
+    char name[512] = "";
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    f.GetActiveAttrib(original, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
+    int at = f.GetAttribLocation(original, name);
+    if (at >= 0 && strncmp(name, "gl_", 3)) f.BindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
+  }
+  f.TransformFeedbackVaryings(twin.program, 1, POSITION, GL_INTERLEAVED);
+  f.LinkProgram(twin.program);
+  for (int i = 0; i < count; ++i) f.DetachShader(twin.program, shaders[i]);
+  good = 0;
+  f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+  if (!good) {
+    f.DeleteProgram(twin.program);
+    twin.program = 0;
+    twin.why = "its program cannot be linked with gl_Position captured";
+    return twin;
+  }
+  int out = 0;
+  if (geometry) {
+    f.GetProgramiv(original, GL_GEOMETRY_OUTPUT_TYPE, &out);
+    twin.stage_mode = out == 0 ? 0u : out == 3 ? 1u : 4u;
+  } else if (tessellation) {
+    int points = 0;
+    f.GetProgramiv(original, GL_TESS_GEN_POINT_MODE, &points);
+    f.GetProgramiv(original, GL_TESS_GEN_MODE, &out);
+    twin.stage_mode = points ? 0u : out == GL_ISOLINES ? 1u : 4u;
+  }
+  make_uniforms(twin, original);
+  return twin;
+}
+
+// gl_Position as fixed function computes it.
+Twin make_fixed_twin() {
+  const Functions& f = gl_();
+  Twin twin;
+  const char* source = "#version 120\nvoid main() { gl_Position = ftransform(); }\n";
+  uint32_t shader = f.CreateShader(GL_VERTEX_SHADER);
+  f.ShaderSource(shader, 1, &source, nullptr);
+  f.CompileShader(shader);
+  twin.program = f.CreateProgram();
+  f.AttachShader(twin.program, shader);
+  f.TransformFeedbackVaryings(twin.program, 1, POSITION, GL_INTERLEAVED);
+  f.LinkProgram(twin.program);
+  f.DeleteShader(shader);
+  int good = 0;
+  f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+  if (!good) twin.why = "the driver does not capture fixed-function positions";
+  return twin;
+}
+
+// ---- draws -----------------------------------------------------------------------------------------------------------
+
+// One draw, or one of many that a call makes.
+struct Part_ {
+  uint64_t first = 0, count = 0, instances = 1;
+  int64_t base = 0;
+  bool indexed = false;
+  uint32_t type = 0;
+  uint64_t offset = 0;                // into the buffer of indices
+  std::span<const uint8_t> indices;  // in the program's memory
+};
+uint64_t index_size(uint32_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
+
+// Reads a part of the buffer that is bound to a target.
+bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
+  const Functions& f = gl_();
+  int size = 0, mapped = 0;
+  f.GetBufferParameteriv(target, GL_BUFFER_SIZE, &size);
+  if (tls.context->version >= 15) f.GetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
+  if (mapped) return why = "the program has mapped the buffer that it draws from", false;
+  if (offset >= static_cast<uint64_t>(std::max(size, 0))) return to.clear(), true;
+  bytes = std::min(bytes, static_cast<uint64_t>(size) - offset);
+  if (!bytes) return to.clear(), true;
+  auto map = f.MapBufferRange;
+  auto unmap = f.UnmapBuffer;
+  if (tls.context->api == 2 && tls.context->version < 30) map = f.MapBufferRangeEXT, unmap = f.UnmapBufferOES;
+  void* at = map && unmap ? map(target, static_cast<intptr_t>(offset), static_cast<intptr_t>(bytes), GL_MAP_READ_BIT) : nullptr;
+  if (!at) return why = "the driver does not let a buffer be read that it draws from", false;
+  to.assign(static_cast<uint8_t*>(at), static_cast<uint8_t*>(at) + bytes);
+  unmap(target);
+  return true;
+}
+
+bool starts(const char* name, const char* with) { return !strncmp(name, with, strlen(with)); }
+bool contains(const char* name, const char* what) { return strstr(name, what) != nullptr; }
+
+// What the call draws; false: `why` says why it is not known.
+bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
+  const char* name = call.name;
+  bool indexed = contains(name, "Elements"), instanced = contains(name, "Instanced");
+  uint64_t instances = instanced ? std::max(call.number("instancecount"), call.number("primcount")) : 1;
+  auto signed_ = [](uint64_t v) { return static_cast<int64_t>(static_cast<int32_t>(v)); };
+  auto positive = [&](uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(signed_(v), 0)); };
+  if (contains(name, "Indirect")) {
+    if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
+    uint64_t draws = starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
+    uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
+    if (!stride) stride = words * 4;
+    std::vector<uint8_t> content;
+    auto given = call.array("indirect");
+    if (!given.empty()) content.assign(given.begin(), given.end());
+    else if (!integer(GL_INDIRECT_BUFFER_BINDING)) return why = "the draw's parameters are not in the recording", false;
+    else if (!read_buffer(GL_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why)) return false;
+    for (uint64_t i = 0; i < draws; ++i) {
+      uint32_t v[5] = {};
+      if (i * stride + words * 4 > content.size()) break;
+      memcpy(v, &content[i * stride], words * 4);
+      Part_ p;
+      p.count = v[0], p.instances = v[1], p.first = v[2], p.indexed = indexed;
+      if (indexed) {
+        p.type = static_cast<uint32_t>(call.number("type"));
+        p.offset = v[2] * index_size(p.type), p.base = static_cast<int32_t>(v[3]), p.first = 0;
+      }
+      parts.push_back(p);
+    }
+    return true;
+  }
+  if (starts(name, "glRect")) {
+    Part_ p;
+    p.count = 4;
+    parts.push_back(p);
+    return true;
+  }
+  if (starts(name, "glMultiDraw")) {
+    auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"), bases = call.array("basevertex");
+    uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
+    size_t word = indexed ? 8 : 4;
+    if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
+    if (indexed && !integer(GL_ELEMENT_BUFFER_BINDING)) return why = "its lists of indices are in the program's memory", false;
+    for (uint64_t i = 0; i < n; ++i) {
+      Part_ p;
+      int32_t count = 0, base = 0;
+      uint64_t at = 0;
+      memcpy(&count, &counts[i * 4], 4);
+      memcpy(&at, &firsts[i * word], word);
+      if (bases.size() >= n * 4) memcpy(&base, &bases[i * 4], 4);
+      p.count = positive(static_cast<uint32_t>(count)), p.indexed = indexed, p.base = base, p.instances = instances;
+      p.type = static_cast<uint32_t>(call.number("type"));
+      (indexed ? p.offset : p.first) = at;
+      parts.push_back(p);
+    }
+    return true;
+  }
+  if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements")) return why = "how many vertices it draws is not known", false;
+  Part_ p;
+  p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances), p.indexed = indexed;
+  if (indexed) {
+    p.type = static_cast<uint32_t>(call.number("type"));
+    p.base = signed_(call.number("basevertex"));
+    p.indices = call.array("indices");
+    p.offset = call.number("indices");
+  }
+  parts.push_back(p);
+  return true;
+}
+
+constexpr uint64_t RESTART = ~0ull;
+
+// The vertices of a part in order; RESTART where a primitive ends.
+bool vertices_of(const Part_& part, int64_t restart, std::vector<uint64_t>& to, const char*& why) {
+  to.clear();
+  if (part.count > 1ull << 27) return why = "it draws too many vertices", false;
+  if (!part.indexed) {
+    for (uint64_t i = 0; i < part.count; ++i) to.push_back(part.first + i);
+    return true;
+  }
+  uint64_t size = index_size(part.type);
+  if (!size) return why = "its indices have no type", false;
+  std::vector<uint8_t> content;
+  std::span<const uint8_t> bytes = part.indices;
+  if (bytes.empty() && part.count) {
+    if (!integer(GL_ELEMENT_BUFFER_BINDING)) return why = "its indices are not in the recording", false;
+    if (!read_buffer(GL_ELEMENT_BUFFER, part.offset, part.count * size, content, why)) return false;
+    bytes = content;
+  }
+  for (uint64_t i = 0; i < part.count; ++i) {
+    uint32_t v = 0;  // beyond the buffer: robust contexts read zeros
+    if ((i + 1) * size <= bytes.size()) memcpy(&v, &bytes[i * size], size);
+    to.push_back(restart >= 0 && v == static_cast<uint64_t>(restart) ? RESTART : static_cast<uint64_t>(static_cast<int64_t>(v) + part.base));
+  }
+  return true;
+}
+
+int64_t restart_index(uint32_t type) {
+  const GlContext* c = tls.context;
+  int64_t all = static_cast<int64_t>((1ull << (8 * index_size(type))) - 1);
+  bool es = c->api == 2;
+  if (c->version >= (es ? 30u : 43u) && enabled(GL_RESTART_FIXED)) return all;
+  if (!es && c->version >= 31 && enabled(GL_RESTART)) return static_cast<uint32_t>(integer(GL_RESTART_INDEX));
+  return -1;
+}
+
+// The state between the last vertex stage and the rasteriser.
+bool raster_state(Raster& r, const char*& why) {
+  const Functions& f = gl_();
+  const GlContext* c = tls.context;
+  bool es = c->api == 2;
+  int v[4] = {};
+  f.GetIntegerv(GL_VIEWPORT, v);
+  r.width = v[2], r.height = v[3];
+  if (enabled(GL_CULL_FACE)) {
+    int mode = integer(GL_CULL_FACE_MODE);
+    r.cull_front = mode != GL_BACK, r.cull_back = mode != GL_FRONT;
+  }
+  r.front_clockwise = integer(GL_FRONT_FACE) == GL_CW;
+  if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp")) r.depth_clamp = enabled(GL_DEPTH_CLAMP);
+  if (!es ? c->version >= 45 || has_extension("GL_ARB_clip_control") : has_extension("GL_EXT_clip_control")) {
+    if (integer(GL_CLIP_ORIGIN) == GL_UPPER_LEFT) return why = "the origin of clip coordinates is at the top", false;
+    r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
+  }
+  bool planes = !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
+  for (int i = 0, n = planes ? std::min(integer(GL_MAX_CLIP_DISTANCES), 8) : 0; i < n; ++i)
+    if (enabled(GL_CLIP_DISTANCE0 + static_cast<uint32_t>(i))) return why = "the program clips at planes of its own", false;
+  bool colour = false;
+  uint8_t mask[4] = {};
+  int buffers = c->version >= (es ? 30u : 20u) ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16) : 1;
+  bool indexed = f.GetBooleani_v && c->version >= (es ? 32u : 30u);
+  for (int i = 0; i < buffers; ++i) {
+    bool drawn = true;
+    if (c->version >= (es ? 30u : 20u)) drawn = integer(0x8825 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
+    if (!drawn) continue;
+    if (indexed) f.GetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
+    else f.GetBooleanv(GL_COLOR_WRITEMASK, mask);
+    colour |= mask[0] || mask[1] || mask[2] || mask[3];
+    if (colour) break;
+  }
+  uint8_t depth = 0;
+  f.GetBooleanv(GL_DEPTH_WRITEMASK, &depth);
+  bool depths = depth && enabled(GL_DEPTH_TEST);
+  bool stencils = enabled(GL_STENCIL_TEST) && (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
+  r.discards = !r.width || !r.height || !(colour || depths || stencils);
+  if (c->version >= 30) r.discards |= enabled(GL_RASTERIZER_DISCARD);
+  if (enabled(GL_SCISSOR_TEST)) {
+    f.GetIntegerv(GL_SCISSOR_BOX, v);
+    r.discards |= !v[2] || !v[3];
+  }
+  return true;
+}
+
+// ---- a source --------------------------------------------------------------------------------------------------------
+
+struct Result {
+  uint64_t segment = 0;
+  Classes classes;
+  uint64_t counts[WHATS] = {};
+  const char* why[PARTS] = {};
+};
+
+class GeometrySource : public Source {
+ public:
+  GeometrySource(const std::vector<int>& numbers, std::vector<What> whats) : Source(numbers), whats_(std::move(whats)) {
+    for (What w : whats_) needs_[KNOWN[w].part] = true;
+  }
+  bool per_context() const override { return false; }  // what is counted here is not the driver's
+  unsigned watches() const override {
+    unsigned w = WATCH_CALLS;
+    if (needs_[PRIMITIVES] || needs_[VERTICES]) w |= WATCH_DRAWS;
+    if (needs_[PRIMITIVES]) w |= WATCH_LINKS;
+    return w;
+  }
+  bool begin(uint64_t segment, std::string& why) override {
+    (void)why;
+    Result fresh = std::move(learnt_);
+    learnt_ = {};
+    fresh.segment = segment;
+    results_.push_back(fresh);
+    runs_ = true;
+    return true;
+  }
+  void end() override { runs_ = false; }
+  void collect(Sink& to, bool) override {
+    while (!results_.empty() && !(runs_ && results_.size() == 1)) {
+      deliver(to, results_.front());
+      results_.pop_front();
+    }
+  }
+  bool uses(uint32_t target) const override {
+    // Counts of primitives and of what shaders ran: our draws would be among them.
+    bool counts = target == GL_GENERATED || target == GL_WRITTEN || target == 0x82EC || target == 0x82ED || (target >= 0x82EE && target <= 0x82F7) || target == 0x887F;
+    return counts && needs_[PRIMITIVES];
+  }
+  void block(uint32_t target, bool blocked) override {
+    auto& list = blocked_[current_context()];
+    if (blocked) list.push_back(target);
+    else std::erase(list, target);
+  }
+  void forget(const void* context) override {
+    blocked_.erase(context);
+    auto it = captures_.find(context);
+    if (it == captures_.end()) return;
+    if (context == current_context() && it->second.feedback) {
+      const Functions& f = gl_();
+      f.DeleteTransformFeedbacks(1, &it->second.feedback);
+      f.DeleteBuffers(1, &it->second.buffer);
+      f.DeleteQueries(2, it->second.queries);
+    }
+    captures_.erase(it);
+  }
+
+  void see(const Call& call) override;
+  void linked(uint32_t program) override {
+    if (!can_capture().empty()) return;
+    drain_errors();
+    Twin& twin = twins_[{tls.context->share_group, program}];
+    if (twin.program) gl_().DeleteProgram(twin.program);
+    twin = make_twin(program);
+    drain_errors();
+  }
+  void around(Draw& draw) override;
+
+ private:
+  struct Capture {  // of a context
+    uint32_t feedback = 0, buffer = 0, queries[2] = {};
+    uint64_t room = 0;  // bytes
+    Twin fixed;
+    bool fixed_made = false;
+  };
+  void deliver(Sink& to, const Result& r);
+  static std::string can_capture();
+  // `expected` primitives are to come; -1: it is not known how many.
+  bool capture(Draw& draw, int64_t expected, const Raster& state, Classes& to, const char*& why);
+  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, Classes& to, const char*& why);
+  void vertices(const std::vector<Part_>& parts, bool lights);
+
+  std::vector<What> whats_;
+  bool needs_[PARTS] = {};
+  Result learnt_;  // of draws that no segment has yet
+  std::deque<Result> results_;
+  bool runs_ = false, list_runs_ = false;
+  bool conditional_ = false;  // what is drawn depends on a query
+  std::map<const void*, std::vector<uint32_t>> blocked_;
+  std::map<const void*, Capture> captures_;
+  std::map<std::pair<uint32_t, uint32_t>, Twin> twins_;
+};
+
+// Why positions cannot be captured in the current context.
+std::string GeometrySource::can_capture() {
+  const GlContext* c = tls.context;
+  if (!c || !c->version) return "there is no context";
+  const Functions& f = gl_();
+  if (!f.BindTransformFeedback || !f.BeginTransformFeedback || !f.MapBufferRange) return "the driver has no transform feedback objects";
+  if (c->api == 1) {
+    if (c->version < 30 || (c->version < 40 && !has_extension("GL_ARB_transform_feedback2"))) return "OpenGL 4.0 or GL_ARB_transform_feedback2 has what it needs";
+  } else if (c->version < 32 && (c->version < 30 || !(has_extension("GL_EXT_geometry_shader") || has_extension("GL_OES_geometry_shader")))) {
+    return c->version < 20 ? "OpenGL ES 1 has no transform feedback" : "OpenGL ES 3.2 or GL_EXT_geometry_shader has what it needs";
+  }
+  return "";
+}
+
+uint32_t primitive_mode(const Call& draw) { return starts(draw.name, "glRect") ? 7 : static_cast<uint32_t>(draw.number("mode")); }
+
+// How many primitives the parts make up; -1: it is not known.
+int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
+  int64_t sum = 0;
+  std::vector<uint64_t> stream;
+  for (auto& part : parts) {
+    int64_t each = 0, restart = part.indexed ? restart_index(part.type) : -1;
+    const char* why = nullptr;
+    if (restart < 0) {
+      each = primitives_of(mode, static_cast<int64_t>(part.count));
+    } else if (vertices_of(part, restart, stream, why)) {
+      int64_t n = 0;
+      stream.push_back(RESTART);
+      for (uint64_t v : stream) {
+        if (v != RESTART) {
+          ++n;
+          continue;
+        }
+        int64_t some = primitives_of(mode, n);
+        if (some < 0) return -1;
+        each += some;
+        n = 0;
+      }
+    } else {
+      return -1;
+    }
+    if (each < 0) return -1;
+    sum += each * static_cast<int64_t>(part.instances);
+  }
+  return sum;
+}
+
+bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, Classes& to, const char*& why) {
+  const Functions& f = gl_();
+  const GlContext* c = tls.context;
+  if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
+  if (!blocked_[current_context()].empty()) return why = "the program's own query of this kind ran", false;
+  if (*draw.refusal()) return why = draw.refusal(), false;
+  bool es = c->api == 2;
+  auto program = static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM));
+  Capture& mine = captures_[current_context()];
+  Twin* twin = nullptr;
+  if (program) {
+    auto it = twins_.find({c->share_group, program});
+    if (it == twins_.end()) return why = "its program was not linked from shaders in the recording", false;
+    twin = &it->second;
+    int deleted = 0;
+    f.GetProgramiv(program, GL_DELETE_STATUS, &deleted);
+    if (deleted) return why = "its program is deleted and lives only as long as it is in use", false;
+  }
+  bool fixed = !es && !c->core && (!twin || twin->why == "its program has no vertex shader");
+  if (!program && c->version >= (es ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING)) return why = "it draws with separate programs", false;
+  if (fixed) {
+    if (has_extension("GL_ARB_vertex_program") && enabled(GL_VERTEX_PROGRAM_ARB)) return why = "a program in assembler transforms its vertices", false;
+    if (!mine.fixed_made) mine.fixed_made = true, mine.fixed = make_fixed_twin();
+    twin = &mine.fixed;
+  }
+  if (!twin) return why = "it draws without a program", false;
+  if (!twin->why.empty()) return why = lasting(twin->why), false;
+
+  uint32_t asked = primitive_mode(draw), mode = twin->stage_mode;
+  if (mode != ~0u) expected = -1;
+  if (mode == ~0u) {
+    switch (asked) {
+      case 0: mode = 0; break;
+      case 1: case 2: case 3: case 0xA: case 0xB: mode = 1; break;
+      case 4: case 5: case 6: case 7: case 8: case 9: case 0xC: case 0xD: mode = 4; break;
+      default: return why = "its primitives are none that are known here", false;
+    }
+  }
+  drain_errors();
+  uint64_t corners = mode == 0 ? 1 : mode == 1 ? 2 : 3;
+  int own_buffer = integer(GL_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_FEEDBACK_BINDING);
+  bool pause = integer(GL_FEEDBACK_ACTIVE) && !integer(GL_FEEDBACK_PAUSED);
+  if (pause) f.PauseTransformFeedback();
+  bool made = !mine.feedback;
+  if (made) {
+    f.GenTransformFeedbacks(1, &mine.feedback);
+    f.GenBuffers(1, &mine.buffer);
+    f.GenQueries(2, mine.queries);
+  }
+  f.BindTransformFeedback(GL_FEEDBACK, mine.feedback);
+  if (made) f.BindBufferBase(GL_FEEDBACK_BUFFER, 0, mine.buffer);
+  f.UseProgram(twin->program);
+  for (auto& u : twin->uniforms) {
+    uint32_t now[16] = {};
+    if (u.kind == 'f') f.GetUniformfv(program, u.from, reinterpret_cast<float*>(now));
+    else if (u.kind == 'i') f.GetUniformiv(program, u.from, reinterpret_cast<int*>(now));
+    else f.GetUniformuiv(program, u.from, now);
+    if (u.set && !memcmp(now, u.last, sizeof now)) continue;
+    memcpy(u.last, now, sizeof now);
+    u.set = true;
+    set_uniform(u);
+  }
+  for (auto& [there, here] : twin->blocks) {
+    int binding = 0;
+    f.GetActiveUniformBlockiv(program, there, GL_UNIFORM_BLOCK_BINDING, &binding);
+    f.UniformBlockBinding(twin->program, here, static_cast<uint32_t>(binding));
+  }
+  bool discards = enabled(GL_RASTERIZER_DISCARD);
+  if (!discards) f.Enable(GL_RASTERIZER_DISCARD);
+  drain_errors();
+
+  bool drew = true, good = true;
+  uint64_t generated = 0, written = 0;
+  auto make_room = [&](uint64_t bytes) {
+    if (mine.room >= bytes) return;
+    mine.room = std::max<uint64_t>(1 << 20, bytes * 5 / 4);
+    f.BufferData(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(mine.room), nullptr, GL_STREAM_READ);
+    f.BindBufferBase(GL_FEEDBACK_BUFFER, 0, mine.buffer);
+  };
+  auto draw_once = [&] {
+    f.BeginTransformFeedback(mode);
+    good = !take_error();
+    drew = good && draw.perform();
+    good = good && !take_error();
+    f.EndTransformFeedback();
+    good = good && !take_error();
+  };
+  f.BindBuffer(GL_FEEDBACK_BUFFER, mine.buffer);
+  // How many come is asked of the driver only where it cannot be known before: it would finish what it has been given.
+  // What stands at the end beforehand shows that they did come.
+  if (expected > 0) {
+    static const uint32_t mark[4] = {0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD};
+    written = generated = static_cast<uint64_t>(expected);
+    uint64_t last = written * corners * 16 - 16;
+    make_room(last + 16);
+    f.BufferSubData(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
+    draw_once();
+    if (good && drew) {
+      void* at = f.MapBufferRange(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, GL_MAP_READ_BIT);
+      if (!at || !memcmp(at, mark, sizeof mark)) expected = -1;
+      if (at) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
+    }
+  }
+  for (int round = 0; expected < 0 && round < 3; ++round) {
+    make_room(std::max<uint64_t>(1, generated * corners * 16));
+    f.BeginQuery(GL_GENERATED, mine.queries[0]);
+    f.BeginQuery(GL_WRITTEN, mine.queries[1]);
+    draw_once();
+    f.EndQuery(GL_WRITTEN);
+    f.EndQuery(GL_GENERATED);
+    uint32_t counted[2] = {};
+    f.GetQueryObjectuiv(mine.queries[0], GL_QUERY_RESULT, &counted[0]);
+    f.GetQueryObjectuiv(mine.queries[1], GL_QUERY_RESULT, &counted[1]);
+    generated = counted[0], written = counted[1];
+    if (!good || !drew || generated <= written) break;
+  }
+  if (good && generated > written) good = false, why = "the driver captures fewer primitives than it draws";
+  else if (!good) why = "the driver refuses to capture this draw";
+  if (good && drew && written) {
+    uint64_t bytes = written * corners * 16;
+    const auto* at = static_cast<const float*>(f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+    if (!at) good = false, why = "the driver does not hand out what it captured";
+    for (uint64_t i = 0; good && i < written; ++i) {
+      Position p[3];
+      for (uint64_t k = 0; k < corners; ++k) p[k] = {at[0], at[1], at[2], at[3]}, at += 4;
+      if (corners == 1) classify_point(p[0], state, to);
+      else if (corners == 2) classify_line(p[0], p[1], state, to);
+      else classify_triangle(p[0], p[1], p[2], state, to);
+    }
+    if (good) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
+  }
+
+  if (!discards) f.Disable(GL_RASTERIZER_DISCARD);
+  f.BindTransformFeedback(GL_FEEDBACK, static_cast<uint32_t>(own_feedback));
+  f.BindBuffer(GL_FEEDBACK_BUFFER, static_cast<uint32_t>(own_buffer));
+  f.UseProgram(program);
+  if (pause) f.ResumeTransformFeedback();
+  drain_errors();
+  return good;
+}
+
+// OpenGL ES 1: the array of vertices, times the matrices.
+bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, Classes& to, const char*& why) {
+  const Functions& f = gl_();
+  if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE)) return why = "a palette of matrices transforms its vertices", false;
+  if (!enabled(GL_VERTEX_ARRAY)) return true;
+  float m[16], p[16];
+  f.GetFloatv(GL_MODELVIEW_MATRIX, m);
+  f.GetFloatv(GL_PROJECTION_MATRIX, p);
+  double both[16];
+  for (size_t column = 0; column < 4; ++column)
+    for (size_t row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (size_t k = 0; k < 4; ++k) sum += static_cast<double>(p[k * 4 + row]) * static_cast<double>(m[column * 4 + k]);
+      both[column * 4 + row] = sum;
+    }
+  auto size = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_SIZE));
+  auto type = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_TYPE));
+  auto stride = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_STRIDE));
+  auto buffer = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BUFFER_BINDING));
+  uint64_t each = type == 0x1400 || type == 0x1401 ? 1 : type == 0x1402 || type == 0x1403 ? 2 : 4;
+  if (type != 0x1400 && type != 0x1402 && type != 0x1406 && type != 0x140C) return why = "its vertices are of a type that is not known here", false;
+  if (!stride) stride = size * each;
+  void* pointer = nullptr;
+  f.GetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer);
+  std::vector<uint8_t> content;
+  const auto* base = static_cast<const uint8_t*>(pointer);
+  uint64_t bytes = ~0ull;
+  if (buffer) {
+    int old = integer(GL_ARRAY_BUFFER_BINDING);
+    f.BindBuffer(GL_ARRAY_BUFFER, buffer);
+    bool read = read_buffer(GL_ARRAY_BUFFER, reinterpret_cast<uint64_t>(pointer), ~0ull >> 1, content, why);
+    f.BindBuffer(GL_ARRAY_BUFFER, static_cast<uint32_t>(old));
+    if (!read) return false;
+    base = content.data(), bytes = content.size();
+  }
+  auto position = [&](uint64_t index) {
+    double v[4] = {0, 0, 0, 1};
+    for (uint64_t k = 0; k < size && k < 4; ++k) {
+      uint64_t at = index * stride + k * each;
+      if (at + each > bytes) continue;
+      int8_t b;
+      int16_t s;
+      int32_t i;
+      float x;
+      switch (type) {
+        case 0x1400: memcpy(&b, base + at, 1), v[k] = b; break;
+        case 0x1402: memcpy(&s, base + at, 2), v[k] = s; break;
+        case 0x140C: memcpy(&i, base + at, 4), v[k] = i / 65536.0; break;
+        default: memcpy(&x, base + at, 4), v[k] = static_cast<double>(x);
+      }
+    }
+    Position out;
+    for (size_t row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (size_t k = 0; k < 4; ++k) sum += both[k * 4 + row] * v[k];
+      out[row] = sum;
+    }
+    return out;
+  };
+  std::vector<uint64_t> stream;
+  for (auto& part : parts) {
+    if (!vertices_of(part, -1, stream, why)) return false;
+    std::unordered_map<uint64_t, Position> known;
+    auto at = [&](size_t n) -> const Position& {
+      auto [it, fresh] = known.try_emplace(stream[n]);
+      if (fresh) it->second = position(stream[n]);
+      return it->second;
+    };
+    bool some = assemble(mode, stream.size(), [&](int corners, size_t a, size_t b, size_t c) {
+      if (corners == 1) classify_point(at(a), state, to);
+      else if (corners == 2) classify_line(at(a), at(b), state, to);
+      else classify_triangle(at(a), at(b), at(c), state, to);
+    });
+    if (!some) return why = "its primitives are none that are known here", false;
+  }
+  return true;
+}
+
+void GeometrySource::vertices(const std::vector<Part_>& parts, bool lights) {
+  const char*& why = learnt_.why[VERTICES];
+  std::vector<uint64_t> stream;
+  std::vector<uint32_t> indices;
+  for (auto& part : parts) {
+    uint64_t submitted = part.count, distinct = part.count, transformed = part.count;
+    if (part.indexed && part.count) {
+      if (!vertices_of(part, restart_index(part.type), stream, why)) return;
+      indices.clear();
+      for (uint64_t v : stream)
+        if (v != RESTART) indices.push_back(static_cast<uint32_t>(v));
+      CacheUse use = cache_use(indices);
+      submitted = use.accesses, distinct = use.distinct, transformed = use.accesses - use.hits_32;
+      learnt_.counts[ACCESSES] += use.accesses * part.instances;
+      learnt_.counts[HITS_16] += use.hits_16 * part.instances;
+      learnt_.counts[HITS_32] += use.hits_32 * part.instances;
+    }
+    learnt_.counts[VERTICES_SUBMITTED] += submitted * part.instances;
+    learnt_.counts[DISTINCT] += distinct * part.instances;
+    learnt_.counts[TRANSFORMED] += transformed * part.instances;
+    if (lights) learnt_.counts[LIT] += transformed * part.instances;
+  }
+}
+
+// Pixels that are copied are no primitives.
+bool draws_primitives(const Call& call) {
+  if (!(call.flags & FLAG_DRAW) && !starts(call.name, "glCallList") && strcmp(call.name, "glBegin")) return false;
+  static const char* const none[] = {"glDrawPixels", "glBitmap", "glCopyPixels", "glBlit", "glDrawBuffer", "glAccum", "glEnd"};
+  for (const char* name : none)
+    if (starts(call.name, name)) return false;
+  return true;
+}
+
+void GeometrySource::around(Draw& draw) {
+  if (!draws_primitives(draw)) return;
+  const GlContext* c = tls.context;
+  if (!c || !c->version) return;
+  drain_errors();
+  std::vector<Part_> parts;
+  const char* why = nullptr;
+  Draw::Given given = draw.given();
+  if (given.vertices == 0) return;  // a list that only sets state
+  if (given.vertices > 0) {
+    Part_ p;
+    p.count = static_cast<uint64_t>(given.vertices);
+    parts.push_back(p);
+  }
+  bool known = *draw.refusal() ? (why = draw.refusal(), false) : !parts.empty() || parts_of(draw, parts, why);
+  bool es1 = c->api == 2 && c->version < 20;
+  if (needs_[VERTICES]) {
+    if (!known) {
+      learnt_.why[VERTICES] = why;
+    } else {
+      bool fixed = es1 || (c->api == 1 && !c->core && !(c->version >= 20 && integer(GL_CURRENT_PROGRAM)));
+      vertices(parts, fixed && enabled(GL_LIGHTING));
+    }
+  }
+  if (needs_[PRIMITIVES]) {
+    Raster state;
+    const char*& lost = learnt_.why[PRIMITIVES];
+    Classes found;
+    bool good = raster_state(state, lost);
+    if (good && es1) {
+      if (!known) lost = why, good = false;
+      else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, found, lost);
+    } else if (good) {
+      int64_t expected = !known || conditional_ ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
+      good = capture(draw, expected, state, found, lost);
+    }
+    if (good) learnt_.classes.add(found);
+  }
+  drain_errors();
+}
+
+// ---- calls -----------------------------------------------------------------------------------------------------------
+
+bool changes_matrix(const char* name) {
+  static const char* const exact[] = {"glLoadIdentity", "glPushMatrix", "glPopMatrix"};
+  for (const char* e : exact)
+    if (!strcmp(name, e)) return true;
+  static const char* const first[] = {"glLoadMatrix", "glMultMatrix", "glLoadTransposeMatrix", "glMultTransposeMatrix", "glRotate", "glScale", "glTranslate", "glOrtho", "glFrustum", "glLoadPaletteFromModelViewMatrix", "glMatrixLoad", "glMatrixMult", "glMatrixRotate", "glMatrixScale", "glMatrixTranslate", "glMatrixOrtho", "glMatrixFrustum", "glMatrixPush", "glMatrixPop"};
+  for (const char* f : first)
+    if (starts(name, f)) return true;
+  return false;
+}
+
+void GeometrySource::see(const Call& call) {
+  const char* name = call.name;
+  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
+  if (starts(name, "glBeginConditionalRender")) conditional_ = true;
+  else if (starts(name, "glEndConditionalRender")) conditional_ = false;
+  Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
+  if (!to) return;
+  bool draws = draws_primitives(call);
+  if (call.in_list && draws && list_runs_)
+    to->why[PRIMITIVES] = to->why[VERTICES] = "a display list is compiled and executed";
+  if (draws && (!call.in_list || list_runs_)) ++to->counts[RENDER];
+  if (call.in_list && !list_runs_) return;
+  if (changes_matrix(name)) ++to->counts[MATRIX];
+  else if (starts(name, "glUniformMatrix") || starts(name, "glProgramUniformMatrix")) ++to->counts[MATRIX_UNIFORMS];
+  else if (contains(name, "Image") && (starts(name, "glTexImage") || starts(name, "glTexSubImage") || starts(name, "glTextureImage") || starts(name, "glTextureSubImage") || starts(name, "glCompressedTex"))) {
+    if (contains(name, "Multisample")) return;
+    bool content = call.number("pixels") || call.number("data") || (tls.context && tls.context->buffers[gl::UNPACK]);
+    if (!content) return;
+    auto extent = [&](const char* parameter, bool has) { return has ? static_cast<uint64_t>(std::max<int32_t>(static_cast<int32_t>(call.number(parameter)), 0)) : 1; };
+    to->counts[TEXELS] += extent("width", true) * extent("height", !contains(name, "1D")) * extent("depth", contains(name, "3D"));
+  }
+}
+
+void GeometrySource::deliver(Sink& to, const Result& r) {
+  const Classes& c = r.classes;
+  for (size_t i = 0; i < whats_.size(); ++i) {
+    What w = whats_[i];
+    if (const char* why = r.why[KNOWN[w].part]) {
+      to.lost(r.segment, metrics[i], why);
+      continue;
+    }
+    double v = static_cast<double>(r.counts[w]);
+    switch (w) {
+      case SUBMITTED: v = static_cast<double>(c.submitted); break;
+      case DEGENERATE: v = static_cast<double>(c.degenerate); break;
+      case OUTSIDE: v = static_cast<double>(c.outside); break;
+      case BACKFACE: v = static_cast<double>(c.backface); break;
+      case DISCARDED: v = static_cast<double>(c.discarded); break;
+      case RASTERISED: v = static_cast<double>(c.rasterised); break;
+      case CLIPPED: v = static_cast<double>(c.clipped); break;
+      case AREA: v = c.area; break;
+      case AVERAGE: to.mean(r.segment, metrics[i], c.area, static_cast<double>(c.triangles)); continue;
+      default:
+        if (w >= SIZE_0 && w <= SIZE_6) v = static_cast<double>(c.sizes[static_cast<size_t>(w - SIZE_0)]);
+    }
+    to.value(r.segment, metrics[i], v);
+  }
+}
+
+class Geometry : public Backend {
+ public:
+  Geometry() : Backend("geometry") {}
+  std::string reason() override { return current_context() ? "" : "there is no context"; }
+  std::vector<Offer> offers() override {
+    std::vector<Offer> found;
+    for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, "sum", "count", ""});
+    return found;
+  }
+  std::string group_of(const std::string&) override { return "geometry"; }
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+    std::vector<What> whats;
+    for (int n : numbers) {
+      const std::string& spec = all[static_cast<size_t>(n)].spec;
+      auto* it = std::find_if(std::begin(KNOWN), std::end(KNOWN), [&](auto& k) { return spec == k.spec; });
+      if (it == std::end(KNOWN)) return why = "there is no " + spec, nullptr;
+      whats.push_back(static_cast<What>(it - std::begin(KNOWN)));
+    }
+    return std::make_unique<GeometrySource>(numbers, std::move(whats));
+  }
+} g_geometry;
+
+}  // namespace
+}  // namespace dt::play::metrics
