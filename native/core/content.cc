@@ -27,12 +27,12 @@ enum class List : uint8_t { none, drawn, opened, closed, called, several, base, 
 struct Rule {
   std::vector<Count> ones;
   const Function* function = nullptr;
-  bool draw = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, readback = false, generates = false,
+  bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, readback = false, generates = false,
        deletes = false, bind = false;
   const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr, *height = nullptr, *depth = nullptr, *number = nullptr,
               *data = nullptr, *target = nullptr, *object = nullptr;
   List list = List::none;
-  bool wanted() const { return draw || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind || list != List::none; }
+  bool wanted() const { return draw || mesh || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind || list != List::none; }
 };
 
 const Field* param(const Function& f, std::initializer_list<const char*> names) {
@@ -62,6 +62,10 @@ Rule rule_of(const Function& f) {
       one(Count::draws), one(Count::indirect_draws);
     } else if (n == "glEnd") {
       r.end = true;
+    } else if (starts(n, "glEvalMesh")) {
+      r.mesh = true;
+      one(Count::draws);
+      r.mode = param(f, {"mode"});
     } else if (f.api == "gl") {
       r.draw = true;
       r.mode = param(f, {"mode"});
@@ -75,6 +79,7 @@ Rule rule_of(const Function& f) {
   }
   if (n == "glBegin") r.begin = true, r.mode = param(f, {"mode"});
   if (starts(n, "glVertex") && n.size() > 8 && n[8] >= '2' && n[8] <= '4') r.vertex = true;
+  if (starts(n, "glArrayElement") || starts(n, "glEvalCoord") || starts(n, "glEvalPoint")) r.vertex = true;
   if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
   if (f.flags & FLAG_CLEAR) one(Count::clears);
   if (f.flags & FLAG_UPLOAD) {
@@ -349,6 +354,9 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
       else if (chunk.duration(r, ticks)) ticks_sum += ticks;
       const Rule* rule = of[f];
       if (!rule) continue;
+      Drawn before{};
+      if (lists)
+        for (size_t k = 0; k < DRAWN.size(); ++k) before[k] = c(DRAWN[k]);
       for (Count which : rule->ones) ++c(which);
       if (!rule->wanted()) continue;
       const FunctionColumns& args = *columns[f];
@@ -359,9 +367,6 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         auto v = static_cast<int32_t>(value(field));
         return v > 0 ? static_cast<uint64_t>(v) : 0;
       };
-      Drawn before{};
-      if (lists)
-        for (size_t k = 0; k < DRAWN.size(); ++k) before[k] = c(DRAWN[k]);
       auto bytes_of = [&](const Field& field, std::vector<uint8_t>& keep) -> std::string_view {
         uint64_t d = args.descriptor(field, i);
         if (DT_DATA_KIND(d) == DT_DATA_INLINE) return args.payload(field, i);
@@ -388,6 +393,25 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
           ++c(Count::draws);
           if (rule->count && rule->mode) add_primitives(frame, value(rule->mode), positive(rule->count), rule->instances ? positive(rule->instances) : 1);
           else if (has(rule->function->name, "DrawTex") || has(rule->function->name, "glRect")) add_primitives(frame, 7, 4, 1);
+        }
+      }
+      if (rule->mesh) {
+        // Points, or lines along both directions, or strips of quads between them (OpenGL 2.1, 5.1).
+        auto steps = [&](const char* from, const char* to) -> uint64_t {
+          auto *a = param(*rule->function, {from}), *b = param(*rule->function, {to});
+          if (!a || !b) return 0;
+          int64_t count = int64_t{static_cast<int32_t>(value(b))} - static_cast<int32_t>(value(a)) + 1;
+          return count > 0 && count < 1 << 20 ? static_cast<uint64_t>(count) : 0;
+        };
+        const bool flat = !param(*rule->function, {"j1"});
+        const uint64_t across = steps("i1", "i2"), along = flat ? 1 : steps("j1", "j2");
+        switch (value(rule->mode)) {
+          case 0x1B00: add_primitives(frame, 0, across * along, 1); break;
+          case 0x1B01:
+            add_primitives(frame, 3, across, along);
+            if (!flat) add_primitives(frame, 3, along, across);
+            break;
+          case 0x1B02: add_primitives(frame, 8, across * 2, along ? along - 1 : 0); break;
         }
       }
       if (rule->vertex) {

@@ -72,6 +72,14 @@ P  base  GLuint  u32  4:0  -  -
 F  37  gl  glDeleteLists  0  2  -  -
 P  list  GLuint  u32  4:0  -  -
 P  range  GLsizei  i32  4:1  -  -
+F  38  gl  glEvalMesh2  0  5  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  i1  GLint  i32  4:1  -  -
+P  i2  GLint  i32  4:2  -  -
+P  j1  GLint  i32  4:3  -  -
+P  j2  GLint  i32  4:4  -  -
+F  39  gl  glArrayElement  0  1  -  -
+P  i  GLint  i32  4:0  -  -
 F  16372  drawtap  dtapMemory  2  0  tap  -
 P  address  const void *  ptr  8:0  -  -
 D  8:1  bytes  in  -
@@ -273,3 +281,28 @@ def test_lists_draw_where_they_are_called(tmp_path: Path) -> None:
     found = [tuple(row[name] for name in ("draws", "vertices", "primitives", "triangles")) for row in rows]
     one, two = (2, 8, 2, 4), (3, 14, 4, 6)
     assert found == [two, tuple(2 * a + 2 * b for a, b in zip(one, two, strict=True)), two]
+
+
+def test_vertices_of_evaluators_and_array_elements(tmp_path: Path) -> None:
+    w = Writer(MORE)
+    t = w.thread()
+    steps = {"i1": 0, "i2": 4, "j1": 1, "j2": 3}  # 5 by 3 points
+    expected = []
+    # Points; lines along both directions; 4 by 2 quads.
+    for mode, found in ((0x1B00, (1, 15, 15, 30)), (0x1B01, (1, 30, 22, 44)), (0x1B02, (1, 20, 8, 16))):
+        t.call("glEvalMesh2", mode=mode, **steps, duration=1)
+        _swap(t, 1000)
+        expected.append(found)
+    t.call("glNewList", list=1, mode=0x1300, duration=1)
+    t.call("glEvalMesh2", mode=0x1B02, **steps, duration=1)
+    t.call("glEndList", duration=1)
+    t.call("glCallList", list=1, duration=1)
+    t.call("glBegin", mode=4, duration=1)
+    for i in range(3):
+        t.call("glArrayElement", i=i, duration=1)
+    t.call("glEnd", duration=1)
+    _swap(t, 4000)
+    expected.append((2, 23, 9, 17))
+    with open_trace(w.write(tmp_path / "meshes.dtap")) as trace:
+        rows = trace.table("content")
+    assert [tuple(row[n] for n in ("draws", "vertices", "primitives", "triangles")) for row in rows] == expected
