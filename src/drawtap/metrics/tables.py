@@ -62,7 +62,7 @@ _GL = (
     _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
     _Wanted("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
     _Wanted("discarded fragments", metrics=("fragments:count/discarded",)),
-    _Wanted("texture fetches", metrics=("fragments:shader/texture_fetches", _FETCHES)),
+    _Wanted("texture fetches", metrics=(_FETCHES,)),
     _Wanted(
         "rasterised pixels (% of surface)",
         metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
