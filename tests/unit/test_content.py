@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from drawtap.analysis import content
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, QueryError, UsageError
+from drawtap.trace import measured
 from drawtap.trace.trace import Trace, open_trace
 from writer import SIGNATURES, Data, Writer, i32
 
@@ -306,3 +308,21 @@ def test_vertices_of_evaluators_and_array_elements(tmp_path: Path) -> None:
     with open_trace(w.write(tmp_path / "meshes.dtap")) as trace:
         rows = trace.table("content")
     assert [tuple(row[n] for n in ("draws", "vertices", "primitives", "triangles")) for row in rows] == expected
+
+
+def test_what_was_measured_of_draws_is_sensors(trace: Trace) -> None:
+    query = "SELECT event.seq, event.sensors.pixels, event.sensors.wall FROM trace WHERE event.sensors.pixels > 10"
+    with pytest.raises(QueryError, match="no sensors"):
+        trace.sql(query)
+    folder = measured.folder(trace.path)
+    folder.mkdir()
+    rows = [(3, "vg:engine/pixels", 8, "draw"), (3, "cpu:time/wall", 7, "draw"), (11, "vg:engine/pixels", 40, "call")]
+    rows.append((0, "vg:engine/pixels", 99, "frame"))
+    for run in (1, 2):  # the second measures no times
+        given = {"run": run, "seq": "seq", "name": "name", "value": f"value + {run}", "per": "per"}
+        columns = [f"({given.get(name, 'NULL')})::{kind} AS {name}" for name, kind, _ in measured.COLUMNS]
+        some = ", ".join(map(str, (row for row in rows if run == 1 or row[1].startswith("vg:"))))
+        values = f"SELECT {', '.join(columns)} FROM (VALUES {some}) AS v(seq, name, value, per)"
+        duckdb.connect(":memory:").execute(f"COPY ({values}) TO '{folder}/00{run}.parquet'")
+    assert trace.sql(query).fetchall() == [(11, 42.0, None)]
+    assert trace.sql(query.replace("> 10", "= 10")).fetchall() == [(3, 10.0, 8.0)]

@@ -92,6 +92,7 @@ class _Use:
     end_frame: int | None = None
     # event.state.X.Y of the table `trace`; True: it is compared with a number
     states: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    sensors: set[str] = field(default_factory=set)  # event.sensors.X of the table `trace`
     path: str = ""  # of the table `state`: what its paths match; its rows hold after some call of first_seq to end_seq
 
 
@@ -504,12 +505,12 @@ class Database:
             pairs += [f"{_quote(alias)} := c.{_quote(column)}" for alias, column in _EVENT.items() if column in names]
             source = f"{_quote(name)} AS c"
             joined = bool(use.states) or "sensors" in use.columns  # joins leave no order
-            if "sensors" in use.columns and "sensors" in of._readings():
-                readings = f"sensors {self._number}"
-                cursor.register(readings, of._small("sensors"))
+            if "sensors" in use.columns and (chosen := of._sensors(use)) is not None:
+                readings, query = f"sensors {self._number}", chosen[1]
+                cursor.register(readings, chosen[0])
                 self._registered.append(readings)
                 pairs.append("sensors := s")
-                source += f" LEFT JOIN {_quote(readings)} AS s ON s.seq = c.seq"
+                source += f" LEFT JOIN ({query.format(_quote(readings))}) AS s ON s.seq = c.seq"
             if use.states:
                 states = f"states {self._number}"
                 cursor.register(states, of._small("state"))
@@ -541,6 +542,20 @@ class Database:
         if file is not None:
             return _Stream(lambda: sensors.stream(file))
         return _Stream(lambda: self._trace.core.table(table))
+
+    def _sensors(self, use: _Use) -> tuple[_Stream, str] | None:
+        """Return what `event.sensors` is read from: stored readings, else what was measured of calls and draws."""
+        if "sensors" in self._readings():
+            return self._small("sensors"), "SELECT * FROM {}"
+        if not use.sensors or not measured.files(self._trace.path):
+            return None
+        values = []
+        for name in sorted(use.sensors):
+            ends = _quote_text(f"/{name.lower()}")
+            values.append(f"arg_max(value, run) FILTER (ends_with(lower(name), {ends})) AS {_quote(name)}")
+        columns = ", ".join(values)
+        where = "per IN ('call', 'draw') AND value IS NOT NULL"
+        return self._small("metrics"), f"SELECT seq, {columns} FROM {{}} WHERE {where} GROUP BY seq"
 
     def _event_columns(self, use: _Use) -> list[Column]:
         wanted = {_EVENT.get(name, name) for name in use.columns}
@@ -638,6 +653,9 @@ class Database:
                 f"no column {name}",
                 hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None),
             )
+        if 'Could not find key "sensors"' in text:
+            hint = "drawtap profile --per draw measures some, drawtap load-inst stores those of others"
+            return QueryError("the recording has no sensors", hint=hint)
         hint = None
         function = re.search(r"Function with name (\S+) does not exist", text)
         if function:
@@ -873,6 +891,8 @@ class _Scope:
                 if path and path[0].lower() == "event":
                     if len(path) > 1:
                         use.columns.add(path[1].lower())
+                    if len(path) > 2 and path[1].lower() == "sensors":
+                        use.sensors.add(path[2])
                     state = _state_words(names, use)
                     if state is None:
                         use.star = True
