@@ -26,7 +26,7 @@ _MOST_LINES = 10
         "drawtap compare a.dtap b.dtap --frames 0:50 --max-difference 2 --ssim 0.99 --json",
         "drawtap compare before.dtap after.dtap --explain -o slower.html     # why frames take longer",
         "drawtap compare game.dtap --explain --on llvmpipe --on zink --metrics 'fragments:count/*'",
-        "drawtap compare game.dtap --explain --runs 1,2                      # of drawtap profile --add",
+        "drawtap compare game.dtap --explain --runs 1,2                      # two runs of drawtap profile",
     ),
 )
 def compare(
