@@ -397,7 +397,7 @@ def _sums(pairs: Sequence[tuple[Frame, Frame]], units: Mapping[str, str]) -> tup
     grown = {part.name: part for part in parts if part.difference > 0}
     causes = []
     foretold = dict.fromkeys(grown, 0.0)
-    names = dict.fromkeys(name for x, y in pairs for name in x.work.keys() & y.work.keys())
+    names = dict.fromkeys(name for x, y in pairs for name in x.work if name in y.work)
     for name in names:
         paid = _paid(name)
         one, other = _mean(x.work.get(name, 0.0) for x, _ in pairs), _mean(y.work.get(name, 0.0) for _, y in pairs)
@@ -410,7 +410,7 @@ def _sums(pairs: Sequence[tuple[Frame, Frame]], units: Mapping[str, str]) -> tup
         if total / whole >= _LEAST_SHARE:
             most = max(explained, key=lambda p: explained[p])
             causes.append(Cause(_title(name), units.get(name) or _unit(name), one, other, total, total / whole, most))
-    for name in dict.fromkeys(name for x, y in pairs for name in x.beside.keys() & y.beside.keys()):
+    for name in dict.fromkeys(name for x, y in pairs for name in x.beside if name in y.beside):
         one, other = _mean(x.beside.get(name, 0.0) for x, _ in pairs), _mean(y.beside.get(name, 0.0) for _, y in pairs)
         if (other - one) / whole >= _LEAST_SHARE:
             causes.append(Cause(name, "ns", one, other, other - one, (other - one) / whole, "beside", True))
