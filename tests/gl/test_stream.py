@@ -318,7 +318,7 @@ def test_a_part_of_a_run(desk: Desk, noise: str, drawtap: Callable[..., Answer],
     (program,) = programs()
     pid = str(program["pid"])
     assert (program["state"], program["calls"], program["trace"]) == ("paused", 0, None)
-    programs(pid, "frames", "3")
+    programs("stream_fra*", "frames", "3")
     wait_for(lambda: programs(pid)[0]["calls"])
     (program,) = programs(pid)
     assert (program["state"], program["frames"], program["frames_left"]) == ("paused", 3, 0)
@@ -328,6 +328,9 @@ def test_a_part_of_a_run(desk: Desk, noise: str, drawtap: Callable[..., Answer],
     wait_for(lambda: programs(pid)[0]["state"] == "paused")
     frames = programs(pid)[0]["frames"]
     code, _, err = desk.run("trigger", "1", "start")
+    assert code == 3
+    assert pid in err
+    code, _, err = desk.run("trigger", "nobody", "start")
     assert code == 3
     assert pid in err
     os.kill(int(pid), signal.SIGKILL)

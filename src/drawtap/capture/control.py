@@ -7,6 +7,7 @@ number: who records it is asked of all of them.
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import os
 import socket
@@ -88,6 +89,32 @@ def find(pid: int) -> Program:
     names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in every)
     hint = f"recorded are {names}" if names else "drawtap record --paused -- PROGRAM starts one that waits"
     raise UnavailableError(f"process {pid} is not under a recorder of yours", hint=hint)
+
+
+def number_of(which: str) -> int:
+    """Return the number of the recorded process that a number or a name (with `*` and `?`) means.
+
+    Raises UnavailableError where there is none, UsageError where there are several.
+    """
+    if which.isdigit():
+        return int(which)
+    every = programs()
+    found = [p for p in every if any(fnmatch.fnmatchcase(name, which) for name in (Path(p.program).name, _comm(p.pid)))]
+    if len(found) == 1:
+        return found[0].pid
+    names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in found or every)
+    if found:
+        raise UsageError(f"{which} is the name of {len(found)} programs", hint=f"which: {names}")
+    hint = f"recorded are {names}" if names else "drawtap record --paused -- PROGRAM starts one that waits"
+    raise UnavailableError(f"no program {which} is under a recorder of yours", hint=hint)
+
+
+def _comm(pid: int) -> str:
+    # As it was called: a link has a name of its own.
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def trigger(pid: int, request: str) -> Program:

@@ -22,11 +22,11 @@ _COLUMNS = ("pid", "program", "state", "next", "frames", "frames_left", "frames_
         "drawtap trigger                                       # what could be triggered, with process numbers",
         "drawtap trigger 4711 frames 3                         # record the next three frames",
         "drawtap trigger 4711 start && sleep 2 && drawtap trigger 4711 stop",
-        "drawtap trigger 4711 save --before 5s --after 2s -o hitch.dtap   # of a flight recorder",
+        "drawtap trigger game save --before 5s --after 2s -o hitch.dtap   # of a flight recorder",
     ),
 )
 def trigger(
-    pid: Annotated[int | None, Opt("number of the process")] = None,
+    program: Annotated[str | None, Opt("a process number, or a name with * and ?", metavar="PROGRAM")] = None,
     action: Annotated[Literal["status", "start", "stop", "frames", "save"], Opt("what to do")] = "status",
     count: Annotated[int | None, Opt("with frames: how many", metavar="N")] = None,
     *,
@@ -47,26 +47,30 @@ def trigger(
     if (action == "frames") != (count is not None):
         raise UsageError(
             "frames needs a number" if action == "frames" else f"{action} takes no number",
-            hint="drawtap trigger PID frames N",
+            hint="drawtap trigger PROGRAM frames N",
         )
     if action != "save" and (output or before or after):
-        raise UsageError(f"{action} takes no file and no times", hint="drawtap trigger PID save --before 5s -o FILE")
+        raise UsageError(
+            f"{action} takes no file and no times", hint="drawtap trigger PROGRAM save --before 5s -o FILE"
+        )
     if action == "save":
-        return _save(pid, output, before, after)
+        return _save(program, output, before, after)
     if count is not None and not 1 <= count <= 1_000_000_000:
         raise UsageError(f"{count} frames cannot be recorded", hint="1 or more")
-    if pid is None:
+    if program is None:
         return _rows(control.programs())
+    pid = control.number_of(program)
     if action == "status":
         return _rows([control.find(pid)])
     return _rows([control.trigger(pid, f"frames {count}" if action == "frames" else action)])
 
 
-def _save(pid: int | None, output: Path | None, before: str | None, after: str | None) -> Rows:
+def _save(program: str | None, output: Path | None, before: str | None, after: str | None) -> Rows:
     from drawtap.capture import control, flight
+    from drawtap.view.text import duration
 
-    if pid is None:
-        raise UsageError("save needs the number of a process", hint="drawtap trigger lists them")
+    if program is None:
+        raise UsageError("save needs a program", hint="drawtap trigger lists them")
     if output is not None and output.exists():
         raise UsageError(f"{output} exists", hint="name another file with -o")
     if output is not None and not output.absolute().parent.is_dir():
@@ -76,9 +80,13 @@ def _save(pid: int | None, output: Path | None, before: str | None, after: str |
         for name, text in (("before", before), ("after", after))
         if text is not None
     }
-    saved = control.save(pid, None if output is None else output.absolute(), times)
+    saved = control.save(control.number_of(program), None if output is None else output.absolute(), times)
     columns = ("file", "frame", "frames", "first_frame", "calls", "kept", "earlier", "bytes")
-    return Rows(columns, [tuple(saved.get(name) for name in columns)], {"bytes": "bytes", "calls": "count"})
+    missing = saved.get("missing_ns")
+    lacks = isinstance(missing, int) and missing > 0
+    note = f"the first {duration(float(str(missing)))} of what was asked for had left the recorder" if lacks else None
+    kinds = {"bytes": "bytes", "calls": "count"}
+    return Rows(columns, [tuple(saved.get(name) for name in columns)], kinds, note=note)
 
 
 def _rows(programs: list[Program]) -> Rows:
