@@ -176,21 +176,22 @@ def test_a_program_from_before_is_found_held_and_let_go(desktop):
     manager = desktop.manager()
     (known,) = desktop.found()
     assert known["pid"] == shown.process.pid and known["name"] == "frames" and not known["recording"]
-    wait_for(lambda: len(s := desktop.programs()[0]["surfaces"]) == 2 and s[1]["frames"] > 9, "frames of both")
-    one, two = desktop.programs()[0]["surfaces"]
+    wait_for(lambda: [s["frames"] > 9 for s in desktop.programs()[0]["surfaces"]] == [True, True], "frames of both")
+    two, one = sorted(desktop.programs()[0]["surfaces"], key=lambda s: s["frames"])  # either may be the first seen
+    often = one["number"]
     assert one["frames"] > 2 * two["frames"] > 0  # told apart by what is shown, not by who shows it
     assert (one["kind"], one["width"], one["height"], one["swap_interval"]) == ("egl", 64, 48, 0)
     # Absolute deadlines: however loaded the machine, frames come no faster than they may, on average exactly.
     said = desktop.drawtap("limit", "frames", "50", "--json")
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)[0]["limit"] == 50
-    assert np.mean(_intervals(desktop, shown.process.pid, 0, 20)) > 20 * 0.94
+    assert np.mean(_intervals(desktop, shown.process.pid, often - 1, 20)) > 20 * 0.94
     assert desktop.drawtap("limit", "frames", "none").returncode == 0
-    assert desktop.drawtap("limit", "--surface", "1", "frames", "20").returncode == 0
-    assert np.mean(_intervals(desktop, shown.process.pid, 0, 8)) > 50 * 0.85
+    assert desktop.drawtap("limit", "--surface", str(often), "frames", "20").returncode == 0
+    assert np.mean(_intervals(desktop, shown.process.pid, often - 1, 8)) > 50 * 0.85
     with Client(desktop.folder) as client:
         client.ask("limit", program="frames", fps=2)
-        client.ask("limit", program="frames", fps=2, surface=1)
+        client.ask("limit", program="frames", fps=2, surface=often)
     wait_for(lambda: len(shown.counts) > 3 and shown.counts[-1] - shown.counts[-2] <= 1, "slow frames")
     # Killed: what it said holds no longer than its lease, and nobody has to tell the program.
     manager.kill()
@@ -199,7 +200,7 @@ def test_a_program_from_before_is_found_held_and_let_go(desktop):
     desktop.manager()
     (again,) = desktop.found()
     assert again["pid"] == shown.process.pid and again["limit"] is None
-    assert again["surfaces"][0]["frames"] > one["frames"]
+    assert sum(s["frames"] for s in again["surfaces"]) > one["frames"] + two["frames"]
 
 
 def test_programs_come_and_go(desktop):
@@ -342,7 +343,8 @@ def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
     said = desktop.drawtap("limit", "frames", "50", "--pacing", pacing, "--json")
     assert said.returncode == 0, said.stderr
     assert json.loads(said.stdout)[0]["limit"] == 50
-    assert np.mean(_intervals(desktop, known["pid"], 0, 20)) > 20 * 0.94
+    # Late pacing waits after a frame: one that was shown two intervals late is followed by two that are not.
+    assert np.mean(_intervals(desktop, known["pid"], 0, 20)) > 20 * 0.85
     with Client(desktop.folder) as client:
 
         def shown(recent: int = 0) -> dict:
@@ -356,8 +358,9 @@ def test_a_frame_that_waits_is_let_go_at_once(desktop, pacing):
             waiting = shown()["frames"]
             client.ask("limit", program="frames", fps=20, pacing=pacing)
             wait_for(lambda: shown()["frames"] > waiting + 1, "more frames")
-            now = shown(60)
-            return bool(now["recent_ms"][waiting - now["frames"]] < 700)
+            now = shown(600)
+            past = now["frames"] - waiting
+            return past <= len(now["recent_ms"]) and bool(now["recent_ms"][-past] < 700)
 
         # A loaded machine may be late with any one of these.
         wait_for(let_go, "a frame that does not wait to the end")
