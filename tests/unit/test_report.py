@@ -14,7 +14,7 @@ import pytest
 
 from drawtap.view import progress
 from drawtap.view.data import dumps, write_json
-from drawtap.view.picture import overdraw_image
+from drawtap.view.overdraw import STEPS, small
 from drawtap.view.report import (
     CallRow,
     CheckRow,
@@ -157,6 +157,7 @@ def test_what_was_measured_is_shown_and_what_was_not_is_told():
     assert "drawtap profile a.dtap --metrics &#39;geometry:*&#39;" in html
     assert "1\u202f200" in html or "1 200" in html
     assert 'src="data:image/png;base64,DDDD"' in html
+    assert "32 and more" in html and "12 to 15" in html
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
     assert data["heat"]["frames"] == [0, 1]
     assert data["heat"]["names"] == ["glDrawArrays", "<glEnd>"]
@@ -168,11 +169,11 @@ def test_what_was_measured_is_shown_and_what_was_not_is_told():
 def test_a_picture_of_overdraw_shows_the_largest():
     counts = np.zeros((5, 7), np.uint32)
     counts[0, 0], counts[1, 1], counts[4, 6] = 1, 3, 400
-    whole = overdraw_image(counts, 10)
+    whole = small(counts, 10)
     assert whole.shape == (5, 7, 4)
     assert (whole[..., 3] == 255).all()
-    assert tuple(whole[2, 2, :3]) == (0, 0, 0) and tuple(whole[4, 6, :3]) == (255, 255, 255)
-    half = overdraw_image(counts, 4)
+    assert tuple(whole[2, 2, :3]) == STEPS[0][1] and tuple(whole[4, 6, :3]) == STEPS[-1][1]
+    half = small(counts, 4)
     assert half.shape == (3, 4, 4)
     assert (half[0, 0] == whole[1, 1]).all(), "of 0, 1 and 3 the largest"
     assert (half[2, 3] == whole[4, 6]).all()

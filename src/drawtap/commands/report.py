@@ -323,7 +323,8 @@ class _Measured:
         from drawtap.errors import ChildError, DrawtapError, UnavailableError
         from drawtap.metrics.overdraw import overdraw
         from drawtap.replay import engine
-        from drawtap.view.picture import overdraw_image, url
+        from drawtap.view.overdraw import small
+        from drawtap.view.picture import url
 
         until = time.monotonic() + wanted.seconds
         try:
@@ -338,7 +339,7 @@ class _Measured:
                     most = int(one.counts.max(initial=0))
                     text = f"{one.mean:.2f} fragments a covered pixel, {number(most)} at most"
                     text += f"; not all of it: {one.why}" if one.why else ""
-                    picture = url(overdraw_image(one.counts, _PICTURE_WIDTH))
+                    picture = url(small(one.counts, _PICTURE_WIDTH))
                     self.overdraw.append((f"frame {frame}{where}", text, picture))
         except (UnavailableError, ChildError, DrawtapError) as error:
             self.missing["overdraw"] = str(error)

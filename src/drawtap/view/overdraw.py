@@ -19,6 +19,8 @@ STEPS: tuple[tuple[int, tuple[int, int, int]], ...] = (
     (32, (250, 235, 245)),
 )
 
+_COLORS = np.array([(*color, 255) for _, color in STEPS], np.uint8)
+
 # Digits and signs, 3 x 5, a row a number of three bits.
 _GLYPHS = {
     "0": (7, 5, 5, 5, 7), "1": (2, 6, 2, 2, 7), "2": (7, 1, 7, 4, 7), "3": (7, 1, 7, 1, 7), "4": (5, 5, 7, 1, 1),
@@ -35,15 +37,31 @@ def picture(counts: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
     The legend has the colours with the counts that they stand for, and how much of the picture has them. Small targets
     are enlarged by a whole number, so that pixels stay pixels.
     """
-    limits = np.array([first for first, _ in STEPS], np.uint32)
-    colors = np.array([(*color, 255) for _, color in STEPS], np.uint8)
-    steps = np.searchsorted(limits, counts, side="right") - 1
+    steps = _steps(counts)
     zoom = max(1, min(-(-320 // max(counts.shape[1], 1)), 16))
-    image = colors[steps].repeat(zoom, axis=0).repeat(zoom, axis=1)
+    image = _COLORS[steps].repeat(zoom, axis=0).repeat(zoom, axis=1)
     shares = np.bincount(steps.ravel(), minlength=len(STEPS)) / max(counts.size, 1)
     below = legend(shares, image.shape[1])
     width = max(image.shape[1], below.shape[1])
     return np.concatenate([_wide(image, width), below])
+
+
+def small(counts: npt.NDArray[np.uint32], width: int) -> npt.NDArray[np.uint8]:
+    """Return counts of fragments (height x width) as RGBA without a legend, at most `width` wide.
+
+    Where it is smaller a pixel shows the largest of those that it stands for.
+    """
+    step = max(-(-counts.shape[1] // width), 1)
+    height, across = (-(-side // step) * step for side in counts.shape)
+    padded = np.zeros((height, across), np.uint32)
+    padded[: counts.shape[0], : counts.shape[1]] = counts
+    largest = padded.reshape(height // step, step, across // step, step).max(axis=(1, 3))
+    return np.asarray(_COLORS[_steps(largest)], np.uint8)
+
+
+def _steps(counts: npt.NDArray[np.uint32]) -> npt.NDArray[np.intp]:
+    limits = np.array([first for first, _ in STEPS], np.uint32)
+    return np.searchsorted(limits, counts, side="right") - 1
 
 
 def legend(shares: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.uint8]:

@@ -31,27 +31,3 @@ def png(image: npt.NDArray[np.uint8]) -> bytes:
 def url(image: npt.NDArray[np.uint8]) -> str:
     """Return a data: address of the image."""
     return "data:image/png;base64," + base64.b64encode(png(image)).decode()
-
-
-#: Colours of pixels that were drawn 0, 1, 2 ... times; what is more than the last has its colour.
-_OVERDRAW = np.array(
-    [
-        (0, 0, 0), (30, 64, 175), (22, 163, 74), (132, 204, 22), (250, 204, 21), (251, 146, 60), (249, 115, 22),
-        (239, 68, 68), (220, 38, 38), (190, 24, 60), (157, 23, 77), (131, 24, 67), (255, 255, 255),
-    ],
-    np.uint8,
-)  # fmt: skip
-
-
-def overdraw_image(counts: npt.NDArray[np.uint32], width: int) -> npt.NDArray[np.uint8]:
-    """Return how often pixels were drawn (height x width) as an RGBA image, at most `width` wide.
-
-    Where it is smaller a pixel shows the largest of those that it stands for.
-    """
-    step = max(-(-counts.shape[1] // width), 1)
-    height, across = (-(-side // step) * step for side in counts.shape)
-    padded = np.zeros((height, across), np.uint32)
-    padded[: counts.shape[0], : counts.shape[1]] = counts
-    largest = padded.reshape(height // step, step, across // step, step).max(axis=(1, 3))
-    colours = _OVERDRAW[np.minimum(largest, len(_OVERDRAW) - 1)]
-    return np.concatenate([colours, np.full((*largest.shape, 1), 255, np.uint8)], axis=2)

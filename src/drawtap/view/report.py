@@ -14,6 +14,7 @@ from drawtap.analysis.checklist import Checklist
 from drawtap.analysis.rule import CLASSES
 from drawtap.analysis.verdict import Verdict
 from drawtap.view.document import asset, templates
+from drawtap.view.overdraw import STEPS
 from drawtap.view.text import duration, number, percentile, size
 
 _MOST_POINTS = 8000
@@ -271,11 +272,22 @@ def render(report: Report) -> str:
             css=asset("report.css"),
             units_js=asset("units.js"),
             js=asset("report.js"),
+            overdraw_steps=_overdraw_steps(),
             uplot_css=asset("uplot.min.css"),
             uplot_js=asset("uplot.min.js"),
             data=markupsafe.Markup(_data(report)),
         )
     )
+
+
+def _overdraw_steps() -> list[tuple[str, str]]:
+    """Return the colours of pictures of overdraw with what they stand for."""
+    ends = [first - 1 for first, _ in STEPS[1:]] + [None]
+    names = [
+        f"{a} and more" if z is None else str(a) if a == z else f"{a} to {z}"
+        for (a, _), z in zip(STEPS, ends, strict=True)
+    ]
+    return [("#{:02x}{:02x}{:02x}".format(*color), name) for (_, color), name in zip(STEPS, names, strict=True)]
 
 
 def render_checklist(asked: Checklist, name: str, *, most: int) -> str:
