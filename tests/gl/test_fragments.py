@@ -40,7 +40,7 @@ def _player() -> None:
 def recorded(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         name: programs.recorded([name, str(FRAMES)], tmp_path_factory.mktemp(name)).traces[0]
-        for name in ("fragments", "fragments_gl")
+        for name in ("fragments", "fragments_gl", "fragments_es1")
     }
 
 
@@ -102,6 +102,20 @@ GL: Sequence[Fate] = [
     _all(0),
 ]
 
+ALPHA, TESTS = (
+    "OpenGL ES 1: what the alpha test leaves out cannot be counted",
+    "OpenGL ES 1: what tests let through cannot be counted",
+)
+#: The same of tests/gl/programs/fragments_es1.c.
+ES1: Sequence[Fate] = [
+    _all(ALL),
+    _all(2 * ALL),
+    _all(70),
+    (ALL, ALPHA, TESTS, TESTS),
+    (ALL, 0, TESTS, TESTS),
+    (ALL, 0, ALL, 0),
+]
+
 
 def _measured(trace: Path, per: Sequence[str], environment: Mapping[str, str] = LLVMPIPE) -> None:
     with open_trace(trace) as opened:
@@ -140,6 +154,20 @@ class TestCounts:
         _measured(recorded["fragments_gl"], ["draw"])
         for frame in range(FRAMES):
             assert _draws(recorded["fragments_gl"], frame) == list(GL)
+
+    def test_in_es_1_what_is_generated_is_exact_and_what_tests_do_is_said_to_be_missing(
+        self, recorded: dict[str, Path]
+    ):
+        _measured(recorded["fragments_es1"], ["draw"])
+        for frame in range(FRAMES):
+            assert _draws(recorded["fragments_es1"], frame) == list(ES1)
+
+    def test_another_driver_counts_the_same(self, recorded: dict[str, Path]):
+        zink = {**LLVMPIPE, "GALLIUM_DRIVER": "zink"}
+        if "zink" not in json.dumps(player.probe(zink)):
+            pytest.skip("zink does not run here (Debian: mesa-vulkan-drivers)")
+        _measured(recorded["fragments"], ["draw"], zink)
+        assert _draws(recorded["fragments"], 1) == list(ES)
 
     def test_frames_add_up_what_their_draws_have(self, recorded: dict[str, Path]):
         _measured(recorded["fragments"], ["frame"])
@@ -213,7 +241,7 @@ class TestOverdraw:
 
 
 class TestNothingChanges:
-    @pytest.mark.parametrize("name", ["fragments", "fragments_gl"])
+    @pytest.mark.parametrize("name", ["fragments", "fragments_gl", "fragments_es1"])
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path
     ):

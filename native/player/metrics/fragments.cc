@@ -82,6 +82,7 @@ std::string no_queries() {
 // Why pixels cannot be counted in a private framebuffer.
 std::string no_pictures() {
   if (!tls.context || !version()) return "there is no context";
+  if (is_es() && version() < 20) return has_extension("GL_OES_framebuffer_object") && has_extension("GL_OES_rgb8_rgba8") ? "" : "the driver has no GL_OES_framebuffer_object";
   if (version() < 30) return is_es() ? "it takes OpenGL ES 3.0: a framebuffer with a copy of the depth" : "it takes OpenGL 3.0";
   if (is_es() && !has_extension("GL_NV_read_stencil") && !has_extension("GL_NV_read_depth_stencil")) return "the driver has no GL_NV_read_stencil";
   return "";
@@ -258,27 +259,44 @@ bool harmless(const Call& call) {
 class Added {
  public:
   Added() {
-    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
-    static const auto on = DT_REAL(void, glEnablei, uint32_t, uint32_t);
-    static const auto is = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t);
     for (size_t i = 0; i < 6; ++i) values_[i] = static_cast<uint32_t>(integer(NAMES[i]));
-    get_indexed(COLOR_WRITEMASK, 0, mask_);
-    blends_ = is(0x0BE2, 0);
+    if (indexed_) {
+      DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*)(COLOR_WRITEMASK, 0, mask_);
+      blends_ = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t)(BLEND, 0);
+    } else {
+      DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(COLOR_WRITEMASK, mask_);
+      blends_ = enabled(BLEND);
+    }
+    static constexpr uint8_t all[4] = {1, 1, 1, 1};
     set(1, 1, 1, 1, 0x8006, 0x8006);
-    DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, 1, 1, 1, 1);
-    on(0x0BE2, 0);
+    masks(all);
+    blends(true);
   }
   Added(const Added&) = delete;
   Added& operator=(const Added&) = delete;
   ~Added() {
-    static const auto off = DT_REAL(void, glDisablei, uint32_t, uint32_t);
     set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
-    DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, mask_[0], mask_[1], mask_[2], mask_[3]);
-    if (!blends_) off(0x0BE2, 0);
+    masks(mask_);
+    blends(blends_);
   }
 
  private:
-  static void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation, uint32_t equation_alpha) {
+  static constexpr uint32_t BLEND = 0x0BE2;
+  void masks(const uint8_t* m) const {
+    if (indexed_) DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, m[0], m[1], m[2], m[3]);
+    else DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t)(m[0], m[1], m[2], m[3]);
+  }
+  void blends(bool on) const {
+    if (indexed_) gl::real<void (*)(uint32_t, uint32_t)>(on ? "glEnablei" : "glDisablei")(BLEND, 0);
+    else gl::real<void (*)(uint32_t)>(on ? "glEnable" : "glDisable")(BLEND);
+  }
+  void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation, uint32_t equation_alpha) const {
+    if (!indexed_) {
+      DT_REAL(void, glBlendFuncSeparate, uint32_t, uint32_t, uint32_t, uint32_t)(from, to, from_alpha, to_alpha);
+      if (equation == equation_alpha) DT_REAL(void, glBlendEquation, uint32_t)(equation);
+      else DT_REAL(void, glBlendEquationSeparate, uint32_t, uint32_t)(equation, equation_alpha);
+      return;
+    }
     static const auto factors = DT_REAL(void, glBlendFuncSeparatei, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
     static const auto both = DT_REAL(void, glBlendEquationi, uint32_t, uint32_t);
     static const auto each = DT_REAL(void, glBlendEquationSeparatei, uint32_t, uint32_t, uint32_t);
@@ -286,6 +304,8 @@ class Added {
     equation == equation_alpha ? both(0, equation) : each(0, equation, equation_alpha);
   }
   static constexpr uint32_t NAMES[6] = {0x80C9, 0x80CB, 0x80C8, 0x80CA, 0x8009, 0x883D};
+  // Before OpenGL ES 3.2 all colour buffers have one state.
+  const bool indexed_ = version() >= 32;
   uint32_t values_[6];
   uint8_t mask_[4] = {};
   bool blends_ = false;
@@ -435,7 +455,7 @@ class FragmentSource : public Source {
     if (!why) why = unrepeatable(draw);
     if (why) {
       lose(d, lasting(why), !queries);
-    } else if (enabled(RASTERIZER_DISCARD) && version() >= 30) {
+    } else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) {
       // Nothing is rasterised.
     } else {
       again(s, d, draw, queries);
@@ -679,6 +699,7 @@ class FragmentSource : public Source {
     bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) || (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
     bool shader = source && source->discards;
     d.discards = alpha || coverage || shader;
+    if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader);
     if (!queries || pictures_) count_by_pictures(s, d, draw, program, shader, !queries);
     if (feedback) resume();
@@ -815,21 +836,22 @@ class FragmentSource : public Source {
     static const int zero = 0;
     const char* why = nullptr;
     drain_errors();
-    bool fresh = make_target(s, t);
+    make_target(s, t);
     bind(DRAW_FRAMEBUFFER, s.framebuffer);
     if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of depth and stencil alone";
     {
       StencilState stencil;
       StencilState::count();
-      if (fresh || tests) {
+      {
         Off off;
         off(SCISSOR_TEST);
-        if (fresh) clear(STENCIL, 0, &zero);
         if (tests && !why) {
           bind(READ_FRAMEBUFFER, t.draw);
           blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
           if (take_error()) why = "the driver does not copy this depth buffer";
         }
+        // After the copy: drivers have been seen to lose what was cleared before it.
+        clear(STENCIL, 0, &zero);
       }
       if (!why) {
         bool was = enabled(STENCIL_TEST);
@@ -846,6 +868,7 @@ class FragmentSource : public Source {
         if (enabled(SCISSOR_TEST)) scissored(box);
         bind(READ_FRAMEBUFFER, s.framebuffer);
         if (!why) why = read_counts(s, box, pixel);
+        // Conditional rendering may leave out the next clear, and the draw behind it.
         Off off;
         off(SCISSOR_TEST);
         clear(STENCIL, 0, &zero);
@@ -867,7 +890,6 @@ class FragmentSource : public Source {
     static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const float zero[4] = {};
     if (!program) return "no program draws it";
-    if (version() < 32) return "it takes OpenGL ES 3.2: blending of one colour buffer alone";
     int stencil_bits = 0;
     if (stencil) {
       stencil_format(t.draw, stencil_bits);
@@ -908,6 +930,121 @@ class FragmentSource : public Source {
     bind(READ_FRAMEBUFFER, t.read);
     drain_errors();
     return why;
+  }
+
+  // OpenGL ES 1: a colour of 1/255, nothing but the primitives' shape left of the program's state, adds up in a private
+  // framebuffer. What the tests let through cannot be told: depth cannot be copied, nor a constant be added where the
+  // alpha test looks at what is textured.
+  void count_plain(State& s, Drawn& d, Draw& draw, bool alpha) {
+    static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
+    static const auto get_float = DT_REAL(void, glGetFloatv, uint32_t, float*);
+    static const auto get_mask = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
+    static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
+    static const auto bind_storage = DT_REAL(void, glBindRenderbufferOES, uint32_t, uint32_t);
+    static const auto allocate = DT_REAL(void, glRenderbufferStorageOES, uint32_t, uint32_t, int, int);
+    static const auto attach = DT_REAL(void, glFramebufferRenderbufferOES, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatusOES, uint32_t);
+    static const auto clear = DT_REAL(void, glClear, uint32_t);
+    static const auto clear_color = DT_REAL(void, glClearColor, float, float, float, float);
+    static const auto mask = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
+    static const auto factors = DT_REAL(void, glBlendFunc, uint32_t, uint32_t);
+    static const auto color = DT_REAL(void, glColor4f, float, float, float, float);
+    static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
+    static const auto client_on = DT_REAL(void, glEnableClientState, uint32_t);
+    static const auto client_off = DT_REAL(void, glDisableClientState, uint32_t);
+    static const auto on = DT_REAL(void, glEnable, uint32_t);
+    static const auto off_ = DT_REAL(void, glDisable, uint32_t);
+    constexpr uint32_t FRAMEBUFFER = 0x8D40, COLOR_ARRAY = 0x8076, BLEND = 0x0BE2;
+    auto was = static_cast<uint32_t>(integer(DRAW_BINDING));
+    const char* why = nullptr;
+    Target t;
+    if (was) why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
+    else if (integer(SAMPLE_BUFFERS) > 0) why = "the target has several samples a pixel";
+    else if (!strcmp(draw.name, "glCallList")) why = draw.refusal();
+    else target_size(0, t.size, why);
+    if (why) return lose(d, why, true);
+    if (alpha) d.survived.lost = "OpenGL ES 1: what the alpha test leaves out cannot be counted";
+    bool tested = alpha || enabled(DEPTH_TEST) || enabled(STENCIL_TEST);
+    int storage = integer(RENDERBUFFER_BINDING), units = std::clamp(integer(0x84E2), 1, 8), active = integer(0x84E0);
+    Private& p = s.adding[{0u, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    bool fresh = !p.framebuffer;
+    if (fresh) {
+      static uint32_t next = 0x6F000000;
+      p.framebuffer = p.color = next++;
+    }
+    bind(FRAMEBUFFER, p.framebuffer);
+    if (fresh) {
+      bind_storage(RENDERBUFFER, p.color);
+      allocate(RENDERBUFFER, 0x8058, t.size.width, t.size.height);
+      attach(FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, p.color);
+      bind_storage(RENDERBUFFER, static_cast<uint32_t>(storage));
+    }
+    if (status(FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of colours alone";
+    if (!why) {
+      uint8_t masks[4] = {};
+      float background[4] = {}, current[4] = {};
+      int from = 0, to = 0;
+      get_mask(COLOR_WRITEMASK, masks);
+      get_float(0x0C22, background);
+      get_float(0x0B00, current);
+      get(0x0BE1, &from);
+      get(0x0BE0, &to);
+      bool array = enabled(COLOR_ARRAY), blends = enabled(BLEND);
+      Off off;
+      for (uint32_t cap : {DEPTH_TEST, STENCIL_TEST, ALPHA_TEST, ALPHA_TO_COVERAGE, SAMPLE_COVERAGE}) off(cap);
+      for (uint32_t cap : {0x0B50u, 0x0B60u, 0x0BF2u, 0x0BD0u}) off(cap);  // lights, fog, logic operation, dither
+      std::vector<int> textured;
+      for (int i = 0; i < units; ++i) {
+        unit(0x84C0 + static_cast<uint32_t>(i));
+        if (enabled(0x0DE1)) off_(0x0DE1), textured.push_back(i);
+      }
+      unit(static_cast<uint32_t>(active));
+      mask(1, 1, 1, 1);
+      clear_color(0, 0, 0, 0);
+      {
+        Off whole;
+        whole(SCISSOR_TEST);
+        clear(0x4000);
+      }
+      clear_color(background[0], background[1], background[2], background[3]);
+      if (array) client_off(COLOR_ARRAY);
+      color(1 / 255.f, 1 / 255.f, 1 / 255.f, 1 / 255.f);
+      on(BLEND);
+      factors(1, 1);
+      if (!draw.perform()) why = "the player left it out";
+      if (!blends) off_(BLEND);
+      factors(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
+      color(current[0], current[1], current[2], current[3]);
+      if (array) client_on(COLOR_ARRAY);
+      mask(masks[0], masks[1], masks[2], masks[3]);
+      for (int i : textured) unit(0x84C0 + static_cast<uint32_t>(i)), on(0x0DE1);
+      unit(static_cast<uint32_t>(active));
+      int box[4] = {0, 0, t.size.width, t.size.height};
+      if (enabled(SCISSOR_TEST)) scissored(box);
+      Picture* picture = nullptr;
+      if (pictures_) {
+        picture = &frame_[{current_context(), 0}];
+        if (picture->pixels.empty()) {
+          picture->pixels.assign(static_cast<size_t>(t.size.width) * static_cast<size_t>(t.size.height), 0);
+          picture->size = t.size;
+        } else if (picture->size.width != t.size.width || picture->size.height != t.size.height) {
+          overdraw_.why = "a target had two sizes in one frame";
+          picture = nullptr;
+        }
+      }
+      if (!why)
+        why = read_counts(s, box, [&](size_t x, size_t y, uint8_t n) {
+          d.generated.value += n;
+          if (!picture) return;
+          uint32_t& pixel = picture->pixels[y * static_cast<size_t>(t.size.width) + x];
+          overdraw_.add(pixel, n);
+          pixel += n;
+        }, 4);
+    }
+    bind(FRAMEBUFFER, was);
+    if (why) return lose(d, why, true);
+    if (tested) d.passed.lost = "OpenGL ES 1: what tests let through cannot be counted";
+    else d.passed.value = d.generated.value;
   }
 
   static void stencil_format(uint32_t framebuffer, int& bits) {
@@ -1031,9 +1168,9 @@ class FragmentSource : public Source {
     return nullptr;
   }
 
-  // A framebuffer of that size and format; true: it is new, and holds anything. Names are such as no program chooses
-  // where a program may choose names itself.
-  bool make_target(State& s, const Target& t) {
+  // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose names
+  // itself.
+  void make_target(State& s, const Target& t) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
     static const auto gen_storage = DT_REAL(void, glGenRenderbuffers, int, uint32_t*);
@@ -1047,7 +1184,7 @@ class FragmentSource : public Source {
     Private& p = s.counting[{t.format, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     if (p.framebuffer) {
       s.framebuffer = p.framebuffer;
-      return false;
+      return;
     }
     int was = integer(RENDERBUFFER_BINDING);
     {
@@ -1075,7 +1212,6 @@ class FragmentSource : public Source {
     bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
     bind(READ_FRAMEBUFFER, t.read);
     s.framebuffer = p.framebuffer;
-    return true;
   }
   static void drop(std::map<std::array<uint32_t, 3>, Private>& all) {
     static const auto remove = DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*);
