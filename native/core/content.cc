@@ -213,7 +213,8 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
   std::vector<const Step*> steps;
   for (auto& part : parts) {
     groups.insert(part.groups.begin(), part.groups.end());
-    for (auto& step : part.steps) steps.push_back(&step);
+    for (auto& step : part.steps)
+      if (step.frame < out.size()) steps.push_back(&step);
   }
   std::stable_sort(steps.begin(), steps.end(), [](auto* a, auto* b) { return a->seq < b->seq; });
   struct Open {
@@ -258,7 +259,10 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
       case List::base:
         if (!open.name || open.mode != COMPILE) open.base = step->name;
         break;
-      case List::deleted: lists.erase(lists.lower_bound({group, step->name}), lists.lower_bound({group, step->mode > UINT32_MAX - step->name ? UINT32_MAX : step->name + step->mode})); break;
+      case List::deleted:
+        if (step->mode <= INT32_MAX)  // of a negative number nothing is deleted
+          lists.erase(lists.lower_bound({group, step->name}), lists.lower_bound({group, step->mode > UINT32_MAX - step->name ? UINT32_MAX : step->name + step->mode}));
+        break;
       case List::none: break;
     }
   }
