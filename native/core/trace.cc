@@ -592,6 +592,13 @@ void Trace::merge(size_t index) const {
   __atomic_store_n(&g.merged, 1u, __ATOMIC_RELEASE);
 }
 
+uint64_t Trace::seq_after(size_t chunk) const {
+  auto& own = threads[calls_chunks[chunk].thread].chunks;
+  for (size_t n = calls_chunks[chunk].in_thread + 1; n < own.size(); ++n)
+    if (calls_chunks[own[n]].meta.calls) return seq_of(own[n], 0);
+  return calls;
+}
+
 const std::vector<uint32_t>& Trace::offsets(size_t chunk) const {
   const OrderGroup& g = groups[calls_chunks[chunk].group];
   merge(calls_chunks[chunk].group);

@@ -151,6 +151,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
     if (call >= o.size()) throw Error(DT_E_FORMAT, "a calls chunk has no place in the order of calls");
     return g.base + o[call];
   }
+  // The seq of the thread's next call after a chunk, which what the tap noted at the chunk's end belongs to; `calls`: there is none.
+  uint64_t seq_after(size_t chunk) const;
   const std::vector<uint32_t>& offsets(size_t chunk) const;  // of a chunk in a merged group
   size_t group_of(uint64_t seq) const;
   // Where a call is; false: no such call.

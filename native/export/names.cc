@@ -99,6 +99,7 @@ std::string Names::number(const ObjectClass& c, uint32_t group, uint32_t context
 
 void Names::lists(uint32_t group, uint32_t base, uint32_t count, const std::string& variable) { lists_[group][base] = {count, variable}; }
 
+bool Names::knows(const char* variable, uint64_t handle) const { return handles_.count({variable, handle}) != 0; }
 std::string Names::handle(const char* variable, const char* type, uint64_t handle, bool fresh) {
   auto key = std::make_pair(std::string(variable), handle);
   auto it = handles_.find(key);

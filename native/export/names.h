@@ -40,6 +40,7 @@ class Names {
   explicit Names(Variables& variables) : variables_(variables) {}
   std::string number(const ObjectClass& c, uint32_t group, uint32_t context, uint64_t name);
   // A handle's variable; made at first sight, `fresh` makes another one: the address was given out again.
+  bool knows(const char* variable, uint64_t handle) const;
   std::string handle(const char* variable, const char* type, uint64_t handle, bool fresh);
   // A range of display lists: base + offset.
   void lists(uint32_t group, uint32_t base, uint32_t count, const std::string& variable);

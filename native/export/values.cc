@@ -209,6 +209,11 @@ std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw)
     case Kind::ptr: return pointer(call, field, raw);
     case Kind::handle:
       if (!raw) return "NULL";
+      if (field.ctype == "GLeglImageOES") {
+        if (names_.knows("image", raw)) return names_.handle("image", "EGLImage", raw, false);
+        skip_ = field.name + " was made of something that is left out";
+        return "NULL";
+      }
       skip_ = field.name + " is a handle of the program's own";
       return "NULL";
   }

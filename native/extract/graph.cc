@@ -402,7 +402,9 @@ void Graph::call(const state::CallEvent& e) {
   if (e.deeds & state::DEED_COMPILED) flags |= CALL_COMPILES;
   if (!made_.empty()) flags |= CALL_MAKES;
   if (!ended_.empty()) flags |= CALL_ENDS;
-  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC)) flags |= CALL_FLUSHES;
+  // A context that is no longer current has been flushed.
+  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC | FLAG_MAKE_CURRENT)) flags |= CALL_FLUSHES;
+  if (e.applied && e.function && (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped"))) maps_.push_back(seq);
   contexts_[seq] = e.context;
   frames_[seq] = static_cast<uint32_t>(e.frame);
 
@@ -707,6 +709,24 @@ std::vector<uint8_t> Graph::waste(bool answers) const {
     else if (f & CALL_UPLOADS) found[c] = WASTE_UNUSED_UPLOAD;
     else if (f & (CALL_DRAWS | CALL_COPIES)) found[c] = WASTE_UNSEEN_DRAW;
     else if (f & CALL_SETS) found[c] = WASTE_UNREAD_STATE;
+  }
+  // Mapping is what a program waits for, not what it brings: such calls stay, and so does what they cannot do without.
+  std::vector<uint32_t> stay;
+  for (uint64_t c : maps_)
+    if (!get(keep.data(), c) && !found[c]) stay.push_back(static_cast<uint32_t>(c));
+  std::vector<uint8_t> seen(stay.empty() ? 0 : calls_ + gatherings_.size());
+  while (!stay.empty()) {
+    const uint32_t node = stay.back();
+    stay.pop_back();
+    each_edge(node, [&](uint32_t kind, uint32_t to, uint32_t) {
+      if (kind == CHAIN || kind == BEFORE || seen[to]) return;
+      seen[to] = 1;
+      if (to < calls_) {
+        if (!found[to]) return;
+        found[to] = WASTE_NONE;
+      }
+      stay.push_back(to);
+    });
   }
   return found;
 }

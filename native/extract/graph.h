@@ -199,6 +199,7 @@ class Graph final : public state::Visitor {
   std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death
   std::vector<Life> lives_;
   std::vector<Death> deaths_;
+  std::vector<uint64_t> maps_;  // calls that map memory, flush it, or end that
   std::vector<std::pair<size_t, std::unique_ptr<OpenChunk>>> open_;  // chunks that were looked into last
   state::Machine machine_;
 };

@@ -152,18 +152,7 @@ std::vector<uint8_t> map_writes_of(const Trace& trace, const uint8_t* keep) {
     auto& calls = open.record_calls();
     for (uint32_t r = 0; r < order.size(); ++r) {
       if (c.functions[order[r]].function != MAP_WRITE) continue;
-      // The next call of the thread may stand in a later chunk.
-      uint64_t seq = UINT64_MAX;
-      if (calls[r] < c.meta.calls) {
-        seq = trace.seq_of(i, calls[r]);
-      } else {
-        auto& own = trace.threads[c.thread].chunks;
-        for (size_t n = c.in_thread + 1; n < own.size(); ++n)
-          if (trace.calls_chunks[own[n]].meta.calls) {
-            seq = trace.seq_of(own[n], 0);
-            break;
-          }
-      }
+      const uint64_t seq = calls[r] < c.meta.calls ? trace.seq_of(i, calls[r]) : trace.seq_after(i);
       if (seq < trace.calls && keep[seq / 8] >> (seq % 8) & 1) bits[row / 8] = static_cast<uint8_t>(bits[row / 8] | 1u << (row % 8));
       ++row;
     }

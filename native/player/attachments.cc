@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../runtime/frame_image.h"
+#include "depth_copy.h"
 
 namespace dt::play {
 namespace {
@@ -31,7 +32,7 @@ class Reader {
 
   // An attachment's kind and size; width 0: it cannot be asked.
   struct Info {
-    int32_t type = 0, name = 0, width = 0, height = 0, format = 0, samples = 0, component = 0;
+    int32_t type = 0, name = 0, width = 0, height = 0, format = 0, samples = 0, component = 0, level = 0, face = 0, layer = 0;
   };
   Info info(uint32_t point) {
     Info i;
@@ -113,6 +114,9 @@ class Reader {
     int32_t level = 0, face = 0;
     get(framebuffer_target, point, 0x8CD2, &level);
     get(framebuffer_target, point, 0x8CD3, &face);
+    if (two_) get(framebuffer_target, point, 0x8CD4, &i.layer);
+    i.level = level;
+    i.face = face;
     ok();
     if (!level_of || !(c_->api == 1 || c_->version >= 31)) return;
     static const struct { uint32_t target, binding; } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D}, {0x806F, 0x806A}, {0x9100, 0x9104}, {0x84F5, 0x84F6}, {0x9102, 0x9105}};
@@ -234,8 +238,6 @@ void colors(Reader& r, GlContext* c, int width, int height, std::vector<Attachme
 
 void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height, std::vector<AttachmentImage>& found) {
   const char* name = depth ? "depth" : "stencil";
-  if (!readable(c, depth ? "GL_NV_read_depth" : "GL_NV_read_stencil"))
-    return r.cannot(std::string("OpenGL ES does not read ") + name + " back, and the driver has no " + (depth ? "GL_NV_read_depth" : "GL_NV_read_stencil"));
   Reader::Info i;
   if (r.framebuffer()) {
     i = r.info(depth ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT);
@@ -253,7 +255,12 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
   }
   if (width < 1 || height < 1) return r.cannot("there is no image to read back here");
   AttachmentImage out{name, width, height, depth ? 2 : 1, {}};
-  if (depth) {
+  const char* extension = depth ? "GL_NV_read_depth" : "GL_NV_read_stencil";
+  if (!readable(c, extension)) {
+    DepthSource from{i.type == static_cast<int32_t>(TEXTURE), static_cast<uint32_t>(i.name), static_cast<uint32_t>(i.face), static_cast<uint32_t>(i.format), i.level, i.layer, width, height};
+    if (const char* problem = copy_depth(from, depth, out.pixels))
+      return r.cannot(std::string("OpenGL ES does not read ") + name + " back, the driver has no " + extension + ", and a shader cannot copy it: " + problem);
+  } else if (depth) {
     // Which type a driver takes depends on the version and on the buffer's format.
     static const struct { uint32_t format, type; } tries[] = {{DEPTH_COMPONENT, FLOAT}, {DEPTH_COMPONENT, 0x1405}, {DEPTH_COMPONENT, 0x1403}, {0x84F9, 0x84FA}};
     std::vector<uint32_t> raw(area(width, height));

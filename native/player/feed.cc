@@ -100,7 +100,16 @@ std::shared_ptr<Decoded> Feed::decode(size_t index) {
   d->base = open.info.base;
   d->order = open.order().data();
   d->ordinals = open.ordinals().data();
-  if (!open.plain()) d->calls = open.record_calls();
+  if (!open.plain()) {
+    d->calls = open.record_calls();
+    if (d->records && d->calls.back() == d->call_count && open.info.functions[d->order[d->records - 1]].tap()) {
+      try {
+        d->after = trace_.seq_after(index);
+      } catch (const Error&) {  // said where that chunk itself is read
+        d->after = trace_.calls;
+      }
+    }
+  }
   if (trace_.groups[open.info.group].chunks.size() > 1) {
     d->offsets = &trace_.offsets(index);
     d->base = trace_.groups[open.info.group].base;

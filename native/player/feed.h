@@ -33,12 +33,13 @@ struct Decoded {
   std::vector<uint32_t> calls;   // per record: number of the (next) call; empty: the record's own number
   const std::vector<uint32_t>* offsets = nullptr;  // of seqs, where chunks interleave
   uint64_t base = 0, first_seq = 0;
+  uint64_t after = 0;            // seq of what the tap noted behind the last call: that of the thread's next call
   uint32_t records = 0, call_count = 0, thread = 0;
   const uint16_t* order = nullptr;
   const uint32_t* ordinals = nullptr;
   uint64_t seq(uint32_t record) const {
     uint32_t call = calls.empty() ? record : calls[record];
-    if (call >= call_count) call = call_count ? call_count - 1 : 0;
+    if (call >= call_count) return after;
     return base + (offsets ? (call < offsets->size() ? (*offsets)[call] : 0) : call);
   }
 };

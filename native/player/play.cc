@@ -575,6 +575,14 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
       if (!differ++) first = i;
     }
   }
+  if (!differ && !same && recorded.bytes && context && !in_begin() && context->pending_errors.empty()) {
+    // A call that raises an error writes nothing. So it was in the recording, as far as is known: nobody asked.
+    if (uint32_t error = gl<uint32_t (*)()>("glGetError")()) {
+      errors_.push_back({context, error, w.seq, function});
+      ++uncompared;
+      return;
+    }
+  }
   ++compared;
   if (!differ && (same || !recorded.bytes)) return;
   ++different;

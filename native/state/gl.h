@@ -230,6 +230,7 @@ void invalidate_tex_image(Machine& m, int64_t texture, int64_t level);
 void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target, int64_t to_level, int64_t w, int64_t h, int64_t);
 void prioritize_textures(Machine& m, int64_t n, Array textures, Array priorities);
 void image_texture(Machine& m, int64_t target, int64_t image);
+void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint64_t of, int64_t level);  // EGL's
 void image_renderbuffer(Machine& m, int64_t, int64_t image);
 void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer, int64_t access, int64_t format);
 void bind_image_textures(Machine& m, int64_t first, int64_t count, Array textures);

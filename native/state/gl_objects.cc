@@ -916,6 +916,7 @@ void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_
   if (!t || w < 0 || h < 0 || d < 0 || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
   Node* l = define_level(m, t, target, level, format, w, h, d, border);
   if (!l) return m.refuse();
+  m.own_content(l, f_level::content);
   m.set(l, f_level::GL_TEXTURE_COMPRESSED_IMAGE_SIZE, Num(size));
   read_unpack(m, pixels);
   read_pixel_transfer(m);
@@ -954,7 +955,10 @@ void copy_tex_image(Machine& m, int64_t target, int64_t level, int64_t format, i
   Node* t = bound_texture(m, target);
   if (!t || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
   read_pixels_of(m, format);
-  if (Node* l = define_level(m, t, target, level, format, w, h, 1, border)) m.set_content(l, f_level::content, NONE, 0);
+  if (Node* l = define_level(m, t, target, level, format, w, h, 1, border)) {
+    m.own_content(l, f_level::content);
+    m.set_content(l, f_level::content, NONE, 0);
+  }
   base_changed(m, t, level);
 }
 namespace {
@@ -1045,8 +1049,12 @@ void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original,
       if (!from) continue;
       made = std::max(made, n + 1);
       m.read_all(from);
-      int64_t d = from->get(f_level::GL_TEXTURE_DEPTH);
-      if (Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, from->get(f_level::GL_TEXTURE_WIDTH), from->get(f_level::GL_TEXTURE_HEIGHT), is_array(target) ? layers : target == 0x806F ? d : 1, 0)) m.set_content(l, f_level::content, NONE, 0);
+      int64_t w = from->get(f_level::GL_TEXTURE_WIDTH), h = from->get(f_level::GL_TEXTURE_HEIGHT), d = from->get(f_level::GL_TEXTURE_DEPTH);
+      int64_t seen = is_array(target) ? layers : target == 0x806F ? d : 1;
+      Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, w, h, seen, 0);
+      if (!l) continue;
+      m.set_content(l, f_level::content, NONE, 0);
+      m.share_content(l, f_level::content, from, f_level::content, static_cast<uint64_t>(w * h * seen), static_cast<uint64_t>(w * h * d));
     }
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT, Num(1));
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_LEVELS, Num(o->get(f_texture::GL_TEXTURE_IMMUTABLE_LEVELS)));
@@ -1105,14 +1113,58 @@ void image_texture(Machine& m, int64_t target, int64_t image) {
   Node* t = bound_texture(m, target);
   Node* l = level_node(m, t, target, 0, true);
   if (!l) return;
-  read_handle(m, static_cast<uint64_t>(image));
+  const auto handle = static_cast<uint64_t>(image);
+  read_handle(m, handle);
+  m.own_content(l, f_level::content);
   m.set_content(l, f_level::content, NONE, 0);
+  auto it = m.images.find(handle);
+  if (it == m.images.end()) return;  // of something whose size EGL alone knows
+  const auto& [w, h, d, format] = it->second;
+  define_level(m, t, target, 0, format, w, h, 1, 0);
+  base_changed(m, t, 0);
+  const auto extent = static_cast<uint64_t>(w * h);
+  m.share_content(l, f_level::content, m.find(m.root(), c_root::handles, handle), f_handle::parameters, extent, extent);
 }
 void image_renderbuffer(Machine& m, int64_t, int64_t image) {
+  m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
   Node* r = m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING)));
   if (!r) return;
-  read_handle(m, static_cast<uint64_t>(image));
+  const auto handle = static_cast<uint64_t>(image);
+  read_handle(m, handle);
+  m.own_content(r, f_renderbuffer::content);
   m.set_content(r, f_renderbuffer::content, NONE, 0);
+  auto it = m.images.find(handle);
+  if (it == m.images.end()) return;
+  const auto& [w, h, d, format] = it->second;
+  m.set(r, f_renderbuffer::GL_RENDERBUFFER_WIDTH, Num(w));
+  m.set(r, f_renderbuffer::GL_RENDERBUFFER_HEIGHT, Num(h));
+  m.set(r, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(format));
+  m.set(r, f_renderbuffer::GL_RENDERBUFFER_SAMPLES, Num(0));
+  const auto extent = static_cast<uint64_t>(w * h);
+  m.share_content(r, f_renderbuffer::content, m.find(m.root(), c_root::handles, handle), f_handle::parameters, extent, extent);
+}
+void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint64_t of, int64_t level) {
+  auto it = m.context_by_handle.find(context);
+  if (!image || it == m.context_by_handle.end()) return;
+  Node* share = it->second->share->node;
+  const bool texture = target >= 0x30B1 && target <= 0x30B8;
+  Node* from = texture || target == 0x30B9 ? m.find(share, texture ? c_share::textures : c_share::renderbuffers, of) : nullptr;
+  if (!from) return;
+  m.read(from);
+  m.set_content(image, f_handle::parameters, NONE, 0);
+  unsigned field = f_renderbuffer::content;
+  if (texture) {
+    m.read(from, f_texture::target);
+    from = level_node(m, from, target == 0x30B1 ? 0x0DE1 : target == 0x30B2 ? 0x806F : 0x8515 + (target - 0x30B3), level, false);
+    if (!from) return;
+    field = f_level::content;
+  }
+  m.read_all(from);
+  Machine::ImageSize& size = m.images[image->key];
+  if (texture) size = {from->get(f_level::GL_TEXTURE_WIDTH), from->get(f_level::GL_TEXTURE_HEIGHT), from->get(f_level::GL_TEXTURE_DEPTH), from->get(f_level::GL_TEXTURE_INTERNAL_FORMAT)};
+  else size = {from->get(f_renderbuffer::GL_RENDERBUFFER_WIDTH), from->get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT), 1, from->get(f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT)};
+  const auto extent = static_cast<uint64_t>(size.width * size.height);
+  m.share_content(image, f_handle::parameters, from, field, extent, extent * static_cast<uint64_t>(size.depth));
 }
 void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer, int64_t access, int64_t format) {
   if (index < 0 || index >= MOST_UNITS) return m.refuse();
@@ -1234,6 +1286,7 @@ void renderbuffer_of(Machine& m, Node* r, int64_t samples, int64_t format, int64
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_HEIGHT, Num(h));
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(format));
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_SAMPLES, Num(samples));
+  m.own_content(r, f_renderbuffer::content);
   m.set_content(r, f_renderbuffer::content, NONE, 0);
 }
 }  // namespace

@@ -229,6 +229,7 @@ void Machine::remove(Node* node) {
     Node* n = dead[i];
     n->alive = false;
     n->gone = event_.seq;
+    for (auto it = shared_.lower_bound(n->base); it != shared_.end() && it->first < n->base + n->cls->locations; it = shared_.lower_bound(n->base)) leave(it);
     if (n->children)
       for (unsigned k = 0; k < n->cls->child_count; ++k) {
         for (Node* x : n->children[k].near)
@@ -359,6 +360,46 @@ void Machine::touch_content(Node* node, unsigned field) {
   if (to[0] == words[0] && to[1] == 0) return;
   memcpy(to, words, sizeof words);
   if (visitor_) visitor_->changed(node->base + f.location, {node, &f, to, 0});
+}
+
+void Machine::share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent, uint64_t with_extent) {
+  if (!node || !with || node == with) return;
+  own_content(node, field);
+  Sharers& all = shared_[with->location(with_field)];
+  if (!all) all = std::make_shared<std::vector<Sharer>>(1, Sharer{with, with_field, with_extent});
+  all->push_back({node, field, extent});
+  shared_[node->location(field)] = all;
+  shared_now_.push_back(node->location(field));
+}
+void Machine::own_content(Node* node, unsigned field) {
+  if (shared_.empty() || !node) return;
+  if (auto it = shared_.find(node->location(field)); it != shared_.end()) leave(it);
+}
+void Machine::leave(std::map<Location, Sharers>::iterator at) {
+  const Location location = at->first;
+  Sharers all = at->second;
+  shared_.erase(at);
+  std::erase_if(*all, [&](auto& s) { return s.node->location(s.field) == location; });
+  if (all->size() == 1) shared_.erase((*all)[0].node->location((*all)[0].field));
+}
+void Machine::tell_sharers() {
+  const size_t told = log_.size();
+  for (size_t i = 0; i < told; ++i) {
+    const Access a = log_[i];
+    if (a.touch() == Touch::read) continue;
+    for (auto it = shared_.lower_bound(a.first); it != shared_.end() && it->first < a.first + a.count; ++it) {
+      const Location from = it->first;
+      if (std::find(shared_now_.begin(), shared_now_.end(), from) != shared_now_.end()) continue;
+      uint64_t extent = 0;
+      for (auto& s : *it->second)
+        if (s.node->location(s.field) == from) extent = s.extent;
+      for (auto& s : *it->second) {
+        if (s.node->location(s.field) == from) continue;
+        if (a.touch() == Touch::write && s.extent == extent) set_content(s.node, s.field, {}, 0);
+        else touch_content(s.node, s.field);
+      }
+    }
+  }
 }
 
 // ---- names and text --------------------------------------------------------------------------------------------------
@@ -733,8 +774,9 @@ void Machine::walk(Visitor& visitor) {
   auto frames = trace_->frames();
   size_t frame = 0;
   for (Node* n : blocks_) visitor.created(*n);
-  play::Decoded *chunk = nullptr, *ahead_chunk = nullptr;
-  uint32_t record = 0, ahead_record = 0;
+  play::Decoded* chunk = nullptr;
+  uint32_t record = 0;
+  std::vector<uint32_t> ahead(by_thread_.size());  // per thread: up to which record of its chunk the tap's were taken in
   uint64_t seq = 0, started = trace_->generation.load(), done = 0;
   while (feed_->next(chunk, record, seq)) {
     event_.seq = seq;
@@ -742,8 +784,9 @@ void Machine::walk(Visitor& visitor) {
     if (thread_ >= by_thread_.size()) continue;
     context_ = by_thread_[thread_];
     vg_ = vg_by_thread_[thread_];
+    if (record == 0) ahead[thread_] = 0;
     if (chunk->known[chunk->order[record]] == -1) {
-      if (chunk == ahead_chunk && record < ahead_record) continue;
+      if (record < ahead[thread_]) continue;
       tap_record(chunk, record, chunk->open->info.functions[chunk->order[record]].id());
       continue;
     }
@@ -765,15 +808,17 @@ void Machine::walk(Visitor& visitor) {
     apply(chunk, record);
     if (event_.function && event_.function->flags & FLAG_MAKE_CURRENT) {
       // What the tap noted right after it belongs to it.
-      ahead_chunk = chunk;
-      for (ahead_record = record + 1; ahead_record < chunk->records && chunk->known[chunk->order[ahead_record]] == -1; ++ahead_record)
-        tap_record(chunk, ahead_record, chunk->open->info.functions[chunk->order[ahead_record]].id());
+      uint32_t& next = ahead[thread_];
+      for (next = record + 1; next < chunk->records && chunk->known[chunk->order[next]] == -1; ++next)
+        tap_record(chunk, next, chunk->open->info.functions[chunk->order[next]].id());
     }
     if (frame < frames->ends.size() && seq == frames->ends[frame]) {
       event_.deeds |= DEED_FRAME_END;
       ++frame;
     }
     if (!event_.applied) log_.clear();
+    if (!shared_.empty()) tell_sharers();
+    shared_now_.clear();
     event_.first = log_.data();
     event_.count = static_cast<uint32_t>(log_.size());
     if (event_.applied && event_.deeds & (DEED_DRAW | DEED_CLEAR | DEED_DISPATCH)) visitor.draw(event_, draw_);

@@ -226,6 +226,11 @@ class Machine {
     if (node && visitor_) visitor_->region(node->location(field), region);
   }
 
+  // Contents that are one from now on: of EGLImages and what is made of them, of textures and their views. What is written to
+  // one is written to all. `extent`: how much of it each shows; who shows as much as is written has it wholly anew.
+  void share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent, uint64_t with_extent);
+  void own_content(Node* node, unsigned field);  // it got other memory
+
   // Set what nobody reads: no access is told of.
   void note(Node* node, unsigned field, Num number);
   void note_text(Node* node, unsigned field, std::string_view text);
@@ -264,6 +269,10 @@ class Machine {
   // Whether the program can still use a context: it is current somewhere, or was not destroyed.
   bool usable(const Context& context) const;
   std::unordered_set<uint64_t> ended_handles;  // destroyed, and not made again
+  struct ImageSize {
+    int64_t width = 0, height = 0, depth = 0, format = 0;
+  };
+  std::unordered_map<uint64_t, ImageSize> images;  // EGLImages, by handle
   std::unordered_map<uint64_t, Context*> context_by_handle;
   std::unordered_map<uint32_t, std::unique_ptr<Context>> contexts;
   std::unordered_map<uint32_t, std::unique_ptr<Share>> shares;
@@ -281,6 +290,14 @@ class Machine {
   void make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read, uint32_t id, uint32_t share_group, uint32_t api);
   bool had_error(const play::Decoded& chunk, uint32_t record) const;
   Word convert(Kind kind, const Num& n) const;
+  struct Sharer {
+    Node* node;
+    unsigned field;
+    uint64_t extent;
+  };
+  using Sharers = std::shared_ptr<std::vector<Sharer>>;
+  void leave(std::map<Location, Sharers>::iterator at);
+  void tell_sharers();
 
   std::shared_ptr<const Trace> trace_;
   std::vector<play::Mapping> mapping_;
@@ -295,12 +312,15 @@ class Machine {
   std::vector<VgContext*> vg_by_thread_;
   std::unordered_map<uint32_t, VgContext> vg_contexts_;
   std::vector<Node*> threads_;
+  std::unordered_map<uint64_t, uint32_t> holders_;  // on which thread a context was made current last, by handle
   uint32_t thread_ = 0;
   Visitor* visitor_ = nullptr;
   CallEvent event_;
   Draw draw_;
   std::vector<Access> log_;
   std::vector<Access> pending_;  // of tap records, for the next call
+  std::map<Location, Sharers> shared_;       // contents that are one
+  std::vector<Location> shared_now_;         // since this call: it wrote them alone
   std::vector<uint64_t> errors_; // per thread: errors not asked for yet
   std::deque<std::string> texts_;
   std::unordered_map<std::string, Word> text_numbers_;

@@ -1,5 +1,7 @@
 #include "natives.h"
 
+#include "gl.h"
+
 namespace dt::state {
 namespace {
 
@@ -61,6 +63,17 @@ class Describe {
     } else if (name == "eglTerminate" && made) {
       if (Node* n = m_.find(m_.root(), c_root::displays, handle("dpy"))) m_.note(n, f_display::initialized, Num(0));
     }
+  }
+
+  void image() {
+    uint64_t made = f_.result && f_.result->slot >= 0 ? c_.raw(*f_.result, row_) : 0;
+    if (!made) return;
+    m_.images.erase(made);
+    int64_t level = 0;
+    auto attributes = list("attrib_list");
+    for (size_t i = 0; i + 1 < attributes.size() && attributes[i] != 0x3038; i += 2)
+      if (attributes[i] == 0x30BC) level = attributes[i + 1];  // EGL_GL_TEXTURE_LEVEL
+    run::image_made(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"), static_cast<uint32_t>(value("target")), value("buffer") & 0xffffffffu, level);
   }
 
  private:
@@ -137,6 +150,7 @@ class Describe {
   uint32_t row_;
 };
 void describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).run(); }
+void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).image(); }
 
 }  // namespace
 
@@ -193,6 +207,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
         }
       }
   }
+  if (starts(f.name, "eglCreateImage") && f.result && f.result->slot >= 0) image_made(m, f, c, row);
   if (ends) {
     for (auto& p : f.params)
       if (is_handle(p) && !has(p.ctype, "Display"))
@@ -202,7 +217,16 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
         }
     return;
   }
-  if (f.flags & FLAG_MAKE_CURRENT && thread) m.log(thread->location(f_thread::context), 4, write);
+  if (f.flags & FLAG_MAKE_CURRENT && thread) {
+    for (auto& p : f.params)
+      if (uint64_t context = p.name == "ctx" ? c.raw(p, row) : 0) {
+        // Another thread must have let go of it: by the last that it made current.
+        auto [it, first] = m.holders_.try_emplace(context, m.thread_);
+        if (!first && it->second != m.thread_ && it->second < m.threads_.size()) m.read(m.threads_[it->second], f_thread::context);
+        it->second = m.thread_;
+      }
+    m.log(thread->location(f_thread::context), 4, write);
+  }
   if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) {
     // Shown is what stands in the surface.
     for (auto& p : f.params)

@@ -34,6 +34,7 @@ PROGRAMS = {
     "maps": 30,
     "pixels": 100,
     "shared_contexts": 6,
+    "egl_images": 6,
 }
 # Real programs have windows: what they show is compared with the player's images.
 WINDOWS = {

@@ -47,8 +47,11 @@ PROGRAMS = {
     "es1_cube": (4, 1.0),
     "maps": (0, 1.0),
     "pixels": (0, 1.0),
+    "egl_images": (4, 0.5),
+    "threads_draw": (7, 0.4),
+    "threads_draw 10 alone": (7, 0.5),
 }
-ARGUMENTS = {"es2_triangle": ["20"]}
+ARGUMENTS = {"es2_triangle": ["20"], "client_points": ["10000"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,7 +71,7 @@ def recordings(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Map
 
     class Recordings(dict[str, Path]):
         def __missing__(self, name: str) -> Path:
-            self[name] = _record(programs, [name, *ARGUMENTS.get(name, [])], folder / f"{name}.dtap")
+            self[name] = _record(programs, [*name.split(), *ARGUMENTS.get(name, [])], folder / f"{name}.dtap")
             return self[name]
 
     return Recordings()
@@ -119,6 +122,19 @@ def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_
     assert certificate["images"] == whole
     assert certificate["file"]["equal"] is True  # type: ignore[index]
     assert certificate["file"]["recorded_images_different"] == 0  # type: ignore[index]
+
+
+def test_what_a_draw_reads_of_client_memory_stays_with_it(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    # The recorder notes it before the draw, now and then at the very end of one of the file's chunks: it must not go with
+    # the call before.
+    recording = recordings["client_points"]
+    cut = _cut(recording, tmp_path / "cut.dtap", extract.Wish("llvmpipe"), frames="0")
+    assert cut.equal
+    assert not cut.added
+    with drawtap.open(recording) as trace:
+        asked = [int(str(seq)) for (seq,) in trace.sql("SELECT seq FROM calls WHERE name = 'glGetError'")]
+    assert len(asked) == 10000
+    assert not cut.keep[asked].any()
 
 
 def test_several_frames(recordings: Mapping[str, Path], tmp_path: Path) -> None:

@@ -78,8 +78,15 @@ def _values(path: Path) -> tuple[int, int, dict[str, int]]:
     return width, height, found
 
 
+# Without these OpenGL ES does not read depth and stencil back: a shader copies them.
+UNREADABLE = {"MESA_EXTENSION_OVERRIDE": "-GL_NV_read_depth -GL_NV_read_stencil -GL_NV_read_depth_stencil"}
+
+
 @pytest.mark.parametrize("samples", [False, True])
-def test_every_attachment_of_a_framebuffer(samples: bool, programs: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("environment", [{}, UNREADABLE], ids=["read", "copied"])
+def test_every_attachment_of_a_framebuffer(
+    samples: bool, environment: dict[str, str], programs: Bench, tmp_path: Path
+) -> None:
     trace = _record(programs, ["attachments", *(["samples"] if samples else [])], tmp_path / "t.dtap")
     query = "SELECT min(seq) AS n FROM calls WHERE name = 'glGetQueryObjectuiv'"
     done = _drawtap("sql", str(trace), query, "--json")
@@ -87,7 +94,7 @@ def test_every_attachment_of_a_framebuffer(samples: bool, programs: Bench, tmp_p
     call = str(json.loads(done.stdout)[0]["n"])
     folder = tmp_path / "images"
     wanted = ["--snapshot-at", f"calls:{call}", "--attachments", "color,depth,stencil"]
-    done = _drawtap("replay", str(trace), "--snapshots", str(folder), *wanted)
+    done = _drawtap("replay", str(trace), "--snapshots", str(folder), *wanted, **environment)
     assert done.returncode == 0, done.stderr
     base = f"call{int(call):09}"
     assert _values(folder / f"{base}.png") == (20, 10, {"ff0000ff": 200})
@@ -119,9 +126,21 @@ def test_snapshots_of_draws_and_calls(programs: Bench, tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_is_said(programs: Bench, tmp_path: Path) -> None:
     trace = _record(programs, ["es1_cube"], tmp_path / "t.dtap")
-    played = _play(trace, "--snapshots", f"{tmp_path}/s", "--attachments", "color,depth", "--frames", "0:1")
+    played = _play(trace, "--snapshots", f"{tmp_path}/s", "--attachments", "color,stencil", "--frames", "0:1")
     assert len(played.images) == 1
-    assert any("GL_NV_read_depth" in f.text for f in played.findings if f.what == "image")
+    assert any("has no stencil buffer" in f.text for f in played.findings if f.what == "image")
+
+
+def test_looking_at_depth_that_a_shader_copies_changes_nothing(programs: Bench, tmp_path: Path) -> None:
+    # Nothing of OpenGL ES 1 reads the depth of a window.
+    trace = _record(programs, ["es1_cube"], tmp_path / "t.dtap")
+    plain = _play(trace, "--verify")
+    looked = _play(trace, "--verify", "--snapshots", f"{tmp_path}/s", "--snapshot-at", "draws",
+                   "--attachments", "depth")  # fmt: skip
+    assert looked.different == plain.different == 0
+    assert looked.compared == plain.compared > 0
+    assert looked.images
+    assert any(len(_values(path)[2]) > 10 for path in looked.images)  # a cube is nearer here than there
 
 
 # ---- queries and messages --------------------------------------------------------------------------------------------
@@ -145,6 +164,14 @@ def test_messages_of_the_driver_have_their_call(programs: Bench, tmp_path: Path)
     assert said.text.startswith("error, high: GL_INVALID_ENUM")
     (error,) = [f for f in _play(wrong, "--verify").findings if f.what == "gl-error"]
     assert error.call == said.call
+
+
+def test_an_answer_that_never_came_is_not_compared(programs: Bench, tmp_path: Path) -> None:
+    # The driver refused the question in the recording, too, and the program did not notice: nothing differs.
+    trace = _record(programs, ["attachments", "unanswered"], tmp_path / "t.dtap")
+    played = _play(trace, "--verify")
+    assert played.different == 0
+    assert [f.function for f in played.findings if f.what == "gl-error"] == ["glGetBooleanv"]
 
 
 # ---- configurations --------------------------------------------------------------------------------------------------

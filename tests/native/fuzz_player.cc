@@ -500,6 +500,14 @@ EGLBoolean eglMakeCurrent(EGLDisplay, EGLSurface, EGLSurface, EGLContext context
   fake::g_current = it == fake::g_contexts.end() ? nullptr : &it->second;
   return 1;
 }
+EGLDisplay eglGetCurrentDisplay(void) { return fake::g_current ? fake::g_entries[0].function : nullptr; }
+EGLContext eglGetCurrentContext(void) {
+  for (auto& [handle, context] : fake::g_contexts)
+    if (&context == fake::g_current) return handle;
+  return nullptr;
+}
+EGLSurface eglGetCurrentSurface(EGLint) { return nullptr; }
+EGLBoolean eglQueryContext(EGLDisplay, EGLContext, EGLint, EGLint* value) { return *value = 1, EGLBoolean{1}; }
 EGLBoolean eglReleaseThread(void) { return fake::g_current = nullptr, EGLBoolean{1}; }
 EGLBoolean eglSwapBuffers(EGLDisplay, EGLSurface) { return 1; }
 EGLBoolean eglSwapInterval(EGLDisplay, EGLint) { return 1; }

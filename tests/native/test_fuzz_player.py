@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 PLAYER = (
-    *("attachments", "play", "feed", "image", "mirror", "query", "special", "windows", "x11"),
+    *("attachments", "depth_copy", "play", "feed", "image", "mirror", "query", "special", "windows", "x11"),
     *("metrics/session", "metrics/source", "metrics/plan"),
 )
 CORE = ("arrow", "chunk", "signature", "text", "trace")

@@ -1,15 +1,17 @@
 /* Framebuffer objects whose every attachment holds a value that is known: two colours, depth, stencil; with several samples
- * a pixel (argument "samples") or one. Asks queries and state, and with the argument "wrong" makes a call that is wrong.
+ * a pixel (argument "samples") or one. Asks queries and state, and with the argument "wrong" makes a call that is wrong, with
+ * "unanswered" one whose answer OpenGL ES does not know.
  * What they hold: colour 0 (255, 0, 0, 255), colour 1 (0, 255, 0, 255), depth 0.25, stencil 7; in the lower left quarter
  * depth 0.75 and stencil 9. */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 
 int main(int argc, char **argv) {
-  int samples = 0, wrong = 0;
+  int samples = 0, wrong = 0, unanswered = 0;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "samples")) samples = 4;
     if (!strcmp(argv[i], "wrong")) wrong = 1;
+    if (!strcmp(argv[i], "unanswered")) unanswered = 1;
   }
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);
@@ -47,11 +49,13 @@ int main(int argc, char **argv) {
   glGetIntegerv(GL_SCISSOR_BOX, box);
   glGetIntegerv(GL_MAX_TEXTURE_SIZE, &size);
   if (wrong) glEnable(0x1234);
+  GLboolean swapped = GL_FALSE;
+  if (unanswered) glGetBooleanv(0x0CF0 /* GL_UNPACK_SWAP_BYTES */, &swapped);
   glBindFramebuffer(GL_FRAMEBUFFER, 0);
   glDisable(GL_SCISSOR_TEST);
   glClear(GL_COLOR_BUFFER_BIT);
   eglSwapBuffers(display, eglGetCurrentSurface(EGL_DRAW));
-  printf("%u %d %d\n", passed, bound == (GLint)fbo, box[2]);
+  printf("%u %d %d\n", passed, bound == (GLint)fbo, box[2] + swapped);
   eglTerminate(display);
   return 0;
 }
