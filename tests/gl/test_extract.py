@@ -189,7 +189,7 @@ def test_frames_of_programs(program: str, arguments: list[str], programs: Bench,
         cut = extract.Cutter(trace).cut(extract.target(trace, frames=str(frame)), tmp_path / "c.dtap", extract.Wish())
     assert cut.equal
     assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
-    assert cut.share < 0.5
+    assert cut.share < 0.5 or cut.before < 4000  # of a program that came to few frames, most is what it begins with
     assert _hashes(tmp_path / "c.dtap") == _hashes(recording, "--frames", f"{frame}:{frame + 1}")
 
 
