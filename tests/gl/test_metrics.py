@@ -390,3 +390,19 @@ def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench):
     with pytest.raises(UsageError, match="nothing that 'nvperf:\\*' names can be had here") as raised:
         listing.chosen([Metric("nvperf:x", "", "", "counter", "", "", "no headers")], ["nvperf:*"])
     assert raised.value.hint == "no headers"
+
+
+def test_names_of_ours_are_never_those_that_the_program_gets(programs: Bench, tmp_path: Path):
+    # It makes framebuffers of several sizes between draws: counting makes one of its own for each size meanwhile.
+    trace = programs.recorded(["fbo_sizes", "3"], tmp_path).traces[0]
+    known = {m.id: m for m in listing.metrics(trace, environment=LLVMPIPE)}
+    metric = known["fragments:count/generated"]
+    if metric.missing:
+        pytest.skip(metric.missing)
+    plain = player.play(trace, ["--hashes"], environment=LLVMPIPE).hashes
+    request = tmp_path / "request"
+    request.write_text(passes.request_text([metric], ["frame"], passes=[passes.Pass((metric,), ("frame",))]))
+    arguments = ["--hashes", "--measure", str(request), "--measured", str(tmp_path / "rows")]
+    counted = player.play(trace, arguments, environment=LLVMPIPE).hashes
+    assert len(plain) == 3
+    assert counted == plain

@@ -969,8 +969,8 @@ class FragmentSource : public Source {
     Private& p = s.adding[{0u, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     bool fresh = !p.framebuffer;
     if (fresh) {
-      static uint32_t next = 0x6F000000;
-      p.framebuffer = p.color = next++;
+      static uint32_t next = 0x6F000000;  // downwards, as in make_target
+      p.framebuffer = p.color = next--;
     }
     bind(FRAMEBUFFER, p.framebuffer);
     if (fresh) {
@@ -1084,8 +1084,8 @@ class FragmentSource : public Source {
       return nullptr;
     }
     int was = integer(RENDERBUFFER_BINDING);
-    static uint32_t next = 0x6E000000;
-    c.framebuffer = c.color = next++;  // names that no program chooses
+    static uint32_t next = 0x6E000000;  // downwards, as in make_target
+    c.framebuffer = c.color = next--;  // names that no program chooses
     bool chosen = true;
     bind(DRAW_FRAMEBUFFER, c.framebuffer);
     bind_storage(RENDERBUFFER, c.color);
@@ -1101,14 +1101,14 @@ class FragmentSource : public Source {
       int bound = integer(0x8069);
       uint32_t unpack = tls.context->buffers[gl::UNPACK];
       if (unpack) bind_buffer(0x88EC, 0);
-      chosen ? void(c.texture = next++) : gen_texture(1, &c.texture);
+      chosen ? void(c.texture = next--) : gen_texture(1, &c.texture);
       bind_texture(0x0DE1, c.texture);
       image(0x0DE1, 0, 0x1902, t.size.width, t.size.height, 0, 0x1902, 0x1405, nullptr);
       attach_texture(DRAW_FRAMEBUFFER, DEPTH_ATTACHMENT, 0x0DE1, c.texture, 0);
       bind_texture(0x0DE1, static_cast<uint32_t>(bound));
       if (unpack) bind_buffer(0x88EC, unpack);
     } else if (kind != 2) {
-      chosen ? void(c.storage = next++) : gen_storage(1, &c.storage);
+      chosen ? void(c.storage = next--) : gen_storage(1, &c.storage);
       bind_storage(RENDERBUFFER, c.storage);
       allocate(RENDERBUFFER, kind, t.size.width, t.size.height);
       attach(DRAW_FRAMEBUFFER, kind == DEPTH24_STENCIL8 || kind == DEPTH32F_STENCIL8 ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, RENDERBUFFER, c.storage);
@@ -1189,8 +1189,8 @@ class FragmentSource : public Source {
     int was = integer(RENDERBUFFER_BINDING);
     {
       bool chosen = !tls.context->core;
-      static uint32_t next = 0x6D000000;
-      p.framebuffer = p.storage = chosen ? next++ : 0;
+      static uint32_t next = 0x6D000000;  // downwards
+      p.framebuffer = p.storage = chosen ? next-- : 0;
       if (chosen) {
         bind(DRAW_FRAMEBUFFER, p.framebuffer);
         bind_storage(RENDERBUFFER, p.storage);
