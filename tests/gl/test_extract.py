@@ -125,8 +125,8 @@ def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_
 
 
 def test_what_a_draw_reads_of_client_memory_stays_with_it(recordings: Mapping[str, Path], tmp_path: Path) -> None:
-    # The recorder notes it before the draw, now and then at the very end of one of the file's chunks: it must not go with
-    # the call before.
+    # The recorder notes it before the draw, now and then at the very end of one of the file's chunks: it must not go
+    # with the call before.
     recording = recordings["client_points"]
     cut = _cut(recording, tmp_path / "cut.dtap", extract.Wish("llvmpipe"), frames="0")
     assert cut.equal
