@@ -107,9 +107,14 @@ class TestPrimitives:
         assert found == WANTED[api]
         assert notes == ({OWN} if None in WANTED[api] else set())
 
-    def test_what_a_geometry_shader_puts_out_is_counted(self, recordings: dict[str, Path]):
-        [row], notes = measured(recordings["core"], ["geometry:primitives/*"], "frame", FRAMES + 1)
-        assert [row[name] for name in CLASSES] == [10, 0, 5, 0, 0, 5, 0]
+    @pytest.mark.parametrize(
+        ("frame", "wanted"), [(FRAMES + 1, [10, 0, 5, 0, 0, 5, 0]), (2 * FRAMES, [12, 0, 0, 6, 0, 6, 0])]
+    )
+    def test_what_geometry_and_tessellation_shaders_put_out_is_counted(
+        self, recordings: dict[str, Path], frame: int, wanted: list[int]
+    ):
+        [row], notes = measured(recordings["core"], ["geometry:primitives/*"], "frame", frame)
+        assert [row[name] for name in CLASSES] == wanted
         assert not notes
 
     def test_a_frame_has_the_sum_of_its_draws_or_says_what_is_missing(self, recordings: dict[str, Path]):
@@ -266,7 +271,7 @@ def unchanged(path: Path, folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("api", APIS)
 def test_pictures_answers_and_errors_stay_as_they_are(recordings: dict[str, Path], tmp_path: Path, api: str):
-    frames = FRAMES * (2 if api == "core" else 1)
+    frames = 2 * FRAMES + 1 if api == "core" else FRAMES
     assert len(unchanged(recordings[api], tmp_path)) == frames
 
 

@@ -223,6 +223,31 @@ static void geometry_shader(EGLDisplay display, EGLSurface surface) {
   }
 }
 
+/* A patch that tessellation makes six triangles of. */
+static void tessellation(EGLDisplay display, EGLSurface surface) {
+  static const char vertex[] = "#version 400\nin vec4 position;\nvoid main() { gl_Position = position; }\n";
+  static const char evaluation[] =
+      "#version 400\nlayout(triangles, equal_spacing, ccw) in;\n"
+      "void main() { gl_Position = gl_TessCoord.x * gl_in[0].gl_Position + gl_TessCoord.y * gl_in[1].gl_Position + gl_TessCoord.z * gl_in[2].gl_Position; }\n";
+  static const char fragment[] = "#version 400\nout vec4 o;\nvoid main() { o = vec4(1.0); }\n";
+  const GLfloat levels[] = {2, 2, 2, 2};
+  GLuint program = glCreateProgram();
+  glAttachShader(program, compile_stage(GL_VERTEX_SHADER, vertex));
+  glAttachShader(program, compile_stage(GL_TESS_EVALUATION_SHADER, evaluation));
+  glAttachShader(program, compile_stage(GL_FRAGMENT_SHADER, fragment));
+  glBindAttribLocation(program, 0, "position");
+  glLinkProgram(program);
+  glUseProgram(program);
+  glPatchParameteri(GL_PATCH_VERTICES, 3);
+  glPatchParameterfv(GL_PATCH_DEFAULT_OUTER_LEVEL, levels);
+  glPatchParameterfv(GL_PATCH_DEFAULT_INNER_LEVEL, levels);
+  glEnable(GL_CULL_FACE);
+  start_frame();
+  glDrawArrays(GL_PATCHES, 0, 6); /* in front, and turned away */
+  glDisable(GL_CULL_FACE);
+  eglSwapBuffers(display, surface);
+}
+
 static void random_triangles(EGLDisplay display, EGLSurface surface, int count) {
   static const char vertex[] = "#version 330\nin vec4 position;\nvoid main() { gl_Position = position; }\n";
   static const char fragment[] = "#version 330\nout vec4 o;\nvoid main() { o = vec4(1.0); }\n";
@@ -339,7 +364,7 @@ int main(int argc, char **argv) {
   glViewport(0, 0, SIDE, SIDE);
   if (!strcmp(what, "es2")) es2(display, surface);
   else if (!strcmp(what, "es3")) modern(display, surface, "300 es", 0);
-  else if (!strcmp(what, "core")) modern(display, surface, "330", 1), geometry_shader(display, surface);
+  else if (!strcmp(what, "core")) modern(display, surface, "330", 1), geometry_shader(display, surface), tessellation(display, surface);
   else if (!strcmp(what, "random")) g_frames = 1, random_triangles(display, surface, argc > 2 ? atoi(argv[2]) : 100);
   else fixed(display, surface, es);
   GLenum error = glGetError();
