@@ -307,7 +307,7 @@ Twin make_twin(uint32_t original) {
   if (!good) {
     f.DeleteProgram(twin.program);
     twin.program = 0;
-    twin.why = "its program cannot be linked with gl_Position captured";
+    twin.why = "its program writes no gl_Position, or none that can be captured";
     return twin;
   }
   int out = 0;
@@ -850,6 +850,10 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
     f.BindBuffer(GL_ARRAY_BUFFER, static_cast<uint32_t>(old));
     if (!read) return false;
     base = content.data(), bytes = content.size();
+  } else {
+    // The player's copy of the program's memory goes at least so far behind any address.
+    bytes = 1ull << 28;
+    if (!base) return why = "its vertices are not in the recording", false;
   }
   auto position = [&](uint64_t index) {
     double v[4] = {0, 0, 0, 1};
