@@ -111,6 +111,7 @@ Exporter::Info& Exporter::info(const Function& f) {
       {"glXCreatePixmap", &Exporter::create_window},
       {"glXCreateGLXPixmap", &Exporter::create_window},
       {"eglCreatePbufferSurface", &Exporter::create_pbuffer},
+      {"eglCreatePbufferFromClientBuffer", &Exporter::create_image_surface},
       {"eglDestroySurface", &Exporter::destroy_surface},
       {"glXDestroyWindow", &Exporter::destroy_surface},
       {"glXDestroyPbuffer", &Exporter::destroy_surface},
@@ -169,8 +170,10 @@ Exporter::Info& Exporter::info(const Function& f) {
   if (auto it = trackers.find(f.name); it != trackers.end()) i.track = it->second;
   else if (f.flags & FLAG_DRAW_SETUP) i.track = &Exporter::track_pointer;
   i.swap = i.special == &Exporter::swap;
-  i.dropped = (f.api != "gl" && !i.special) || f.name == "glGetString" || f.name == "glGetStringi";
-  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate");
+  i.vector = f.api == "vg";
+  i.plain = f.api == "gl" || i.vector;
+  i.dropped = (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
+  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate") || f.name.starts_with("vgCreate") || f.name == "vgChildImage";
   for (auto& p : f.params) i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
   i.makes_result = f.result && !f.result->object_class.empty() &&
                    (generates || f.name == "glFenceSync" || f.name == "glImportSyncEXT" || f.name == "glFenceSyncAPPLE");
@@ -314,7 +317,7 @@ void Exporter::perform(const Call& call) {
     return;
   }
   if (collecting_) {
-    if (f.api != "gl" || i.special == &Exporter::get_attribute) {
+    if (!i.plain || i.special == &Exporter::get_attribute) {
       if (i.special) (this->*i.special)(call);
     }
     ThreadState& t = threads_[call.thread];
@@ -334,6 +337,7 @@ void Exporter::perform(const Call& call) {
     return;
   }
   if (f.api == "gl" || i.swap) switch_to(call.thread);
+  if (i.vector || i.swap) switch_to_vector(call.thread);
   ThreadState& t = threads_[call.thread];
   for (auto& [handle, to] : t.resized) {
     Size& size = sizes_[handle];
@@ -345,10 +349,13 @@ void Exporter::perform(const Call& call) {
   for (auto& w : t.writes) write(call, w);
   for (auto& span : t.spans) load(span);
   bool ends = frame_ < ends_.size() && ends_[frame_] == call.seq && !in_setup_;
-  if (ends && i.swap) line("host_frame(play_current);");
+  if (ends && i.swap) {
+    if (t.current.context && t.vector.context) use_api(t.api);  // whose frame it is
+    line("host_frame(play_current);");
+  }
   if (i.track && i.track == &Exporter::track_create_program) (this->*i.track)(call);
   bool done = i.special && (this->*i.special)(call);
-  if (f.api == "gl") {
+  if (i.plain) {
     i.used = true;
     if (!done) {
       skip_.clear();
@@ -358,6 +365,8 @@ void Exporter::perform(const Call& call) {
       if (i.makes_result && call.result()) {
         std::string word = f.result->object_class;
         before = (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true) : name_of(call, word, call.result())) + " = ";
+        if (i.vector) vector_objects_[{shares_[call.context].group, call.result()}] = word;
+        if (word == "path") path_types_[{shares_[call.context].group, call.result()}] = call.raw("datatype");
       }
       std::string generated;
       for (size_t n = 0; n < f.params.size(); ++n) {
@@ -431,7 +440,7 @@ void Exporter::after(const Call& call) {
     }
     // Bytes between rows are not written by GL; where there may be some, the checksum says nothing.
     auto& pack = states_[call.context].pack;
-    bool plain = true;
+    bool plain = call.function.api != "vg" || whole_rows(call, content.size());
     for (auto& [name, v] : pack) plain = plain && (v == 0 || name == 0x0D05);
     if (call.field("format")) {
       uint64_t width = call.raw("width"), height = call.raw("height");
@@ -483,7 +492,7 @@ void Exporter::write_tables() {
   loader.put(load + "}\n");
   names.put("/* Constants that older headers lack. */\n#ifndef PLAY_NAMES_H\n#define PLAY_NAMES_H\n\n");
   for (auto& [name, v] : enums_) {
-    if (!name.starts_with("GL_") && !name.starts_with("EGL_")) continue;
+    if (!name.starts_with("GL_") && !name.starts_with("EGL_") && !name.starts_with("VG")) continue;
     char text[160];
     snprintf(text, sizeof text, "#ifndef %s\n#define %s 0x%04llX\n#endif\n", name.c_str(), name.c_str(), static_cast<unsigned long long>(v) & 0xffffffffull);
     names.put(text);
@@ -527,7 +536,7 @@ std::string Exporter::run() {
   for (auto& [name, n] : left_out_) left += (left.empty() ? "" : ", ") + json_text(name) + ": " + std::to_string(n);
   return "{\"frames\": " + std::to_string(frame_functions_.size()) + ", \"repeated\": " + std::to_string(frames_.repeated()) +
          ", \"files\": [" + files + "], \"data_bytes\": " + std::to_string(data_.bytes()) + ", \"arrays\": " + std::to_string(data_.count()) +
-         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") + ", \"es\": " + (uses_es_ ? "true" : "false") +
+         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") + ", \"es\": " + (uses_es_ ? "true" : "false") + ", \"vg\": " + (uses_vector_ ? "true" : "false") +
          ", \"left_out\": {" + left + "}}";
 }
 

@@ -29,6 +29,7 @@ struct Call {
 class Exporter {
  public:
   Exporter(const Trace& trace, std::string folder, const Options& options);
+  struct Component { const char* type; size_t width; bool floats; };  // of untyped arrays
   std::string run();  // a JSON object that says what was written
 
  private:
@@ -37,6 +38,7 @@ class Exporter {
     Special special = nullptr;
     void (Exporter::*track)(const Call&) = nullptr;
     bool ready = false, used = false, swap = false, makes_names = false, makes_result = false, dropped = false;
+    bool vector = false, plain = false;  // of OpenVG; of an API that draws
   };
   struct Share { uint32_t group = 0, api = 0; };
   struct Fact { std::string kind; uint64_t handle = 0, seq = 0; std::map<std::string, std::string> text; };
@@ -52,6 +54,7 @@ class Exporter {
   struct Current { uint64_t context = 0, draw = 0, read = 0; bool operator==(const Current&) const = default; };
   struct ThreadState {
     Current current;
+    Current vector;  // OpenVG's, beside it
     uint32_t api = 0x30A0;
     std::vector<Span> spans;
     std::vector<Write> writes;
@@ -107,6 +110,7 @@ class Exporter {
   bool map_buffer(const Call&);
   bool gen_lists(const Call&);
   bool get_procedure(const Call&) { return true; }
+  bool create_image_surface(const Call&);
   void track_bind_buffer(const Call&);
   void track_vertex_array(const Call&);
   void track_program(const Call&);
@@ -121,6 +125,15 @@ class Exporter {
   std::string surface_name(uint64_t handle);
   void switch_to(uint32_t thread);
   void emit_current(uint32_t thread, const Current& current);
+  void use_api(uint32_t api);
+
+  // ---- OpenVG (vector.cc)
+  void switch_to_vector(uint32_t thread);
+  bool make_vector_current(const Call& call, const Current& wanted);
+  std::string vector_scalar(const Call& call, const Field& field, uint64_t raw);  // "": as for any other
+  std::string vector_rows(const Call& call, const Field& field, std::string text);
+  Component vector_component(const Call& call, const Field& field, size_t bytes) const;
+  bool whole_rows(const Call& call, uint64_t bytes) const;
   std::vector<int64_t> list(const Call& call, const char* name) const;
   std::string program_key(const Call& call, uint64_t program);
   uint64_t buffer_of(const Call& call);
@@ -162,6 +175,8 @@ class Exporter {
   std::map<uint64_t, uint32_t> context_apis_;
   std::map<uint64_t, uint64_t> context_configs_;
   std::set<uint64_t> configs_, surfaces_;
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> path_types_;         // VGPathDatatype, by share group and path
+  std::map<std::pair<uint32_t, uint64_t>, std::string> vector_objects_;  // what handles of OpenVG are, by share group
   std::map<uint64_t, Size> sizes_;  // of windows
   std::unique_ptr<Error> failure_;
   std::map<std::string, int64_t> enums_;
@@ -170,8 +185,8 @@ class Exporter {
   std::string after_;         // statements behind it
   uint64_t scratch_used_ = 0, scratch_ = 1 << 20;
   uint32_t emitted_thread_ = 0, emitted_api_ = 0;
-  Current emitted_;
-  bool uses_gl_ = false, uses_es_ = false, binds_attributes_ = false;
+  Current emitted_, emitted_vector_;
+  bool uses_gl_ = false, uses_es_ = false, uses_vector_ = false, binds_attributes_ = false;
   std::vector<std::string> frame_functions_;
   std::vector<uint64_t> ends_;
   std::string setup_, rest_;

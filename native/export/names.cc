@@ -20,7 +20,13 @@ const ObjectClass g_classes[] = {
     {"transform feedback", "feedback", "GLuint", false},
     {"display list", "list", "GLuint", true},
     {"assembly program", "assembly_program", "GLuint", true},
+    {"path", "path", "VGPath", true},
+    {"paint", "paint", "VGPaint", true},
+    {"vector image", "picture", "VGImage", true},
+    {"font", "font", "VGFont", true},
+    {"mask layer", "mask_layer", "VGMaskLayer", true},
 };
+static_assert(std::size(g_classes) <= Names::MOST_CLASSES);
 
 bool is_assembly(std::string_view function) {
   for (auto name : {"glBindProgram", "glGenPrograms", "glDeletePrograms", "glIsProgram", "glAreProgramsResident", "glRequestResidentPrograms"})
@@ -33,6 +39,7 @@ bool is_assembly(std::string_view function) {
 const ObjectClass* object_class(std::string_view word, std::string_view function) {
   if (word.empty()) return nullptr;
   if (word == "program" && is_assembly(function)) word = "assembly program";
+  if (word == "image" && function.starts_with("vg")) word = "vector image";  // the other ones are EGL's
   for (auto& c : g_classes)
     if (word == c.word) return &c;
   return nullptr;

@@ -37,6 +37,7 @@ class Variables {
 // Names of objects with numbers: per share group (or context) and class.
 class Names {
  public:
+  static constexpr size_t MOST_CLASSES = 24;
   explicit Names(Variables& variables) : variables_(variables) {}
   std::string number(const ObjectClass& c, uint32_t group, uint32_t context, uint64_t name);
   // A handle's variable; made at first sight, `fresh` makes another one: the address was given out again.
@@ -50,7 +51,7 @@ class Names {
   Variables& variables_;
   std::map<std::pair<std::string, uint64_t>, std::string> handles_;
   std::map<std::string, unsigned> numbers_;
-  std::unordered_map<uint64_t, std::string> known_[16];
+  std::unordered_map<uint64_t, std::string> known_[MOST_CLASSES];
   std::map<uint32_t, std::map<uint32_t, Range>> lists_;
   uint32_t first_group_ = 0;
 };

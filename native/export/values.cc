@@ -98,7 +98,7 @@ std::string plain_ctype(const std::string& ctype) {
   return ctype.find("struct ") != ctype.npos ? "void *" : out;
 }
 
-struct Component { const char* type; size_t width; bool floats; };
+using Component = Exporter::Component;
 Component component(uint64_t type) {
   switch (type) {
     case 0x1400: return {"GLbyte", 1, false};
@@ -130,7 +130,7 @@ static bool is_name(const std::string& text) {
 }
 
 std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
-  if (auto* name = trace_.signatures.enum_name(group, value); name && is_name(*name) && (name->starts_with("GL_") || name->starts_with("EGL_"))) {
+  if (auto* name = trace_.signatures.enum_name(group, value); name && is_name(*name) && (name->starts_with("GL_") || name->starts_with("EGL_") || name->starts_with("VG"))) {
     enums_.emplace(*name, value);
     return *name;
   }
@@ -182,9 +182,11 @@ static const char* parameter_name(const Call& call, int32_t value) {
 }
 
 std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw) {
+  if (call.function.api == "vg")
+    if (std::string text = vector_scalar(call, field, raw); !text.empty()) return text;
   if (!field.object_class.empty()) {
     if (field.object_class == "sync") return raw ? names_.handle("sync", call.function.api == "gl" ? "GLsync" : "EGLSync", raw, false) : "NULL";
-    if (field.object_class == "image") return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
+    if (field.object_class == "image" && call.function.api != "vg") return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
     if (object_class(field.object_class, call.function.name)) return name_of(call, field.object_class, raw);
   }
   switch (field.kind) {
@@ -249,7 +251,7 @@ std::string Exporter::elements(const Call& call, const Field& field, std::string
   std::string out = "(const " + type + "[]){";
   bool names = !field.object_class.empty() && object_class(field.object_class, call.function.name) && width == 4;
   bool is_signed = field.element == Element::i8 || field.element == Element::i16 || field.element == Element::i32 || field.element == Element::i64 ||
-                   type == "GLbyte" || type == "GLshort" || type == "GLint";
+                   type == "GLbyte" || type == "GLshort" || type == "GLint" || type == "VGbyte" || type == "VGshort" || type == "VGint";
   size_t n = s.size() / width;
   for (size_t i = 0; i < n; ++i) {
     const char* at = s.data() + i * width;
@@ -326,6 +328,7 @@ std::string Exporter::array(const Call& call, const Field& field, std::string_vi
   if (!width || is_opaque(field.element) || type.empty()) {
     const Field* typed = call.field("type");
     Component c = typed && typed->kind == Kind::enumeration ? component(call.raw("type")) : looks_float(s) ? Component{"GLfloat", 4, true} : Component{"GLubyte", 1, false};
+    if (call.function.api == "vg") c = vector_component(call, field, s.size());
     if (s.size() % c.width) c = {"GLubyte", 1, false};
     type = c.type;
     width = c.width;
@@ -358,7 +361,7 @@ std::string Exporter::out(const Call& call, const Field& field, uint64_t descrip
   }
   uint64_t at = scratch_used_;
   scratch_used_ += (bytes + 15) & ~15ull;
-  if (type == "void *") return at ? "(char *)scratch + " + std::to_string(at) : "scratch";
+  if (type == "void *") return vector_rows(call, field, at ? "(char *)scratch + " + std::to_string(at) : "scratch");
   return "(" + type + ")" + (at ? "((char *)scratch + " + std::to_string(at) + ")" : "scratch");
 }
 
@@ -368,7 +371,7 @@ std::string Exporter::value(const Call& call, const Field& field) {
   uint64_t descriptor = call.columns.descriptor(field, call.row);
   if (field.out) return out(call, field, descriptor);
   switch (DT_DATA_KIND(descriptor)) {
-    case DT_DATA_INLINE: return array(call, field, call.columns.payload(field, call.row));
+    case DT_DATA_INLINE: return vector_rows(call, field, array(call, field, call.columns.payload(field, call.row)));
     case DT_DATA_BLOB: {
       if (field.element == Element::chars || field.element == Element::strings || field.element == Element::ptr || !field.object_class.empty()) {
         auto content = trace_.blob(call.columns.hash(field, call.row));
@@ -377,7 +380,7 @@ std::string Exporter::value(const Call& call, const Field& field) {
       std::string type = base_type(field.ctype);
       uint64_t bytes = 0;
       std::string name = data_.add(call.columns.hash(field, call.row), trace_, (type.empty() ? std::string("") : type + " ") + "for " + call.function.name + " (call " + std::to_string(call.seq) + ")", bytes);
-      return type.empty() ? name : "(const " + plain_type(type) + " *)" + name;
+      return type.empty() ? vector_rows(call, field, name) : "(const " + plain_type(type) + " *)" + name;
     }
     case DT_DATA_NONE: return raw ? pointer(call, field, raw) : "NULL";
     case DT_DATA_OFFSET: {

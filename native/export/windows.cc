@@ -6,7 +6,7 @@
 namespace dt::c {
 namespace {
 
-constexpr uint32_t API_ES = 0x30A0, API_GL = 0x30A2;
+constexpr uint32_t API_ES = 0x30A0, API_VG = 0x30A1, API_GL = 0x30A2;
 
 int number(const std::map<std::string, std::string>& text, const char* key, int otherwise = 0) {
   auto it = text.find(key);
@@ -39,7 +39,7 @@ std::string Exporter::config(uint64_t handle, uint64_t seq) {
     int otherwise = std::string_view(key) == "depth" ? 24 : std::string_view(key) == "stencil" || std::string_view(key) == "samples" ? 0 : 8;
     text += std::string(attribute) + ", " + std::to_string(about ? number(about->text, key) : otherwise) + ", ";
   }
-  static const std::pair<uint32_t, const char*> bits[] = {{1, "EGL_OPENGL_ES_BIT"}, {4, "EGL_OPENGL_ES2_BIT"}, {0x40, "EGL_OPENGL_ES3_BIT"}, {8, "EGL_OPENGL_BIT"}};
+  static const std::pair<uint32_t, const char*> bits[] = {{1, "EGL_OPENGL_ES_BIT"}, {2, "EGL_OPENVG_BIT"}, {4, "EGL_OPENGL_ES2_BIT"}, {0x40, "EGL_OPENGL_ES3_BIT"}, {8, "EGL_OPENGL_BIT"}};
   std::string renderable;
   auto it = renderable_.find(handle);
   for (auto& [bit, word] : bits)
@@ -87,17 +87,14 @@ bool Exporter::create_context(const Call& call) {
     int64_t version = 1;
     for (size_t i = 0; i + 1 < attributes_here.size(); i += 2)
       if (attributes_here[i] == 0x3098) version = attributes_here[i + 1];
-    renderable_[there] |= api == API_GL ? 8 : version >= 3 ? 0x40 : version == 2 ? 4 : 1;
-    (api == API_GL ? uses_gl_ : uses_es_) = true;
+    renderable_[there] |= api == API_VG ? 2 : api == API_GL ? 8 : version >= 3 ? 0x40 : version == 2 ? 4 : 1;
+    (api == API_VG ? uses_vector_ : api == API_GL ? uses_gl_ : uses_es_) = true;
     return true;
   }
   uint64_t share = 0;
   for (const char* name : {"share_context", "shareList", "share_list"})
     if (call.field(name)) share = call.raw(name);
-  if (emitted_api_ != api) {
-    line(api == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
-    emitted_api_ = api;
-  }
+  use_api(api);
   std::string chosen = config(there, call.seq);
   // Attribute names as EGL has them, also for what came from GLX.
   Field as_egl;
@@ -140,6 +137,18 @@ bool Exporter::create_window(const Call& call) {
   surfaces_.insert(handle);
   bool pixmap = call.function.name.find("Pixmap") != std::string::npos;
   if (!pixmap) sizes_[handle] = {chosen, width, height};
+  // What OpenVG wants of its window.
+  int64_t space = 0, alpha = 0;
+  for (size_t i = 0; call.function.api != "glx" && i + 1 < attributes_there.size(); i += 2) {
+    if (attributes_there[i] == 0x3087) space = attributes_there[i + 1];
+    if (attributes_there[i] == 0x3088) alpha = attributes_there[i + 1];
+  }
+  if (space || alpha) {
+    sizes_.erase(handle);
+    enums_.insert({{"EGL_VG_COLORSPACE_LINEAR", 0x308A}, {"EGL_VG_COLORSPACE_sRGB", 0x3089}, {"EGL_VG_ALPHA_FORMAT_PRE", 0x308C}, {"EGL_VG_ALPHA_FORMAT_NONPRE", 0x308B}});
+    return line(name + " = host_vector_window(display, " + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ", " +
+                (space == 0x308A ? "EGL_VG_COLORSPACE_LINEAR" : "EGL_VG_COLORSPACE_sRGB") + ", " + (alpha == 0x308C ? "EGL_VG_ALPHA_FORMAT_PRE" : "EGL_VG_ALPHA_FORMAT_NONPRE") + ");"), true;
+  }
   line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ");");
   return true;
 }
@@ -162,12 +171,16 @@ bool Exporter::destroy_surface(const Call& call) {
   return true;
 }
 
+void Exporter::use_api(uint32_t api) {
+  if (emitted_api_ == api) return;
+  line(api == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : api == API_VG ? "eglBindAPI(EGL_OPENVG_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
+  emitted_api_ = api;
+}
+
 void Exporter::emit_current(uint32_t thread, const Current& current) {
   auto api = context_apis_.find(current.context);
-  if (current.context && api != context_apis_.end() && api->second != emitted_api_) {
-    line(api->second == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
-    emitted_api_ = api->second;
-  }
+  if (current.context && api != context_apis_.end()) use_api(api->second);
+  else if (emitted_api_ == API_VG) use_api(API_ES);  // OpenVG's stays
   line("eglMakeCurrent(display, " + surface_name(current.draw) + ", " + surface_name(current.read) + ", " + context_name(current.context) + ");" +
        (thread != emitted_thread_ ? " /* thread " + std::to_string(thread) + " */" : ""));
   emitted_ = current;
@@ -194,6 +207,7 @@ bool Exporter::make_current(const Call& call) {
     wanted.context = call.raw("ctx");
   }
   if (!wanted.context) wanted = {};
+  if (make_vector_current(call, wanted)) return true;
   threads_[call.thread].current = wanted;
   if (collecting_) return true;
   if (!wanted.context && call.thread != emitted_thread_ && emitted_.context) return true;  // another thread's stays

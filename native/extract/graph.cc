@@ -408,8 +408,8 @@ void Graph::call(const state::CallEvent& e) {
   contexts_[seq] = e.context;
   frames_[seq] = static_cast<uint32_t>(e.frame);
 
-  const bool gl = e.function && e.function->api.starts_with("gl") && e.function->api != "glx";
-  const bool deletes = gl && e.function->name.starts_with("glDelete");  // what is in use ends later
+  const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") || e.function->api.starts_with("vg"));
+  const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));  // what is in use ends later
   if (writes && !parts && !e.deeds && gl && !deletes && made_.empty() && ended_.empty() && steps_.empty()) {
     flags |= CALL_SETS;
     bool same = true;  // contents are not compared: programs, lists, images
@@ -535,8 +535,9 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh) const {
     if (machine_.usable(*context))
       for (auto* surface : {context->draw, context->read})
         if (surface) shown[surface->key] = true;
+  const auto held = machine_.vg_held();
   for (auto* node : machine_.nodes()) {
-    bool there = node->alive;
+    bool there = node->alive || held.count(node);
     if (there && machine_.ended_handles.count(node->key) && std::string_view(node->cls->name) == "surface") there = shown.count(node->key);
     for (const state::Node* n = node; n && there; n = n->parent)
       if (auto it = reachable.find(n); it != reachable.end()) there = it->second;

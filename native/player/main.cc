@@ -282,6 +282,8 @@ int main(int argc, char** argv) {
       fflush(stdout);
       _exit(0);
     }
+    auto trace = std::make_shared<dt::Trace>(o.trace);
+    find_openvg(*trace, argv);  // before anything asks what can be measured
     std::unique_ptr<dt::play::metrics::Session> session;
     if (list || !plan.empty() || !measure.empty()) {
       dt::play::metrics::Request request;
@@ -292,8 +294,6 @@ int main(int argc, char** argv) {
       if (mode == dt::play::metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
       session = std::make_unique<dt::play::metrics::Session>(std::move(request), mode, measured, stdout, o.first_frame, o.end_frame);
     }
-    auto trace = std::make_shared<dt::Trace>(o.trace);
-    find_openvg(*trace, argv);
     if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
     trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
     if (o.config.empty()) o.config = annotated(*trace, "player", "config");  // `set-egl-config`

@@ -452,8 +452,11 @@ void Windows::vg_create_context(const Call& call) {
 bool Windows::vg_bind(Player::PlayerThread& thread) {
   Surface* where = surface(thread.vg_draw);
   EGLSurface s = thread.vg && where ? where->real : EGL_NO_SURFACE;
+  if (metrics::g_session) metrics::g_session->pause();  // engines count by context
   eglBindAPI(EGL_OPENVG_API);
-  return eglMakeCurrent(display_, s, s, thread.vg ? thread.vg->real : EGL_NO_CONTEXT);
+  const EGLBoolean bound = eglMakeCurrent(display_, s, s, thread.vg ? thread.vg->real : EGL_NO_CONTEXT);
+  if (metrics::g_session) metrics::g_session->resume();
+  return bound;
 }
 
 // Whether the call was about OpenVG's context: by its handle, or by the API that is bound where it lets go.

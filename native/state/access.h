@@ -100,6 +100,10 @@ struct Draw {
   uint64_t vertices = 0, instances = 1, primitives = 0;  // vertices: indices for indexed draws
   bool indexed = false, indirect = false;                // indirect: the counts stand in a buffer and are unknown (0)
   uint64_t client_bytes = 0;   // memory of the program that it read
+  // Of OpenVG: `mode` are the paint modes, `vertices` segments of paths, `primitives` paths and images that were drawn;
+  // how large they are on the surface, by their control points (negative: not known).
+  bool vector = false;
+  double extent[2] = {-1, -1};
 };
 
 class Visitor {

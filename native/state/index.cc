@@ -23,7 +23,7 @@ std::atomic<uint64_t> g_cancel{0};
 
 namespace {
 
-constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '3'};
+constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '4'};
 constexpr uint64_t CACHE_BYTES = 2ull << 30;
 constexpr uint32_t NEVER = UINT32_MAX;
 
@@ -52,6 +52,7 @@ bool shown(const ClassInfo& cls, const FieldInfo& field) {
     if (field.kind == Kind::content) return !strcmp(field.name, "polygon_stipple");
     return strcmp(field.name, "condition") != 0;
   }
+  if (c == class_vg_context) return field.kind != Kind::content;
   if (c == class_program && field.kind == Kind::content) return !strcmp(field.name, "linked");
   return true;
 }
@@ -95,6 +96,7 @@ class Gather : public Visitor {
     }
   }
   void draw(const CallEvent& e, const Draw& d) override;
+  void objects(const CallEvent& e, DrawRow& r);
   void call(const CallEvent&) override {
     for (auto& [first, v] : arrays_) {
       const FieldInfo& f = *v.field;
@@ -144,8 +146,8 @@ class Gather : public Visitor {
 
 void Gather::draw(const CallEvent& e, const Draw& d) {
   Context* context = m_.current();
-  if (!context) return;
-  Node* c = context->node;
+  if (d.vector ? !m_.vg_context() : !context) return;
+  Node* c = d.vector ? m_.vg_context() : context->node;
   DrawRow r{};
   r.seq = static_cast<uint32_t>(e.seq);
   r.frame = static_cast<uint32_t>(e.frame);
@@ -157,6 +159,16 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   r.instances = d.instances;
   r.primitives = d.primitives;
   r.client_bytes = d.client_bytes;
+  auto flag = [&](unsigned field, uint32_t bit) { r.flags |= c->get(field) ? bit : 0; };
+  if (d.vector) {
+    r.flags |= DRAW_VECTOR;
+    for (unsigned i = 0; i < 2; ++i) r.extent[i] = static_cast<float>(d.extent[i]);
+    r.blend_src = static_cast<uint32_t>(c->get(f_vg_context::VG_BLEND_MODE));
+    if (r.blend_src != 0x2000) r.flags |= DRAW_BLEND;
+    flag(f_vg_context::VG_SCISSORING, DRAW_SCISSOR);
+    r.color_mask = 15;
+    return objects(e, r);
+  }
   auto u32 = [&](unsigned f, unsigned element = 0) { return static_cast<uint32_t>(c->get(f, element)); };
   r.program = u32(f_context::GL_CURRENT_PROGRAM);
   r.vertex_array = u32(f_context::GL_VERTEX_ARRAY_BINDING);
@@ -171,7 +183,6 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   auto* mask = c->at(f_context::GL_COLOR_WRITEMASK);
   for (unsigned i = 0; i < 4; ++i) r.color_mask |= mask[i] ? 1u << i : 0;
   for (unsigned i = 0; i < 4; ++i) r.viewport[i] = static_cast<int32_t>(std::clamp(c->real(f_context::GL_VIEWPORT, i), -2e9, 2e9));
-  auto flag = [&](unsigned field, uint32_t bit) { r.flags |= c->get(field) ? bit : 0; };
   if (d.indexed) r.flags |= DRAW_INDEXED;
   if (d.indirect) r.flags |= DRAW_INDIRECT;
   flag(f_context::enabled_GL_BLEND, DRAW_BLEND);
@@ -183,6 +194,11 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   flag(f_context::enabled_GL_ALPHA_TEST, DRAW_ALPHA_TEST);
   flag(f_context::enabled_GL_LIGHTING, DRAW_LIGHTING);
   flag(f_context::enabled_GL_RASTERIZER_DISCARD, DRAW_DISCARD);
+  objects(e, r);
+}
+
+// What it uses and what it draws to.
+void Gather::objects(const CallEvent& e, DrawRow& r) {
   textures_.clear(), buffers_.clear(), targets_.clear();
   for (auto& a : e.accesses()) {
     if (a.touch() == Touch::read) {
@@ -194,13 +210,14 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
         if (used.first_use == NEVER) used.first_use = r.seq;
         used.last_use = r.seq;
         const Node& n = *m_.nodes()[block];
-        if (class_of(n) == class_texture) textures_.push_back(static_cast<uint32_t>(n.key));
-        if (class_of(n) == class_buffer) buffers_.push_back(static_cast<uint32_t>(n.key));
+        if (class_of(n) == class_texture || class_of(n) == class_vg_image) textures_.push_back(static_cast<uint32_t>(n.key));
+        if (class_of(n) == class_buffer || class_of(n) == class_vg_path) buffers_.push_back(static_cast<uint32_t>(n.key));
       }
     } else if (a.count == 1) {
       const Node& n = m_.owner(a.first);
       auto k = class_of(n);
-      if (k != class_level && k != class_renderbuffer && k != class_surface) continue;
+      if (k == class_vg_image && !r.width) r.width = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_HEIGHT));
+      if (k != class_level && k != class_renderbuffer && k != class_surface && k != class_vg_image) continue;
       if (k == class_level && !r.width) r.width = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_HEIGHT));
       if (k == class_renderbuffer && !r.width) r.width = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT));
       if (k == class_surface && !r.width) r.width = static_cast<uint32_t>(n.get(f_surface::width)), r.height = static_cast<uint32_t>(n.get(f_surface::height));
@@ -729,7 +746,7 @@ void Index::changes(uint64_t first, uint64_t end, std::string_view path, Bytes& 
 namespace {
 
 using Names = std::vector<std::pair<const char*, ColumnType>>;
-constexpr ColumnType TEXT{Type::text, Type::u64}, U64{Type::u64, Type::u64}, U32{Type::u32, Type::u64}, I64{Type::i64, Type::u64}, I32{Type::i32, Type::u64}, FLAG{Type::boolean, Type::u64},
+constexpr ColumnType TEXT{Type::text, Type::u64}, U64{Type::u64, Type::u64}, U32{Type::u32, Type::u64}, I64{Type::i64, Type::u64}, I32{Type::i32, Type::u64}, FLAG{Type::boolean, Type::u64}, F32{Type::f32, Type::u64},
     U64S{Type::list, Type::u64}, TEXTS{Type::list, Type::text};
 constexpr int64_t BATCH = 65536;
 
@@ -746,6 +763,7 @@ class Writer {
   }
   Writer& i(int64_t v) { return batch_.columns[at_].value<int64_t>(v), end(); }
   Writer& i32(int32_t v) { return batch_.columns[at_].value<int32_t>(v), end(); }
+  Writer& f(float v) { return batch_.columns[at_].value<float>(v), end(); }
   Writer& b(bool v) { return batch_.columns[at_].boolean(v), end(); }
   Writer& s(std::string_view v) { return batch_.columns[at_].text(v), end(); }
   Writer& null() { return batch_.columns[at_].null(), end(); }
@@ -774,7 +792,7 @@ const Names DRAWS = {{"seq", U64}, {"frame", U64}, {"context", U32}, {"function"
                      {"textures", U64S}, {"framebuffer", U64}, {"targets", TEXTS}, {"width", U32}, {"height", U32}, {"viewport_x", I32}, {"viewport_y", I32}, {"viewport_width", I32},
                      {"viewport_height", I32}, {"blend", FLAG}, {"blend_src", TEXT}, {"blend_dst", TEXT}, {"depth_test", FLAG}, {"depth_write", FLAG}, {"depth_func", TEXT},
                      {"stencil_test", FLAG}, {"cull_face", FLAG}, {"cull_mode", TEXT}, {"scissor_test", FLAG}, {"alpha_test", FLAG}, {"lighting", FLAG}, {"polygon_mode", TEXT},
-                     {"color_mask", TEXT}, {"discard", FLAG}};
+                     {"color_mask", TEXT}, {"discard", FLAG}, {"drawn_width", F32}, {"drawn_height", F32}};
 const Names RESOURCES = {{"class", TEXT}, {"name", U64}, {"context", U32}, {"share_group", U32}, {"created_seq", U64}, {"deleted_seq", U64}, {"label", TEXT}, {"target", TEXT},
                          {"format", TEXT}, {"width", U64}, {"height", U64}, {"depth", U64}, {"levels", U64}, {"bytes", U64}, {"uploads", U64}, {"uploaded_bytes", U64},
                          {"content_hash", TEXT}, {"uses", U64}, {"first_use_seq", U64}, {"last_use_seq", U64}, {"writes", U64}, {"path", TEXT}};
@@ -832,7 +850,7 @@ std::string target_text(const Index& index, uint32_t location) {
   auto *fields = index.fields(*it), *end = fields + g_classes[it->cls].field_count;
   auto* f = std::upper_bound(fields, end, location - it->base, [](unsigned a, const FieldInfo& x) { return a < x.location; }) - 1;
   std::string path(index.path_of(*it));
-  if (size_t dot = path.find('.'); dot != path.npos) path.erase(0, path.compare(0, 7, "shares[") == 0 || path.compare(0, 9, "contexts[") == 0 ? dot + 1 : 0);
+  if (size_t dot = path.find('.'); dot != path.npos) path.erase(0, path.compare(0, 7, "shares[") == 0 || path.compare(0, 9, "contexts[") == 0 || path.compare(0, 10, "vg_shares[") == 0 ? dot + 1 : 0);
   if (it->cls == class_surface) path += std::string(".") + f->name;
   return path;
 }
@@ -851,7 +869,12 @@ class DrawSource : public BatchSource {
       w.u(d.seq).u(d.frame).u(d.context);
       d.function < functions.size() ? w.s(functions[d.function].name) : w.null();
       w.s(draws ? "draw" : d.deeds & DEED_CLEAR ? "clear" : "dispatch");
-      draws ? w.name("PrimitiveType", d.mode) : w.null();
+      if (d.flags & DRAW_VECTOR) {
+        constexpr const char* MODES[] = {nullptr, "VG_STROKE_PATH", "VG_FILL_PATH", "VG_FILL_PATH|VG_STROKE_PATH"};
+        d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
+      } else {
+        draws ? w.name("PrimitiveType", d.mode) : w.null();
+      }
       w.b(d.flags & DRAW_INDEXED).b(d.flags & DRAW_INDIRECT).u(d.vertices).u(d.instances).u(d.primitives).u(d.client_bytes).u(d.program).u(d.vertex_array).u(d.index_buffer);
       uint32_t at = d.lists;
       auto list = [&] {
@@ -867,24 +890,27 @@ class DrawSource : public BatchSource {
       w.end_list().u(d.framebuffer);
       for (uint32_t v : targets) w.list().text(target_text(i, v));
       w.end_list().u(d.width).u(d.height);
-      for (int32_t v : d.viewport) w.i32(v);
+      const bool vector = d.flags & DRAW_VECTOR;
+      for (int32_t v : d.viewport) vector ? w.null() : w.i32(v);
       auto flag = [&](uint32_t bit) { w.b(d.flags & bit); };
       flag(DRAW_BLEND);
-      w.name("BlendingFactor", d.blend_src).name("BlendingFactor", d.blend_dst);
+      if (vector) w.name("VGBlendMode", d.blend_src).null();
+      else w.name("BlendingFactor", d.blend_src).name("BlendingFactor", d.blend_dst);
       flag(DRAW_DEPTH_TEST);
       flag(DRAW_DEPTH_WRITE);
-      w.name("DepthFunction", d.depth_func);
+      vector ? w.null() : w.name("DepthFunction", d.depth_func);
       flag(DRAW_STENCIL);
       flag(DRAW_CULL);
-      w.name("TriangleFace", d.cull_mode);
+      vector ? w.null() : w.name("TriangleFace", d.cull_mode);
       flag(DRAW_SCISSOR);
       flag(DRAW_ALPHA_TEST);
       flag(DRAW_LIGHTING);
-      w.name("PolygonMode", d.polygon_mode);
+      vector ? w.null() : w.name("PolygonMode", d.polygon_mode);
       std::string mask;
       for (unsigned k = 0; k < 4; ++k)
         if (d.color_mask >> k & 1) mask += "rgba"[k];
       w.s(mask).b(d.flags & DRAW_DISCARD);
+      for (float v : d.extent) vector && v >= 0 ? w.f(v) : w.null();
     }
     return true;
   }

@@ -25,12 +25,13 @@ struct DrawRow {
   uint32_t width, height;
   uint32_t depth_func, blend_src, blend_dst, cull_mode, front_face, polygon_mode, color_mask;
   int32_t viewport[4];
+  float extent[2];     // of what OpenVG draws, on the surface; negative: not known
   uint32_t lists;      // offset in the pool of numbers: textures, buffers, targets, each with its count before it
   uint64_t vertices, instances, primitives, client_bytes;
 };
 enum : uint32_t {
   DRAW_INDEXED = 1, DRAW_INDIRECT = 2, DRAW_BLEND = 4, DRAW_DEPTH_TEST = 8, DRAW_DEPTH_WRITE = 16, DRAW_STENCIL = 32, DRAW_CULL = 64, DRAW_SCISSOR = 128,
-  DRAW_ALPHA_TEST = 256, DRAW_LIGHTING = 512, DRAW_DISCARD = 1024
+  DRAW_ALPHA_TEST = 256, DRAW_LIGHTING = 512, DRAW_DISCARD = 1024, DRAW_VECTOR = 2048
 };
 struct Resource {
   uint32_t block;

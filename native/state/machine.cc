@@ -4,10 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "../core/text.h"
 #include "gl.h"
 #include "natives.h"
+#include "vg.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -542,6 +544,7 @@ Machine::Machine(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) 
   mapping_ = play::map_functions(*trace_);
   by_thread_.resize(trace_->threads.size());
   vg_by_thread_.resize(trace_->threads.size());
+  vg_surface_by_thread_.resize(trace_->threads.size());
   errors_.resize(trace_->threads.size());
   for (size_t i = 0; i < trace_->threads.size() && i < MOST_INDEX; ++i) threads_.push_back(add(g_classes[class_thread], root_, c_root::threads, i));
   log_.clear();
@@ -558,7 +561,7 @@ Node* Machine::surface(uint64_t handle, bool make_it) {
 void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read_surface, uint32_t id, uint32_t group, uint32_t api) {
   if (thread >= by_thread_.size()) return;
   for (Node* made = id ? find(root_, c_root::made_contexts, handle) : nullptr; made; made = nullptr) note(made, f_creation::number, Num(id));
-  if (api == 3) return vg_make_current(thread, draw, id, group);  // OpenVG has a current context of its own
+  if (api == 3) return vg_make_current(thread, handle, draw, id, group);  // OpenVG has a current context of its own
   Node* t = thread < threads_.size() ? threads_[thread] : nullptr;
   if (t) {
     log(t->location(f_thread::context), 4, Touch::write);
@@ -593,22 +596,39 @@ void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint
   run::context_current(*this, *c);
 }
 
-void Machine::vg_make_current(uint32_t thread, uint64_t draw, uint32_t id, uint32_t group) {
-  if (thread < threads_.size() && threads_[thread]) {
-    note(threads_[thread], f_thread::vg_context, Num(id));
-    note(threads_[thread], f_thread::vg_draw, Num(static_cast<int64_t>(draw)));
+void Machine::vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint32_t id, uint32_t group) {
+  if (Node* t = thread < threads_.size() ? threads_[thread] : nullptr) {
+    set(t, f_thread::vg_context, Num(id));
+    set(t, f_thread::vg_draw, Num(static_cast<int64_t>(draw)));
   }
   VgContext* c = nullptr;
+  Node* to = nullptr;
   if (id) {
+    vg_handles.insert(handle);
     c = &vg_contexts_[id];
     if (!c->node) {
+      c->id = id;
       c->share = find(root_, c_root::vg_shares, group);
       if (!c->share) c->share = add(g_classes[class_vg_share], root_, c_root::vg_shares, group);
       c->node = add(g_classes[class_vg_context], root_, c_root::vg_contexts, id);
     }
-    surface(draw);
+    to = surface(draw);
+    read(to);
   }
   vg_by_thread_[thread] = c;
+  Node* before = std::exchange(vg_surface_by_thread_[thread], to);
+  if (before && before != to) run::vg_surface_left(*this, before);
+}
+
+std::unordered_set<const Node*> Machine::vg_held() const {
+  std::unordered_set<const Node*> held;
+  // What refers to something is there itself: by its name, or because something that is there refers to it.
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& [from, to] : vg_refers)
+      if (to && (from.first->alive || held.count(from.first)) && held.insert(to).second) more = true;
+  }
+  return held;
 }
 
 void Machine::note(Node* node, unsigned field, Num number) {
@@ -702,6 +722,30 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
   }
 }
 
+void Machine::vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns, uint32_t record) {
+  if (command.flags & CMD_GET_ERROR) {
+    if (!columns.w4.empty() && columns.w4[0][chunk.ordinals[record]]) errors_[thread_] = 0;
+    event_.deeds |= DEED_QUERY;
+    return;
+  }
+  if (!vg_) {
+    event_.applied = false;
+    return;
+  }
+  event_.context = vg_->id;
+  if (thread_ < threads_.size()) {
+    read(threads_[thread_], f_thread::vg_context);
+    read(threads_[thread_], f_thread::vg_draw);
+  }
+  read(vg_->node);
+  if (had_error(chunk, record)) {
+    event_.applied = false;
+    return;
+  }
+  if (command.apply) command.apply(*this, Row{&columns, chunk.ordinals[record]});
+  else if (command.flags & (CMD_DRAW | CMD_CLEAR)) run::vg_draw_unknown(*this);
+}
+
 void Machine::apply(play::Decoded* chunk, uint32_t record) {
   uint32_t f = chunk->order[record];
   int known = chunk->known[f];
@@ -718,13 +762,7 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
   event_.deeds |= flags & 63;
   if (flags & CMD_QUERY) event_.deeds |= DEED_QUERY;
   if (flags & CMD_VG) {
-    // Who needs which call is not told for OpenVG: what they do to state is, and no more.
-    natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);
-    if (flags & CMD_GET_ERROR) errors_[thread_] = 0;
-    size_t before = log_.size();
-    if (command.apply && vg_ && !had_error(*chunk, record)) command.apply(*this, Row{&columns, chunk->ordinals[record]});
-    log_.resize(before);
-    return;
+    return vg_apply(command, *chunk, columns, record);
   }
   if (!(flags & CMD_GL)) {
     natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);

@@ -1,6 +1,7 @@
 // The state of everything at one call, and what calls do to it. Semantics of commands are generated from the overlay
 // (src/drawtap/spec/apis/gl_effects.py) where one line says them, and hand-written in gl_*.cc where it takes more.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -165,6 +166,18 @@ struct Context {
   Node* vao = nullptr;
 };
 
+// How many segments and coordinates a path has, and how far they reach: control points and the radii of arcs count.
+struct VgOutline {
+  int64_t segments = 0, coordinates = 0;
+  // How many more coordinates it has when it is transformed: horizontal and vertical lines are any lines then, and
+  // smooth curves say all of their control points.
+  int64_t short_ = 0;
+  double at[2] = {0, 0}, start[2] = {0, 0};  // where the pen is, where the part began
+  double low[2] = {0, 0}, high[2] = {0, 0};
+  bool any = false;
+  bool known = true;  // false: coordinates were changed, or are those of another path
+};
+
 class Machine {
  public:
   explicit Machine(std::shared_ptr<const Trace> trace);
@@ -197,6 +210,15 @@ class Machine {
   Context* current() { return context_; }
   Node* vg_context() { return vg_ ? vg_->node : nullptr; }  // OpenVG's, on the thread of the call
   Node* vg_share() { return vg_ ? vg_->share : nullptr; }
+  Node* vg_surface() { return thread_ < vg_surface_by_thread_.size() ? vg_surface_by_thread_[thread_] : nullptr; }
+  // What variables of OpenVG's objects stand for: a paint that is set, the outline of a glyph. It stays there when its name
+  // is gone, or means something else.
+  std::map<std::pair<const Node*, unsigned>, Node*> vg_refers;
+  std::unordered_map<const Node*, VgOutline> vg_outlines;  // by path
+  std::unordered_set<uint64_t> vg_handles;                 // contexts of OpenVG
+  bool vg_draws_to(const Node* surface) const { return std::find(vg_surface_by_thread_.begin(), vg_surface_by_thread_.end(), surface) != vg_surface_by_thread_.end(); }
+  // All that OpenVG keeps though its name is gone.
+  std::unordered_set<const Node*> vg_held() const;
   Node* context() { return context_->node; }
   Node* share() { return context_->share->node; }
   uint64_t seq() const { return event_.seq; }
@@ -246,6 +268,7 @@ class Machine {
   void part(const Node* node, unsigned field) { if (node) log(node->location(field), 1, Touch::part); }
 
   uint32_t deeds() const { return event_.deeds; }
+  bool applied() const { return event_.applied; }
   Word text_number(const std::string& text) {
     auto [it, made] = text_numbers_.try_emplace(text, texts_.size());
     if (made) texts_.emplace_back(text);
@@ -284,8 +307,10 @@ class Machine {
   void apply(play::Decoded* chunk, uint32_t record);
   struct VgContext {
     Node *node, *share;
+    uint32_t id;
   };
-  void vg_make_current(uint32_t thread, uint64_t draw, uint32_t id, uint32_t group);
+  void vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint32_t id, uint32_t group);
+  void vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns, uint32_t record);
   void tap_record(play::Decoded* chunk, uint32_t record, unsigned function);
   void make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read, uint32_t id, uint32_t share_group, uint32_t api);
   bool had_error(const play::Decoded& chunk, uint32_t record) const;
@@ -310,6 +335,7 @@ class Machine {
   std::vector<Context*> by_thread_;
   VgContext* vg_ = nullptr;
   std::vector<VgContext*> vg_by_thread_;
+  std::vector<Node*> vg_surface_by_thread_;
   std::unordered_map<uint32_t, VgContext> vg_contexts_;
   std::vector<Node*> threads_;
   std::unordered_map<uint64_t, uint32_t> holders_;  // on which thread a context was made current last, by handle

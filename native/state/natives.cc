@@ -1,11 +1,14 @@
 #include "natives.h"
 
 #include "gl.h"
+#include "vg.h"
 
 namespace dt::state {
 namespace {
 
 bool starts(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
+constexpr int64_t OPENVG = 0x30A1;  // EGL_OPENVG_API
+
 bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
 // Whether a field is a handle of the window system's side, and not a pointer to something.
@@ -51,7 +54,10 @@ class Describe {
       if (n) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
     } else if (has(name, "DestroySurface") || has(name, "DestroyWindow") || has(name, "DestroyPixmap") || has(name, "DestroyPbuffer") || has(name, "DestroyGLXP")) {
       for (const char* parameter : {"surface", "win", "pixmap", "pbuf"})
-        if (Node* n = m_.surface(handle(parameter), false)) m_.note(n, f_surface::destroyed, Num(1));
+        if (Node* n = m_.surface(handle(parameter), false)) {
+          m_.note(n, f_surface::destroyed, Num(1));
+          run::vg_surface_left(m_, n);
+        }
     } else if (has(name, "DestroyContext") || has(name, "FreeContext")) {
       for (const char* parameter : {"ctx", "context"})
         if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter))) m_.note(n, f_creation::destroyed, Num(1));
@@ -128,6 +134,7 @@ class Describe {
     m_.note_text(n, f_surface::kind, kind);
     m_.note(n, f_surface::config, Num(static_cast<int64_t>(value("config"))));
     attributes(n);
+    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == 0x3096) run::vg_surface_made(m_, n, static_cast<int64_t>(value("buffer")));
   }
   void context_made(uint64_t made) {
     Node* n = m_.find(m_.root(), c_root::made_contexts, made);
@@ -181,7 +188,13 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
   if (f.name == "eglBindAPI") m.set(thread, f_thread::bound_api, Num(number("api")));
   if (has(f.name, "SwapInterval") && !has(f.name, "Get")) m.set(thread, f_thread::swap_interval, Num(number("interval")));
   if (makes || changes) m.read(root, f_root::display_settings);
-  if (thread && starts(f.name, "eglCreateContext")) m.read(thread, f_thread::bound_api);
+  if (thread && starts(f.name, "eglCreateContext")) {
+    m.read(thread, f_thread::bound_api);
+    if (uint64_t made = f.result && f.result->slot >= 0 ? c.raw(*f.result, row) : 0) {
+      if (thread->get(f_thread::bound_api) == OPENVG) m.vg_handles.insert(made);
+      else m.vg_handles.erase(made);
+    }
+  }
   if (changes)
     for (auto& p : f.params)
       if (is_handle(p))
@@ -218,14 +231,22 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     return;
   }
   if (f.flags & FLAG_MAKE_CURRENT && thread) {
+    // OpenVG has a current context of its own. Which of the two is let go is said by the API that is bound.
+    uint64_t context = 0;
     for (auto& p : f.params)
-      if (uint64_t context = p.name == "ctx" ? c.raw(p, row) : 0) {
-        // Another thread must have let go of it: by the last that it made current.
-        auto [it, first] = m.holders_.try_emplace(context, m.thread_);
-        if (!first && it->second != m.thread_ && it->second < m.threads_.size()) m.read(m.threads_[it->second], f_thread::context);
-        it->second = m.thread_;
-      }
-    m.log(thread->location(f_thread::context), 4, write);
+      if (p.name == "ctx") context = c.raw(p, row);
+    const bool bound = starts(f.name, "egl") && thread->get(f_thread::bound_api) == OPENVG;
+    const bool vector = context ? m.vg_handles.count(context) > 0 : bound;
+    const auto current = static_cast<unsigned>(vector ? f_thread::vg_context : f_thread::context);
+    if (context) {
+      // Another thread must have let go of it: by the last that it made current.
+      auto [it, first] = m.holders_.try_emplace(context, m.thread_);
+      if (!first && it->second != m.thread_ && it->second < m.threads_.size()) m.read(m.threads_[it->second], current);
+      it->second = m.thread_;
+    } else if (starts(f.name, "egl")) {
+      m.read(thread, f_thread::bound_api);
+    }
+    m.log(thread->location(current), vector ? 2 : 4, write);
   }
   if (f.flags & FLAG_FRAME_END || has(f.name, "CopyBuffers") || starts(f.name, "glXSwap")) {
     // Shown is what stands in the surface.
@@ -233,6 +254,12 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
       if (is_handle(p))
         if (Node* s = m.surface(c.raw(p, row), false)) m.read(s, f_surface::color);
     m.read(thread, f_thread::swap_interval);
+    if (m.vg_context()) {  // where both APIs draw, the one that is bound is what ends the frame
+      if (m.current()) m.read(thread, f_thread::bound_api);
+      m.read(thread, f_thread::vg_context);
+      m.read(m.vg_context());
+      run::vg_read_surface(m);
+    }
     if (m.current()) {
       m.read(m.context());
       if (Node* s = m.current()->draw) m.read(s, f_surface::color);

@@ -1,5 +1,10 @@
+// What OpenVG commands do to state, and what they read: everything that drawing depends on is told (access.h).
+//
+// Names of OpenVG end before what they name: a paint that is set, an image of a glyph or a pattern, pixels that a child
+// shares live on without one. Machine::vg_refers has what variables stand for, whatever their names mean by now.
 #include "vg.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -7,14 +12,43 @@ namespace dt::state::run {
 namespace {
 
 using Matrix = std::array<double, 9>;  // column by column, as OpenVG hands them over
+constexpr Hash128 NONE{};
+constexpr uint64_t IMAGE_MATRIX = 0x1401;  // VG_MATRIX_IMAGE_USER_TO_SURFACE
+enum : int64_t { STROKE = 1, FILL = 2 };   // VGPaintMode
+
+// ---- objects ---------------------------------------------------------------------------------------------------------
 
 Node* object(Machine& m, unsigned collection, int64_t name) { return name ? m.find(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr; }
+// The object that a call names, which it needs: nullptr, and the call does nothing, where there is none.
+Node* used(Machine& m, unsigned collection, int64_t name) {
+  Node* n = object(m, collection, name);
+  if (n) m.read(n);
+  else m.refuse();  // VG_BAD_HANDLE_ERROR
+  return n;
+}
 Node* any_object(Machine& m, int64_t name) {
   for (unsigned collection : {c_vg_share::paints, c_vg_share::images, c_vg_share::paths, c_vg_share::fonts, c_vg_share::mask_layers})
     if (Node* n = object(m, collection, name)) return n;
   return nullptr;
 }
 Node* make(Machine& m, unsigned collection, int64_t name) { return name ? m.make(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr; }
+
+Node* referred(Machine& m, const Node* from, unsigned field) {
+  auto it = m.vg_refers.find({from, field});
+  return it == m.vg_refers.end() ? nullptr : it->second;
+}
+void refer(Machine& m, const Node* from, unsigned field, Node* to) {
+  if (to) m.vg_refers[{from, field}] = to;
+  else m.vg_refers.erase({from, field});
+}
+// All that an object is, content included.
+void read_object(Machine& m, Node* n) {
+  if (!n) return;
+  m.read(n);
+  if (n->cls->locations > 1) m.log(n->base + 1, n->cls->locations - 1u, Touch::read);
+}
+
+// ---- numbers ---------------------------------------------------------------------------------------------------------
 
 // Numbers of a list of any length, as its text has them.
 void set_list(Machine& m, Node* n, unsigned field, Array values) {
@@ -27,61 +61,357 @@ void set_list(Machine& m, Node* n, unsigned field, Array values) {
   }
   m.set_text(n, field, text);
 }
-void set_vector(Machine& m, Node* n, int64_t type, Array values) {
+void set_vector(Machine& m, Node* n, int64_t type, int64_t count, Array values) {
   int field = n ? m.field_of(n, prefix_none, static_cast<uint32_t>(type)) : -1;
-  if (field < 0) return;
+  if (field < 0 || count < 0) return m.refuse();
   if (n->cls->fields[field].kind == Kind::text) set_list(m, n, static_cast<unsigned>(field), values);
   else m.set(n, static_cast<unsigned>(field), 0, values);
 }
-Node* matrix_node(Machine& m) { return m.find(m.vg_context(), c_vg_context::matrices, static_cast<uint64_t>(m.vg_context()->get(f_vg_context::VG_MATRIX_MODE))); }
-void put(Machine& m, Matrix v) {
-  Node* n = matrix_node(m);
-  if (!n) return;
+Node* matrix_node(Machine& m) {
+  m.read(m.vg_context(), f_vg_context::VG_MATRIX_MODE);
+  return m.find(m.vg_context(), c_vg_context::matrices, static_cast<uint64_t>(m.vg_context()->get(f_vg_context::VG_MATRIX_MODE)));
+}
+void put(Machine& m, Node* n, Matrix v) {
   // Only that of images may be a perspective.
-  if (n->key != 0x1401) v[2] = v[5] = 0, v[8] = 1;
+  if (n->key != IMAGE_MATRIX) v[2] = v[5] = 0, v[8] = 1;
   Num numbers[9];
   for (size_t i = 0; i < 9; ++i) numbers[i] = Num(v[i]);
   m.set(n, f_vg_matrix::values, 0, numbers, 9);
 }
+Matrix value_of(const Node* n) {
+  Matrix now;
+  memcpy(now.data(), n->at(f_vg_matrix::values), sizeof now);
+  return now;
+}
 void multiply(Machine& m, const Matrix& by) {
   Node* n = matrix_node(m);
   if (!n) return;
-  Matrix now, out{};
-  memcpy(now.data(), n->at(f_vg_matrix::values), sizeof now);
+  Matrix now = value_of(n), out{};
   for (size_t c = 0; c < 3; ++c)
     for (size_t r = 0; r < 3; ++r)
       for (size_t k = 0; k < 3; ++k) out[c * 3 + r] += now[k * 3 + r] * by[c * 3 + k];
-  put(m, out);
+  m.part(n, f_vg_matrix::values);
+  put(m, n, out);
 }
-void touch(Machine& m, Node* n, unsigned field) {
-  if (n) m.touch_content(n, field);
+Node* read_matrix(Machine& m, uint64_t mode) {
+  Node* n = m.find(m.vg_context(), c_vg_context::matrices, mode);
+  m.read(n, f_vg_matrix::values);
+  return n;
 }
+
+// ---- contents --------------------------------------------------------------------------------------------------------
+
+struct Rect {
+  int64_t x = 0, y = 0, width = 0, height = 0;
+  bool empty() const { return width <= 0 || height <= 0; }
+};
+Rect common(const Rect& a, const Rect& b) {
+  int64_t x = std::max(a.x, b.x), y = std::max(a.y, b.y);
+  return {x, y, std::min(a.x + a.width, b.x + b.width) - x, std::min(a.y + a.height, b.y + b.height) - y};
+}
+
+// Something that has pixels (or coverage), and where in it a part of it lies.
+struct Pixels {
+  Node* node = nullptr;
+  unsigned field = 0;
+  Rect all;             // of the whole content; empty: how large it is is not known
+  Rect part;            // the image, in its own coordinates of the whole
+};
+
+// A child has the pixels of its parent.
+Pixels pixels_of(Machine& m, Node* image) {
+  if (!image) return {};
+  Pixels p{image, f_vg_image::content, {}, {0, 0, image->get(f_vg_image::VG_IMAGE_WIDTH), image->get(f_vg_image::VG_IMAGE_HEIGHT)}};
+  while (Node* parent = referred(m, p.node, f_vg_image::parent)) {
+    p.part.x += p.node->get(f_vg_image::left);
+    p.part.y += p.node->get(f_vg_image::bottom);
+    p.node = parent;
+  }
+  p.all = {0, 0, p.node->get(f_vg_image::VG_IMAGE_WIDTH), p.node->get(f_vg_image::VG_IMAGE_HEIGHT)};
+  return p;
+}
+// What the current context draws to.
+Pixels surface_pixels(Machine& m) {
+  Node* s = m.vg_surface();
+  if (!s) return {};
+  m.read(s);
+  if (Node* image = referred(m, s, f_surface::client_buffer)) {
+    m.read(image);
+    return pixels_of(m, image);
+  }
+  Rect all{0, 0, s->get(f_surface::width), s->get(f_surface::height)};
+  return {s, f_surface::color, all, all};
+}
+Pixels mask_pixels(Machine& m) {
+  Pixels p = surface_pixels(m);
+  Node* s = m.vg_surface();
+  if (!s) return {};
+  return {s, f_surface::mask, {0, 0, p.part.width, p.part.height}, {0, 0, p.part.width, p.part.height}};
+}
+Pixels layer_pixels(Node* layer) {
+  if (!layer) return {};
+  Rect all{0, 0, layer->get(f_vg_mask_layer::width), layer->get(f_vg_mask_layer::height)};
+  return {layer, f_vg_mask_layer::content, all, all};
+}
+void read(Machine& m, const Pixels& p) { m.read(p.node, p.field); }
+// All pixels of `rect` (in the coordinates of the part) are replaced; whether all at once, and by what.
+void replaced(Machine& m, const Pixels& p, Rect rect, const Hash128& hash = NONE, uint64_t bytes = 0) {
+  if (!p.node) return;
+  if (p.all.empty()) return m.touch_content(p.node, p.field);
+  rect = common({rect.x + p.part.x, rect.y + p.part.y, rect.width, rect.height}, p.part);
+  if (rect.empty()) return;
+  if (rect.width >= p.all.width && rect.height >= p.all.height) return m.set_content(p.node, p.field, hash, bytes);
+  m.touch_content(p.node, p.field, {{rect.x, rect.y, 0}, {rect.x + rect.width, rect.y + rect.height, 1}});
+}
+void changed(Machine& m, const Pixels& p) {
+  if (p.node) m.touch_content(p.node, p.field);
+}
+// What of a copy arrives: pixels outside of either end are left out.
+Rect arriving(const Pixels& to, int64_t dx, int64_t dy, const Pixels& from, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+  Rect source = common({sx, sy, width, height}, {0, 0, from.part.width, from.part.height});
+  return common({source.x - sx + dx, source.y - sy + dy, source.width, source.height}, {0, 0, to.part.width, to.part.height});
+}
+
+// An image that a call takes pixels of, or changes; nullptr where it must not: an EGL surface draws to it.
+Node* image_of(Machine& m, int64_t name) {
+  Node* n = used(m, c_vg_share::images, name);
+  if (!n) return nullptr;
+  Node* root = pixels_of(m, n).node;
+  m.read(root, f_vg_image::drawn_to);
+  if (root->get(f_vg_image::drawn_to)) {
+    m.refuse();  // VG_IMAGE_IN_USE_ERROR
+    return nullptr;
+  }
+  return n;
+}
+void read_image(Machine& m, Node* image) {
+  if (!image) return;
+  m.read(image);
+  read(m, pixels_of(m, image));
+}
+
+// ---- what drawing depends on -----------------------------------------------------------------------------------------
+
+bool scissored(Machine& m) {
+  Node* c = m.vg_context();
+  m.read(c, f_vg_context::VG_SCISSORING);
+  if (!c->get(f_vg_context::VG_SCISSORING)) return false;
+  m.read(c, f_vg_context::VG_SCISSOR_RECTS);
+  return true;
+}
+void read_blending(Machine& m) {
+  Node* c = m.vg_context();
+  for (unsigned f : {f_vg_context::VG_BLEND_MODE, f_vg_context::VG_RENDERING_QUALITY, f_vg_context::VG_PIXEL_LAYOUT, f_vg_context::VG_MASKING, f_vg_context::VG_COLOR_TRANSFORM}) m.read(c, f);
+  if (c->get(f_vg_context::VG_COLOR_TRANSFORM)) m.read(c, f_vg_context::VG_COLOR_TRANSFORM_VALUES);
+  if (c->get(f_vg_context::VG_MASKING)) read(m, mask_pixels(m));
+  scissored(m);
+}
+void read_shape(Machine& m, int64_t modes) {
+  Node* c = m.vg_context();
+  if (modes & FILL) m.read(c, f_vg_context::VG_FILL_RULE);
+  if (!(modes & STROKE)) return;
+  for (unsigned f : {f_vg_context::VG_STROKE_LINE_WIDTH, f_vg_context::VG_STROKE_CAP_STYLE, f_vg_context::VG_STROKE_JOIN_STYLE, f_vg_context::VG_STROKE_MITER_LIMIT,
+                     f_vg_context::VG_STROKE_DASH_PATTERN, f_vg_context::VG_STROKE_DASH_PHASE, f_vg_context::VG_STROKE_DASH_PHASE_RESET})
+    m.read(c, f);
+}
+void read_paint(Machine& m, unsigned field, uint64_t matrix) {
+  Node* c = m.vg_context();
+  m.read(c, field);
+  Node* paint = referred(m, c, field);
+  if (!paint) return;  // black
+  m.read(paint);
+  m.read(paint, f_vg_paint::VG_PAINT_TYPE);
+  const int64_t type = paint->get(f_vg_paint::VG_PAINT_TYPE);
+  if (type == 0x1B00) return m.read(paint, f_vg_paint::VG_PAINT_COLOR);
+  read_matrix(m, matrix);
+  if (type != 0x1B03) {
+    for (unsigned f : {f_vg_paint::VG_PAINT_COLOR_RAMP_SPREAD_MODE, f_vg_paint::VG_PAINT_COLOR_RAMP_PREMULTIPLIED, f_vg_paint::VG_PAINT_COLOR_RAMP_STOPS}) m.read(paint, f);
+    return m.read(paint, type == 0x1B01 ? f_vg_paint::VG_PAINT_LINEAR_GRADIENT : f_vg_paint::VG_PAINT_RADIAL_GRADIENT);
+  }
+  m.read(paint, f_vg_paint::pattern);
+  m.read(paint, f_vg_paint::VG_PAINT_PATTERN_TILING_MODE);
+  m.read(c, f_vg_context::VG_TILE_FILL_COLOR);
+  m.read(c, f_vg_context::VG_IMAGE_QUALITY);
+  if (Node* pattern = referred(m, paint, f_vg_paint::pattern)) read_image(m, pattern);
+  else m.read(paint, f_vg_paint::VG_PAINT_COLOR);
+}
+void read_paints(Machine& m, int64_t modes) {
+  if (modes & FILL) read_paint(m, f_vg_context::fill_paint, 0x1402);
+  if (modes & STROKE) read_paint(m, f_vg_context::stroke_paint, 0x1403);
+}
+void read_image_drawing(Machine& m, Node* image) {
+  Node* c = m.vg_context();
+  m.read(c, f_vg_context::VG_IMAGE_MODE);
+  m.read(c, f_vg_context::VG_IMAGE_QUALITY);
+  if (c->get(f_vg_context::VG_IMAGE_MODE) != 0x1F00) read_paint(m, f_vg_context::fill_paint, 0x1402);
+  read_image(m, image);
+}
+void read_path(Machine& m, Node* path) { read_object(m, path); }
+
+// How large a box of user space is on the surface.
+void extend(Machine& m, const double low[2], const double high[2], const Node* matrix) {
+  Draw& d = m.drawing();
+  if (!matrix) return;
+  const Matrix v = value_of(matrix);
+  double least[2], most[2];
+  for (unsigned i = 0; i < 4; ++i) {
+    double x = i & 1 ? high[0] : low[0], y = i & 2 ? high[1] : low[1], w = v[2] * x + v[5] * y + v[8];
+    double at[2] = {(v[0] * x + v[3] * y + v[6]) / w, (v[1] * x + v[4] * y + v[7]) / w};
+    for (unsigned k = 0; k < 2; ++k) {
+      least[k] = i ? std::min(least[k], at[k]) : at[k];
+      most[k] = i ? std::max(most[k], at[k]) : at[k];
+    }
+  }
+  for (unsigned k = 0; k < 2; ++k)
+    if (std::isfinite(most[k] - least[k])) d.extent[k] = std::max(d.extent[k], most[k] - least[k]);
+}
+void draws(Machine& m, int64_t modes) {
+  m.drawing().vector = true;
+  m.drawing().mode = static_cast<uint32_t>(modes);
+}
+void draws_path(Machine& m, Node* path, Node* matrix) {
+  Draw& d = m.drawing();
+  ++d.primitives;
+  auto it = m.vg_outlines.find(path);
+  if (it == m.vg_outlines.end()) return;
+  d.vertices += static_cast<uint64_t>(it->second.segments);
+  if (it->second.known && it->second.any) extend(m, it->second.low, it->second.high, matrix);
+}
+void draws_image(Machine& m, Node* image, Node* matrix) {
+  ++m.drawing().primitives;
+  double low[2] = {0, 0}, high[2] = {static_cast<double>(image->get(f_vg_image::VG_IMAGE_WIDTH)), static_cast<double>(image->get(f_vg_image::VG_IMAGE_HEIGHT))};
+  extend(m, low, high, matrix);
+}
+
+// ---- outlines of paths -------------------------------------------------------------------------------------------------
+
+// How many coordinates a segment has: VG_CLOSE_PATH, MOVE, LINE, HLINE, VLINE, QUAD, CUBIC, SQUAD, SCUBIC, four arcs.
+constexpr int COORDINATES[13] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5};
+
+void reaches(VgOutline& o, double x, double y, double by_x = 0, double by_y = 0) {
+  const double low[2] = {x - by_x, y - by_y}, high[2] = {x + by_x, y + by_y};
+  for (unsigned i = 0; i < 2; ++i) {
+    o.low[i] = o.any ? std::min(o.low[i], low[i]) : low[i];
+    o.high[i] = o.any ? std::max(o.high[i], high[i]) : high[i];
+  }
+  o.any = true;
+}
+void follow(VgOutline& o, uint8_t command, const double* v) {
+  const unsigned kind = command >> 1 & 15;
+  const bool relative = command & 1;
+  const double base[2] = {relative ? o.at[0] : 0, relative ? o.at[1] : 0};
+  ++o.segments;
+  o.coordinates += COORDINATES[kind];
+  o.short_ += kind == 3 || kind == 4 ? 1 : kind == 7 || kind == 8 ? 2 : 0;
+  switch (kind) {
+    case 0: o.at[0] = o.start[0], o.at[1] = o.start[1]; return;
+    case 3: o.at[0] = base[0] + v[0]; break;
+    case 4: o.at[1] = base[1] + v[0]; break;
+    case 9: case 10: case 11: case 12: {
+      const double radius = std::max(std::abs(v[0]), std::abs(v[1]));
+      // The whole of an arc lies within its diameter of either end.
+      reaches(o, o.at[0], o.at[1]);
+      o.at[0] = base[0] + v[3], o.at[1] = base[1] + v[4];
+      reaches(o, o.at[0], o.at[1], 2 * radius, 2 * radius);
+      return;
+    }
+    default:
+      for (int i = 0; i + 1 < COORDINATES[kind] - 2; i += 2) reaches(o, base[0] + v[i], base[1] + v[i + 1]);
+      o.at[0] = base[0] + v[COORDINATES[kind] - 2], o.at[1] = base[1] + v[COORDINATES[kind] - 1];
+  }
+  if (kind == 1) o.start[0] = o.at[0], o.start[1] = o.at[1];
+  reaches(o, o.at[0], o.at[1]);
+}
+void tell_outline(Machine& m, Node* path) {
+  const VgOutline& o = m.vg_outlines[path];
+  m.note(path, f_vg_path::VG_PATH_NUM_SEGMENTS, Num(o.segments));
+  m.note(path, f_vg_path::VG_PATH_NUM_COORDS, Num(o.coordinates));
+}
+void follow_data(Machine& m, Node* path, Array segments, Array data, int64_t count) {
+  VgOutline& o = m.vg_outlines[path];
+  const uint8_t *commands = segments.load(), *bytes = data.load();
+  const uint64_t given = commands ? std::min<uint64_t>(segments.count(), static_cast<uint64_t>(std::max<int64_t>(count, 0))) : 0;
+  const int64_t type = path->get(f_vg_path::VG_PATH_DATATYPE);
+  const double scale = path->real(f_vg_path::VG_PATH_SCALE), bias = path->real(f_vg_path::VG_PATH_BIAS);
+  const unsigned size = type == 0 ? 1 : type == 1 ? 2 : 4;
+  uint64_t at = 0;
+  for (uint64_t i = 0; i < given; ++i) {
+    const unsigned kind = commands[i] >> 1 & 15;
+    if (kind > 12) break;
+    double v[6] = {};
+    for (int k = 0; k < COORDINATES[kind]; ++k, ++at) {
+      if (!bytes || (at + 1) * size > data.bytes) {
+        o.known = false;
+        continue;
+      }
+      const uint8_t* p = bytes + at * size;
+      double raw;
+      if (type == 0) raw = static_cast<int8_t>(*p);
+      else if (type == 1) { int16_t n; memcpy(&n, p, 2); raw = n; }
+      else if (type == 2) { int32_t n; memcpy(&n, p, 4); raw = n; }
+      else { float n; memcpy(&n, p, 4); raw = static_cast<double>(n); }
+      v[k] = raw * scale + bias;
+    }
+    follow(o, commands[i], v);
+  }
+  tell_outline(m, path);
+}
+void follow_shape(Machine& m, Node* path, int64_t segments, int64_t coordinates, int64_t straight, double x0, double y0, double x1, double y1) {
+  VgOutline& o = m.vg_outlines[path];
+  o.segments += segments;
+  o.coordinates += coordinates;
+  o.short_ += straight;
+  reaches(o, x0, y0);
+  reaches(o, x1, y1);
+  tell_outline(m, path);
+}
+void appended(Machine& m, Node* path) { m.touch_content(path, f_vg_path::content); }
 
 }  // namespace
 
+// ---- names -------------------------------------------------------------------------------------------------------------
+
 void vg_create_names(Machine& m, Node* parent, unsigned collection, int64_t name) {
   if (name && parent) m.make(parent, collection, static_cast<uint64_t>(name));
+  else m.refuse();
 }
 void vg_delete_names(Machine& m, Node* parent, unsigned collection, int64_t name) {
-  if (Node* n = m.find(parent, collection, static_cast<uint64_t>(name)); n && name) m.remove(n);
+  Node* n = name ? m.find(parent, collection, static_cast<uint64_t>(name)) : nullptr;
+  if (!n) return m.refuse();
+  m.read(n);
+  m.remove(n);
 }
-void vg_set_vector(Machine& m, int64_t type, Array values) { set_vector(m, m.vg_context(), type, values); }
-void vg_parameter(Machine& m, int64_t object, int64_t type, Num value) {
-  if (Node* n = any_object(m, object)) m.set_any(n, prefix_none, static_cast<uint32_t>(type), 0, {value});
+
+// ---- the context -------------------------------------------------------------------------------------------------------
+
+void vg_set_vector(Machine& m, int64_t type, int64_t count, Array values) { set_vector(m, m.vg_context(), type, count, values); }
+void vg_parameter(Machine& m, int64_t name, int64_t type, Num value) {
+  Node* n = any_object(m, name);
+  if (!n || m.field_of(n, prefix_none, static_cast<uint32_t>(type)) < 0) return m.refuse();
+  m.read(n);
+  m.set_any(n, prefix_none, static_cast<uint32_t>(type), 0, {value});
 }
-void vg_parameters(Machine& m, int64_t object, int64_t type, Array values) { set_vector(m, any_object(m, object), type, values); }
+void vg_parameters(Machine& m, int64_t name, int64_t type, int64_t count, Array values) {
+  Node* n = any_object(m, name);
+  if (!n) return m.refuse();
+  m.read(n);
+  set_vector(m, n, type, count, values);
+}
 
 void vg_matrix(Machine& m, Array values, int64_t load) {
-  if (values.count() < 9) return;
+  if (values.count() < 9) return m.refuse();
   Matrix v;
   for (size_t i = 0; i < 9; ++i) v[i] = values.at(i).floating();
-  if (load) return put(m, v);
-  if (Node* n = matrix_node(m); n && n->key != 0x1401) v[2] = v[5] = 0, v[8] = 1;
+  Node* n = matrix_node(m);
+  if (!n) return;
+  if (load) return put(m, n, v);
+  if (n->key != IMAGE_MATRIX) v[2] = v[5] = 0, v[8] = 1;
   multiply(m, v);
 }
 void vg_scale_matrix(Machine& m, double x, double y, int64_t load) {
   Matrix v{x, 0, 0, 0, y, 0, 0, 0, 1};
-  load ? put(m, v) : multiply(m, v);
+  if (!load) return multiply(m, v);
+  if (Node* n = matrix_node(m)) put(m, n, v);
 }
 void vg_translate(Machine& m, double x, double y) { multiply(m, {1, 0, 0, 0, 1, 0, x, y, 1}); }
 void vg_shear(Machine& m, double x, double y) { multiply(m, {1, y, 0, x, 1, 0, 0, 0, 1}); }
@@ -90,80 +420,435 @@ void vg_rotate(Machine& m, double degrees) {
   multiply(m, {c, s, 0, -s, c, 0, 0, 0, 1});
 }
 
-void vg_set_paint(Machine& m, int64_t paint, int64_t modes) {
-  if (paint && !object(m, c_vg_share::paints, paint)) return;  // VG_BAD_HANDLE_ERROR
-  if (modes & 1) m.set(m.vg_context(), f_vg_context::stroke_paint, Num(paint));
-  if (modes & 2) m.set(m.vg_context(), f_vg_context::fill_paint, Num(paint));
+void vg_set_paint(Machine& m, int64_t name, int64_t modes) {
+  Node* paint = name ? used(m, c_vg_share::paints, name) : nullptr;
+  if ((name && !paint) || !modes || modes & ~(STROKE | FILL)) return m.refuse();
+  auto set = [&](unsigned field) {
+    // Another paint of the same name is another paint: the same value is not the same again.
+    if (referred(m, m.vg_context(), field) != paint) m.log(m.vg_context()->location(f_vg_context::paints), 1, Touch::write);
+    m.set(m.vg_context(), field, Num(name));
+    refer(m, m.vg_context(), field, paint);
+  };
+  if (modes & STROKE) set(f_vg_context::stroke_paint);
+  if (modes & FILL) set(f_vg_context::fill_paint);
 }
-void vg_set_color(Machine& m, int64_t paint, int64_t rgba) {
-  Node* n = object(m, c_vg_share::paints, paint);
+void vg_set_color(Machine& m, int64_t name, int64_t rgba) {
+  Node* n = used(m, c_vg_share::paints, name);
   auto part = [&](unsigned shift) { return Num(static_cast<double>(rgba >> shift & 255) / 255.0); };
   if (n) m.set(n, f_vg_paint::VG_PAINT_COLOR, 0, {part(24), part(16), part(8), part(0)});
 }
-void vg_mask_changed(Machine& m) { touch(m, m.vg_context(), f_vg_context::mask); }
+void vg_paint_pattern(Machine& m, int64_t name, int64_t image) {
+  Node *paint = used(m, c_vg_share::paints, name), *pattern = image && paint ? image_of(m, image) : nullptr;
+  if (!paint || (image && !pattern)) return;
+  if (referred(m, paint, f_vg_paint::pattern) != pattern) m.log(paint->base, 1, Touch::write);  // not the same again, though its name may be
+  m.set(paint, f_vg_paint::pattern, Num(image));
+  refer(m, paint, f_vg_paint::pattern, pattern);
+}
+
+// ---- surfaces ----------------------------------------------------------------------------------------------------------
+
+void vg_surface_made(Machine& m, Node* surface, int64_t name) {
+  Node* image = m.vg_context() ? object(m, c_vg_share::images, name) : nullptr;
+  if (!surface || !image) return;
+  m.read(m.vg_context());
+  m.read(image);
+  Node* root = pixels_of(m, image).node;
+  m.read(root, f_vg_image::drawn_to);  // an image has one surface at a time
+  m.set(root, f_vg_image::drawn_to, Num(1));
+  m.note(surface, f_surface::client_buffer, Num(name));
+  m.note(surface, f_surface::width, Num(image->get(f_vg_image::VG_IMAGE_WIDTH)));
+  m.note(surface, f_surface::height, Num(image->get(f_vg_image::VG_IMAGE_HEIGHT)));
+  refer(m, surface, f_surface::client_buffer, image);
+}
+void vg_surface_left(Machine& m, Node* surface) {
+  Node* image = surface->get(f_surface::destroyed) && !m.vg_draws_to(surface) ? referred(m, surface, f_surface::client_buffer) : nullptr;
+  if (!image) return;
+  m.set(pixels_of(m, image).node, f_vg_image::drawn_to, Num(0));
+  refer(m, surface, f_surface::client_buffer, nullptr);
+}
+void vg_read_surface(Machine& m) { read(m, surface_pixels(m)); }
+
+// ---- drawing -----------------------------------------------------------------------------------------------------------
+
+void vg_draw_unknown(Machine& m) {
+  m.read_all(m.vg_context());
+  draws(m, 0);
+  changed(m, surface_pixels(m));
+}
+void vg_clear(Machine& m, int64_t x, int64_t y, int64_t width, int64_t height) {
+  if (width <= 0 || height <= 0) return m.refuse();
+  draws(m, 0);
+  m.read(m.vg_context(), f_vg_context::VG_CLEAR_COLOR);
+  if (scissored(m)) changed(m, surface_pixels(m));
+  else replaced(m, surface_pixels(m), {x, y, width, height});
+}
+void vg_draw_path(Machine& m, int64_t name, int64_t modes) {
+  Node* path = used(m, c_vg_share::paths, name);
+  if (!path || !modes || modes & ~(STROKE | FILL)) return m.refuse();
+  read_path(m, path);
+  Node* matrix = read_matrix(m, 0x1400);
+  read_shape(m, modes);
+  read_paints(m, modes);
+  read_blending(m);
+  draws(m, modes);
+  draws_path(m, path, matrix);
+  changed(m, surface_pixels(m));
+}
+void vg_draw_image(Machine& m, int64_t name) {
+  Node* image = image_of(m, name);
+  if (!image) return;
+  Node* matrix = read_matrix(m, IMAGE_MATRIX);
+  read_image_drawing(m, image);
+  read_blending(m);
+  draws(m, 0);
+  draws_image(m, image, matrix);
+  changed(m, surface_pixels(m));
+}
+
+namespace {
+void draw_glyphs(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, int64_t modes) {
+  Node *font = used(m, c_vg_share::fonts, font_name), *c = m.vg_context();
+  if (!font || modes & ~(STROKE | FILL)) return m.refuse();
+  std::vector<Node*> glyphs;
+  for (uint64_t index : indices) {
+    Node* glyph = m.find(font, c_vg_font::glyphs, index);
+    if (!glyph) return m.refuse();
+    if (std::find(glyphs.begin(), glyphs.end(), glyph) == glyphs.end()) glyphs.push_back(glyph);
+  }
+  Node* matrix = read_matrix(m, 0x1404);
+  draws(m, modes);
+  bool outlines = false;
+  for (Node* glyph : glyphs) {
+    read_object(m, glyph);
+    if (Node* path = referred(m, glyph, f_vg_glyph::path)) {
+      outlines = true;
+      read_path(m, path);
+      draws_path(m, path, nullptr);
+    }
+    if (Node* image = referred(m, glyph, f_vg_glyph::image)) {
+      Node* root = pixels_of(m, image).node;
+      m.read(root, f_vg_image::drawn_to);
+      if (root->get(f_vg_image::drawn_to)) return m.refuse();
+      read_image_drawing(m, image);
+      ++m.drawing().primitives;
+    }
+  }
+  (void)matrix;
+  if (outlines) {
+    read_shape(m, modes);
+    read_paints(m, modes);
+  }
+  read_blending(m);
+  if (modes) changed(m, surface_pixels(m));
+  // The pen goes on: by what the glyphs say, from where it was.
+  m.read(c, f_vg_context::VG_GLYPH_ORIGIN);
+  m.part(c, f_vg_context::VG_GLYPH_ORIGIN);
+}
+}  // namespace
+
+void vg_draw_glyph(Machine& m, int64_t font, int64_t index, int64_t modes) {
+  draw_glyphs(m, font, {static_cast<uint64_t>(static_cast<uint32_t>(index))}, modes);
+  vg_pen(m, font, {static_cast<uint64_t>(static_cast<uint32_t>(index))}, {}, {});
+}
+void vg_draw_glyphs(Machine& m, int64_t font, int64_t count, Array indices, Array x, Array y, int64_t modes) {
+  std::vector<uint64_t> found;
+  if (count <= 0 || indices.count() < static_cast<uint64_t>(count)) return m.refuse();
+  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) found.push_back(static_cast<uint32_t>(indices.integer(i)));
+  draw_glyphs(m, font, found, modes);
+  std::vector<double> by_x, by_y;
+  auto numbers = [&](Array a, std::vector<double>& to) {
+    if (!a.address || a.count() < found.size()) return;
+    for (uint64_t i = 0; i < found.size(); ++i) to.push_back(a.at(i).floating());
+  };
+  numbers(x, by_x);
+  numbers(y, by_y);
+  vg_pen(m, font, found, by_x, by_y);
+}
+void vg_pen(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, const std::vector<double>& x, const std::vector<double>& y) {
+  Node *font = object(m, c_vg_share::fonts, font_name), *c = m.vg_context();
+  if (!font || !m.applied()) return;
+  double at[2] = {c->real(f_vg_context::VG_GLYPH_ORIGIN, 0), c->real(f_vg_context::VG_GLYPH_ORIGIN, 1)};
+  for (size_t i = 0; i < indices.size(); ++i) {
+    Node* glyph = m.find(font, c_vg_font::glyphs, indices[i]);
+    if (!glyph) return;
+    at[0] += glyph->real(f_vg_glyph::escapement, 0) + (i < x.size() ? x[i] : 0);
+    at[1] += glyph->real(f_vg_glyph::escapement, 1) + (i < y.size() ? y[i] : 0);
+  }
+  m.set(c, f_vg_context::VG_GLYPH_ORIGIN, 0, {Num(at[0]), Num(at[1])});
+}
+
+void vg_set_pixels(Machine& m, int64_t dx, int64_t dy, int64_t name, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+  Node* image = image_of(m, name);
+  if (!image || width <= 0 || height <= 0) return m.refuse();
+  read_image(m, image);
+  draws(m, 0);
+  Pixels to = surface_pixels(m);
+  if (scissored(m)) changed(m, to);
+  else replaced(m, to, arriving(to, dx, dy, pixels_of(m, image), sx, sy, width, height));
+}
+void vg_write_pixels(Machine& m, int64_t dx, int64_t dy, int64_t width, int64_t height) {
+  if (width <= 0 || height <= 0) return m.refuse();
+  draws(m, 0);
+  if (scissored(m)) changed(m, surface_pixels(m));
+  else replaced(m, surface_pixels(m), {dx, dy, width, height});
+}
+void vg_copy_pixels(Machine& m, int64_t width, int64_t height) {
+  if (width <= 0 || height <= 0) return m.refuse();
+  draws(m, 0);
+  scissored(m);
+  Pixels surface = surface_pixels(m);
+  read(m, surface);
+  changed(m, surface);
+}
+void vg_read_pixels(Machine& m) { read(m, surface_pixels(m)); }
+
+// ---- masks -------------------------------------------------------------------------------------------------------------
+
+void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, int64_t width, int64_t height) {
+  const bool plain = operation == 0x1500 || operation == 0x1501;  // VG_CLEAR_MASK, VG_FILL_MASK
+  if (width <= 0 || height <= 0 || operation < 0x1500 || operation > 0x1505) return m.refuse();
+  Pixels mask = mask_pixels(m);
+  if (plain) return replaced(m, mask, {x, y, width, height});
+  Pixels from;
+  if (Node* layer = object(m, c_vg_share::mask_layers, name)) {
+    m.read(layer);
+    from = layer_pixels(layer);
+  } else if (Node* image = image_of(m, name)) {
+    from = pixels_of(m, image);
+  } else {
+    return;
+  }
+  read(m, from);
+  if (operation == 0x1502) replaced(m, mask, arriving(mask, x, y, from, 0, 0, width, height));  // VG_SET_MASK
+  else changed(m, mask);
+}
+void vg_render_to_mask(Machine& m, int64_t name, int64_t modes, int64_t operation) {
+  Node* path = used(m, c_vg_share::paths, name);
+  if (!path || !modes || modes & ~(STROKE | FILL)) return m.refuse();
+  Pixels mask = mask_pixels(m);
+  read_path(m, path);
+  read_matrix(m, 0x1400);
+  read_shape(m, modes);
+  m.read(m.vg_context(), f_vg_context::VG_RENDERING_QUALITY);
+  if (operation >= 0x1500 && operation <= 0x1502) replaced(m, mask, mask.part);
+  else changed(m, mask);
+}
+void vg_create_mask_layer(Machine& m, int64_t name, int64_t width, int64_t height) {
+  Node* n = make(m, c_vg_share::mask_layers, name);
+  if (!n) return m.refuse();
+  m.set(n, f_vg_mask_layer::width, Num(width));
+  m.set(n, f_vg_mask_layer::height, Num(height));
+}
+void vg_fill_mask_layer(Machine& m, int64_t name, int64_t x, int64_t y, int64_t width, int64_t height) {
+  if (Node* n = used(m, c_vg_share::mask_layers, name)) replaced(m, layer_pixels(n), {x, y, width, height});
+}
+void vg_copy_mask(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+  Node* n = used(m, c_vg_share::mask_layers, name);
+  if (!n) return;
+  Pixels mask = mask_pixels(m);
+  read(m, mask);
+  if (mask.all.empty()) changed(m, layer_pixels(n));
+  else replaced(m, layer_pixels(n), arriving(layer_pixels(n), dx, dy, mask, sx, sy, width, height));
+}
+
+// ---- paths -------------------------------------------------------------------------------------------------------------
 
 void vg_create_path(Machine& m, int64_t name, int64_t format, int64_t datatype, double scale, double bias, int64_t capabilities) {
   Node* n = make(m, c_vg_share::paths, name);
-  if (!n) return;
+  if (!n) return m.refuse();
   m.set(n, f_vg_path::VG_PATH_FORMAT, Num(format));
   m.set(n, f_vg_path::VG_PATH_DATATYPE, Num(datatype));
   m.set(n, f_vg_path::VG_PATH_SCALE, Num(scale));
   m.set(n, f_vg_path::VG_PATH_BIAS, Num(bias));
   m.set(n, f_vg_path::capabilities, Num(capabilities & 0xfff));
 }
-void vg_path_changed(Machine& m, int64_t path) { touch(m, object(m, c_vg_share::paths, path), f_vg_path::content); }
-void vg_remove_capabilities(Machine& m, int64_t path, int64_t capabilities) {
-  if (Node* n = object(m, c_vg_share::paths, path)) m.set(n, f_vg_path::capabilities, Num(n->get(f_vg_path::capabilities) & ~capabilities));
+void vg_clear_path(Machine& m, int64_t name, int64_t capabilities) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n) return;
+  m.vg_outlines[n] = {};
+  tell_outline(m, n);
+  m.set_content(n, f_vg_path::content, NONE, 0);
+  m.set(n, f_vg_path::capabilities, Num(capabilities & 0xfff));
 }
+void vg_remove_capabilities(Machine& m, int64_t path, int64_t capabilities) {
+  Node* n = used(m, c_vg_share::paths, path);
+  if (!n) return;
+  m.part(n, f_vg_path::capabilities);
+  m.set(n, f_vg_path::capabilities, Num(n->get(f_vg_path::capabilities) & ~capabilities));
+}
+void vg_append_data(Machine& m, int64_t name, int64_t count, Array segments, Array data) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n) return;
+  m.read(n, f_vg_path::capabilities);
+  follow_data(m, n, segments, data, count);
+  appended(m, n);
+  // The same data once more is not the same again: no hash, so that nobody takes it for a repetition.
+  m.uploaded(n, f_vg_path::content, segments.bytes + data.bytes, NONE);
+}
+void vg_modify_path(Machine& m, int64_t name, Array data) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n) return;
+  m.read(n, f_vg_path::capabilities);
+  m.vg_outlines[n].known = false;
+  appended(m, n);
+  m.uploaded(n, f_vg_path::content, data.bytes, data.content_hash());
+}
+void vg_append_paths(Machine& m, int64_t name, int64_t first, int64_t second, int64_t transforms) {
+  Node *n = used(m, c_vg_share::paths, name), *a = n ? used(m, c_vg_share::paths, first) : nullptr;
+  Node* b = a && second ? used(m, c_vg_share::paths, second) : nullptr;
+  if (!n || !a || (second && !b)) return;
+  m.read(n, f_vg_path::capabilities);
+  read_path(m, a);
+  if (b) read_path(m, b);
+  if (transforms) read_matrix(m, 0x1400);
+  const VgOutline from = m.vg_outlines[a];
+  VgOutline& o = m.vg_outlines[n];
+  o.segments += from.segments;
+  o.coordinates += from.coordinates;
+  (transforms || b ? o.coordinates : o.short_) += from.short_;
+  o.known = false;
+  if (!transforms && !second && from.known && from.any && n != a) {
+    const bool known = m.vg_outlines[n].known || o.segments == from.segments;
+    reaches(o, from.low[0], from.low[1]);
+    reaches(o, from.high[0], from.high[1]);
+    o.known = known;
+    o.at[0] = from.at[0], o.at[1] = from.at[1], o.start[0] = from.start[0], o.start[1] = from.start[1];
+  }
+  tell_outline(m, n);
+  appended(m, n);
+}
+void vg_append_shape(Machine& m, int64_t name, int64_t segments, int64_t coordinates, int64_t straight, double x, double y, double width, double height) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n) return;
+  m.read(n, f_vg_path::capabilities);
+  follow_shape(m, n, segments, coordinates, straight, x, y, x + width, y + height);
+  appended(m, n);
+}
+void vg_append_line(Machine& m, int64_t name, double x0, double y0, double x1, double y1) { vg_append_shape(m, name, 2, 4, 0, x0, y0, x1 - x0, y1 - y0); }
+void vg_append_ellipse(Machine& m, int64_t path, double x, double y, double width, double height) {
+  vg_append_shape(m, path, 4, 12, 0, x - width / 2, y - height / 2, width, height);
+}
+void vg_append_arc(Machine& m, int64_t name, double x, double y, double width, double height, double extent, int64_t type) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n) return;
+  m.read(n, f_vg_path::capabilities);
+  // Pieces below half an ellipse.
+  const double sweep = std::min(std::abs(extent), 360.0 * 512);
+  auto pieces = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(sweep / 180)));
+  if (sweep / static_cast<double>(pieces) >= 180) ++pieces;
+  const bool pie = type == 0xF102, open = type == 0xF100;
+  follow_shape(m, n, 1 + pieces + pie + !open, 2 + 5 * pieces + 2 * pie, 0, x - width / 2, y - height / 2, x + width / 2, y + height / 2);
+  appended(m, n);
+}
+void vg_append_polygon(Machine& m, int64_t name, Array points, int64_t count, int64_t closed) {
+  Node* n = used(m, c_vg_share::paths, name);
+  if (!n || count <= 0) return m.refuse();
+  m.read(n, f_vg_path::capabilities);
+  VgOutline& o = m.vg_outlines[n];
+  o.segments += count + (closed ? 1 : 0);
+  o.coordinates += 2 * count;
+  for (uint64_t i = 0; i + 1 < points.count(); i += 2) reaches(o, points.at(i).floating(), points.at(i + 1).floating());
+  tell_outline(m, n);
+  appended(m, n);
+}
+
+// ---- images ------------------------------------------------------------------------------------------------------------
 
 void vg_create_image(Machine& m, int64_t name, int64_t format, int64_t width, int64_t height, int64_t quality) {
   Node* n = make(m, c_vg_share::images, name);
-  if (!n) return;
+  if (!n) return m.refuse();
   m.set(n, f_vg_image::VG_IMAGE_FORMAT, Num(format));
   m.set(n, f_vg_image::VG_IMAGE_WIDTH, Num(width));
   m.set(n, f_vg_image::VG_IMAGE_HEIGHT, Num(height));
   m.set(n, f_vg_image::allowed_quality, Num(quality));
 }
-void vg_child_image(Machine& m, int64_t name, int64_t parent, int64_t width, int64_t height) {
-  Node* of = object(m, c_vg_share::images, parent);
-  vg_create_image(m, name, of ? of->get(f_vg_image::VG_IMAGE_FORMAT) : 0, width, height, of ? of->get(f_vg_image::allowed_quality) : 0);
-  if (Node* n = object(m, c_vg_share::images, name)) m.set(n, f_vg_image::parent, Num(parent));
+void vg_child_image(Machine& m, int64_t name, int64_t parent, int64_t x, int64_t y, int64_t width, int64_t height) {
+  Node* of = image_of(m, parent);
+  if (!of || !name) return m.refuse();
+  vg_create_image(m, name, of->get(f_vg_image::VG_IMAGE_FORMAT), width, height, of->get(f_vg_image::allowed_quality));
+  Node* n = object(m, c_vg_share::images, name);
+  m.set(n, f_vg_image::parent, Num(parent));
+  m.set(n, f_vg_image::left, Num(x));
+  m.set(n, f_vg_image::bottom, Num(y));
+  refer(m, n, f_vg_image::parent, of);
 }
-void vg_upload(Machine& m, int64_t image, int64_t x, int64_t y, int64_t width, int64_t height, Array data) {
-  Node* n = object(m, c_vg_share::images, image);
-  if (!n) return;
-  bool whole = x <= 0 && y <= 0 && x + width >= n->get(f_vg_image::VG_IMAGE_WIDTH) && y + height >= n->get(f_vg_image::VG_IMAGE_HEIGHT);
+void vg_upload(Machine& m, int64_t name, int64_t x, int64_t y, int64_t width, int64_t height, Array data) {
+  Node* n = image_of(m, name);
+  if (!n || width <= 0 || height <= 0) return m.refuse();
+  Pixels to = pixels_of(m, n);
+  const bool whole = to.node == n && x <= 0 && y <= 0 && x + width >= to.all.width && y + height >= to.all.height;
   if (whole && data.content()) return m.set_content(n, f_vg_image::content, data.content_hash(), data.bytes);
-  m.touch_content(n, f_vg_image::content);
-  m.uploaded(n, f_vg_image::content, data.bytes, data.content_hash());
+  replaced(m, to, {x, y, width, height});
+  m.uploaded(to.node, f_vg_image::content, data.bytes, data.content_hash());
 }
-void vg_image_changed(Machine& m, int64_t image) { touch(m, object(m, c_vg_share::images, image), f_vg_image::content); }
+void vg_clear_image(Machine& m, int64_t name, int64_t x, int64_t y, int64_t width, int64_t height) {
+  Node* n = image_of(m, name);
+  if (!n || width <= 0 || height <= 0) return m.refuse();
+  m.read(m.vg_context(), f_vg_context::VG_CLEAR_COLOR);
+  replaced(m, pixels_of(m, n), {x, y, width, height});
+}
+void vg_copy_image(Machine& m, int64_t to_name, int64_t dx, int64_t dy, int64_t from_name, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+  Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr;
+  if (!to || !from || width <= 0 || height <= 0) return m.refuse();
+  read_image(m, from);
+  replaced(m, pixels_of(m, to), arriving(pixels_of(m, to), dx, dy, pixels_of(m, from), sx, sy, width, height));
+}
+void vg_get_pixels(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+  Node* n = image_of(m, name);
+  if (!n || width <= 0 || height <= 0) return m.refuse();
+  Pixels from = surface_pixels(m), to = pixels_of(m, n);
+  read(m, from);
+  if (from.all.empty()) changed(m, to);
+  else replaced(m, to, arriving(to, dx, dy, from, sx, sy, width, height));
+}
+void vg_get_image(Machine& m, int64_t name) {
+  if (Node* n = image_of(m, name)) read_image(m, n);
+}
+void vg_filter(Machine& m, int64_t to_name, int64_t from_name, int64_t also_name) {
+  Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr, *also = from && also_name ? image_of(m, also_name) : nullptr, *c = m.vg_context();
+  if (!to || !from || (also_name && !also)) return m.refuse();
+  for (unsigned f : {f_vg_context::VG_FILTER_FORMAT_LINEAR, f_vg_context::VG_FILTER_FORMAT_PREMULTIPLIED, f_vg_context::VG_FILTER_CHANNEL_MASK, f_vg_context::VG_TILE_FILL_COLOR}) m.read(c, f);
+  read_image(m, from);
+  if (also) read_image(m, also);
+  Pixels target = pixels_of(m, to);
+  // Channels that are masked out stay.
+  if (c->get(f_vg_context::VG_FILTER_CHANNEL_MASK) == 15) replaced(m, target, arriving(target, 0, 0, pixels_of(m, from), 0, 0, INT32_MAX, INT32_MAX));
+  else changed(m, target);
+}
+void vg_filter_paint(Machine& m, int64_t name) {
+  if (!name) return;
+  Node* n = used(m, c_vg_share::paints, name);
+  if (!n) return;
+  read_object(m, n);
+  if (Node* pattern = referred(m, n, f_vg_paint::pattern)) read_image(m, pattern);
+}
+
+// ---- fonts -------------------------------------------------------------------------------------------------------------
 
 void vg_glyph(Machine& m, int64_t font, int64_t index, int64_t path, int64_t image, int64_t hinted, Array origin, Array escapement) {
-  Node* f = object(m, c_vg_share::fonts, font);
-  if (!f) return;
-  bool had = m.find(f, c_vg_font::glyphs, static_cast<uint64_t>(index));
-  Node* n = m.make(f, c_vg_font::glyphs, static_cast<uint64_t>(index));
+  Node *f = used(m, c_vg_share::fonts, font), *outline = nullptr, *picture = nullptr;
+  if (!f || (path && !(outline = used(m, c_vg_share::paths, path))) || (image && !(picture = image_of(m, image)))) return m.refuse();
+  const auto key = static_cast<uint64_t>(static_cast<uint32_t>(index));
+  Node* n = m.find(f, c_vg_font::glyphs, key);
+  const bool had = n;
+  if (had) m.log(n->base, n->cls->locations, Touch::write);  // what it was before does not matter
+  else n = m.make(f, c_vg_font::glyphs, key);
   m.set(n, f_vg_glyph::path, Num(path));
   m.set(n, f_vg_glyph::image, Num(image));
   m.set(n, f_vg_glyph::hinted, Num(hinted));
   m.set(n, f_vg_glyph::origin, 0, origin);
   m.set(n, f_vg_glyph::escapement, 0, escapement);
-  if (!had) m.set(f, f_vg_font::VG_FONT_NUM_GLYPHS, Num(f->get(f_vg_font::VG_FONT_NUM_GLYPHS) + 1));
+  refer(m, n, f_vg_glyph::path, outline);
+  refer(m, n, f_vg_glyph::image, picture);
+  if (!had) m.note(f, f_vg_font::VG_FONT_NUM_GLYPHS, Num(f->get(f_vg_font::VG_FONT_NUM_GLYPHS) + 1));
 }
 void vg_clear_glyph(Machine& m, int64_t font, int64_t index) {
-  Node* f = object(m, c_vg_share::fonts, font);
-  Node* n = m.find(f, c_vg_font::glyphs, static_cast<uint64_t>(index));
-  if (!n) return;
+  Node* f = used(m, c_vg_share::fonts, font);
+  Node* n = f ? m.find(f, c_vg_font::glyphs, static_cast<uint64_t>(static_cast<uint32_t>(index))) : nullptr;
+  if (!n) return m.refuse();
+  m.read(n);
   m.remove(n);
-  m.set(f, f_vg_font::VG_FONT_NUM_GLYPHS, Num(f->get(f_vg_font::VG_FONT_NUM_GLYPHS) - 1));
+  m.note(f, f_vg_font::VG_FONT_NUM_GLYPHS, Num(f->get(f_vg_font::VG_FONT_NUM_GLYPHS) - 1));
 }
-void vg_create_mask_layer(Machine& m, int64_t name, int64_t width, int64_t height) {
-  Node* n = make(m, c_vg_share::mask_layers, name);
-  if (!n) return;
-  m.set(n, f_vg_mask_layer::width, Num(width));
-  m.set(n, f_vg_mask_layer::height, Num(height));
-}
-void vg_mask_layer_changed(Machine& m, int64_t layer) { touch(m, object(m, c_vg_share::mask_layers, layer), f_vg_mask_layer::content); }
 
 }  // namespace dt::state::run

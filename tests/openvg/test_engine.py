@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,57 +13,11 @@ import numpy as np
 import pytest
 
 from drawtap import parts
-from drawtap.instrument import generate_vg
 from drawtap.spec.registry import load_api
 
 HERE = Path(__file__).parent
 ENGINE = HERE.parents[1] / "native" / "openvg"
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
-
-
-@pytest.fixture(scope="session")
-def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("headers")
-    for name, text in generate_vg.headers(load_api("vg")).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def program(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that compiles a program of this folder against the engine."""
-    folder, libraries = tmp_path_factory.mktemp("openvg"), parts.part(parts.OPENVG).parent
-
-    def build(name: str) -> Path:
-        target = folder / name
-        if not target.exists():
-            paths = [f"-I{headers}", f"-L{libraries}"]
-            sources = [str(HERE / f"{name}.c"), "-o", str(target)]
-            subprocess.run(["cc", "-Wall", "-Wextra", *paths, *sources, "-lOpenVG", "-lEGL", "-lm"], check=True)
-        return target
-
-    return build
-
-
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    monkeypatch.setenv("EGL_PLATFORM", "surfaceless")
-    monkeypatch.setenv("LIBGL_ALWAYS_SOFTWARE", "1")
-    return os.environ | parts.openvg_environment()
-
-
-@pytest.fixture
-def recorded(program: Callable[[str], Path], environment: dict[str, str], tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that records a program of this folder on the engine."""
-
-    def record(name: str, *options: str) -> Path:
-        trace = tmp_path / f"{name}.dtap"
-        command = [sys.executable, "-m", "drawtap", "record", "--openvg", *options, "-o", trace, "--", program(name)]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
-        return trace
-
-    return record
 
 
 def test_every_command_is_exported() -> None:

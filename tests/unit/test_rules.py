@@ -507,6 +507,80 @@ case(
 )
 
 
+def vector(body: Body, start: Callable[[Scene], object] | None = None) -> Scene:
+    """A program of OpenVG that draws frames, after `start`."""
+    scene = Scene(api=3)
+    if start:
+        start(scene)
+    return scene.frames(FRAMES, body)
+
+
+def path(s: Scene, name: int, side: float = 50, segments: int = 4) -> Scene:
+    """Make a path: a zigzag of so many lines."""
+    commands = bytes([2] + [4] * (segments - 1))
+    points = [c for i in range(segments) for c in (side * i / (segments - 1), side * (i % 2))]
+    s.vgCreatePath(0, "VG_PATH_DATATYPE_F", 1.0, 0.0, 0, 0, 0xFFF, result=name)
+    return s.vgAppendPathData(name, segments, commands, struct.pack(f"<{len(points)}f", *points))
+
+
+def picture(s: Scene, name: int, content: bytes) -> Scene:
+    s.vgCreateImage("VG_sRGBA_8888", 16, 16, 1, result=name)
+    return s.vgImageSubData(name, content, 64, "VG_sRGBA_8888", 0, 0, 16, 16)
+
+
+def other_pixels(i: int) -> bytes:
+    return bytes([i]) * 1024
+
+
+case(
+    "vector-path-churn",
+    lambda: vector(lambda s, i: path(s, 5).vgDrawPath(5, 2).vgDestroyPath(5)),
+    lambda: vector(lambda s, i: path(s, 5, side=50 + i).vgDrawPath(5, 2).vgDestroyPath(5)),
+)
+case(
+    "vector-image-churn",
+    lambda: vector(lambda s, i: picture(s, 7, PIXELS).vgDrawImage(7).vgDestroyImage(7)),
+    # The same image, filled again: that is what another rule is for.
+    lambda: vector(
+        lambda s, i: s.vgImageSubData(7, PIXELS, 64, "VG_sRGBA_8888", 0, 0, 16, 16).vgDrawImage(7),
+        lambda s: picture(s, 7, other_pixels(1)),
+    ),
+)
+case(
+    "vector-scene-rebuilt",
+    lambda: vector(
+        lambda s, i: (
+            path(s, 5, side=9 + i).vgDrawPath(5, 2),
+            picture(s, 7, other_pixels(i)).vgDrawImage(7),
+            s.vgDestroyPath(5).vgDestroyImage(7),
+        )
+    ),
+    lambda: vector(
+        lambda s, i: path(s, 5, side=9 + i).vgDrawPath(5, 2).vgDrawImage(7).vgDestroyPath(5),
+        lambda s: picture(s, 7, PIXELS),
+    ),
+)
+case(
+    "tiny-detailed-paths",
+    lambda: vector(lambda s, i: s.vgDrawPath(5, 2), lambda s: path(s, 5, side=3, segments=12)),
+    lambda: vector(
+        lambda s, i: s.vgLoadIdentity().vgScale(20.0, 20.0).vgDrawPath(5, 2),
+        lambda s: path(s, 5, side=3, segments=12),
+    ),
+)
+
+
+@pytest.mark.parametrize(("values", "verdict"), [((4, 4), "finding"), ((4, 6), "pass")])
+def test_state_of_openvg_that_was_set_already_is_redundant(values: tuple[int, int], verdict: str, tmp_path: Path):
+    def frame(s: Scene, i: int) -> Scene:
+        return s.vgSetf("VG_STROKE_LINE_WIDTH", float(values[i % 2])).vgDrawPath(5, 1)
+
+    with open_trace(vector(frame, lambda s: path(s, 5)).write(tmp_path / "x.dtap")) as trace:
+        found = judge(trace, "redundant-calls")
+    assert found.verdict == verdict, found.reason
+    assert verdict == "pass" or found.evidence[0].what == "vgSetf"
+
+
 def test_every_rule_has_its_traces():
     assert sorted(CASES) == RULES.names()
     assert len(CASES) >= 30

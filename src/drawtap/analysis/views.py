@@ -42,7 +42,7 @@ _DRAWN = """
 SELECT d.seq, d.frame::BIGINT AS frame, d.context, d.function AS name, d.framebuffer, d.program, d.depth_test,
        d.blend, d.depth_write, d.textures, d.width, d.height, d.vertices, d.instances, d.indexed,
        d.indirect, d.mode, d.client_bytes
-FROM draws d WHERE d.kind = 'draw'
+FROM draws d WHERE d.kind = 'draw' AND d.function NOT LIKE 'vg%'
 """
 
 # The texture that an upload, a parameter or a draw means: per context, unit and target, from a call on to another.

@@ -12,6 +12,8 @@ import jinja2
 
 from drawtap.errors import InputError, UsageError
 from drawtap.formats import export_format
+from drawtap.instrument.generate_vg import headers as vg_headers
+from drawtap.spec.registry import load_api
 from drawtap.trace import core
 from drawtap.trace.ranges import ENDLESS, Selection
 
@@ -82,11 +84,15 @@ def export_c(
         _int(said["sources"]),
         {str(k): _int(v) for k, v in left_out.items()},
     )
-    _write_templates(trace, folder, made, first, gl=bool(said["gl"]))
+    _write_templates(trace, folder, made, first, gl=bool(said["gl"]), vg=bool(said["vg"]))
+    if said["vg"]:  # no distribution has them
+        for name, text in vg_headers(load_api("vg")).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
     return made
 
 
-def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, gl: bool) -> None:
+def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, gl: bool, vg: bool) -> None:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=False,
@@ -111,6 +117,7 @@ def _write_templates(trace: Trace, folder: Path, made: Exported, first: int, *, 
         "files": made.files,
         "left_out": made.left_out,
         "gl": gl,
+        "vg": vg,
     }
     for template in sorted(_TEMPLATES.iterdir()):
         if template.is_file():

@@ -53,7 +53,13 @@ _SCALARS = frozenset({"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32
 _FIXED = frozenset({"GLfixed", "GLclampx"})
 _COPIES = (
     "glCopyTex* glCopyImageSubData* glCopyBufferSubData glCopyNamedBufferSubData glBlitFramebuffer* glBlitNamed* "
-    "glGenerateMipmap* glGenerateTextureMipmap* glCopyPixels"
+    "glGenerateMipmap* glGenerateTextureMipmap* glCopyPixels "
+    "vgCopyImage vgCopyMask vgGetPixels vgColorMatrix vgConvolve vgSeparableConvolve vgGaussianBlur vgLookup* "
+    "vgIterativeAverageBlurKHR vgParametricFilterKHR vguDropShadowKHR vguGlowKHR vguBevelKHR vguGradient*KHR"
+)
+_ASKS = re.compile(
+    r"(gl|egl|glX)(Get|Is|Query|Are)|vg(Get(?!Pixels|ImageSubData)|HardwareQuery|PathLength|PathBounds|"
+    r"PathTransformedBounds|PointAlongPath)|vguComputeWarp"
 )
 
 
@@ -557,7 +563,7 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
                 ("CMD_UPLOAD", f.has("upload")),
                 ("CMD_READBACK", f.has("readback")),
                 ("CMD_COPY", bool(patterns.match(f.name))),
-                ("CMD_QUERY", bool(re.match(r"(gl|egl|glX)(Get|Is|Query|Are)", f.name))),
+                ("CMD_QUERY", bool(_ASKS.match(f.name))),
                 ("CMD_NOT_LISTED", f.name in gl_effects.not_listed()),
                 ("CMD_IN_BEGIN", f.name in gl_effects.in_begin()),
                 ("CMD_GL", f.api.name == "gl"),

@@ -136,6 +136,26 @@ EGLSurface host_pixmap(EGLDisplay display, EGLConfig config, int width, int heig
   return surface;
 }
 
+{% if vg -%}
+EGLSurface host_vector_window(EGLDisplay display, EGLConfig config, int width, int height, EGLint space, EGLint alpha) {
+#ifdef PLAY_X11
+  Window window = XCreateSimpleWindow(g_x11, DefaultRootWindow(g_x11), 0, 0, (unsigned)width, (unsigned)height, 0, 0, 0);
+  const EGLint wanted[] = {EGL_VG_COLORSPACE, space, EGL_VG_ALPHA_FORMAT, alpha, EGL_NONE};
+  XMapWindow(g_x11, window);
+  XSync(g_x11, False);
+  EGLSurface surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, wanted);
+#else
+  const EGLint wanted[] = {EGL_WIDTH, width, EGL_HEIGHT, height, EGL_VG_COLORSPACE, space, EGL_VG_ALPHA_FORMAT, alpha, EGL_NONE};
+  EGLSurface surface = eglCreatePbufferSurface(display, config, wanted);
+#endif
+  if (surface == EGL_NO_SURFACE) fail("no window");
+  return surface;
+}
+
+/* Whether OpenVG is what draws now. */
+static int vector_draws(void) { return eglQueryAPI() == EGL_OPENVG_API; }
+
+{% endif -%}
 GLenum host_color_buffer(GLenum buffer) {
   EGLint which = EGL_BACK_BUFFER;
   EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
@@ -147,8 +167,8 @@ GLenum host_color_buffer(GLenum buffer) {
 }
 
 host_function_pointer host_function(const char *name) {
-  static const char *const libraries[] = {"libEGL.so.1", {% if gl %}"libGL.so.1", "libOpenGL.so.0", {% endif %}"libGLESv2.so.2", "libGLESv1_CM.so.1"};
-  host_function_pointer found = (host_function_pointer)eglGetProcAddress(name);
+  static const char *const libraries[] = {"libEGL.so.1", {% if vg %}"libOpenVG.so.1", "libOpenVGU.so.1", {% endif %}{% if gl %}"libGL.so.1", "libOpenGL.so.0", {% endif %}"libGLESv2.so.2", "libGLESv1_CM.so.1"};
+  host_function_pointer found = {% if vg %}!strncmp(name, "vg", 2) ? NULL : {% endif %}(host_function_pointer)eglGetProcAddress(name);
   for (size_t i = 0; !found && i < sizeof libraries / sizeof *libraries; i++) {
     void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_GLOBAL);
     void *symbol = library ? dlsym(library, name) : NULL;
@@ -174,22 +194,18 @@ static host_function_pointer known(host_function_pointer *slot, const char *name
 
 #ifdef PLAY_SNAPSHOT
 /* What the current surface shows. */
-static void snapshot(int frame) {
+static unsigned char *read_pixels(EGLint width, EGLint height) {
   static host_function_pointer read, get, store, error, bind_buffer, bind_framebuffer;
-  const char *folder = getenv("PLAY_SNAPSHOTS"), *only = getenv("PLAY_SNAPSHOT_FRAMES");
-  if (!folder) return;
-  if (only) {
-    const char *at = only;
-    while (at && atoi(at) != frame) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    if (!at) return;
-  }
-  EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
-  EGLint width = 0, height = 0, pack[4], buffer = 0, framebuffer = 0;
-  if (surface == EGL_NO_SURFACE) return;
-  eglQuerySurface(eglGetCurrentDisplay(), surface, EGL_WIDTH, &width);
-  eglQuerySurface(eglGetCurrentDisplay(), surface, EGL_HEIGHT, &height);
+  EGLint pack[4], buffer = 0, framebuffer = 0;
   unsigned char *pixels = malloc((size_t)width * (size_t)height * 4);
-  if (!pixels) return;
+  if (!pixels) return NULL;
+{%- if vg %}
+  if (vector_draws()) {
+    static host_function_pointer read_vector;
+    ((void(PLAY_CALL *)(void *, VGint, VGImageFormat, VGint, VGint, VGint, VGint))known(&read_vector, "vgReadPixels"))(pixels, width * 4, VG_sABGR_8888, 0, 0, width, height);
+    return pixels;
+  }
+{%- endif %}
   typedef void(PLAY_CALL * get_t)(GLenum, GLint *);
   typedef void(PLAY_CALL * store_t)(GLenum, GLint);
   typedef void(PLAY_CALL * bind_t)(GLenum, GLuint);
@@ -224,6 +240,24 @@ static void snapshot(int frame) {
     pixel_store(names[i], i || pack[i] ? pack[i] : 4);
     get_error();
   }
+  return pixels;
+}
+
+static void snapshot(int frame) {
+  const char *folder = getenv("PLAY_SNAPSHOTS"), *only = getenv("PLAY_SNAPSHOT_FRAMES");
+  if (!folder) return;
+  if (only) {
+    const char *at = only;
+    while (at && atoi(at) != frame) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    if (!at) return;
+  }
+  EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
+  EGLint width = 0, height = 0;
+  if (surface == EGL_NO_SURFACE) return;
+  eglQuerySurface(eglGetCurrentDisplay(), surface, EGL_WIDTH, &width);
+  eglQuerySurface(eglGetCurrentDisplay(), surface, EGL_HEIGHT, &height);
+  unsigned char *pixels = read_pixels(width, height);
+  if (!pixels) return;
   char path[4096];
   snprintf(path, sizeof path, "%s/frame_%d.rgba", folder, frame);
   FILE *file = fopen(path, "wb");
@@ -245,10 +279,19 @@ void host_frame(int frame) {
 #ifndef PLAY_X11
   /* A pbuffer has nothing to swap: the driver is told all the same that a frame is complete, or it may never draw it. */
   static void(PLAY_CALL * flush)(void);
-  if (!flush) flush = (void(PLAY_CALL *)(void))host_function("glFlush");
-  if (eglGetCurrentContext() != EGL_NO_CONTEXT) flush();
+  if (!flush{% if vg %} && !vector_draws(){% endif %}) flush = (void(PLAY_CALL *)(void))host_function("glFlush");
+  if ({% if vg %}!vector_draws() && {% endif %}eglGetCurrentContext() != EGL_NO_CONTEXT) flush();
 #endif
 #if defined(PLAY_CHECK) || defined(PLAY_SNAPSHOT)
+{%- if vg %}
+  /* Errors of OpenVG are the program's own to fetch: taking them here would change what it gets. */
+  if (vector_draws()) {
+#ifdef PLAY_SNAPSHOT
+    snapshot(frame);
+#endif
+    return;
+  }
+{%- endif %}
   static host_function_pointer error;
   GLenum found;
   for (int i = 0; i < 100 && eglGetCurrentContext() != EGL_NO_CONTEXT && (found = ((GLenum(PLAY_CALL *)(void))known(&error, "glGetError"))()) != 0; i++) {
@@ -298,7 +341,7 @@ int main(int argc, char **argv) {
   double began = seconds();
   for (int loop = 0; loop <= loops; loop++)
     for (int frame = 1; frame < frames; frame++, shown++) play_frame(frame);
-  if (timed && eglGetCurrentContext() != EGL_NO_CONTEXT) ((void(PLAY_CALL *)(void))host_function("glFinish"))();
+  if (timed && {% if vg %}!vector_draws() && {% endif %}eglGetCurrentContext() != EGL_NO_CONTEXT) ((void(PLAY_CALL *)(void))host_function("glFinish"))();
   double took = seconds() - began;
   play_end();
   if (timed && shown) printf("%d frames in %.3f s: %.1f frames a second\n", shown, took, shown / took);

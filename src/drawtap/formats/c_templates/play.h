@@ -10,6 +10,11 @@
 {%- else %}
 #include <GLES3/gl3.h>
 {%- endif %}
+{%- if vg %}
+#include "VG/openvg.h"
+#include "VG/vgu.h"
+#include "VG/vgext.h"
+{%- endif %}
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -44,6 +49,10 @@ EGLSurface host_window(EGLDisplay display, EGLConfig config, int width, int heig
 void host_resize(EGLDisplay display, EGLConfig config, EGLSurface *surface, int width, int height);
 /* A new pixmap of that size, as an EGL surface. */
 EGLSurface host_pixmap(EGLDisplay display, EGLConfig config, int width, int height);
+{%- if vg %}
+/* The same for OpenVG, with the colour space and the format of alpha that the program wants (EGL_VG_COLORSPACE...). */
+EGLSurface host_vector_window(EGLDisplay display, EGLConfig config, int width, int height, EGLint space, EGLint alpha);
+{%- endif %}
 /* The color buffer that stands for GL_BACK where host_window made something that has one buffer only. */
 GLenum host_color_buffer(GLenum buffer);
 /* A GL or EGL function by name; ends the program where there is none. */

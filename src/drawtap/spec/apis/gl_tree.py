@@ -801,6 +801,8 @@ t.add(
     depth h
     stencil h
     accum h
+    mask h                      # OpenVG's
+    client_buffer n             # the image of OpenVG that it draws to
     parameters h
     kind s                      # window, pixmap, pbuffer
     config p

@@ -67,9 +67,9 @@ o.flags("error_query", "vgGetError")
 
 # Classes and variables are those of `openvg_tree`.
 o.effects("vgSetf vgSeti", set_("context[type]", "value"))
-o.effects("vgSetfv vgSetiv", run("vg_set_vector", "type, values"))
+o.effects("vgSetfv vgSetiv", run("vg_set_vector", "type, count, values"))
 o.effects("vgSetParameterf vgSetParameteri", run("vg_parameter", "object, paramType, value"))
-o.effects("vgSetParameterfv vgSetParameteriv", run("vg_parameters", "object, paramType, values"))
+o.effects("vgSetParameterfv vgSetParameteriv", run("vg_parameters", "object, paramType, count, values"))
 o.effects("vgLoadIdentity", run("vg_scale_matrix", "1, 1, 1"))
 o.effects("vgLoadMatrix", run("vg_matrix", "m, 1"))
 o.effects("vgMultMatrix", run("vg_matrix", "m, 0"))
@@ -77,35 +77,78 @@ o.effects("vgTranslate", run("vg_translate", "tx, ty"))
 o.effects("vgScale", run("vg_scale_matrix", "sx, sy, 0"))
 o.effects("vgShear", run("vg_shear", "shx, shy"))
 o.effects("vgRotate", run("vg_rotate", "angle"))
+
+# Drawing, and what is read back.
+o.effects("vgClear", run("vg_clear", "x, y, width, height"))
+o.effects("vgDrawPath", run("vg_draw_path", "path, paintModes"))
+o.effects("vgDrawImage", run("vg_draw_image", "image"))
+o.effects("vgDrawGlyph", run("vg_draw_glyph", "font, glyphIndex, paintModes"))
+o.effects(
+    "vgDrawGlyphs",
+    run("vg_draw_glyphs", "font, glyphCount, glyphIndices, adjustments_x, adjustments_y, paintModes"),
+)
+o.effects("vgSetPixels", run("vg_set_pixels", "dx, dy, src, sx, sy, width, height"))
+o.effects("vgWritePixels", run("vg_write_pixels", "dx, dy, width, height"))
+o.effects("vgCopyPixels", run("vg_copy_pixels", "width, height"))
+o.effects("vgReadPixels", run("vg_read_pixels"))
+o.effects("vgGetImageSubData", run("vg_get_image", "image"))
+
+# Masks and their layers.
+o.effects("vgMask", run("vg_mask", "mask, operation, x, y, width, height"))
+o.effects("vgRenderToMask", run("vg_render_to_mask", "path, paintModes, operation"))
+o.effects("vgCreateMaskLayer", run("vg_create_mask_layer", "result, width, height"))
+o.effects("vgFillMaskLayer", run("vg_fill_mask_layer", "maskLayer, x, y, width, height"))
+o.effects("vgCopyMask", run("vg_copy_mask", "maskLayer, dx, dy, sx, sy, width, height"))
+
+# Paths. The shapes of VGU always have as many segments and coordinates (OpenVG 1.1, chapter 17).
+o.effects("vgCreatePath", run("vg_create_path", "result, pathFormat, datatype, scale, bias, capabilities"))
+o.effects("vgClearPath", run("vg_clear_path", "path, capabilities"))
+o.effects("vgRemovePathCapabilities", run("vg_remove_capabilities", "path, capabilities"))
+o.effects("vgAppendPathData", run("vg_append_data", "dstPath, numSegments, pathSegments, pathData"))
+o.effects("vgModifyPathCoords", run("vg_modify_path", "dstPath, pathData"))
+o.effects("vgAppendPath", run("vg_append_paths", "dstPath, srcPath, 0, 0"))
+o.effects("vgTransformPath", run("vg_append_paths", "dstPath, srcPath, 0, 1"))
+o.effects("vgInterpolatePath", run("vg_append_paths", "dstPath, startPath, endPath, 0"))
+done = "result == 0"  # VGU_NO_ERROR
+o.effects("vguLine", run("vg_append_line", "path, x0, y0, x1, y1", done))
+o.effects("vguRect", run("vg_append_shape", "path, 5, 5, 3, x, y, width, height", done))
+o.effects("vguRoundRect", run("vg_append_shape", "path, 10, 26, 4, x, y, width, height", done))
+o.effects("vguEllipse", run("vg_append_ellipse", "path, cx, cy, width, height", done))
+o.effects("vguArc", run("vg_append_arc", "path, x, y, width, height, angleExtent, arcType", done))
+o.effects("vguPolygon", run("vg_append_polygon", "path, points, count, closed", done))
+
+# Paints.
 o.effects("vgSetPaint", run("vg_set_paint", "paint, paintModes"))
 o.effects("vgSetColor", run("vg_set_color", "paint, rgba"))
-o.effects("vgPaintPattern", set_("share.paints[paint].pattern", "pattern"))
-o.effects("vgMask vgRenderToMask", run("vg_mask_changed"))
-o.effects("vgCreatePath", run("vg_create_path", "result, pathFormat, datatype, scale, bias, capabilities"))
-o.effects("vgClearPath", run("vg_path_changed", "path"), set_("share.paths[path].capabilities", "capabilities"))
-o.effects("vgRemovePathCapabilities", run("vg_remove_capabilities", "path, capabilities"))
-o.effects(
-    "vgAppendPath vgAppendPathData vgModifyPathCoords vgTransformPath vgInterpolatePath",
-    run("vg_path_changed", "dstPath"),
-)
-o.effects("vgu{Line,Polygon,Rect,RoundRect,Ellipse,Arc}", run("vg_path_changed", "path"))
+o.effects("vgPaintPattern", run("vg_paint_pattern", "paint, pattern"))
 o.effects("vgCreatePaint", create("share.paints", "result"))
+
+# Images and filters.
 o.effects("vgCreateImage", run("vg_create_image", "result, format, width, height, allowedQuality"))
-o.effects("vgChildImage", run("vg_child_image", "result, parent, width, height"))
+o.effects("vgChildImage", run("vg_child_image", "result, parent, x, y, width, height"))
 o.effects("vgCreateEGLImageTargetKHR", create("share.images", "result"))
 o.effects("vgImageSubData", run("vg_upload", "image, x, y, width, height, data"))
-o.effects("vgClearImage", run("vg_image_changed", "image"))
+o.effects("vgClearImage", run("vg_clear_image", "image, x, y, width, height"))
+o.effects("vgCopyImage", run("vg_copy_image", "dst, dx, dy, src, sx, sy, width, height"))
+o.effects("vgGetPixels", run("vg_get_pixels", "dst, dx, dy, sx, sy, width, height"))
 o.effects(
-    "vgCopyImage vgGetPixels vgColorMatrix vgConvolve vgSeparableConvolve vgGaussianBlur vgLookup vgLookupSingle "
-    "vgIterativeAverageBlurKHR vgParametricFilterKHR",
-    run("vg_image_changed", "dst"),
+    "vgColorMatrix vgConvolve vgSeparableConvolve vgGaussianBlur vgLookup vgLookupSingle vgIterativeAverageBlurKHR "
+    "vgu{DropShadow,Glow,Bevel,GradientGlow,GradientBevel}KHR",
+    run("vg_filter", "dst, src, 0"),
 )
+o.effects(
+    "vgParametricFilterKHR",
+    run("vg_filter", "dst, src, blur"),
+    run("vg_filter_paint", "highlightPaint"),
+    run("vg_filter_paint", "shadowPaint"),
+)
+
+# Fonts.
 o.effects("vgCreateFont", create("share.fonts", "result"))
 o.effects("vgSetGlyphToPath", run("vg_glyph", "font, glyphIndex, path, 0, isHinted, glyphOrigin, escapement"))
 o.effects("vgSetGlyphToImage", run("vg_glyph", "font, glyphIndex, 0, image, 0, glyphOrigin, escapement"))
 o.effects("vgClearGlyph", run("vg_clear_glyph", "font, glyphIndex"))
-o.effects("vgCreateMaskLayer", run("vg_create_mask_layer", "result, width, height"))
-o.effects("vgFillMaskLayer vgCopyMask", run("vg_mask_layer_changed", "maskLayer"))
+
 for _kind, _collection in (("Path", "paths"), ("Image", "images"), ("Paint", "paints"), ("Font", "fonts")):
     o.effects(f"vgDestroy{_kind}", delete(f"share.{_collection}", _kind.lower()))
 o.effects("vgDestroyMaskLayer", delete("share.mask_layers", "maskLayer"))

@@ -64,7 +64,7 @@ def add_classes(t: Tree) -> None:
         VG_FILTER_CHANNEL_MASK u 15
         fill_paint n
         stroke_paint n
-        mask h
+        paints h                    # that they are others than before, whatever their names
         """,
         matrices=(
             "vg_matrix{VG_MATRIX_PATH_USER_TO_SURFACE VG_MATRIX_IMAGE_USER_TO_SURFACE VG_MATRIX_FILL_PAINT_TO_USER "
@@ -78,6 +78,8 @@ def add_classes(t: Tree) -> None:
         VG_PATH_DATATYPE e VG_PATH_DATATYPE_F
         VG_PATH_SCALE f 1
         VG_PATH_BIAS f 0
+        VG_PATH_NUM_SEGMENTS i 0
+        VG_PATH_NUM_COORDS i 0
         capabilities u
         content h
         """,
@@ -104,6 +106,9 @@ def add_classes(t: Tree) -> None:
         VG_IMAGE_HEIGHT i 0
         allowed_quality u
         parent n
+        left i 0                    # where a child lies in its parent
+        bottom i 0
+        drawn_to b                  # by an EGL surface
         content h
         """,
     )
