@@ -509,13 +509,14 @@ namespace {
 void draw_glyphs(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, int64_t modes) {
   Node *font = used(m, c_vg_share::fonts, font_name), *c = m.vg_context();
   if (!font || modes & ~(STROKE | FILL)) return m.refuse();
-  std::vector<Node*> glyphs;
+  std::vector<Node*> glyphs, every;
   for (uint64_t index : indices) {
     Node* glyph = m.find(font, c_vg_font::glyphs, index);
     if (!glyph) return m.refuse();
+    every.push_back(glyph);
     if (std::find(glyphs.begin(), glyphs.end(), glyph) == glyphs.end()) glyphs.push_back(glyph);
   }
-  Node* matrix = read_matrix(m, 0x1404);
+  read_matrix(m, 0x1404);
   draws(m, modes);
   bool outlines = false;
   for (Node* glyph : glyphs) {
@@ -523,17 +524,18 @@ void draw_glyphs(Machine& m, int64_t font_name, const std::vector<uint64_t>& ind
     if (Node* path = referred(m, glyph, f_vg_glyph::path)) {
       outlines = true;
       read_path(m, path);
-      draws_path(m, path, nullptr);
     }
     if (Node* image = referred(m, glyph, f_vg_glyph::image)) {
       Node* root = pixels_of(m, image).node;
       m.read(root, f_vg_image::drawn_to);
       if (root->get(f_vg_image::drawn_to)) return m.refuse();
       read_image_drawing(m, image);
-      ++m.drawing().primitives;
     }
   }
-  (void)matrix;
+  for (Node* glyph : every) {
+    if (Node* path = referred(m, glyph, f_vg_glyph::path)) draws_path(m, path, nullptr);
+    if (referred(m, glyph, f_vg_glyph::image)) ++m.drawing().primitives;
+  }
   if (outlines) {
     read_shape(m, modes);
     read_paints(m, modes);

@@ -51,7 +51,7 @@ def test_draws_and_objects_are_told(recorded: Callable[..., Path]) -> None:
     # The picture is drawn with the paint of fills, a pattern, where the mode is "multiply".
     assert (first[5][7], first[6][7]) == ([3], [4, 5])
     assert (first[7][1], first[7][3], first[7][4], first[7][6]) == (
-        "VG_FILL_PATH", 3, "VG_BLEND_MULTIPLY", [10, 11, 12]
+        "VG_FILL_PATH", 5, "VG_BLEND_MULTIPLY", [10, 11, 12]
     )  # fmt: skip
     assert first[9][5] is True
     assert {row[0]: row[1:] for row in uses} == {
@@ -164,3 +164,17 @@ def test_sensors_of_the_engine_are_metrics(request: pytest.FixtureRequest, recor
     assert [value for number, metric, value in frames if metric.endswith("_objects")] == [17, 4, 4, 4, 4]
     assert len(draws) == 20
     assert all(told == measured for _, told, measured in draws), draws
+
+
+def test_the_report_has_what_openvg_drew(
+    request: pytest.FixtureRequest, recorded: Callable[..., Path], tmp_path: Path
+) -> None:
+    drawtap_, trace, page = request.getfixturevalue("drawtap"), recorded("frames"), tmp_path / "r.html"
+    assert drawtap_("profile", trace, "--metrics", "vg:*", "--per", "frame").code == 0
+    answer = drawtap_("report", trace, "-o", page)
+    assert answer.code == 0, answer.err
+    rows = dict(re.findall(r"<tr><td>OpenVG: ([^<]*)</td><td class=\"n\">([^<]*)</td>", page.read_text()))
+    # From the calls, and from the engine.
+    assert (rows["paths and images drawn"], rows["segments of paths drawn"]) == ("55", "265")
+    assert (rows["objects made"], rows["coordinates of paths drawn"]) == ("33", "725")
+    assert {"fragments", "edges on the surface", "estimated overdraw"} <= set(rows)
