@@ -18,7 +18,6 @@ from drawtap.view.text import duration, number, size
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
     from drawtap.analysis.content import Overview
-    from drawtap.analysis.content import Series as Counted
     from drawtap.analysis.pictures import Chosen, Image
     from drawtap.metrics.tables import Table
     from drawtap.trace.trace import Trace
@@ -295,7 +294,7 @@ def _statistics(trace: Trace) -> list[StatRow]:
 
     return [
         StatRow(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
-        for s in [*content.statistics(trace, content.sensors(trace)), *_vector(trace)]
+        for s in content.statistics(trace, content.sensors(trace))
     ]
 
 
@@ -375,49 +374,6 @@ def _heat(trace: Trace) -> Heat | None:
         return None
     layers = [HeatLayer(m.name, m.unit if m.unit in ("ns", "bytes") else "count", m.cells) for m in found.metrics]
     return Heat(found.frames, found.functions, layers, found.folded)
-
-
-# Rows of Table 9 of Kyostila's thesis that OpenVG's engine counts, in its order.
-_SENSORS = {
-    "image_uploads": "image uploads",
-    "property_reads": "image reads",
-    "property_writes": "image writes",
-    "created_objects": "objects made",
-    "attribute_reads": "parameters asked for",
-    "attribute_writes": "parameters set",
-    "path_coordinates": "coordinates of paths drawn",
-    "tessellated_edges": "edges of paths drawn",
-    "accepted_edges": "edges on the surface",
-    "rasterizer_pixels": "fragments",
-    "average_path_size": "fragments of a render call",
-}
-
-
-def _vector(trace: Trace) -> list[Counted]:
-    """Return what OpenVG drew: from the calls, and from the engine's sensors where drawtap profile read them."""
-    from drawtap.analysis import content
-    from drawtap.metrics.results import series
-
-    if not any(row["api"] == "vg" for row in trace.table("histogram")):
-        return []
-    found: dict[str, list[float]] = {"OpenVG: paths and images drawn": [], "OpenVG: segments of paths drawn": []}
-    areas: list[float] = []
-    for things, segments, area in trace.sql(
-        "SELECT coalesce(sum(d.primitives), 0), coalesce(sum(d.vertices), 0), max(d.width::BIGINT * d.height) "
-        "FROM frames f LEFT JOIN draws d ON d.frame = f.frame AND d.function LIKE 'vg%' "
-        "WHERE f.end_function IS NOT NULL GROUP BY f.frame ORDER BY f.frame"
-    ):
-        for values, value in zip(found.values(), (things, segments), strict=True):
-            values.append(float(str(value)))
-        areas.append(float(str(area or 0)))
-    measured = {one.name.removeprefix("vg:engine/"): one for one in series(trace) if one.name.startswith("vg:engine/")}
-    for name, title in _SENSORS.items():
-        if name in measured:
-            found[f"OpenVG: {title}"] = list(measured[name].values.values())
-    if pixels := measured.get("rasterizer_pixels"):
-        covered = [pixels.values.get(at, 0.0) / area for at, area in enumerate(areas) if area]
-        found["OpenVG: estimated overdraw"] = covered
-    return [content.series(title, title, "count", values) for title, values in found.items() if any(values)]
 
 
 # ---- pictures and frames --------------------------------------------------------------------------------------------
