@@ -37,7 +37,7 @@ def profile(
         tuple[str, ...], Opt("Ids and patterns, separated by commas; drawtap metrics lists them.", "-m", "IDS")
     ] = (),
     set: Annotated[  # noqa: A002 - the word of the command line
-        str | None, Opt("A set of metrics: overview, geometry, cpu, or one of --sets.", metavar="NAME")
+        str | None, Opt("A set of metrics: overview, pipeline, content, cpu, or one of --sets.", metavar="NAME")
     ] = None,
     sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None,
     per: Annotated[

@@ -1,4 +1,4 @@
-"""Sets of metrics that have a name: three that come along, and those of TOML files.
+"""Sets of metrics that have a name: four that come along, and those of TOML files.
 
 [overview]
 metrics = ["gl:time/elapsed", "cpu:time/*"]
@@ -29,7 +29,8 @@ class Set:
 BUILT_IN = (
     Set("overview", ("gl:time/elapsed", "gl:primitives/primitives_generated", "gl:samples/*", "cpu:time/wall",
                      "cpu:time/thread", "cpu:time/process")),
-    Set("geometry", ("gl:primitives/*", "gl:samples/*", "gl:pipeline/*"), ("frame", "draw")),
+    Set("pipeline", ("gl:primitives/*", "gl:samples/*", "gl:pipeline/*"), ("frame", "draw")),
+    Set("content", ("geometry:*", "fragments:*"), ("frame", "draw")),
     Set("cpu", ("cpu:*",)),
 )  # fmt: skip
 
