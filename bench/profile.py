@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from bench.exact import DEFAULT_BENCHMARKS, SIZE
 from bench.measure import BenchError, Drawtap
 from bench.row import Goal, Row
 from bench.setup import ROOT, Setup
@@ -20,7 +21,7 @@ from drawtap.replay import player
 from drawtap.trace.trace import open_trace
 
 _COUNTERS = 10_000
-_MEASURED = {"clocks": ["cpu:time/*"], "time stamps": ["gl:time/elapsed"], "counts": ["gl:samples/any_samples"]}
+_ROUNDS = 3
 _ENVIRONMENT = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
 
 
@@ -33,6 +34,7 @@ def rows(setup: Setup) -> Iterator[Row]:
         environment = {**_ENVIRONMENT, "LD_PRELOAD": str(driver), "FAKE_MANY": str(_COUNTERS), "FAKE_ROOM": str(room)}
         yield _planned(trace, environment, room, 1 if setup.quick else 3)
     yield from _costs(trace)
+    yield from _instrumented(setup)
 
 
 def _driver(folder: Path) -> Path:
@@ -68,3 +70,41 @@ def _costs(trace: Path) -> Iterator[Row]:
         per_cut = profile.cost_per_cut(done)
         note = f"{done.costs[0].cuts:,} draws; a plain replay takes {plain:.2f} s"
         yield Row("profile", f"measuring a draw: {name}", "ns", per_cut, note=note)
+
+
+def _instrumented(setup: Setup) -> Iterator[Row]:
+    # The dearest pass of a back-end with all its metrics, of frames and draws, against the same replay without any.
+    if not shutil.which("glmark2-es2"):
+        yield Row("profile", "instrumented replay: not measured", "", note="glmark2-es2 is not installed")
+        return
+    scenes = DEFAULT_BENCHMARKS[::6] if setup.quick else DEFAULT_BENCHMARKS
+    ratios: dict[str, dict[str, float]] = {"geometry": {}, "fragments": {}}
+    with setup.display() as display:
+        for scene in scenes:
+            trace = setup.scratch / "scene.dtap"
+            line = ["glmark2-es2", "-s", SIZE, "-b", f"{scene}:nframes={30 if setup.quick else 100}"]
+            Drawtap(tuple(display.items())).run(line, trace)
+            for backend, found in ratios.items():
+                found[scene] = _ratio(trace, backend, setup.scratch / "request")
+    for backend, found in ratios.items():
+        worst = max(found, key=lambda scene: found[scene])
+        over = sum(ratio > 3 for ratio in found.values())
+        note = f"{len(found)} scenes of glmark2-es2; most: {worst.split(':')[0]} {found[worst]:.2f}x; over 3x: {over}"
+        name = f"replay that counts all of {backend}:*, times a plain one"
+        yield Row("profile", name, "x", statistics.median(found.values()), goal=Goal(most=3, unit="x"), note=note)
+
+
+def _ratio(trace: Path, backend: str, request: Path) -> float:
+    wanted = listing.chosen(listing.metrics(trace, environment=_ENVIRONMENT), [f"{backend}:*"])
+    plan = passes.plan(trace, wanted, ["frame", "draw"], environment=_ENVIRONMENT)
+    plain, counting = [], []
+    for _ in range(_ROUNDS):
+        plain.append(player.play(trace, environment=_ENVIRONMENT).seconds)
+        spent = 0.0
+        for one in plan.passes:
+            metrics = list(one.metrics)
+            request.write_text(passes.request_text(metrics, one.per, passes=[one]), encoding="utf-8")
+            rows = ["--measure", str(request), "--measured", str(request.with_suffix(".csv"))]
+            spent = max(spent, player.play(trace, rows, environment=_ENVIRONMENT).seconds)
+        counting.append(spent)
+    return statistics.median(counting) / statistics.median(plain)
