@@ -437,6 +437,7 @@ class Analyzer(cmd2.Cmd):
         if profile is not None:
             statistics = pstats.Stats(profile, stream=self.stdout)
             statistics.sort_stats("cumulative").print_stats(_PROFILED_FUNCTIONS)
+            self.stdout.flush()  # before what a command of the shell writes next
 
     def _complain(self, error: DrawtapError) -> None:
         self.worst = max(self.worst, error.exit_code)

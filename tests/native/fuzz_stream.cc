@@ -15,6 +15,7 @@
 
 #include "../../native/common/stream.h"
 #include "../../native/drain/control.h"
+#include "../../native/drain/proof.h"
 #include "../../native/drain/stream.h"
 
 using dt::ByteSink;
@@ -134,14 +135,37 @@ int connected(const std::string& path, int type) {
   return fd;
 }
 
-std::string hello(uint16_t version, uint8_t role, const std::string& token, const std::string& options) {
+std::string hello(uint16_t version, uint8_t role, const std::string& nonce, const std::string& options) {
   dt_stream_hello h{};
   memcpy(h.magic, DT_STREAM_MAGIC, 8);
   h.version = version;
   h.role = role;
-  h.token_bytes = static_cast<uint32_t>(token.size());
+  h.nonce_bytes = static_cast<uint32_t>(nonce.size());
   h.options_bytes = static_cast<uint32_t>(options.size());
-  return raw(h) + token + options;
+  return raw(h) + nonce + options;
+}
+
+// What a recorder that listens says to a hello: its code, and the text of it.
+dt_stream_answer heard(int fd, std::string* text) {
+  dt_stream_answer answer{};
+  if (recv(fd, &answer, sizeof answer, MSG_WAITALL) != sizeof answer) return {};
+  MUST(answer.text_bytes <= DT_STREAM_LONGEST_TEXT);
+  text->assign(answer.text_bytes, '\0');
+  MUST(!answer.text_bytes || recv(fd, text->data(), text->size(), MSG_WAITALL) == static_cast<ssize_t>(text->size()));
+  return answer;
+}
+
+// Somebody who was asked for a proof and has none, or shows that of another word, of other nonces, or half of it.
+void pretend(int fd, const std::string& nonce) {
+  std::string own;
+  if (heard(fd, &own).code != DT_STREAM_CHALLENGE) return;
+  std::string shown = dt::hmac_sha256(pick(2) ? "wrong" : "", DT_STREAM_MAGIC " connects" + nonce + own);
+  if (pick(3) == 0) shown = dt::hmac_sha256("right", DT_STREAM_MAGIC " connects" + own + nonce);
+  if (pick(3) == 0) shown = own;
+  if (pick(4) == 0) shown.resize(pick(dt::PROOF_BYTES));
+  put(fd, shown);
+  if (shown.size() < dt::PROOF_BYTES) return;
+  MUST(heard(fd, &own).code == DT_STREAM_TOKEN_REFUSED);
 }
 
 void listening_rounds(const std::string& folder, unsigned rounds) {
@@ -154,7 +178,14 @@ void listening_rounds(const std::string& folder, unsigned rounds) {
   if (!error.empty()) wrong(error.c_str());
   for (unsigned i = 0; i < rounds; i++) {
     const int fd = connected(folder + "/serve", SOCK_STREAM);
-    std::string bytes = hello(static_cast<uint16_t>(pick(3)), static_cast<uint8_t>(pick(3)), pick(2) ? "wrong" : "", noise(pick(100), g_random));
+    const std::string nonce = pick(2) ? noise(dt::PROOF_BYTES, g_random) : noise(pick(100), g_random);
+    if (pick(3) == 0) {
+      put(fd, hello(DT_STREAM_VERSION, DT_STREAM_RECEIVER, nonce, "{}"));
+      pretend(fd, nonce);
+      close(fd);
+      continue;
+    }
+    std::string bytes = hello(static_cast<uint16_t>(pick(4)), static_cast<uint8_t>(pick(3)), nonce, noise(pick(100), g_random));
     if (pick(2)) bytes[pick(static_cast<uint32_t>(bytes.size()))] ^= static_cast<char>(1 << pick(8));
     if (pick(3) == 0) bytes.resize(pick(static_cast<uint32_t>(bytes.size())));
     if (pick(5) == 0) bytes = noise(pick(5000), g_random);
@@ -163,15 +194,20 @@ void listening_rounds(const std::string& folder, unsigned rounds) {
   }
   // None of these was let in; one that knows the word is.
   const int good = connected(folder + "/serve", SOCK_STREAM);
-  put(good, hello(1, DT_STREAM_RECEIVER, "right", "{}"));
-  dt_stream_answer answer;
-  MUST(recv(good, &answer, sizeof answer, MSG_WAITALL) == sizeof answer && answer.code == DT_STREAM_OK);
+  const std::string mine = noise(dt::PROOF_BYTES, g_random);
+  std::string text;
+  put(good, hello(DT_STREAM_VERSION, DT_STREAM_RECEIVER, mine, "{}"));
+  MUST(heard(good, &text).code == DT_STREAM_CHALLENGE && text.size() == dt::PROOF_BYTES);
+  const std::string nonces = mine + text;
+  put(good, dt::hmac_sha256("right", DT_STREAM_MAGIC " connects" + nonces));
+  MUST(heard(good, &text).code == DT_STREAM_OK);
+  MUST(text.substr(0, dt::PROOF_BYTES) == dt::hmac_sha256("right", DT_STREAM_MAGIC " accepts" + nonces));
   std::string why;
   const int taken = receivers.take(&why);
   if (taken < 0) wrong(why.c_str());
   put(taken, "x");
-  std::string text(answer.text_bytes + 1, '\0');
-  MUST(recv(good, text.data(), text.size(), MSG_WAITALL) == static_cast<ssize_t>(text.size()) && text.back() == 'x');
+  char next = 0;
+  MUST(recv(good, &next, 1, MSG_WAITALL) == 1 && next == 'x');
   close(taken);
   close(good);
 }
@@ -186,8 +222,8 @@ void connecting_rounds(const std::string& folder, unsigned rounds) {
   for (unsigned i = 0; i < rounds; i++) {
     dt_stream_answer answer{};
     memcpy(answer.magic, DT_STREAM_MAGIC, 8);
-    answer.version = 1;
-    answer.code = i ? static_cast<uint16_t>(1 + pick(5)) : 0;
+    answer.version = DT_STREAM_VERSION;
+    answer.code = i ? static_cast<uint16_t>(1 + pick(6)) : 0;
     std::string text = noise(pick(300), g_random);
     answer.text_bytes = static_cast<uint32_t>(text.size());
     std::string bytes = raw(answer) + text;
@@ -202,6 +238,7 @@ void connecting_rounds(const std::string& folder, unsigned rounds) {
     });
     dt::StreamSettings settings;
     settings.to = "unix:" + path;
+    if (i % 2) settings.token = "right";
     dt::Receivers receivers(settings);
     const std::string error = receivers.start([](const std::string&) {});
     server.join();

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("tests/native/fuzz_stream.cc", "native/drain/stream.cc", "native/drain/control.cc")
+SOURCES = ("tests/native/fuzz_stream.cc", "native/drain/stream.cc", "native/drain/control.cc", "native/drain/proof.cc")
 FLAGS = ("-std=c++20", "-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra")
 
 

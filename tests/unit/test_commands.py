@@ -359,7 +359,7 @@ def test_every_verb_reads_ranges_alike(drawtap, recording, tmp_path, name, param
     form = RANGES[param.name]
     assert param.opt.help.startswith(form)
     # What is played needs a driver and calls of GL; that the range was understood is seen from what it says instead.
-    plays = name in {"replay", "compare", "image", "extract", "state", "profile"}
+    plays = name in {"replay", "compare", "image", "extract", "state", "profile", "overdraw", "synthesize"}
     for text in FORMS[form]:
         said = drawtap(*_ranged(name, param, recording, text, tmp_path))
         assert plays or said.code in {0, 1}, said.err

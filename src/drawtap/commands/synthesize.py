@@ -37,7 +37,7 @@ def synthesize(
         Opt("Features of your own, as draws=100,overdraw=2.5; docs: howto/synthesize.", metavar="NAME=N"),
     ] = (),
     without: Annotated[tuple[str, ...], Opt("Features to leave out.", metavar="NAMES")] = (),
-    frames: Annotated[str | None, Opt(f"Of a recording: {FRAMES_HELP}", metavar="RANGE")] = None,
+    frames: Annotated[str | None, Opt(f"{FRAMES_HELP}; of a recording", metavar="RANGE")] = None,
     length: Annotated[int | None, Opt("Frames of the program, after the first.  [default: 30]", metavar="N")] = None,
     size: Annotated[
         str | None, Opt("Its surface, in pixels.  [default: the source's, or 640x480]", metavar="WxH")
