@@ -340,7 +340,7 @@ def _ranged(name, param, recording, text, folder):
         words.append("--no-bisect")
     if name == "grep":
         words.append("glClear")
-    if any(p.name == "output" and p.required for p in COMMANDS.get(name).params):
+    if name == "synthesize" or any(p.name == "output" and p.required for p in COMMANDS.get(name).params):
         words += ["-o", folder / "out.png", *(["--force"] if name != "image" else [])]
     words += [f"--{param.name}={text}"] if param.kind == "option" else ["--", text]
     return words
