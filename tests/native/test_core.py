@@ -13,6 +13,7 @@ import pytest
 
 import sanitized
 import writer
+from shared import once
 from writer import Writer, blob, f32, small_trace, strings, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +30,12 @@ def fuzz_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(ROOT / f"native/peers/{name}.cc" for name in ("apitrace_export", "apitrace_writer", "snappy")),
         ROOT / "tests/native/fuzz_core.cc",
     ]
-    program = tmp_path_factory.mktemp("asan") / "fuzz_core"
-    return sanitized.build(program, sources, libraries=("zstd", "pthread", "dl"))
+    libraries = ("zstd", "pthread", "dl")
+    return once(
+        tmp_path_factory,
+        "fuzz_core",
+        lambda folder: sanitized.build(folder / "fuzz_core", sources, libraries=libraries),
+    )
 
 
 def tiny(*, codec: int = writer.STORE) -> Writer:

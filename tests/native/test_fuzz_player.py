@@ -20,6 +20,7 @@ import fake_driver
 import sanitized
 import writer
 from drawtap import parts
+from shared import once
 from writer import Data, Writer, i32
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,8 @@ RUNTIME = ("client_arrays", "frame_image", "gl_state", "sizes")
 
 @pytest.fixture(scope="session")
 def fuzz_player(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("fuzz_player"), sanitized.compiler(), FLAGS)
+    compiler = sanitized.compiler()
+    return once(tmp_path_factory, "fuzz_player", lambda folder: build(folder, compiler, FLAGS))
 
 
 def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:

@@ -22,6 +22,7 @@ from drawtap.formats.c import export_c
 from drawtap.parts import PEERS, SIGNATURES, part
 from drawtap.trace.core import Cancelled
 from drawtap.trace.trace import Trace
+from shared import once
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra"]
@@ -377,7 +378,10 @@ def fuzz_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler on this machine")
-    folder = tmp_path_factory.mktemp("asan_import")
+    return once(tmp_path_factory, "fuzz_import", lambda folder: _fuzz_import(compiler, folder))
+
+
+def _fuzz_import(compiler: str, folder: Path) -> Path:
     names = ["apitrace_import", "apitrace_reader", "snappy", "source", "tcy2_import", "trace_writer"]
     sources = [ROOT / f"native/peers/{name}.cc" for name in names]
     sources += [

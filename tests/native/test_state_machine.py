@@ -10,6 +10,7 @@ import pytest
 
 import sanitized
 from drawtap.instrument import generate_state
+from shared import once
 from state_traces import Hostile, Recording, names
 from writer import NULL, Data, blob, f32, strings, text
 
@@ -19,7 +20,10 @@ MACHINE = ("machine", "natives", "gl_fixed", "gl_imaging", "gl_objects", "gl_pro
 
 @pytest.fixture(scope="session")
 def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("state")
+    return once(tmp_path_factory, "state_tool", _built)
+
+
+def _built(folder: Path) -> Path:
     generated = folder / "machine"
     generate_state.main(["--output", str(generated)])
     native = ROOT / "native"

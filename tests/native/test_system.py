@@ -33,6 +33,7 @@ from kernel_files import (
     tracedat6,
     tracedat7,
 )
+from shared import once
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,8 +55,12 @@ def fuzz_system(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ROOT / "native/core/arrow.cc",
         ROOT / "tests/native/fuzz_system.cc",
     ]
-    program = tmp_path_factory.mktemp("asan-system") / "fuzz_system"
-    return sanitized.build(program, sources, libraries=("zstd", "z", "dl"))
+    libraries = ("zstd", "z", "dl")
+    return once(
+        tmp_path_factory,
+        "fuzz_system",
+        lambda folder: sanitized.build(folder / "fuzz_system", sources, libraries=libraries),
+    )
 
 
 def perfetto() -> bytes:
