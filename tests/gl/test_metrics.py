@@ -380,16 +380,22 @@ def test_every_stage_of_the_pipeline_has_what_its_draws_have(programs: Bench, tm
                 assert rows == [(sum(w or 0 for w in wanted),)] * 3, stage
 
 
-def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench):
+def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench, tmp_path: Path):
     command = [sys.executable, "-m", "drawtap", "metrics", "--select", "nvperf:*", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=programs.environment())
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**programs.environment(), "DRAWTAP_NVPERF": str(tmp_path)},
+    )
     assert done.returncode == 0, done.stderr
     [row] = json.loads(done.stdout)
     assert (row["metric"], row["here"]) == ("nvperf:*", "no")
-    assert "headers" in row["why not"] and "not public" in row["why not"]
+    assert "libnvperf_host.so can be loaded from" in row["why not"]
     with pytest.raises(UsageError, match="nothing that 'nvperf:\\*' names can be had here") as raised:
-        listing.chosen([Metric("nvperf:x", "", "", "counter", "", "", "no headers")], ["nvperf:*"])
-    assert raised.value.hint == "no headers"
+        listing.chosen([Metric("nvperf:x", "", "", "counter", "", "", "no library")], ["nvperf:*"])
+    assert raised.value.hint == "no library"
 
 
 def test_names_of_ours_are_never_those_that_the_program_gets(programs: Bench, tmp_path: Path):

@@ -6,6 +6,8 @@ limit of counters per group, and writes down what no program may do.
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib.util
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -184,6 +186,121 @@ class TestIntel:
     def test_no_result_is_said(self, trace: Trace, driver: Mapping[str, str]):
         _measured(trace, ["intel:fake-pipeline/draws"], ["frame"], {**driver, "FAKE_BREAK": "never"})
         assert _frames(trace)["intel:fake-pipeline/draws"] == {(None, "the driver has no result")}
+
+
+NVIDIA = [f"nvperf:{name}.sum" for name in ("fe/fe__draws", "vaf/vaf__vertices", "fe/fe__clears", "fe/fe__binds")]
+
+
+@pytest.fixture(scope="module")
+def nvidia(driver: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The driver, as NVIDIA's, with a stand-in for NvPerf: its functions and their rules, but no counter of a GPU."""
+    folder = tmp_path_factory.mktemp("nvperf")
+    source = SOURCE.with_name("fake_nvperf.c")
+    built = folder / "libnvperf_grfx_host.so"
+    command = ["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", str(built), str(source), "-ldl"]
+    subprocess.run(command, check=True)
+    return {**driver, "FAKE_VENDOR": "NVIDIA Corporation", "DRAWTAP_NVPERF": str(folder)}
+
+
+class TestNvPerf:
+    """NvPerf's interface as NVIDIA's headers have it, by a stand-in: no GPU of theirs is on machines that test."""
+
+    def test_what_the_library_names(self, recording: Path, nvidia: Mapping[str, str]):
+        known = {m.id: m for m in listing.metrics(recording, environment=nvidia) if m.backend == "nvperf"}
+        assert sorted(known) == sorted(
+            [*NVIDIA, *(name.replace(".sum", ".avg") for name in NVIDIA),
+             "nvperf:fe/fe__clears_of_all.pct", "nvperf:gpu/gpu__throughput.avg.pct_of_peak_sustained_elapsed"]
+        )  # fmt: skip
+        assert not any(m.missing for m in known.values())
+        assert known[NVIDIA[1]].unit == "vertices"
+        assert known[NVIDIA[0]].description == "Something that a stand-in counts."
+        assert known["nvperf:fe/fe__clears_of_all.pct"].kind == "percent"
+
+    @pytest.mark.parametrize("word", ["", "old"])
+    def test_numbers_of_frames_and_draws_in_two_contexts(
+        self, trace: Trace, nvidia: Mapping[str, str], tmp_path: Path, word: str
+    ):
+        log = tmp_path / "log"
+        environment = {**nvidia, "FAKE_LOG": str(log), "FAKE_NVPERF": word}  # old: without the interface for EGL
+        done = _measured(trace, [*NVIDIA, "nvperf:*clears_of_all.pct"], ["frame", "draw"], environment)
+        assert not log.exists(), log.read_text()
+        # Two raw counters go into a pass; a share is no sum, so that it has one for draws and one for frames.
+        assert len(done.plan.passes) == 4
+        found = _frames(trace)
+        assert [found[name] for name in NVIDIA] == [{(6, None)}, {(24, None)}, {(2, None)}, {(2, None)}]
+        # Draws 6, clears 2, in parts: a mean by their time.
+        assert all(0 < value < 100 for value, _ in found["nvperf:fe/fe__clears_of_all.pct"])  # type: ignore[operator]
+        draws = trace.sql(
+            f"SELECT c.name, v.value FROM calls c JOIN metrics v ON v.seq = c.seq AND v.per = 'draw' "
+            f"AND v.name = '{NVIDIA[1]}' WHERE c.frame = 2 ORDER BY c.seq"
+        ).fetchall()
+        assert draws == [
+            ("glClear", 0), ("glEnd", 4), ("glEnd", 4), ("glEnd", 4), ("glEnd", 4), ("glCallList", 0), ("glClear", 0),
+            ("glEnd", 4), ("glDrawArrays", 4),
+        ]  # fmt: skip
+
+    def test_what_the_gpu_does_not_count_at_once(self, recording: Path, nvidia: Mapping[str, str]):
+        made = _plan(recording, [*NVIDIA, "nvperf:gpu/*"], ["frame"], nvidia)
+        assert [len(one.metrics) for one in made.passes] == [2, 2]
+        assert [(m.id, why) for m, why in made.refused] == [
+            ("nvperf:gpu/gpu__throughput.avg.pct_of_peak_sustained_elapsed", "the GPU counts it in several passes only")
+        ]
+
+    @pytest.mark.parametrize(
+        ("word", "reason"),
+        [
+            ("unsupported", "NvPerf does not support this GPU, Fake GPU of a test: its architecture"),
+            ("denied", "keeps counters for administrators"),
+            ("busy", "another profiler uses the GPU"),
+        ],
+    )
+    def test_why_there_is_nothing(self, recording: Path, nvidia: Mapping[str, str], word: str, reason: str):
+        known = listing.metrics(recording, environment={**nvidia, "FAKE_NVPERF": word})
+        assert [reason in m.missing for m in known if m.backend == "nvperf"] == [True]
+
+    def test_no_library_and_no_gpu(self, recording: Path, nvidia: Mapping[str, str], tmp_path: Path):
+        for environment, reason in (
+            ({**nvidia, "DRAWTAP_NVPERF": str(tmp_path)}, "no libnvperf_host.so can be loaded from"),
+            ({**nvidia, "FAKE_VENDOR": "Somebody"}, "the driver of this context is not NVIDIA's"),
+            ({**nvidia, "FAKE_CHIP": "FAKE2"}, "unsupported GPU"),
+        ):
+            known = listing.metrics(recording, environment=environment)
+            assert [reason in m.missing for m in known if m.backend == "nvperf"] == [True], reason
+
+    def test_results_that_are_lost_are_said(self, trace: Trace, nvidia: Mapping[str, str]):
+        # The last range of each pass is missing; which frame had it does not matter, none has a wrong number.
+        _measured(trace, NVIDIA[:1], ["frame"], {**nvidia, "FAKE_NVPERF": "dropped"})
+        assert _frames(trace)[NVIDIA[0]] == {(None, "overflow: the GPU had no room for the counters")}
+        _measured(trace, NVIDIA[:1], ["frame"], {**nvidia, "FAKE_NVPERF": "never"})
+        assert _frames(trace)[NVIDIA[0]] == {(None, "the GPU did not finish the counters in time")}
+
+    def test_what_fits_is_asked_of_nvidia_s_own_library(self, recording: Path, nvidia: Mapping[str, str]):
+        """The half that needs no GPU knows what its chips count. Only the GPU is the stand-in's."""
+        library = ctypes.util.find_library("nvperf_host")
+        wheel = importlib.util.find_spec("nvidia")
+        inside = [
+            Path(place) / "cuda_cupti/lib/libnvperf_host.so"
+            for place in (wheel and wheel.submodule_search_locations) or ()
+        ]
+        found = next((str(path) for path in inside if path.exists()), library)
+        if not found:
+            pytest.skip("no libnvperf_host.so here (CUDA has it, and the wheel nvidia-cuda-cupti)")
+        environment = {**nvidia, "FAKE_NVPERF_HOST": found, "FAKE_CHIP": "GA102"}
+        known = {m.id: m for m in listing.metrics(recording, environment=environment) if m.backend == "nvperf"}
+        assert known["nvperf:gpu/gpu__time_duration.sum"].unit == "ns"
+        assert known["nvperf:sm/sm__cycles_active.avg"].kind == "counter"
+        assert known["nvperf:l1tex/l1tex__t_sector_hit_rate.pct"].kind == "percent"
+        assert len(known) > 500
+        wanted = [
+            m
+            for m in known
+            if m.startswith(("nvperf:raster/", "nvperf:sm/")) and "elapsed" not in m and "ratio" not in m
+        ][:80]
+        made = _plan(recording, wanted, ["frame"], environment)
+        placed = [m.id for one in made.passes for m in one.metrics]
+        assert sorted([*placed, *(m.id for m, _ in made.refused)]) == sorted(wanted)
+        assert all("in several passes only" in why for _, why in made.refused)
+        assert 1 < len(made.passes) < len(placed)
 
 
 class TestOthers:

@@ -555,6 +555,8 @@ void Session::leave() {
     stop();
     const void* context = current_context();
     bool last = context && !contexts_.contains(context);
+    if (context)
+      for (auto& source : passes_[pass_].sources) source->leave();
     if (context) collect(last);
     if (last) gone(context);
   }

@@ -113,6 +113,8 @@ class Source {
   virtual void collect(Sink& to, bool wait) = 0;
   virtual bool pending(const void* /*context*/) const { return false; }
   virtual void forget(const void* /*context*/) {}
+  // The current context goes, another one may come; no segment runs. For what only one context can have at a time.
+  virtual void leave() {}
   // The program's own query of this target begins or ends. True: a running segment has to end for it.
   virtual bool uses(uint32_t /*target*/) const { return false; }
   virtual void block(uint32_t /*target*/, bool /*blocked*/) {}

@@ -8,6 +8,7 @@
  *                          angle (8 bytes for every value, every counter of a group whatever was selected, one
  *                          monitor with the name 0, and counters that go on where they were)
  *                          disjoint (the GPU's clock is not steady)
+ * FAKE_VENDOR=NAME         who it says has made it
  * FAKE_LOG=FILE            one line for each thing that no program may do: a counter that runs while its context goes ...
  */
 #define _GNU_SOURCE
@@ -83,6 +84,9 @@ static Context *context(void) {
   return &g_contexts[CONTEXTS - 1];
 }
 
+/* For fake_nvperf.c, which counts the same. */
+void fake_counters_of_context(uint64_t out[4]) { memcpy(out, &context()->counts, sizeof context()->counts); }
+
 /* ---- what is counted ---- */
 
 static void fake_glDrawArrays(uint mode, int first, int count) {
@@ -136,6 +140,7 @@ static const unsigned char *fake_glGetStringi(uint name, uint index) {
 static const unsigned char *fake_glGetString(uint name) {
   const unsigned char *text = ((const unsigned char *(*)(uint))real("glGetString"))(name);
   static char all[65536];
+  if (name == 0x1F00 && getenv("FAKE_VENDOR")) return (const unsigned char *)getenv("FAKE_VENDOR");
   if (name != 0x1F03 || !text) return text;
   snprintf(all, sizeof all, "%s %s %s", text, extension(0) ? extension(0) : "", extension(1) ? extension(1) : "");
   return (const unsigned char *)all;

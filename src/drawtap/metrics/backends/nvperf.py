@@ -1,18 +1,17 @@
-"""Counters of NVIDIA's GPUs, by NvPerf: known, and not to be had."""
+"""Counters of NVIDIA's GPUs, by NvPerf."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Metric, Said, backend
+from drawtap.metrics.metric import Metric, Said, backend, offered
 
-_WHY = (
-    "NvPerf's interface for OpenGL is told by the headers of NVIDIA's Nsight Perf SDK alone, which are not public: "
-    "nothing can be built against it here. nvml:* has what the driver tells without it, gl:* its queries"
-)
+_KINDS = {"counter": "counter", "percent": "percent", "mean": "mean"}
 
 
 @backend("nvperf")
 def nvperf(said: Said) -> Iterable[Metric]:
-    """Counters of NVIDIA's GPUs for ranges of OpenGL calls. Listed with the reason why none can be had."""
-    return [Metric("nvperf:*", "", "", "counter", "counters of NVIDIA's GPUs (NvPerf)", "", _WHY)]
+    """Counters that NVIDIA's GPU has (NvPerf), of the context that runs: sums and averages over its units, hit rates
+    and shares of the possible throughput. The library comes with NVIDIA's Nsight Perf SDK (libnvperf_grfx_host.so) or
+    CUPTI (libnvperf_host.so); $DRAWTAP_NVPERF names the folder of it."""
+    return offered("nvperf", said, _KINDS)
