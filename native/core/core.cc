@@ -1,8 +1,6 @@
 // The C ABI. Nothing throws out of here.
 #include "core.h"
 
-#include <dlfcn.h>
-
 #include "../edit/check.h"
 #include "../edit/diff.h"
 #include "../edit/text_changes.h"
@@ -22,13 +20,14 @@ struct dt_trace {
 
 namespace {
 
+using dt::need;
+
 thread_local std::string g_error;
 thread_local std::string g_text;
 
-template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
-
-void need(bool ok, const char* what) {
-  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
+template <class F>
+int guarded(F&& body) {
+  return dt::at_border(g_error, body);
 }
 
 // What dt_blob_free frees.
@@ -158,19 +157,9 @@ int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, 
   });
 }
 
-struct ArrowArrayStream* dt_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
-
-void dt_free_stream(struct ArrowArrayStream* stream) {
-  if (!stream) return;
-  if (stream->release) stream->release(stream);
-  free(stream);
-}
-
-void dt_release_capsule(void* capsule) {
-  // The interpreter's own function, wherever it lives: this library is not linked with it.
-  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (pointer_of) dt_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
-}
+struct ArrowArrayStream* dt_new_stream(void) { return dt::new_stream(); }
+void dt_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
+void dt_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 
 int dt_blob(dt_trace* trace, const char* hash, const uint8_t** bytes, uint64_t* length, void** owner) {
   return guarded([&] {

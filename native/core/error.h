@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "core.h"
+
 namespace dt {
 
 struct Error : std::runtime_error {

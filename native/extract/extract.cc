@@ -1,12 +1,9 @@
 // The C ABI. Nothing throws out of here.
 #include "extract.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <new>
 
-#include "../core/arrow.h"
+#include "../core/border.h"
 #include "graph.h"
 
 struct dt_graph {
@@ -15,26 +12,13 @@ struct dt_graph {
 
 namespace {
 
+using dt::need;
+
 thread_local std::string g_error;
 
 template <class F>
 int guarded(F&& body) {
-  try {
-    body();
-    return DT_OK;
-  } catch (const dt::Error& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  } catch (...) {
-    g_error = "unknown failure";
-    return DT_E_FORMAT;
-  }
+  return dt::at_border(g_error, body);
 }
 
 class Waste : public dt::BatchSource {
@@ -59,15 +43,11 @@ class Waste : public dt::BatchSource {
   size_t at_ = 0;
 };
 
-void need(bool ok, const char* what) {
-  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
-}
-
 }  // namespace
 
 extern "C" {
 
-const char* dt_graph_error(void) { return g_error.c_str(); }
+const char* dt_graph_last_error(void) { return g_error.c_str(); }
 
 int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out) {
   return guarded([&] {
@@ -79,7 +59,7 @@ int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_gr
   });
 }
 
-void dt_graph_free(dt_graph* graph) { delete graph; }
+void dt_graph_close(dt_graph* graph) { delete graph; }
 
 int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls) {
   return guarded([&] {
@@ -144,17 +124,9 @@ int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, struct ArrowArray
   });
 }
 
-struct ArrowArrayStream* dt_graph_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
-void dt_graph_free_stream(struct ArrowArrayStream* stream) {
-  if (!stream) return;
-  if (stream->release) stream->release(stream);
-  free(stream);
-}
-void dt_graph_release_capsule(void* capsule) {
-  // The interpreter's own function, wherever it lives: this library is not linked with it.
-  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (pointer_of) dt_graph_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
-}
+struct ArrowArrayStream* dt_graph_new_stream(void) { return dt::new_stream(); }
+void dt_graph_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
+void dt_graph_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 
 int dt_graph_needs(dt_graph* graph, uint64_t seq, uint64_t* found, uint64_t* count) {
   return guarded([&] {

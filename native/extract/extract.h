@@ -1,5 +1,5 @@
 /* C ABI of the graph of which calls need which (graph.h): libdrawtap-extract.so. Functions return 0, or a DT_E_* code of
- * core.h with a message in dt_graph_error() (thread-local). Sets of calls are one bit a call by seq, the lowest of a byte
+ * core.h with a message in dt_graph_last_error() (thread-local). Sets of calls are one bit a call by seq, the lowest of a byte
  * first. */
 #ifndef DRAWTAP_EXTRACT_H
 #define DRAWTAP_EXTRACT_H
@@ -11,10 +11,10 @@ extern "C" {
 typedef struct dt_graph dt_graph;
 enum { DT_GRAPH_LEAN = 1 }; /* calls that set, or upload, what was there already are nobody's need */
 
-DT_API const char* dt_graph_error(void);
+DT_API const char* dt_graph_last_error(void);
 /* Walks the whole trace. `frame_end`: what ends a frame, as for dt_set_frame_end. */
 DT_API int dt_graph_make(const char* path, const char* frame_end, uint32_t flags, dt_graph** out);
-DT_API void dt_graph_free(dt_graph* graph);
+DT_API void dt_graph_close(dt_graph* graph);
 /* What is known of each call (graph.h, CallFlag); lives as long as the graph. */
 DT_API int dt_graph_flags(dt_graph* graph, const uint16_t** flags, uint64_t* calls);
 /* The calls that make the images of these frames. `count`: room at `roots` (two a frame are enough), then how many. */

@@ -14,18 +14,14 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "../core/border.h"
+#include "../core/error.h"
 #include "apitrace_reader.h"
+#include "import.h"
 #include "interleaved.h"
-#include "peers.h"
 #include "trace_writer.h"
 
 namespace dt::peers {
 namespace {
-
-thread_local std::string g_error, g_json;
-std::atomic<bool> g_cancel{false};
-std::atomic<uint64_t> g_done{0}, g_total{0};
 
 constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
 constexpr size_t MOST_UNKNOWN_FUNCTIONS = 4096;
@@ -896,30 +892,7 @@ std::string Import::run() {
 }
 
 }  // namespace
+
+std::string import_apitrace(const dt_import& options) { return Import(options).run(); }
+
 }  // namespace dt::peers
-
-extern "C" {
-
-const char* dt_peers_last_error(void) { return dt::peers::g_error.c_str(); }
-void dt_import_cancel(void) { dt::peers::g_cancel = true; }
-void dt_import_progress(uint64_t* done, uint64_t* total) {
-  if (done) *done = dt::peers::g_done;
-  if (total) *total = dt::peers::g_total;
-}
-
-int dt_import_apitrace(const dt_import* options, const char** json) {
-  using namespace dt::peers;
-  return dt::at_border(g_error, [&] {
-    if (!options || !options->input || !options->output || !options->signatures || !json) throw dt::Error(DT_E_ARGUMENT, "a path is missing");
-    g_cancel = false;
-    g_done = 0;
-    std::error_code unknown;
-    const auto bytes = std::filesystem::file_size(options->input, unknown);
-    g_total = unknown ? 0 : bytes;
-    Import import(*options);
-    g_json = import.run();
-    *json = g_json.c_str();
-  });
-}
-
-}  // extern "C"

@@ -22,10 +22,10 @@ typedef struct dt_import {
  * "semantic_version", "container", "properties", "unknown_functions", "notes": [text], "damage": text or null}. */
 DT_PEERS_API int dt_import_apitrace(const dt_import* options, const char** json);
 /* The same for a trace of the Graphics Quality Analysis Toolkit (TCY2). `json`: {"calls", "tap_records", "unknown_functions", "notes",
- * "damage"}; where it fails, what went wrong. */
+ * "damage"}. */
 DT_PEERS_API int dt_import_tcy2(const dt_import* options, const char** json);
-/* Bytes of the file done and to do of the running import of this process; the other makes it stop (it then fails with
- * DT_E_CANCELLED). Both from any thread. */
+/* Bytes of the file done and to do of the running import of this process; the other makes one of apitrace stop (it then
+ * fails with DT_E_CANCELLED). Both from any thread. */
 DT_PEERS_API void dt_import_progress(uint64_t* done, uint64_t* total);
 DT_PEERS_API void dt_import_cancel(void);
 #ifdef __cplusplus

@@ -11,14 +11,12 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "../core/border.h"
-#include "peers.h"
+#include "../core/error.h"
+#include "import.h"
 #include "trace_writer.h"
 
 namespace dt::peers {
 namespace {
-
-thread_local std::string g_said;
 
 enum : uint8_t { DEFINE = 1, EVENT = 2, VALUE = 3, BEGIN_OBJECT = 4, API = 0x80, DURATION = 0x81, END_OBJECT = 0x82, SMALL = 0x80 };
 enum : uint8_t { VOID = 0, BYTE = 1, SHORT = 2, INTEGER = 3, LONG = 4, FLOAT = 5, DOUBLE = 6, OBJECT = 7, PHRASE = 0x80 };
@@ -306,15 +304,7 @@ class Import {
 };
 
 }  // namespace
-}  // namespace dt::peers
 
-extern "C" int dt_import_tcy2(const dt_import* options, const char** json) {
-  using namespace dt::peers;
-  int code = dt::at_border(g_said, [&] {
-    if (!options || !options->input || !options->output || !options->signatures || !json) throw dt::Error(DT_E_ARGUMENT, "a path is missing");
-    Import import(*options);
-    g_said = import.run();
-  });
-  if (json) *json = g_said.c_str();
-  return code;
-}
+std::string import_tcy2(const dt_import& options) { return Import(options).run(); }
+
+}  // namespace dt::peers

@@ -1,9 +1,7 @@
+// The C ABI. Nothing throws out of here.
 #include "state.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-
+#include "../core/border.h"
 #include "index.h"
 
 struct dt_state {
@@ -12,32 +10,14 @@ struct dt_state {
 
 namespace {
 
+using dt::hand_out;
+using dt::need;
+
 thread_local std::string g_error;
 
 template <class F>
-int guarded(F act) {
-  try {
-    act();
-    return DT_OK;
-  } catch (const dt::Error& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  }
-}
-void need(bool given, const char* what) {
-  if (!given) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
-}
-void hand_out(dt::Bytes bytes, const char** text, uint64_t* length, void** owner) {
-  auto* kept = new dt::Bytes(std::move(bytes));
-  *text = kept->data();
-  *length = kept->size();
-  *owner = kept;
+int guarded(F&& body) {
+  return dt::at_border(g_error, body);
 }
 
 }  // namespace
@@ -89,16 +69,8 @@ int dt_state_table(dt_state* state, const char* name, const char* path, uint64_t
   });
 }
 
-struct ArrowArrayStream* dt_state_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
-void dt_state_free_stream(struct ArrowArrayStream* stream) {
-  if (!stream) return;
-  if (stream->release) stream->release(stream);
-  free(stream);
-}
-void dt_state_release_capsule(void* capsule) {
-  // The interpreter's own function, wherever it lives: this library is not linked with it.
-  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (pointer_of) dt_state_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
-}
+struct ArrowArrayStream* dt_state_new_stream(void) { return dt::new_stream(); }
+void dt_state_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
+void dt_state_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 
 }  // extern "C"

@@ -8,7 +8,7 @@ TableReader::TableReader(ArrowArrayStream* stream) : stream_(*stream) {
     const char* why = stream_.get_last_error(&stream_);
     std::string text = why ? why : "the table has no schema";
     stream_.release(&stream_);
-    throw Error(2, text);
+    throw Error(DT_E_FORMAT, text);
   }
   for (int64_t i = 0; i < schema_.n_children; ++i) columns_.push_back(describe(*schema_.children[i]));
 }
@@ -63,7 +63,7 @@ TableReader::Input TableReader::describe(const ArrowSchema& schema) {
       in.format = std::string(f.substr(0, 2)) + item.format;
     }
   }
-  if (in.kind == '?') throw Error(3, "the column " + in.name + " has the type " + in.format + ", which is not written");
+  if (in.kind == '?') throw Error(DT_E_ARGUMENT, "the column " + in.name + " has the type " + in.format + ", which is not written");
   return in;
 }
 
@@ -75,7 +75,7 @@ int TableReader::find(std::string_view name) const {
 
 int TableReader::need(std::string_view name) const {
   int found = find(name);
-  if (found < 0) throw Error(3, "the table has no column " + std::string(name));
+  if (found < 0) throw Error(DT_E_ARGUMENT, "the table has no column " + std::string(name));
   return found;
 }
 
@@ -85,7 +85,7 @@ bool TableReader::next() {
     release_batch();
     if (stream_.get_next(&stream_, &batch_)) {
       const char* why = stream_.get_last_error(&stream_);
-      throw Error(2, why ? why : "the table cannot be read");
+      throw Error(DT_E_FORMAT, why ? why : "the table cannot be read");
     }
     if (!batch_.release) return false;
     started_ = true;

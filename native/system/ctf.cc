@@ -762,14 +762,14 @@ Range read_range(Plan& plan, size_t limit) {
   Range r;
   r.begin = static_cast<uint32_t>(plan.below(limit + 1));
   r.end = static_cast<uint32_t>(plan.below(limit + 1));
-  if (r.end < r.begin) throw Error(3, "a range of the plan is upside down");
+  if (r.end < r.begin) throw Error(DT_E_ARGUMENT, "a range of the plan is upside down");
   return r;
 }
 
 void read_ops(Plan& plan, Metadata& meta, const std::vector<EventClass>& classes) {
   (void)classes;
   meta.vars = plan.below(1 << 24);
-  if (meta.vars < var_first_free) throw Error(3, "the plan has too few variables");
+  if (meta.vars < var_first_free) throw Error(DT_E_ARGUMENT, "the plan has too few variables");
   size_t n = plan.count();
   for (size_t i = 0; i < n; ++i) {
     Op op;
@@ -781,11 +781,11 @@ void read_ops(Plan& plan, Metadata& meta, const std::vector<EventClass>& classes
     op.field = plan.index(uint64_t{1} << 31);
     op.a = static_cast<uint32_t>(plan.below(uint64_t{1} << 32));
     op.b = static_cast<uint32_t>(plan.below(uint64_t{1} << 32));
-    if (op.kind == op_variant && op.var < 0) throw Error(3, "a variant of the plan has no options");
+    if (op.kind == op_variant && op.var < 0) throw Error(DT_E_ARGUMENT, "a variant of the plan has no options");
     bool counts = op.kind == op_text_sequence || op.kind == op_list_sequence || op.kind == op_loop_sequence || op.kind == op_bytes_sequence || op.kind == op_variant;
-    if (counts && op.a >= meta.vars) throw Error(3, "a number of the plan is out of range");
-    if ((op.kind == op_loop || op.kind == op_loop_sequence) && (op.b <= i || op.b > n)) throw Error(3, "a loop of the plan has no end");
-    if ((op.kind == op_integer || op.kind == op_time || op.kind == op_real) && !op.size) throw Error(3, "an integer of the plan has no size");
+    if (counts && op.a >= meta.vars) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
+    if ((op.kind == op_loop || op.kind == op_loop_sequence) && (op.b <= i || op.b > n)) throw Error(DT_E_ARGUMENT, "a loop of the plan has no end");
+    if ((op.kind == op_integer || op.kind == op_time || op.kind == op_real) && !op.size) throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
     meta.ops.push_back(op);
   }
   size_t choices = plan.count();
@@ -799,7 +799,7 @@ void read_ops(Plan& plan, Metadata& meta, const std::vector<EventClass>& classes
     meta.choices.push_back(c);
   }
   for (auto& op : meta.ops)
-    if (op.kind == op_variant && (op.b > choices || static_cast<size_t>(op.var) > choices - op.b)) throw Error(3, "a variant of the plan has no options");
+    if (op.kind == op_variant && (op.b > choices || static_cast<size_t>(op.var) > choices - op.b)) throw Error(DT_E_ARGUMENT, "a variant of the plan has no options");
 }
 
 }  // namespace
@@ -811,7 +811,7 @@ std::shared_ptr<Trace> open_ctf(Plan& plan) {
     Clock c;
     c.frequency = static_cast<uint64_t>(plan.number());
     c.add = plan.number();
-    if (!c.frequency) throw Error(2, "a clock has no frequency");
+    if (!c.frequency) throw Error(DT_E_FORMAT, "a clock has no frequency");
     trace->clocks.push_back(c);
   }
   for (size_t n = plan.count(); n; --n) {
@@ -834,7 +834,7 @@ std::shared_ptr<Trace> open_ctf(Plan& plan) {
         event.ops = read_range(plan, meta.ops.size());
         size_t fields = trace->classes[event.cls].fields.size();
         for (uint32_t i = event.ops.begin; i < event.ops.end; ++i)
-          if (meta.ops[i].field >= static_cast<int>(fields)) throw Error(3, "a number of the plan is out of range");
+          if (meta.ops[i].field >= static_cast<int>(fields)) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
         flatten(meta, event);
         int index = static_cast<int>(stream.events.size());
         if (id < 65536) {

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <queue>
 
+#include "json.h"
+
 namespace dt::kernel {
 namespace {
 
@@ -30,7 +32,7 @@ class Out {
   }
 
  private:
-  [[noreturn]] void fail() { throw Error(1, path_ + ": " + strerror(errno)); }
+  [[noreturn]] void fail() { throw Error(DT_E_IO, path_ + ": " + strerror(errno)); }
   std::string path_;
   FILE* file_;
   uint64_t size_ = 0;
@@ -57,7 +59,7 @@ class Spans {
     while (table_.next()) {
       if (table_.is_null(track_) || table_.is_null(begin_) || table_.is_null(end_)) continue;
       auto track = static_cast<uint64_t>(table_.integer(track_));
-      if (track >= tracks_) throw Error(3, "a span is on a track that does not exist");
+      if (track >= tracks_) throw Error(DT_E_ARGUMENT, "a span is on a track that does not exist");
       out->track = track;
       out->begin = table_.integer(begin_);
       out->end = std::max(out->begin, table_.integer(end_));
@@ -170,7 +172,7 @@ class PerfettoWriter {
         ends.pop();
       } else if (have_counter && counter_at <= span_at) {
         auto on = static_cast<uint64_t>(counters.integer(track));
-        if (on >= timeline_.tracks.size()) throw Error(3, "a counter is on a track that does not exist");
+        if (on >= timeline_.tracks.size()) throw Error(DT_E_ARGUMENT, "a counter is on a track that does not exist");
         if (!counters.is_null(value)) count(counter_at, on, counters.real(value));
         have_counter = counters.next();
       } else {
@@ -316,24 +318,6 @@ class PerfettoWriter {
 
 // ---- Chrome ------------------------------------------------------------------------------------------------
 
-void put_json(std::string& out, std::string_view s) {
-  out += '"';
-  for (char c : s) {
-    auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (u < 0x20) {
-      char code[8];
-      snprintf(code, sizeof code, "\\u%04x", u);
-      out += code;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 // Microseconds with three digits behind the point.
 void put_us(std::string& out, int64_t ns) {
   char text[40];
@@ -369,7 +353,7 @@ class ChromeWriter {
     int track = counters.need("track"), t = counters.need("t_ns"), value = counters.need("value");
     while (counters.next()) {
       auto on = static_cast<uint64_t>(counters.integer(track));
-      if (on >= timeline_.tracks.size()) throw Error(3, "a counter is on a track that does not exist");
+      if (on >= timeline_.tracks.size()) throw Error(DT_E_ARGUMENT, "a counter is on a track that does not exist");
       if (!counters.is_null(value)) count(on, counters.integer(t), counters.real(value));
     }
     std::string tail = "\n], \"otherData\": {\"clock\": ";
@@ -503,7 +487,7 @@ Timeline read_timeline(Plan& plan) {
     track.name = valid_utf8(plan.text());
     track.parent = plan.index(n);
     // Parents come first: there is no way round.
-    if (track.parent >= static_cast<int>(i)) throw Error(3, "a track stands in front of its parent");
+    if (track.parent >= static_cast<int>(i)) throw Error(DT_E_ARGUMENT, "a track stands in front of its parent");
     track.counter = plan.number() != 0;
     track.unit = valid_utf8(plan.text());
     timeline.tracks.push_back(std::move(track));
@@ -531,7 +515,7 @@ uint64_t write_ctf(Plan& plan, TableReader& events) {
   int64_t before = k_first;
   while (events.next()) {
     int64_t at = events.integer(t), on = events.is_null(cpu) ? 0 : events.integer(cpu);
-    if (at < before) throw Error(3, "events are not in order of time");
+    if (at < before) throw Error(DT_E_ARGUMENT, "events are not in order of time");
     before = at;
     auto& out = streams[on];
     if (!out) out = std::make_unique<CtfStream>(prefix + "_" + std::to_string(on), stream, on);

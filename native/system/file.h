@@ -22,7 +22,7 @@ class File {
     if (fd < 0 || fstat(fd, &st)) {
       std::string why = strerror(errno);
       if (fd >= 0) close(fd);
-      throw Error(1, path + ": " + why);
+      throw Error(DT_E_IO, path + ": " + why);
     }
     size_ = static_cast<size_t>(st.st_size);
     if (size_) {
@@ -30,7 +30,7 @@ class File {
       if (at_ == MAP_FAILED) {
         std::string why = strerror(errno);
         close(fd);
-        throw Error(1, path + ": " + why);
+        throw Error(DT_E_IO, path + ": " + why);
       }
       madvise(at_, size_, MADV_SEQUENTIAL);
     }

@@ -51,7 +51,7 @@ class Merge : public BatchSource {
     size_t until_check = 4096;
     while (!heap_.empty() && batch.rows < static_cast<int64_t>(k_batch_rows)) {
       if (!--until_check) {
-        if (trace_->generation.load(std::memory_order_relaxed) != generation_) throw Error(5, "cancelled");
+        if (trace_->generation.load(std::memory_order_relaxed) != generation_) throw Error(DT_E_CANCELLED, "cancelled");
         until_check = 4096;
       }
       Lane& lane = *heap_[0];
@@ -256,7 +256,7 @@ std::string valid_utf8(std::string_view s) {
 
 ColumnType type_of(int64_t code) {
   if (code >= 32 && code < 32 + static_cast<int64_t>(Type::text)) return {Type::list, static_cast<Type>(code - 32)};
-  if (code < 0 || code > static_cast<int64_t>(Type::binary)) throw Error(3, "unknown type in the plan");
+  if (code < 0 || code > static_cast<int64_t>(Type::binary)) throw Error(DT_E_ARGUMENT, "unknown type in the plan");
   return {static_cast<Type>(code), Type::u64};
 }
 
@@ -294,7 +294,7 @@ void Trace::read_classes(Plan& plan) {
     }
     static const Base order[] = {base_tid, base_pid, base_comm, base_cpu};
     for (size_t k = 0; k < 4; ++k) {
-      if (base[k] < -1 || base[k] >= static_cast<int64_t>(fields)) throw Error(3, "a number of the plan is out of range");
+      if (base[k] < -1 || base[k] >= static_cast<int64_t>(fields)) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
       c.base[order[k]] = static_cast<int>(base[k]);
     }
     classes.push_back(std::move(c));
@@ -371,7 +371,7 @@ void Trace::scan() {
       }
       low = std::min(low, lane->t);
       high = std::max(high, lane->t);
-      if (!(++checks & 0xfff) && generation.load(std::memory_order_relaxed) != began) throw Error(5, "cancelled");
+      if (!(++checks & 0xfff) && generation.load(std::memory_order_relaxed) != began) throw Error(DT_E_CANCELLED, "cancelled");
     }
   }
   if (backwards)
@@ -472,7 +472,7 @@ std::unique_ptr<Output> make_output(Trace& trace, const Request& request) {
       continue;
     }
     for (auto& have : out->schema)
-      if (have.name == wish.column) throw Error(3, "two columns are called " + wish.column);
+      if (have.name == wish.column) throw Error(DT_E_ARGUMENT, "two columns are called " + wish.column);
     bool typed = false;
     ColumnType type{Type::i64, Type::u64};
     auto hold = [&](ColumnType t) {

@@ -54,7 +54,7 @@ class Perf : public IndexedTrace {
       for (size_t ids = plan.count(); ids; --ids) attribute_of_[static_cast<uint64_t>(plan.number())] = attributes_.size();
       attributes_.push_back(a);
     }
-    if (attributes_.empty()) throw Error(2, "no event is described");
+    if (attributes_.empty()) throw Error(DT_E_FORMAT, "no event is described");
     file_ = std::make_unique<File>(plan.text());
     auto begin = static_cast<uint64_t>(plan.number()), size = static_cast<uint64_t>(plan.number());
     find(begin, size);

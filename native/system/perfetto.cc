@@ -97,7 +97,7 @@ class Perfetto : public IndexedTrace {
       Event e;
       e.cls = static_cast<uint32_t>(plan.below(classes.size()));
       size_t fields = plan.count();
-      if (fields != classes[e.cls].fields.size()) throw Error(3, "a number of the plan is out of range");
+      if (fields != classes[e.cls].fields.size()) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
       for (size_t f = 0; f < fields; ++f) {
         auto field = static_cast<uint32_t>(plan.below(1u << 29));
         e.fields.push_back({field, plan.number() != 0});

@@ -14,7 +14,7 @@ void RawEvents::read(Plan& plan, const std::vector<EventClass>& classes, bool bi
     if (by_id_.size() <= id) by_id_.resize(id + 1, -1);
     by_id_[id] = static_cast<int>(cls);
     size_t fields = plan.count();
-    if (fields > classes[cls].fields.size()) throw Error(3, "a number of the plan is out of range");
+    if (fields > classes[cls].fields.size()) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
     auto& list = fields_[cls];
     list.clear();
     for (size_t i = 0; i < fields; ++i) {
@@ -25,9 +25,9 @@ void RawEvents::read(Plan& plan, const std::vector<EventClass>& classes, bool bi
       f.element = static_cast<uint32_t>(plan.below(1 << 20));
       f.is_signed = plan.number() != 0;
       f.index = static_cast<int>(i);
-      if (f.kind == integer && (f.size < 1 || f.size > 8)) throw Error(3, "an integer of the plan has no size");
+      if (f.kind == integer && (f.size < 1 || f.size > 8)) throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
       if ((f.kind == RawEvents::list || f.kind == located_list || f.kind == relative_list) && (f.element < 1 || f.element > 8))
-        throw Error(3, "a list of the plan has no elements");
+        throw Error(DT_E_ARGUMENT, "a list of the plan has no elements");
       list.push_back(f);
     }
   }

@@ -237,7 +237,7 @@ std::shared_ptr<Trace> open_ring(Plan& plan) {
   ring->commit_at = static_cast<uint32_t>(plan.below(4096));
   ring->data_at = static_cast<uint32_t>(plan.below(4096));
   if ((ring->long_size != 4 && ring->long_size != 8) || ring->page_size < 64 || ring->commit_at < 8 || ring->data_at < ring->commit_at + ring->long_size)
-    throw Error(2, "the layout of the ring buffer's pages makes no sense");
+    throw Error(DT_E_FORMAT, "the layout of the ring buffer's pages makes no sense");
   ring->multiply = static_cast<uint64_t>(plan.number());
   ring->shift = static_cast<unsigned>(plan.below(64));
   ring->add = plan.number();

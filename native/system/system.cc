@@ -1,11 +1,9 @@
 // The C ABI. Nothing throws out of here.
 #include "system.h"
 
-#include <dlfcn.h>
-
-#include <new>
-
+#include "../core/border.h"
 #include "export.h"
+#include "json.h"
 #include "kernel.h"
 #include "lanes.h"
 
@@ -15,57 +13,15 @@ struct dt_kernel {
 
 namespace {
 
+using dt::hand_out;
+using dt::need;
+using dt::kernel::put_json;
+
 thread_local std::string g_error;
 
-template <class F> int guarded(F&& body) {
-  try {
-    body();
-    return 0;
-  } catch (const dt::Error& e) {
-    g_error = e.what();
-    return e.code;
-  } catch (const std::bad_alloc&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::length_error&) {
-    g_error = "out of memory";
-    return DT_E_MEMORY;
-  } catch (const std::exception& e) {
-    g_error = e.what();
-    return DT_E_FORMAT;
-  } catch (...) {
-    g_error = "unknown failure";
-    return DT_E_FORMAT;
-  }
-}
-
-void need(bool ok, const char* what) {
-  if (!ok) throw dt::Error(DT_E_ARGUMENT, std::string(what) + " is missing");
-}
-
-void put_json(std::string& out, const std::string& text) {
-  out += '"';
-  for (char c : text) {
-    auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (u < 0x20) {
-      char code[8];
-      snprintf(code, sizeof code, "\\u%04x", u);
-      out += code;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
-void hand_out(std::string text, const char** json, uint64_t* length, void** owner) {
-  auto* kept = new std::string(std::move(text));
-  *json = kept->data();
-  *length = kept->size();
-  *owner = kept;
+template <class F>
+int guarded(F&& body) {
+  return dt::at_border(g_error, body);
 }
 
 void put_time(std::string& out, int64_t t) {
@@ -221,19 +177,9 @@ void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* 
   guarded([&] { dt::kernel::assign_lanes(track, begin, end, count, lane); });
 }
 
-struct ArrowArrayStream* dt_kernel_new_stream(void) { return static_cast<ArrowArrayStream*>(calloc(1, sizeof(ArrowArrayStream))); }
-
-void dt_kernel_free_stream(struct ArrowArrayStream* stream) {
-  if (!stream) return;
-  if (stream->release) stream->release(stream);
-  free(stream);
-}
-
-void dt_kernel_release_capsule(void* capsule) {
-  // The interpreter's own function, wherever it lives: this library is not linked with it.
-  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (pointer_of) dt_kernel_free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
-}
+struct ArrowArrayStream* dt_kernel_new_stream(void) { return dt::new_stream(); }
+void dt_kernel_free_stream(struct ArrowArrayStream* stream) { dt::free_stream(stream); }
+void dt_kernel_release_capsule(void* capsule) { dt::release_capsule(capsule); }
 
 void dt_kernel_free(void* owner) { delete static_cast<std::string*>(owner); }
 

@@ -1,5 +1,5 @@
 /* C ABI of the reader of kernel traces (libdrawtap-system.so): what Python (ctypes) sees.
- * Functions return 0, or a DT_E_* code with a message in dt_kernel_last_error() (thread-local). Nothing throws out.
+ * Functions return 0, or a DT_E_* code (core.h) with a message in dt_kernel_last_error() (thread-local). Nothing throws out.
  *
  * Python parses metadata (TSDL, JSON, format files) and hands over a plan: how streams are cut into events and what
  * fields events have. A plan is a sequence of items: 8-byte little-endian integers, and strings (an integer, the number
@@ -10,9 +10,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifndef DT_API
 #define DT_API __attribute__((visibility("default")))
-
-enum { DT_E_IO = 1, DT_E_FORMAT = 2, DT_E_ARGUMENT = 3, DT_E_MEMORY = 4, DT_E_CANCELLED = 5 };
+#endif
 
 typedef struct dt_kernel dt_kernel;
 struct ArrowArrayStream;

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from drawtap.errors import InputError
-from drawtap.formats import Selection, apitrace
-from drawtap.formats.apitrace import Imported, read_apitrace
+from drawtap.formats import Selection, peers
+from drawtap.formats.apitrace import Imported, read_apitrace, write_apitrace
 from drawtap.formats.c import export_c
 from drawtap.parts import PEERS, SIGNATURES, part
-from drawtap.trace.core import Cancelled
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import Trace
 from shared import once
 
@@ -382,7 +382,7 @@ def fuzz_import(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _fuzz_import(compiler: str, folder: Path) -> Path:
-    names = ["apitrace_import", "apitrace_reader", "snappy", "source", "tcy2_import", "trace_writer"]
+    names = ["apitrace_import", "apitrace_reader", "peers", "snappy", "source", "tcy2_import", "trace_writer"]
     sources = [ROOT / f"native/peers/{name}.cc" for name in names]
     sources += [
         ROOT / "native/common/container.cc",
@@ -474,8 +474,8 @@ def test_an_import_says_how_far_it_is_and_can_be_stopped(long_trace, tmp_path):
     library, signatures, target = part(PEERS), part(SIGNATURES), tmp_path / "a.dtap"
     seen, total = _stopped(
         lambda: read_apitrace(long_trace, target, library=library, signatures=signatures),
-        lambda: apitrace.progress(library),
-        lambda: apitrace.cancel(library),
+        lambda: peers.progress(library),
+        lambda: peers.cancel(library),
     )
     assert 0 < seen <= total == long_trace.stat().st_size
     assert not target.exists()
@@ -488,11 +488,11 @@ def test_exports_say_how_far_they_are_and_can_be_stopped(long_trace, tmp_path):
     read_apitrace(long_trace, source, library=part(PEERS), signatures=part(SIGNATURES))
     with Trace(source) as trace:
         for write in (
-            lambda: apitrace.write_apitrace(trace, Selection(), target),
+            lambda: write_apitrace(trace, Selection(), target),
             lambda: export_c(trace, tmp_path / "c"),
         ):
             seen, total = _stopped(write, trace.progress, trace.cancel)
             assert 0 < seen <= total
         assert not target.exists()
-        apitrace.write_apitrace(trace, Selection(), target)
+        write_apitrace(trace, Selection(), target)
         assert target.stat().st_size > 1_000_000

@@ -36,7 +36,7 @@ def import_(
     Text that drawtap export --editable wrote becomes the recording it was made from (--base) with what was changed in
     it: values, lines that are gone, lines without a number, which are new calls.
     """
-    from drawtap.formats import apitrace, editable, tcy2
+    from drawtap.formats import apitrace, editable, peers, tcy2
     from drawtap.parts import PEERS, SIGNATURES, part
     from drawtap.view.progress import Progress, cancelled_by_ctrl_c
 
@@ -52,7 +52,7 @@ def import_(
     library, signatures = part(PEERS), part(SIGNATURES)
     if tcy2.is_tcy2(file):
         return _tcy2(file, target, library, signatures)
-    with cancelled_by_ctrl_c(lambda: apitrace.cancel(library)), Progress(lambda: apitrace.progress(library)):
+    with cancelled_by_ctrl_c(lambda: peers.cancel(library)), Progress(lambda: peers.progress(library)):
         made = apitrace.read_apitrace(file, target, library=library, signatures=signatures)
     data = {
         "path": str(target),

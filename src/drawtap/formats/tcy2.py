@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from ctypes import CDLL, POINTER, byref, c_char_p, c_int
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from drawtap.errors import InputError, UnavailableError
-from drawtap.formats.apitrace import _Import
+from drawtap.formats import peers
 
 _MAGIC = b"TCY2"
 
@@ -39,17 +34,5 @@ def read_tcy2(source: Path, target: Path, *, library: Path, signatures: Path, le
     since the trace's start). What is whole of a damaged file is taken over. Raises InputError where it is no such
     trace.
     """
-    try:
-        lib = CDLL(str(library))
-    except OSError as error:
-        raise UnavailableError(f"{library} cannot be loaded: {error}") from None
-    lib.dt_import_tcy2.argtypes = (POINTER(_Import), POINTER(c_char_p))
-    lib.dt_import_tcy2.restype = c_int
-    said = c_char_p()
-    options = _Import(os.fsencode(source), os.fsencode(target), os.fsencode(signatures), level, 0)
-    code = lib.dt_import_tcy2(byref(options), byref(said))
-    text = cast(bytes, said.value).decode(errors="replace")
-    if code:
-        raise InputError(f"{source}: {text}")
-    found = json.loads(text)
+    found = peers.read("tcy2", source, target, library=library, signatures=signatures, level=level)
     return Imported(notes=tuple(found.pop("notes")), **found)

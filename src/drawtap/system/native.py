@@ -18,10 +18,10 @@ from typing import Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.errors import InputError, QueryError, UnavailableError
+from drawtap.errors import QueryError
 from drawtap.parts import SYSTEM, part
 from drawtap.system.reader import Problem
-from drawtap.trace.core import raise_coded
+from drawtap.trace.library import TEXT, Handle, Library, Signature, stream_pointer
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1
 
@@ -54,44 +54,26 @@ class Plan:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
-    path = part(SYSTEM, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
-    try:
-        lib = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise UnavailableError(f"{path} cannot be loaded: {error}", hint="is libzstd1 installed?") from None
+def _library() -> Library:
     u64s, voids = POINTER(c_uint64), POINTER(c_void_p)
-    signatures: dict[str, tuple[object, ...]] = {
+    coded: dict[str, Signature] = {
         "dt_kernel_write": (c_char_p, c_char_p, c_uint64, voids, c_uint64, c_char_p, u64s),
         "dt_kernel_decompress": (c_int, c_char_p, c_uint64, c_char_p, c_uint64, u64s),
         "dt_kernel_open": (c_char_p, c_char_p, c_uint64, voids),
-        "dt_kernel_describe": (c_void_p, c_int, voids, u64s, voids),
-        "dt_kernel_problems": (c_void_p, voids, u64s, voids),
-        "dt_kernel_columns": (c_void_p, c_char_p, c_uint64, voids, u64s, voids),
+        "dt_kernel_describe": (c_void_p, c_int, *TEXT),
+        "dt_kernel_problems": (c_void_p, *TEXT),
+        "dt_kernel_columns": (c_void_p, c_char_p, c_uint64, *TEXT),
         "dt_kernel_events": (c_void_p, c_char_p, c_uint64, c_void_p),
     }
-    for name, arguments in signatures.items():
-        function = getattr(lib, name)
-        function.argtypes = arguments
-        function.restype = c_int
-    lib.dt_kernel_lanes.argtypes = (c_void_p, c_void_p, c_void_p, c_uint64, c_void_p)
-    lib.dt_kernel_lanes.restype = None
-    for name in ("dt_kernel_close", "dt_kernel_cancel", "dt_kernel_free", "dt_kernel_free_stream"):
-        function = getattr(lib, name)
-        function.argtypes = (c_void_p,)
-        function.restype = None
-    lib.dt_kernel_progress.argtypes = (c_void_p, u64s, u64s)
-    lib.dt_kernel_progress.restype = None
-    lib.dt_kernel_new_stream.argtypes = ()
-    lib.dt_kernel_new_stream.restype = c_void_p
-    lib.dt_kernel_last_error.argtypes = ()
-    lib.dt_kernel_last_error.restype = c_char_p
-    return lib
-
-
-def _check(code: int) -> None:
-    if code:
-        raise_coded(code, cast(bytes, _library().dt_kernel_last_error()))
+    closing: Signature = (c_void_p,)
+    plain: dict[str, tuple[object, Signature]] = {
+        "dt_kernel_lanes": (None, (c_void_p, c_void_p, c_void_p, c_uint64, c_void_p)),
+        "dt_kernel_close": (None, closing),
+        "dt_kernel_cancel": (None, closing),
+        "dt_kernel_progress": (None, (c_void_p, u64s, u64s)),
+    }
+    path = part(SYSTEM, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    return Library(path, "dt_kernel", coded, plain, free="dt_kernel_free")
 
 
 COMPRESSIONS = {"none": 0, "zstd": 1, "zlib": 2}
@@ -100,22 +82,18 @@ COMPRESSIONS = {"none": 0, "zstd": 1, "zlib": 2}
 def decompress(method: int, data: bytes, room: int) -> bytes:
     """Return what `data` was before compression, `room` bytes at most; `method` as in `COMPRESSIONS`."""
     out, written = ctypes.create_string_buffer(room), c_uint64()
-    _check(_library().dt_kernel_decompress(method, data, len(data), out, room, byref(written)))
+    _library().dt_kernel_decompress(method, data, len(data), out, room, byref(written))
     return out.raw[: written.value]
 
 
 def write(format: str, plan: Plan, tables: Sequence[object], path: Path) -> int:  # noqa: A002 - as the library calls it
     """Write tables (with `__arrow_c_stream__`) as `native/system/export.h` says, and return the bytes written."""
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.argtypes = (ctypes.py_object, c_char_p)
-    pointer_of.restype = c_void_p
     capsules = [cast("_Stream", table).__arrow_c_stream__() for table in tables]
-    pointers = (c_void_p * len(capsules))(*(pointer_of(capsule, _CAPSULE_NAME) for capsule in capsules))
+    pointers = (c_void_p * len(capsules))(*(stream_pointer(capsule) for capsule in capsules))
     data, written = plan.bytes(), c_uint64()
-    code = _library().dt_kernel_write(
+    _library().dt_kernel_write(
         format.encode(), data, len(data), pointers, len(capsules), os.fsencode(path), byref(written)
     )
-    _check(code)
     return written.value
 
 
@@ -123,32 +101,15 @@ class _Stream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
-class NativeTrace:
+class NativeTrace(Handle):
     """A kernel trace open in the library. Every method may be called from any thread."""
 
+    CLOSE, WHAT = "dt_kernel_close", "the trace"
+
     def __init__(self, format: str, plan: Plan) -> None:  # noqa: A002 - as the library calls it
-        self._lib = _library()
-        handle = c_void_p()
-        data = plan.bytes()
-        _check(self._lib.dt_kernel_open(format.encode(), data, len(data), byref(handle)))
-        self._handle: c_void_p | None = handle
+        library, data = _library(), plan.bytes()
+        super().__init__(library, library.dt_kernel_open, format.encode(), data, len(data))
         self._names: dict[str, dict[str, str]] | None = None
-
-    def close(self) -> None:
-        """Forget the trace."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._lib.dt_kernel_close(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
-    @property
-    def _open(self) -> c_void_p:
-        if self._handle is None:
-            raise InputError("the trace is closed", hint="open it again, or stay inside its `with` block")
-        return self._handle
 
     def names(self) -> Mapping[str, Mapping[str, str]]:
         """Return the events that are described: name -> field -> DuckDB type."""
@@ -172,11 +133,11 @@ class NativeTrace:
         return None if begin is None or end is None else (begin, end)
 
     def _describe(self, *, scan: bool) -> object:
-        return self._json(lambda *out: self._lib.dt_kernel_describe(self._open, int(scan), *out))
+        return self._json(self._lib.dt_kernel_describe, int(scan))
 
     def problems(self) -> list[Problem]:
         """Return what is missing or broken."""
-        found = cast("list[dict[str, str]]", self._json(lambda *out: self._lib.dt_kernel_problems(self._open, *out)))
+        found = cast("list[dict[str, str]]", self._json(self._lib.dt_kernel_problems))
         return [
             Problem(
                 p["kind"],
@@ -194,11 +155,10 @@ class NativeTrace:
     ) -> tuple[Mapping[str, str], Callable[[], object]]:
         """Return the columns of a selection of events, and what makes a capsule "arrow_array_stream" of them."""
         request = _request(names, fields, begin, end)
-        pairs = self._json(lambda *out: self._lib.dt_kernel_columns(self._open, request, len(request), *out))
+        pairs = self._json(self._lib.dt_kernel_columns, request, len(request))
 
         def make() -> object:
-            stream = self._lib.dt_kernel_new_stream()
-            return self._capsule(stream, self._lib.dt_kernel_events(self._open, request, len(request), stream))
+            return self._lib.stream(self._lib.dt_kernel_events, self.handle, request, len(request))
 
         return dict(cast("list[tuple[str, str]]", pairs)), make
 
@@ -213,27 +173,8 @@ class NativeTrace:
         self._lib.dt_kernel_progress(self._handle, byref(done), byref(total))
         return done.value, total.value
 
-    def _json(self, call: Callable[..., int]) -> object:
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
-        _check(call(byref(text), byref(length), byref(owner)))
-        try:
-            return json.loads(ctypes.string_at(text, length.value))
-        finally:
-            self._lib.dt_kernel_free(owner)
-
-    def _capsule(self, stream: int, code: int) -> object:
-        try:
-            _check(code)
-        except BaseException:
-            self._lib.dt_kernel_free_stream(stream)
-            raise
-        new = ctypes.pythonapi.PyCapsule_New
-        new.argtypes = (c_void_p, c_char_p, c_void_p)
-        new.restype = ctypes.py_object
-        return new(stream, _CAPSULE_NAME, ctypes.cast(self._lib.dt_kernel_release_capsule, c_void_p))
-
-
-_CAPSULE_NAME = b"arrow_array_stream"  # the capsule keeps the pointer: it must live for ever
+    def _json(self, function: Callable[..., object], *arguments: object) -> object:
+        return json.loads(self._lib.text(function, self.handle, *arguments))
 
 
 def _request(names: Sequence[str] | None, fields: Sequence[str] | None, begin: int | None, end: int | None) -> bytes:

@@ -10,16 +10,15 @@ import ctypes
 import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import cast
 
-from drawtap.errors import InputError, QueryError, UnavailableError
+from drawtap.errors import QueryError
 from drawtap.parts import CORE, part
-
-_E_IO, _E_FORMAT, _E_ARGUMENT, _E_MEMORY, _E_CANCELLED = 1, 2, 3, 4, 5
+from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Row = dict[str, Json]
@@ -48,10 +47,6 @@ TABLES = (
     "frame_prints",
     "unreadable",
 )
-
-
-class Cancelled(KeyboardInterrupt):
-    """Say that an operation was stopped by `CoreTrace.cancel`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,56 +178,37 @@ class _COptions(ctypes.Structure):
     _fields_ = (("calls_per_file", c_uint32), ("calls_per_function", c_uint32))
 
 
-def library_path() -> Path:
-    """Return where the core is. Raises UnavailableError where it was not built."""
-    return part(CORE, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
-
-
 @functools.cache
-def _library() -> ctypes.CDLL:
-    path = library_path()
-    try:
-        lib = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise UnavailableError(f"{path} cannot be loaded: {error}", hint="is libzstd1 installed?") from None
+def _library() -> Library:
     selection, text, u64s = POINTER(_CSelection), POINTER(c_char_p), POINTER(c_uint64)
-    voids = POINTER(c_void_p)
-    signatures: dict[str, tuple[object, ...]] = {
-        "dt_open": (c_char_p, voids),
+    coded: dict[str, Signature] = {
+        "dt_open": (c_char_p, POINTER(c_void_p)),
         "dt_info": (c_void_p, text),
         "dt_set_frame_end": (c_void_p, c_char_p),
         "dt_calls_schema": (c_void_p, c_char_p, text),
         "dt_calls": (c_void_p, selection, c_void_p),
         "dt_table": (c_void_p, c_char_p, c_void_p),
-        "dt_table_json": (c_void_p, c_char_p, voids, u64s, voids),
-        "dt_rows_json": (c_void_p, selection, voids, u64s, voids),
-        "dt_call": (c_void_p, c_uint64, voids, u64s, voids, u64s, voids),
-        "dt_blob": (c_void_p, c_char_p, voids, u64s, voids),
+        "dt_table_json": (c_void_p, c_char_p, *TEXT),
+        "dt_rows_json": (c_void_p, selection, *TEXT),
+        "dt_call": (c_void_p, c_uint64, POINTER(c_void_p), u64s, *TEXT),
+        "dt_blob": (c_void_p, c_char_p, *TEXT),
         "dt_text": (c_void_p, selection, c_int, c_uint32),
-        "dt_check": (c_void_p, c_char_p, voids, u64s, voids),
-        "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, voids, u64s, voids),
-        "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, voids, u64s, voids),
-        "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, voids, u64s, voids),
+        "dt_check": (c_void_p, c_char_p, *TEXT),
+        "dt_text_changes": (c_void_p, c_uint64, c_uint64, c_char_p, c_uint64, *TEXT),
+        "dt_diff": (c_void_p, c_void_p, c_uint64, c_uint64, c_uint64, c_uint32, *TEXT),
+        "dt_write": (POINTER(_CSource), c_uint32, POINTER(_CWrite), c_char_p, *TEXT),
         "dt_export_apitrace": (c_void_p, POINTER(_CRange), c_uint32, c_char_p),
-        "dt_export_c": (c_void_p, selection, c_char_p, POINTER(_COptions), voids, u64s, voids),
+        "dt_export_c": (c_void_p, selection, c_char_p, POINTER(_COptions), *TEXT),
     }
-    for name, arguments in signatures.items():
-        function = getattr(lib, name)
-        function.argtypes = arguments
-        function.restype = c_int
-    for name in ("dt_close", "dt_cancel", "dt_blob_free", "dt_free_stream"):
-        function = getattr(lib, name)
-        function.argtypes = (c_void_p,)
-        function.restype = None
-    lib.dt_progress.argtypes = (c_void_p, u64s, u64s)
-    lib.dt_progress.restype = None
-    lib.dt_new_stream.argtypes = ()
-    lib.dt_new_stream.restype = c_void_p
-    for name in ("dt_last_error", "dt_core_version"):
-        function = getattr(lib, name)
-        function.argtypes = ()
-        function.restype = c_char_p
-    return lib
+    closing: Signature = (c_void_p,)
+    plain: dict[str, tuple[object, Signature]] = {
+        "dt_close": (None, closing),
+        "dt_cancel": (None, closing),
+        "dt_progress": (None, (c_void_p, u64s, u64s)),
+        "dt_core_version": (c_char_p, ()),
+    }
+    path = part(CORE, "build the native parts (pip install .), or name their folder in DRAWTAP_NATIVE")
+    return Library(path, "dt", coded, plain, free="dt_blob_free")
 
 
 def version() -> str:
@@ -240,68 +216,30 @@ def version() -> str:
     return cast(bytes, _library().dt_core_version()).decode()
 
 
-def _check(code: int) -> None:
-    if code:
-        raise_coded(code, cast(bytes, _library().dt_last_error()))
-
-
-def raise_coded(code: int, said: bytes) -> NoReturn:
-    """Raise what a native part's code (DT_E_* of core.h) stands for: Cancelled, MemoryError, QueryError, InputError."""
-    message = said.decode(errors="replace")
-    if code == _E_CANCELLED:
-        raise Cancelled(message)
-    if code == _E_MEMORY:
-        raise MemoryError(message)
-    if code == _E_ARGUMENT:
-        raise QueryError(message)
-    raise InputError(message)
-
-
-class CoreTrace:
+class CoreTrace(Handle):
     """A trace open in the core. Every method may be called from any thread."""
 
+    CLOSE, WHAT = "dt_close", "the trace"
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._lib = _library()
-        handle = c_void_p()
-        _check(self._lib.dt_open(os.fsencode(path), byref(handle)))
-        self._handle: c_void_p | None = handle
-
-    def close(self) -> None:
-        """Forget the trace; streams that are still read keep the file mapped."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            self._lib.dt_close(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
-    @property
-    def handle(self) -> c_void_p:
-        """What the C functions know the trace by."""
-        return self._open
-
-    @property
-    def _open(self) -> c_void_p:
-        if self._handle is None:
-            raise InputError("the trace is closed", hint="open it again, or stay inside its `with` block")
-        return self._handle
+        library = _library()
+        super().__init__(library, library.dt_open, os.fsencode(path))
 
     def info(self) -> Row:
         """Return what the trace says of itself; see `drawtap info --json`."""
         text = c_char_p()
-        _check(self._lib.dt_info(self._open, byref(text)))
+        self._lib.dt_info(self.handle, byref(text))
         return cast(Row, json.loads(cast(bytes, text.value)))
 
     def set_frame_end(self, rule: str) -> None:
         """Say which calls end a frame: "auto", or function names separated by commas."""
-        _check(self._lib.dt_set_frame_end(self._open, rule.encode()))
+        self._lib.dt_set_frame_end(self.handle, rule.encode())
 
     def schema(self, function: str | None = None) -> list[Column]:
         """Return the columns of the calls table, or of the table of one function."""
         text = c_char_p()
         name = None if function is None else function.encode()
-        _check(self._lib.dt_calls_schema(self._open, name, byref(text)))
+        self._lib.dt_calls_schema(self.handle, name, byref(text))
         columns = []
         for line in cast(bytes, text.value).decode().splitlines():
             column, kind, note = line.split("\t")
@@ -311,98 +249,70 @@ class CoreTrace:
 
     def calls(self, selection: Selection) -> object:
         """Return calls as a capsule "arrow_array_stream"."""
-        stream = self._lib.dt_new_stream()
-        code = self._lib.dt_calls(self._open, byref(_c_selection(selection)), stream)
-        return self._capsule(stream, code)
+        return self._lib.stream(self._lib.dt_calls, self.handle, byref(_c_selection(selection)))
 
     def table(self, name: str) -> object:
         """Return a small table as a capsule "arrow_array_stream"."""
-        stream = self._lib.dt_new_stream()
-        return self._capsule(stream, self._lib.dt_table(self._open, name.encode(), stream))
+        return self._lib.stream(self._lib.dt_table, self.handle, name.encode())
 
     def table_rows(self, name: str) -> list[Row]:
         """Return a small table as a list of objects, without any table engine."""
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
-        _check(self._lib.dt_table_json(self._open, name.encode(), byref(text), byref(length), byref(owner)))
-        return cast("list[Row]", json.loads(self._take(text, length, owner)))
+        return cast("list[Row]", json.loads(self._text(self._lib.dt_table_json, name.encode())))
 
     def rows(self, selection: Selection) -> list[Row]:
         """Return calls in order of seq: seq frame thread tid context name t_start duration (ns, None: unknown)."""
         if selection.empty:
             return []
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
-        chosen = byref(_c_selection(selection))
-        _check(self._lib.dt_rows_json(self._open, chosen, byref(text), byref(length), byref(owner)))
-        return cast("list[Row]", json.loads(self._take(text, length, owner)))
+        return cast("list[Row]", json.loads(self._text(self._lib.dt_rows_json, byref(_c_selection(selection)))))
 
     def call(self, seq: int) -> tuple[Row, bytes]:
         """Return one call's arguments as core.h describes them for dt_call, and the bytes of its inline arrays."""
         text, length, owner = c_void_p(), c_uint64(), c_void_p()
         data, data_length = c_void_p(), c_uint64()
-        _check(
-            self._lib.dt_call(
-                self._open, seq, byref(text), byref(length), byref(data), byref(data_length), byref(owner)
-            )
-        )
+        self._lib.dt_call(self.handle, seq, byref(text), byref(length), byref(data), byref(data_length), byref(owner))
         content = ctypes.string_at(data, data_length.value) if data_length.value else b""
-        return cast(Row, json.loads(self._take(text, length, owner))), content
+        return cast(Row, json.loads(self._lib.take(text, length, owner))), content
 
     def blob(self, content_hash: str) -> bytes:
         """Return content by its hash (32 hex digits).
 
         Raises QueryError where there is none, InputError where it is damaged.
         """
-        data, length, owner = c_void_p(), c_uint64(), c_void_p()
-        _check(self._lib.dt_blob(self._open, content_hash.encode(), byref(data), byref(length), byref(owner)))
-        return self._take(data, length, owner)
+        return self._text(self._lib.dt_blob, content_hash.encode())
 
     def text(self, selection: Selection, descriptor: int, flags: int) -> None:
         """Write calls as text, one a line, to a file descriptor. `flags` as in core.h for dt_text."""
         if not selection.empty:
-            _check(self._lib.dt_text(self._open, byref(_c_selection(selection)), descriptor, flags))
+            self._lib.dt_text(self.handle, byref(_c_selection(selection)), descriptor, flags)
 
     def check(self, keep: bytes | bytearray) -> Row:
         """Say which calls whose bit in `keep` is 1 need what only other calls made; see edit.h for dt_check."""
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
         if len(keep) < (cast(int, self.info()["calls"]) + 7) // 8:
             raise QueryError("there are fewer bits than calls")
-        _check(self._lib.dt_check(self._open, bytes(keep), byref(text), byref(length), byref(owner)))
-        return cast(Row, json.loads(self._take(text, length, owner)))
+        return cast(Row, json.loads(self._text(self._lib.dt_check, bytes(keep))))
 
     def diff(self, other: CoreTrace, *, frames: range | None, limit: int, outputs: bool) -> Row:
         """Say what differs between the calls of this trace and another; see edit.h for dt_diff."""
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
         first, end = (frames.start, frames.stop) if frames is not None else (0, 0)
-        handles = (self._open, other.handle)
-        _check(self._lib.dt_diff(*handles, first, end, limit, int(outputs), byref(text), byref(length), byref(owner)))
-        return cast(Row, json.loads(self._take(text, length, owner)))
+        return cast(Row, json.loads(self._text(self._lib.dt_diff, other.handle, first, end, limit, int(outputs))))
 
     def text_changes(self, first_seq: int, end_seq: int, text: bytes) -> Row:
         """Hold an edited text against the calls it was made of; see edit.h for dt_text_changes."""
-        out, length, owner = c_void_p(), c_uint64(), c_void_p()
         if end_seq <= first_seq:
             raise QueryError("the text is about no call")
-        _check(
-            self._lib.dt_text_changes(
-                self._open, first_seq, end_seq, text, len(text), byref(out), byref(length), byref(owner)
-            )
-        )
-        return cast(Row, json.loads(self._take(out, length, owner)))
+        return cast(Row, json.loads(self._text(self._lib.dt_text_changes, first_seq, end_seq, text, len(text))))
 
     def export_c(self, selection: Selection, folder: Path, calls_per_file: int, calls_per_function: int) -> Row:
         """Write generated C source into an existing folder and return what was written; see core.h for dt_export_c."""
-        text, length, owner = c_void_p(), c_uint64(), c_void_p()
         options = _COptions(calls_per_file, calls_per_function)
-        chosen, where = byref(_c_selection(selection)), os.fsencode(folder)
-        _check(
-            self._lib.dt_export_c(self._open, chosen, where, byref(options), byref(text), byref(length), byref(owner))
-        )
-        return cast(Row, json.loads(self._take(text, length, owner)))
+        chosen = byref(_c_selection(selection))
+        made = self._text(self._lib.dt_export_c, chosen, os.fsencode(folder), byref(options))
+        return cast(Row, json.loads(made))
 
     def export_apitrace(self, ranges: Sequence[tuple[range, bool]], path: Path) -> None:
         """Write calls, or frames where the second of a pair is set, as a trace of apitrace; none: all of them."""
         chosen = (_CRange * max(1, len(ranges)))(*(_CRange(r.start, r.stop, frames, 0) for r, frames in ranges))
-        _check(self._lib.dt_export_apitrace(self._open, chosen, len(ranges), os.fsencode(path)))
+        self._lib.dt_export_apitrace(self.handle, chosen, len(ranges), os.fsencode(path))
 
     def cancel(self) -> None:
         """Stop what runs on this trace; it then raises Cancelled."""
@@ -415,23 +325,8 @@ class CoreTrace:
         self._lib.dt_progress(self._handle, byref(done), byref(total))
         return done.value, total.value
 
-    def _take(self, pointer: c_void_p, length: c_uint64, owner: c_void_p) -> bytes:
-        try:
-            return ctypes.string_at(pointer, length.value) if length.value else b""
-        finally:
-            self._lib.dt_blob_free(owner)
-
-    def _capsule(self, stream: int, code: int) -> object:
-        try:
-            _check(code)
-        except BaseException:
-            self._lib.dt_free_stream(stream)
-            raise
-        new = ctypes.pythonapi.PyCapsule_New
-        new.argtypes = (c_void_p, c_char_p, c_void_p)
-        new.restype = ctypes.py_object
-        destructor = ctypes.cast(self._lib.dt_release_capsule, c_void_p)
-        return new(stream, _CAPSULE_NAME, destructor)
+    def _text(self, function: Callable[..., object], *arguments: object) -> bytes:
+        return self._lib.text(function, self.handle, *arguments)
 
 
 def write(
@@ -475,16 +370,8 @@ def write(
         source.changes, source.change_count = changes, len(of.changes)
     said = None if annotation is None else json.dumps(annotation).encode()
     options = _CWrite(int(by_time), level, said, int(forget), signatures)
-    text, length, owner = c_void_p(), c_uint64(), c_void_p()
-    where = os.fsencode(path)
-    _check(lib.dt_write(sources, len(parts), byref(options), where, byref(text), byref(length), byref(owner)))
-    try:
-        return cast(Row, json.loads(ctypes.string_at(text, length.value)))
-    finally:
-        lib.dt_blob_free(owner)
-
-
-_CAPSULE_NAME = b"arrow_array_stream"  # the capsule keeps the pointer: it must live for ever
+    made = lib.text(lib.dt_write, sources, len(parts), byref(options), os.fsencode(path))
+    return cast(Row, json.loads(made))
 
 
 def _c_selection(s: Selection) -> _CSelection:

@@ -26,7 +26,8 @@ import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
 from drawtap.trace import measured, sensors
-from drawtap.trace.core import TABLES, Cancelled, Column, Json, Part, Selection, write
+from drawtap.trace.core import TABLES, Column, Json, Part, Selection, write
+from drawtap.trace.library import Cancelled
 from drawtap.trace.state import TABLES as STATE_TABLES
 from drawtap.trace.trace import LONG
 

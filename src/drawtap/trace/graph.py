@@ -9,15 +9,14 @@ import ctypes
 import functools
 import os
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_char_p, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.errors import UnavailableError
 from drawtap.parts import EXTRACT, part
-from drawtap.trace.core import raise_coded
+from drawtap.trace.library import Handle, Library, Signature
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -28,7 +27,6 @@ APPLIED, SETS, SAME, DRAWS, UPLOADS, REPEATS, COPIES, READS_BACK = (1 << bit for
 SHOWS, ENDS_FRAME, ASKS, MAKES, ENDS, COMPILES, FLUSHES, CHANGES = (1 << bit for bit in range(8, 16))
 
 _LEAN = 1
-_CAPSULE_NAME = b"arrow_array_stream"  # the capsule keeps the pointer: it must live for ever
 EVERYWHERE = 2**32 - 1
 ALWAYS = 2**64 - 1
 
@@ -42,21 +40,21 @@ class _CFresh(ctypes.Structure):
     _fields_ = (("from", c_uint64), ("location", c_uint32), ("reserved", c_uint32))
 
 
-class Graph:
+class Graph(Handle):
     """Which calls of a trace need which.
 
     `lean`: calls that set what was set already, or upload what was there already, are nobody's need. Making one walks
     the whole trace once.
     """
 
+    CLOSE, WHAT, HINT = "dt_graph_close", "the graph", "make it again"
+
     def __init__(self, trace: Trace, *, lean: bool = True) -> None:
-        handle = c_void_p()
-        self._lib = _library()
+        library = _library()
         path, rule = os.fsencode(trace.path), trace.frame_end.encode()
-        _check(self._lib.dt_graph_make(path, rule, _LEAN if lean else 0, byref(handle)))
-        self._handle = handle
+        super().__init__(library, library.dt_graph_make, path, rule, _LEAN if lean else 0)
         flags, count = POINTER(c_uint16)(), c_uint64()
-        _check(self._lib.dt_graph_flags(handle, byref(flags), byref(count)))
+        library.dt_graph_flags(self.handle, byref(flags), byref(count))
         self.calls = count.value
         #: what is known of each call: the bits above.
         self.flags: npt.NDArray[np.uint16] = (
@@ -64,27 +62,22 @@ class Graph:
         )
 
     def close(self) -> None:
-        """Free it."""
-        handle, self._handle = self._handle, c_void_p()
-        if handle:
+        """Free it; `flags` stay."""
+        if self._handle is not None:
             self.flags = self.flags.copy()
-            self._lib.dt_graph_free(handle)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self.close()
+        super().close()
 
     def frame_roots(self, frames: range) -> list[int]:
         """Return the calls that make the images of frames what they are."""
         room = 2 * len(frames) + 2
         roots, count = (c_uint64 * room)(), c_uint64(room)
-        _check(self._lib.dt_graph_frame_roots(self._handle, frames.start, frames.stop, roots, byref(count)))
+        self._lib.dt_graph_frame_roots(self.handle, frames.start, frames.stop, roots, byref(count))
         return list(roots[: count.value])
 
     def last_draw(self, seq: int) -> int | None:
         """Return the last call at or before `seq` that drew in the context that was current there."""
         draw = c_uint64()
-        found = self._lib.dt_graph_last_draw(self._handle, seq, byref(draw))
+        found = self._lib.dt_graph_last_draw(self.handle, seq, byref(draw))
         return draw.value if found else None
 
     def closure(
@@ -102,10 +95,8 @@ class Graph:
         wanted = np.ascontiguousarray(roots, np.uint64)
         keep = np.zeros((self.calls + 7) // 8 or 1, np.uint8)
         left_out = None if without is None else _pointer(packed(without))
-        _check(
-            self._lib.dt_graph_closure(
-                self._handle, _roots(wanted), len(wanted), left_out, guesses, len(fresh), _pointer(keep)
-            )
+        self._lib.dt_graph_closure(
+            self.handle, _roots(wanted), len(wanted), left_out, guesses, len(fresh), _pointer(keep)
         )
         return self._unpacked(keep)
 
@@ -113,13 +104,13 @@ class Graph:
         """Return the contents that are drawn over from frame to frame, among what the roots need."""
         wanted = np.ascontiguousarray(roots, np.uint64)
         found, count = (c_uint32 * _MOST_CROSSED)(), c_uint64(_MOST_CROSSED)
-        _check(self._lib.dt_graph_crossed(self._handle, _roots(wanted), len(wanted), found, byref(count)))
+        self._lib.dt_graph_crossed(self.handle, _roots(wanted), len(wanted), found, byref(count))
         return list(found[: min(count.value, _MOST_CROSSED)])
 
     def with_ends(self, keep: Calls) -> Calls:
         """Return `keep` and the ends of the objects that it makes."""
         bits = packed(keep)
-        _check(self._lib.dt_graph_add_ends(self._handle, _pointer(bits)))
+        self._lib.dt_graph_add_ends(self.handle, _pointer(bits))
         return self._unpacked(bits)
 
     def waste(self, *, answers: bool = False) -> npt.NDArray[np.uint8]:
@@ -128,21 +119,21 @@ class Graph:
         `answers`: what the program asked the driver for counts as needed.
         """
         kinds = np.zeros(max(self.calls, 1), np.uint8)
-        _check(self._lib.dt_graph_waste(self._handle, int(answers), _pointer(kinds)))
+        self._lib.dt_graph_waste(self.handle, int(answers), _pointer(kinds))
         return kinds[: self.calls]
 
     def needs(self, seq: int) -> list[int]:
         """Return the calls that a call needs directly."""
         count = c_uint64(0)
-        _check(self._lib.dt_graph_needs(self._handle, seq, None, byref(count)))
+        self._lib.dt_graph_needs(self.handle, seq, None, byref(count))
         found = (c_uint64 * max(count.value, 1))()
-        _check(self._lib.dt_graph_needs(self._handle, seq, found, byref(count)))
+        self._lib.dt_graph_needs(self.handle, seq, found, byref(count))
         return list(found[: count.value])
 
     def size(self) -> dict[str, int]:
         """Return how large it is: `edges`, `gatherings`, `locations`."""
         numbers = (c_uint64 * 3)()
-        _check(self._lib.dt_graph_size(self._handle, numbers))
+        self._lib.dt_graph_size(self.handle, numbers)
         return dict(zip(("edges", "gatherings", "locations"), numbers, strict=True))
 
     def _unpacked(self, bits: npt.NDArray[np.uint8]) -> Calls:
@@ -151,22 +142,8 @@ class Graph:
 
 def waste_table(kinds: npt.NDArray[np.uint8]) -> object:
     """Return what `Graph.waste` found as the table `redundancy`, a capsule "arrow_array_stream"."""
-    lib = _library()
-    stream = lib.dt_graph_new_stream()
-    try:
-        _check(lib.dt_graph_waste_table(_pointer(kinds), len(kinds), stream))
-    except BaseException:
-        lib.dt_graph_free_stream(stream)
-        raise
-    new = ctypes.pythonapi.PyCapsule_New
-    new.argtypes = (c_void_p, c_char_p, c_void_p)
-    new.restype = ctypes.py_object
-    return new(stream, _CAPSULE_NAME, ctypes.cast(lib.dt_graph_release_capsule, c_void_p))
-
-
-def _check(code: int) -> None:
-    if code:
-        raise_coded(code, _library().dt_graph_error())
+    library = _library()
+    return library.stream(library.dt_graph_waste_table, _pointer(kinds), len(kinds))
 
 
 def packed(calls: Calls) -> npt.NDArray[np.uint8]:
@@ -184,18 +161,12 @@ def _roots(calls: npt.NDArray[np.uint64]) -> ctypes._Pointer[c_uint64]:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
-    path = part(EXTRACT)
-    try:
-        lib = ctypes.CDLL(str(path))
-    except OSError as error:
-        raise UnavailableError(f"{path} cannot be loaded: {error}", hint="is libzstd1 installed?") from None
+def _library() -> Library:
     u64s, u8s = POINTER(c_uint64), POINTER(c_uint8)
-    signatures: dict[str, tuple[object, ...]] = {
+    coded: dict[str, Signature] = {
         "dt_graph_make": (c_char_p, c_char_p, c_uint32, POINTER(c_void_p)),
         "dt_graph_flags": (c_void_p, POINTER(POINTER(c_uint16)), u64s),
         "dt_graph_frame_roots": (c_void_p, c_uint64, c_uint64, u64s, u64s),
-        "dt_graph_last_draw": (c_void_p, c_uint64, u64s),
         "dt_graph_closure": (c_void_p, u64s, c_uint64, u8s, POINTER(_CFresh), c_uint64, u8s),
         "dt_graph_crossed": (c_void_p, u64s, c_uint64, POINTER(c_uint32), u64s),
         "dt_graph_add_ends": (c_void_p, u8s),
@@ -204,16 +175,8 @@ def _library() -> ctypes.CDLL:
         "dt_graph_waste": (c_void_p, c_uint32, u8s),
         "dt_graph_waste_table": (u8s, c_uint64, c_void_p),
     }
-    for name, arguments in signatures.items():
-        function = getattr(lib, name)
-        function.argtypes = arguments
-        function.restype = ctypes.c_int
-    for name in ("dt_graph_free", "dt_graph_free_stream"):
-        function = getattr(lib, name)
-        function.argtypes = (c_void_p,)
-        function.restype = None
-    lib.dt_graph_new_stream.argtypes = ()
-    lib.dt_graph_new_stream.restype = c_void_p
-    lib.dt_graph_error.argtypes = ()
-    lib.dt_graph_error.restype = c_char_p
-    return lib
+    plain: dict[str, tuple[object, Signature]] = {
+        "dt_graph_last_draw": (c_int, (c_void_p, c_uint64, u64s)),
+        "dt_graph_close": (None, (c_void_p,)),
+    }
+    return Library(part(EXTRACT), "dt_graph", coded, plain)

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, cast
 import duckdb
 
 from drawtap.errors import DrawtapError, QueryError
-from drawtap.trace.core import Cancelled, Column, Selection
+from drawtap.trace.core import Column, Selection
 from drawtap.trace.database import GRAPH_TABLES, MEMORY, _quote, _Scope, _Stream, _without_text
+from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
