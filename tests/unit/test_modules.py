@@ -170,6 +170,49 @@ hooks = func.Hooks(
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("header", "code", "line", "said"),
+    [
+        ("\n#include <stdio.h>\nstatic int f() {\n  return missing_thing; }", "f();", 4, "missing_thing"),
+        ("#ifdef NEVER\n#include <no>\n#endif\nint a = missing_thing;", "", 4, "missing_thing"),
+        ("static int a = 1", "missing_thing();", 5, "missing_thing"),  # an end that lacks is no mistake
+        ("", "int a = (;", 5, "expected"),
+    ],
+)
+def test_lines_are_right_beside_inclusions_and_at_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, code: str, line: int, said: str
+) -> None:
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
+    rows = header.count("\n")
+    text = f"""h = func.Hooks(header='''{header}''',
+  hook_funcs=[lambda f: func.Hook(
+    is_target=f.name == "toySwap",
+    # a remark
+    before_run="{code}")])"""
+    with pytest.raises(CompileError) as raised:
+        build_projects([_project(tmp_path, text)], Target("toy"))
+    there = line + (rows if line == 5 else 0)
+    errors = [row for row in raised.value.output.splitlines() if " error: " in row]
+    assert errors and errors[0].startswith(f"{tmp_path / 'hooks.py'}:{there}:") and said in errors[0]
+
+
+@needs_compiler
+def test_a_brace_left_open_is_looked_for_in_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
+    text = 'h = func.Hooks(hook_funcs=[lambda f: func.Hook(is_target=f.name == "toySwap", before_run="{")])'
+    with pytest.raises(CompileError) as raised:
+        build_projects([_project(tmp_path, text)], Target("toy"))
+    assert "left open" in str(raised.value.hint) and str(tmp_path / "hooks.py") in str(raised.value.hint)
+
+
+def test_helpers_in_a_header_know_the_context_too(tmp_path: Path) -> None:
+    text = """h = func.Hooks(header="static int& n() { return drawtap::per_context<int>(); }",
+      hook_funcs=[lambda f: func.Hook(is_target=f.name == "glClear", before_run="n()++;")])"""
+    made = generate_module([_project(tmp_path, text)], Target("gles2", "2.0"))
+    assert "made_current" in user_module.shown(made, "eglMakeCurrent")
+
+
+@needs_compiler
 def test_a_project_may_have_sources_and_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
     project = tmp_path / "project"

@@ -47,6 +47,7 @@ def build(
     from drawtap.instrument import generate, user_module
     from drawtap.instrument.generate_module import Target, generate_module
     from drawtap.instrument.module import build_projects
+    from drawtap.view.progress import say_compiling
 
     if script is None:
         if show is None:
@@ -62,6 +63,6 @@ def build(
         user_module.write(made, sources)
         facts["sources"] = str(sources)
     else:
-        library = build_projects(projects, target).library
+        library = build_projects(projects, target, say_compiling).library
         facts["library"] = str(library if output is None else user_module.copy(library, output))
     return Facts({**facts, "functions": list(made.hooked)}, {"module": facts})

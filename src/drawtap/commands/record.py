@@ -276,8 +276,9 @@ def _libraries(modules: tuple[str, ...]) -> list[Path]:
     if not modules:
         return []
     from drawtap.instrument import user_module
+    from drawtap.view.progress import say_compiling
 
-    return list(user_module.libraries(modules)[0])
+    return list(user_module.libraries(modules, say_compiling)[0])
 
 
 def _flight(recording: Recording) -> list[Verdict]:

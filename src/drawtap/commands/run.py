@@ -63,10 +63,11 @@ def run(
         return Rows(("module", "about", "script"), own)
     from drawtap.capture import launch
     from drawtap.parts import TAP, part
+    from drawtap.view.progress import say_compiling
 
     executable = launch.find_program(program[0])
     _say_if_refused(executable)
-    libraries, projects = user_module.libraries(module) if module else ([], [])
+    libraries, projects = user_module.libraries(module, say_compiling) if module else ([], [])
     if metrics is None and record is None and any(_emits(p.script) for p in projects):
         print(
             "drawtap: the module gives out metrics or marks: --metrics FILE or --record FILE keeps them",

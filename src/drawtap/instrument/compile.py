@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -134,12 +134,13 @@ def compile_module(
     include: Sequence[Path],
     *,
     user_code: bool = False,
+    announce: Callable[[], None] | None = None,
 ) -> Path:
     """Return the folder with libdrawtap-NAME.so and NAME.sig, compiling them unless the cache has them.
 
     `files` are generated sources by name, `runtime` hand-written ones, `include` the folders of their headers;
-    `user_code`: they may use the C++ library. Raises CompileError with the compiler's words, UnavailableError without a
-    compiler.
+    `user_code`: they may use the C++ library; `announce` is called before a compilation, which takes its time.
+    Raises CompileError with the compiler's words, UnavailableError without a compiler.
     """
     compiler = find_compiler()
     all_flags = [*COMPILE_FLAGS, *_machine_flags(), *(USER_COMPILE_FLAGS if user_code else ())]
@@ -150,6 +151,8 @@ def compile_module(
     with _locked(folder):
         if (folder / library).exists():
             return folder
+        if announce:
+            announce()
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
             work = Path(scratch)
             for file, text in files.items():

@@ -117,12 +117,14 @@ def generate_module(projects: Sequence[Project], target: Target | None = None) -
         )
     sources = _sources_text(projects)
     texts = {f.name: _code(f, sets) for f in hooked}
-    mentioned = user_code.mentioned_commands(apis, "\n".join([sources, *(h.header for h in sets), *texts.values()]))
-    asked = _Asked.of("\n".join(texts.values()))
+    # Helpers in headers and sources count as the hooks that call them do.
+    code = "\n".join([sources, *(h.header for h in sets), *texts.values()])
+    mentioned = user_code.mentioned_commands(apis, code)
+    asked = _Asked.of(code)
     inside = {f.name for f in hooked} | mentioned
     needed = [f for f in everything if f.name in inside or f.has("lookup") or asked.keeps_track(f)]
     functions = tuple(replace(f, id=index) for index, f in enumerate(needed))
-    files = _files(functions, sets, apis, sources, texts)
+    files = _files(functions, [asked.tracking(), *sets], apis, sources, texts)
     return ModuleSources(files, functions, tuple(f.name for f in hooked))
 
 
@@ -158,7 +160,8 @@ class _Asked:
     @classmethod
     def of(cls, code: str) -> _Asked:
         return cls(
-            re.search(r"\b(_context|per_context)\b", code) is not None, re.search(r"\b_call\b", code) is not None
+            re.search(r"\b(_context|per_context|detail::context)\b", code) is not None,
+            re.search(r"\b(_call|detail::call)\b", code) is not None,
         )
 
     def keeps_track(self, function: Function) -> bool:
@@ -196,10 +199,9 @@ def _files(
     texts: Mapping[str, str],
 ) -> dict[str, str]:
     code = "\n".join(texts.values())
-    all_sets = [_Asked.of(code).tracking(), *sets]
     with_arguments = [f for f in functions if "_arguments" in texts.get(f.name, "")]
     shared = generate.shared_header(tuple(apis), [])
-    own = user_code.header(sets, apis, with_arguments, f"{sources}\n{code}")
+    own = user_code.header(sets[1:], apis, with_arguments, f"{sources}\n{code}")
     files = {
         "module.h": f"{shared}{own}\n",
         "tables.cc": generate.tables(functions, records=False),
@@ -209,7 +211,7 @@ def _files(
         ),
     }
     for number, start in enumerate(range(0, len(functions), _UNIT)):
-        body = BETWEEN.join(generate.wrapper(f, all_sets) for f in functions[start : start + _UNIT])
+        body = BETWEEN.join(generate.wrapper(f, sets) for f in functions[start : start + _UNIT])
         files[f"wrappers_{number}.cc"] = f'#include "module.h"\n\n{body}\n'
     return {name: _with_lines(name, text) for name, text in files.items()}
 

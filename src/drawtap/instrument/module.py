@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from drawtap.instrument import generate
-from drawtap.instrument.compile import compile_module
+from drawtap.instrument.compile import CompileError, compile_module
 from drawtap.instrument.generate_module import Target, generate_module, source_folders
 from drawtap.instrument.hook import Hooks
 from drawtap.instrument.script import Project
@@ -28,8 +28,12 @@ def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = No
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 
-def build_projects(projects: Sequence[Project], target: Target | None = None) -> Module:
+def build_projects(
+    projects: Sequence[Project], target: Target | None = None, announce: Callable[[int], None] | None = None
+) -> Module:
     """Build one module with the hooks of `projects`, the first outermost, or take it from the cache.
+
+    `announce` is called with the number of hooked functions before they are compiled, which may take a minute.
 
     It does not record by itself; preloaded in front of the tap, what reaches the driver is recorded. Raises UsageError
     where nothing is hooked, CompileError with the compiler's words (about a script's C++ they name the script and its
@@ -41,7 +45,19 @@ def build_projects(projects: Sequence[Project], target: Target | None = None) ->
     user = generate.runtime_folder() / "user"
     files = {(f"{name}.sig" if file == "module.sig" else file): text for file, text in sources.files.items()}
     include = [*_include(), *source_folders(projects)]
-    folder = compile_module(name, files, [*_runtime(), user / "user.cc", *own], include, user_code=True)
+    hooked = len(sources.hooked)
+    told = None if announce is None else lambda: announce(hooked)
+    try:
+        folder = compile_module(
+            name, files, [*_runtime(), user / "user.cc", *own], include, user_code=True, announce=told
+        )
+    except CompileError as error:
+        written = [path for project in projects for path in (project.script, *project.sources, *project.headers)]
+        if not any(str(path) in error.output for path in written):
+            # An open brace, string or comment makes the compiler stumble over what is generated after it.
+            scripts = ", ".join(str(project.script) for project in projects)
+            error.hint = f"it stumbled after code of yours: is a brace, a string or a comment left open in {scripts}?"
+        raise
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 

@@ -182,7 +182,8 @@ class _Lines:
                 expected = at
             out.append(line)
             expected += 1
-        return "\n".join([*out, RESTORE])
+        # A statement that lacks its end is finished here: the next one is generated, and nothing of the script's.
+        return "\n".join([*out, ";", RESTORE])
 
     def _find(self, line: str, near: int) -> int:
         key = (line, near)

@@ -49,7 +49,7 @@ def enclosed(function: Function, sets: Sequence[Hooks]) -> str:
             name = f"{namespace(hooks)}::hook_{number}_{function.name}"
             body = f"{name}({arguments}, [&]() __attribute__((always_inline)) {{\n{body}\n}});"
     declared = f"{command.returns.spelling} _result{{}};\n" if function.returns_value else ""
-    return f"_t->special = dt::SPECIAL_USER;\n{declared}bool _skip = false;\n{body}"
+    return f"_t->special = dt::SPECIAL_USER;\n{declared}[[maybe_unused]] bool _skip = false;\n{body}"
 
 
 def _function(function: Function, hooks: Hooks, hook: Hook, number: int) -> str:
@@ -204,29 +204,48 @@ def _groups(functions_: Iterable[Function]) -> Iterator[str]:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """Separate what must stand outside of a namespace (inclusions, with the conditions around them) from the rest."""
+    """Separate what must stand outside of a namespace (inclusions, with the conditions around them) from the rest.
+
+    Both keep the numbers of their lines: an empty line stays where one was taken out, which is told its number.
+    """
     outside: list[str] = []
     inside: list[str] = []
     block: list[str] = []
-    depth = 0
+    depth = number = start = 0
+    file = ""
+
+    def take_out(lines: list[str], first: int) -> None:
+        outside.extend([f"#line {first} {file}", *lines] if file else lines)
+        inside.extend([""] * len(lines))
+
     for line in text.splitlines():
         directive = _DIRECTIVE.match(line)
         word = directive[1] if directive else ""
+        if directive and word == "line":
+            told, _, named = directive[2].partition(" ")
+            number, file = int(told), "" if named == '"@"' else named
+            (block if depth else inside).append(line)
+            if not depth and not file:
+                outside.append(line)
+            continue
         if word in ("if", "ifdef", "ifndef"):
+            start = start if depth else number
             depth += 1
         if depth:
             block.append(line)
             if word == "endif":
                 depth -= 1
                 if not depth:
-                    includes = any((m := _DIRECTIVE.match(item)) and m[1] == "include" for item in block)
-                    (outside if includes else inside).extend(block)
+                    if any((m := _DIRECTIVE.match(item)) and m[1] == "include" for item in block):
+                        take_out(block, start)
+                    else:
+                        inside.extend(block)
                     block = []
-        elif word == "line":
-            outside.append(line)
-            inside.append(line)
+        elif word in ("include", "pragma"):
+            take_out([line], number)
         else:
-            (outside if word in ("include", "pragma") else inside).append(line)
+            inside.append(line)
+        number += 1
     return outside, inside + block
 
 

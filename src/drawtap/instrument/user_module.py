@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def project(named: str) -> Project:
     raise UsageError(f"there is no module {named!r}", hint=did_you_mean(named, own) or f"there are: {', '.join(own)}")
 
 
-def libraries(named: Sequence[str], target: generating.Target | None = None) -> tuple[list[Path], list[Project]]:
+def libraries(named: Sequence[str], announce: Callable[[int], None] | None = None) -> tuple[list[Path], list[Project]]:
     """Return the libraries to preload for modules named by path or name, and the projects among them.
 
     Scripts become one library together, the first outermost; libraries (*.so) stay as they are, in front of it. Raises
@@ -58,7 +58,7 @@ def libraries(named: Sequence[str], target: generating.Target | None = None) -> 
             raise InputError(f"there is no module {path}", hint="drawtap build SCRIPT -o FILE makes one")
     projects = [project(name) for name in named if not name.endswith(".so")]
     if projects:
-        built.append(module.build_projects(projects, target).library)
+        built.append(module.build_projects(projects, announce=announce).library)
     return built, projects
 
 

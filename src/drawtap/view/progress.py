@@ -15,6 +15,7 @@ T = TypeVar("T")
 _PATIENCE_S = 0.7  # short work shows nothing
 _STEP_S = 0.1
 _CELLS = 30
+_MANY_HOOKS = 300  # of fewer, the compiler makes short work
 
 
 class Progress:
@@ -98,3 +99,13 @@ def cancelled_by_ctrl_c(cancel: Callable[[], None]) -> Iterator[None]:
         os.close(woken)
         listener.join()
         os.close(heard)
+
+
+def say_compiling(functions: int) -> None:
+    """Say on standard error that hooks of so many `functions` are compiled, where that makes somebody wait."""
+    if functions >= _MANY_HOOKS:
+        print(
+            f"drawtap: compiling hooks of {functions} functions; the first time that takes a minute "
+            "(drawtap build --api makes one of fewer)",
+            file=sys.stderr,
+        )
