@@ -188,7 +188,10 @@ def test_everything_said_is_as_the_schema_has_it(start):
         (b'{"op": "limit", "program": 1, "fps": true}', "fps is of type"),
         (b'{"op": "limit", "program": 1, "fps": NaN}', "fps is from 1"),
         (b'{"op": "limit", "program": 1, "path": "/etc/passwd"}', "no field 'path'"),
-        (b'{"op": "class", "program": 1, "class": "king"}', "class is one of"),
+        (b'{"op": "class", "program": 1, "class": "king"}', "class is one of critical, high, normal, background, none"),
+        (b'{"op": "limit", "program": 1, "fps": 9}', "is not under the manager"),
+        (b'{"op": "limit", "program": 2147483647, "fps": 9}', "there is no process 2147483647"),
+        (b'{"op": "limit", "program": "nobody", "fps": 9}', "knows no program 'nobody'"),
         (b'{"op": "trace-begin", "token": "../../etc"}', "no such trace"),
         (b'{"op": "list", "id": {}}', "id is a number"),
     ],
@@ -230,7 +233,9 @@ def test_a_configuration_is_read_again_and_a_wrong_one_refused(start, tmp_path):
         ("[manager]\npolicies = ['none such']", "no policy called 'none such'"),
         ("[manager]\npacing = 'sometimes'", "pacing = 'sometimes'"),
         ("[managr]", "did you mean manager"),
-        ("[[program]]\nclass = 'king'", "importance = 'king'"),
+        ("[[program]]\nname = 'x'\nclass = 'king'", r"x: class = 'king' \(one of critical"),
+        ("[[program]]\nname = 'x'\nclas = 'high'", r"no setting 'clas' \(did you mean class"),
+        ("[[program]]\ntarget = 0", "program 1: target = 0"),
         ("[[program]]\nfps = 0", "fps = 0"),
         ("[[program]]\nweight = 0", "weight = 0"),
         ("[program]\nname = 'x'", r"written as \[\[program\]\]"),
@@ -444,7 +449,7 @@ def test_users_see_programs_of_their_own(start, monkeypatch):
     monkeypatch.setattr(clients, "groups_of", lambda connection, peer: frozenset({4321}))
     with running.client() as client:
         assert client.ask("list")["programs"] == []  # it is the test's own user's
-        with pytest.raises(UsageError, match="knows no program"):
+        with pytest.raises(UsageError, match="not a program of yours"):
             client.ask("limit", program=os.getpid(), fps=5)
         for op in ({"op": "policy", "policies": []}, {"op": "config", "reload": True}, {"op": "log"}):
             with pytest.raises(UnavailableError, match="administrators"):

@@ -122,6 +122,11 @@ def test_recovery_is_said_once_with_the_length_of_the_bad_time() -> None:
     assert 5.9 < (event.time_ns - START) / 1e9 < 6.7 and "again after 3" in event.text
 
 
+def test_without_actions_an_alarm_goes_to_the_log() -> None:
+    assert [name for name, _ in make_alarm({"rule": "stall"}).actions] == ["log"]
+    assert make_alarm({"rule": "stall", "actions": []}).actions == ()
+
+
 def test_alarms_are_for_the_programs_that_are_named() -> None:
     rule = make_alarm({"rule": "stall", "programs": "other*"})
     assert not replay([rule], frames((2, 60)), 7)[0]

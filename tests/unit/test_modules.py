@@ -171,17 +171,18 @@ hooks = func.Hooks(
 
 @needs_compiler
 @pytest.mark.parametrize(
-    ("header", "code", "line", "said"),
+    ("cpp", "line", "said"),
     [
-        ("\n#include <stdio.h>\nstatic int f() {\n  return missing_thing; }", "f();", 4, "missing_thing"),
-        ("#ifdef NEVER\n#include <no>\n#endif\nint a = missing_thing;", "", 4, "missing_thing"),
-        ("static int a = 1", "missing_thing();", 5, "missing_thing"),  # an end that lacks is no mistake
-        ("", "int a = (;", 5, "expected"),
+        (("\n#include <stdio.h>\nstatic int f() {\n  return missing_thing; }", "f();"), 4, "missing_thing"),
+        (("#ifdef NEVER\n#include <no>\n#endif\nint a = missing_thing;", ""), 4, "missing_thing"),
+        (("static int a = 1", "missing_thing();"), 5, "missing_thing"),  # an end that lacks is no mistake
+        (("", "int a = (;"), 5, "expected"),
     ],
 )
 def test_lines_are_right_beside_inclusions_and_at_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, code: str, line: int, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpp: tuple[str, str], line: int, said: str
 ) -> None:
+    header, code = cpp
     monkeypatch.setenv("DRAWTAP_CACHE", str(tmp_path / "cache"))
     rows = header.count("\n")
     text = f"""h = func.Hooks(header='''{header}''',

@@ -86,9 +86,13 @@ def find(pid: int) -> Program:
     for program in every:
         if program.pid == pid:
             return program
+    known = described(pid)
+    message = f"there is no process {pid}" if known is None else f"{known} is not under a recorder of yours"
     names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in every)
-    hint = f"recorded are {names}" if names else "drawtap record --paused -- PROGRAM starts one that waits"
-    raise UnavailableError(f"process {pid} is not under a recorder of yours", hint=hint)
+    hint = (
+        "drawtap record --paused -- PROGRAM starts one that waits; drawtap trace records one that drawtap run started"
+    )
+    raise UnavailableError(message, hint=f"recorded are {names}" if names else hint)
 
 
 def number_of(which: str) -> int:
@@ -107,6 +111,16 @@ def number_of(which: str) -> int:
         raise UsageError(f"{which} is the name of {len(found)} programs", hint=f"which: {names}")
     hint = f"recorded are {names}" if names else "drawtap record --paused -- PROGRAM starts one that waits"
     raise UnavailableError(f"no program {which} is under a recorder of yours", hint=hint)
+
+
+def described(pid: int) -> str | None:
+    """Return how messages call the process `pid`: with its name, and its user if another. None where there is none."""
+    try:
+        owner = Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+    about = [_comm(pid), f"user {owner}" if owner != os.geteuid() else ""]
+    return f"process {pid} ({', '.join(filter(None, about))})" if any(about) else f"process {pid}"
 
 
 def _comm(pid: int) -> str:

@@ -128,14 +128,14 @@ class Watched:
 def make_alarm(table: Mapping[str, object]) -> Watched:
     """Return the alarm that a table of the configuration describes.
 
-    `rule` names it, `actions` are names or tables with `do`; `programs` (a pattern of names), `least_s` and `also_off`
-    as in `Watched`; the rest are settings of the rule. Raises UsageError.
+    `rule` names it, `actions` are names or tables with `do` (without any the alarm goes to the log); `programs` (a
+    pattern of names), `least_s` and `also_off` as in `Watched`; the rest are settings of the rule. Raises UsageError.
     """
     given = dict(table)
     name = given.pop("rule", None)
     if not isinstance(name, str):
         raise UsageError("an alarm needs a rule", hint=f"rule = one of {', '.join(ALARMS.names())}")
-    actions = given.pop("actions", [])
+    actions = given.pop("actions", ["log"])
     if isinstance(actions, str | Mapping):
         actions = [actions]
     if not isinstance(actions, Sequence):

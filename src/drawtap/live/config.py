@@ -110,6 +110,7 @@ _BOUNDS = {"period": (0.05, 5.0), "lease": (0.5, 60.0), "spin_us": (0, 2000), "m
            "max_clients": (1, 1024), "max_traces": (1, 10000)}  # fmt: skip
 _SHORT = {"class": "importance", "target": "target_fps", "floor": "floor_fps", "cap": "cap_fps",
           "policy": "policies"}  # fmt: skip
+_WRITTEN = {field: name for name, field in _SHORT.items() if name != "policy"}
 _CHOICES: Mapping[str, type[Importance | Pacing]] = {"importance": Importance, "pacing": Pacing}
 
 
@@ -175,10 +176,10 @@ def _table(text: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _checked(made: type[Any], what: str, given: Mapping[str, Any]) -> dict[str, Any]:
     named = {_SHORT.get(key, key): value for key, value in given.items()}
     chosen = {key: value for key, value in named.items() if key in _CHOICES}
-    values = checked_settings(made, what, {key: value for key, value in named.items() if key not in chosen})
+    values = checked_settings(made, what, {key: value for key, value in named.items() if key not in chosen}, _WRITTEN)
     for key, value in chosen.items():
         if value not in list(_CHOICES[key]):
-            raise UsageError(f"{what}: {key} = {value!r}", hint=f"one of {', '.join(_CHOICES[key])}")
+            raise UsageError(f"{what}: {_WRITTEN.get(key, key)} = {value!r}", hint=f"one of {', '.join(_CHOICES[key])}")
         values[key] = _CHOICES[key](value)
     return values
 
@@ -190,7 +191,8 @@ def _profile(row: Mapping[str, Any], index: int) -> Profile:
     for each in fields(Profile):
         value = getattr(profile, each.name)
         if each.name.endswith("fps") and value is not None and not 1 <= value <= 10000:
-            raise UsageError(f"[[program]] {title}: {each.name} = {value}", hint="from 1 to 10000")
+            name = _WRITTEN.get(each.name, each.name)
+            raise UsageError(f"[[program]] {title}: {name} = {value}", hint="from 1 to 10000")
     if profile.weight is not None and not 0 < profile.weight <= 1000:
         raise UsageError(f"[[program]] {title}: weight = {profile.weight}", hint="above 0, up to 1000")
     return profile

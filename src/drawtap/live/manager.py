@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drawtap.capture import launch
+from drawtap.capture import control, launch
 from drawtap.errors import DrawtapError, UnavailableError, UsageError, did_you_mean
 from drawtap.live import pages
 from drawtap.live.alarm import Watch
@@ -333,6 +333,13 @@ class Manager:
                 if mine
                 else "no program is managed; drawtap run -- PROGRAM starts one"
             )
+            known = control.described(int(text)) if text.isdigit() else None
+            if known is not None:
+                whose = "" if uid is None else "a program of yours "
+                hint = f"drawtap run starts such programs; {near}"
+                raise UsageError(f"{known} is not {whose}under the manager", hint=hint)
+            if text.isdigit():
+                raise UsageError(f"there is no process {text}", hint=near)
             raise UsageError(f"the manager knows no program {text!r}", hint=near)
         return found
 

@@ -128,15 +128,21 @@ def combined(decisions: Iterable[Decision]) -> dict[int, Limit]:
 # ---- settings, as a configuration file has them ------------------------------------------------------------
 
 
-def checked_settings(made: type[Any], what: str, given: Mapping[str, object]) -> dict[str, Any]:
-    """Return `given` as arguments of `made`. Raises UsageError that names `what` for what is wrong."""
+def checked_settings(
+    made: type[Any], what: str, given: Mapping[str, object], written: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return `given` as arguments of `made`. Raises UsageError that names `what` for what is wrong.
+
+    `written` says which fields people write under other names: hints have those.
+    """
     hints = get_type_hints(made)
     known = {f.name: f for f in dataclasses.fields(made) if f.init}
     values: dict[str, Any] = {}
     for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known:
-            hint = did_you_mean(name, known) or f"it has: {', '.join(known) or 'none'}"
+            names = [(written or {}).get(field, field) for field in known]
+            hint = did_you_mean(name, names) or f"it has: {', '.join(names) or 'none'}"
             raise UsageError(f"{what} has no setting {key!r}", hint=hint)
         values[name] = _value(value, hints[name], f"{what}: {key}")
     lacking = [

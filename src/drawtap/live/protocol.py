@@ -247,7 +247,7 @@ _TYPES: Mapping[str, Any] = {
 def _wrong(value: object, rule: Mapping[str, Any]) -> str:
     """Say what is wrong with a value: the few words of JSON schema that `REQUESTS` uses."""
     if "enum" in rule:
-        names = ", ".join(str(v) for v in rule["enum"])
+        names = ", ".join("none" if v is None else str(v) for v in rule["enum"])
         return "" if value in rule["enum"] else f"is one of {names}"
     kinds = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
     if not any(isinstance(value, _TYPES[k]) and (k == "boolean") == isinstance(value, bool) for k in kinds):

@@ -85,7 +85,7 @@ def _plain(named: Mapping[str, object], what: str) -> dict[str, Any]:
     extra = sorted(set(named) & hidden - {"importance"})
     if extra:
         raise UsageError(f"{what}: {extra[0]} comes from a trace", hint="trace=FILE.dtap")
-    return checked_settings(Load, what, named)
+    return checked_settings(Load, what, named, {field: name for name, field in _SHORT.items()})
 
 
 def recorded_costs(path: Path) -> tuple[int, ...]:
