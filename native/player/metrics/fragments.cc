@@ -16,6 +16,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "fetches.h"
 #include "programs.h"
 #include "source.h"
 
@@ -36,14 +37,15 @@ enum : uint32_t {
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
-enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
+enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, FETCHES, EARLIER_FETCHES, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
 struct Known {
   const char *spec, *group, *unit;
   What what;
 };
 const Known KNOWN[] = {
     {"generated", "count", "count", GENERATED},   {"discarded", "count", "count", DISCARDED}, {"passed", "count", "count", PASSED},
-    {"written", "count", "count", WRITTEN},       {"mean", "overdraw", "count", MEAN},        {"most", "overdraw", "count", MOST},
+    {"written", "count", "count", WRITTEN},       {"fetches", "texture", "count", FETCHES},
+    {"vertex_fetches", "texture", "count", EARLIER_FETCHES}, {"mean", "overdraw", "count", MEAN},        {"most", "overdraw", "count", MOST},
     {"covered", "overdraw", "count", COVERED},    {"above_1", "overdraw", "percent", ABOVE_1}, {"above_2", "overdraw", "percent", ABOVE_2},
     {"above_4", "overdraw", "percent", ABOVE_4},  {"above_8", "overdraw", "percent", ABOVE_8},
 };
@@ -88,6 +90,8 @@ std::string no_pictures() {
   return "";
 }
 std::string no_metric(What what) {
+  bool old = is_es() && version() < 20;
+  if (what == FETCHES || what == EARLIER_FETCHES) return old ? no_pictures() : FetchCounter::missing();
   std::string queries = no_queries(), pictures = no_pictures();
   if (what >= MEAN) return pictures;
   return queries.empty() ? "" : pictures;
@@ -410,6 +414,7 @@ struct Count {
 struct Drawn {
   bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
   Count generated, survived, passed;
+  FetchCounter::Count fetches;
 };
 
 class FragmentSource : public Source {
@@ -423,6 +428,7 @@ class FragmentSource : public Source {
       counts_again_ |= e.what == GENERATED || e.what == DISCARDED;
       discards_ |= e.what == DISCARDED;
       passes_ |= e.what == PASSED || e.what == WRITTEN;
+      fetches_ |= e.what == FETCHES || e.what == EARLIER_FETCHES;
       pictures_ |= e.what >= MEAN;
     }
   }
@@ -456,7 +462,8 @@ class FragmentSource : public Source {
     if (why) {
       lose(d, lasting(why), !queries);
     } else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) {
-      // Nothing is rasterised.
+      // Nothing is rasterised; vertices may read textures.
+      if (fetches_) count_fetches(s, d, draw, current_program());
     } else {
       again(s, d, draw, queries);
     }
@@ -511,7 +518,8 @@ class FragmentSource : public Source {
     State& s = it->second;
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
-      if (!ready(p, wait || s.pending.size() > MOST_DRAWS_KEPT)) return;
+      bool now = wait || s.pending.size() > MOST_DRAWS_KEPT;
+      if (!ready(p, now) || !s.fetches.take(p.drawn.fetches, now)) return;
       for (auto& e : entries_) deliver(to, p, e);
       give_back(s, p.drawn);
       s.pending.pop_front();
@@ -531,6 +539,7 @@ class FragmentSource : public Source {
       if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
       drop(s.counting);
       drop(s.adding);
+      s.fetches.forget(true);
     }
     states_.erase(it);
   }
@@ -566,6 +575,7 @@ class FragmentSource : public Source {
     std::vector<uint32_t> blocked, free;
     std::deque<Pending> pending;
     Drawn drawn;
+    FetchCounter fetches;
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
     std::map<std::array<uint32_t, 3>, Private> counting, adding;
     uint32_t framebuffer = 0;  // the one in use
@@ -619,6 +629,10 @@ class FragmentSource : public Source {
         return tell(d.survived, d.discards ? static_cast<double>(d.generated.value) - static_cast<double>(d.survived.value) : 0);
       case PASSED: return tell(d.passed, static_cast<double>(d.passed.value));
       case WRITTEN: return tell(d.passed, d.writes ? static_cast<double>(d.passed.value) : 0);
+      case FETCHES:
+      case EARLIER_FETCHES:
+        if (d.fetches.lost) return to.lost(p.segment, e.metric, d.fetches.lost);
+        return to.value(p.segment, e.metric, static_cast<double>(e.what == FETCHES ? d.fetches.fragment : d.fetches.earlier));
       default:
         if (p.overdraw.why) return to.lost(p.segment, e.metric, p.overdraw.why);
         return to.value(p.segment, e.metric, p.overdraw.value(e.what));
@@ -628,7 +642,7 @@ class FragmentSource : public Source {
   // ---- what a draw is ----
 
   void lose(Drawn& d, const char* why, bool passed) {
-    d.generated.lost = d.survived.lost = why;
+    d.generated.lost = d.survived.lost = d.fetches.lost = why;
     if (passed) d.passed.lost = why;
     if (pictures_) overdraw_.why = why;
   }
@@ -701,7 +715,8 @@ class FragmentSource : public Source {
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader);
-    if (!queries || pictures_) count_by_pictures(s, d, draw, program, shader, !queries);
+    if (pictures_ || (!queries && (counts_again_ || passes_))) count_by_pictures(s, d, draw, program, shader, !queries);
+    if (fetches_) count_fetches(s, d, draw, program);
     if (feedback) resume();
   }
 
@@ -742,6 +757,25 @@ class FragmentSource : public Source {
       count(d.generated, shader);
     }
     if (discards_ && d.discards) count(d.survived, false);
+  }
+
+  // What it reads of textures, of all fragments that are generated.
+  static void count_fetches(State& s, Drawn& d, Draw& draw, uint32_t program) {
+    if (program && program_source(program)->reads_target) {
+      d.fetches.lost = "the fragment shader reads the target";
+      return;
+    }
+    drain_errors();
+    if (!s.fetches.begin(program, d.fetches)) return;
+    {
+      Masked masked;
+      Off tests;
+      tests_off(tests);
+      if (const char* why = perform(draw, program, false)) d.fetches.lost = why;
+    }
+    s.fetches.end();
+    use_program(program);
+    if (take_error()) d.fetches.lost = "the driver refuses to draw it with shaders that count";
   }
 
   // Counts that `drawn` lacks, or only a picture of what is generated, in a private framebuffer.
@@ -1043,6 +1077,7 @@ class FragmentSource : public Source {
     }
     bind(FRAMEBUFFER, was);
     if (why) return lose(d, why, true);
+    if (fetches_) d.fetches.fragment = d.generated.value * textured_units();
     if (tested) d.passed.lost = "OpenGL ES 1: what tests let through cannot be counted";
     else d.passed.value = d.generated.value;
   }
@@ -1240,7 +1275,7 @@ class FragmentSource : public Source {
   }
 
   std::vector<Entry> entries_;
-  bool counts_again_ = false, discards_ = false, passes_ = false, pictures_ = false;
+  bool counts_again_ = false, discards_ = false, passes_ = false, fetches_ = false, pictures_ = false;
   std::unordered_map<const void*, State> states_;
   std::map<std::pair<const void*, uint32_t>, Picture> frame_;
   Overdraw overdraw_;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "shader_text.h"
 #include "source.h"
 
 namespace dt::play::metrics {
@@ -28,13 +29,15 @@ struct Copy {
   std::string why;  // there is none
   std::vector<Uniform> uniforms;
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
+  Reading reads;
+  int units = -1;  // where fixed function takes their number
 };
 
 std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-enum Variant : uint8_t { BARE, COUNTING, VARIANTS };
+enum Variant : uint8_t { BARE, COUNTING, FETCHING, VARIANTS };
 std::map<Key, Copy>& copies(int variant) {
   static std::map<Key, Copy> all[VARIANTS];
   return all[variant];
@@ -200,6 +203,32 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
   return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " + output + " = " + one + "; }\n";
 }
 
+ShaderLanguage language() {
+  return {is_es(), tls.context->version, fetch_binding(), [](const char* name) { return has_extension(name); }};
+}
+
+// The stages of a program as they count what they read of textures, and which do; false: `why` they cannot.
+bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t, std::string>>& stages, Reading& reads, std::string& why) {
+  ShaderLanguage spoken = language();
+  bool fragment = false;
+  for (auto& [stage, text] : source.stages) {
+    bool last = stage == FRAGMENT_SHADER;
+    CountingText made = counting_text(text, last, spoken);
+    if (!made.why.empty()) return why = made.why, false;
+    fragment = fragment || last;
+    (last ? reads.fragment : reads.earlier) |= made.fetches;
+    stages.emplace_back(stage, made.text);
+  }
+  if (!fragment && !is_es() && !tls.context->core) {
+    stages.emplace_back(FRAGMENT_SHADER, fixed_counting_text(spoken));
+    reads.fragment = true;
+  }
+  if (!reads.earlier) return true;
+  int blocks = 0;
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x90D6, &blocks);  // GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS
+  return blocks > 0 ? true : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
+}
+
 Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   Copy made;
   auto fail = [&](const std::string& why) {
@@ -215,6 +244,9 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   auto compile = DT_REAL(void, glCompileShader, uint32_t);
   auto attach = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
   auto remove = DT_REAL(void, glDeleteShader, uint32_t);
+  std::vector<std::pair<uint32_t, std::string>> counting;
+  if (std::string why; variant == FETCHING && !counting_stages(source, counting, made.reads, why)) return fail(why);
+  if (variant == FETCHING && !made.reads.fragment && !made.reads.earlier) return made;
   made.name = DT_REAL(uint32_t, glCreateProgram)();
   std::string version;
   bool vertex = false;
@@ -226,13 +258,19 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     attach(made.name, shader);
     remove(shader);
   };
+  for (auto& [stage, text] : counting) {
+    vertex |= stage == VERTEX_SHADER;
+    add(stage, text);
+  }
   for (auto& [stage, text] : source.stages) {
-    if (stage == FRAGMENT_SHADER) continue;
+    if (stage == FRAGMENT_SHADER || variant == FETCHING) continue;
     if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
     add(stage, text);
   }
-  if (!vertex) return fail("it has no vertex shader");
-  if (variant == BARE) {
+  if (!vertex && (variant != FETCHING || is_es() || tls.context->core)) return fail("it has no vertex shader");
+  if (variant == FETCHING) {
+    // As they are.
+  } else if (variant == BARE) {
     add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
   } else {
     for (auto& [stage, text] : source.stages) {
@@ -253,12 +291,14 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     uint32_t type = 0;
     attribute(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
     int at = where(program, name);
-    if (at >= 0) bind(made.name, static_cast<uint32_t>(at), name);
+    if (at < 0) continue;
+    bind(made.name, static_cast<uint32_t>(at), name);
+    if (variant == FETCHING) bind(made.name, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
   }
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
   get(made.name, LINK_STATUS, &linked);
-  if (!linked) return fail("its copy with another fragment shader does not link");
+  if (!linked) return fail(variant == FETCHING ? "its copy with shaders that count does not link" : "its copy with another fragment shader does not link");
   get(made.name, ACTIVE_UNIFORMS, &count);
   auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
@@ -272,7 +312,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
       std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = location(program, element.c_str()), to = location(made.name, element.c_str());
+      int from = location(program, original_name(element).c_str()), to = location(made.name, element.c_str());
       if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to});
     }
   }
@@ -282,9 +322,10 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
   for (int i = 0; i < count; ++i) {
     block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
-    uint32_t from = block(program, name);
+    uint32_t from = block(program, original_name(name).c_str());
     if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
   }
+  if (variant == FETCHING) made.units = location(made.name, "dt_units");
   return made;
 }
 
@@ -328,14 +369,16 @@ const ProgramSource* program_source(uint32_t program) {
 void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(program); }
 
 namespace {
-bool use_copy(uint32_t program, Variant variant, std::string& why) {
+bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* reads = nullptr, uint32_t units = 0) {
   const ProgramSource* source = program_source(program);
   if (!source) return why = "the text of its shaders is not known", false;
   auto it = copies(variant).find(key(program));
   if (it == copies(variant).end()) it = copies(variant).emplace(key(program), make(program, *source, variant)).first;
   Copy& copy = it->second;
-  if (!copy.name) return why = copy.why, false;
+  if (reads) *reads = copy.reads;
+  if (!copy.name) return why = copy.why, variant == FETCHING && why.empty();
   use_program(copy.name);
+  if (copy.units >= 0) DT_REAL(void, glUniform1i, int, int)(copy.units, static_cast<int>(units));
   for (auto& u : copy.uniforms) write_uniform(u, program);
   if (!copy.blocks.empty()) {
     auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
@@ -352,5 +395,38 @@ bool use_copy(uint32_t program, Variant variant, std::string& why) {
 
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
 bool use_counting_copy(uint32_t program, std::string& why) { return use_copy(program, COUNTING, why); }
+bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why) { return use_copy(program, FETCHING, why, &stages, units); }
+
+bool use_fixed_fetching(uint32_t units, std::string& why) {
+  static std::map<uint32_t, std::pair<uint32_t, int>> programs;  // by share group: the program, where its number is
+  auto [it, fresh] = programs.try_emplace(tls.context->share_group);
+  auto& [program, at] = it->second;
+  if (fresh) {
+    auto shader = DT_REAL(uint32_t, glCreateShader, uint32_t)(FRAGMENT_SHADER);
+    std::string text = fixed_counting_text(language());
+    const char* begin = text.c_str();
+    DT_REAL(void, glShaderSource, uint32_t, int, const char* const*, const int*)(shader, 1, &begin, nullptr);
+    DT_REAL(void, glCompileShader, uint32_t)(shader);
+    program = DT_REAL(uint32_t, glCreateProgram)();
+    DT_REAL(void, glAttachShader, uint32_t, uint32_t)(program, shader);
+    DT_REAL(void, glLinkProgram, uint32_t)(program);
+    DT_REAL(void, glDeleteShader, uint32_t)(shader);
+    int linked = 0;
+    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, LINK_STATUS, &linked);
+    if (!linked) DT_REAL(void, glDeleteProgram, uint32_t)(program), program = 0;
+    else at = DT_REAL(int, glGetUniformLocation, uint32_t, const char*)(program, "dt_units");
+  }
+  if (!program) return why = "the driver links no fragment shader behind fixed function", false;
+  use_program(program);
+  DT_REAL(void, glUniform1i, int, int)(at, static_cast<int>(units));
+  return true;
+}
+
+// The last binding: programs begin with the first.
+uint32_t fetch_binding() {
+  int most = 0;
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x90DD, &most);  // GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS
+  return most > 0 ? static_cast<uint32_t>(most) - 1 : 0;
+}
 
 }  // namespace dt::play::metrics

@@ -27,6 +27,15 @@ bool use_bare_copy(uint32_t program, std::string& why);
 // The same with a fragment shader that discards what the original does, and writes 1/255 to the first colour buffer
 // instead of a colour. For OpenGL ES.
 bool use_counting_copy(uint32_t program, std::string& why);
+// The same with shaders that count their texture reads in a storage block at fetch_binding(). Nothing is made current
+// where none of them reads any, but for programs without a fragment shader: there fixed function reads `units` textures.
+struct Reading {
+  bool fragment = false, earlier = false;  // which stages read textures
+};
+bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why);
+// The same for fixed function.
+bool use_fixed_fetching(uint32_t units, std::string& why);
+uint32_t fetch_binding();
 void use_program(uint32_t program);
 
 }  // namespace dt::play::metrics

@@ -25,7 +25,7 @@ from drawtap.trace.trace import Trace, open_trace
 #: Metrics that tell a feature, the best first; what a driver counts as runs of shaders may have helpers in it.
 METRICS: Mapping[str, tuple[str, ...]] = {
     "fragments": ("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
-    "texture_fetches": (),  # see _fetches
+    "texture_fetches": ("fragments:texture/fetches",),  # or else _fetches
     "backface_culled": ("geometry:primitives/backface_culled",),
     "frustum_culled": ("geometry:primitives/frustum_culled",),
 }

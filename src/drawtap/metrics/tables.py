@@ -41,7 +41,9 @@ class _Wanted:
     of_surface: bool = False  # in percent of its pixels
 
 
-#: Texture reads are told by no driver: of each draw they are its fragments, times what its shader reads.
+#: Texture reads are told by no driver: they are counted while shaders run, or, where that was not measured, they are
+#: the fragments of each draw, times what its shader's text reads.
+_COUNTED = "fragments:texture/fetches"
 _FETCHES = "fragments of draws, and the shaders' sources"
 _GL = (
     _Wanted("graphics operations", "calls"),
@@ -62,7 +64,7 @@ _GL = (
     _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
     _Wanted("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
     _Wanted("discarded fragments", metrics=("fragments:count/discarded",)),
-    _Wanted("texture fetches", metrics=(_FETCHES,)),
+    _Wanted("texture fetches", metrics=(_COUNTED, _FETCHES)),
     _Wanted(
         "rasterised pixels (% of surface)",
         metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
@@ -157,7 +159,7 @@ def _row(wanted: _Wanted, known: _Known) -> TableRow:
     series, source = _column(wanted.counts, frames), "calls"
     for metric in wanted.metrics:
         if series is None and metric in values:
-            series, source = list(values[metric].values()), metric
+            series, source = list(values[metric].values()), f"{metric} (counted)" if metric == _COUNTED else metric
     for sensor in wanted.sensors:
         if series is None and sensor in known.sensors:
             series, source = _column(sensor, frames), f"sensor {sensor}"
@@ -194,7 +196,7 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
             values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
         elif note is not None:
             notes.setdefault(str(name), str(note))
-    if _FETCHES not in values:
+    if _COUNTED not in values:
         try:
             if reads := _texture_reads(trace):
                 values[_FETCHES] = reads

@@ -31,6 +31,18 @@ _KNOWN = (
         "count", "written", "count", "counter",
         "those that passed, of draws that write to a colour buffer (a colour mask lets something through)",
     ),
+    Fixed(
+        "texture", "fetches", "count", "counter",
+        "texture reads by fragment shaders, counted while they run: by copies of them in which each call of a built-in "
+        "function that reads a texture counts, whatever branches and loops they take. Of all fragments generated, "
+        "tests off, those that are discarded up to there; a read is one call, however many texels its filter takes. "
+        "Fixed function reads each unit that is on once a fragment",
+    ),
+    Fixed(
+        "texture", "vertex_fetches", "count", "counter",
+        "the same by vertex, tessellation and geometry shaders, as often as this driver runs them: what it finds in "
+        "its cache of vertices is not read again",
+    ),
     Fixed("overdraw", "mean", "count", "gauge", f"fragments a covered pixel, {_FRAME}"),
     Fixed("overdraw", "most", "count", "gauge", f"the most fragments that one pixel had, {_FRAME}"),
     Fixed("overdraw", "covered", "count", "gauge", f"pixels that had any fragment, {_FRAME}"),

@@ -1,0 +1,146 @@
+#include "fetches.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "shader_text.h"
+#include "source.h"
+
+namespace dt::play::metrics {
+namespace {
+
+enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1 };
+constexpr uint64_t PLACES = 512;
+
+int integer(uint32_t name) {
+  int v = 0;
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(name, &v);
+  return v;
+}
+
+}  // namespace
+
+uint32_t textured_units() {
+  static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
+  static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
+  bool es = is_es();
+  int units = unit ? std::clamp(integer(0x84E2), 1, 32) : 1, active = unit ? integer(0x84E0) : 0;  // GL_MAX_TEXTURE_UNITS
+  uint32_t found = 0;
+  for (int i = 0; i < units; ++i) {
+    if (unit) unit(0x84C0 + static_cast<uint32_t>(i));
+    bool on = false;
+    for (uint32_t target : {0x0DE1u, 0x0DE0u, 0x806Fu, 0x8513u, 0x84F5u})  // 2D, 1D, 3D, cube, rectangle
+      on = on || ((!es || target == 0x0DE1u || (target == 0x8513u && has_extension("GL_OES_texture_cube_map"))) && is(target));
+    found += on;
+  }
+  if (unit) unit(static_cast<uint32_t>(active));
+  drain_errors();
+  return found;
+}
+
+std::string FetchCounter::missing() {
+  const GlContext* c = tls.context;
+  if (!c || !c->version) return "there is no context";
+  if (c->api == 2 ? c->version < 31 : c->version < 43 && !has_extension("GL_ARB_shader_storage_buffer_object")) return c->api == 2 ? "OpenGL ES 3.1 has the storage blocks that it takes" : "OpenGL 4.3 or GL_ARB_shader_storage_buffer_object has what it takes";
+  if (integer(0x90DA) < 1) return "the driver has no storage blocks in fragment shaders";  // GL_MAX_FRAGMENT_SHADER_STORAGE_BLOCKS
+  return "";
+}
+
+bool FetchCounter::begin(uint32_t program, Count& to) {
+  static const auto gen = DT_REAL(void, glGenBuffers, int, uint32_t*);
+  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
+  static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
+  static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
+  static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
+  if (broken_) return to.lost = "the driver does not give back the counts", false;
+  std::string why;
+  Reading reads;
+  const ProgramSource* source = program ? program_source(program) : nullptr;
+  bool fixed = !program;
+  if (source)
+    fixed = std::none_of(source->stages.begin(), source->stages.end(), [](auto& stage) { return stage.first == 0x8B30; });
+  uint32_t units = fixed && !is_es() && !tls.context->core ? textured_units() : 0;
+  if (!program && !units) return false;
+  if (!(program ? use_fetching_copy(program, units, reads, why) : use_fixed_fetching(units, why))) {
+    use_program(program);
+    return to.lost = lasting(why), false;
+  }
+  if (program && !reads.fragment && !reads.earlier) return false;
+  was_bound_ = integer(STORAGE_BINDING);
+  binding_ = fetch_binding();
+  get(STORAGE_BINDING, static_cast<uint32_t>(binding_), &was_indexed_);
+  get_long(STORAGE_START, static_cast<uint32_t>(binding_), &was_start_);
+  get_long(STORAGE_SIZE, static_cast<uint32_t>(binding_), &was_size_);
+  if (!buffer_) {
+    stride_ = static_cast<uint64_t>(std::max(integer(ALIGNMENT), 64));
+    static uint32_t next = 0x6C000000;  // downwards; a name that no program chooses
+    if (!tls.context->core) bind(STORAGE_BUFFER, buffer_ = next--);
+    if (tls.context->core || take_error()) gen(1, &buffer_), bind(STORAGE_BUFFER, buffer_);
+    std::vector<uint8_t> zeros(PLACES * stride_);
+    data(STORAGE_BUFFER, static_cast<intptr_t>(zeros.size()), zeros.data(), DYNAMIC_READ);
+  }
+  if (used_ == PLACES) read();
+  range(STORAGE_BUFFER, static_cast<uint32_t>(binding_), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
+  to.ticket = next_++;
+  return true;
+}
+
+void FetchCounter::end() {
+  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
+  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
+  auto index = static_cast<uint32_t>(binding_), name = static_cast<uint32_t>(was_indexed_);
+  if (was_size_ > 0) range(STORAGE_BUFFER, index, name, was_start_, was_size_);
+  else base(STORAGE_BUFFER, index, name);
+  bind(STORAGE_BUFFER, static_cast<uint32_t>(was_bound_));
+}
+
+// All places that are in use; they are free again.
+void FetchCounter::read() {
+  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  static const auto barrier = DT_REAL(void, glMemoryBarrier, uint32_t);
+  static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
+  static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
+  static const auto write = DT_REAL(void, glBufferSubData, uint32_t, intptr_t, intptr_t, const void*);
+  if (!used_) return;
+  auto was = static_cast<uint32_t>(integer(STORAGE_BINDING));
+  bind(STORAGE_BUFFER, buffer_);
+  barrier(0x200 | 0x4000);  // GL_BUFFER_UPDATE_BARRIER_BIT, GL_CLIENT_MAPPED_BUFFER_BARRIER_BIT
+  auto bytes = static_cast<intptr_t>(used_ * stride_);
+  const auto* at = static_cast<const uint8_t*>(map(STORAGE_BUFFER, 0, bytes, MAP_READ));
+  broken_ = broken_ || !at;
+  for (uint64_t i = 0; i < used_; ++i) {
+    uint32_t counts[FETCH_COUNTS] = {};
+    if (at) memcpy(counts, at + i * stride_, sizeof counts);
+    results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32), counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
+  }
+  if (at) unmap(STORAGE_BUFFER);
+  std::vector<uint8_t> zeros(static_cast<size_t>(bytes));
+  write(STORAGE_BUFFER, 0, bytes, zeros.data());
+  bind(STORAGE_BUFFER, was);
+  used_ = 0;
+}
+
+bool FetchCounter::take(Count& to, bool wait) {
+  if (!to.ticket) return true;
+  bool there = to.ticket < first_ + results_.size();
+  if (!there && !wait) return false;
+  if (!there) read();
+  for (; first_ < to.ticket && !results_.empty(); ++first_) results_.pop_front();
+  if (broken_ || results_.empty() || first_ != to.ticket) {
+    to.lost = "the driver does not give back the counts";
+  } else {
+    to.fragment = results_.front().fragment, to.earlier = results_.front().earlier;
+  }
+  to.ticket = 0;
+  return true;
+}
+
+void FetchCounter::forget(bool current) {
+  if (current && buffer_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &buffer_);
+  buffer_ = 0;
+}
+
+}  // namespace dt::play::metrics

@@ -1,0 +1,47 @@
+// Texture reads of a draw: it is performed once more with a copy of its program that counts them.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "programs.h"
+
+namespace dt::play::metrics {
+
+// How many textures fixed function reads for each fragment: units with a target that is on.
+uint32_t textured_units();
+
+// Of a context: a buffer with a place for each draw. They are read all at once, when there is no more place or somebody
+// waits.
+class FetchCounter {
+ public:
+  // Why texture reads cannot be counted in the current context, "": they can.
+  static std::string missing();
+  struct Count {
+    uint64_t ticket = 0;  // 0: there is nothing to wait for
+    const char* lost = nullptr;
+    uint64_t fragment = 0, earlier = 0;  // by fragment shaders, by the stages before
+  };
+  // Makes the copy current, with a place to count in; `program` 0: fixed function. False: what `to` says is all (no
+  // texture is read, or why it is not known). end() gives back what was changed but for the program.
+  bool begin(uint32_t program, Count& to);
+  void end();
+  // Takes the results of a draw: draws come in order. False: they are not there yet.
+  bool take(Count& to, bool wait);
+  void forget(bool current);
+
+ private:
+  void read();
+  struct Values {
+    uint64_t fragment = 0, earlier = 0;
+  };
+  uint32_t buffer_ = 0;
+  uint64_t stride_ = 0, binding_ = 0, used_ = 0;
+  uint64_t next_ = 1, first_ = 1;  // tickets: of the next draw, of results_.front()
+  std::deque<Values> results_;     // of draws that were read
+  int was_bound_ = 0, was_indexed_ = 0;
+  int64_t was_start_ = 0, was_size_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace dt::play::metrics

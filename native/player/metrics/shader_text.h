@@ -1,0 +1,38 @@
+// A shader's text, changed so that it counts its own reads of textures.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dt::play::metrics {
+
+// The block that counts them: integers in this order. `carry` is how often the one before it ran over.
+enum FetchCount : uint8_t { FRAGMENT_FETCHES, FRAGMENT_CARRY, EARLIER_FETCHES, EARLIER_CARRY, FETCH_COUNTS };
+
+struct ShaderLanguage {
+  bool es = false;       // of the context
+  uint32_t version = 0;  // of the context, 10 times
+  uint32_t binding = 0;  // of the block
+  std::function<bool(const char*)> has_extension;
+};
+
+struct CountingText {
+  std::string text;
+  bool fetches = false;  // it reads textures: what main runs is added to the block
+  std::string why;       // it cannot be told what it reads
+};
+
+// `text` is a whole shader, with main or without. A built-in function that reads a texture counts where it is called, in
+// functions and in macros, once for each time that it runs; textureSize and other questions do not. In OpenGL ES the text
+// becomes one of 3.10 or 3.20 whether it reads textures or not, since all stages must be of one version: names that are
+// words there begin with RENAMED.
+CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language);
+inline constexpr std::string_view RENAMED = "dtk_";
+// The name that a uniform, an attribute or a block of a counting text has in the original.
+std::string original_name(std::string name);
+
+// A fragment shader that adds its uniform dt_units to the block, for fixed function that reads so many textures.
+std::string fixed_counting_text(const ShaderLanguage& language);
+
+}  // namespace dt::play::metrics
