@@ -412,3 +412,15 @@ def test_names_of_ours_are_never_those_that_the_program_gets(programs: Bench, tm
     counted = player.play(trace, arguments, environment=LLVMPIPE).hashes
     assert len(plain) == 3
     assert counted == plain
+
+
+def test_what_cannot_be_measured_so_is_said_before_anything_is_played(recording: Path, programs: Bench, tmp_path: Path):
+    for extra, said in (
+        (["--repeat", "0"], "--repeat 0 makes no sense"),
+        (["-o", str(tmp_path / "none" / "out.csv")], f"there is no folder {tmp_path / 'none'}"),
+        (["-o", str(tmp_path / "out.txt")], "is of no kind that is known"),
+    ):
+        command = [sys.executable, "-m", "drawtap", "profile", str(recording), "--metrics", "cpu:time/wall", *extra]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=programs.environment())
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert "Traceback" not in done.stderr and not done.stdout

@@ -136,15 +136,22 @@ class TestPrimitives:
         truth: Counter[str] = Counter()
         areas = []
         for numbers in triangles:
-            kind, crosses, area = classified([tuple(numbers[i : i + 4]) for i in (0, 4, 8)])
+            kind, crosses, area, corners = classified([tuple(numbers[i : i + 4]) for i in (0, 4, 8)])
             truth[kind] += 1
             truth["clipped"] += crosses
             if kind == "rasterised":
                 areas.append(float(area))
+                truth["corners"] += corners
         truth["submitted"] = 400
         assert min(truth[name] for name in CLASSES if name not in ("discarded", "degenerate")) > 20
-        [row], notes = measured(done.traces[0], ["geometry:primitives/*", "geometry:triangles/*"], "draw", 0)
+        [row], notes = measured(
+            done.traces[0],
+            ["geometry:primitives/*", "geometry:triangles/*", "geometry:vertices/viewport_transformed"],
+            "draw",
+            0,
+        )
         assert {name: row[name] for name in CLASSES} == {name: truth[name] for name in CLASSES}
+        assert row["viewport_transformed"] == truth["corners"] > 3 * truth["rasterised"]
         assert row["area"] == pytest.approx(sum(areas))
         assert row["average_area"] == pytest.approx(sum(areas) / len(areas))
         edges = [0, 1, 4, 16, 64, 256, 1024, float("inf")]
@@ -157,12 +164,13 @@ class TestPrimitives:
 Corner = tuple[Fraction, ...]
 
 
-def classified(corners: list[Corner]) -> tuple[str, bool, Fraction]:
-    """Tell a triangle's class, whether it crosses the view volume if it is rasterised, and its area in pixels."""
+def classified(corners: list[Corner]) -> tuple[str, bool, Fraction, int]:
+    """Tell a triangle's class, whether it crosses the view volume if it is rasterised, its area in pixels, and how
+    many corners are left of it there."""
     (ax, ay, _, aw), (bx, by, _, bw), (cx, cy, _, cw) = corners
     facing = ax * (by * cw - bw * cy) + ay * (bw * cx - bx * cw) + aw * (bx * cy - by * cx)
     if not facing:
-        return "degenerate", False, Fraction(0)
+        return "degenerate", False, Fraction(0), 0
     inside = all(abs(v) <= corner[3] for corner in corners for v in corner[:3])
     polygon = corners
     for axis in range(3):
@@ -182,10 +190,10 @@ def classified(corners: list[Corner]) -> tuple[str, bool, Fraction]:
         area += px * qy - qx * py
     area = abs(area) / 2 * (SIDE // 2) ** 2
     if not area:
-        return "frustum_culled", False, area
+        return "frustum_culled", False, area, 0
     if facing < 0:
-        return "backface_culled", False, area
-    return "rasterised", not inside, area
+        return "backface_culled", False, area, 0
+    return "rasterised", not inside, area, len(polygon)
 
 
 def fifo(indices: Sequence[int], size: int) -> int:
@@ -205,6 +213,7 @@ class TestVertices:
         rows, _ = measured(recordings["compat"], ["geometry:vertices/*"], "draw")
         grid = [i for q in range(8) for i in (2 * q, 2 * q + 2, 2 * q + 1, 2 * q + 1, 2 * q + 2, 2 * q + 3)]
         first = rows[0]
+        assert first["viewport_transformed"] == 3 * 16
         assert first["vertices_submitted"] == first["cache_accesses"] == 48
         assert first["distinct"] == len(set(grid))
         assert first["cache_hits_fifo_16"] == fifo(grid, 16)

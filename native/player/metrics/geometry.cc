@@ -119,7 +119,7 @@ bool enabled(uint32_t name) { return gl_().IsEnabled(name); }
 
 enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
 enum What : uint8_t {
-  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, DISCARDED, RASTERISED, CLIPPED,
+  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, DISCARDED, RASTERISED, CLIPPED, CORNERS,
   AREA, AVERAGE, SIZE_0, SIZE_1, SIZE_2, SIZE_3, SIZE_4, SIZE_5, SIZE_6,
   VERTICES_SUBMITTED, DISTINCT, TRANSFORMED, LIT, ACCESSES, HITS_16, HITS_32,
   RENDER, MATRIX, MATRIX_UNIFORMS, TEXELS, WHATS
@@ -131,7 +131,7 @@ struct Known {
 const Known KNOWN[WHATS] = {
     {"primitives", "submitted", PRIMITIVES},   {"primitives", "degenerate", PRIMITIVES},  {"primitives", "frustum_culled", PRIMITIVES},
     {"primitives", "backface_culled", PRIMITIVES}, {"primitives", "discarded", PRIMITIVES},   {"primitives", "rasterised", PRIMITIVES},
-    {"primitives", "clipped", PRIMITIVES},     {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
+    {"primitives", "clipped", PRIMITIVES},     {"vertices", "viewport_transformed", PRIMITIVES}, {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
     {"triangles", "area_below_1", PRIMITIVES}, {"triangles", "area_1_to_4", PRIMITIVES},  {"triangles", "area_4_to_16", PRIMITIVES},
     {"triangles", "area_16_to_64", PRIMITIVES}, {"triangles", "area_64_to_256", PRIMITIVES}, {"triangles", "area_256_to_1024", PRIMITIVES},
     {"triangles", "area_from_1024", PRIMITIVES},
@@ -1024,6 +1024,7 @@ void GeometrySource::deliver(Sink& to, const Result& r) {
       case DISCARDED: v = static_cast<double>(c.discarded); break;
       case RASTERISED: v = static_cast<double>(c.rasterised); break;
       case CLIPPED: v = static_cast<double>(c.clipped); break;
+      case CORNERS: v = static_cast<double>(c.corners); break;
       case AREA: v = c.area; break;
       case AVERAGE: to.mean(r.segment, metrics[i], c.area, static_cast<double>(c.triangles)); continue;
       default:

@@ -65,20 +65,21 @@ double area(const Polygon& polygon, const Raster& state) {
   return std::fabs(twice) / 2 * (state.width / 2) * (state.height / 2);
 }
 
-void arrived(const Raster& state, bool crosses, Classes& to) {
+void arrived(const Raster& state, bool crosses, int corners, Classes& to) {
   if (state.discards) {
     ++to.discarded;
     return;
   }
   ++to.rasterised;
   if (crosses) ++to.clipped;
+  to.corners += static_cast<uint64_t>(corners);
 }
 
 }  // namespace
 
 void Classes::add(const Classes& o) {
   submitted += o.submitted, degenerate += o.degenerate, outside += o.outside, backface += o.backface;
-  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, triangles += o.triangles, area += o.area;
+  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, corners += o.corners, triangles += o.triangles, area += o.area;
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += o.sizes[i];
 }
 
@@ -99,7 +100,7 @@ void classify_point(const Position& p, const Raster& state, Classes& to) {
   ++to.submitted;
   if (!finite(p) || p[3] == 0) ++to.degenerate;
   else if (outside(p, state)) ++to.outside;
-  else arrived(state, false, to);
+  else arrived(state, false, 1, to);
 }
 
 void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to) {
@@ -120,7 +121,7 @@ void classify_line(const Position& a, const Position& b, const Raster& state, Cl
       else until = std::min(until, da / (da - db));
     }
   if (from >= until) ++to.outside;
-  else arrived(state, ca | cb, to);
+  else arrived(state, ca | cb, 2, to);
 }
 
 void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to) {
@@ -153,7 +154,7 @@ void classify_triangle(const Position& a, const Position& b, const Position& c, 
     ++to.backface;
     return;
   }
-  arrived(state, ca | cb | cc, to);
+  arrived(state, ca | cb | cc, polygon.n, to);
   if (state.discards) return;
   ++to.triangles;
   to.area += pixels;

@@ -22,6 +22,7 @@ struct Raster {
 struct Classes {
   static constexpr int SIZES = 7;
   uint64_t submitted = 0, degenerate = 0, outside = 0, backface = 0, discarded = 0, rasterised = 0, clipped = 0;
+  uint64_t corners = 0;    // of those rasterised, of the part inside of the view volume
   uint64_t triangles = 0;  // among those rasterised
   double area = 0;         // of these, pixels inside of the viewport
   std::array<uint64_t, SIZES> sizes{};  // of these, by area: below 1, 4, 16, 64, 256, 1024 pixels, larger

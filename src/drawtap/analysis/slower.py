@@ -445,7 +445,7 @@ def _title(name: str) -> str:
 
 def _verdict(parts: Sequence[Part], causes: Sequence[Cause], unexplained: float, same: bool) -> str:
     heaviest = max(parts, key=lambda p: p.share)
-    where = f"{heaviest.name} take {100 * heaviest.share:.0f} % of the difference"
+    where = f"{100 * heaviest.share:.0f} % of the difference is: {heaviest.name}"
     best = next((c for c in causes if not c.beside), None)
     if best is not None and best.share >= _EXPLAINS:
         times = f"{best.b / best.a:.1f} times as many" if best.a else "A has none"

@@ -86,6 +86,10 @@ def profile(
         measuring.writer(output)
         if output.exists() and not force:
             raise UsageError(f"{output} exists", hint="--force replaces it")
+        if not output.parent.is_dir():
+            raise UsageError(f"there is no folder {output.parent}", hint="it is made by mkdir -p")
+    if repeat is not None and repeat < 1:
+        raise UsageError(f"--repeat {repeat} makes no sense", hint="--repeat 1 plays each pass once")
     asked = named.read(set, sets) if set or not metrics else named.Set("", ())
     words = [*asked.metrics, *(word.strip() for text in metrics for word in text.split(",") if word.strip())]
     boundaries = _boundaries(per, asked.per)
@@ -108,8 +112,6 @@ def profile(
         add,
         measuring.ranges(trace, boundaries, own) if "range" in places else (),
     )
-    if wanted.repeat < 1:
-        raise UsageError(f"--repeat {repeat} makes no sense", hint="--repeat 1 plays each pass once")
     if "range" in places and not wanted.ranges:
         raise UsageError("the recording has no ranges of that kind", hint="--range NAME=CALLS names one")
     done = measuring.profile(trace, made, wanted, environment=environment)
@@ -186,7 +188,7 @@ def _shown(cell: object, unit: object) -> object:
         return duration(round(cell))
     if unit == "bytes":
         return size(round(cell))
-    return number(round(cell)) if cell == round(cell) else f"{cell:.3g}"
+    return number(round(cell)) if cell == round(cell) or abs(cell) >= 100 else f"{cell:.3g}"
 
 
 def _notes(done: Profile) -> list[str]:

@@ -422,8 +422,11 @@ def notes(made: Profile) -> list[tuple[object, ...]]:
 
 
 def export(stored: Path, output: Path) -> None:
-    """Write a run as CSV, Parquet or JSON. Raises UsageError for another suffix."""
-    _ask(f"COPY (FROM read_parquet({_quoted(str(stored))})) TO {_quoted(str(output))} {writer(output)}")
+    """Write a run as CSV, Parquet or JSON. Raises UsageError for another suffix, and where nothing can be written."""
+    try:
+        _ask(f"COPY (FROM read_parquet({_quoted(str(stored))})) TO {_quoted(str(output))} {writer(output)}")
+    except duckdb.IOException as error:
+        raise UsageError(f"{output} cannot be written: {error}", hint=f"what was measured is in {stored}") from None
 
 
 def writer(output: Path) -> str:

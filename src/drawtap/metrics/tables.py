@@ -59,6 +59,7 @@ _GL = (
     _Wanted("rasterised primitives", metrics=("geometry:primitives/rasterised",)),
     _Wanted("vertices", "vertices"),
     _Wanted("transformed vertices", metrics=("geometry:vertices/transformed_fifo_32",)),
+    _Wanted("viewport transformed vertices", metrics=("geometry:vertices/viewport_transformed",)),
     _Wanted("lit vertices", metrics=("geometry:vertices/lit",)),
     _Wanted("vertex cache accesses", metrics=("geometry:vertices/cache_accesses",)),
     _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),

@@ -59,6 +59,11 @@ _KNOWN = (
         "vertices", "lit", "count", "counter",
         "vertices transformed (modelled likewise) while fixed-function lighting was on",
     ),
+    Fixed(
+        "vertices", "viewport_transformed", "count", "counter",
+        "vertices that the viewport transformation gets: corners of primitives rasterised, after clipping; one that "
+        "primitives share counts for each",
+    ),
     Fixed("vertices", "cache_accesses", "count", "counter", "vertices that draws with indices ask for"),
     Fixed("vertices", "cache_hits_fifo_16", "count", "counter", f"of these, found; {_MODEL.format(16)}"),
     Fixed("vertices", "cache_hits_fifo_32", "count", "counter", f"of these, found; {_MODEL.format(32)}"),
