@@ -93,11 +93,11 @@ uint64_t pointer_value(uint64_t raw) { return raw < MOST_OFFSET ? raw : MOST_OFF
 struct Memory {
   uint64_t hash = 0, bytes = 0;
 };
-Memory memory_before(OpenChunk& chunk, uint32_t record) {
-  Memory m;
-  if (chunk.plain()) return m;
+// Adds what stands before a record of a chunk; false: a call was met, nothing before it counts.
+bool add_memory(Memory& m, OpenChunk& chunk, uint32_t record) {
   auto& order = chunk.order();
-  for (uint32_t r = record; r-- > 0 && chunk.info.functions[order[r]].tap();) {
+  for (uint32_t r = record; r-- > 0;) {
+    if (!chunk.info.functions[order[r]].tap()) return false;
     unsigned id = chunk.info.functions[order[r]].id();
     if (id != DT_FN_MEMORY && id != DT_FN_MAP_WRITE) continue;
     auto& columns = chunk.columns(order[r]);
@@ -108,6 +108,24 @@ Memory memory_before(OpenChunk& chunk, uint32_t record) {
         m.hash = mix(m.hash + 1, content_hash(columns, p, i));
         m.bytes += DT_DATA_LENGTH(columns.descriptor(p, i));
       }
+  }
+  return true;
+}
+Memory memory_before(OpenChunk& chunk, uint32_t record) {
+  Memory m;
+  if ((record && chunk.plain()) || !add_memory(m, chunk, record)) return m;
+  // What a call reads may stand at the end of the thread's chunk before its own.
+  const Trace& trace = chunk.trace;
+  auto& chunks = trace.threads[chunk.info.thread].chunks;
+  for (size_t at = chunk.info.in_thread; at-- > 0;) {
+    auto& info = trace.calls_chunks[chunks[at]];
+    if (info.meta.records == info.meta.calls) break;
+    try {
+      OpenChunk before(trace, chunks[at]);
+      if (!add_memory(m, before, info.meta.records)) break;
+    } catch (const Error&) {  // lost, and said where its calls are read
+      break;
+    }
   }
   return m;
 }

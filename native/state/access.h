@@ -94,9 +94,10 @@ struct CallEvent {
   std::span<const Access> accesses() const { return {first, count}; }
 };
 
+constexpr uint32_t NO_MODE = ~0u;
 // What a draw, a clear or a dispatch is about; filled for calls with DEED_DRAW, DEED_CLEAR or DEED_DISPATCH.
 struct Draw {
-  uint32_t mode = 0;           // primitive type
+  uint32_t mode = NO_MODE;     // primitive type; NO_MODE: none (pixels, bitmaps, meshes, lists)
   uint64_t vertices = 0, instances = 1, primitives = 0;  // vertices: indices for indexed draws
   bool indexed = false, indirect = false;                // indirect: the counts stand in a buffer and are unknown (0)
   uint64_t client_bytes = 0;   // memory of the program that it read

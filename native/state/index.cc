@@ -23,7 +23,7 @@ std::atomic<uint64_t> g_cancel{0};
 
 namespace {
 
-constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '4'};
+constexpr char MAGIC[8] = {'D', 'T', 'S', 'T', 'A', 'T', 'E', '5'};
 constexpr uint64_t CACHE_BYTES = 2ull << 30;
 constexpr uint32_t NEVER = UINT32_MAX;
 
@@ -871,9 +871,9 @@ class DrawSource : public BatchSource {
       w.s(draws ? "draw" : d.deeds & DEED_CLEAR ? "clear" : "dispatch");
       if (d.flags & DRAW_VECTOR) {
         constexpr const char* MODES[] = {nullptr, "VG_STROKE_PATH", "VG_FILL_PATH", "VG_FILL_PATH|VG_STROKE_PATH"};
-        d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
+        d.mode != NO_MODE && d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
       } else {
-        draws ? w.name("PrimitiveType", d.mode) : w.null();
+        draws && d.mode != NO_MODE ? w.name("PrimitiveType", d.mode) : w.null();
       }
       w.b(d.flags & DRAW_INDEXED).b(d.flags & DRAW_INDIRECT).u(d.vertices).u(d.instances).u(d.primitives).u(d.client_bytes).u(d.program).u(d.vertex_array).u(d.index_buffer);
       uint32_t at = d.lists;

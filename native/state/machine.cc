@@ -708,6 +708,8 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
       if (name == "surface" || name == "window") {
         Text about = parse_attributes(c.payload(*text, row));
         if (Node* n = surface(value("handle"))) {
+          // What GLX draws to without having made it: no call says what it is.
+          if (name == "window") note_text(n, f_surface::kind, name);
           auto number = [&](const char* key) { return Num(static_cast<int64_t>(strtoll(about[key].c_str(), nullptr, 10))); };
           if (about.count("width")) set(n, f_surface::width, number("width"));
           if (about.count("height")) set(n, f_surface::height, number("height"));

@@ -13,7 +13,7 @@ import drawtap as package
 import state_traces
 from drawtap.trace.diff import Difference, Differences, diff
 from drawtap.trace.trace import open_trace
-from writer import Data, Writer, f32, small_trace
+from writer import SIGNATURES, Data, Writer, f32, small_trace
 
 
 def _compare(a: Path, b: Path, **options: object) -> Differences:
@@ -59,6 +59,34 @@ def test_every_kind_of_change(tmp_path: Path) -> None:
     }
     listed = _compare(a, tmp_path / "b.dtap", limit=2)
     assert (len(listed.calls), listed.changed, listed.only_b) == (2, 2, 2)
+
+
+def _memory(path: Path, content: bytes, *, apart: bool, between: bool = False) -> Path:
+    """A draw that reads the program's memory, which may stand in the chunk before the draw's."""
+    w = Writer(SIGNATURES + "F\t16372\tdrawtap\tdtapMemory\t2\t0\ttap\t-\n"
+               "P\taddress\tconst void *\tptr\t8:0\t-\t-\nD\t8:1\tbytes\tin\t-\n")  # fmt: skip
+    t = w.thread()
+    t.call("glEnable", cap=2929, duration=1).tap("dtapMemory", address=Data(content))
+    if between:
+        t.call("glFinish", duration=1)
+    if apart:
+        t.flush()
+    t.call("glDrawElements", mode=4, count=3, type=5123, indices=Data(kind=3, pointer=0), duration=1)
+    return w.write(path)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_memory_counts_wherever_it_was_stored(tmp_path: Path, apart: bool) -> None:
+    a = _memory(tmp_path / "a.dtap", b"123456", apart=apart)
+    found = _compare(a, _memory(tmp_path / "b.dtap", b"123457", apart=True))
+    assert [(d.kind, d.text, [name for name, _, _ in d.params]) for d in found.calls] == [
+        ("changed", "glDrawElements", ["memory"])
+    ]
+    assert not _compare(a, _memory(tmp_path / "same.dtap", b"123456", apart=True)).any
+    # The draw does not read what the call before it did.
+    there = _memory(tmp_path / "there.dtap", b"123456", apart=True, between=True)
+    found = _compare(there, _memory(tmp_path / "other.dtap", b"123457", apart=True, between=True))
+    assert [d.text for d in found.calls] == ["glFinish"]
 
 
 def _binds(path: Path, names: list[int]) -> Path:

@@ -317,6 +317,23 @@ def test_draws_know_what_they_read_and_write(recording: Recording, tmp_path: Pat
         assert kinds == [("clear", 1), ("draw", 1)]
 
 
+def test_draws_without_a_mode_have_none(recording: Recording, tmp_path: Path) -> None:
+    recording.gl("glDrawArrays", mode="GL_POINTS", first=0, count=3)
+    recording.gl("glRectf", x1=0, y1=0, x2=1, y2=1)
+    recording.gl("glBitmap", width=1, height=1, xorig=0, yorig=0, xmove=0, ymove=0, bitmap=Data(b"\1"))
+    recording.gl("glEvalMesh2", mode=0x1B02, i1=0, i2=1, j1=0, j2=1)
+    recording.gl("glClear", mask=0x4000)
+    with opened(recording, tmp_path) as trace:
+        modes = trace.sql("SELECT function, mode FROM draws ORDER BY seq").fetchall()
+        assert modes == [
+            ("glDrawArrays", "GL_POINTS"),
+            ("glRectf", "GL_POLYGON"),
+            ("glBitmap", None),
+            ("glEvalMesh2", None),
+            ("glClear", None),
+        ]
+
+
 def test_what_is_kept_is_found_again(recording: Recording, tmp_path: Path) -> None:
     recording.gl("glBufferData", target="GL_ARRAY_BUFFER", size=4, data=i32(1), usage="GL_STATIC_DRAW")
     recording.gl("glDepthFunc", func="GL_NEVER")
@@ -633,6 +650,15 @@ def test_egl_objects(tmp_path: Path) -> None:
         assert at(made + "EGL_CONTEXT_OPENGL_DEBUG") is True
         assert (at("displays[0x10].initialized", seq - 1), at("displays[0x10].initialized")) == (True, False)
         assert (at("displays[0x10].major"), at("displays[0x10].minor")) == (1, 5)
+
+
+def test_windows_that_no_call_made(tmp_path: Path) -> None:
+    recording = Recording()
+    recording.thread.tap("dtapNative", handle=0x500001, kind=Data(b"window"), text=Data(b"width=64;height=48"))
+    seq = recording.gl("glEnable", cap="GL_DITHER")
+    with opened(recording, tmp_path) as trace:
+        kinds = dict(trace.state_index.at(seq, "surfaces[*].kind"))
+        assert kinds == {"surfaces[0x20].kind": '""', "surfaces[0x500001].kind": '"window"'}
 
 
 def test_images_by_name_and_by_unit(recording: Recording, tmp_path: Path) -> None:
