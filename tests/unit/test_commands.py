@@ -397,3 +397,24 @@ def test_the_prompt(recording):
     assert "--slowest" in done.stderr
     assert "format_version" not in done.stdout  # after exit nothing runs
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_ends_a_trace_with_an_error(tmp_path, monkeypatch, drawtap):
+    from drawtap.commands import trace as tracing
+    from drawtap.live.attach import Attached
+
+    def ended(files: list[Path]):
+        complaint = (f"{tmp_path / 'x.dtap'}: No space left on device",)
+        monkeypatch.setattr(tracing, "_record", lambda *args, **options: Attached(7, "game", tuple(files), complaint))
+        return drawtap("trace", "game")
+
+    whole = tmp_path / "whole.dtap"
+    whole.write_bytes((Path(__file__).parents[1] / "data" / "trace-v1-toy.dtap").read_bytes())
+    some = ended([whole])
+    assert some.code == 1 and "No space left" in some.err and whole.exists()
+    empty = tmp_path / "empty.dtap"
+    empty.write_bytes(Writer().bytes())
+    for files in ([], [tmp_path / "never-written.dtap"], [empty]):
+        none = ended(files)
+        assert none.code == 3 and "nothing was recorded of game" in none.err and "No space left" in none.err
+    assert not empty.exists()

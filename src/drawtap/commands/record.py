@@ -49,7 +49,7 @@ def record(
     listen: Annotated[str | None, Opt("Send it to the receivers that connect there.", metavar="ADDRESS")] = None,
     wait: Annotated[
         float | None,
-        Opt("The first call waits for a receiver, 60 s if no number is given.", metavar="SECONDS", bare="60"),
+        Opt("The first call waits for a receiver, 60 s if no number is given.", metavar="[SECONDS]", bare="60"),
     ] = None,
     spill: Annotated[
         Path | None, Opt("Go on in this file should there be no receiver, or no longer.", metavar="FILE")
@@ -239,7 +239,8 @@ def _check(recording: Recording, target: Path | None, frame_end: str | None) -> 
 
     calls = 0
     verdicts: list[Verdict] = []
-    for file in recording.files:
+    # On a full disk not even the beginning of a file may be there: the recorder's message says so.
+    for file in recording.files if not recording.messages else filter(Path.exists, recording.files):
         data, lines = _file_verdicts(file, frame_end)
         verdicts += lines
         found = _number(data, "calls")
@@ -260,10 +261,11 @@ def _check(recording: Recording, target: Path | None, frame_end: str | None) -> 
                 "no calls" + ("" if recording.files or not target else f"; {target} was not written"),
             )
         )
-        verdicts += [
-            Verdict(c.severity, c.subject, c.finding, c.advice)
-            for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
-        ]
+        if not recording.messages:  # else the recorder knows why
+            verdicts += [
+                Verdict(c.severity, c.subject, c.finding, c.advice)
+                for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
+            ]
     verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))

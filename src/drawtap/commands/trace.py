@@ -43,7 +43,7 @@ def trace(
     The program must be under the manager: started with drawtap run. Recording begins and ends with a frame; the program
     is not stopped, and not slowed before and after. As often as you like. What it made and set before is not in the
     recording, which says so. A program that was started with drawtap record has a recorder already: that one is told,
-    and the calls go to its file.
+    and the calls go to its file. Where the recording ends early, as on a full disk, the exit code is 1.
     """
     from drawtap.live.attach import Wanted
 
@@ -99,23 +99,26 @@ def _report(done: Attached, *, quiet: bool) -> ExitStatus:
     from drawtap.commands.info import facts
     from drawtap.view.text import TextView, duration, number, size
 
-    if not done.files:
-        raise UnavailableError(
-            f"nothing was recorded of {done.name}: {'; '.join(done.messages) or 'it made no call'}",
-            hint="it looks at its next frame: does it draw?",
-        )
     verdicts = []
-    for file in done.files:
+    for file in filter(Path.exists, done.files):
         with drawtap.open(file) as made:
             data = facts(made)
         calls, frames, length = (data.get(k) for k in ("calls", "frames", "duration"))
         values = [v if isinstance(v, int | float) else 0 for v in (calls, frames, length)]
+        if done.messages and not values[0]:
+            file.unlink()  # it has nothing, and would be in the way of the next try
+            continue
         text = (
             f"{number(values[0])} calls, {number(values[1])} frames, {duration(values[2])}, {size(file.stat().st_size)}"
         )
         verdicts.append(Verdict("ok", "recorded", f"{file.name}: {text}"))
+    if not verdicts:
+        raise UnavailableError(
+            f"nothing was recorded of {done.name}: {'; '.join(done.messages) or 'it made no call'}",
+            hint="-o names another place" if done.messages else "it looks at its next frame: does it draw?",
+        )
     verdicts.append(Verdict("note", "recorded", "what the program made and set before is not in it"))
     verdicts += [Verdict("warning", "recorder", message) for message in done.messages]
     if not quiet:
         TextView(sys.stderr).show(Verdicts(verdicts))
-    return ExitStatus(0)
+    return ExitStatus(1 if done.messages else 0)

@@ -30,7 +30,10 @@ class Client:
         except OSError as error:
             self._socket.close()
             if isinstance(error, PermissionError):
-                raise UnavailableError(f"not allowed to talk to the manager at {self.folder.path}") from None
+                raise UnavailableError(
+                    f"not allowed to talk to the manager at {self.folder.path}",
+                    hint="it is another user's; drawtap manager --system (as root) looks after everybody's programs",
+                ) from None
             raise UnavailableError(
                 f"no manager runs (nobody listens at {self.folder.clients})",
                 hint="drawtap manager & starts one; drawtap manager --print-unit has one started with the session",

@@ -61,10 +61,10 @@ def state_folder() -> Path:
 def client_folder() -> Folder:
     """Return the folder of the manager to talk to: the user's, or the system's where only that one runs."""
     own = user_folder()
-    if os.environ.get(VARIABLE) or own.clients.exists():
+    if os.environ.get(VARIABLE) or os.path.lexists(own.clients):
         return own
     system = Folder(SYSTEM)
-    return system if system.clients.exists() else own
+    return system if os.path.lexists(system.clients) else own  # what cannot be looked into says so when it is asked
 
 
 def make_folder(folder: Folder, *, shared: bool = False) -> None:
