@@ -203,6 +203,41 @@ class TestShaders:
         assert found[pattern, "fragment"].total == 10 * FRAMES * sum(discarding)
         assert found[pattern, "vertex"].runs == FRAMES * 6 * (1 + 2 + 1 + 1)
 
+    def test_a_draw_is_estimated_at_the_operations_of_all_its_runs(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments"], ["draw"])
+        with open_trace(recorded["fragments"]) as opened:
+            found = opened.sql(
+                "SELECT d.program, d.vertices, f.value, e.value, v.value, t.value, v.note FROM draws d "
+                "JOIN metrics f ON f.seq = d.seq AND f.name = 'fragments:count/generated' "
+                "JOIN metrics e ON e.seq = d.seq AND e.name = 'estimate:operations/fragment' "
+                "JOIN metrics v ON v.seq = d.seq AND v.name = 'estimate:operations/vertex' "
+                "JOIN metrics t ON t.seq = d.seq AND t.name = 'estimate:operations/total' "
+                "WHERE d.kind = 'draw' AND d.frame = 1 ORDER BY d.seq"
+            ).fetchall()
+            texts = {(one.program, one.stage): one.cost for one in shader_cost.shader_costs(opened)}
+        assert [row[2] for row in found] == [fate[0] for fate in ES]
+        for program, vertices, fragments, fragment, vertex, total, note in found:
+            assert fragment == texts[program, "fragment"].operations * fragments
+            assert vertex == texts[program, "vertex"].operations * vertices
+            assert total == vertex + fragment
+            assert note is None
+        _, pattern = sorted({row[0] for row in found})
+        assert {row[3] for row in found if row[0] == pattern} == {10 * ALL, 20 * ALL, 10 * 70, 10 * 256}
+        done = _drawtap("shaders", str(recorded["fragments"]), "--draws", "2", "--json")
+        assert done.returncode == 0, done.stderr
+        assert [row["total"] for row in json.loads(done.stdout)] == sorted((row[5] for row in found), reverse=True)[
+            :1
+        ] * 2
+        assert _drawtap("shaders", str(recorded["fragments"]), "--draws", "0").returncode == 2
+
+    def test_fixed_function_has_no_estimate_and_says_so(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments_es1"], ["draw"])
+        with open_trace(recorded["fragments_es1"]) as opened:
+            notes = opened.sql(
+                "SELECT DISTINCT value, note FROM metrics WHERE name LIKE 'estimate:%' AND per = 'draw'"
+            ).fetchall()
+        assert notes == [(None, "fixed function: there is no text to count in")]
+
 
 class TestOverdraw:
     def test_every_pixel_has_exactly_its_fragments(self, recorded: dict[str, Path]):
@@ -264,7 +299,11 @@ class TestNothingChanges:
 
 
 def _overdraw(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "drawtap", "overdraw", *arguments]
+    return _drawtap("overdraw", *arguments)
+
+
+def _drawtap(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drawtap", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **LLVMPIPE})
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from drawtap.commands import command
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
@@ -21,9 +22,16 @@ _COLUMNS = (
     examples=(
         "drawtap shaders game.dtap",
         "drawtap profile game.dtap -m fragments:count/generated --per draw && drawtap shaders game.dtap",
+        "drawtap shaders game.dtap --draws 20",
     ),
 )
-def shaders(trace: Trace) -> Rows:
+def shaders(
+    trace: Trace,
+    *,
+    draws: Annotated[
+        int | None, Opt("The draws whose shaders are asked for most instead, so many.", metavar="N")
+    ] = None,
+) -> Rows:
     """Print what the shaders of each program ask for, and how much its draws make of it.
 
     operations are counted in the text of one run: each operator and each call of a built-in function is one, both sides
@@ -35,7 +43,13 @@ def shaders(trace: Trace) -> Rows:
     runs are the vertices that draws with the program submit, and the fragments that they generate where
     fragments:count/generated was measured for draws; total is operations times runs. Where a shader was given several
     sources the newest is shown; programs of one name in contexts that share nothing are one here.
+
+    With --draws the estimate is one of draws: operations of a run times the vertices (those that a cache does not have,
+    where geometry:vertices/transformed_fifo_32 was measured with the fragments) and fragments of the draw, as
+    drawtap profile has put it into the table metrics (estimate:operations/vertex, fragment, total).
     """
+    if draws is not None:
+        return _draws(trace, draws)
     from drawtap.analysis.shader_cost import shader_costs
 
     found = shader_costs(trace)
@@ -51,3 +65,29 @@ def shaders(trace: Trace) -> Rows:
     note = "drawtap profile -m fragments:count/generated --per draw measures the runs of fragment shaders"
     units = {"operations": "count", "runs": "count", "total": "count"}
     return Rows(_COLUMNS, rows, units, note=note if unknown else None)
+
+
+_MOST = """
+SELECT e.seq, e.frame, c.name, d.program, e.vertex, e.fragment, e.total, round(100 * e.total / sum(e.total) OVER (), 2)
+FROM (SELECT seq, any_value(frame) AS frame, any_value(value) FILTER (name = 'estimate:operations/vertex') AS vertex,
+             any_value(value) FILTER (name = 'estimate:operations/fragment') AS fragment,
+             any_value(value) FILTER (name = 'estimate:operations/total') AS total
+      FROM (FROM metrics WHERE name LIKE 'estimate:operations/%' AND per = 'draw' QUALIFY run = max(run) OVER ())
+      GROUP BY seq) e
+JOIN calls c USING (seq) LEFT JOIN draws d USING (seq)
+ORDER BY e.total DESC NULLS LAST, e.seq LIMIT $count
+"""
+
+
+def _draws(trace: Trace, count: int) -> Rows:
+    from drawtap.trace import measured
+
+    if count < 1:
+        raise UsageError(f"--draws {count} makes no sense", hint="--draws 20 shows twenty")
+    rows = trace.sql(_MOST, {"count": count}).fetchall() if measured.files(trace.path) else []
+    shown = [
+        (*row[:4], *(None if cell is None else round(float(str(cell))) for cell in row[4:7]), row[7]) for row in rows
+    ]
+    note = "drawtap profile -m fragments:count/generated --per draw measures what it takes" if not rows else None
+    columns = ("seq", "frame", "function", "program", "vertex", "fragment", "total", "share")
+    return Rows(columns, shown, dict.fromkeys(columns[4:7], "count") | {"share": "percent"}, note=note)

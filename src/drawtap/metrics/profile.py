@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from drawtap.errors import ChildError, UsageError
+from drawtap.metrics import estimate
 from drawtap.metrics.metric import Metric
 from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
@@ -270,6 +271,7 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: Wanted) -> tuple[Path,
     connection = duckdb.connect(":memory:")
     try:
         _load(connection, runs, plan, wanted)
+        _estimate(trace, connection)
         frames = [(int(str(f["frame"])), int(str(f["first_seq"]))) for f in trace.table("frames")]
         connection.execute("CREATE TABLE frames (frame UBIGINT, first_seq UBIGINT)")
         _insert(connection, "frames", frames)
@@ -324,6 +326,34 @@ def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted
         connection.execute(_question(file, number, repetition, [place[i] for i in mine]))
     pairs = ", ".join(f"WHEN '{letter}' THEN '{word}'" for letter, word in _PER.items())
     connection.execute(f"UPDATE raw SET per = CASE per {pairs.replace(', WHEN', ' WHEN')} ELSE per END")
+
+
+def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
+    """Add what the shaders of draws are asked for, where their fragments were counted."""
+    known: dict[str, dict[int, float | None]] = {estimate.FRAGMENTS: {}, estimate.VERTICES: {}}
+    for metric, seq, value in connection.execute(
+        "SELECT metric, seq, median(value) FROM raw WHERE per = 'draw' AND metric IN ($1, $2) GROUP BY metric, seq",
+        list(known),
+    ).fetchall():
+        known[str(metric)][int(seq)] = None if value is None else float(value)
+    if not known[estimate.FRAGMENTS]:
+        return
+    costs = estimate.draw_costs(trace, known[estimate.FRAGMENTS], known[estimate.VERTICES])
+    _insert(connection, "metrics", [(id_, id_, "count") for id_ in estimate.IDS])
+    connection.execute("CREATE TABLE estimated (seq UBIGINT, metric VARCHAR, value DOUBLE, note VARCHAR)")
+    columns: list[list[object]] = [list(column) for column in zip(*estimate.rows(costs), strict=True)]
+    if columns:
+        # All at once: there may be very many draws.
+        connection.execute(
+            "INSERT INTO estimated SELECT unnest($1::UBIGINT[]), unnest($2::VARCHAR[]), unnest($3::DOUBLE[]), "
+            "unnest($4::VARCHAR[])",
+            columns,
+        )
+    connection.execute(
+        "INSERT INTO raw SELECT r.per, r.number, r.seq, r.end_seq, r.t_start, r.t_end, r.pass, r.repetition, e.metric, "
+        "e.note, e.value FROM raw r JOIN estimated e USING (seq) WHERE r.per = 'draw' AND r.metric = $1",
+        [estimate.FRAGMENTS],
+    )
 
 
 def _question(file: Path, number: int, repetition: int, places: Sequence[str]) -> str:
@@ -403,7 +433,7 @@ _WRITERS = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".js
 def overview(made: Profile) -> list[dict[str, object]]:
     """Return a row a metric and kind of range: how many, total (of what adds up), median, extremes, the median spread
     of the repetitions, and how many have no value."""
-    adds = {m.id for m in metrics_of(made) if m.fold == "sum"}
+    adds = {m.id for m in metrics_of(made) if m.fold == "sum"} | {*estimate.IDS}
     found = []
     for row in _ask(_OVERVIEW.format(file=_quoted(str(made.path)))):
         entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))

@@ -48,7 +48,13 @@ def series(trace: Trace) -> list[Series]:
 
 
 #: What tells how much a draw costs, the best first.
-COSTS = ("gl:time/elapsed", "cpu:time/wall", "cpu:time/thread", "gl:samples/samples_passed")
+COSTS = (
+    "gl:time/elapsed",
+    "cpu:time/wall",
+    "cpu:time/thread",
+    "gl:samples/samples_passed",
+    "estimate:operations/total",
+)
 
 
 def costly(trace: Trace, count: int = 12) -> tuple[str, str, Sequence[Draw]]:

@@ -273,7 +273,13 @@ class HeatMap:
 
 
 _MOST_METRICS = 8
-_FIRST = ("gl:time/elapsed", "cpu:time/wall", "fragments:count/generated", "geometry:primitives/rasterised")
+_FIRST = (
+    "gl:time/elapsed",
+    "cpu:time/wall",
+    "estimate:operations/total",
+    "fragments:count/generated",
+    "geometry:primitives/rasterised",
+)
 
 
 def heat_map(trace: Trace, *, columns: int = 400, rows: int = 250) -> HeatMap | None:
