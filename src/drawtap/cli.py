@@ -108,12 +108,28 @@ def _as_typed(value: object) -> object:
     return value[1:] if isinstance(value, str) and value[:1] == " " and _NEGATIVE.fullmatch(value[1:]) else value
 
 
+class _Argument(click.Argument):
+    """An argument with words about it, which click's own do not have."""
+
+    def __init__(self, names: list[str], about: str, **rest: Any) -> None:
+        super().__init__(names, **rest)
+        about = about.strip()
+        self.about = about and f"{about[0].upper()}{about[1:].rstrip('.')}."
+
+
 class _Verb(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # "-3:" is a range that counts from the end, no option. The verb gets it without the blank.
         if "--" not in args and not any(p.nargs == -1 for p in self.params):
             args = [f" {word}" if _NEGATIVE.fullmatch(word) else word for word in args]
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(p.metavar or str(p.name), p.about) for p in self.params if isinstance(p, _Argument) and p.about]
+        if rows:
+            with formatter.section("Arguments"):
+                formatter.write_dl(rows)
+        super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.epilog:
@@ -211,12 +227,13 @@ def _click_parameter(param: Param) -> click.Parameter:
     metavar = param.opt.metavar or param.name.upper()
     if param.kind == "rest":
         path = click.Path(path_type=Path) if param.type is Path else click.Path()
-        return click.Argument([param.name], nargs=-1, type=path, metavar=f"{metavar}...")
+        return _Argument([param.name], param.opt.help, nargs=-1, type=path, metavar=f"{metavar}...")
     if param.kind == "argument":
         shown = metavar if param.required or metavar.startswith("[") else f"[{metavar}]"
         # A default of None would be a value to click: what is required would not be asked for.
         default: dict[str, Any] = {} if param.required else {"default": param.default}
-        return click.Argument([param.name], required=param.required, type=kind, metavar=shown, **default)
+        about = param.opt.help
+        return _Argument([param.name], about, required=param.required, type=kind, metavar=shown, **default)
     names = [param.name, f"--{param.name.strip('_').replace('_', '-')}"]
     if param.opt.short:
         names.insert(1, param.opt.short)

@@ -53,6 +53,8 @@ def test_every_command_has_help_with_examples(drawtap, name):
     assert not command.summary.startswith(name)
     for param in command.params:
         assert param.kind == "trace" or param.opt.help, f"{name}: {param.name} has no help"
+    explained = answer.out.partition("\nArguments:\n")[2].partition("\nOptions:\n")[0]
+    assert all((p.opt.metavar or p.name.upper()) in explained for p in command.params if p.kind in ("argument", "rest"))
 
 
 def test_no_arguments_means_help(drawtap):

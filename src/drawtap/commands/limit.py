@@ -24,7 +24,14 @@ _KEYS = ("class", "target", "weight")
 )
 def limit(
     program: Annotated[str, Opt("a process number, or a name with * and ?", metavar="PROGRAM")],
-    what: Annotated[str, Opt("FPS, none, free, class=C, target=FPS, weight=W; several with commas", metavar="WHAT")],
+    what: Annotated[
+        str,
+        Opt(
+            "frames a second; none: as policies say; free: no limit; class=critical, high, normal or background, "
+            "target=FPS, weight=W, with none to take back; several with commas",
+            metavar="WHAT",
+        ),
+    ],
     *,
     surface: Annotated[int | None, Opt("Only this surface of the program, by its number in `apps`.", "-s", "N")] = None,
     pacing: Annotated[

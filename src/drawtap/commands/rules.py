@@ -9,7 +9,7 @@ from drawtap.view.result import Rows, Text
 
 
 @command(section="know", examples=("drawtap rules", "drawtap rules shader-compiles"))
-def rules(rule: Annotated[str | None, Opt("all about this one", metavar="RULE")] = None) -> Rows | Text:
+def rules(rule: Annotated[str | None, Opt("only this one, with all about it", metavar="RULE")] = None) -> Rows | Text:
     """Print the rules of the checklist, or everything about one of them.
 
     Severity says how sure it is that something is wrong; hardware, where it costs.

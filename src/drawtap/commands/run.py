@@ -22,6 +22,7 @@ from drawtap.view.result import ExitStatus, Rows, Text, Verdict, Verdicts
         "DRAWTAP_FPS=30 drawtap run -m frame-limiter -- glmark2",
         "drawtap run -m texture-shrinker --record small.dtap -- ./game   # what the driver got",
         "drawtap run                                                     # which modules there are",
+        "drawtap run --print-environment                                 # to have a whole session managed",
     ),
     json=False,
 )

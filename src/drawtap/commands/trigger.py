@@ -27,7 +27,10 @@ _COLUMNS = ("pid", "program", "state", "next", "frames", "frames_left", "frames_
 )
 def trigger(
     program: Annotated[str | None, Opt("a process number, or a name with * and ?", metavar="PROGRAM")] = None,
-    action: Annotated[Literal["status", "start", "stop", "frames", "save"], Opt("what to do")] = "status",
+    action: Annotated[
+        Literal["status", "start", "stop", "frames", "save"],
+        Opt("start; stop; frames N: record the next N; save: write what a flight recorder has; or status"),
+    ] = "status",
     count: Annotated[int | None, Opt("with frames: how many", metavar="N")] = None,
     *,
     output: Annotated[Path | None, Opt("With save: where to.", "-o", "FILE")] = None,
