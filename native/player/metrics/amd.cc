@@ -177,6 +177,10 @@ class AmdSource : public Source {
     if (!has_extension("GL_AMD_performance_monitor") || !f.whole) return why = "no GL_AMD_performance_monitor in this context", false;
     State& s = states_[current_context()];
     if (!s.why.empty()) return why = s.why, false;
+    if (s.made.empty() && !s.tried && is_zink()) {
+      s.single_use = true;
+      s.starts_anew = YES;
+    }
     uint32_t monitor = NONE;
     if (!s.free.empty()) {
       monitor = s.free.back();
@@ -204,10 +208,16 @@ class AmdSource : public Source {
       f.begin(monitor);
       if (uint32_t error = take_error()) {
         drain_errors();
-        s.free.push_back(monitor);
+        give_back(s, monitor);
         return why = s.why = "the driver does not count these at once: GL error " + hex(error), false;
       }
       f.end(monitor);
+      if (s.single_use) {
+        give_back(s, monitor);
+        f.make(1, &monitor);
+        s.made.push_back(monitor);
+        if (!select(s, monitor, why)) return false;
+      }
       if (segment == TRIAL) {
         f.begin(monitor);
         s.pending.push_back({segment, monitor, false, false, nullptr, {}, {}});
@@ -247,7 +257,7 @@ class AmdSource : public Source {
     if (it == states_.end()) return;
     if (context == current_context() && functions().whole) {
       auto& made = it->second.made;
-      if (!made.empty()) functions().remove(static_cast<int>(made.size()), made.data());
+      if (!made.empty() && !it->second.single_use) functions().remove(static_cast<int>(made.size()), made.data());
     }
     states_.erase(it);
   }
@@ -266,7 +276,7 @@ class AmdSource : public Source {
   struct State {
     std::vector<uint32_t> free, made;
     std::deque<Pending> pending;
-    bool tried = false, only_one = false;
+    bool tried = false, only_one = false, single_use = false;
     Anew starts_anew = UNKNOWN;
     std::string why;
   };
@@ -345,8 +355,18 @@ class AmdSource : public Source {
     if (s.starts_anew == NO)
       for (auto& [place, before] : p.before)
         if (auto it = p.values.find(place); it != p.values.end() && it->second >= before) it->second -= before;
-    s.free.push_back(p.monitor);
+    give_back(s, p.monitor);
     return true;
+  }
+  // Mesa's zink (25.0 at least) loops forever or dies where a monitor begins a second time after anything was drawn, and
+  // where one is deleted that has been used: there each part has a monitor of its own, which stays until its context goes.
+  static bool is_zink() {
+    auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
+    const unsigned char* renderer = text ? text(0x1F01) : nullptr;
+    return renderer && !strncmp(reinterpret_cast<const char*>(renderer), "zink", 4);
+  }
+  void give_back(State& s, uint32_t monitor) {
+    if (!s.single_use) s.free.push_back(monitor);
   }
   void take(Sink& to, const Pending& p) {
     for (size_t i = 0; i < places_.size(); ++i) {
