@@ -125,7 +125,7 @@ struct GlContext {
   uint32_t destroyed;
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
-  uint32_t swaps, swaps_between_checks;  // of the window's size
+  uint64_t size_due_ns;  // when the window's size is asked again after a frame
   // Viewports that were seen with the window's present size: another one is a hint that the window has another size now.
   int32_t viewport_width, viewport_height, seen_viewports[gl::SEEN_VIEWPORTS][2];
   uint32_t seen_count, size_hint;

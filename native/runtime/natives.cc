@@ -331,23 +331,34 @@ void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _res
   emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
 }
 
-// The size of the window that a frame went to, told again when it changed. Where the query takes long (a round trip
-// to a window system) only now and then.
+// Where the size of a window is asked of a window system, that is a round trip to another process. It may take a thousandth
+// of the program's time, whatever its frames take, and happens four times a second at least.
+constexpr uint64_t QUICK_NS = 5000, SHARE = 1000, LONGEST_NS = 250000000;
+
+static uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+static void size_was_asked(GlContext* c, uint64_t from) {
+  const uint64_t now = now_ns(), took = now - from;
+  c->size_due_ns = took < QUICK_NS ? 0 : now + (took * SHARE < LONGEST_NS ? took * SHARE : LONGEST_NS);
+}
+
+// The size of the window that a frame went to, told again when it changed.
 static void check_size(Thread* t, void* dpy, void* surface) {
   GlContext* c = t->context;
-  if (!c || c->draw != (uint64_t)(uintptr_t)surface || c->swaps++ < c->swaps_between_checks) return;
-  c->swaps = 0;
+  if (!c || c->draw != (uint64_t)(uintptr_t)surface) return;
+  const uint64_t from = now_ns();
+  if (from < c->size_due_ns) return;
   int saved = errno;
-  timespec before, after;
   int32_t width = c->draw_width, height = c->draw_height;
-  clock_gettime(CLOCK_MONOTONIC, &before);
   bool known = egl_size(dpy, surface, &width, &height);
-  clock_gettime(CLOCK_MONOTONIC, &after);
-  int64_t ns = (after.tv_sec - before.tv_sec) * 1000000000ll + (after.tv_nsec - before.tv_nsec);
-  c->swaps_between_checks = ns < 5000 ? 0 : 15;
+  size_was_asked(c, from);
   if (known && (width != c->draw_width || height != c->draw_height)) describe_surface(t, dpy, surface, "surface");
   errno = saved;
 }
+
 // A viewport of a size that was not seen since the window got its size may mean that it has another one. Programs set one
 // when they learn of it, so the frame that ends is the first one of the new size.
 void viewport_changed(Thread* t, int32_t width, int32_t height) {
@@ -386,13 +397,14 @@ void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int,
     emit_note(t, "pixmap-texture", "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
   errno = saved;
 }
-// The server is asked for a GLX window's size: a round trip, so only now and then where no viewport gave a hint.
 void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {
   GlContext* c = t->context;
-  if (!c || c->draw != drawable || c->swaps++ < 15) return;
-  c->swaps = 0;
+  if (!c || c->draw != drawable) return;
+  const uint64_t from = now_ns();
+  if (from < c->size_due_ns) return;
   int saved = errno;
   describe_drawable(t, dpy, drawable);
+  size_was_asked(c, from);
   errno = saved;
 }
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result) {

@@ -209,6 +209,19 @@ def test_windows_are_shown(program: str, programs: Bench, tmp_path: Path) -> Non
     assert played.different == 0
 
 
+def test_a_size_that_the_program_does_not_notice_is_recorded(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    # It is asked four times a second at least.
+    trace = _record(programs, ["resized_window", "1", "unnoticed"], tmp_path / "t.dtap", window=True)
+    done = _drawtap(
+        "sql", str(trace), "SELECT text FROM natives WHERE kind IN ('window', 'surface') ORDER BY seq", "--json"
+    )
+    sizes = [row["text"].split(";")[:2] for row in json.loads(done.stdout)]
+    assert sizes[0] == ["width=60", "height=40"]
+    assert sizes[-1] == ["width=96", "height=64"]
+
+
 def test_closing_the_window_ends_it(programs: Bench, tmp_path: Path) -> None:
     if programs.display is None:
         pytest.skip("Xvfb is not installed")

@@ -1,8 +1,16 @@
 /* A window of X11 whose size changes between frames; what is drawn depends on the size.
- * resized_window [FRAMES] */
+ * resized_window [FRAMES]
+ * resized_window SECONDS unnoticed: another one changes its size once, and for so long the program goes on as before. */
 #include <GLES2/gl2.h>
 #include <X11/Xlib.h>
+#include <time.h>
 #include "egl_start.h"
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 int main(int argc, char **argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
@@ -25,6 +33,19 @@ int main(int argc, char **argv) {
   EGLSurface surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
   if (surface == EGL_NO_SURFACE) return 77;
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
+  if (argc > 2) {
+    const struct timespec nap = {0, 2000000};
+    glViewport(0, 0, 60, 40);
+    glClear(GL_COLOR_BUFFER_BIT);
+    eglSwapBuffers(display, surface);
+    XResizeWindow(x, window, 96, 64);
+    XSync(x, False);
+    for (double end = seconds_now() + frames; seconds_now() < end; nanosleep(&nap, NULL)) {
+      glClear(GL_COLOR_BUFFER_BIT);
+      eglSwapBuffers(display, surface);
+    }
+    return 0;
+  }
   for (int i = 0; i < frames; i++) {
     int third = i * 3 / frames, width = third == 0 ? 60 : third == 1 ? 96 : 33, height = third == 0 ? 40 : third == 1 ? 64 : 50;
     glViewport(0, 0, width, height);
