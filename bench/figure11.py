@@ -1,4 +1,8 @@
-"""Figure 11 of Tsuboi et al. (GLACI): a program of class high comes beside one of low class, on one core."""
+"""Figure 11 of Tsuboi et al. (GLACI): a program of class high comes beside one of low class, on one core.
+
+`python -m bench --only figure11` measures (ten runs of each policy in under six minutes) and stores what it saw;
+`python -m bench.figure11` makes the picture of docs/benchmarks.md from that and prints the lines of its table.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +45,9 @@ name = "lowone"
 class = "background"
 """
 _POLICIES = ("none", "static", "adaptive")
+_STORE = ROOT / "bench" / "results" / "figure11.json"
+_PICTURE = ROOT / "docs" / "images" / "figure11.png"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True)
@@ -72,14 +81,13 @@ def rows(setup: Setup) -> Iterator[Row]:
             for name in _POLICIES:
                 if name != "none" or number < 3:  # what is without a policy is known soon
                     found[name].append(_run(setup, name, display))
-    store = ROOT / "bench" / "results"
-    store.mkdir(exist_ok=True)
-    (store / "figure11.json").write_text(
+    _STORE.parent.mkdir(exist_ok=True)
+    _STORE.write_text(
         json.dumps(
             [{"policy": r.policy, **{k: v.tolist() for k, v in r.frames.items()}} for rs in found.values() for r in rs]
         )
     )
-    (store / "figure11.html").write_text(page([found[name][0] for name in _POLICIES], found))
+    _STORE.with_suffix(".html").write_text(page(found))
     for name in _POLICIES:
         high = [r.fps("highone", *r.contended) for r in found[name]]
         low = [r.fps("lowone", *r.contended) for r in found[name]]
@@ -94,8 +102,9 @@ def rows(setup: Setup) -> Iterator[Row]:
         yield Row(GROUP, title, f"of {len(high)} runs", float(reached), goal=goal, note=note, samples=samples)
 
 
-def page(shown: Sequence[Run], found: Mapping[str, Sequence[Run]]) -> str:
-    """Return a page with the frame rates of one run under each policy, and the figures of all runs."""
+def page(found: Mapping[str, Sequence[Run]]) -> str:
+    """Return a page with the frame rates of the first run under each policy, and the figures of all runs."""
+    shown = [runs[0] for runs in found.values()]
     names = {"highone": "class high, target 60", "lowone": "class background"}
     charts = [(run.policy, "", [_curve(run, key, label) for key, label in names.items()]) for run in shown]
     table = []
@@ -176,3 +185,41 @@ def _copy(setup: Setup, name: str) -> Path:
 
 def _pinned() -> None:
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[-1]})
+
+
+def _stored() -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for entry in json.loads(_STORE.read_text()):
+        frames = {name: np.asarray(entry[name]) for name in ("highone", "lowone")}
+        found.setdefault(entry["policy"], []).append(Run(entry["policy"], frames))
+    return found
+
+
+def main() -> int:
+    """Make the picture of the documentation from what was measured last, and print the lines of its table."""
+    if not _STORE.exists():
+        print("nothing was measured yet: python -m bench --only figure11", file=sys.stderr)
+        return 1
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        print("the picture needs chromium", file=sys.stderr)
+        return 1
+    found = _stored()
+    with tempfile.TemporaryDirectory(prefix="drawtap-bench-") as folder:
+        source = Path(folder) / "figure11.html"
+        source.write_text(page(found))
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1240,920"]
+        command = [browser, *options, f"--screenshot={_PICTURE}", source.as_uri()]
+        subprocess.run(command, capture_output=True, timeout=120, check=True)
+    for policy, runs in found.items():
+        cells = [policy]
+        for program in ("highone", "lowone"):
+            rates = [r.fps(program, *r.contended) for r in runs]
+            cells.append(f"{statistics.median(rates):.1f} ({min(rates):.1f} to {max(rates):.1f})")
+        reached = sum(r.fps("highone", *r.contended) >= 0.98 * TARGET for r in runs)
+        print("| " + " | ".join([*cells, f"{reached} of {len(runs)}"]) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

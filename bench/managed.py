@@ -81,6 +81,26 @@ def favoured() -> Iterator[None]:
         group.write_text("0")
 
 
+def on_one_core() -> list[str]:
+    """Return the words in front of a command line that keep a program on the last core."""
+    return ["taskset", "-c", str(_last_core())]
+
+
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+    """Have what is started within it stay on the last core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {_last_core()})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _last_core() -> int:
+    return max(os.sched_getaffinity(0))
+
+
 def alone() -> tuple[tuple[str, str], ...]:
     """Return an environment in which the tap finds neither a manager nor a recorder."""
     return (("DRAWTAP_MANAGED", "1"), ("DRAWTAP_MANAGER", "off"), ("DRAWTAP_SOCKET", ""))

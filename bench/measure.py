@@ -94,7 +94,7 @@ def run_process(
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = monotonic()
-        child = subprocess.Popen(list(program), stdout=out, stderr=err, env=_environment(environment))
+        child = subprocess.Popen(list(program), stdout=out, stderr=err, env=program_environment(environment))
         if on_start:
             on_start(child.pid)
         status, usage = _wait(child)
@@ -108,7 +108,8 @@ def run_process(
     return Run(wall, usage.ru_utime + usage.ru_stime, 0.0, output)
 
 
-def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
+def program_environment(extra: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what every measured program runs with, and `extra`; empty values are taken out."""
     # The rasteriser's threads would fight with everything else for the cores; no display unless a run asks.
     environment = dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM="surfaceless", DRAWTAP_QUIET="1")
     environment.pop("LD_PRELOAD", None)
