@@ -134,6 +134,43 @@ def test_programs_are_shown_and_keys_are_wishes():
     ]
 
 
+def test_without_the_manager_nothing_old_is_shown():
+    source = _Source()
+    there, gone = threading.Event(), threading.Event()
+    seen = source.looks
+
+    def looks() -> Iterator[Mapping[str, Any]]:
+        if not there.is_set():
+            there.set()
+            yield next(seen())
+            gone.wait()
+        raise UnavailableError("no manager runs (nobody listens at /run/x)")
+
+    source.looks = looks  # type: ignore[method-assign]
+
+    async def use() -> None:
+        app = Top(source, _CLASSES)
+        async with app.run_test(size=(80, 24)) as pilot:
+            table = app.query_one(DataTable)
+
+            async def until(condition) -> None:
+                for _ in range(6000):
+                    if condition():
+                        return
+                    await pilot.pause(0.01)
+                raise AssertionError("it did not happen")
+
+            await until(lambda: table.row_count == 4)
+            gone.set()
+            await until(lambda: table.row_count == 0)
+            await until(lambda: "nobody listens at /run/x" in str(app.query_one("#detail", Static).content))
+            assert str(app.query_one("#head", Static).content) == "drawtap top   no manager runs; waiting for one"
+            await pilot.press("plus", "q")
+
+    asyncio.run(use())
+    assert source.wishes == []
+
+
 def test_one_long_frame_is_seen_in_a_line_of_blocks():
     line = spark([16.0] * 100 + [40.0] + [16.0] * 19)
     assert len(line) == 12 and line.count("█") == 1 and line.count("▁") == 11

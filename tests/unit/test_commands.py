@@ -418,3 +418,9 @@ def test_a_full_disk_ends_a_trace_with_an_error(tmp_path, monkeypatch, drawtap):
         none = ended(files)
         assert none.code == 3 and "nothing was recorded of game" in none.err and "No space left" in none.err
     assert not empty.exists()
+
+
+def test_metrics_that_nobody_could_write_are_refused_before_the_program_starts(tmp_path, drawtap):
+    for place in (tmp_path / "missing" / "metrics", tmp_path):
+        answer = drawtap("run", "--metrics", str(place), "--", "true")
+        assert answer.code == 2 and str(place.parent if "missing" in str(place) else place) in answer.err

@@ -135,6 +135,8 @@ def test_mistakes_in_a_script_are_said_with_its_lines(tmp_path: Path, text: str,
 def test_a_script_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"no-such\.py"):
         user_module.project("no-such.py")
+    with pytest.raises(InputError, match="comes with drawtap: gl-errors"):
+        user_module.project("gl_errors.py")
     with pytest.raises(UsageError, match="frame-limiter"):
         user_module.project("frame-limite")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
@@ -74,6 +75,8 @@ def run(
             "drawtap: the module gives out metrics or marks: --metrics FILE or --record FILE keeps them",
             file=sys.stderr,
         )
+    if metrics is not None:
+        _check_writable(metrics)
     settings = {} if metrics is None else {"DRAWTAP_METRICS": str(metrics.absolute())}
     if fps is not None:
         settings["DRAWTAP_LIMIT"] = _checked_limit(fps)
@@ -95,6 +98,15 @@ def _environment() -> Text:
     values = {"LD_PRELOAD": str(part(TAP)), "DRAWTAP_MANAGED": "1"}
     lines = "".join(f"{name}={value}\n" for name, value in values.items())
     return Text(f"# ~/.config/environment.d/90-drawtap.conf\n{lines}", values)
+
+
+def _check_writable(file: Path) -> None:
+    # The program opens it, and has nobody to complain to.
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
+    if file.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+        raise UsageError(f"{file} cannot be written", hint="--metrics names another file")
 
 
 def _checked_limit(text: str) -> str:

@@ -42,7 +42,9 @@ def project(named: str) -> Project:
     if named in own:
         return script.load(own[named].script)
     if "/" in named or path.suffix:
-        raise InputError(f"there is no instrumentation script {named}")
+        without = path.stem.replace("_", "-")
+        hint = f"without .py it is the module that comes with drawtap: {without}" if without in own else None
+        raise InputError(f"there is no instrumentation script {named}", hint=hint)
     raise UsageError(f"there is no module {named!r}", hint=did_you_mean(named, own) or f"there are: {', '.join(own)}")
 
 

@@ -179,7 +179,7 @@ class Top(App[None]):
     def on__look(self, message: _Look) -> None:
         """Show what came."""
         if message.seen is None:
-            self.query_one("#head", Static).update(Text(f"drawtap top   {message.said}; waiting", style="bold red"))
+            self._say_gone(message.said)
             return
         self._shown.seen = message.seen
         programs = sorted(message.seen["programs"], key=lambda p: (self._rank(p["class"]), p["id"]))
@@ -187,6 +187,15 @@ class Top(App[None]):
         self._fill()
         self._say_head()
         self._say_detail()
+
+    def _say_gone(self, said: str) -> None:
+        # What was seen last is no longer so: what the manager held runs free.
+        self._shown = _Shown()
+        self._fill()
+        what, _, more = said.partition(" (")
+        self.query_one("#head", Static).update(Text(f"drawtap top   {what}; waiting for one", style="bold red"))
+        hint = "Programs run free. drawtap manager & starts one."
+        self.query_one("#detail", Static).update(Text(f"{more.removesuffix(')')}\n{hint}" if more else hint))
 
     def _rank(self, importance: str) -> int:
         return self._importances.index(importance) if importance in self._importances else len(self._importances)
