@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from drawtap.plugins import Registry
 
@@ -80,19 +80,19 @@ class Said:
     """
 
     offers: Sequence[Offer] = ()
-    refusals: Mapping[str, str] = ()  # type: ignore[assignment]
-    contexts: Mapping[str, tuple[str, ...]] = ()  # type: ignore[assignment]
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    contexts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reason: str = ""
 
     def why(self, spec: str) -> str:
         """Return why a metric cannot be had, "" where it can."""
         if any(offer.spec == spec for offer in self.offers):
             return ""
-        return dict(self.refusals).get(spec) or self.reason or "the player does not know it"
+        return self.refusals.get(spec) or self.reason or "the player does not know it"
 
     def where(self, spec: str) -> tuple[str, ...]:
         """Return the contexts that have a metric."""
-        return dict(self.contexts).get(spec, ())
+        return self.contexts.get(spec, ())
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def highest(page: RatesPage) -> float:
 def chart(curves: Sequence[Curve], seconds: float, most: float) -> str:
     """Return rates over time as SVG: targets dotted, limits dashed."""
     across, up = (_WIDTH - _LEFT) / max(seconds, 1e-9), _HEIGHT / most
-    parts = [f'<svg viewBox="0 0 {_WIDTH + 6} {_HEIGHT + _BOTTOM + 6}" role="img">']
+    parts = [f'<svg viewBox="0 0 {_WIDTH + 16} {_HEIGHT + _BOTTOM + 6}" role="img">']
     step = next((s for s in (5, 10, 20, 30, 60, 100, 200, 500, 1000) if most / s <= 6), 2000)
     for k in range(int(most / step) + 1):
         y = 4 + _HEIGHT - k * step * up

@@ -50,7 +50,7 @@ def render(page: SimulationPage) -> str:
 def chart(curves: Sequence[Usage], seconds: float, longest: float) -> str:
     """Return usage over time as SVG; all charts of a page share the time of the longest."""
     scale = (_WIDTH - _LEFT) / max(longest, 1e-9)
-    parts = [f'<svg viewBox="0 0 {_WIDTH + 6} {_HEIGHT + _BOTTOM + 6}" role="img">']
+    parts = [f'<svg viewBox="0 0 {_WIDTH + 16} {_HEIGHT + _BOTTOM + 6}" role="img">']
     for percent in (0, 50, 100):
         y = 4 + _HEIGHT * (1 - percent / 100)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
