@@ -26,6 +26,7 @@
 #include <optional>
 #include <sstream>
 
+#include "../common/descriptor.h"
 #include "control.h"
 #include "session.h"
 
@@ -581,22 +582,8 @@ bool Drainer::read_hello(Connection& c) {
 }
 
 void send_welcome(int fd, const dt_welcome& welcome, int memfd) {
-  iovec io = {const_cast<dt_welcome*>(&welcome), sizeof welcome};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
-  if (memfd >= 0) {
-    message.msg_control = room;
-    message.msg_controllen = sizeof room;
-    cmsghdr* part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(part), &memfd, sizeof memfd);
-  }
   // 1 KB into an empty socket: it fits, or the other side is gone and will be noticed as such.
-  [[maybe_unused]] ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+  send_with_descriptor(fd, &welcome, sizeof welcome, memfd, 0);
 }
 
 void Drainer::refuse(Connection& c, const std::string& code, const std::string& why) {

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/descriptor.h"
 #include "gl_state.h"
 
 #ifndef F_ADD_SEALS
@@ -224,19 +225,7 @@ bool say_hello(uint32_t kind) {
   ssize_t n = readlink("/proc/self/exe", hello.program, sizeof hello.program - 1);
   if (n < 0) hello.program[0] = 0;
   snprintf(hello.api, sizeof hello.api, "%s", kind == DT_LIVE_EGL ? "egl" : kind == DT_LIVE_GLX ? "glx" : "other");
-  iovec io = {&hello, sizeof hello};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = sizeof room;
-  cmsghdr* c = CMSG_FIRSTHDR(&message);
-  c->cmsg_level = SOL_SOCKET;
-  c->cmsg_type = SCM_RIGHTS;
-  c->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(c), &g.stats_fd, sizeof(int));
-  return sendmsg(g.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof hello;
+  return send_with_descriptor(g.socket, &hello, sizeof hello, g.stats_fd, MSG_DONTWAIT);
 }
 
 // With the lock held.

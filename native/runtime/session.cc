@@ -4,6 +4,7 @@
 // threads, so errno is kept, no signal is touched, and failure means: do not record, never: do not work.
 #include "tap.h"
 
+#include "../common/descriptor.h"
 #include "gl_state.h"
 #include "live.h"
 #include "objects.h"
@@ -334,21 +335,7 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
 
   timeval patience = {10, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  iovec io = {&hello, sizeof hello};
-  char room[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &io;
-  message.msg_iovlen = 1;
-  if (adopt) {
-    message.msg_control = room;
-    message.msg_controllen = sizeof room;
-    cmsghdr* c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &s.memfd, sizeof(int));
-  }
-  if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t)sizeof hello) return false;
+  if (!send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd : -1, 0)) return false;
 
   size_t got = 0;
   *memfd = -1;
