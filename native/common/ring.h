@@ -92,6 +92,36 @@ typedef struct dt_pool_origin {
   char trace[1024];    /* empty until the file exists: it does from the first committed record on */
 } dt_pool_origin;
 
+/* Pictures that a flight recorder asks for, since too many calls stand behind them: at the end of a frame the tap reads each
+ * back and records calls that put the same content there again (native/runtime/targets.cc). They reach the trace alone, not
+ * the driver. The drainer fills the list while `open` is 0, then stores how many there are; the tap counts down. */
+#define DT_POOL_TARGETS_OFFSET 8192u
+#define DT_MOST_TARGETS 64u
+enum { DT_TARGET_TEXTURE = 1, DT_TARGET_RENDERBUFFER = 2, DT_TARGET_SURFACE = 3 };
+enum {
+  DT_TARGET_ASKED = 0,
+  DT_TARGET_BUSY = 1,
+  DT_TARGET_TAKEN = 2,
+  DT_TARGET_REFUSED = 3,   /* this picture cannot be read back exactly, or not written again: not now, not later */
+  DT_TARGET_WITHDRAWN = 4  /* by the drainer: nobody came by */
+};
+typedef struct dt_target {
+  uint64_t name;             /* of the object, or the surface's handle */
+  uint32_t kind;             /* DT_TARGET_* */
+  uint32_t share_group;      /* of textures and renderbuffers */
+  uint32_t target, level;    /* of a texture: what it is bound to (a cube map's face: the face) */
+  uint32_t width, height, depth;
+  uint32_t format;           /* internal format, as it was asked for */
+  DT_ATOMIC(uint32_t) state; /* DT_TARGET_ASKED ... */
+  uint32_t reserved;
+} dt_target;
+typedef struct dt_pool_targets {
+  DT_ATOMIC(uint32_t) open;  /* how many the tap has not looked at */
+  uint32_t count;
+  DT_ATOMIC(uint64_t) bytes; /* read back so far */
+  dt_target list[DT_MOST_TARGETS];
+} dt_pool_targets;
+
 /* At the start of every chunk; records follow at DT_CHUNK_HEADER_BYTES. */
 #define DT_CHUNK_HEADER_BYTES 128u
 typedef struct dt_ring_chunk {

@@ -61,7 +61,7 @@ const char* const USAGE =
     "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no] [--keep-existing yes|no]\n"
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
     "  [--spill FILE] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
-    "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
+    "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
     "  [--most-saves N] [--save-gap S] [--frame-end RULE]]\n"
     "Lines on standard input: annotate JSON | watch PID | exit CODE | signal N | peek | save REASON [before=NS]\n"
@@ -167,6 +167,7 @@ Options parse(int argc, char** argv) {
       else if (!parse_window(value, &ns, &bytes) || bytes) usage(name + " " + value + ": expected a time, as in 5s");
     } else if (name == "--ring-limit") ring.limit_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 40);
     else if (name == "--ring-keep") ring.keep_limit = number<uint64_t>(name, value, 1, 1ull << 28);
+    else if (name == "--ring-take") ring.take_limit = number<uint64_t>(name, value, 0, 1ull << 28);
     else if (name == "--ring-least") ring.least_calls = number<uint64_t>(name, value, 1, 1ull << 28);
     else if (name == "--most-saves") ring.most_saves = number<uint32_t>(name, value, 0, 1 << 20);
     else if (name == "--on-mark") ring.marks.push_back(value);
@@ -781,6 +782,14 @@ std::string Drainer::about(const Recorded& r) const {
   json.flag("wanted", control & DT_CONTROL_RECORD).number("frames", pool->frames.load());
   json.number("frames_left", pool->frames_left.load()).number("frames_dropped", pool->frames_dropped.load());
   json.number("calls", t.calls).number("bytes", t.bytes_file).text("trace", r.session->trace());
+  if (Ring* ring = r.session->ring()) {
+    const RingTotals held = ring->totals();
+    JsonObject about_ring;
+    about_ring.number("held_bytes", held.held_bytes).number("held_peak", held.held_peak).number("base_bytes", held.base_bytes);
+    about_ring.number("kept", held.kept).number("exact", held.exact).number("compactions", held.compactions).flag("assumed", held.assumed);
+    about_ring.number("takes", held.takes).number("pictures", held.pictures).number("picture_bytes", held.picture_bytes).number("refused", held.refused);
+    json.json("ring", about_ring.str());
+  }
   return json.str();
 }
 

@@ -38,6 +38,7 @@ class Pool {
   uint32_t chunk_max() const { return chunk_max_; }
   uint32_t chunk_count() const { return chunk_count_; }
   dt_pool_header* header() { return reinterpret_cast<dt_pool_header*>(base_); }
+  dt_pool_targets* targets() { return reinterpret_cast<dt_pool_targets*>(base_ + DT_POOL_TARGETS_OFFSET); }
   dt_pool_origin* origin() { return reinterpret_cast<dt_pool_origin*>(base_ + DT_POOL_ORIGIN_OFFSET); }
 
   // Chunks by state now.

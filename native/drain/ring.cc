@@ -1,6 +1,7 @@
 #include "ring.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,6 +29,9 @@ constexpr uint64_t UNLOOKED_FRAMES = 10;         // a program that starts is slo
 constexpr size_t MOST_PENDING = 8;
 constexpr size_t MOST_RESULTS = 64;
 constexpr int FIRST_FD = 20;
+constexpr uint64_t MOST_FRAMES_FOR_PICTURES = 120;  // in one of them their context shows something, or never
+constexpr size_t MOST_REFUSED = 256;
+constexpr uint64_t WORTH_A_TRIM = 32 << 20;
 constexpr uint64_t MOST_FOR_LAST_FRAME = 64 << 20;  // bytes that are held although the window is over
 constexpr uint64_t CLOCK_SLACK_NS = 1000000;        // between two ways to get at the same moment
 
@@ -362,6 +366,7 @@ void Ring::keep() {
       continue;
     }
     if (finishing_) return;
+    look_at_pictures(now);
     uint64_t cut = 0;
     size_t chunks = 0;
     if (now >= next_try_ns_ && leaving(now, &cut, &chunks)) {
@@ -378,12 +383,13 @@ bool Ring::is_due(const Pending& p, uint64_t now) const {
   return settings_.frame_end != "auto" || totals_.frames >= p.frames_shown || now >= p.due_ns + MOST_LATE_NS;
 }
 
-// Where a window of so many bytes begins: with whole chunks, of which the last is always in it. 0: everything is.
-uint64_t Ring::cut_by_size() const {
+// Where a window of so many bytes that ends at a time begins: with whole chunks, of which the last is always in it. 0: everything is.
+uint64_t Ring::cut_by_size(uint64_t end_ns) const {
   uint64_t bytes = 0;
   for (size_t i = held_.size(); i-- > 0;) {
+    if (i && held_[i - 1].last_ns > end_ns) continue;  // began later
     bytes += held_[i].bytes;
-    if (bytes > settings_.window_bytes && i + 1 < held_.size()) return held_[i].last_ns;
+    if (bytes > settings_.window_bytes && bytes > held_[i].bytes) return held_[i].last_ns;
   }
   return 0;
 }
@@ -394,15 +400,35 @@ uint64_t Ring::spare_last_frame(uint64_t cut) const {
   return std::min(cut, last_frames_ns_[0] - std::min(last_frames_ns_[0], CLOCK_SLACK_NS));
 }
 
+// Pictures that the program was asked for: it comes by at the end of a frame, in the context that has them.
+void Ring::look_at_pictures(uint64_t now) {
+  if (asked_.empty()) return;
+  uint64_t bytes = 0;
+  const bool late = owner_.frames() > asked_frames_ + MOST_FRAMES_FOR_PICTURES;
+  const std::vector<uint32_t> states = owner_.asked(late, &bytes);
+  if (states.empty()) return;
+  for (size_t i = 0; i < asked_.size() && i < states.size(); ++i) {
+    if (states[i] == DT_TARGET_TAKEN) totals_.pictures++;
+    else refused_.push_back(asked_[i]);
+  }
+  // A program that makes such pictures again and again: the list must not grow with it.
+  if (refused_.size() > MOST_REFUSED) refused_.erase(refused_.begin(), refused_.end() - MOST_REFUSED);
+  totals_.refused = refused_.size();
+  totals_.takes++;
+  totals_.picture_bytes = bytes;
+  asked_.clear();
+  taken_ns_ = now;
+}
+
 // Whether enough has left the window to be worth a look: the first so many chunks, before a time.
 bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   uint64_t cut = settings_.window_ns ? now - std::min(now, settings_.window_ns) : 0;
-  if (settings_.window_bytes) cut = cut_by_size();
+  if (settings_.window_bytes) cut = cut_by_size(UINT64_MAX);
   cut = spare_last_frame(cut);
   // A save that waits still wants what it asked for.
   for (const Pending& p : pending_) {
     const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
-    cut = before ? std::min(cut, p.at_ns - std::min(p.at_ns, before)) : 0;
+    cut = std::min(cut, before ? p.at_ns - std::min(p.at_ns, before) : cut_by_size(p.at_ns));
   }
   // Rather a shorter window than lost calls: of the memory that the base leaves, a quarter is for what comes while we look.
   const uint64_t room = settings_.limit_bytes - std::min(settings_.limit_bytes, totals_.base_bytes), most = room - room / 4;
@@ -480,6 +506,17 @@ std::string Ring::job_of(uint64_t cut_ns) const {
                     "\nkeep_limit " + std::to_string(settings_.keep_limit) + "\n";
   if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
   if (totals_.assumed) job += "assumed 1\n";
+  if (settings_.take_limit) {
+    job += "take_limit " + std::to_string(settings_.take_limit) + "\n";
+    // Until what was read back has left the window itself, and only where there is room to wait for it.
+    const bool room = held_bytes() < settings_.limit_bytes - settings_.limit_bytes / 4;
+    if (room && (!asked_.empty() || taken_ns_ > cut_past_ns_)) job += "patient 1\n";
+    for (const RingTarget& target : refused_) {
+      job += "refused";
+      for (uint64_t n : target.numbers) job += " " + std::to_string(n);
+      job += "\n";
+    }
+  }
   for (auto& [key, calls] : consumed_) job += "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
   return job;
 }
@@ -581,9 +618,27 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     consumed[{pid, thread}] = strtoull(*end ? end + 2 : end, &end, 10);
     p = end;
   }
+  std::vector<RingTarget> wanted;
+  size_t numbers = 0;
+  const std::string targets = member(answer, "wanted");
+  for (const char* p = targets.c_str(); *p;) {
+    if (*p < '0' || *p > '9') {
+      ++p;
+      continue;
+    }
+    if (numbers % RingTarget::NUMBERS == 0) wanted.emplace_back();
+    char* end = nullptr;
+    wanted.back().numbers[numbers++ % RingTarget::NUMBERS] = strtoull(p, &end, 10);
+    p = end;
+  }
   struct stat size {};
   fstat(base.fd(), &size);
   std::lock_guard guard(lock_);
+  if (!wanted.empty() && asked_.empty() && owner_.ask(wanted)) {
+    asked_ = std::move(wanted);
+    asked_frames_ = owner_.frames();
+  }
+  const uint64_t before_bytes = chunk_bytes_ + content_bytes_;
   const uint64_t past = count(answer, "calls_past");
   // Nothing could be cut off: a frame is longer than all that has left. Try again when there is twice as much.
   least_calls_ = past == calls_past_ ? std::max(least_calls_, settings_.least_calls) * 2 : 0;
@@ -604,6 +659,8 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     return true;
   });
   drop_contents();
+  // Many small pieces: the C library would keep the memory for the next ones.
+  if (before_bytes - (chunk_bytes_ + content_bytes_) > WORTH_A_TRIM) malloc_trim(0);
   cut_past_ns_ = cut_ns;
   totals_.compactions++;
   totals_.walked += count(answer, "walked");
@@ -628,7 +685,7 @@ void Ring::write(const Pending& p) {
     std::lock_guard guard(lock_);
     error = raw.fd() < 0 ? "no memory file can be made" : build(raw.fd(), held_.size());
     uint64_t cut = before ? p.at_ns - std::min(p.at_ns, before) : 0;
-    if (settings_.window_bytes && !before) cut = cut_by_size();
+    if (settings_.window_bytes && !before) cut = cut_by_size(p.at_ns);
     job = job_of(spare_last_frame(cut));
     lost = totals_.lost_calls;
     if (before && cut_past_ns_ > cut) missing = cut_past_ns_ - cut;

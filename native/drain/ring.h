@@ -25,8 +25,9 @@ namespace dt {
 struct RingSettings {
   uint64_t window_ns = 0, window_bytes = 0;  // one of them; both 0: no flight recorder
   uint64_t limit_bytes = 4ull << 30;         // of memory; beyond it calls are lost
-  uint64_t least_calls = 20000;              // that leave at once: below, starting a process costs more than they do
+  uint64_t least_calls = 20000;              // that leave at once (or take_limit): below, starting a process costs more than they do
   uint64_t keep_limit = 500000;              // earlier calls, before pictures are taken to be painted over (ring.cc)
+  uint64_t take_limit = 100000;              // earlier calls, before the program's pictures are read back; 0: never
   uint64_t before_ns = 0, after_ns = 0;      // of what is written; before 0: all of the window
   uint64_t frame_over_ns = 0, fps_below_milli = 0;
   uint32_t over_frames = 1, below_frames = 1;
@@ -49,9 +50,17 @@ struct SaveWish {
   bool by_hand = false;
 };
 
+// A picture of the program's that too many calls stand behind: the members of dt_target, in that order of use.
+struct RingTarget {
+  static constexpr size_t NUMBERS = 9;
+  uint64_t numbers[NUMBERS] = {};  // kind, share group, name, target, level, width, height, depth, format
+  bool operator==(const RingTarget&) const = default;
+};
+
 struct RingTotals {
   uint64_t compactions = 0, walked = 0, kept = 0, exact = 0, saves = 0, failed = 0, held_bytes = 0, held_peak = 0, base_bytes = 0;
   uint64_t lost_calls = 0, frames = 0, worst_ns = 0, helper_ns = 0;
+  uint64_t takes = 0, pictures = 0, picture_bytes = 0, refused = 0;  // of pictures that were read back
   bool assumed = false;
 };
 
@@ -64,6 +73,10 @@ class Ring {
     std::function<std::string(const std::string& reason)> end_annotation;
     std::function<void()> let_go;
     std::function<std::string(uint64_t frame, const std::string& reason)> name;
+    // Asks the program for pictures. False: those that it was asked for before are not all there.
+    std::function<bool(const std::vector<RingTarget>&)> ask;
+    // What came of each (DT_TARGET_*); empty while some are outstanding, unless these are `withdrawn`.
+    std::function<std::vector<uint32_t>(bool withdraw, uint64_t* bytes)> asked;
     std::function<uint64_t()> frames;  // that the program has shown by now, whether they have arrived here or not
   };
   Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner);
@@ -115,7 +128,8 @@ class Ring {
   uint64_t ns_of(const dt_calls_meta& meta, uint64_t ticks) const;
   uint64_t frame_ns(const TakenChunk& chunk, uint64_t ticks) const;
   uint64_t held_bytes() const;
-  uint64_t cut_by_size() const;
+  uint64_t cut_by_size(uint64_t end_ns) const;
+  void look_at_pictures(uint64_t now);
   uint64_t spare_last_frame(uint64_t cut) const;
 
   const RingSettings settings_;
@@ -145,6 +159,8 @@ class Ring {
   uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
   uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0;
+  std::vector<RingTarget> asked_, refused_;  // pictures: asked for now; those that cannot be had
+  uint64_t asked_frames_ = 0, taken_ns_ = 0;  // frames shown when they were asked for; when the last of them was there
 
   // Of looking: one at a time.
   enum : uint8_t { FRAME_END = 1, ASKS_ERROR = 2, MARK = 4 };

@@ -656,8 +656,40 @@ void Session::make_ring() {
     return names_.claim("f" + std::to_string(frame) + "-" + reason);
   };
   owner.frames = [this] { return pool_->header()->frames.load(); };
+  owner.ask = [this](const std::vector<RingTarget>& wanted) {
+    dt_pool_targets* all = pool_->targets();
+    if (all->open.load()) return false;
+    uint32_t count = 0;
+    for (const RingTarget& w : wanted) {
+      if (count == DT_MOST_TARGETS) break;
+      auto n = [&](size_t i) { return static_cast<uint32_t>(w.numbers[i]); };
+      dt_target& t = all->list[count++];
+      t.name = w.numbers[2];
+      t.kind = n(0), t.share_group = n(1), t.target = n(3), t.level = n(4), t.width = n(5), t.height = n(6), t.depth = n(7), t.format = n(8);
+      t.state.store(DT_TARGET_ASKED);
+    }
+    all->count = count;
+    all->open.store(count);
+    return true;
+  };
+  owner.asked = [this](bool withdraw, uint64_t* bytes) {
+    dt_pool_targets* all = pool_->targets();
+    const uint32_t count = std::min<uint32_t>(all->count, DT_MOST_TARGETS);
+    if (withdraw)
+      for (uint32_t i = 0; i < count; ++i) {
+        uint32_t asked = DT_TARGET_ASKED;
+        if (all->list[i].state.compare_exchange_strong(asked, DT_TARGET_WITHDRAWN)) all->open.fetch_sub(1);
+      }
+    std::vector<uint32_t> states;
+    *bytes = all->bytes.load();
+    if (all->open.load()) return states;
+    for (uint32_t i = 0; i < count; ++i) states.push_back(all->list[i].state.load());
+    return states;
+  };
   RingProcess process{process_.pid, process_.clock, process_.start_clock, process_.start_ns};
-  ring_ = std::make_unique<Ring>(settings_.ring, process, signatures_->set, blobs_, status_, std::move(owner));
+  RingSettings settings = settings_.ring;
+  if (settings.take_limit) settings.least_calls = std::min(settings.least_calls, settings.take_limit);
+  ring_ = std::make_unique<Ring>(settings, process, signatures_->set, blobs_, status_, std::move(owner));
 }
 
 void Session::end_ring() {
@@ -686,7 +718,7 @@ void Session::end_ring() {
   line.flag("crashed", crashed).number("calls", totals_.calls).number("frames", t.frames).number("worst_frame_ns", t.worst_ns);
   line.number("compactions", t.compactions).number("walked", t.walked).number("kept", t.kept).number("exact", t.exact).flag("assumed", t.assumed);
   line.number("held_bytes", t.held_bytes).number("held_peak", t.held_peak).number("base_bytes", t.base_bytes).number("calls_lost", t.lost_calls);
-  line.number("helper_ns", t.helper_ns);
+  line.number("helper_ns", t.helper_ns).number("takes", t.takes).number("pictures", t.pictures).number("picture_bytes", t.picture_bytes).number("refused", t.refused);
   status_.say(line);
 }
 

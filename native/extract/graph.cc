@@ -518,7 +518,7 @@ void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uin
   close_over(std::move(nodes), last, without, keep, fresh, crossed);
 }
 
-void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh) const {
+void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
   std::vector<uint32_t> nodes;
   auto head = [&](uint32_t h) {
     if (h) nodes.push_back(h - 1);
@@ -552,7 +552,7 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh) const {
     }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  close_over(std::move(nodes), calls_ ? calls_ - 1 : 0, nullptr, keep, fresh, nullptr);
+  close_over(std::move(nodes), calls_ ? calls_ - 1 : 0, nullptr, keep, fresh, crossed);
   add_ends(keep);
 }
 

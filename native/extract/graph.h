@@ -73,8 +73,10 @@ class Graph final : public state::Visitor {
                std::vector<uint32_t>* crossed = nullptr) const;
   // Everything that what is there at the end of the trace came from: the values of all variables and the contents of all
   // objects that are alive, what waits on stacks, what is current. A call after the end can need nothing else. With the
-  // ends of objects that had to be kept though they are gone. `fresh` as for closure.
-  void alive(uint8_t* keep, std::span<const Fresh> fresh = {}) const;
+  // ends of objects that had to be kept though they are gone. `fresh` and `crossed` as for closure.
+  void alive(uint8_t* keep, std::span<const Fresh> fresh = {}, std::vector<uint32_t>* crossed = nullptr) const;
+  // As it is at the end of the trace.
+  const state::Machine& machine() const { return machine_; }
   // Frames count as these for `fresh`: one number a call (of a trace that was cut, frames are no longer what they were).
   void number_frames(std::vector<uint32_t> frames) { frames_ = std::move(frames); }
   const std::vector<uint32_t>& frame_numbers() const { return frames_; }

@@ -22,9 +22,12 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
+#include "../common/ring.h"
 #include "../core/chunk.h"
 #include "../core/text.h"
 #include "../edit/write.h"
@@ -36,6 +39,13 @@ namespace {
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 constexpr int TRANSIENT_LEVEL = -5;
 
+// A picture that the program can be asked for (dt_target in ../common/ring.h).
+struct Target {
+  uint64_t kind = 0, share_group = 0, name = 0, target = 0, level = 0, width = 0, height = 0, depth = 0, format = 0;
+  auto key() const { return std::tuple(kind, share_group, name, target, level, width, height, depth, format); }
+  bool operator<(const Target& other) const { return key() < other.key(); }
+};
+
 struct Job {
   bool save = false;
   std::string base, raw, out, frames_in, frames_out;  // paths; empty: none
@@ -45,6 +55,9 @@ struct Job {
   int64_t end_ns = INT64_MAX;  // save: frames that begin after this are left out
   uint64_t keep_limit = 500000;
   bool assumed = false;  // the base was made by taking pictures to be painted over
+  uint64_t take_limit = 0;  // earlier calls, before pictures are to be read back; 0: never
+  bool patient = false;     // some are being read back: until that is here, everything is kept
+  std::set<Target> refused;  // those that cannot be
   std::string frame_end = "auto";
   std::string about;          // JSON members of the annotation `flight_recorder`
   std::vector<std::string> before, after;  // other annotations
@@ -71,6 +84,14 @@ Job read_job(const std::string& path) {
     else if (name == "end_ns") job.end_ns = static_cast<int64_t>(number(value));
     else if (name == "keep_limit") job.keep_limit = number(value);
     else if (name == "assumed") job.assumed = value == "1";
+    else if (name == "take_limit") job.take_limit = number(value);
+    else if (name == "patient") job.patient = value == "1";
+    else if (name == "refused") {
+      std::istringstream numbers(value);
+      Target t;
+      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >> t.format;
+      job.refused.insert(t);
+    }
     else if (name == "frame_end") job.frame_end = value;
     else if (name == "about") job.about = value;
     else if (name == "before") job.before.push_back(value);
@@ -164,6 +185,36 @@ uint64_t count_bits(const std::vector<uint8_t>& bits) {
   uint64_t n = 0;
   for (uint8_t b : bits) n += static_cast<uint64_t>(__builtin_popcount(b));
   return n;
+}
+
+// What stands at a location, if it is a picture that can be asked for: kind 0 where not.
+Target target_at(const state::Machine& machine, state::Location location) {
+  const state::Node& node = machine.owner(location);
+  const state::FieldInfo* field = machine.field(location);
+  Target t;
+  if (!field || !node.alive) return t;
+  auto share_of = [](const state::Node* n) {
+    while (n && n->cls != &state::g_classes[state::class_share]) n = n->parent;
+    return n ? n->key : 0;
+  };
+  auto number = [&](unsigned f) { return static_cast<uint64_t>(node.get(f)); };
+  if (node.cls == &state::g_classes[state::class_level]) {
+    using namespace state::f_level;
+    const state::Node* texture = node.parent;
+    if (!texture || !texture->alive || texture->cls != &state::g_classes[state::class_texture] || number(GL_TEXTURE_SAMPLES)) return t;
+    const uint64_t face = node.key / 64, bound = static_cast<uint64_t>(texture->get(state::f_texture::target));
+    t = {DT_TARGET_TEXTURE, share_of(texture), texture->key, face ? 0x8514 + face : bound, node.key % 64, number(GL_TEXTURE_WIDTH), number(GL_TEXTURE_HEIGHT),
+         number(GL_TEXTURE_DEPTH), number(GL_TEXTURE_INTERNAL_FORMAT)};
+  } else if (node.cls == &state::g_classes[state::class_renderbuffer]) {
+    using namespace state::f_renderbuffer;
+    if (number(GL_RENDERBUFFER_SAMPLES)) return t;
+    t = {DT_TARGET_RENDERBUFFER, share_of(&node), node.key, 0, 0, number(GL_RENDERBUFFER_WIDTH), number(GL_RENDERBUFFER_HEIGHT), 1, number(GL_RENDERBUFFER_INTERNAL_FORMAT)};
+  } else if (node.cls == &state::g_classes[state::class_surface] && field == &node.cls->fields[state::f_surface::color]) {
+    return {DT_TARGET_SURFACE, 0, node.key, 0, 0, 0, 0, 1, 0};
+  }
+  if (!t.share_group || !t.name || t.width < 1 || t.height < 1 || t.width > 1 << 16 || t.height > 1 << 16) t.kind = 0;
+  t.depth = std::max<uint64_t>(t.depth, 1);
+  return t;
 }
 
 struct Answer {
@@ -265,6 +316,7 @@ std::string run(const Job& job) {
   std::vector<uint32_t> numbers;
   bool assumed = job.assumed;
   uint64_t exact = 0;
+  std::vector<Target> wanted;
   if (past->calls) {
     extract::Graph graph(past, true);
     numbers = graph.frame_numbers();
@@ -273,9 +325,22 @@ std::string run(const Job& job) {
     for (uint64_t i = 0; i < numbers.size(); ++i)
       numbers[i] = i < known.size() ? known[i] : i < old ? 0 : static_cast<uint32_t>(job.frames_before) + numbers[i] - first_number;
     graph.number_frames(numbers);
-    graph.alive(keep.data());
+    std::vector<uint32_t> crossed;
+    graph.alive(keep.data(), {}, job.take_limit ? &crossed : nullptr);
     exact = count_bits(keep);
-    if (exact > job.keep_limit) {
+    if (job.take_limit && exact > job.take_limit && !job.patient) {
+      std::vector<extract::Fresh> guesses;
+      for (uint32_t location : crossed)
+        if (const Target t = target_at(graph.machine(), location); t.kind && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
+          wanted.push_back(t);
+          guesses.push_back({location, extract::Fresh::ALWAYS});
+        }
+      // Only where it helps: what is kept may be needed for something else.
+      std::vector<uint8_t> without(keep.size());
+      if (!wanted.empty()) graph.alive(without.data(), guesses);
+      if (wanted.empty() || exact - count_bits(without) < job.take_limit / 2) wanted.clear();
+    }
+    if (exact > job.keep_limit && wanted.empty() && !job.patient) {
       // Pictures that are painted over again and again, and never wiped: nobody can tell for how long they shine through.
       const extract::Fresh guess;
       std::vector<uint8_t> fewer(keep.size());
@@ -310,6 +375,10 @@ std::string run(const Job& job) {
       file.write(reinterpret_cast<const char*>(left.data()), static_cast<std::streamsize>(left.size() * 4));
     }
     answer.put("consumed", consumed_json(until));
+    std::string list;
+    for (const Target& t : wanted)
+      for (uint64_t n : {t.kind, t.share_group, t.name, t.target, t.level, t.width, t.height, t.depth, t.format}) list += (list.empty() ? "" : ", ") + std::to_string(n);
+    answer.put("wanted", "[" + list + "]");
     return answer.text + "}";
   }
 

@@ -39,9 +39,10 @@ struct Thread {
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
 // MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
 // so every thread must look first at what it has become; MODE_DROPPING that draws are left out.
+// SPECIAL_TOLD: the tap itself calls, to have the call in the trace; the driver does not see it.
 // SPECIAL_USER: a user's hook runs; its own calls reach the driver and the recorder, but no user's hook.
 enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8, SPECIAL_USER = 16,
-                  MODE_RESUMED = 32, MODE_DROPPING = 64 };
+                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

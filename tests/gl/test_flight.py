@@ -267,6 +267,63 @@ def test_rather_a_shorter_window_than_lost_calls(lingering, programs, tmp_path):
     assert "had left the recorder" in _drawtap(programs, "info", tmp_path / "short.dtap").stdout
 
 
+@pytest.mark.parametrize("kind", ["es2", "es3", "gl"])
+def test_pictures_that_are_never_wiped_are_read_back(kind, programs, tmp_path, monkeypatch):
+    from drawtap.capture import control
+
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    options = ("--ring", "16K", "--ring-take", "1000", "--hash-frames")
+    process = _started(programs, tmp_path, ("trails", kind, "0", "2000"), *options)
+    try:
+        found: list[control.Program] = []
+
+        def taken_twice() -> object:
+            # The second time, what was read back the first time stands in place of the draws before it.
+            found[:] = control.programs()
+            ring = _ring(control.ask(found[0].socket, "status")) if found else {}
+            return int(str(ring.get("takes", 0))) > 1
+
+        _wait(taken_twice, 100)
+        saved = tmp_path / "saved.dtap"
+        environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+        asked = _drawtap(programs, "trigger", str(found[0].pid), "save", "-o", saved, environment=environment)
+        assert asked.returncode == 0, asked.stderr
+        _, said = process.communicate("", timeout=60)
+    finally:
+        process.kill()
+        process.communicate(timeout=30)
+    assert process.returncode == 0, said  # the program looks after its state and its errors itself
+    assert "pictures were read back" in said
+    note = _note(saved)
+    first, frames = int(str(note["first_frame"])), int(str(note["frames"]))
+    assert not note["assumed"]
+    with drawtap.open(saved) as trace:
+        (kept,) = trace.sql(f'SELECT count(*) AS n FROM "glDrawArrays" WHERE seq < {note["first_call"]}')
+        (uploads,) = trace.sql(f'SELECT count(*) AS n FROM "glTexSubImage2D" WHERE seq < {note["first_call"]}')
+    targets = {"es2": 4, "es3": 5, "gl": 8}[kind]
+    assert 0 < int(kept[0]) < first * 2 * targets
+    assert int(uploads[0]) >= 3  # two textures, the face of a cube
+    result = _drawtap(programs, "replay", saved, "--verify")
+    assert result.returncode == 0, result.stdout + result.stderr
+    # The same frames as of a run that nobody looked at.
+    alone = tmp_path / "alone.dtap"
+    line = programs.arguments(("trails", kind, str(first + frames)))
+    result = _drawtap(programs, "record", "--hash-frames", "-o", alone, "--", *line)
+    assert result.returncode == 0, result.stderr
+    assert _images(saved) == _images(alone)[first:]
+
+
+def _images(path: Path) -> list[str]:
+    with drawtap.open(path) as trace:
+        return [str(text) for (text,) in trace.sql("SELECT text FROM natives WHERE kind = 'frame' ORDER BY seq")]
+
+
+def _ring(status: Mapping[str, object]) -> Mapping[str, object]:
+    programs = status.get("programs")
+    ring = programs[0].get("ring") if isinstance(programs, list) and programs else None
+    return ring if isinstance(ring, dict) else {}
+
+
 def test_nothing_is_written_without_a_reason(programs, tmp_path):
     process = _started(programs, tmp_path, ("churn", "5"), "--ring", "5s")
     _, said = process.communicate(timeout=60)
@@ -306,10 +363,12 @@ def test_options_that_make_no_sense_are_refused(ring):
 
 
 def test_options_reach_the_drainer():
-    ring = flight.Ring("1.5min", after="2s", triggers=("frame-time=0.05s:3", "fps=30", "error"), limit="1G")
+    triggers = ("frame-time=0.05s:3", "fps=30", "error")
+    ring = flight.Ring("1.5min", after="2s", triggers=triggers, limit="1G", take_calls=0)
     options = " ".join(ring.options())
     assert "--ring 1.5min" in options
     assert "--after 2000ms" in options
+    assert "--ring-take 0" in options
     assert "--frame-over 50:3" in options
     assert "--fps-below 30:1 --on-error" in options
     assert f"--ring-limit {1 << 30}" in options

@@ -25,7 +25,7 @@ class Ring:
 
     `triggers` are `error`, `exit`, `mark=NAME`, `frame-time=50ms:N`, `fps=30:N`; `when` is a question in SQL, asked
     of the window every `every` seconds: an answer with a row is a reason to save. `least_calls` is how many leave the
-    window at a time.
+    window at a time; `take_calls`, of how many earlier calls on the program's pictures are read back, 0: never.
     """
 
     window: str
@@ -39,6 +39,7 @@ class Ring:
     most_saves: int = 10
     gap: str | None = None
     least_calls: int | None = None
+    take_calls: int | None = None
 
     def options(self) -> list[str]:
         """Return the drainer's options. Raises UsageError where one makes no sense."""
@@ -56,6 +57,8 @@ class Ring:
         found += ["--ring-limit", str(limit)]
         if self.least_calls is not None:
             found += ["--ring-least", str(self.least_calls)]
+        if self.take_calls is not None:
+            found += ["--ring-take", str(self.take_calls)]
         if not self.at_crash:
             found.append("--not-at-crash")
         for trigger in self.triggers:

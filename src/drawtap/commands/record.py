@@ -79,7 +79,8 @@ def record(
         tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
     ] = (),
     ring: Annotated[
-        str | None, Opt("Flight recorder: keep this much in memory, write when triggered.", metavar="10s|500M")
+        str | None,
+        Opt("Flight recorder: keep this much, as compressed, in memory; write when triggered.", metavar="10s|500M"),
     ] = None,
     trigger: Annotated[
         tuple[str, ...],
@@ -96,7 +97,18 @@ def record(
     no_crash: Annotated[bool, Opt("With --ring: write nothing when the program crashes.")] = False,
     most_saves: Annotated[int, Opt("With --ring: so many files at most without being asked by hand.")] = 10,
     save_gap: Annotated[str | None, Opt("With --ring: so long between them.  [default: 10s]", metavar="10s")] = None,
-    ring_limit: Annotated[str | None, Opt("With --ring: memory for all of it.  [default: 4G]", metavar="4G")] = None,
+    ring_limit: Annotated[
+        str | None,
+        Opt("With --ring: for all that is held, at least twice a window in bytes.  [default: 4G]", metavar="4G"),
+    ] = None,
+    ring_take: Annotated[
+        int | None,
+        Opt(
+            "With --ring: read the program's pictures back when so many earlier calls are kept for them; 0: never"
+            " touch it.  [default: 100000]",
+            metavar="CALLS",
+        ),
+    ] = None,
 ) -> ExitStatus:
     """Run a program and record its graphics calls.
 
@@ -118,15 +130,17 @@ def record(
     from drawtap.parts import openvg_environment
 
     asked = (trigger, on_error, when, before, after, at_exit, no_crash, save_gap, ring_limit)
-    if ring is None and any(asked):
+    if ring is None and (any(asked) or ring_take is not None):
         raise UsageError("that is for a flight recorder", hint="--ring 10s makes it one")
     if ring is not None and paused:
         raise UsageError("a flight recorder does not wait", hint="leave out --paused, or --ring")
     if ring is not None and (to or listen):
         raise UsageError("a flight recorder writes files", hint="leave out --to and --listen, or --ring")
     triggers = (*trigger, *(("error",) if on_error else ()), *(("exit",) if at_exit else ()))
+    if ring_take is not None and not 0 <= ring_take < 1 << 28:
+        raise UsageError(f"--ring-take {ring_take} is no number of calls", hint="0 never touches the program")
     recorder = ring and flight.Ring(
-        ring, before, after, triggers, when, every, ring_limit, not no_crash, most_saves, save_gap
+        ring, before, after, triggers, when, every, ring_limit, not no_crash, most_saves, save_gap, None, ring_take
     )
 
     if program:
@@ -305,6 +319,11 @@ def _flight(recording: Recording) -> list[Verdict]:
             f" at most {size(_number(entry, 'held_peak'))} were held"
         )
         verdicts.append(Verdict("ok", "ring", text))
+        if entry.get("takes"):
+            pictures, turns = number(_number(entry, "pictures")), number(_number(entry, "takes"))
+            content = size(_number(entry, "picture_bytes"))
+            text = f"{pictures} pictures were read back in {turns} turns, {content}, in place of the draws behind them"
+            verdicts.append(Verdict("note", "ring", text, "--ring-take 0 leaves the program alone"))
     watched = recording.watched
     if watched is not None and watched.asked:
         each = duration(int(1e9 * watched.seconds / watched.asked))

@@ -198,7 +198,7 @@ def _hook_text(f: Function, hooks: Hooks) -> tuple[str, str]:
         text = "\n".join(
             line
             for line in hook.before_run.splitlines()
-            if "g_maps_alive" not in line and "before_frame_end" not in line
+            if not any(word in line for word in ("g_maps_alive", "before_frame_end", "take_targets"))
         )
         before.append(text)
         after.append(hook.after_run)

@@ -49,14 +49,16 @@ def hooks(runtime: Path) -> Hooks:
         if function.has(*_GPU_READS) and function.api.name in ("gl", "egl", "glx"):
             before = "if (DT_UNLIKELY(dt::hook::g_maps_alive)) dt::hook::before_gpu_reads(_t);\n" + before
         if function.has("frame_end", "finish") and function.api.name in ("gl", "egl", "glx"):
-            # The size of what is shown is looked at first: the image has it.
+            # The size of what is shown is looked at first: the image has it. The image belongs to the call that
+            # shows it, so what the tap has to tell comes before.
             rest = before.removesuffix(own)
             hashes = "if (DT_UNLIKELY(dt::hook::g_hash_frames)) dt::hook::before_frame_end(_t);"
-            before = f"{own}\n{hashes}\n{rest}".lstrip()
+            targets = "if (DT_UNLIKELY(dt::hook::targets_are_wanted())) dt::hook::take_targets(_t);"
+            before = f"{own}\n{targets}\n{hashes}\n{rest}".lstrip()
         if not declared:
             before = ""
         after = call("after", function)
         return Hook(is_target=bool(before or after), before_run=before, after_run=after)
 
-    header = f'#include "{HEADER}"\n#include "frame_image.h"' if declared else ""
+    header = f'#include "{HEADER}"\n#include "frame_image.h"\n#include "targets.h"' if declared else ""
     return Hooks(name="state", header=header, hook_funcs=(state,))

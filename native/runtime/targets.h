@@ -1,0 +1,16 @@
+// Pictures that a flight recorder asks for, so that it need not keep all that was ever drawn into them.
+//
+// At the end of a frame a picture is read back from the driver, and calls are recorded that put the same content there
+// again: an upload into a texture; for a renderbuffer or a window an upload into a texture of our own, and a blit. These
+// calls go into the trace alone. The driver sees only the reading, and finds its state as it was.
+#pragma once
+#include "gl_state.h"
+
+namespace dt {
+namespace hook {
+// Of the pool that this process records into; nullptr: none.
+extern dt_pool_targets* g_targets __attribute__((visibility("hidden")));
+static inline bool targets_are_wanted() { return g_targets && g_targets->open.load(std::memory_order_acquire) != 0; }
+DT_COLD void take_targets(Thread* t);
+}  // namespace hook
+}  // namespace dt

@@ -1,0 +1,168 @@
+/* Pictures that nothing ever wipes: in each frame a little is blended over what is there, in targets of several kinds and in the
+ * window itself. What is shown depends on every frame since the start, and on nothing else.
+ * trails es2|es3|gl [FRAMES [US]]   FRAMES 0: until standard input ends; US: pause after each, microseconds
+ * At the end of each frame much of the state is unusual, and a GL error waits to be asked for. */
+#include <GLES3/gl3.h>
+#include <poll.h>
+#include <unistd.h>
+#include "egl_start.h"
+#include "shader.h"
+
+enum { SIDE = 48, WINDOW = 96, MOST = 8 };
+static GLuint g_framebuffers[MOST];
+static int g_count;
+
+static void attached(const char *what) {
+  GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
+  if (status != GL_FRAMEBUFFER_COMPLETE) fprintf(stderr, "%s: 0x%x\n", what, status), exit(77);
+  glClearColor(0.1f, 0.2f, 0.3f, 1);
+  glClear(GL_COLOR_BUFFER_BIT); /* once, at the start */
+}
+static GLuint framebuffer(void) {
+  glGenFramebuffers(1, &g_framebuffers[g_count]);
+  glBindFramebuffer(GL_FRAMEBUFFER, g_framebuffers[g_count]);
+  return g_framebuffers[g_count++];
+}
+static GLuint texture(GLenum target) {
+  GLuint name;
+  glGenTextures(1, &name);
+  glBindTexture(target, name);
+  glTexParameteri(target, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTexParameteri(target, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  return name;
+}
+static void flat_target(GLenum internal, GLenum format, GLenum type) {
+  GLuint name = texture(GL_TEXTURE_2D);
+  glTexImage2D(GL_TEXTURE_2D, 0, (GLint)internal, SIDE, SIDE, 0, format, type, NULL);
+  framebuffer();
+  glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, name, 0);
+  attached("texture");
+}
+static void layer_target(GLenum target, int layer) {
+  GLuint name = texture(target);
+  glTexImage3D(target, 0, GL_RGBA8, SIDE, SIDE, 3, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+  framebuffer();
+  glFramebufferTextureLayer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, name, 0, layer);
+  attached("layer");
+}
+
+static int goes_on(int frame, int frames) {
+  if (frames) return frame < frames;
+  struct pollfd in = {0, POLLIN, 0};
+  return poll(&in, 1, 0) == 0;
+}
+
+int main(int argc, char **argv) {
+  const char *kind = argc > 1 ? argv[1] : "es2";
+  const int frames = argc > 2 ? atoi(argv[2]) : 0, gl = !strcmp(kind, "gl"), three = gl || !strcmp(kind, "es3");
+  EGLDisplay display = start_display();
+  EGLConfig config = start_config(display, gl ? EGL_OPENGL_BIT : three ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
+  EGLContext context = gl ? start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT) : start_es(display, config, three ? 3 : 2, 0, EGL_NO_CONTEXT);
+  EGLSurface surface = start_pbuffer(display, config, WINDOW, WINDOW);
+  start_current(display, surface, context);
+
+  const char *names[] = {"position"};
+  GLuint fill = link_program("#version 100\nattribute vec2 position; uniform vec4 move;\n"
+                             "void main() { gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
+                             "#version 100\nprecision highp float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
+  GLuint show = link_program("#version 100\nattribute vec2 position; uniform vec4 move; varying vec2 c;\n"
+                             "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
+                             "#version 100\nprecision highp float; uniform sampler2D image; varying vec2 c;\n"
+                             "void main() { gl_FragColor = vec4(texture2D(image, c).rgb, 0.5); }\n", names, 1);
+  static const GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
+  glClear(GL_COLOR_BUFFER_BIT); /* the window, once */
+  GLuint quad;
+  glGenBuffers(1, &quad);
+  glBindBuffer(GL_ARRAY_BUFFER, quad);
+  glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
+  glEnableVertexAttribArray(0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+
+  flat_target(GL_RGBA, GL_RGBA, GL_UNSIGNED_BYTE);
+  flat_target(GL_RGB, GL_RGB, GL_UNSIGNED_BYTE);
+  GLuint cube = texture(GL_TEXTURE_CUBE_MAP);
+  for (GLenum face = 0; face < 6; face++)
+    glTexImage2D(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, GL_RGBA, SIDE, SIDE, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+  framebuffer();
+  glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_CUBE_MAP_POSITIVE_Y, cube, 0);
+  attached("cube");
+  GLuint storage;
+  glGenRenderbuffers(1, &storage);
+  glBindRenderbuffer(GL_RENDERBUFFER, storage);
+  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGB565, SIDE, SIDE);
+  framebuffer();
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, storage);
+  attached("renderbuffer");
+  if (three) layer_target(GL_TEXTURE_2D_ARRAY, 1);
+  if (gl) {
+    layer_target(GL_TEXTURE_3D, 2);
+    flat_target(GL_RGBA16F, GL_RGBA, GL_FLOAT);
+    flat_target(GL_RGB10_A2, GL_RGBA, GL_UNSIGNED_BYTE);
+  }
+  GLuint copy = texture(GL_TEXTURE_2D), other = 0, unpack = 0;
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGB, SIDE, SIDE, 0, GL_RGB, GL_UNSIGNED_BYTE, NULL);
+  glActiveTexture(GL_TEXTURE3);
+  other = texture(GL_TEXTURE_2D);
+  (void)other;
+  glActiveTexture(GL_TEXTURE0);
+  if (three) glGenBuffers(1, &unpack);
+  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+  glEnable(GL_BLEND);
+  const GLint fill_move = glGetUniformLocation(fill, "move"), fill_color = glGetUniformLocation(fill, "color");
+  const GLint show_move = glGetUniformLocation(show, "move");
+  while (glGetError()) {}
+
+  for (int frame = 0; goes_on(frame, frames); frame++) {
+    glDisable(GL_SCISSOR_TEST);
+    for (int i = 0; i < g_count; i++) {
+      const float x = (float)((frame * (7 + i)) % 41) / 20 - 1, y = (float)((frame * (5 + 2 * i)) % 37) / 18 - 1;
+      glBindFramebuffer(GL_FRAMEBUFFER, g_framebuffers[i]);
+      glViewport(0, 0, SIDE, SIDE);
+      glUseProgram(fill);
+      glUniform4f(fill_move, x, y, 0.2f, 0.3f);
+      glUniform4f(fill_color, (float)(frame % 11) / 10, (float)(frame % 7) / 6, (float)((frame + i) % 5) / 4, 0.37f);
+      glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+      glBindTexture(GL_TEXTURE_2D, copy);
+      glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 0, 0, SIDE, SIDE);
+      glBindFramebuffer(GL_FRAMEBUFFER, 0);
+      glViewport(0, 0, WINDOW, WINDOW);
+      glUseProgram(show);
+      glUniform4f(show_move, (float)(i % 3) * 0.6f - 0.6f, (float)(i / 3) * 0.6f - 0.6f, 0.35f, 0.35f);
+      glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    }
+    /* Now as unlike what it is at first as can be. */
+    glEnable(GL_SCISSOR_TEST);
+    glScissor(1, 2, 3, 4);
+    glPixelStorei(GL_UNPACK_ALIGNMENT, frame % 2 ? 8 : 2);
+    glPixelStorei(GL_PACK_ALIGNMENT, frame % 2 ? 2 : 8);
+    if (three) {
+      glPixelStorei(GL_UNPACK_ROW_LENGTH, 7);
+      glPixelStorei(GL_UNPACK_SKIP_PIXELS, 3);
+      glBindBuffer(GL_PIXEL_UNPACK_BUFFER, unpack);
+      glBindFramebuffer(GL_READ_FRAMEBUFFER, g_framebuffers[2]);
+    }
+    if (frame % 3) glBindFramebuffer(three ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, g_framebuffers[frame % 2]);
+    glActiveTexture(GL_TEXTURE3);
+    glEnable(0xDEAD); /* an error that nobody may take away */
+    if (frame % 3) {
+      /* A frame's image is the framebuffer that is drawn to: the window's, so that all is compared. */
+      glBindFramebuffer(three ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, 0);
+    }
+    eglSwapBuffers(display, surface);
+    if (glGetError() != GL_INVALID_ENUM || glGetError()) {
+      fprintf(stderr, "frame %d: not the error that was made\n", frame);
+      return 1;
+    }
+    GLint value[4] = {0}, texture_now = 0;
+    glGetIntegerv(GL_SCISSOR_BOX, value);
+    glGetIntegerv(GL_TEXTURE_BINDING_2D, &texture_now);
+    glGetIntegerv(GL_UNPACK_ALIGNMENT, &value[3]);
+    if (value[0] != 1 || value[3] != (frame % 2 ? 8 : 2) || texture_now != (GLint)other || !glIsEnabled(GL_SCISSOR_TEST)) {
+      fprintf(stderr, "frame %d: the state is not what it was\n", frame);
+      return 1;
+    }
+    glActiveTexture(GL_TEXTURE0);
+    if (argc > 3) usleep((useconds_t)atoi(argv[3]));
+  }
+  return 0;
+}
