@@ -661,7 +661,7 @@ const VGubyte* vgGetString(VGStringID name) {
     case VG_VENDOR: text = "drawtap"; break;
     case VG_RENDERER: text = "drawtap OpenVG (software, AGG coverage)"; break;
     case VG_VERSION: text = "1.1"; break;
-    case VG_EXTENSIONS: text = "VG_KHR_EGL_image"; break;
+    case VG_EXTENSIONS: text = ""; break;
     default: break;
   }
   return (const VGubyte*)text;

@@ -636,13 +636,15 @@ DT_EGL EGLBoolean eglQuerySurface(EGLDisplay display, EGLSurface surface, EGLint
 }
 
 DT_EGL EGLBoolean eglSwapBuffers(EGLDisplay display, EGLSurface surface) {
+  if (!t_vg || t_current.context == EGL_NO_CONTEXT || t_current.surface != surface || t_current.display != display)
+    return theirs(REAL(eglSwapBuffers)(display, surface));
   bool window = false;
-  if (t_vg && t_current.context != EGL_NO_CONTEXT && t_current.surface == surface) {
+  {
     std::lock_guard guard(g_lock);
     auto found = surfaces().find({display, surface});
     window = found != surfaces().end() && found->second.window;
   }
-  return window ? swap_vg(display, surface) : theirs(REAL(eglSwapBuffers)(display, surface));
+  return window ? swap_vg(display, surface) : ok((EGLBoolean)EGL_TRUE);  // pbuffers and pixmaps have nothing to swap
 }
 
 DT_EGL EGLBoolean eglWaitClient(void) {

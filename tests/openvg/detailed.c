@@ -42,7 +42,7 @@ int main(void) {
     vgScale(0.05f, 0.05f);
     vgDrawPath(star, VG_FILL_PATH);
     vgDrawPath(square, VG_FILL_PATH);
-    eglSwapBuffers(display, surface);
+    if (!eglSwapBuffers(display, surface)) return 5;
   }
   if (vgGetError() != VG_NO_ERROR) return 4;
   vgDestroyPath(square);

@@ -168,7 +168,7 @@ int main(void) {
     unsigned sum = 0;
     for (unsigned i = 0; i < sizeof pixels; i++) sum = sum * 31 + pixels[i];
     printf("frame %d: %08x, error %x\n", frame, sum, vgGetError());
-    eglSwapBuffers(display, surface);
+    if (!eglSwapBuffers(display, surface)) return 5;
   }
   return 0;
 }

@@ -182,7 +182,7 @@ int main(void) {
     unsigned sum = 0;
     for (unsigned i = 0; i < sizeof shown; i++) sum = sum * 31 + shown[i];
     printf("frame %d: %08x, error %x\n", frame, sum, vgGetError());
-    eglSwapBuffers(display, surface);
+    if (!eglSwapBuffers(display, surface)) return 5;
   }
   lengths();
   return 0;

@@ -35,6 +35,7 @@ def test_every_command_is_exported() -> None:
 
 def test_headers_compile_as_c_and_cpp(headers: Path) -> None:
     text = "#include <VG/vgu.h>\n#include <VG/vgext.h>\nVGPath f(void) { return vgCreatePaint() + VG_FILL_PATH; }\n"
+    text += "VG_API_CALL VGint VG_API_ENTRY g(void) VG_API_EXIT;\n"  # as Khronos' headers let programs declare
     for language in ("c", "c++"):
         command = ["cc", "-x", language, "-Wall", "-Werror", f"-I{headers}", "-fsyntax-only", "-"]
         subprocess.run(command, input=text, text=True, check=True)

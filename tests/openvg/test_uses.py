@@ -133,7 +133,7 @@ def test_its_headers_and_names_are_those_of_openvg(recorded: Callable[..., Path]
     with drawtap.open(recorded("objects")) as opened:
         export_c(opened, tmp_path / "c", frames=range(5, 6))
     folder = tmp_path / "c"
-    assert sorted(p.name for p in (folder / "VG").iterdir()) == ["openvg.h", "vgext.h", "vgu.h"]
+    assert sorted(p.name for p in (folder / "VG").iterdir()) == ["openvg.h", "vgext.h", "vgplatform.h", "vgu.h"]
     source = "".join(p.read_text() for p in folder.glob("frames_*.c"))
     for line in (
         "vgSeti(VG_MATRIX_MODE, VG_MATRIX_IMAGE_USER_TO_SURFACE);",

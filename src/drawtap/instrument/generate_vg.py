@@ -57,10 +57,19 @@ def _defines(api: Api, *, utility: bool) -> list[str]:
 
 
 def headers(api: Api) -> dict[str, str]:
-    """Return the texts of `VG/openvg.h`, `VG/vgext.h` and `VG/vgu.h` by name."""
-    visibility = '#ifndef VG_API_CALL\n#define VG_API_CALL __attribute__((visibility("default")))\n#endif'
+    """Return the texts of `VG/openvg.h`, `VG/vgext.h`, `VG/vgu.h` and `VG/vgplatform.h` by name."""
+    platform = [
+        line
+        for library in ("VG", "VGU")
+        for line in (
+            f"#ifndef {library}_API_CALL",
+            f'#define {library}_API_CALL __attribute__((visibility("default")))',
+            "#endif",
+            f"#define {library}_API_ENTRY",
+            f"#define {library}_API_EXIT",
+        )
+    ]
     core = [
-        visibility,
         "#define OPENVG_VERSION_1_0 1",
         "#define OPENVG_VERSION_1_0_1 1",
         "#define OPENVG_VERSION_1_1 2",
@@ -86,7 +95,8 @@ def headers(api: Api) -> dict[str, str]:
         *_prototypes(_provided(api, ("VGU_VERSION",))),
     ]
     return {
-        "VG/openvg.h": _header("DRAWTAP_VG_OPENVG_H", core),
+        "VG/vgplatform.h": _header("DRAWTAP_VG_VGPLATFORM_H", platform),
+        "VG/openvg.h": _header("DRAWTAP_VG_OPENVG_H", core, includes=["<VG/vgplatform.h>"]),
         "VG/vgext.h": _header("DRAWTAP_VG_VGEXT_H", extensions, includes=["<VG/openvg.h>"]),
         "VG/vgu.h": _header("DRAWTAP_VG_VGU_H", utility, includes=["<VG/openvg.h>"]),
     }
