@@ -161,6 +161,36 @@ class TestPrimitives:
         assert not notes
 
 
+#: Of each draw of cutting.c: submitted, outside, discarded, rasterised, clipped, area in pixels. A triangle has 128;
+#: one is cut in half, which leaves a quarter, and one at 0.4 of its width.
+WHOLE, LEFT, BOTH = (8, 0, 0, 8, 0, 1024.0), (8, 3, 0, 5, 1, 544.0), (8, 4, 0, 4, 2, 128 * (0.25 + 2 + 1 - 0.36))
+SCALED = (8, 3, 0, 5, 0, 5 * 64.0)  # the third touches the plane with a corner
+SILENT = "the program clips at planes, and its shader does not say how far away they are"
+CUTTING = {
+    "core": [WHOLE, LEFT, BOTH, (8, 4, 0, 4, 0, 512.0), SILENT, (8, 0, 2, 6, 0, 3 * 128 + 3 * 16.0)],
+    "es3": [WHOLE, LEFT, BOTH, (8, 4, 0, 4, 0, 512.0), SILENT],
+    "compat": [WHOLE, LEFT, BOTH, SCALED, BOTH],
+    "es1": [WHOLE, LEFT, BOTH, SCALED],
+}
+
+
+@pytest.mark.parametrize("api", CUTTING)
+def test_what_programs_cut_away_and_which_viewports_they_choose_is_told(programs: Bench, tmp_path: Path, api: str):
+    done = programs.recorded(["cutting", api, "2"], tmp_path)
+    assert done.result.returncode == 0, done.result.stdout + done.result.stderr
+    [trace] = done.traces
+    rows, notes = measured(trace, ["geometry:primitives/*", "geometry:triangles/area"], "draw")
+    names = ("submitted", "frustum_culled", "discarded", "rasterised", "clipped", "area")
+    assert len(rows) == len(CUTTING[api])
+    for row, wanted in zip(rows, CUTTING[api], strict=True):
+        if isinstance(wanted, str):
+            assert row["submitted"] is None
+        else:
+            assert [row[name] for name in names] == pytest.approx(list(wanted), rel=1e-6)
+    assert notes == {note for note in CUTTING[api] if isinstance(note, str)}
+    assert len(unchanged(trace, tmp_path)) == 2
+
+
 Corner = tuple[Fraction, ...]
 
 

@@ -77,6 +77,13 @@ struct Functions {
   DT_F(void, GetProgramInterfaceiv, uint32_t, uint32_t, uint32_t, int*);
   DT_F(void, GetProgramResourceiv, uint32_t, uint32_t, uint32_t, int, const uint32_t*, int, int*, int*);
   DT_F(void, GetProgramStageiv, uint32_t, uint32_t, uint32_t, int*);
+  DT_F(void, GetTransformFeedbackVarying, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
+  DT_F(void, GetShaderSource, uint32_t, int, int*, char*);
+  DT_F(void, GetFloati_v, uint32_t, uint32_t, float*);
+  DT_F(void, GetIntegeri_v, uint32_t, uint32_t, int*);
+  DT_F(uint8_t, IsEnabledi, uint32_t, uint32_t);
+  DT_F(void, GetClipPlane, uint32_t, double*);
+  DT_F(void, GetClipPlanef, uint32_t, float*);
   DT_F(void, TransformFeedbackVaryings, uint32_t, int, const char* const*, uint32_t);
   DT_F(void, BeginTransformFeedback, uint32_t);
   DT_F(void, EndTransformFeedback);
@@ -151,7 +158,24 @@ struct Uniform {
   uint32_t last[16];
   bool set = false;
 };
+// What a vertex has beside its position, in the order in which it is captured.
+enum Captured : uint8_t { CLIP_DISTANCE, CULL_DISTANCE, VIEWPORT_INDEX, CLIP_VERTEX, CAPTURED };
+const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistance", "gl_ViewportIndex", "gl_ClipVertex"};
+// Drivers do not hand out gl_CullDistance: in the twin it is an output of another name, which culls nothing.
+const char* const OUR_CULL_DISTANCE = "dt_CullDistance";
 struct Twin {
+  int sizes[CAPTURED] = {};      // how many numbers; 0: it has none
+  bool named[CAPTURED] = {};     // its shaders name it
+  uint64_t stride() const {      // numbers of a vertex
+    uint64_t sum = 4;
+    for (int size : sizes) sum += static_cast<uint64_t>(size);
+    return sum;
+  }
+  uint64_t offset(Captured which) const {
+    uint64_t sum = 4;
+    for (int i = 0; i < which; ++i) sum += static_cast<uint64_t>(sizes[i]);
+    return sum;
+  }
   uint32_t program = 0;
   std::string why;       // there is none
   uint32_t stage_mode = ~0u;  // what a geometry or tessellation shader puts out, ~0: there is none
@@ -259,6 +283,92 @@ void make_uniforms(Twin& twin, uint32_t original) {
 
 const char* const POSITION[] = {"gl_Position"};
 
+// The text with an output of ours in place of gl_CullDistance.
+std::string with_our_cull_distance(const std::string& text) {
+  const std::string theirs = CAPTURED_NAMES[CULL_DISTANCE], ours = OUR_CULL_DISTANCE;
+  std::string made = text;
+  unsigned size = 1;
+  bool declared = false;
+  for (size_t at = 0; (at = made.find(theirs, at)) != made.npos; at += ours.size()) {
+    size_t line = made.rfind('\n', at), before = made.find("out ", line == made.npos ? 0 : line);
+    declared |= before < at && made.find(';', before) > at;
+    size_t bracket = made.find_first_not_of(" \t", at + theirs.size());
+    if (bracket < made.size() && made[bracket] == '[') size = std::max(size, static_cast<unsigned>(strtoul(made.c_str() + bracket + 1, nullptr, 10)) + 1);
+    made.replace(at, theirs.size(), ours);
+  }
+  if (declared) return made;
+  size_t place = 0;  // behind the last line about the version or extensions
+  for (size_t at = 0; at < made.size();) {
+    size_t end = std::min(made.find('\n', at), made.size() - 1) + 1, word = made.find_first_not_of(" \t", at);
+    if (word < end && made[word] == '#') {
+      word = made.find_first_not_of(" \t", word + 1);
+      if (word < end && (!made.compare(word, 7, "version") || !made.compare(word, 9, "extension"))) place = end;
+    }
+    at = end;
+  }
+  made.insert(place, std::string("out ") + (tls.context->api == 2 ? "highp " : "") + "float " + ours + "[" + std::to_string(std::min(size, static_cast<unsigned>(Own::MOST))) + "];\n");
+  return made;
+}
+
+// Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its place,
+// which the caller deletes.
+void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
+  const Functions& f = gl_();
+  const GlContext* c = tls.context;
+  for (int i = 0; i < count; ++i) {
+    int type = 0, length = 0;
+    f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
+    f.GetShaderiv(shaders[i], 0x8B88, &length);  // GL_SHADER_SOURCE_LENGTH
+    if (static_cast<uint32_t>(type) != stage || length <= 1) continue;
+    std::string text(static_cast<size_t>(length), 0);
+    f.GetShaderSource(shaders[i], length, &length, text.data());
+    text.resize(static_cast<size_t>(length));
+    bool culls = text.find(CAPTURED_NAMES[CULL_DISTANCE]) != text.npos;
+    for (int which = 0; which < CAPTURED; ++which) twin.named[which] |= text.find(CAPTURED_NAMES[which]) != text.npos;
+    if (!culls) continue;
+    std::string made = with_our_cull_distance(text);
+    const char* begin = made.c_str();
+    own.push_back(f.CreateShader(stage));
+    f.ShaderSource(own.back(), 1, &begin, nullptr);
+    f.CompileShader(own.back());
+    shaders[i] = own.back();
+  }
+  if (c->api == 2 || c->core) twin.named[CLIP_VERTEX] = false;
+}
+
+// Links it so that it hands out the position, and as much of the rest as the driver does.
+int link_capturing(Twin& twin) {
+  const Functions& f = gl_();
+  auto link = [&](const std::vector<int>& more) {
+    std::vector<const char*> names{POSITION[0]};
+    for (int which : more) names.push_back(which == CULL_DISTANCE ? OUR_CULL_DISTANCE : CAPTURED_NAMES[which]);
+    f.TransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(), GL_INTERLEAVED);
+    f.LinkProgram(twin.program);
+    int good = 0;
+    f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+    return good;
+  };
+  std::vector<int> more, each;
+  for (int which = 0; which < CAPTURED; ++which)
+    if (twin.named[which]) more.push_back(which);
+  int good = link(more);
+  if (!good && !more.empty()) {
+    for (int which : more)
+      if (link({which})) each.push_back(which);
+    more = each;
+    good = link(more);
+    if (!good) more.clear(), good = link(more);
+  }
+  for (size_t i = 0; good && i < more.size(); ++i) {
+    char name[64] = "";
+    int length = 0, size = 0;
+    uint32_t type = 0;
+    f.GetTransformFeedbackVarying(twin.program, static_cast<uint32_t>(i) + 1, sizeof name, &length, &size, &type, name);
+    twin.sizes[more[i]] = more[i] == CLIP_VERTEX ? 4 : std::clamp(size, 1, Own::MOST);
+  }
+  return good;
+}
+
 Twin make_twin(uint32_t original) {
   const Functions& f = gl_();
   Twin twin;
@@ -288,6 +398,8 @@ Twin make_twin(uint32_t original) {
     }
   }
   twin.program = f.CreateProgram();
+  std::vector<uint32_t> own;
+  look_for_more(shaders, count, geometry ? GL_GEOMETRY_SHADER : tessellation ? GL_TESS_EVALUATION_SHADER : GL_VERTEX_SHADER, twin, own);
   for (int i = 0; i < count; ++i) f.AttachShader(twin.program, shaders[i]);
   int attributes = 0;
   f.GetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
@@ -299,11 +411,9 @@ Twin make_twin(uint32_t original) {
     int at = f.GetAttribLocation(original, name);
     if (at >= 0 && strncmp(name, "gl_", 3)) f.BindAttribLocation(twin.program, static_cast<uint32_t>(at), name);
   }
-  f.TransformFeedbackVaryings(twin.program, 1, POSITION, GL_INTERLEAVED);
-  f.LinkProgram(twin.program);
+  good = link_capturing(twin);
   for (int i = 0; i < count; ++i) f.DetachShader(twin.program, shaders[i]);
-  good = 0;
-  f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
+  for (uint32_t shader : own) f.DeleteShader(shader);
   if (!good) {
     f.DeleteProgram(twin.program);
     twin.program = 0;
@@ -324,19 +434,21 @@ Twin make_twin(uint32_t original) {
   return twin;
 }
 
-// gl_Position as fixed function computes it.
+// gl_Position as fixed function computes it, and where that is in front of the eye, where planes of the program's own cut.
 Twin make_fixed_twin() {
   const Functions& f = gl_();
   Twin twin;
-  const char* source = "#version 120\nvoid main() { gl_Position = ftransform(); }\n";
+  const char* source = "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
+  const char* const names[] = {POSITION[0], "dt_eye"};
   uint32_t shader = f.CreateShader(GL_VERTEX_SHADER);
   f.ShaderSource(shader, 1, &source, nullptr);
   f.CompileShader(shader);
   twin.program = f.CreateProgram();
   f.AttachShader(twin.program, shader);
-  f.TransformFeedbackVaryings(twin.program, 1, POSITION, GL_INTERLEAVED);
+  f.TransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED);
   f.LinkProgram(twin.program);
   f.DeleteShader(shader);
+  twin.sizes[CLIP_VERTEX] = 4;
   int good = 0;
   f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
   if (!good) twin.why = "the driver does not capture fixed-function positions";
@@ -486,7 +598,8 @@ int64_t restart_index(uint32_t type) {
 }
 
 // The state between the last vertex stage and the rasteriser.
-bool raster_state(Raster& r, const char*& why) {
+// `own_planes`: the planes of the program's own that are on.
+bool raster_state(Raster& r, unsigned& own_planes, const char*& why) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   bool es = c->api == 2;
@@ -504,8 +617,9 @@ bool raster_state(Raster& r, const char*& why) {
     r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
   }
   bool planes = !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
-  for (int i = 0, n = planes ? std::min(integer(GL_MAX_CLIP_DISTANCES), 8) : 0; i < n; ++i)
-    if (enabled(GL_CLIP_DISTANCE0 + static_cast<uint32_t>(i))) return why = "the program clips at planes of its own", false;
+  own_planes = 0;
+  for (int i = 0, n = planes ? std::min(integer(GL_MAX_CLIP_DISTANCES), Own::MOST) : 0; i < n; ++i)
+    if (enabled(GL_CLIP_DISTANCE0 + static_cast<uint32_t>(i))) own_planes |= 1u << i;
   bool colour = false;
   uint8_t mask[4] = {};
   int buffers = c->version >= (es ? 30u : 20u) ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16) : 1;
@@ -523,8 +637,9 @@ bool raster_state(Raster& r, const char*& why) {
   f.GetBooleanv(GL_DEPTH_WRITEMASK, &depth);
   bool depths = depth && enabled(GL_DEPTH_TEST);
   bool stencils = enabled(GL_STENCIL_TEST) && (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
-  r.discards = !r.width || !r.height || !(colour || depths || stencils);
-  if (c->version >= 30) r.discards |= enabled(GL_RASTERIZER_DISCARD);
+  r.discards_all = !(colour || depths || stencils);
+  if (c->version >= 30) r.discards_all |= enabled(GL_RASTERIZER_DISCARD);
+  r.discards = r.discards_all || !r.width || !r.height;
   if (enabled(GL_SCISSOR_TEST)) {
     f.GetIntegerv(GL_SCISSOR_BOX, v);
     r.discards |= !v[2] || !v[3];
@@ -613,8 +728,8 @@ class GeometrySource : public Source {
   void deliver(Sink& to, const Result& r);
   static std::string can_capture();
   // `expected` primitives are to come; -1: it is not known how many.
-  bool capture(Draw& draw, int64_t expected, const Raster& state, Classes& to, const char*& why);
-  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, Classes& to, const char*& why);
+  bool capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
+  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
   void vertices(const std::vector<Part_>& parts, bool lights);
 
   std::vector<What> whats_;
@@ -675,7 +790,47 @@ int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
   return sum;
 }
 
-bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, Classes& to, const char*& why) {
+// The state of each of the program's viewports: `first` is that of number 0.
+std::vector<Raster> viewports(const Raster& first) {
+  const Functions& f = gl_();
+  std::vector<Raster> found{first};
+  for (int i = 1, n = std::clamp(integer(0x825B), 1, 64); i < n; ++i) {  // GL_MAX_VIEWPORTS
+    Raster r = first;
+    float v[4] = {};
+    int box[4] = {};
+    f.GetFloati_v(GL_VIEWPORT, static_cast<uint32_t>(i), v);
+    r.width = static_cast<double>(v[2]), r.height = static_cast<double>(v[3]);
+    r.discards = first.discards_all || !(v[2] > 0) || !(v[3] > 0);
+    if (f.IsEnabledi(GL_SCISSOR_TEST, static_cast<uint32_t>(i))) {
+      f.GetIntegeri_v(GL_SCISSOR_BOX, static_cast<uint32_t>(i), box);
+      r.discards |= !box[2] || !box[3];
+    }
+    found.push_back(r);
+  }
+  return found;
+}
+
+// Planes of the program's own in front of the eye, as they were transformed when they were given.
+std::vector<Position> eye_planes(unsigned own_planes) {
+  const Functions& f = gl_();
+  std::vector<Position> found;
+  for (uint32_t i = 0; i < Own::MOST; ++i) {
+    if (!(own_planes >> i & 1)) continue;
+    Position p{};
+    float single[4] = {};
+    if (tls.context->api == 2) {
+      f.GetClipPlanef(GL_CLIP_DISTANCE0 + i, single);
+      for (size_t k = 0; k < 4; ++k) p[k] = static_cast<double>(single[k]);
+    } else {
+      f.GetClipPlane(GL_CLIP_DISTANCE0 + i, p.data());
+    }
+    found.push_back(p);
+  }
+  return found;
+}
+double distance(const Position& plane, const Position& at) { return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3]; }
+
+bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
@@ -702,6 +857,15 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   }
   if (!twin) return why = "it draws without a program", false;
   if (!twin->why.empty()) return why = lasting(twin->why), false;
+  if (twin->named[CULL_DISTANCE] && !twin->sizes[CULL_DISTANCE]) return why = "its shader names gl_CullDistance, which the driver does not hand out", false;
+  if (twin->named[VIEWPORT_INDEX] && !twin->sizes[VIEWPORT_INDEX]) return why = "its shader names gl_ViewportIndex, which the driver does not hand out", false;
+  if (own_planes && twin->sizes[CLIP_DISTANCE] ? own_planes >> twin->sizes[CLIP_DISTANCE] != 0 : own_planes && !twin->sizes[CLIP_VERTEX])
+    return why = twin->named[CLIP_DISTANCE] || twin->named[CLIP_VERTEX] ? "the driver does not hand out what the program clips by" : "the program clips at planes, and its shader does not say how far away they are", false;
+  std::vector<Raster> states{state};
+  if (twin->sizes[VIEWPORT_INDEX]) states = viewports(state);
+  std::vector<Position> eyes;
+  if (own_planes && !twin->sizes[CLIP_DISTANCE]) eyes = eye_planes(own_planes);
+  const uint64_t stride = twin->stride(), size = stride * 4;
 
   uint32_t asked = primitive_mode(draw), mode = twin->stage_mode;
   if (mode != ~0u) expected = -1;
@@ -768,7 +932,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (expected > 0) {
     static const uint32_t mark[4] = {0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD, 0x7FC0DEAD};
     written = generated = static_cast<uint64_t>(expected);
-    uint64_t last = written * corners * 16 - 16;
+    uint64_t last = written * corners * size - 16;
     make_room(last + 16);
     f.BufferSubData(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
     draw_once();
@@ -779,7 +943,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     }
   }
   for (int round = 0; expected < 0 && round < 3; ++round) {
-    make_room(std::max<uint64_t>(1, generated * corners * 16));
+    make_room(std::max<uint64_t>(1, generated * corners * size));
     f.BeginQuery(GL_GENERATED, mine.queries[0]);
     f.BeginQuery(GL_WRITTEN, mine.queries[1]);
     draw_once();
@@ -794,17 +958,41 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (good && generated > written) good = false, why = "the driver captures fewer primitives than it draws";
   else if (!good) why = "the driver refuses to capture this draw";
   if (good && drew && written) {
-    uint64_t bytes = written * corners * 16;
-    const auto* at = static_cast<const float*>(f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+    uint64_t bytes = written * corners * size;
+    const auto* mapped = static_cast<const float*>(f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+    const float* at = mapped;
     if (!at) good = false, why = "the driver does not hand out what it captured";
     for (uint64_t i = 0; good && i < written; ++i) {
       Position p[3];
-      for (uint64_t k = 0; k < corners; ++k) p[k] = {at[0], at[1], at[2], at[3]}, at += 4;
-      if (corners == 1) classify_point(p[0], state, to);
-      else if (corners == 2) classify_line(p[0], p[1], state, to);
-      else classify_triangle(p[0], p[1], p[2], state, to);
+      Own own;
+      int viewport[3] = {};
+      unsigned inside_of_culls = 0;
+      for (uint64_t k = 0; k < corners; ++k, at += stride) {
+        p[k] = {at[0], at[1], at[2], at[3]};
+        const float* clip = at + twin->offset(CLIP_DISTANCE);
+        own.planes = 0;
+        for (int n = 0; n < twin->sizes[CLIP_DISTANCE]; ++n)
+          if (own_planes >> n & 1) own.distances[k][static_cast<size_t>(own.planes++)] = static_cast<double>(clip[n]);
+        for (auto& plane : eyes) {
+          const float* eye = at + twin->offset(CLIP_VERTEX);
+          own.distances[k][static_cast<size_t>(own.planes++)] = distance(plane, {eye[0], eye[1], eye[2], eye[3]});
+        }
+        for (int n = 0; n < twin->sizes[CULL_DISTANCE]; ++n)
+          if (!(at[twin->offset(CULL_DISTANCE) + static_cast<uint64_t>(n)] < 0)) inside_of_culls |= 1u << n;
+        if (twin->sizes[VIEWPORT_INDEX]) memcpy(&viewport[k], at + twin->offset(VIEWPORT_INDEX), 4);
+      }
+      own.culled = inside_of_culls != (1u << twin->sizes[CULL_DISTANCE]) - 1;
+      int which = viewport[corners - 1];
+      for (uint64_t k = 0; k + 1 < corners && twin->sizes[VIEWPORT_INDEX]; ++k)
+        if (viewport[k] != which) good = false, why = "corners of one primitive are in different viewports";
+      if (which < 0 || static_cast<size_t>(which) >= states.size()) good = false, why = "it draws to a viewport that there is not";
+      if (!good) break;
+      const Raster& here = states[static_cast<size_t>(which)];
+      if (corners == 1) classify_point(p[0], here, to, own);
+      else if (corners == 2) classify_line(p[0], p[1], here, to, own);
+      else classify_triangle(p[0], p[1], p[2], here, to, own);
     }
-    if (good) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
+    if (mapped) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
   }
 
   if (!discards) f.Disable(GL_RASTERIZER_DISCARD);
@@ -817,8 +1005,9 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
 }
 
 // OpenGL ES 1: the array of vertices, times the matrices.
-bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, Classes& to, const char*& why) {
+bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to, const char*& why) {
   const Functions& f = gl_();
+  std::vector<Position> eyes = eye_planes(own_planes);
   if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE)) return why = "a palette of matrices transforms its vertices", false;
   if (!enabled(GL_VERTEX_ARRAY)) return true;
   float m[16], p[16];
@@ -855,6 +1044,10 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
     bytes = 1ull << 28;
     if (!base) return why = "its vertices are not in the recording", false;
   }
+  struct Seen {
+    Position at{};
+    std::array<double, Own::MOST> own{};  // distances to the program's planes, which are in front of the eye
+  };
   auto position = [&](uint64_t index) {
     double v[4] = {0, 0, 0, 1};
     for (uint64_t k = 0; k < size && k < 4; ++k) {
@@ -871,27 +1064,32 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
         default: memcpy(&x, base + at, 4), v[k] = static_cast<double>(x);
       }
     }
-    Position out;
-    for (size_t row = 0; row < 4; ++row) {
-      double sum = 0;
-      for (size_t k = 0; k < 4; ++k) sum += both[k * 4 + row] * v[k];
-      out[row] = sum;
-    }
+    Seen out;
+    Position eye{};
+    for (size_t row = 0; row < 4; ++row)
+      for (size_t k = 0; k < 4; ++k) {
+        out.at[row] += both[k * 4 + row] * v[k];
+        eye[row] += static_cast<double>(m[k * 4 + row]) * v[k];
+      }
+    for (size_t i = 0; i < eyes.size(); ++i) out.own[i] = distance(eyes[i], eye);
     return out;
   };
   std::vector<uint64_t> stream;
   for (auto& part : parts) {
     if (!vertices_of(part, -1, stream, why)) return false;
-    std::unordered_map<uint64_t, Position> known;
-    auto at = [&](size_t n) -> const Position& {
+    std::unordered_map<uint64_t, Seen> known;
+    auto at = [&](size_t n) -> const Seen& {
       auto [it, fresh] = known.try_emplace(stream[n]);
       if (fresh) it->second = position(stream[n]);
       return it->second;
     };
     bool some = assemble(mode, stream.size(), [&](int corners, size_t a, size_t b, size_t c) {
-      if (corners == 1) classify_point(at(a), state, to);
-      else if (corners == 2) classify_line(at(a), at(b), state, to);
-      else classify_triangle(at(a), at(b), at(c), state, to);
+      Own own;
+      own.planes = static_cast<int>(eyes.size());
+      own.distances = {at(a).own, at(b).own, at(c).own};
+      if (corners == 1) classify_point(at(a).at, state, to, own);
+      else if (corners == 2) classify_line(at(a).at, at(b).at, state, to, own);
+      else classify_triangle(at(a).at, at(b).at, at(c).at, state, to, own);
     });
     if (!some) return why = "its primitives are none that are known here", false;
   }
@@ -957,15 +1155,16 @@ void GeometrySource::around(Draw& draw) {
   }
   if (needs_[PRIMITIVES]) {
     Raster state;
+    unsigned own_planes = 0;
     const char*& lost = learnt_.why[PRIMITIVES];
     Classes found;
-    bool good = raster_state(state, lost);
+    bool good = raster_state(state, own_planes, lost);
     if (good && es1) {
       if (!known) lost = why, good = false;
-      else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, found, lost);
+      else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
     } else if (good) {
       int64_t expected = !known || conditional_ ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
-      good = capture(draw, expected, state, found, lost);
+      good = capture(draw, expected, state, own_planes, found, lost);
     }
     if (good) learnt_.classes.add(found);
   }

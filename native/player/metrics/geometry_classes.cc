@@ -10,6 +10,12 @@ namespace {
 enum : unsigned { LEFT = 1, RIGHT = 2, BOTTOM = 4, TOP = 8, NEAR = 16, FAR = 32 };
 constexpr unsigned PLANES[] = {LEFT, RIGHT, BOTTOM, TOP, NEAR, FAR};
 
+// A corner with its distances to planes of the program's own.
+struct Corner {
+  Position at{};
+  std::array<double, Own::MOST> own{};
+};
+
 // How far inside of a plane: below 0 it is outside.
 double inside(const Position& p, unsigned plane, bool zero_to_one) {
   switch (plane) {
@@ -22,43 +28,49 @@ double inside(const Position& p, unsigned plane, bool zero_to_one) {
   }
 }
 unsigned planes(const Raster& state) { return LEFT | RIGHT | BOTTOM | TOP | (state.depth_clamp ? 0u : NEAR | FAR); }
-unsigned outside(const Position& p, const Raster& state) {
+// Bits of the planes that it is beyond; those of the program's own are behind the six.
+constexpr unsigned FIRST_OWN = 64;
+unsigned outside(const Position& p, const Raster& state, const Own& own, size_t corner) {
   unsigned code = 0;
   for (unsigned plane : PLANES)
     if (planes(state) & plane && inside(p, plane, state.zero_to_one) < 0) code |= plane;
+  for (int i = 0; i < own.planes; ++i)
+    if (own.distances[corner][static_cast<size_t>(i)] < 0) code |= FIRST_OWN << i;
   return code;
 }
 bool finite(const Position& p) { return std::isfinite(p[0]) && std::isfinite(p[1]) && std::isfinite(p[2]) && std::isfinite(p[3]); }
 
-struct Polygon {  // a triangle cut by six planes
-  Position at[12];
+struct Polygon {  // a triangle cut by six planes, and by those of the program's own
+  static constexpr int MOST = 3 + 6 + Own::MOST + 3;
+  Corner at[MOST];
   int n = 0;
 };
 
-void cut(Polygon& polygon, unsigned plane, bool zero_to_one) {
+template <typename F>
+void cut(Polygon& polygon, F distance) {
   Polygon kept;
   for (int i = 0; i < polygon.n; ++i) {
-    const Position &a = polygon.at[i], &b = polygon.at[(i + 1) % polygon.n];
-    double da = inside(a, plane, zero_to_one), db = inside(b, plane, zero_to_one);
+    const Corner &a = polygon.at[i], &b = polygon.at[(i + 1) % polygon.n];
+    double da = distance(a), db = distance(b);
     if (da >= 0) kept.at[kept.n++] = a;
-    if ((da < 0) != (db < 0) && kept.n < 12) {
+    if ((da < 0) != (db < 0) && kept.n < Polygon::MOST) {
       double t = da / (da - db);
-      Position p;
-      for (size_t k = 0; k < 4; ++k) p[k] = a[k] + t * (b[k] - a[k]);
-      kept.at[kept.n++] = p;
+      Corner& p = kept.at[kept.n++];
+      for (size_t k = 0; k < 4; ++k) p.at[k] = a.at[k] + t * (b.at[k] - a.at[k]);
+      for (size_t k = 0; k < p.own.size(); ++k) p.own[k] = a.own[k] + t * (b.own[k] - a.own[k]);
     }
-    if (kept.n >= 12) break;
+    if (kept.n >= Polygon::MOST) break;
   }
   polygon = kept;
 }
 
 double area(const Polygon& polygon, const Raster& state) {
   double twice = 0;
-  const Position& o = polygon.at[0];
+  const Position& o = polygon.at[0].at;
   if (!(o[3] > 0)) return 0;
   double ox = o[0] / o[3], oy = o[1] / o[3];
   for (int i = 1; i + 1 < polygon.n; ++i) {
-    const Position &a = polygon.at[i], &b = polygon.at[i + 1];
+    const Position &a = polygon.at[i].at, &b = polygon.at[i + 1].at;
     if (!(a[3] > 0) || !(b[3] > 0)) return 0;
     twice += (a[0] / a[3] - ox) * (b[1] / b[3] - oy) - (b[0] / b[3] - ox) * (a[1] / a[3] - oy);
   }
@@ -96,14 +108,14 @@ int orientation(const Position& a, const Position& b, const Position& c) {
   return exact > 0 ? 1 : exact < 0 ? -1 : 0;
 }
 
-void classify_point(const Position& p, const Raster& state, Classes& to) {
+void classify_point(const Position& p, const Raster& state, Classes& to, const Own& own) {
   ++to.submitted;
   if (!finite(p) || p[3] == 0) ++to.degenerate;
-  else if (outside(p, state)) ++to.outside;
+  else if (own.culled || outside(p, state, own, 0)) ++to.outside;
   else arrived(state, false, 1, to);
 }
 
-void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to) {
+void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to, const Own& own) {
   ++to.submitted;
   // Both ends at one place on the screen: products of two single-precision numbers are exact.
   bool same = a[0] * b[3] == b[0] * a[3] && a[1] * b[3] == b[1] * a[3];
@@ -111,20 +123,22 @@ void classify_line(const Position& a, const Position& b, const Raster& state, Cl
     ++to.degenerate;
     return;
   }
-  unsigned ca = outside(a, state), cb = outside(b, state);
+  unsigned ca = outside(a, state, own, 0), cb = outside(b, state, own, 1);
   double from = 0, until = 1;
+  auto shorten = [&](double da, double db) {
+    if (da < 0 && db < 0) until = -1;
+    else if (da < 0) from = std::max(from, da / (da - db));
+    else until = std::min(until, da / (da - db));
+  };
   for (unsigned plane : PLANES)
-    if ((ca | cb) & plane) {
-      double da = inside(a, plane, state.zero_to_one), db = inside(b, plane, state.zero_to_one);
-      if (da < 0 && db < 0) until = -1;
-      else if (da < 0) from = std::max(from, da / (da - db));
-      else until = std::min(until, da / (da - db));
-    }
-  if (from >= until) ++to.outside;
+    if ((ca | cb) & plane) shorten(inside(a, plane, state.zero_to_one), inside(b, plane, state.zero_to_one));
+  for (int i = 0; i < own.planes; ++i)
+    if ((ca | cb) & FIRST_OWN << i) shorten(own.distances[0][static_cast<size_t>(i)], own.distances[1][static_cast<size_t>(i)]);
+  if (own.culled || from >= until) ++to.outside;
   else arrived(state, ca | cb, 2, to);
 }
 
-void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to) {
+void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to, const Own& own) {
   ++to.submitted;
   if (!finite(a) || !finite(b) || !finite(c) || a == b || b == c || a == c) {
     ++to.degenerate;
@@ -135,14 +149,16 @@ void classify_triangle(const Position& a, const Position& b, const Position& c, 
     ++to.degenerate;
     return;
   }
-  unsigned ca = outside(a, state), cb = outside(b, state), cc = outside(c, state);
-  if (ca & cb & cc) {
+  unsigned ca = outside(a, state, own, 0), cb = outside(b, state, own, 1), cc = outside(c, state, own, 2);
+  if (own.culled || ca & cb & cc) {
     ++to.outside;
     return;
   }
-  Polygon polygon{{a, b, c}, 3};
+  Polygon polygon{{{a, own.distances[0]}, {b, own.distances[1]}, {c, own.distances[2]}}, 3};
   for (unsigned plane : PLANES)
-    if ((ca | cb | cc) & plane) cut(polygon, plane, state.zero_to_one);
+    if ((ca | cb | cc) & plane) cut(polygon, [&](const Corner& p) { return inside(p.at, plane, state.zero_to_one); });
+  for (int i = 0; i < own.planes; ++i)
+    if ((ca | cb | cc) & FIRST_OWN << i) cut(polygon, [i](const Corner& p) { return p.own[static_cast<size_t>(i)]; });
   double pixels = polygon.n < 3 ? 0 : area(polygon, state);
   bool nothing = (ca | cb | cc) && (polygon.n < 3 || (pixels <= 0 && state.width > 0 && state.height > 0));
   if (nothing) {

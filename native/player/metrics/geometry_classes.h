@@ -15,6 +15,7 @@ struct Raster {
   bool cull_front = false, cull_back = false;
   bool front_clockwise = false;
   bool discards = false;  // nothing that arrives leaves a trace
+  bool discards_all = false;  // the same, whatever the viewport
 };
 
 // Every primitive is one of: degenerate, outside, facing away, discarded, rasterised. `clipped` are some of the last two
@@ -31,9 +32,17 @@ struct Classes {
 
 using Position = std::array<double, 4>;
 
-void classify_point(const Position& p, const Raster& state, Classes& to);
-void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to);
-void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to);
+// What the program cuts away itself: distances of each corner to `planes` planes, outside below 0.
+struct Own {
+  static constexpr int MOST = 8;
+  int planes = 0;
+  std::array<std::array<double, MOST>, 3> distances{};
+  bool culled = false;  // as a whole, by distances that are for that
+};
+
+void classify_point(const Position& p, const Raster& state, Classes& to, const Own& own = {});
+void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to, const Own& own = {});
+void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to, const Own& own = {});
 
 // The sign of the determinant of x, y, w of three positions: which way a triangle faces, even where it reaches behind
 // the eye. Products of three single-precision numbers are added without loss as long as they differ by less than 2^40.

@@ -22,7 +22,8 @@ _KNOWN = (
     ),
     Fixed(
         "primitives", "frustum_culled", "count", "counter",
-        "primitives of which no part is inside of the view volume; a point by its centre, a line by its middle",
+        "primitives of which no part is inside of the view volume and of the program's own clip planes or distances, "
+        "and those that cull distances leave out; a point by its centre, a line by its middle",
     ),
     Fixed("primitives", "backface_culled", "count", "counter", "triangles that GL_CULL_FACE leaves out"),
     Fixed(
@@ -33,8 +34,8 @@ _KNOWN = (
     Fixed("primitives", "rasterised", "count", "counter", "primitives that are rasterised, if into no fragment at all"),
     Fixed(
         "primitives", "clipped", "count", "counter",
-        "of those rasterised, the ones that cross the boundary of the view volume (whether the driver cuts them or has "
-        "a guard band)",
+        "of those rasterised, the ones that cross the boundary of the view volume or a clip plane that is on (whether "
+        "the driver cuts them or has a guard band)",
     ),
     Fixed("triangles", "area", "pixels", "counter", f"triangles rasterised: {_AREA}"),
     Fixed("triangles", "average_area", "pixels", "mean", f"of a triangle rasterised: {_AREA}"),
