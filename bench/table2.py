@@ -1,7 +1,7 @@
 """Table II of Tsuboi et al. (GLACI): what each way to attend to a program takes from its frame rate.
 
-`python -m bench --only table2` measures (under five minutes); `python -m bench.table2 bench/results/DATE.json` prints the
-lines of the table in docs/benchmarks.md.
+`python -m bench --only table2` measures (under five minutes); `python -m bench.table2 bench/results/DATE.json` prints
+the lines of the table in docs/benchmarks.md.
 """
 
 from __future__ import annotations
