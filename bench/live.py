@@ -29,7 +29,7 @@ def rows(setup: Setup) -> Iterator[Row]:
 def _off(setup: Setup) -> Iterator[Row]:
     calls, rounds, runs = (150_000, 3, 5) if setup.quick else (500_000, 5, 7)
     off = Preloaded("off", (tap(),), alone())
-    with manager(setup.scratch / "idle") as environment:
+    with manager(setup.scratch / "live-idle") as environment:
         managed = Preloaded("managed", (tap(),), tuple(environment.items()))
         for mode, name in _MODES.items():
             program = [setup.program("many_calls"), mode, str(calls), str(rounds)]
@@ -52,7 +52,7 @@ def _off(setup: Setup) -> Iterator[Row]:
 def _frames(setup: Setup) -> Iterator[Row]:
     swaps, runs = (100_000, 5) if setup.quick else (500_000, 7)
     program = [setup.program("paced"), "swaps", str(swaps), "5"]
-    with manager(setup.scratch / "frames") as watching:
+    with manager(setup.scratch / "live-frames") as watching:
         off = Preloaded("off", (tap(),), alone())
         managed = Preloaded("managed", (tap(),), tuple(watching.items()))
         results = interleaved([Native(), off, managed], runs, program)

@@ -385,3 +385,29 @@ def test_run_starts_programs_for_the_manager(desktop, program, drawtap: Callable
     assert process.wait(PATIENCE_S) == 0
     wait_for(lambda: not desktop.programs(), "its end")
     process.stdin = None
+
+
+def test_a_trace_that_an_alarm_could_not_write_is_in_the_log(desktop):
+    (desktop.folder.path.parent / "manager.toml").write_text(
+        """[manager]
+period = 0.05
+traces = "/proc"  # where nobody makes files
+[[program]]
+name = "frames"
+target = 9999
+[[alarm]]
+rule = "target-missed"
+seconds = 0.1
+actions = [{ do = "trace", frames = 2 }]
+"""
+    )
+    desktop.manager("--config", str(desktop.folder.path.parent / "manager.toml"))
+    desktop.run("1", "1")
+
+    def failed() -> list[dict]:
+        with Client(desktop.folder) as client:
+            return [entry for entry in client.ask("log")["entries"] if entry["event"] == "trace-failed"]
+
+    wait_for(failed, "the log to say so")
+    [entry] = failed()
+    assert entry["code"] in (2, 3) and "/proc" in entry["text"] and entry["file"].startswith("/proc/alarm-")

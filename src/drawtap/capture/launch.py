@@ -243,22 +243,37 @@ def run(program: Sequence[str]) -> int:
     return 128 - status if status < 0 else status
 
 
-def start_aside(command: Sequence[str], settings: Mapping[str, str]) -> int:
+def start_aside(
+    command: Sequence[str], settings: Mapping[str, str], ended: Callable[[int, str], None] | None = None
+) -> int:
     """Start a command that nobody waits for, with `settings` in its environment, and return its pid.
 
-    It is in a session of its own, reads nothing and says nothing here. Raises ChildError where it cannot be started.
+    It is in a session of its own, reads nothing and says nothing here. `ended` is called, in a thread of its own, with
+    its exit code and the last it said on standard error. Raises ChildError where it cannot be started.
     """
     executable = find_program(command[0])
     null = subprocess.DEVNULL
+    said = null if ended is None else subprocess.PIPE
     try:
         child = subprocess.Popen(
-            list(command), executable=str(executable), stdin=null, stdout=null, stderr=null, start_new_session=True,
+            list(command), executable=str(executable), stdin=null, stdout=null, stderr=said, start_new_session=True,
             env=dict(os.environ, **settings),
         )  # fmt: skip
     except (OSError, ValueError) as error:
         raise _no_start(f"{executable} does not start: {error}", 126, None) from error
+
     # Somebody has to take its status, or it stays a zombie for as long as this process lives.
-    threading.Thread(target=child.wait, daemon=True).start()
+    def wait() -> None:
+        last = b""
+        if child.stderr is not None:
+            while more := os.read(child.stderr.fileno(), 4096):
+                last = (last + more)[-4096:]
+            child.stderr.close()
+        code = child.wait()
+        if ended is not None:
+            ended(code, last.decode("utf-8", "replace").strip())
+
+    threading.Thread(target=wait, daemon=True).start()
     return child.pid
 
 

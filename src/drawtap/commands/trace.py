@@ -118,7 +118,7 @@ def _report(done: Attached, *, quiet: bool) -> ExitStatus:
             hint="-o names another place" if done.messages else "it looks at its next frame: does it draw?",
         )
     verdicts.append(Verdict("note", "recorded", "what the program made and set before is not in it"))
-    verdicts += [Verdict("warning", "recorder", message) for message in done.messages]
-    if not quiet:
-        TextView(sys.stderr).show(Verdicts(verdicts))
+    complaints = [Verdict("warning", "recorder", message) for message in done.messages]
+    if not quiet or complaints:
+        TextView(sys.stderr).show(Verdicts([*([] if quiet else verdicts), *complaints]))
     return ExitStatus(1 if done.messages else 0)

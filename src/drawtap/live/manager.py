@@ -7,6 +7,7 @@ import contextlib
 import errno
 import fcntl
 import fnmatch
+import functools
 import os
 import resource
 import secrets
@@ -378,9 +379,17 @@ class Manager:
         try:
             output = self._trace_name(program)
             words = [sys.executable, "-m", "drawtap", "trace", str(managed.pid), "--frames", str(frames), "--quiet"]
-            launch.start_aside(
-                [*words, "--why", reason[:200], "-o", str(output)], {"DRAWTAP_MANAGER": str(self.folder.programs)}
-            )
+            loop = asyncio.get_running_loop()
+
+            def ended(code: int, said: str) -> None:
+                about = {"pid": program.pid, "name": program.name, "file": str(output), "code": code, "text": said}
+                say = functools.partial(self.journal.say, "trace-failed", "warning", **about)
+                with contextlib.suppress(RuntimeError):  # the manager may have ended before
+                    if code:
+                        loop.call_soon_threadsafe(say)
+
+            environment = {"DRAWTAP_MANAGER": str(self.folder.programs)}
+            launch.start_aside([*words, "--why", reason[:200], "-o", str(output)], environment, ended)
         except (OSError, DrawtapError) as error:
             return str(error)
         self.journal.say("trace-begun", pid=program.pid, name=program.name, reason=reason, file=str(output))
