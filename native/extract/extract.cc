@@ -102,13 +102,6 @@ int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uin
   });
 }
 
-int dt_graph_add_ends(dt_graph* graph, uint8_t* keep) {
-  return guarded([&] {
-    need(graph && keep, "graph");
-    graph->graph.add_ends(keep);
-  });
-}
-
 int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds) {
   return guarded([&] {
     need(graph && kinds, "graph");

@@ -32,8 +32,6 @@ DT_API int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t cou
                             uint8_t* keep);
 /* The contents that are drawn over from frame to frame among what the roots need. `count`: room at `locations`, then how many. */
 DT_API int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t count, uint32_t* locations, uint64_t* found);
-/* Adds the ends of objects that `keep` makes. */
-DT_API int dt_graph_add_ends(dt_graph* graph, uint8_t* keep);
 /* What each call did for nothing: 0 nothing known, 1 same value, 2 repeated upload, 3 unused upload, 4 unseen draw, 5 unread
  * state. `answers`: what the program asked for counts as needed. `kinds`: room for every call. */
 DT_API int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds);

@@ -655,9 +655,9 @@ def _mapped(pid: int) -> set[str]:
 
 
 @contextlib.contextmanager
-def _handlers(handlers: Mapping[signal.Signals, object]) -> Iterator[None]:
+def _handlers(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
     try:
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}  # type: ignore[arg-type]
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     except ValueError:  # not the main thread: signals go elsewhere anyway
         yield
         return

@@ -15,7 +15,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,8 +115,8 @@ class Receiver:
         """Tell whether no more can come: the recorder that it connects to is gone."""
         return self._gone and all(s.state != "open" for s in self.streams)
 
-    def _start(self, work: object, *arguments: object) -> None:
-        threading.Thread(target=work, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+    def _start(self, work: Callable[..., object], *arguments: object) -> None:
+        threading.Thread(target=work, args=arguments, daemon=True).start()
 
     def _accept(self) -> None:
         assert self._listener is not None

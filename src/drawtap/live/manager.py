@@ -527,11 +527,6 @@ def _raise_descriptor_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, 65536), hard))
 
 
-def program_of(snapshot: Snapshot, key: int) -> Program | None:
-    """Return a program of a snapshot by its id."""
-    return next((p for p in snapshot.programs if p.id == key), None)
-
-
 def titles(selected: Sequence[Managed]) -> str:
     """Return names and numbers of programs for people."""
     return ", ".join(f"{m.about.name} ({m.pid})" for m in selected)

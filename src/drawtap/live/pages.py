@@ -32,7 +32,7 @@ _WORD, _LEASE, _INTERVAL, _PACING, _SPIN, _LETTERS, _LIMITS = 12, 16, 24, 32, 36
 STATS_HEADER = 4096
 SURFACE_BYTES = 4096 + RING * 16
 STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
-_RECORDING, _LETTERS_READ, _ALL_FRAMES, _SEEN_WORD = 16, 20, 24, 32
+_RECORDING, _ALL_FRAMES, _SEEN_WORD = 16, 24, 32
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
 _FRAME = np.dtype([("shown_ns", "<u8"), ("wait_ns", "<u4"), ("swap_ns", "<u4")])
 _FRAMES_AT = 48  # of dt_live_surface.frames in its slot
@@ -193,11 +193,6 @@ class StatsPage:
     def frames(self) -> int:
         """Return the number of frames of all surfaces."""
         return int(struct.unpack_from("<Q", self._map, _ALL_FRAMES)[0])
-
-    @property
-    def letters_read(self) -> int:
-        """Return the packets that the program has read."""
-        return int(struct.unpack_from("<I", self._map, _LETTERS_READ)[0])
 
     def surfaces(self, now_ns: int) -> tuple[Surface, ...]:
         """Return the surfaces with their frames of the last seconds, the one shown first in front."""

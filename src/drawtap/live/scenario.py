@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +170,3 @@ def _outcome(name: str, shown: Shown, scenario: Scenario, window: tuple[float, f
         float(p50), float(p99), shown.swing(*window), len(shown.limits), inside[-1] if inside else "",
         tuple(shown.rates(scenario.seconds)), tuple((t / 1e9, f) for t, f, _ in shown.limits), window,
     )  # fmt: skip
-
-
-def load_fields() -> Sequence[str]:
-    """Return what can be said of a program of a scenario."""
-    return [f.name for f in fields(Load) if f.name != "costs_ns"] + ["trace"]

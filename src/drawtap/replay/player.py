@@ -76,8 +76,9 @@ def play(
     """
     command = [str(program()), *arguments, str(trace)]
     lines, code, complaint = _run(command, environment, progress)
-    for line in lines if told else ():
-        told(line)  # type: ignore[misc]
+    if told is not None:
+        for line in lines:
+            told(line)
     result = next((line for line in lines if line["kind"] == "result"), None)
     if code == 2:
         raise UsageError(complaint or "the player does not understand what it is asked")

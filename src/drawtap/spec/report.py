@@ -116,17 +116,6 @@ def as_json(rows: Iterable[Coverage]) -> list[dict[str, object]]:
     return [{**asdict(row), "complete": row.complete, "incomplete": list(row.incomplete)} for row in rows]
 
 
-def coverage_text(rows: Iterable[Coverage]) -> str:
-    """Return the rows as an aligned table."""
-    listed = list(rows)
-    width = max((len(row.label) for row in listed), default=0)
-    lines = [f"{'':{width}}  commands  wrapped  complete  pointers   known"]
-    for row in listed:
-        numbers = f"{row.commands:8}  {row.wrapped:7}  {row.complete:8}  {row.pointers:8}  {row.known_pointers:6}"
-        lines.append(f"{row.label:{width}}  {numbers}")
-    return "\n".join(lines) + "\n"
-
-
 def _versions(api: Api) -> Iterator[Coverage]:
     for feature in api.features:
         label = f"{_LABELS[feature.api]} {_NUMBERS.get((feature.api, feature.number), feature.number)}"

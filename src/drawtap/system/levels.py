@@ -396,10 +396,7 @@ def histograms(model: KernelModel, buckets: Buckets) -> list[tuple[str, str, str
         """
     ).fetchall()
     cursor.close()
-    return [
-        (str(m), str(e), str(c), *(np.asarray(column, dtype=np.int64) for column in columns))  # type: ignore[misc]
-        for m, e, c, *columns in rows
-    ]
+    return [(str(m), str(e), str(c), _ints(bucket), _ints(step), _ints(count)) for m, e, c, bucket, step, count in rows]
 
 
 def events(

@@ -107,12 +107,6 @@ class Graph(Handle):
         self._lib.dt_graph_crossed(self.handle, _roots(wanted), len(wanted), found, byref(count))
         return list(found[: min(count.value, _MOST_CROSSED)])
 
-    def with_ends(self, keep: Calls) -> Calls:
-        """Return `keep` and the ends of the objects that it makes."""
-        bits = packed(keep)
-        self._lib.dt_graph_add_ends(self.handle, _pointer(bits))
-        return self._unpacked(bits)
-
     def waste(self, *, answers: bool = False) -> npt.NDArray[np.uint8]:
         """Return for each call what it did for nothing, as `dt_graph_waste` numbers it; 0: nothing known.
 
@@ -169,7 +163,6 @@ def _library() -> Library:
         "dt_graph_frame_roots": (c_void_p, c_uint64, c_uint64, u64s, u64s),
         "dt_graph_closure": (c_void_p, u64s, c_uint64, u8s, POINTER(_CFresh), c_uint64, u8s),
         "dt_graph_crossed": (c_void_p, u64s, c_uint64, POINTER(c_uint32), u64s),
-        "dt_graph_add_ends": (c_void_p, u8s),
         "dt_graph_needs": (c_void_p, c_uint64, u64s, u64s),
         "dt_graph_size": (c_void_p, u64s),
         "dt_graph_waste": (c_void_p, c_uint32, u8s),

@@ -226,11 +226,6 @@ class Report:
     overdraw: Sequence[tuple[str, str, str]] = ()  # title, text, picture
 
     @property
-    def has_uploads(self) -> bool:
-        """Tell whether any frame hands content to the API."""
-        return any(f.upload_bytes for f in self.frames)
-
-    @property
     def figures(self) -> list[tuple[str, str]]:
         """Return the percentiles of the frame times, as (label, text)."""
         times = self._times()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drawtap.system.driver import Draft, driver
+from drawtap.system.reader import Field
 
 # A thread that is taken off its CPU while it could go on is preempted: TASK_RUNNING is 0, and from Linux 4.14 on a
 # preempted thread has the bit above those that are reported (256, older kernels 1024 and more; text: R and R+).
@@ -45,7 +46,7 @@ def sched(draft: Draft) -> None:
         _waits(draft, wakes=_wakes(draft), whole=whole)
 
 
-def _fields(draft: Draft, event: str) -> tuple:  # type: ignore[type-arg]
+def _fields(draft: Draft, event: str) -> tuple[Field, ...]:
     return draft.source.fields(event) if draft.knows(event) else ()
 
 
