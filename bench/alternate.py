@@ -104,8 +104,7 @@ def alternate(
         try:
             _take_turns(page, time.monotonic() + seconds, window, others)
         finally:
-            for pid in others:
-                os.kill(pid, signal.SIGCONT)
+            _send(others, signal.SIGCONT)
         if child.poll() is not None:
             raise BenchError(f"{program[0]} ended while it was measured")
         frames = _frames(page)
@@ -120,14 +119,20 @@ def _take_turns(page: mmap.mmap, until: float, window: float, others: Sequence[i
     while time.monotonic() < until:
         side = _ROUND[turn % len(_ROUND)]
         if side == _THROUGH:  # they are there before the first frame needs them
-            for pid in others:
-                os.kill(pid, signal.SIGCONT)
+            _send(others, signal.SIGCONT)
         page[:4] = struct.pack("<I", turn << 1 | side)
         if side == _PAST:
-            for pid in others:
-                os.kill(pid, signal.SIGSTOP)
+            _send(others, signal.SIGSTOP)
         time.sleep(window)
         turn += 1
+
+
+def _send(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            raise BenchError(f"process {pid}, which belongs to what is measured, has ended") from None
 
 
 def _pairs(ends: NDArray[np.int64]) -> Alternated:
