@@ -3,8 +3,11 @@
 //
 // A draw is performed once more before it is played, with nothing that it could change switched on. In OpenGL occlusion
 // queries count, on the program's own target. Elsewhere the stencil buffer of a private framebuffer of the same size
-// counts, with a copy of the program's depth: each fragment adds one to its pixel, and the pixels are read back. Where
-// the stencil test is the program's, or no such copy can be made, colours are added up instead.
+// counts: each fragment adds one to its pixel, and the pixels are read back. What passes the program's depth test is
+// counted by a colour that each fragment makes smaller by one step, beside a depth buffer that is kept equal to the
+// program's: it is cleared and drawn to as the program's is, and copied from it only where anything else may have
+// changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
+// Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
 // Overdraw is the sum of such pictures over a frame.
 #include <EGL/egl.h>
 
@@ -14,7 +17,12 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <unordered_map>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "fetches.h"
 #include "programs.h"
@@ -34,6 +42,8 @@ enum : uint32_t {
   DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
   UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
 };
+constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather than waited for
+constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
@@ -185,12 +195,13 @@ class StencilState {
       mask(face, static_cast<uint32_t>(v[6]));
     }
   }
-  static void count() {
+  // `failed`: those that fail the depth test too.
+  static void count(bool failed = false) {
     static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
     static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
     static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
     func(FRONT_AND_BACK, ALWAYS, 0, 0xFF);
-    op(FRONT_AND_BACK, KEEP, KEEP, INCREMENT);
+    op(FRONT_AND_BACK, KEEP, failed ? INCREMENT : KEEP, INCREMENT);
     mask(FRONT_AND_BACK, 0xFF);
   }
 
@@ -259,10 +270,15 @@ bool harmless(const Call& call) {
   return false;
 }
 
-// The first colour buffer adds up what is drawn to it for a while.
+// The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment, whatever
+// its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its range.
 class Added {
  public:
-  Added() {
+  explicit Added(float step = 0) : steps_(step > 0) {
+    if (steps_) {
+      DT_REAL(void, glGetFloatv, uint32_t, float*)(0x8005, constant_);
+      DT_REAL(void, glBlendColor, float, float, float, float)(1 - step, 1 - step, 1 - step, 1 - step);
+    }
     for (size_t i = 0; i < 6; ++i) values_[i] = static_cast<uint32_t>(integer(NAMES[i]));
     if (indexed_) {
       DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*)(COLOR_WRITEMASK, 0, mask_);
@@ -272,7 +288,8 @@ class Added {
       blends_ = enabled(BLEND);
     }
     static constexpr uint8_t all[4] = {1, 1, 1, 1};
-    set(1, 1, 1, 1, 0x8006, 0x8006);
+    const uint32_t from = steps_ ? 0 : 1, to = steps_ ? 0x8001 : 1;  // GL_CONSTANT_COLOR
+    set(from, from, to, to, 0x8006, 0x8006);
     masks(all);
     blends(true);
   }
@@ -282,6 +299,7 @@ class Added {
     set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
     masks(mask_);
     blends(blends_);
+    if (steps_) DT_REAL(void, glBlendColor, float, float, float, float)(constant_[0], constant_[1], constant_[2], constant_[3]);
   }
 
  private:
@@ -309,7 +327,8 @@ class Added {
   }
   static constexpr uint32_t NAMES[6] = {0x80C9, 0x80CB, 0x80C8, 0x80CA, 0x8009, 0x883D};
   // Before OpenGL ES 3.2 all colour buffers have one state.
-  const bool indexed_ = version() >= 32;
+  const bool indexed_ = version() >= 32, steps_;
+  float constant_[4] = {};
   uint32_t values_[6];
   uint8_t mask_[4] = {};
   bool blends_ = false;
@@ -376,25 +395,11 @@ bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
   return any;
 }
 
-// How often each pixel of a target was drawn in the frame, lowest row first.
-struct Picture {
-  Extent size;
-  uint32_t framebuffer = 0;
-  std::vector<uint32_t> pixels;
-};
-
 // Sums over the pixels of a frame's pictures, kept while fragments are added.
 struct Overdraw {
+  static constexpr uint32_t LIMITS[4] = {1, 2, 4, 8};
   uint64_t fragments = 0, covered = 0, most = 0, above[4] = {};
   const char* why = nullptr;
-  void add(uint32_t before, uint32_t more) {
-    static constexpr uint32_t limits[4] = {1, 2, 4, 8};
-    fragments += more;
-    covered += !before;
-    uint32_t after = before + more;
-    most = std::max<uint64_t>(most, after);
-    for (int i = 0; i < 4; ++i) above[i] += before <= limits[i] && after > limits[i];
-  }
   double value(What what) const {
     double pixels = covered ? static_cast<double>(covered) : 1;
     switch (what) {
@@ -406,6 +411,99 @@ struct Overdraw {
   }
 };
 
+// How often each pixel of a target was drawn in the frame, lowest row first: a byte a pixel as long as that is enough.
+class Picture {
+ public:
+  Extent size;
+  uint32_t framebuffer = 0;
+  bool empty() const { return low_.empty() && wide_.empty(); }
+  void clear(Extent of) {
+    size = of;
+    wide_.clear();
+    low_.assign(static_cast<size_t>(of.width) * static_cast<size_t>(of.height), 0);
+  }
+  // Adds a row of counts that begins at a pixel; returns their sum.
+  uint64_t add(size_t x, size_t y, const uint8_t* counts, size_t n, Overdraw& sums) {
+    const size_t at = y * static_cast<size_t>(size.width) + x;
+    uint64_t sum = 0;
+    size_t i = 0;
+#if defined(__SSE2__)
+    const __m128i zero = _mm_setzero_si128();
+    for (; i + 16 <= n && wide_.empty(); i += 16) {
+      const __m128i more = _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts + i));
+      const int none = _mm_movemask_epi8(_mm_cmpeq_epi8(more, zero));
+      if (none == 0xFFFF) continue;
+      auto* place = reinterpret_cast<__m128i*>(low_.data() + at + i);
+      const __m128i before = _mm_loadu_si128(place), after = _mm_adds_epu8(before, more);
+      if (_mm_movemask_epi8(_mm_cmpeq_epi8(after, _mm_set1_epi8(-1)))) {
+        widen();
+        break;
+      }
+      _mm_storeu_si128(place, after);
+      const __m128i parts = _mm_sad_epu8(more, zero);
+      sum += static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
+      sums.covered += static_cast<uint64_t>(__builtin_popcount(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(before, zero)) & ~none)));
+      for (int k = 0; k < 4; ++k) {
+        const __m128i limit = _mm_set1_epi8(static_cast<char>(Overdraw::LIMITS[k]));
+        const int was = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero)), is = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero));
+        sums.above[k] += static_cast<uint64_t>(__builtin_popcount(static_cast<unsigned>(was & ~is)));
+      }
+      __m128i top = _mm_max_epu8(after, _mm_srli_si128(after, 8));
+      top = _mm_max_epu8(top, _mm_srli_si128(top, 4));
+      top = _mm_max_epu8(top, _mm_srli_si128(top, 2));
+      top = _mm_max_epu8(top, _mm_srli_si128(top, 1));
+      sums.most = std::max(sums.most, static_cast<uint64_t>(_mm_cvtsi128_si32(top) & 0xFF));
+    }
+#endif
+    for (; i < n; ++i) {
+      const uint32_t more = counts[i];
+      if (!more) continue;
+      if (wide_.empty() && low_[at + i] + more >= 255) widen();
+      const uint32_t before = wide_.empty() ? low_[at + i] : wide_[at + i], after = before + more;
+      if (wide_.empty()) low_[at + i] = static_cast<uint8_t>(after);
+      else wide_[at + i] = after;
+      sum += more;
+      sums.covered += !before;
+      sums.most = std::max<uint64_t>(sums.most, after);
+      for (int k = 0; k < 4; ++k) sums.above[k] += before <= Overdraw::LIMITS[k] && after > Overdraw::LIMITS[k];
+    }
+    sums.fragments += sum;
+    return sum;
+  }
+  std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
+
+ private:
+  void widen() {
+    wide_.assign(low_.begin(), low_.end());
+    low_.clear();
+  }
+  std::vector<uint8_t> low_;
+  std::vector<uint32_t> wide_;
+};
+
+// What was drawn in a frame. It is over when the frame is, and whole when all its pictures are read back.
+struct Frame {
+  std::map<std::pair<const void*, uint32_t>, Picture> pictures;
+  Overdraw sums;  // of the pictures that are read back
+  const char* why = nullptr;
+  size_t unread = 0;
+  bool over = false;
+  uint64_t number = 0;
+};
+
+uint64_t sum_of(const uint8_t* bytes, size_t n) {
+  uint64_t sum = 0;
+  size_t i = 0;
+#if defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128();
+  __m128i parts = zero;
+  for (; i + 16 <= n; i += 16) parts = _mm_add_epi64(parts, _mm_sad_epu8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), zero));
+  sum = static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
+#endif
+  for (; i < n; ++i) sum += bytes[i];
+  return sum;
+}
+
 struct Count {
   const char* lost = nullptr;
   uint32_t query = 0;
@@ -415,6 +513,7 @@ struct Drawn {
   bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
   Count generated, survived, passed;
   FetchCounter::Count fetches;
+  size_t unread = 0;  // pictures of it
 };
 
 class FragmentSource : public Source {
@@ -435,7 +534,10 @@ class FragmentSource : public Source {
   int order() const override { return 2; }
   unsigned watches() const override { return WATCH_DRAWS | WATCH_LINKS | WATCH_CALLS; }
   void see(const Call& call) override {
-    if (!call.in_list) return;
+    if (!call.in_list) {
+      if (!keeps_depth(call.name)) ++depth_epoch_;
+      return;
+    }
     auto key = [&](uint64_t list) { return std::pair{tls.context->share_group, static_cast<uint32_t>(list)}; };
     std::string_view name = call.name;
     if (name == "glNewList") list_ = key(call.number("list")), list_is_harmless_ = true;
@@ -448,25 +550,15 @@ class FragmentSource : public Source {
   void around(Draw& draw) override {
     State& s = states_[current_context()];
     abandon(s);
-    if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) return;  // FLAG_DRAW
-    Drawn& d = s.drawn;
-    if (!s.blocked.empty()) {
-      lose(d, "the program's own query of samples ran", true);
+    const bool queries = no_queries().empty();
+    if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) {  // FLAG_DRAW
+      if (passes_ && !queries && !strcmp(draw.name, "glClear")) cleared(s, static_cast<uint32_t>(draw.number("mask")));
       return;
     }
-    bool queries = no_queries().empty();
-    d.real = queries && passes_;
-    if (passes_) d.writes = writes_color();
-    const char* why = refusal(draw);
-    if (!why) why = unrepeatable(draw);
-    if (why) {
-      lose(d, lasting(why), !queries);
-    } else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) {
-      // Nothing is rasterised; vertices may read textures.
-      if (fetches_) count_fetches(s, d, draw, current_program());
-    } else {
-      again(s, d, draw, queries);
-    }
+    follows_ = false;
+    count(s, draw, queries);
+    // What is drawn without our depth buffers following it leaves them behind.
+    if (!follows_ && passes_ && !queries && enabled(DEPTH_TEST) && boolean(DEPTH_WRITEMASK)) ++depth_epoch_;
     drain_errors();
   }
 
@@ -482,21 +574,21 @@ class FragmentSource : public Source {
     p.segment = segment;
     if (segment == TRIAL && passes_ && no_queries().empty()) {
       // Whether the driver's only query of samples is free beside the others of the pass.
-      p.drawn.real = true;
-      p.drawn.passed.query = take(s);
-      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn.passed.query);
+      p.drawn = std::make_shared<Drawn>();
+      p.drawn->real = true;
+      p.drawn->passed.query = take(s);
+      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
       if (take_error()) {
-        give_back(s, p.drawn);
+        give_back(s, *p.drawn);
         return why = "the driver refuses another query of samples beside the one that runs", false;
       }
     } else if (segment != TRIAL && segment != CALIBRATION) {
-      p.drawn = s.drawn;
-      s.drawn = {};
-      if (p.drawn.real && !p.drawn.passed.lost) {
-        p.drawn.passed.query = take(s);
-        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn.passed.query);
-      } else {
-        p.drawn.real = false;
+      p.drawn = std::move(s.drawn);
+      if (p.drawn && p.drawn->real && !p.drawn->passed.lost) {
+        p.drawn->passed.query = take(s);
+        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
+      } else if (p.drawn) {
+        p.drawn->real = false;
       }
     }
     s.pending.push_back(std::move(p));
@@ -505,12 +597,19 @@ class FragmentSource : public Source {
   void end() override {
     State& s = states_[current_context()];
     Pending& p = s.pending.back();
-    if (p.drawn.real) DT_REAL(void, glEndQuery, uint32_t)(SAMPLES_PASSED);
-    p.overdraw = overdraw_;
+    if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(SAMPLES_PASSED);
     p.ended = true;
-    if (p.segment != TRIAL) return;
-    give_back(s, p.drawn);
-    s.pending.pop_back();
+    if (p.segment == TRIAL) {
+      if (p.drawn) give_back(s, *p.drawn);
+      s.pending.pop_back();
+      return;
+    }
+    if (!pictures_) return;
+    p.overdraw = frame_->sums;
+    if (frame_->why) p.overdraw.why = frame_->why;
+    // What is drawn so far is known when the last of its pictures is read.
+    auto last = std::find_if(s.jobs.rbegin(), s.jobs.rend(), [&](const Job& j) { return j.frame == frame_; });
+    if (last != s.jobs.rend()) last->told.push_back(&p), p.unread = true;
   }
   void collect(Sink& to, bool wait) override {
     auto it = states_.find(current_context());
@@ -519,11 +618,15 @@ class FragmentSource : public Source {
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
       bool now = wait || s.pending.size() > MOST_DRAWS_KEPT;
-      if (!ready(p, now) || !s.fetches.take(p.drawn.fetches, now)) return;
+      if (!ready(s, p, now) || (p.drawn && !s.fetches.take(p.drawn->fetches, now))) return;
       for (auto& e : entries_) deliver(to, p, e);
-      give_back(s, p.drawn);
+      if (p.drawn) give_back(s, *p.drawn);
       s.pending.pop_front();
     }
+  }
+  void leave() override {
+    auto it = states_.find(current_context());
+    if (it != states_.end()) read_back(it->second);
   }
   bool pending(const void* context) const override {
     auto it = states_.find(context);
@@ -535,12 +638,16 @@ class FragmentSource : public Source {
     State& s = it->second;
     if (context == current_context() && context) {
       abandon(s);
-      for (auto& p : s.pending) give_back(s, p.drawn);
+      for (auto& p : s.pending)
+        if (p.drawn) give_back(s, *p.drawn);
       if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
       drop(s.counting);
       drop(s.adding);
+      drop_slots(s);
       s.fetches.forget(true);
     }
+    for (auto& job : s.jobs)
+      if (job.frame) job.frame->sums.why = "the context went before what it drew was read back", read(*job.frame);
     states_.erase(it);
   }
   bool uses(uint32_t target) const override {
@@ -553,29 +660,66 @@ class FragmentSource : public Source {
     else std::erase(list, target);
   }
   void frame(uint64_t number) override {
-    if (!pictures_folder().empty())
-      for (auto& [key, picture] : frame_) save(number, picture);
-    frame_.clear();
-    overdraw_ = {};
+    ++depth_epoch_;
+    frame_->over = true;
+    frame_->number = number;
+    if (!frame_->unread) save(*frame_);
+    frame_ = std::make_shared<Frame>();
   }
 
  private:
   struct Pending {
     uint64_t segment = 0;
-    Drawn drawn;
+    std::shared_ptr<Drawn> drawn;  // nullptr: nothing
     Overdraw overdraw;
-    bool ended = false;
+    bool ended = false, unread = false;  // unread: `overdraw` is not known yet
   };
   struct Private {
     uint32_t framebuffer = 0, color = 0, storage = 0, texture = 0;
+    bool waits = false;  // for being read back
+  };
+  // A depth buffer of ours that is kept equal to that of a target of the program's.
+  struct Depth {
+    uint32_t storage = 0, owner = 0;  // owner: the program's framebuffer
+    uint64_t epoch = 0;               // equal as long as this is depth_epoch_
+  };
+  // What kind of picture: counts in a stencil buffer, or steps down from the brightest colour in 8 or 16 bits.
+  enum Kind : uint32_t { STENCILS, STEPS_8, STEPS_16, KINDS };
+  // A picture that was drawn and is to be read back.
+  struct Job {
+    std::shared_ptr<Drawn> drawn;
+    std::shared_ptr<Frame> frame;  // where its stencil counts add to a picture of the frame
+    Picture* picture = nullptr;
+    Private* slot = nullptr;
+    Kind kind = STENCILS;
+    int box[4] = {};
+    bool stencil = false;                                       // the stencil buffer counted
+    Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
+    Count Drawn::*steps = nullptr;                               // and that of the steps
+    std::vector<Pending*> told;  // whose sums of the frame include this picture and none behind it
+  };
+  struct Target {
+    uint32_t draw = 0, read = 0, format = 0;
+    Extent size;
+    int depth_bits = 0;
+    bool depth_is_float = false;
   };
   struct State {
     bool asked = false;
     const char* why = nullptr;
     std::vector<uint32_t> blocked, free;
     std::deque<Pending> pending;
-    Drawn drawn;
+    std::shared_ptr<Drawn> drawn;
     FetchCounter fetches;
+    std::deque<Job> jobs;
+    std::map<std::array<uint32_t, 4>, std::deque<Private>> slots;  // by kind, depth format and size
+    std::map<std::array<uint32_t, 3>, Depth> depths;               // by format and size
+    struct {
+      uint64_t epoch = 0;
+      uint32_t owner = 0;
+      float value = 1;
+    } clear;  // what the whole depth buffer of the program's was cleared to last
+    bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
     std::map<std::array<uint32_t, 3>, Private> counting, adding;
     uint32_t framebuffer = 0;  // the one in use
@@ -598,13 +742,18 @@ class FragmentSource : public Source {
       if (c->query) s.free.push_back(c->query), c->query = 0;
   }
   void abandon(State& s) {
-    give_back(s, s.drawn);
-    s.drawn = {};
+    if (s.drawn) give_back(s, *s.drawn);
+    s.drawn = nullptr;
   }
-  static bool ready(Pending& p, bool wait) {
+  bool ready(State& s, Pending& p, bool wait) {
+    if (p.unread || (p.drawn && p.drawn->unread)) {
+      if (!wait) return false;
+      read_back(s);
+    }
+    if (!p.drawn) return true;
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
-    for (Count* c : {&p.drawn.passed, &p.drawn.survived, &p.drawn.generated}) {
+    for (Count* c : {&p.drawn->passed, &p.drawn->survived, &p.drawn->generated}) {
       if (!c->query) continue;
       uint32_t there = 0;
       if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
@@ -620,7 +769,8 @@ class FragmentSource : public Source {
     return true;
   }
   static void deliver(Sink& to, const Pending& p, const Entry& e) {
-    const Drawn& d = p.drawn;
+    static const Drawn nothing;
+    const Drawn& d = p.drawn ? *p.drawn : nothing;
     auto tell = [&](const Count& c, double v) { c.lost ? to.lost(p.segment, e.metric, c.lost) : to.value(p.segment, e.metric, v); };
     switch (e.what) {
       case GENERATED: return tell(d.generated, static_cast<double>(d.generated.value));
@@ -644,7 +794,58 @@ class FragmentSource : public Source {
   void lose(Drawn& d, const char* why, bool passed) {
     d.generated.lost = d.survived.lost = d.fetches.lost = why;
     if (passed) d.passed.lost = why;
-    if (pictures_) overdraw_.why = why;
+    if (pictures_) frame_->why = why;
+  }
+
+  // Counts a draw, or says why not.
+  void count(State& s, Draw& draw, bool queries) {
+    s.drawn = std::make_shared<Drawn>();
+    Drawn& d = *s.drawn;
+    if (!s.blocked.empty()) return lose(d, "the program's own query of samples ran", true);
+    d.real = queries && passes_;
+    if (passes_) d.writes = writes_color();
+    const char* why = refusal(draw);
+    if (!why) why = unrepeatable(draw);
+    if (why) lose(d, lasting(why), !queries);
+    else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) undrawn(s, d, draw);
+    else again(s, d, draw, queries);
+  }
+
+  // Nothing is rasterised; vertices may read textures.
+  void undrawn(State& s, Drawn& d, Draw& draw) {
+    follows_ = true;
+    if (fetches_) count_fetches(s, d, draw, current_program());
+  }
+
+  // Whether a call that draws nothing leaves depth buffers as they are, those that are attached too. All others may
+  // change one.
+  bool keeps_depth(const char* function) {
+    auto [it, fresh] = keeps_depth_.emplace(function, false);
+    if (!fresh) return it->second;
+    std::string_view name = function;
+    bool keeps = name == "glClear";  // around() sees to it
+    for (std::string_view known : {"glUniform", "glUseProgram", "glVertexAttrib", "glEnable", "glDisable", "glBindBuffer", "glBindVertexArray", "glBindTexture", "glBindSampler", "glActiveTexture",
+                                   "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glFlushMapped", "glBlendColor", "glBlendEquation", "glBlendFunc", "glDepth", "glCull",
+                                   "glFrontFace", "glViewport", "glScissor", "glColorMask", "glClearColor", "glClearDepth", "glClearStencil", "glStencil", "glGet", "glIs", "glTexParameter",
+                                   "glSamplerParameter", "glPolygonOffset", "glLineWidth", "glSampleCoverage", "glDraw", "glMultiDraw", "glPixelStore", "glHint", "glCheckFramebufferStatus",
+                                   "glCreateShader", "glCreateProgram", "glShaderSource", "glCompileShader", "glAttachShader", "glDetachShader", "glLinkProgram", "glBindAttribLocation",
+                                   "glDeleteShader", "glDeleteProgram", "glDeleteBuffers", "glGenBuffers", "glGenTextures", "glPushDebug", "glPopDebug", "glPushGroup", "glPopGroup", "glObjectLabel",
+                                   "eglGet", "eglQuery"})
+      keeps = keeps || name.starts_with(known);
+    if (name.starts_with("glDrawBuffers") || name.starts_with("glDrawPixels") || name.starts_with("glDrawTex")) keeps = false;
+    return it->second = keeps;
+  }
+
+  // The program clears its depth buffer.
+  void cleared(State& s, uint32_t mask) {
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    static const auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
+    if (version() < 30 || !(mask & DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(DEPTH_WRITEMASK) || enabled(RASTERIZER_DISCARD)) return;
+    ++depth_epoch_;
+    if (enabled(SCISSOR_TEST) || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;
+    s.clear.epoch = depth_epoch_;
+    s.clear.owner = static_cast<uint32_t>(integer(DRAW_BINDING));
+    get(0x0B73, &s.clear.value);
   }
 
   // Whether any colour buffer is written.
@@ -714,8 +915,10 @@ class FragmentSource : public Source {
     bool shader = source && source->discards;
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
-    if (queries && counts_again_) count_by_queries(s, d, draw, program, shader);
-    if (pictures_ || (!queries && (counts_again_ || passes_))) count_by_pictures(s, d, draw, program, shader, !queries);
+    // Where there is a picture of what is generated, no query has to count it too.
+    bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254;
+    if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
+    if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
     if (fetches_) count_fetches(s, d, draw, program);
     if (feedback) resume();
   }
@@ -739,7 +942,25 @@ class FragmentSource : public Source {
     return drew ? nullptr : "the player left it out";
   }
 
-  void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader) {
+  // No pixel has more fragments of a draw than this.
+  static uint64_t most_fragments(const Draw& draw, const ProgramSource* source) {
+    if (source)
+      for (auto& [stage, text] : source->stages)
+        if (stage != 0x8B30 && stage != 0x8B31) return UINT64_MAX;  // it may make more of them
+    const uint64_t vertices = vertices_of(draw);
+    return vertices > UINT32_MAX ? UINT64_MAX : is_es() ? vertices : 3 * vertices;  // outlines of triangles
+  }
+  // How many vertices a draw gives at most, as often as it gives them.
+  static uint64_t vertices_of(const Draw& draw) {
+    if (int64_t given = draw.given().vertices; given >= 0) return static_cast<uint64_t>(given);
+    std::string_view name = draw.name;
+    if (!(name.starts_with("glDrawArrays") || name.starts_with("glDrawElements") || name.starts_with("glDrawRangeElements")) || name.find("Indirect") != name.npos) return UINT64_MAX;
+    const uint64_t count = draw.number("count"), instances = name.find("Instanced") == name.npos ? 1 : std::max(draw.number("instancecount"), draw.number("primcount"));
+    return count > INT32_MAX || instances > INT32_MAX || !instances ? UINT64_MAX : count * instances;
+  }
+
+  void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated) {
+    if (!generated && !(discards_ && d.discards)) return;
     static const auto begin = DT_REAL(void, glBeginQuery, uint32_t, uint32_t);
     static const auto end = DT_REAL(void, glEndQuery, uint32_t);
     Masked masked;
@@ -751,7 +972,7 @@ class FragmentSource : public Source {
       c.lost = perform(draw, program, bare);
       end(SAMPLES_PASSED);
     };
-    {
+    if (generated) {
       Off off;
       coverage_off(off);
       count(d.generated, shader);
@@ -778,24 +999,26 @@ class FragmentSource : public Source {
     if (take_error()) d.fetches.lost = "the driver refuses to draw it with shaders that count";
   }
 
-  // Counts that `drawn` lacks, or only a picture of what is generated, in a private framebuffer.
-  void count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool counts) {
+  // Counts in private framebuffers what queries do not: everything (`counts`), or only a picture of what is generated,
+  // which may stand for its number (`generated`). nullptr, or why there is no such picture.
+  const char* count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool shader, bool counts, bool generated) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     const char* why = nullptr;
     Target t;
     t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
     t.read = static_cast<uint32_t>(integer(READ_BINDING));
     if (integer(SAMPLE_BUFFERS) > 0) why = "the target has several samples a pixel";
-    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
-    else if (program && program_source(program)->reads_target) why = "the fragment shader reads the target";
+    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return nullptr;  // nothing is drawn
+    else if (program && source->reads_target) why = "the fragment shader reads the target";
     else if (fixed_function() && !is_es() && (integer(0x0D12) || integer(0x0D13) || boolean(0x0D11))) why = "what is read back of a stencil buffer is changed by glPixelTransfer";
     else target_size(t.draw, t.size, why);
     if (why) {
       if (counts) lose(d, why, true);
-      else overdraw_.why = why;
-      return;
+      else frame_->why = why;
+      return why;
     }
     bool depth = passes_ && counts && enabled(DEPTH_TEST), stencil = passes_ && counts && enabled(STENCIL_TEST);
+    uint32_t storage = 0;  // of a copy of the depth
     if (depth) {
       int bits = 0, type = 0;
       depth_format(t.draw, bits, type);
@@ -803,47 +1026,68 @@ class FragmentSource : public Source {
       else if (bits == 24 && type != 0x1406) t.format = DEPTH24_STENCIL8;
       else if (bits == 32 && type == 0x1406) t.format = DEPTH32F_STENCIL8;
       t.depth_bits = bits, t.depth_is_float = type == 0x1406;
+      storage = t.format ? t.format : bits == 16 ? 0x81A5u : 0u;
     }
     bool odd = depth && !t.format;  // no copy of it can have a stencil buffer beside it
     if (!t.format) t.format = DEPTH24_STENCIL8;
-    auto sum = [&](Count& c) { return [&c](size_t, size_t, uint8_t n) { c.value += n; }; };
-    if (pictures_ || (counts && (counts_again_ || (passes_ && !d.discards && !depth)))) {
-      Picture* picture = nullptr;
-      if (pictures_) {
-        picture = &frame_[{current_context(), t.draw}];
-        if (picture->size.width != t.size.width || picture->size.height != t.size.height) {
-          if (!picture->pixels.empty()) overdraw_.why = "a target had two sizes in one frame";
-          picture->pixels.assign(static_cast<size_t>(t.size.width) * static_cast<size_t>(t.size.height), 0);
-          picture->size = t.size;
-          picture->framebuffer = t.draw;
-        }
-      }
-      Count made;
-      made.lost = draw_picture(s, t, draw, program, shader, false, true, [&](size_t x, size_t y, uint8_t n) {
-        made.value += n;
-        if (!picture) return;
-        uint32_t& pixel = picture->pixels[y * static_cast<size_t>(t.size.width) + x];
-        overdraw_.add(pixel, n);
-        pixel += n;
-      });
-      if (pictures_ && made.lost) overdraw_.why = made.lost;
-      if (counts) d.generated = made;
-    }
-    if (!counts) return;
-    bool plain = passes_ && !depth && !stencil;  // nothing else takes fragments away
-    if (d.discards && (discards_ || plain)) d.survived.lost = draw_picture(s, t, draw, program, false, false, false, sum(d.survived));
-    if (!passes_) return;
-    if (stencil || odd) d.passed.lost = draw_colors(s, t, draw, program, depth, stencil, sum(d.passed));
-    else if (depth) d.passed.lost = draw_picture(s, t, draw, program, false, true, false, sum(d.passed));
-    else d.passed = d.discards ? d.survived : d.generated;
-  }
+    const uint64_t most = most_fragments(draw, source);
+    bool steps = depth && !stencil && storage && program && !source->other_outputs && (most <= 126 || has_16_bits());
+    Kind kind = most <= 126 ? STEPS_8 : STEPS_16;
+    // With one draw less: the stencil buffer beside the depth counts what is not discarded, whatever the depth test says.
+    bool both = steps && !odd && vertices_of(draw) > FEW_VERTICES;
 
-  struct Target {
-    uint32_t draw = 0, read = 0, format = 0;
-    Extent size;
-    int depth_bits = 0;
-    bool depth_is_float = false;
-  };
+    bool plain = passes_ && counts && !depth && !stencil;  // nothing but the program takes fragments away
+    bool makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards))), survives = counts && d.discards && (discards_ || plain);
+    auto passes = plain ? &Drawn::passed : nullptr;
+    if (makes && !(both && !d.discards)) {
+      Job job = new_job(s, t, true);
+      if (counts || generated) job.counts = &Drawn::generated;
+      if (!d.discards) job.counts_too = passes;
+      why = count_in_stencil(s, t, draw, program, shader, true, std::move(job));
+    }
+    if (survives && !both) {
+      Job job = new_job(s, t, false);
+      job.counts = &Drawn::survived;
+      job.counts_too = passes;
+      count_in_stencil(s, t, draw, program, false, false, std::move(job));
+    }
+    if (!depth && !stencil) return why;
+    auto add = [&](size_t, size_t, const uint8_t* row, size_t n) { d.passed.value += sum_of(row, n); };
+    if (stencil || (odd && !steps)) {
+      d.passed.lost = draw_colors(s, t, draw, program, depth, stencil, add);
+    } else if (!steps) {
+      d.passed.lost = draw_picture(s, t, draw, program, add);
+    } else {
+      Job job = new_job(s, t, both && makes && !d.discards);
+      job.steps = &Drawn::passed;
+      if (both && (d.discards ? survives : makes)) job.stencil = true, job.counts = d.discards ? &Drawn::survived : &Drawn::generated;
+      const char* no = count_in_steps(s, t, draw, program, storage, kind, std::move(job));
+      if (both && !d.discards) why = no;
+    }
+    return why;
+  }
+  static bool has_16_bits() { return !is_es() || (version() >= 31 && has_extension("GL_EXT_texture_norm16")); }
+
+  // Of the draw that is counted; with a picture of the frame where there is one.
+  Job new_job(State& s, const Target& t, bool pictured) {
+    Job job;
+    job.drawn = s.drawn;
+    job.box[2] = t.size.width, job.box[3] = t.size.height;
+    if (enabled(SCISSOR_TEST)) scissored(job.box);
+    if (!pictured || !pictures_) return job;
+    Picture& picture = frame_->pictures[{current_context(), t.draw}];
+    if (picture.size.width != t.size.width || picture.size.height != t.size.height) {
+      if (!picture.empty()) {
+        read_back(s);
+        frame_->why = "a target had two sizes in one frame";
+      }
+      picture.clear(t.size);
+      picture.framebuffer = t.draw;
+    }
+    job.picture = &picture;
+    job.frame = frame_;
+    return job;
+  }
 
   static void depth_format(uint32_t framebuffer, int& bits, int& type) {
     static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
@@ -856,15 +1100,297 @@ class FragmentSource : public Source {
     drain_errors();
   }
 
-  // Draws into the private framebuffer, where each fragment that passes adds one to its pixel, and tells `pixel` of every
-  // one that is not zero. `tests`: with the program's depth test, else with none; `whole`: nothing but the shader may
-  // leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
-  template <typename F>
-  const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool tests, bool whole, F pixel) {
+  // Draws into a private framebuffer without depth, where each fragment adds one to the stencil buffer. `whole`: nothing but
+  // the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
+  const char* count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole, Job job) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
+    static const int zero = 0;
+    drain_errors();
+    const char* why = nullptr;
+    job.kind = STENCILS;
+    job.stencil = true;
+    job.slot = slot(s, STENCILS, t, 0, why);
+    if (!why) {
+      bind(DRAW_FRAMEBUFFER, job.slot->framebuffer);
+      StencilState saved;
+      {
+        Off off;
+        off(SCISSOR_TEST);
+        StencilState::count();
+        clear(STENCIL, 0, &zero);
+      }
+      Off off;
+      tests_off(off);
+      why = counting_stencil([&] {
+        Off coverage;
+        if (whole) coverage_off(coverage);
+        return perform(draw, program, bare);
+      });
+    }
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    return queue(s, std::move(job), why);
+  }
+  // Draws with the stencil test on, and as it was afterwards.
+  template <typename F>
+  static const char* counting_stencil(F draw) {
     static const auto enable = DT_REAL(void, glEnable, uint32_t);
     static const auto disable = DT_REAL(void, glDisable, uint32_t);
+    const bool was = enabled(STENCIL_TEST);
+    Off off;
+    if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(TWO_SIDES);
+    enable(STENCIL_TEST);
+    const char* why = draw();
+    if (!was) disable(STENCIL_TEST);
+    return why;
+  }
+
+  // Draws beside a depth buffer that is equal to the program's, with the program as it is: each fragment that passes takes
+  // one step from its pixel's colour. With `job.stencil` the stencil buffer counts those that fail the depth test too.
+  const char* count_in_steps(State& s, const Target& t, Draw& draw, uint32_t program, uint32_t storage, Kind kind, Job job) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
+    static const auto clear_stencil = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
+    static const float white[4] = {1, 1, 1, 1};
+    static const int zero = 0;
+    drain_errors();
+    const char* why = nullptr;
+    job.kind = kind;
+    job.slot = slot(s, kind, t, storage, why);
+    // There is one stencil buffer beside the depth: what it counted before has to be read.
+    if (job.stencil)
+      for (auto& other : s.jobs)
+        if (other.stencil && other.kind != STENCILS) {
+          read_back(s);
+          break;
+        }
+    if (!why) {
+      Depth& depth = s.depths[{storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+      bind(DRAW_FRAMEBUFFER, job.slot->framebuffer);
+      Added steps(1 / (kind == STEPS_8 ? 255.f : 65535.f));
+      std::optional<StencilState> saved;
+      if (job.stencil) saved.emplace(), StencilState::count(true);
+      {
+        Off off;
+        off(SCISSOR_TEST);
+        why = follow(s, t, depth);
+        clear(0x1800, 0, white);
+        if (job.stencil) clear_stencil(STENCIL, 0, &zero);
+      }
+      Off dither;
+      dither(0x0BD0);
+      auto drawn = [&] { return perform(draw, program, false); };
+      if (!why) why = job.stencil ? counting_stencil(drawn) : drawn();
+      if (why) depth.epoch = 0;
+      else follows_ = true;
+    }
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    return queue(s, std::move(job), why);
+  }
+  // Makes the depth buffer of the framebuffer that is bound equal to the program's; scissor is off.
+  const char* follow(State& s, const Target& t, Depth& depth) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
+    static const auto mask = DT_REAL(void, glDepthMask, uint8_t);
+    if (depth.epoch == depth_epoch_ && depth.owner == t.draw) return nullptr;
+    if (s.clear.epoch == depth_epoch_ && s.clear.owner == t.draw) {
+      const bool writes = boolean(DEPTH_WRITEMASK);
+      if (!writes) mask(1);
+      clear(0x1801, 0, &s.clear.value);
+      if (!writes) mask(0);
+    } else {
+      bind(READ_FRAMEBUFFER, t.draw);
+      blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
+      bind(READ_FRAMEBUFFER, t.read);
+      if (take_error()) return "the driver does not copy this depth buffer";
+    }
+    depth.epoch = depth_epoch_;
+    depth.owner = t.draw;
+    return nullptr;
+  }
+
+  // ---- pictures that are read back later ----
+
+  // Keeps a picture that was drawn until it is read; `why` it was not.
+  const char* queue(State& s, Job job, const char* why) {
+    drain_errors();
+    if (why) {
+      for (auto member : {job.counts, job.counts_too, job.steps})
+        if (member) (*job.drawn).*member = {why, 0, 0};
+      if (job.frame) frame_->why = why;
+      return why;
+    }
+    const Kind kind = job.kind;
+    const auto drawn = job.drawn;
+    const std::shared_ptr<Frame> frame = job.frame;
+    const std::array<Count Drawn::*, 3> members{job.counts, job.counts_too, job.steps};
+    job.slot->waits = true;
+    ++job.drawn->unread;
+    if (job.frame) ++job.frame->unread;
+    s.jobs.push_back(std::move(job));
+    if (s.tried[kind]) return nullptr;
+    // Whether the driver does it is found out here, where its errors are not the program's.
+    read_back(s);
+    if (!take_error()) {
+      s.tried[kind] = true;
+      return nullptr;
+    }
+    why = "the driver does not give back the counts";
+    for (auto member : members)
+      if (member) (*drawn).*member = {why, 0, 0};
+    if (frame) frame->why = why;
+    return why;
+  }
+
+  // A free framebuffer to draw a picture in; `storage`: with a depth buffer of that format.
+  Private* slot(State& s, Kind kind, const Target& t, uint32_t storage, const char*& why) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+    static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
+    static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
+    static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
+    static const uint32_t none = 0;
+    const std::array<uint32_t, 4> key{kind, storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    if (s.slots.size() > MOST_PRIVATE && !s.slots.contains(key)) {
+      read_back(s);
+      drop_slots(s);
+    }
+    auto& all = s.slots[key];
+    for (auto& p : all)
+      if (!p.waits) return &p;
+    if (all.size() >= SLOTS) {
+      read_back(s);
+      return &all.front();
+    }
+    Private made;
+    const int was = integer(RENDERBUFFER_BINDING);
+    made.framebuffer = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+    auto add = [&](uint32_t& name, uint32_t format, uint32_t point) {
+      name = bind_new(RENDERBUFFER, bind_storage, "glGenRenderbuffers");
+      allocate(RENDERBUFFER, format, t.size.width, t.size.height);
+      attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, name);
+    };
+    if (kind == STENCILS) {
+      draw_buffers(1, &none);
+      bind(READ_FRAMEBUFFER, made.framebuffer);
+      read_buffer(none);
+      bind(READ_FRAMEBUFFER, t.read);
+      add(made.storage, 0x8D48, STENCIL_ATTACHMENT);  // GL_STENCIL_INDEX8
+      if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) {
+        attach(DRAW_FRAMEBUFFER, STENCIL_ATTACHMENT, RENDERBUFFER, 0);
+        allocate(RENDERBUFFER, DEPTH24_STENCIL8, t.size.width, t.size.height);
+        attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, made.storage);
+      }
+    } else {
+      add(made.color, kind == STEPS_8 ? 0x8229 : 0x822A, COLOR_ATTACHMENT0);
+      Depth& depth = s.depths[{storage, key[2], key[3]}];
+      const uint32_t point = storage == 0x81A5 ? DEPTH_ATTACHMENT : DEPTH_STENCIL_ATTACHMENT;
+      if (depth.storage) attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, depth.storage);
+      else add(depth.storage, storage, point);
+    }
+    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
+    if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone" : "the driver takes no framebuffer with such a depth buffer";
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    all.push_back(made);
+    return &all.back();
+  }
+  // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
+  static uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate) {
+    static uint32_t next = 0x6C000000;  // downwards
+    if (!tls.context->core) {
+      const uint32_t name = next--;
+      bind(target, name);
+      if (!take_error()) return name;
+    }
+    uint32_t name = 0;
+    gl::real<void (*)(int, uint32_t*)>(generate)(1, &name);
+    bind(target, name);
+    return name;
+  }
+  static void drop_slots(State& s) {
+    for (auto& [key, all] : s.slots) {
+      std::map<std::array<uint32_t, 3>, Private> one;
+      for (auto& p : all) one[{static_cast<uint32_t>(one.size()), 0, 0}] = p;
+      drop(one);
+    }
+    s.slots.clear();
+    for (auto& [key, depth] : s.depths) DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &depth.storage);
+    s.depths.clear();
+  }
+
+  // Reads all pictures that were drawn in the current context. No errors are asked for: there may be some of the program's.
+  void read_back(State& s) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto transfer = DT_REAL(void, glPixelTransferi, uint32_t, int);
+    if (s.jobs.empty()) return;
+    const auto was = static_cast<uint32_t>(integer(READ_BINDING));
+    int shift = 0, offset = 0;
+    bool mapped = false;
+    if (!is_es() && !tls.context->core && transfer) {
+      shift = integer(0x0D12), offset = integer(0x0D13), mapped = boolean(0x0D11);
+      if (shift || offset || mapped) transfer(0x0D12, 0), transfer(0x0D13, 0), transfer(0x0D11, 0);
+    }
+    while (!s.jobs.empty()) {
+      Job job = std::move(s.jobs.front());
+      s.jobs.pop_front();
+      bind(READ_FRAMEBUFFER, job.slot->framebuffer);
+      Drawn& d = *job.drawn;
+      if (job.stencil) {
+        Count made;
+        made.lost = read_counts(s, job.box, [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
+          made.value += job.picture ? job.picture->add(x, y, counts, n, job.frame->sums) : sum_of(counts, n);
+        });
+        if (job.counts) d.*job.counts = made;
+        if (job.counts_too) d.*job.counts_too = made;
+        if (job.frame && made.lost) job.frame->sums.why = made.lost;
+      }
+      if (job.steps) {
+        Count& c = d.*job.steps = {};
+        c.lost = read_steps(s, job, c.value);
+      }
+      job.slot->waits = false;
+      --d.unread;
+      for (Pending* p : job.told) {
+        const char* why = p->overdraw.why;
+        p->overdraw = job.frame->sums;
+        if (why) p->overdraw.why = why;
+        p->unread = false;
+      }
+      if (job.frame) read(*job.frame);
+    }
+    bind(READ_FRAMEBUFFER, was);
+    if (shift || offset || mapped) transfer(0x0D12, shift), transfer(0x0D13, offset), transfer(0x0D11, mapped);
+  }
+  // One more picture of a frame is read.
+  void read(Frame& f) {
+    if (!--f.unread && f.over) save(f);
+  }
+  const char* read_steps(State& s, const Job& job, uint64_t& sum) {
+    const size_t bytes = job.kind == STEPS_8 ? 1 : 2, n = static_cast<size_t>(job.box[2]) * static_cast<size_t>(job.box[3]);
+    if (!n) return nullptr;
+    s.read.assign(n * bytes + 8, 0);
+    read_pixels(job.box, 0x1903, bytes == 1 ? UNSIGNED_BYTE : 0x1403u, s.read.data());  // GL_RED
+    for (size_t i = 0; i < n * bytes; ++i) s.read[i] = static_cast<uint8_t>(~s.read[i]);
+    if (bytes == 1) {
+      // Not more than there are primitives: see most_fragments().
+      sum = sum_of(s.read.data(), n);
+      return nullptr;
+    }
+    const auto* values = reinterpret_cast<const uint16_t*>(s.read.data());
+    uint16_t most = 0;
+    for (size_t i = 0; i < n; ++i) sum += values[i], most = std::max(most, values[i]);
+    return most > 32000 ? "more than 32,000 fragments of one draw lie on a pixel" : nullptr;
+  }
+
+  // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
+  // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be told.
+  template <typename F>
+  const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, F row) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
     static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const int zero = 0;
@@ -873,40 +1399,24 @@ class FragmentSource : public Source {
     make_target(s, t);
     bind(DRAW_FRAMEBUFFER, s.framebuffer);
     if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of depth and stencil alone";
-    {
-      StencilState stencil;
+    if (!why) {
+      StencilState saved;
       StencilState::count();
       {
         Off off;
         off(SCISSOR_TEST);
-        if (tests && !why) {
-          bind(READ_FRAMEBUFFER, t.draw);
-          blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
-          if (take_error()) why = "the driver does not copy this depth buffer";
-        }
+        bind(READ_FRAMEBUFFER, t.draw);
+        blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
+        if (take_error()) why = "the driver does not copy this depth buffer";
         // After the copy: drivers have been seen to lose what was cleared before it.
         clear(STENCIL, 0, &zero);
       }
-      if (!why) {
-        bool was = enabled(STENCIL_TEST);
-        {
-          Off off;
-          if (!tests) tests_off(off);
-          if (whole) coverage_off(off);
-          if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(TWO_SIDES);
-          enable(STENCIL_TEST);
-          why = perform(draw, program, bare);
-        }
-        was ? enable(STENCIL_TEST) : disable(STENCIL_TEST);
-        int box[4] = {0, 0, t.size.width, t.size.height};
-        if (enabled(SCISSOR_TEST)) scissored(box);
-        bind(READ_FRAMEBUFFER, s.framebuffer);
-        if (!why) why = read_counts(s, box, pixel);
-        // Conditional rendering may leave out the next clear, and the draw behind it.
-        Off off;
-        off(SCISSOR_TEST);
-        clear(STENCIL, 0, &zero);
-      }
+      if (!why) why = counting_stencil([&] { return perform(draw, program, false); });
+      int box[4] = {0, 0, t.size.width, t.size.height};
+      if (enabled(SCISSOR_TEST)) scissored(box);
+      bind(READ_FRAMEBUFFER, s.framebuffer);
+      if (!why) why = read_counts(s, box, row);
+      if (!why && take_error()) why = "the driver does not give back the counts";
     }
     bind(DRAW_FRAMEBUFFER, t.draw);
     bind(READ_FRAMEBUFFER, t.read);
@@ -917,7 +1427,7 @@ class FragmentSource : public Source {
   // The same with colours that add up, for depth buffers that cannot have a stencil buffer beside them, and where the
   // stencil test is the program's: a copy of the program writes 1/255 wherever the program writes a colour.
   template <typename F>
-  const char* draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth, bool stencil, F pixel) {
+  const char* draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth, bool stencil, F row) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
@@ -958,7 +1468,8 @@ class FragmentSource : public Source {
       int box[4] = {0, 0, t.size.width, t.size.height};
       if (enabled(SCISSOR_TEST)) scissored(box);
       bind(READ_FRAMEBUFFER, s.framebuffer);
-      if (!why) why = read_counts(s, box, pixel, 4);
+      if (!why) why = read_counts(s, box, row, 4);
+      if (!why && take_error()) why = "the driver does not give back the counts";
     }
     bind(DRAW_FRAMEBUFFER, t.draw);
     bind(READ_FRAMEBUFFER, t.read);
@@ -1057,23 +1568,19 @@ class FragmentSource : public Source {
       if (enabled(SCISSOR_TEST)) scissored(box);
       Picture* picture = nullptr;
       if (pictures_) {
-        picture = &frame_[{current_context(), 0}];
-        if (picture->pixels.empty()) {
-          picture->pixels.assign(static_cast<size_t>(t.size.width) * static_cast<size_t>(t.size.height), 0);
-          picture->size = t.size;
+        picture = &frame_->pictures[{current_context(), 0}];
+        if (picture->empty()) {
+          picture->clear(t.size);
         } else if (picture->size.width != t.size.width || picture->size.height != t.size.height) {
-          overdraw_.why = "a target had two sizes in one frame";
+          frame_->why = "a target had two sizes in one frame";
           picture = nullptr;
         }
       }
       if (!why)
-        why = read_counts(s, box, [&](size_t x, size_t y, uint8_t n) {
-          d.generated.value += n;
-          if (!picture) return;
-          uint32_t& pixel = picture->pixels[y * static_cast<size_t>(t.size.width) + x];
-          overdraw_.add(pixel, n);
-          pixel += n;
+        why = read_counts(s, box, [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
+          d.generated.value += picture ? picture->add(x, y, counts, n, frame_->sums) : sum_of(counts, n);
         }, 4);
+      if (!why && take_error()) why = "the driver does not give back the counts";
     }
     bind(FRAMEBUFFER, was);
     if (why) return lose(d, why, true);
@@ -1162,14 +1669,24 @@ class FragmentSource : public Source {
     box[2] = std::max(right - box[0], 0), box[3] = std::max(top - box[1], 0);
   }
 
+  // Tells `row` of each row of counts: where it begins, and how many.
   template <typename F>
-  const char* read_counts(State& s, const int* box, F pixel, size_t channels = 1) {
-    static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto store = DT_REAL(void, glPixelStorei, uint32_t, int);
-    static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
+  static const char* read_counts(State& s, const int* box, F row, size_t channels = 1) {
     auto width = static_cast<size_t>(box[2]), height = static_cast<size_t>(box[3]);
     if (!width || !height) return nullptr;
     s.read.assign(width * height * channels + 8, 0);
+    read_pixels(box, channels == 4 ? 0x1908u : STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
+    if (channels == 4)
+      for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
+    if (memchr(s.read.data(), 255, width * height)) return "more than 254 fragments of one draw lie on a pixel";
+    for (size_t y = 0; y < height; ++y) row(static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), s.read.data() + y * width, width);
+    return nullptr;
+  }
+  // Of the framebuffer that is bound for it, without gaps.
+  static void read_pixels(const int* box, uint32_t format, uint32_t type, void* to) {
+    static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto store = DT_REAL(void, glPixelStorei, uint32_t, int);
+    static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
     const GlContext* c = tls.context;
     uint32_t pack = c->buffers[gl::PACK];
     if (pack) bind_buffer(PACK_BUFFER, 0);
@@ -1178,29 +1695,10 @@ class FragmentSource : public Source {
                                                                   {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.plain);
-    read(box[0], box[1], box[2], box[3], channels == 4 ? 0x1908u : STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
-    const char* why = take_error() ? "the driver does not give back the counts" : nullptr;
+    read(box[0], box[1], box[2], box[3], format, type, to);
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.value);
     if (pack) bind_buffer(PACK_BUFFER, pack);
-    if (why) return why;
-    if (channels == 4)
-      for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
-    for (size_t y = 0; y < height; ++y) {
-      const uint8_t* row = s.read.data() + y * width;
-      for (size_t x = 0; x < width;) {
-        uint64_t eight;
-        memcpy(&eight, row + x, 8);
-        if (!eight && x + 8 <= width) {
-          x += 8;
-          continue;
-        }
-        if (row[x] == 255) return "more than 254 fragments of one draw lie on a pixel";
-        if (row[x]) pixel(x + static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), row[x]);
-        ++x;
-      }
-    }
-    return nullptr;
   }
 
   // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose names
@@ -1262,29 +1760,35 @@ class FragmentSource : public Source {
   }
 
   // One file a target: a line of text, then 32-bit counts, lowest row first.
-  void save(uint64_t number, const Picture& p) {
-    if (p.pixels.empty()) return;
-    char name[64];
-    snprintf(name, sizeof name, "/%06llu-%zu.counts", static_cast<unsigned long long>(number), saved_of_ == number ? ++saved_ : (saved_ = 0));
-    saved_of_ = number;
-    FILE* to = fopen((pictures_folder() + name).c_str(), "wb");
-    if (!to) return;
-    fprintf(to, "%d %d %u %s\n", p.size.width, p.size.height, p.framebuffer, overdraw_.why ? overdraw_.why : "");
-    fwrite(p.pixels.data(), 4, p.pixels.size(), to);
-    fclose(to);
+  void save(const Frame& f) {
+    if (pictures_folder().empty()) return;
+    const char* why = f.why ? f.why : f.sums.why ? f.sums.why : "";
+    size_t saved = 0;
+    for (auto& [key, p] : f.pictures) {
+      if (p.empty()) continue;
+      char name[64];
+      snprintf(name, sizeof name, "/%06llu-%zu.counts", static_cast<unsigned long long>(f.number), saved++);
+      FILE* to = fopen((pictures_folder() + name).c_str(), "wb");
+      if (!to) return;
+      fprintf(to, "%d %d %u %s\n", p.size.width, p.size.height, p.framebuffer, why);
+      const std::vector<uint32_t> counts = p.counts();
+      fwrite(counts.data(), 4, counts.size(), to);
+      fclose(to);
+    }
   }
 
   std::vector<Entry> entries_;
   bool counts_again_ = false, discards_ = false, passes_ = false, fetches_ = false, pictures_ = false;
   std::unordered_map<const void*, State> states_;
-  std::map<std::pair<const void*, uint32_t>, Picture> frame_;
-  Overdraw overdraw_;
+  std::shared_ptr<Frame> frame_ = std::make_shared<Frame>();
+  // Counts what may have changed the program's depth buffers without ours following.
+  uint64_t depth_epoch_ = 1;
+  bool follows_ = false;  // ours followed the draw
+  std::unordered_map<const char*, bool> keeps_depth_;  // by name of function
   // Display lists by share group and name: whether drawing them again changes nothing.
   std::map<std::pair<uint32_t, uint32_t>, bool> lists_;
   std::pair<uint32_t, uint32_t> list_{};
   bool list_is_harmless_ = false;
-  uint64_t saved_of_ = ~0ull;
-  size_t saved_ = 0;
 };
 
 class Fragments : public Backend {

@@ -64,7 +64,51 @@ std::set<std::string, std::less<>> words(const std::string& text) {
   return found;
 }
 
+// The words and signs of a shader, without comments and lines of the preprocessor.
+std::vector<std::string> tokens(const std::string& text) {
+  std::vector<std::string> found;
+  bool line_begins = true;
+  for (size_t i = 0; i < text.size();) {
+    auto c = static_cast<unsigned char>(text[i]);
+    if (text.compare(i, 2, "//") == 0 || (c == '#' && line_begins)) {
+      while (i < text.size() && (text[i] != '\n' || text[i - 1] == '\\')) ++i;
+    } else if (text.compare(i, 2, "/*") == 0) {
+      size_t end = text.find("*/", i + 2);
+      i = end == text.npos ? text.size() : end + 2;
+    } else if (isalpha(c) || c == '_') {
+      size_t begin = i;
+      while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
+      found.push_back(text.substr(begin, i - begin));
+      line_begins = false;
+    } else {
+      if (c == '\n') line_begins = true;
+      else if (!isspace(c)) found.emplace_back(1, text[i]), line_begins = false;
+      ++i;
+    }
+  }
+  return found;
+}
+
+// Whether what a fragment shader puts out first may be no colour: integers, or nothing.
+bool has_other_outputs(const std::string& text) {
+  auto all = tokens(text);
+  int depth = 0;
+  bool any = false;
+  for (size_t i = 0; i + 2 < all.size(); ++i) {
+    if (all[i] == "gl_FragColor" || all[i] == "gl_FragData") any = true;
+    if (all[i] == "{" || all[i] == "(") ++depth;
+    else if (all[i] == "}" || all[i] == ")") --depth;
+    if (depth || all[i] != "out") continue;
+    size_t type = i + 1;
+    while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
+    if (all[type] != "float" && !all[type].starts_with("vec")) return true;
+    any = true;
+  }
+  return !any;
+}
+
 void look(ProgramSource& s, uint32_t stage, const std::string& text) {
+  if (stage == FRAGMENT_SHADER && has_other_outputs(text)) s.other_outputs = true;
   for (auto& word : words(text)) {
     auto begins = [&](std::string_view with) { return word.starts_with(with); };
     if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask")) s.discards = true;
@@ -144,31 +188,6 @@ void write_uniform(const Uniform& u, uint32_t original) {
     static const char* const vectors[4] = {"glUniform1uiv", "glUniform2uiv", "glUniform3uiv", "glUniform4uiv"};
     gl::real<void (*)(int, int, const uint32_t*)>(vectors[s.count - 1])(u.to, 1, v);
   }
-}
-
-// The words and signs of a shader, without comments and lines of the preprocessor.
-std::vector<std::string> tokens(const std::string& text) {
-  std::vector<std::string> found;
-  bool line_begins = true;
-  for (size_t i = 0; i < text.size();) {
-    auto c = static_cast<unsigned char>(text[i]);
-    if (text.compare(i, 2, "//") == 0 || (c == '#' && line_begins)) {
-      while (i < text.size() && (text[i] != '\n' || text[i - 1] == '\\')) ++i;
-    } else if (text.compare(i, 2, "/*") == 0) {
-      size_t end = text.find("*/", i + 2);
-      i = end == text.npos ? text.size() : end + 2;
-    } else if (isalpha(c) || c == '_') {
-      size_t begin = i;
-      while (i < text.size() && (isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_')) ++i;
-      found.push_back(text.substr(begin, i - begin));
-      line_begins = false;
-    } else {
-      if (c == '\n') line_begins = true;
-      else if (!isspace(c)) found.emplace_back(1, text[i]), line_begins = false;
-      ++i;
-    }
-  }
-  return found;
 }
 
 // A fragment shader for COUNTING, "" where none can be made.

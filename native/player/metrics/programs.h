@@ -15,6 +15,7 @@ struct ProgramSource {
   bool reads_target = false;   // framebuffer fetch
   bool subroutines = false;    // whose choice is lost when another program comes
   bool images = false;
+  bool other_outputs = false;  // its fragment shader has outputs that are integers, or none
 };
 
 // Remembers what a program of the current share group was linked from: it may detach its shaders right after.
