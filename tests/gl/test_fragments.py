@@ -40,7 +40,7 @@ def _player() -> None:
 def recorded(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         name: programs.recorded([name, str(FRAMES)], tmp_path_factory.mktemp(name)).traces[0]
-        for name in ("fragments", "fragments_gl", "fragments_es1")
+        for name in ("fragments", "fragments_depth", "fragments_gl", "fragments_es1")
     }
 
 
@@ -116,10 +116,43 @@ ES1: Sequence[Fate] = [
     (ALL, 0, ALL, 0),
 ]
 
+MANY = "more than 254 fragments of one draw lie on a pixel"
+_NONE, _HALF = (ALL, 0, 0, 0), (ALL, 0, ALL // 2, ALL // 2)
+#: The same of tests/gl/programs/fragments_depth.c.
+DEPTH: Sequence[Fate] = [
+    _NONE,
+    _NONE,
+    _all(ALL // 2),
+    _HALF,
+    _HALF,
+    _all(ALL),
+    _NONE,
+    _NONE,
+    _all(ALL),
+    _NONE,
+    _HALF,
+    _HALF,
+    _HALF,
+    _NONE,
+    (200 * 70, 0, 70, 70),
+    _all(200 * 70),
+    (100 * 70, 0, 70, 70),
+    _all(100 * 70),
+    (MANY, MANY, 700 * 70, 700 * 70),
+    (100 * 70, 50 * 70, 35, 35),
+    (70, 0, 35, 35),
+    _NONE,
+    _all(ALL),
+    _all(ALL),
+    _NONE,
+]
 
-def _measured(trace: Path, per: Sequence[str], environment: Mapping[str, str] = LLVMPIPE) -> None:
+
+def _measured(
+    trace: Path, per: Sequence[str], environment: Mapping[str, str] = LLVMPIPE, metrics: str = "fragments:*"
+) -> None:
     with open_trace(trace) as opened:
-        known = listing.chosen(listing.metrics(trace, environment=environment), ["fragments:*"])
+        known = listing.chosen(listing.metrics(trace, environment=environment), [metrics])
         made = passes.plan(trace, known, per, environment=environment)
         assert len(made.passes) == 1
         profile.profile(opened, made, profile.Wanted(), environment=environment)
@@ -132,7 +165,7 @@ def _draws(trace: Path, frame: int) -> list[Fate]:
     with open_trace(trace) as opened:
         rows = opened.sql(
             f"SELECT {columns} FROM metrics m JOIN calls c USING (seq) WHERE m.per = 'draw' AND m.frame = {frame} "
-            "AND c.name <> 'glClear' GROUP BY seq ORDER BY seq"
+            "AND c.name NOT LIKE 'glClear%' GROUP BY seq ORDER BY seq"
         ).fetchall()
     return [tuple(_number(cell) for cell in row) for row in rows]  # type: ignore[misc]
 
@@ -149,6 +182,18 @@ class TestCounts:
         _measured(recorded["fragments"], ["draw"])
         for frame in range(FRAMES):
             assert _draws(recorded["fragments"], frame) == list(ES)
+
+    def test_what_passes_follows_whatever_changes_the_depth_buffer(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments_depth"], ["draw"])
+        for frame in range(FRAMES):
+            assert _draws(recorded["fragments_depth"], frame) == list(DEPTH)
+
+    @pytest.mark.parametrize("name", ["fragments_depth", "fragments_gl"])
+    def test_what_is_asked_alone_is_what_it_is_among_all(self, recorded: dict[str, Path], name: str):
+        truth = {"fragments_depth": DEPTH, "fragments_gl": GL}[name]
+        for i, metric in [(0, "generated"), (2, "passed")]:
+            _measured(recorded[name], ["draw"], metrics=f"fragments:count/{metric}")
+            assert [fate[i] for fate in _draws(recorded[name], 1)] == [fate[i] for fate in truth], metric
 
     def test_in_gl_every_draw_has_exactly_the_samples_of_arithmetic(self, recorded: dict[str, Path]):
         _measured(recorded["fragments_gl"], ["draw"])
@@ -276,7 +321,7 @@ class TestOverdraw:
 
 
 class TestNothingChanges:
-    @pytest.mark.parametrize("name", ["fragments", "fragments_gl", "fragments_es1"])
+    @pytest.mark.parametrize("name", ["fragments", "fragments_depth", "fragments_gl", "fragments_es1"])
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path
     ):
