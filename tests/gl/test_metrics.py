@@ -424,3 +424,25 @@ def test_what_cannot_be_measured_so_is_said_before_anything_is_played(recording:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=programs.environment())
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
         assert "Traceback" not in done.stderr and not done.stdout
+
+
+def test_ranges_end_with_the_frames_that_are_measured_or_are_left_out(recording: Path, programs: Bench, tmp_path: Path):
+    command = [
+        sys.executable,
+        "-m",
+        "drawtap",
+        "profile",
+        str(recording),
+        "--metrics",
+        "gl:primitives/primitives_generated",
+    ]
+    ranges = {"all": "#1-2", "last": "#2", "early": "#0-1", "late": "#2-3"}
+    named = [word for name, calls in ranges.items() for word in ("--range", f"{name}={calls}")]
+    extra = ["--per", "range,frame", *named, "--frames", "1:3", "-o", str(tmp_path / "out.json")]
+    done = subprocess.run([*command, *extra], capture_output=True, text=True, timeout=120, env=programs.environment())
+    assert done.returncode == 0, done.stderr
+    assert "reach beyond the frames that were: early, late" in done.stdout + done.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())
+    frames = {row["frame"]: row["value"] for row in rows if row["per"] == "frame"}
+    found = {row["range"]: row["value"] for row in rows if row["range"] in ranges}
+    assert found == {"all": frames[1] + frames[2], "last": frames[2]}

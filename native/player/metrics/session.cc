@@ -530,7 +530,10 @@ void Session::frame_end(uint64_t next, uint64_t seq) {
   frame_ = next;
   collect(false);
   if (!in_frames()) {
-    for (auto& [i, scope] : range_scopes_) drop(scope);  // they go on where nobody looks
+    for (auto& [i, scope] : range_scopes_) {
+      if (request_.ranges[i].end <= seq + 1) close(scope, request_.ranges[i].end);
+      else drop(scope);  // they go on where nobody looks
+    }
     range_scopes_.clear();
   } else if (passes_[pass_].pass.at & AT_FRAME) {
     frame_scope_ = open(AT_FRAME, next, UINT64_MAX);

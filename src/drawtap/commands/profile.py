@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,14 +110,25 @@ def profile(
         isolate,
         not no_images,
         add,
-        measuring.ranges(trace, boundaries, own) if "range" in places else (),
+        _inside(trace, measuring.ranges(trace, boundaries, own), within) if "range" in places else (),
     )
     if "range" in places and not wanted.ranges:
-        raise UsageError("the recording has no ranges of that kind", hint="--range NAME=CALLS names one")
+        where = "the recording has" if within is None else "these frames have"
+        raise UsageError(f"{where} no ranges of that kind", hint="--range NAME=CALLS names one")
     done = measuring.profile(trace, made, wanted, environment=environment)
     if output is not None:
         measuring.export(done.path, output)
-    return _result(done, wanted)
+    return _result(done, wanted, [one.name for one in own if one not in wanted.ranges])
+
+
+def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) -> list[Range]:
+    """Return the ranges that lie wholly in the frames that are measured: a part of one would be a wrong number."""
+    numbers = set(within or ())
+    shown = [row for row in trace.table("frames") if row["end_function"] and row["frame"] in numbers]
+    if not shown:
+        return list(found)
+    first, end = int(str(shown[0]["first_seq"])), int(str(shown[-1]["end_seq"]))
+    return [one for one in found if first <= one.begin and one.end <= end]
 
 
 def _boundaries(text: str | None, otherwise: Sequence[str]) -> tuple[str, ...]:
@@ -162,7 +173,7 @@ def _plan(made: Plan) -> Sheets:
     )
 
 
-def _result(done: Profile, wanted: Wanted) -> Sheets:
+def _result(done: Profile, wanted: Wanted, beyond: Sequence[str]) -> Sheets:
     from drawtap.metrics import profile as measuring
 
     overview = measuring.overview(done)
@@ -176,7 +187,10 @@ def _result(done: Profile, wanted: Wanted) -> Sheets:
         Rows(("metric", "why not"), refused, title="not measured"),
         Rows(("note", "rows"), measuring.notes(done), title="rows with a note"),
     ]
-    return Sheets(tables, data, _notes(done))
+    notes = _notes(done)
+    if beyond:
+        notes.append(f"not measured, for they reach beyond the frames that were: {', '.join(beyond)}")
+    return Sheets(tables, data, notes)
 
 
 def _shown(cell: object, unit: object) -> object:

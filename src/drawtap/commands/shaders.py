@@ -62,7 +62,7 @@ def shaders(
              one.runs, one.total, spirv.why)
         )  # fmt: skip
     unknown = any(one.stage == "fragment" and one.runs is None for one in found)
-    note = "drawtap profile -m fragments:count/generated --per draw measures the runs of fragment shaders (in all frames)"
+    note = "drawtap profile -m fragments:count/generated --per draw measures the runs of fragment shaders, all frames"
     units = {"operations": "count", "runs": "count", "total": "count"}
     return Rows(_COLUMNS, rows, units, note=note if unknown else None)
 
