@@ -475,6 +475,10 @@ class _Drainer:
             self._process.wait()
             self._reader.join(timeout=5)
             said = "; ".join(self.messages) or f"status {self._process.returncode}"
+            where, refused, why = said.partition(": it refuses: ")
+            if refused and self._codes == {"receiver"}:
+                hint = "--token-file, or DRAWTAP_TOKEN, says the word" if "token" in why else None
+                raise UnavailableError(f"the receiver at {where} refuses: {why}", hint=hint)
             if self._codes == {"receiver"}:
                 raise UnavailableError(
                     f"there is no receiver at {said}", hint="drawtap receive is one; --wait[=SECONDS] waits for it"
