@@ -145,11 +145,11 @@ def recorded(packages: Packages, tmp_path: Path) -> Callable[[str, str], Path]:
     return record
 
 
-# Package, example, frames, and how many calls at least: text, text on paths, dashes.
+# Package, example, frames, and how many calls at least: text, text on paths, arcs, a clock.
 EXAMPLES = (
     ("openvg", "hello", 2, 1500),
     ("openvg-canvas", "pathText", 1, 1000),
-    ("openvg-canvas", "lineDashOffset", 6, 800),
+    ("openvg-canvas", "arcTo", 6, 3000),
     ("openvg-canvas", "clock", 6, 800),
 )
 

@@ -14,6 +14,7 @@ import pytest
 import drawtap
 from drawtap import parts
 from drawtap.analysis.checklist import judge
+from drawtap.analysis.content import overview
 from drawtap.formats.c import export_c
 from drawtap.metrics import tables
 
@@ -172,6 +173,10 @@ def test_table_9_is_filled_by_the_engine(request: pytest.FixtureRequest, recorde
     assert drawtap_("profile", trace, "--metrics", "vg:*", "--per", "frame").code == 0
     with drawtap.open(trace) as opened:
         [table] = [table for table in tables.tables(opened) if table.title == "OpenVG"]
+        seen = overview(opened)
+        [(given,)] = opened.sql('SELECT sum("numSegments") FROM "vgAppendPathData"').fetchall()
+    assert given == 11
+    assert (seen.segments_per_frame, seen.triangles_per_frame) == (given / seen.frames, 0)
     totals = {row.title: row.series.total for row in table.rows if row.series}
     assert [row.title for row in table.rows if not row.series] == []
     assert (totals["path segments drawn"], totals["path coordinates drawn"], totals["image uploads"]) == (265, 725, 1)

@@ -82,6 +82,7 @@ class Overview:
     draws: int
     texture_bytes: int
     triangles_per_frame: float
+    segments_per_frame: float  # given to paths of OpenVG
     surfaces: tuple[str, ...]
 
 
@@ -158,6 +159,7 @@ def overview(trace: Trace) -> Overview:
         draws=_total(rows, "draws"),
         texture_bytes=_total(rows, "texture_bytes"),
         triangles_per_frame=_total(rows, "triangles") / len(rows) if rows else 0.0,
+        segments_per_frame=_total(rows, "path_segments") / len(rows) if rows else 0.0,
         surfaces=tuple(dict.fromkeys(_surfaces(trace))),
     )
 

@@ -167,9 +167,12 @@ def _overview(seen: Overview) -> list[tuple[str, str]]:
         ("frames", number(seen.frames)),
         ("frames / second", f"{seen.frames_per_second:.2f}" if seen.frames_per_second else "–"),
         ("render calls", number(seen.draws)),
-        ("triangles / frame", number(round(seen.triangles_per_frame))),
-        ("texture data", size(seen.texture_bytes)),
     ]
+    if seen.segments_per_frame:
+        found.append(("path segments / frame", number(round(seen.segments_per_frame))))
+    if seen.triangles_per_frame or not seen.segments_per_frame:
+        found.append(("triangles / frame", number(round(seen.triangles_per_frame))))
+        found.append(("texture data", size(seen.texture_bytes)))
     return found + ([("surfaces", ", ".join(seen.surfaces))] if seen.surfaces else [])
 
 
