@@ -27,6 +27,7 @@ enum : uint32_t {
   OUR_TEXTURE = 0xD7A90001, OUR_SOURCE = 0xD7A90002, OUR_DESTINATION = 0xD7A90003,
 };
 constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
+constexpr uint32_t MOST_SIDE = 1u << 16;
 
 // A call that the trace gets and the driver does not. Types must be those of the command's parameters.
 template <class... A>
@@ -191,7 +192,7 @@ bool read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t interna
       if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout)) return false;
       const uint64_t room = (uint64_t)image->width * image->height * image->depth * pixel_bytes(image->layout, true);
       if (!room || room > MOST_PIXEL_BYTES) return false;
-      image->pixels = (uint8_t*)malloc(room);
+      image->pixels = (uint8_t*)calloc(1, room);  // whatever the driver leaves out is not this program's memory
       if (!image->pixels) return false;
     }
     const Layout& l = image->layout;
@@ -363,7 +364,7 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Image& im
 bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 2 ? 30u : 43u); }
 
 bool take(Thread* t, GlContext* c, const dt_target& w) {
-  if (transfers_change(c)) return false;
+  if (transfers_change(c) || w.width > MOST_SIDE || w.height > MOST_SIDE || w.depth > MOST_SIDE) return false;
   Image image;
   if (w.kind == DT_TARGET_TEXTURE) {
     if (!read_object(c, w, &image)) return false;
