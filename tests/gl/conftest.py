@@ -16,7 +16,7 @@ import pytest
 
 TRAPS = Path(__file__).parent / "traps"
 PROGRAMS = Path(__file__).parent / "programs"
-TIMEOUT_S = 120
+TIMEOUT_S = 180
 
 
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -77,6 +77,17 @@ class Bench:
         command = [sys.executable, "-m", "drawtap", "record", "-o", str(trace), "--", *self.arguments(argv)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=self.environment())
         return Recorded(result, tuple(sorted(folder.glob("trap*.dtap"))))
+
+    def record(self, argv: Sequence[str], trace: Path, *options: str, window: bool = False) -> Path:
+        """Record a program of the folder, or with `window` any that opens one, and return the one trace."""
+        command = [sys.executable, "-m", "drawtap", "record", "-q", *options, "-o", str(trace), "--"]
+        environment = self.environment()
+        if window:
+            environment.pop("EGL_PLATFORM")
+        command += argv if window else self.arguments(argv)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+        assert trace.exists(), done.stdout + done.stderr
+        return trace
 
     def recorded_as(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Path:
         """Record any command in an environment of its own, and return its one trace."""

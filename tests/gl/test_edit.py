@@ -30,12 +30,7 @@ SIDE = 64
 
 
 def _record(bench: Bench, name: str, trace: Path) -> Path:
-    line = [sys.executable, "-m", "drawtap", "record", "-q", "-o", str(trace), "--"]
-    done = subprocess.run(
-        [*line, *bench.arguments([name])], capture_output=True, text=True, timeout=180, env=bench.environment()
-    )
-    assert trace.exists(), done.stdout + done.stderr
-    return trace
+    return bench.record([name], trace)
 
 
 @pytest.fixture(scope="module")

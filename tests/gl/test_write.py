@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +32,7 @@ PROGRAMS = {
 
 
 def _record(bench: Bench, name: str, trace: Path) -> Path:
-    line = [sys.executable, "-m", "drawtap", "record", "-q", "--hash-frames", "-o", str(trace), "--"]
-    done = subprocess.run(
-        [*line, *bench.arguments([name])], capture_output=True, text=True, timeout=180, env=bench.environment()
-    )
-    assert trace.exists(), done.stdout + done.stderr
-    return trace
+    return bench.record([name], trace, "--hash-frames")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
