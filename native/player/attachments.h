@@ -7,7 +7,7 @@
 
 namespace dt::play {
 
-enum Attachments : unsigned { WANT_COLOR = 1, WANT_DEPTH = 2, WANT_STENCIL = 4 };
+enum Attachments : unsigned { WANT_COLOR = 1, WANT_DEPTH = 2, WANT_STENCIL = 4, WANT_BUFFERS = 8 };
 
 // Where an image of an attachment goes, and how many bytes a pixel has: 4 colour, 2 depth (most significant first; the whole
 // range of depth is 0 to 65535), 1 stencil. Rows from the bottom.

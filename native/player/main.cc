@@ -24,7 +24,7 @@ const char USAGE[] =
     "  --verify             compare read-backs, GL errors and frame hashes with the recording\n"
     "  --snapshots PREFIX   save each frame as PREFIX000000.png\n"
     "  --snapshot-at WHAT   frames, draws, every (call), each with :N for each Nth; calls:A,B,C\n"
-    "  --attachments LIST   color,depth,stencil: what snapshots are of (color)\n"
+    "  --attachments LIST   color,depth,stencil,buffers: what snapshots are of (color)\n"
     "  --format png|ppm|rgba  of them\n"
     "  --x11                show windows on $DISPLAY\n"
     "  --config LIST        ask for red=8,green=8,blue=8,alpha=8,depth=24,stencil=8,samples=4,buffer=32 or id=0x1c\n"
@@ -106,6 +106,7 @@ bool attachments(std::string text, unsigned& out) {
     if (word == "color") out |= dt::play::WANT_COLOR;
     else if (word == "depth") out |= dt::play::WANT_DEPTH;
     else if (word == "stencil") out |= dt::play::WANT_STENCIL;
+    else if (word == "buffers") out |= dt::play::WANT_BUFFERS;
     else return false;
   }
   return out != 0;
@@ -183,7 +184,7 @@ int main(int argc, char** argv) {
       if (!value || !snapshot_at(value, o, snapshot_calls)) return usage("--snapshot-at needs frames, draws or every (:N), or calls:A,B,C");
       ++i;
     } else if (a == "--attachments") {
-      if (!value || !attachments(value, o.attachments)) return usage("--attachments needs some of color,depth,stencil");
+      if (!value || !attachments(value, o.attachments)) return usage("--attachments needs some of color,depth,stencil,buffers");
       ++i;
     } else if (a == "--config") {
       if (!value) return usage("--config needs a list");

@@ -10,6 +10,7 @@
 #include "../runtime/frame_image.h"
 #include "../runtime/sizes.h"
 #include "attachments.h"
+#include "buffers.h"
 #include "image.h"
 #include "metrics/session.h"
 #include "query.h"
@@ -895,17 +896,33 @@ void Player::keep_errors() {
   }
 }
 
-// Every wanted attachment as a file: BASE.png, BASE-color1.png, BASE-depth.png, BASE-stencil.png.
+// Every wanted attachment as a file: BASE.png, BASE-color1.png, BASE-depth.png, BASE-stencil.png; and what is bound of
+// buffers, by the program's names: BASE-index-buffer3.bin.
 void Player::snapshot(const std::string& base, uint64_t call) {
   int width = 0, height = 0;
   std::vector<std::string> why;
   keep_errors();
   windows_->drawable_size(width, height);
+  auto told = [&](const std::string& path) {
+    if (status_)
+      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
+  };
   for (auto& image : read_attachments(tls.context, options.attachments, width, height, why)) {
     std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." + (image.bytes == 4 ? options.snapshot_format : "png");
     if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) report("image", call, "", path + " cannot be written");
-    else if (status_)
-      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
+    else told(path);
+  }
+  if (options.attachments & WANT_BUFFERS) {
+    std::unordered_map<uint32_t, uint32_t> recorded;
+    if (context && !names_of(BUFFER).identity()) names_of(BUFFER).each([&](uint32_t then, uint32_t now) { recorded.emplace(now, then); });
+    for (auto& buffer : read_buffers(tls.context, why)) {
+      auto it = recorded.find(buffer.name);
+      std::string path = base + "-" + buffer.use + "-buffer" + std::to_string(it == recorded.end() ? buffer.name : it->second) + ".bin";
+      FILE* to = fopen(path.c_str(), "wb");
+      bool good = to && fwrite(buffer.bytes.data(), 1, buffer.bytes.size(), to) == buffer.bytes.size();
+      if (to && fclose(to)) good = false;
+      good ? told(path) : report("image", call, "", path + " cannot be written");
+    }
   }
   for (auto& text : why) report("image", call, "", text);
 }

@@ -124,6 +124,30 @@ def test_snapshots_of_draws_and_calls(programs: Bench, tmp_path: Path) -> None:
     assert plain.compared == looked.compared > 0
 
 
+def test_buffers_hold_what_the_program_gave_them(programs: Bench, tmp_path: Path) -> None:
+    trace = _record(programs, ["cutting", "core", "1"], tmp_path / "t.dtap")
+    played = _play(trace, "--snapshots", f"{tmp_path}/b", "--snapshot-at", "draws:3", "--attachments", "color,buffers")
+    buffers = [path for path in played.images if path.suffix == ".bin"]
+    assert len(buffers) == len(played.images) / 2 >= 2
+    assert all(path.name.endswith("-vertex-buffer1.bin") for path in buffers)
+    places = [v for i in range(8) for v in (-1 + i / 4, -0.5, -0.75 + i / 4, -0.5, -1 + i / 4, 0.5)]
+    assert {path.read_bytes() for path in buffers} == {struct.pack("<48f", *places)}
+
+
+@pytest.mark.parametrize(("name", "draws_from_buffers"), [("maps", False), ("client_arrays_es2", True)])
+def test_looking_at_buffers_changes_nothing(
+    programs: Bench, tmp_path: Path, name: str, draws_from_buffers: bool
+) -> None:
+    trace = _record(programs, [name], tmp_path / "t.dtap")
+    plain = _play(trace, "--verify")
+    looked = _play(
+        trace, "--verify", "--snapshots", f"{tmp_path}/c", "--snapshot-at", "every", "--attachments", "buffers"
+    )
+    assert (looked.different, looked.compared) == (plain.different, plain.compared)
+    assert plain.different == 0
+    assert draws_from_buffers == bool(looked.images)
+
+
 def test_what_cannot_be_read_is_said(programs: Bench, tmp_path: Path) -> None:
     trace = _record(programs, ["es1_cube"], tmp_path / "t.dtap")
     played = _play(trace, "--snapshots", f"{tmp_path}/s", "--attachments", "color,stencil", "--frames", "0:1")

@@ -27,6 +27,7 @@ _WRONG = frozenset({"read-back", "frame"})
         "drawtap replay game.dtap --on softpipe --snapshots frames/",
         "drawtap replay game.dtap --frames 100:200 --loop 10 --benchmark",
         "drawtap replay game.dtap --snapshots draws/ --snapshot-at draws --attachments color,depth --frames 10:11",
+        "drawtap replay game.dtap --snapshots call/ --snapshot-at calls:1234 --attachments color,buffers",
         "drawtap replay game.dtap --window --speed as-recorded",
     ),
 )
@@ -44,7 +45,7 @@ def replay(
         str | None,
         Opt("When: frames, draws or every (call), with :N each Nth of them, or calls:A,B,C.", metavar="WHEN"),
     ] = None,
-    attachments: Annotated[str, Opt("Of what: some of color,depth,stencil.", metavar="LIST")] = "color",
+    attachments: Annotated[str, Opt("Of what: some of color,depth,stencil,buffers.", metavar="LIST")] = "color",
     verify: Annotated[
         bool, Opt("Compare read-backs, answers to queries, GL errors and frame hashes with the recording.")
     ] = False,
@@ -113,8 +114,8 @@ def check_config(config: str) -> None:
 def _check(snapshots: Path | None, snapshot_at: str | None, attachments: str, config: str | None) -> None:
     """Refuse words that the player would not understand."""
     for word in attachments.split(","):
-        if word not in ("color", "depth", "stencil"):
-            raise UsageError(f"--attachments {word!r} is none", hint="some of color,depth,stencil")
+        if word not in ("color", "depth", "stencil", "buffers"):
+            raise UsageError(f"--attachments {word!r} is none", hint="some of color,depth,stencil,buffers")
     if snapshot_at and not re.fullmatch(r"(frames|draws|every)(:[1-9]\d*)?|calls:\d+(,\d+)*", snapshot_at):
         raise UsageError(
             f"--snapshot-at {snapshot_at!r} makes no sense", hint="frames:10, draws, every:1000, calls:5,9"
