@@ -102,6 +102,10 @@ _VG = (
     _Wanted("pixel uploads", "texels"),
     _Wanted("gradient stops", "gradient_stops"),
 )
+_VG_MEANS = {
+    "vg:engine/average_path_size": ("vg:engine/rasterizer_pixels", "vg:engine/render_calls"),
+    "vg:engine/edges_per_path": ("vg:engine/tessellated_edges", "vg:engine/paths"),
+}
 _MEASURE_GL = "drawtap profile {} --metrics 'geometry:*,fragments:*' --per frame,draw"
 _MEASURE_VG = "drawtap profile {} --metrics 'vg:*' --per frame,draw"
 _STOPS = """
@@ -197,6 +201,14 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
             values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
         elif note is not None:
             notes.setdefault(str(name), str(note))
+    # A frame whose draws were measured too was measured in parts, and the mean of their means is not the frame's.
+    for mean, (part, whole) in _VG_MEANS.items():
+        if mean in values and part in values and whole in values:
+            counts = values[whole]
+            values[mean] = {
+                frame: values[part].get(frame, 0.0) / counts[frame] if counts.get(frame) else 0.0
+                for frame in values[mean]
+            }
     if _COUNTED not in values:
         try:
             if reads := _texture_reads(trace):
