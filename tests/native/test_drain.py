@@ -73,7 +73,7 @@ class Drain:
     socket: Path
     status_path: Path
 
-    def finish(self, timeout: float = 30) -> list[dict[str, Any]]:
+    def finish(self, timeout: float = 60) -> list[dict[str, Any]]:
         """Wait for the drainer to end by itself and return its status lines."""
         assert self.process.wait(timeout) == 0
         return self.status()
@@ -595,7 +595,7 @@ def test_command_line_is_checked(tools: Tools) -> None:
     )
 
 
-def _wait_for(condition: Any, seconds: float = 10) -> None:
+def _wait_for(condition: Any, seconds: float = 60) -> None:
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:
         try:
