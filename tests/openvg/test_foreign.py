@@ -81,7 +81,7 @@ def packages(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Package
 def _built(folder: Path, headers: Path) -> Path:
     """Fetch the packages into the folder and build them there; return it."""
     retries = ["--fetch-retries=0", "--fetch-timeout=20000", f"--cache={folder / 'cache'}"]
-    _fetched(["npm", "pack", "--silent", *retries, *NPM], folder)
+    _fetched(["npm", "pack", "--loglevel=error", *retries, *NPM], folder)
     _fetched(["apt-get", "download", "-q", *DEBIAN], folder)
     for archive in folder.glob("*.tgz"):
         _unpacked(archive, folder / archive.name.rpartition("-")[0])
