@@ -33,7 +33,7 @@ from drawtap.trace.core import TABLES
 from drawtap.trace.workspace import Loaded, Workspace
 from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import Prompt, Rows, Written
-from drawtap.view.text import wants_color
+from drawtap.view.text import counted, wants_color
 
 _SQL = re.compile(
     r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy)"
@@ -279,7 +279,8 @@ class Analyzer(cmd2.Cmd):
         if not 1 <= len(words) <= 2:
             raise UsageError("which file?", hint=_OWN["load"])
         loaded = self.workspace.load(Path(words[0]).expanduser(), words[1] if len(words) > 1 else None)
-        self._say(f"{loaded.name}: {len(loaded.trace.calls)} calls, {len(loaded.trace.frames)} frames")
+        calls, frames = counted(len(loaded.trace.calls), "call"), counted(len(loaded.trace.frames), "frame")
+        self._say(f"{loaded.name}: {calls}, {frames}")
 
     def do_use(self, statement: Statement) -> None:
         """Make a recording the current one: use NAME."""

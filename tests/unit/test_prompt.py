@@ -77,7 +77,7 @@ def test_several_recordings(path: Path, tmp_path: Path) -> None:
     query = "SELECT count(*) AS n FROM t0.calls AS x JOIN b.calls AS y USING (seq)"
     lines = f"load {other} as b\ntraces\n{query}\nuse t0\nclose b\ntraces\n"
     out = _answer(lines, path).splitlines()
-    assert out[0] == "b: 15 calls, 1 frames"
+    assert out[0] == "b: 15 calls, 1 frame"
     assert out[2].split()[:3] == ["t0", "15", "1"]
     assert out[3].split()[:4] == ["*", "b", "15", "1"]
     assert out[5:8] == ["15", "t0 is the current one", "b is closed"]

@@ -37,7 +37,7 @@ from drawtap.view.report import (
     render,
 )
 from drawtap.view.result import Facts, Rows, Text, Verdict, Verdicts
-from drawtap.view.text import TextView, duration, number, percentile, size, wants_color
+from drawtap.view.text import TextView, counted, duration, number, percentile, size, wants_color
 from writer import Writer, small_trace
 
 
@@ -299,6 +299,11 @@ def test_durations(ns, text):
 )
 def test_sizes(count, text):
     assert size(count) == text
+
+
+def test_counts_agree_with_their_words():
+    assert [counted(n, "call") for n in (0, 1, 2000)] == ["0 calls", "1 call", "2 000 calls"]
+    assert [counted(n, "pass", "passes") for n in (1, 2)] == ["1 pass", "2 passes"]
 
 
 def test_numbers():

@@ -37,10 +37,10 @@ def calc_stats(trace: Trace) -> Rows:
 
 def _note(trace: Trace) -> str:
     from drawtap.analysis import content
-    from drawtap.view.text import number, size
+    from drawtap.view.text import counted, size
 
     seen = content.overview(trace)
-    parts = [f"{number(seen.frames)} frames", f"{number(seen.calls)} calls", size(seen.file_bytes)]
+    parts = [counted(seen.frames, "frame"), counted(seen.calls, "call"), size(seen.file_bytes)]
     if seen.frames_per_second is not None:
         parts.append(f"{seen.frames_per_second:.2f} frames/s")
     return ", ".join([*parts, *seen.surfaces])

@@ -100,9 +100,9 @@ def refuse_existing(output: Path, force: bool) -> None:
 
 def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:
     """Return what to say of a recording that was written."""
-    from drawtap.view.text import number, size
+    from drawtap.view.text import counted, number, size
 
-    done = [f"{number(saved.calls)} calls, {size(saved.bytes)}"]
+    done = [f"{counted(saved.calls, 'call')}, {size(saved.bytes)}"]
     done += [f"{number(n)} {what}" for n, what in ((saved.changed, "changed"), (saved.inserted, "new")) if n]
     lines = [Verdict("ok", "written", f"{saved.path}: {', '.join(done)}")]
     if saved.renamed:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.trace.ranges import FRAMES_HELP, Span, selection
 from drawtap.view.result import Rows
-from drawtap.view.text import duration, percentile
+from drawtap.view.text import counted, duration, percentile
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace
@@ -76,4 +76,4 @@ def _summary(times: list[float]) -> str:
         ("99 %", percentile(ordered, 0.99)),
     ]
     text = ", ".join(f"{label} {duration(ns)}" for label, ns in [*parts, ("longest", ordered[-1])])
-    return f"{len(times)} frames: {text}"
+    return f"{counted(len(times), 'frame')}: {text}"

@@ -154,13 +154,15 @@ def _ranges(trace: Trace, texts: Sequence[str]) -> list[Range]:
 
 
 def _plan(made: Plan) -> Sheets:
+    from drawtap.view.text import counted
+
     table = [
         (number, metric.id, ", ".join(one.per)) for number, one in enumerate(made.passes) for metric in one.metrics
     ]
     refused = [(metric.id, why) for metric, why in made.refused]
     return Sheets(
         [
-            Rows(("pass", "metric", "per"), table, title=f"{len(made.passes)} passes"),
+            Rows(("pass", "metric", "per"), table, title=counted(len(made.passes), "pass", "passes")),
             Rows(("metric", "why not"), refused, title="cannot be measured"),
         ],
         {
@@ -169,7 +171,7 @@ def _plan(made: Plan) -> Sheets:
             "questions": made.questions,
             "planned_ns": made.planned_ns,
         },
-        [f"the driver was asked {made.questions} times, {made.planned_ns / 1e6:.1f} ms"],
+        [f"the driver was asked {counted(made.questions, 'time')}, {made.planned_ns / 1e6:.1f} ms"],
     )
 
 
@@ -207,19 +209,22 @@ def _shown(cell: object, unit: object) -> object:
 
 def _notes(done: Profile) -> list[str]:
     from drawtap.metrics import profile as measuring
-    from drawtap.view.text import duration
+    from drawtap.view.text import counted, duration
 
-    replays = len(done.costs)
-    found = [f"{done.rows:,} rows in {done.path} (table metrics), {len(done.plan.passes)} passes, on {done.engine}"]
+    replays = counted(len(done.costs), "replay")
+    passes = counted(len(done.plan.passes), "pass", "passes")
+    found = [f"{done.rows:,} rows in {done.path} (table metrics), {passes}, on {done.engine}"]
     cost = sum(c.ns for c in done.costs)
     cuts = sum(c.cuts for c in done.costs)
     found.append(
-        f"measuring took {duration(cost)} in {replays} replays: {cuts:,} parts, "
+        f"measuring took {duration(cost)} in {replays}: {cuts:,} parts, "
         f"{duration(round(measuring.cost_per_cut(done)))} each; none of it is in the numbers"
     )
     paused = sum(c.paused for c in done.costs)
     if paused:
-        found.append(f"the program's own queries ran {paused} times: ours stood aside, see the notes of the rows")
+        found.append(
+            f"the program's own queries ran {counted(paused, 'time')}: ours stood aside, see the notes of the rows"
+        )
     if not done.calls_same:
         found.append("the replays did not make the same calls: numbers of different passes do not belong together")
     if done.differing:

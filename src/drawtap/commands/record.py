@@ -354,7 +354,7 @@ _ASSUMED = "pictures that are never wiped were taken to be painted over in each 
 
 def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, object], list[Verdict]]:
     import drawtap
-    from drawtap.view.text import duration, number, size
+    from drawtap.view.text import counted, duration, size
 
     try:
         with drawtap.open(file, frame_end=frame_end) as trace:
@@ -362,17 +362,17 @@ def _file_verdicts(file: Path, frame_end: str | None) -> tuple[Mapping[str, obje
     except DrawtapError as error:
         return {}, [Verdict("warning", "recorded", f"{file} cannot be read: {error.message}", error.hint)]
     calls, frames, length = (_number(data, name) for name in ("calls", "frames", "duration"))
-    text = f"{number(calls)} calls, {number(frames)} frames, {duration(length)}, {size(file.stat().st_size)}"
+    text = f"{counted(calls, 'call')}, {counted(frames, 'frame')}, {duration(length)}, {size(file.stat().st_size)}"
     lines = [Verdict("ok", "recorded", f"{_near(file)}: {text}")]
     return data, lines + [Verdict("note", "recorded", problem) for problem in problems(data)[:5]]
 
 
 def _sent_verdict(sent: Sent) -> Verdict:
-    from drawtap.view.text import number, size
+    from drawtap.view.text import counted, number, size
 
     dropped = f" ({number(sent.frames_dropped)} without draws)" if sent.frames_dropped else ""
-    text = f"{sent.program}: {number(sent.calls)} calls, {number(sent.frames)} frames{dropped}, {size(sent.taken)}"
-    text += f" to {sent.address}"
+    text = f"{sent.program}: {counted(sent.calls, 'call')}, {counted(sent.frames, 'frame')}{dropped}"
+    text += f", {size(sent.taken)} to {sent.address}"
     return Verdict("ok" if sent.whole else "warning", "sent", text + (f"; {sent.error}" if sent.error else ""))
 
 

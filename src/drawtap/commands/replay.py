@@ -155,13 +155,12 @@ def _progress() -> Callable[[int, int], None] | None:
 
 
 def _summary(played: Replay) -> list[Verdict]:
-    from drawtap.view.text import duration, number, percentile
+    from drawtap.view.text import counted, duration, number, percentile
 
     seconds = played.measured_seconds
     pace = f", {number(round(played.measured_calls / seconds))} calls/s" if seconds > 0 else ""
-    done = (
-        f"{number(played.calls)} calls, {number(played.frames)} frames in {duration(int(played.seconds * 1e9))}{pace}"
-    )
+    length = duration(int(played.seconds * 1e9))
+    done = f"{counted(played.calls, 'call')}, {counted(played.frames, 'frame')} in {length}{pace}"
     found = [Verdict("ok", "played", done), Verdict("ok", "on", played.engine)]
     if played.images:
         found.append(Verdict("ok", "images", f"{len(played.images)}, the first in {played.images[0]}"))

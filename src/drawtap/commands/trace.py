@@ -97,7 +97,7 @@ def _seconds(text: str) -> float:
 def _report(done: Attached, *, quiet: bool) -> ExitStatus:
     import drawtap
     from drawtap.commands.info import facts
-    from drawtap.view.text import TextView, duration, number, size
+    from drawtap.view.text import TextView, counted, duration, size
 
     verdicts = []
     for file in filter(Path.exists, done.files):
@@ -108,9 +108,8 @@ def _report(done: Attached, *, quiet: bool) -> ExitStatus:
         if done.messages and not values[0]:
             file.unlink()  # it has nothing, and would be in the way of the next try
             continue
-        text = (
-            f"{number(values[0])} calls, {number(values[1])} frames, {duration(values[2])}, {size(file.stat().st_size)}"
-        )
+        parts = [counted(values[0], "call"), counted(values[1], "frame"), duration(values[2])]
+        text = ", ".join([*parts, size(file.stat().st_size)])
         verdicts.append(Verdict("ok", "recorded", f"{file.name}: {text}"))
     if not verdicts:
         raise UnavailableError(

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Protocol
 
-from drawtap.view.text import number, size
+from drawtap.view.text import counted, size
 
 
 class Arriving(Protocol):
@@ -50,8 +50,8 @@ class Receiving:
         if arriving:
             calls, frames = sum(s.calls for s in arriving), sum(s.frames for s in arriving)
             names = ", ".join(s.program for s in arriving[:3]) + (", ..." if len(arriving) > 3 else "")
-            text = f"{names}: {number(calls)} calls, {number(frames)} frames, {size(sum(s.bytes for s in arriving))}"
-            text += f", {size(self._rate)}/s"
+            text = f"{names}: {counted(calls, 'call')}, {counted(frames, 'frame')}"
+            text += f", {size(sum(s.bytes for s in arriving))}, {size(self._rate)}/s"
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 

@@ -64,6 +64,11 @@ def number(count: float) -> str:
     return f"{int(count):,}".replace(",", " ")
 
 
+def counted(count: float, thing: str, things: str | None = None) -> str:
+    """Return `1 frame`, `2 000 frames`: `thing` names one, `things` several where an s does not make them."""
+    return f"{number(count)} {thing if count == 1 else things or thing + 's'}"
+
+
 def percentile(ordered: Sequence[float], share: float) -> float:
     """Return the value below which `share` (0 to 1) of the ordered values lie (nearest rank)."""
     return ordered[max(0, math.ceil(share * len(ordered) - 1e-9) - 1)]
