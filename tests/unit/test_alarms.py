@@ -14,7 +14,7 @@ import pytest
 from drawtap.errors import UsageError
 from drawtap.live.alarm import ACTIONS, ALARMS, Event, Watch, Watched, default_alarms, make_alarm
 from drawtap.live.policy import Snapshot, about
-from drawtap.live.program import Program, Surface
+from drawtap.live.program import Limit, Program, Surface
 
 START = 50_000_000_000
 
@@ -88,6 +88,19 @@ def test_a_target_that_is_missed_for_seconds() -> None:
     assert 11.5 < on < 12.5 and 15.5 < off < 16.6  # not in the short dip, and over two seconds after it is reached
     assert not watch.on(7) and "of 60 FPS" in events[0].text
     assert not replay([rule], shown, 17)[0]  # no target, nothing to miss
+
+
+def test_a_limit_on_purpose_takes_the_place_of_the_target() -> None:
+    rules = [make_alarm({"rule": name}) for name in ("target-missed", "recovered")]
+    shown = frames((9, 30), (4, 60))
+    for held in ({"limit": Limit(30, "you said so", chosen=True)}, {"cap_fps": 30.0}):
+        assert not replay(rules, shown, 13, target_fps=60.0, **held)[0]
+    # Held back for others: it misses what it should reach, and is well again afterwards.
+    others = replay(rules, shown, 13, target_fps=60.0, limit=Limit(30, "terrain needs it", "adaptive"))[0]
+    assert [e.rule for e in others] == ["target-missed", "recovered", "target-missed"]
+    # Not even the limit is reached: the text says which limit that is.
+    slow = replay(rules, frames((6, 20)), 6, target_fps=60.0, limit=Limit(30, "you said so", chosen=True))[0]
+    assert [e.text for e in slow] == ["20.0 of 30 FPS, limited to 30 by user; the target is 60"]
 
 
 def test_an_alarm_that_is_on_is_told() -> None:

@@ -143,6 +143,24 @@ def test_what_has_no_focus_is_held_after_a_while() -> None:
     assert untold.limits[4].fps == 30 and untold.notes == ("nobody tells which window has the focus",)
 
 
+def test_nobody_is_held_back_for_a_target_that_is_given_up() -> None:
+    slow, low = program(1, "viewer", 30, importance=HIGH, target_fps=60), program(2, "chat", 300, importance=LOW)
+    held = replace(slow, limit=Limit(30, "you said so", chosen=True))
+    for name in ("adaptive", "classes"):
+        chosen = make_policy(name)
+        limits = []
+        for high in (slow, held):
+            memory: object = None
+            for look in range(9):
+                both = tuple(replace(p, surfaces=(_later(p.surfaces[0], look),)) for p in (high, low))
+                decision = decide(chosen, name, Snapshot(NOW + look * 500_000_000, both), memory)
+                memory = decision.memory
+            limits.append(decision.limits.get(2))
+        missed, given_up = limits
+        assert missed is not None and missed.fps <= 150
+        assert given_up is None or "has a cap" in given_up.reason  # the class's own, which a target does not change
+
+
 def test_figure_11_in_the_model() -> None:
     # Without limits the important program misses its target; with the lock and with control it reaches it, and control
     # leaves more to the other. Once it has gone, the other is free again.
@@ -169,6 +187,16 @@ def test_control_settles_and_does_not_swing() -> None:
         assert shown["maps"].swing(12, 30) < 0.5 and len(shown["maps"].limits) < 12
     hopeless = tried("hopeless", "adaptive")
     assert hopeless["chat"].limits[-1][1] == 5  # its floor, and not below
+
+
+def test_a_program_that_shows_no_more_than_its_target_is_content() -> None:
+    # It waits for the retrace: holding others down further would not make it any faster.
+    for cost, left in ((3.0, 200), (9.0, 90), (12.0, 50)):
+        loads = (Load("game", cost, HIGH, 60.0, own_fps=60.0), Load("other", 4.0, LOW))
+        game, other = simulate(Scenario("retrace", loads, 40.0), make_policy("adaptive"), "adaptive")
+        assert game.fps(4, 40) >= 0.99 * 60
+        assert other.fps(4, 40) > left and other.swing(4, 40) < 0.2
+        assert other.limits == () or len(other.limits) < 15
 
 
 def test_the_model_is_repeatable_and_conserves_time() -> None:

@@ -183,7 +183,7 @@ class _Client:
         if request.get("free"):
             limit = Limit(0.0, f"{who} said so", "user")
         elif fps is not None:
-            limit = Limit(float(fps), f"{who} said so", "user", pacing)
+            limit = Limit(float(fps), f"{who} said so", "user", pacing, chosen=True)
         for managed in selected:
             self._manager.limit(managed, limit, request.get("surface"))
         return {"programs": self._of(selected)}

@@ -246,7 +246,7 @@ class Manager:
         settings = self.config.settings
         profile = managed.profile
         if profile and profile.fps and (decided is None or decided.fps > profile.fps):
-            decided = Limit(profile.fps, f"the profile {profile.title}", "profile")
+            decided = Limit(profile.fps, f"the profile {profile.title}", "profile", chosen=True)
         limit = decided
         if managed.user_limit is not None:
             limit = managed.user_limit if managed.user_limit.fps > 0 else None

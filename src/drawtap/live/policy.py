@@ -109,7 +109,7 @@ def decide(chosen: Policy, name: str, seen: Snapshot, memory: object) -> Decisio
                 limit = replace(limit, fps=floor, reason=f"{limit.reason}; not below its floor of {floor:g}")
             limit = replace(limit, origin=name)
         if program.cap_fps is not None and (limit is None or limit.fps > program.cap_fps):
-            limit = Limit(program.cap_fps, f"its cap is {program.cap_fps:g} FPS", name)
+            limit = Limit(program.cap_fps, f"its cap is {program.cap_fps:g} FPS", name, chosen=True)
         if limit is not None:
             bounded[program.id] = limit
     return Decision(bounded, decision.memory, decision.notes)

@@ -5,6 +5,7 @@ Times are int64 ns of CLOCK_MONOTONIC. A simulation can make the same values fro
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -45,13 +46,16 @@ class Pacing(StrEnum):
 class Limit:
     """Hold a program's surfaces to `fps` frames a second; `reason` says to people why, `origin` who asked for it.
 
-    `origin` is `user`, or the name of the policy.
+    `origin` is `user`, `profile`, or the name of the policy. `chosen` tells a rate that somebody wants this program to
+    have (a person, a profile, a cap) from one that a policy found because of what else runs: nobody misses a target
+    because of the former.
     """
 
     fps: float
     reason: str = ""
     origin: str = "user"
     pacing: Pacing = Pacing.EARLY
+    chosen: bool = False
 
     @property
     def interval_ns(self) -> int:
@@ -180,6 +184,14 @@ class Program:
     profile: str = ""
     alarms: tuple[Alarm, ...] = ()
     frames: int = 0
+
+    @property
+    def goal_fps(self) -> float | None:
+        """Return what the program can be expected to reach: its target, or less where it is held lower on purpose."""
+        if not self.target_fps:
+            return None
+        held = self.limit.fps if self.limit and self.limit.chosen and self.limit.fps > 0 else math.inf
+        return min(self.target_fps, held, self.cap_fps or math.inf)
 
     @property
     def surface(self) -> Surface | None:

@@ -13,8 +13,8 @@ from drawtap.live.program import Program
 class Recovered:
     """A program that was below `share` of its target for `bad_s` has reached it for `good_s` since.
 
-    It happens once for each bad time, and says how long that was. A program without a target is bad while it shows
-    nothing.
+    It happens once for each bad time, and says how long that was. A limit that is lower on purpose takes the place of
+    the target. A program without a target is bad while it shows nothing.
     """
 
     share: float = 0.95
@@ -27,7 +27,7 @@ class Recovered:
         if not program.surfaces:
             return Look()
         fps = program.fps(now_ns, 500_000_000)
-        wanted = self.share * program.target_fps if program.target_fps else 0.5
+        wanted = self.share * program.goal_fps if program.goal_fps else 0.5
         if fps < wanted:
             return Look(memory=(bad_since or now_ns, now_ns, 0))
         if not bad_since:

@@ -13,7 +13,9 @@ from drawtap.live.program import Program
 class TargetMissed:
     """A program with a target showed less than `share` of it for `seconds`.
 
-    It is over when `recover_share` was shown for as long. The rate of each look is that of the last half second.
+    It is over when `recover_share` was shown for as long. The rate of each look is that of the last half second. A
+    program that is held lower on purpose (by `drawtap limit`, a profile, its cap, for want of the focus) is measured
+    by that limit in place of its target; one that a policy holds back for the sake of others does miss its target.
     """
 
     seconds: float = 2.0
@@ -22,7 +24,7 @@ class TargetMissed:
 
     def look(self, program: Program, now_ns: int, memory: object) -> Look:
         """Compare the rate with the target; `memory` is (whether it is on, since when it speaks for the other)."""
-        target = program.target_fps
+        target = program.goal_fps
         if not target or not program.surfaces:
             return Look()
         on, since = memory if isinstance(memory, tuple) else (False, 0)
@@ -31,4 +33,12 @@ class TargetMissed:
         since = (since or now_ns) if against else 0
         if against and now_ns - since >= self.seconds * 1e9:
             on, since = not on, 0
-        return Look(on, f"{fps:.1f} of {target:g} FPS", (on, since))
+        return Look(on, f"{fps:.1f} of {target:g} FPS{_held(program, target)}", (on, since))
+
+
+def _held(program: Program, goal: float) -> str:
+    if program.target_fps == goal:
+        return ""
+    limit = program.limit
+    by = limit.origin if limit and limit.chosen and limit.fps == goal else "its cap"
+    return f", limited to {goal:g} by {by}; the target is {program.target_fps:g}"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from drawtap.live.policy import Decision, Snapshot, policy
 from drawtap.live.program import Importance, Limit, Program
 
+_SMALL = 0.08  # an error beyond the missed target that may be an accident
+
 
 @dataclass(frozen=True)
 class _Memory:
@@ -28,9 +30,10 @@ class Adaptive:
 
     The controlled figure is the worse of two, for the program that misses its target most: its rate against `aim`
     times its target over `window_s`, and the `percentile` of its frame times over twice that, against `tolerance`
-    frame times of the target. Below the target by more than `missed` the others go down by the error (at most to a
-    third at once), but only after the window shows what the last step did, and for a small error only if it lasts.
-    Above it by more than `room` for two windows (one, where it is much) they rise by half the room, below twice the
+    frame times of the target. Below the target itself by more than `missed` the others go down by the error (at most to
+    a third at once), but only after the window shows what the last step did, and for a small error only if it lasts: a
+    program that shows its target and no more (vertical retrace, a limit) is content.
+    Above `aim` by more than `room` for two windows (one, where it is much) they rise by half the room, below twice the
     target by a third at most. In between nothing
     moves, except that after `probe_s` of calm `probe` more is tried. What costs the target is taken back exactly, and
     the next try comes after twice the time. So it settles, and swings ever less.
@@ -40,7 +43,7 @@ class Adaptive:
     tolerance: float = 1.3
     aim: float = 1.04
     window_s: float = 1.0
-    missed: float = 0.02
+    missed: float = 0.006
     room: float = 0.08
     probe: float = 0.04
     probe_s: float = 4.0
@@ -68,7 +71,7 @@ class Adaptive:
 
     def _error(self, seen: Snapshot, program: Program) -> float | None:
         """Return log of how far the target is missed: 0 reached exactly, negative with room to spare."""
-        surface, target = program.surface, program.target_fps
+        surface, target = program.surface, program.goal_fps
         if surface is None or not target:
             return None
         window = round(self.window_s * 1e9)
@@ -85,11 +88,13 @@ class Adaptive:
         limits = {p.id: before.limits.get(p.id) or self._shown(seen, p) for p in others} if before.limits else {}
         state = replace(before, limits=limits, probe_s=before.probe_s or self.probe_s)
         settled = not state.limits or now - state.changed_ns >= window  # does the last step show?
-        if error > self.missed:
+        # The aim is for those who can reach it: nobody is held back for more than the target.
+        most = self.missed + max(math.log(self.aim), 0.0)
+        if error > most:
             since = state.missed_ns or now
             state = replace(state, missed_ns=since, roomy_ns=0, calm_ns=0)
             # A large error is no accident; a small one has to last.
-            if not settled or (error < 6 * self.missed and now - since < window):
+            if not settled or (error < most + _SMALL and now - since < window):
                 return state
             if state.good:
                 longer = min(state.probe_s * 2, self.longest_probe_s)
@@ -122,7 +127,7 @@ class Adaptive:
         return max(program.fps(seen.now_ns, 250_000_000), self.floor_fps)
 
     def _limits(self, seen: Snapshot, worst: Program, others: list[Program], now: _Memory) -> Decision:
-        fps, target = worst.fps(seen.now_ns), worst.target_fps or 0.0
+        fps, target = worst.fps(seen.now_ns), worst.goal_fps or 0.0
         reason = f"{worst.name} shows {fps:.0f} of {target:g} FPS" + (
             ", this rises again" if fps > 1.5 * target else ""
         )

@@ -38,9 +38,9 @@ class Background:
             if program.focused is False:
                 since[program.id] = before.get(program.id, seen.now_ns)
                 if seen.now_ns - since[program.id] >= self.after_s * 1e9:
-                    limits[program.id] = Limit(self.fps, "its window does not have the focus")
+                    limits[program.id] = Limit(self.fps, "its window does not have the focus", chosen=True)
                     continue
             if program.importance is Importance.BACKGROUND:
-                limits[program.id] = Limit(self.class_fps, "its class is background")
+                limits[program.id] = Limit(self.class_fps, "its class is background", chosen=True)
         unknown = bool(seen.programs) and all(p.focused is None for p in seen.programs)
         return Decision(limits, _Memory(since), ("nobody tells which window has the focus",) if unknown else ())

@@ -48,9 +48,7 @@ class Classes:
             down = rank >= len(Importance) - now.level and (worst is None or rank > worst.importance.rank)
             if down:
                 floor = self.floors.get(program.importance, 1.0)
-                said = (
-                    f"{worst.name} misses {worst.target_fps:g} FPS" if worst else "targets were missed until just now"
-                )
+                said = f"{worst.name} misses {worst.goal_fps:g} FPS" if worst else "targets were missed until just now"
                 limits[program.id] = Limit(floor, f"{said}: class {program.importance} is at its floor")
             elif program.importance in self.caps:
                 first = min(drawing, key=lambda p: (p.importance.rank, p.id))
@@ -59,7 +57,7 @@ class Classes:
         return Decision(limits, now)
 
     def _worst(self, seen: Snapshot, drawing: tuple[Program, ...]) -> Program | None:
-        missing = [p for p in drawing if p.target_fps and p.fps(seen.now_ns) < self.missed * p.target_fps]
+        missing = [p for p in drawing if p.goal_fps and p.fps(seen.now_ns) < self.missed * p.goal_fps]
         return min(missing, key=lambda p: (p.importance.rank, p.id), default=None)
 
     def _level(self, seen: Snapshot, drawing: tuple[Program, ...], before: _Memory) -> _Memory:
@@ -72,7 +70,7 @@ class Classes:
                 return _Memory(before.level + 1, now)
             return _Memory(min(before.level, most), since)
         with_target = [p for p in drawing if p.target_fps]
-        if not all(p.fps(now) >= self.reached * (p.target_fps or 0) for p in with_target):
+        if not all(p.fps(now) >= self.reached * (p.goal_fps or 0) for p in with_target):
             return _Memory(before.level)
         since = before.reached_ns if before.reached_ns is not None else now
         if before.level and (now - since >= self.recover_s * 1e9 or not with_target):

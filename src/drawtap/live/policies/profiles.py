@@ -31,7 +31,7 @@ class Profiles:
             if pattern is not None and self.fps[pattern] > 0:
                 late = any(fits(program, p) for p in self.late)
                 pacing = Pacing.LATE if late else Pacing.EARLY
-                limits[program.id] = Limit(self.fps[pattern], f"the profile of {pattern}", pacing=pacing)
+                limits[program.id] = Limit(self.fps[pattern], f"the profile of {pattern}", pacing=pacing, chosen=True)
         return Decision(limits)
 
 
