@@ -183,7 +183,9 @@ def _summary(played: Replay) -> list[Verdict]:
 
 
 def _verdict(finding: Finding, *, verify: bool) -> Verdict:
-    where = f"call {finding.call} {finding.function}".strip() if finding.call or finding.function else "whole"
+    where = finding.function or "whole"  # without a call it is of all calls of the function
+    if finding.call:
+        where = f"call {finding.call} {finding.function}".strip()
     often = f" ({finding.count} times)" if finding.count > 1 else ""
     severity = "note" if finding.what in ("config", "context") else "warning"
     if verify and finding.what in _WRONG:
