@@ -138,6 +138,26 @@ def test_alarms_are_rules_on_what_is_seen(start):
     wait_for(lambda: program.show(1, 0) or one(running)["alarms"], "the alarm in the list")
 
 
+def test_commands_of_alarms_that_fail_are_logged(start):
+    commands = ["sh -c 'exit 3'", "sh -c 'kill -9 $$'", "true", "sh -c 'echo no; exit 4'", "/no/such/command"]
+    actions = [{"do": "run", "command": command} for command in commands]
+    alarm = {"rule": "target-missed", "seconds": 0.1, "actions": actions, "least_s": 3600}
+    running = start({"program": [{"name": "*", "target": 60}], "alarm": [alarm]})
+    program = running.program()
+
+    def all_failed() -> bool:
+        program.show(1, 0)
+        time.sleep(0.05)
+        return len(running.events("action-failed")) == 4
+
+    wait_for(all_failed, "the failures in the log")
+    said = {e.get("code"): e for e in running.events("action-failed")}
+    assert set(said) == {3, 4, -9, None}
+    assert said[3]["text"] == "exit code 3" and said[-9]["text"] == "ended by signal 9"
+    assert said[3]["pid"] == os.getpid() and said[3]["alarm"] == "target-missed"
+    assert said[4]["command"] == ["sh", "-c", "echo no; exit 4"] and "no program" in said[None]["text"]
+
+
 def test_everything_said_is_as_the_schema_has_it(start):
     running = start()
     program = running.program()

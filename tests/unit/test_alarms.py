@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drawtap.errors import UsageError
+from drawtap.capture import launch
+from drawtap.errors import ChildError, UsageError
 from drawtap.live.alarm import ACTIONS, ALARMS, Event, Watch, Watched, default_alarms, make_alarm
 from drawtap.live.policy import Snapshot, about
 from drawtap.live.program import Limit, Program, Surface
@@ -34,6 +35,13 @@ class Desk:
     def mark(self, program: Program, text: str) -> str | None:
         self.marks.append(text)
         return "it is not recorded"
+
+    def run_command(self, command: Sequence[str], settings: Mapping[str, str], event: Event) -> str | None:
+        try:
+            launch.start_aside(command, settings)
+        except ChildError as error:
+            return str(error)
+        return None
 
     def log(self, record: Mapping[str, object]) -> None:
         self.lines.append(record)

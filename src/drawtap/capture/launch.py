@@ -244,16 +244,21 @@ def run(program: Sequence[str]) -> int:
 
 
 def start_aside(
-    command: Sequence[str], settings: Mapping[str, str], ended: Callable[[int, str], None] | None = None
+    command: Sequence[str],
+    settings: Mapping[str, str],
+    ended: Callable[[int, str], None] | None = None,
+    *,
+    heard: bool = True,
 ) -> int:
     """Start a command that nobody waits for, with `settings` in its environment, and return its pid.
 
     It is in a session of its own, reads nothing and says nothing here. `ended` is called, in a thread of its own, with
-    its exit code and the last it said on standard error. Raises ChildError where it cannot be started.
+    its exit code (-n where signal n ended it) and the last it said on standard error: nothing where it is not `heard`,
+    as is good for commands that may go on for longer than this process. Raises ChildError where it cannot be started.
     """
     executable = find_program(command[0])
     null = subprocess.DEVNULL
-    said = null if ended is None else subprocess.PIPE
+    said = subprocess.PIPE if ended is not None and heard else null
     try:
         child = subprocess.Popen(
             list(command), executable=str(executable), stdin=null, stdout=null, stderr=said, start_new_session=True,

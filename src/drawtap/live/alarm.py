@@ -73,6 +73,9 @@ class Desk(Protocol):
     def mark(self, program: Program, text: str) -> str | None:
         """Put a remark into the recording of the program, where there is one."""
 
+    def run_command(self, command: Sequence[str], settings: Mapping[str, str], event: Event) -> str | None:
+        """Start a command for an event, with `settings` in its environment, and tell the log should it fail."""
+
     def log(self, record: Mapping[str, object]) -> None:
         """Write a line to the manager's log."""
 

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from drawtap.capture import control, launch
 from drawtap.errors import DrawtapError, UnavailableError, UsageError, did_you_mean
 from drawtap.live import pages
-from drawtap.live.alarm import Watch
+from drawtap.live.alarm import Event, Watch
 from drawtap.live.config import Config, load_config
 from drawtap.live.folder import Folder, make_folder, state_folder
 from drawtap.live.journal import Journal
@@ -379,17 +379,9 @@ class Manager:
         try:
             output = self._trace_name(program)
             words = [sys.executable, "-m", "drawtap", "trace", str(managed.pid), "--frames", str(frames), "--quiet"]
-            loop = asyncio.get_running_loop()
-
-            def ended(code: int, said: str) -> None:
-                about = {"pid": program.pid, "name": program.name, "file": str(output), "code": code, "text": said}
-                say = functools.partial(self.journal.say, "trace-failed", "warning", **about)
-                with contextlib.suppress(RuntimeError):  # the manager may have ended before
-                    if code:
-                        loop.call_soon_threadsafe(say)
-
             environment = {"DRAWTAP_MANAGER": str(self.folder.programs)}
-            launch.start_aside([*words, "--why", reason[:200], "-o", str(output)], environment, ended)
+            failed = self._failure("trace-failed", pid=program.pid, name=program.name, file=str(output))
+            launch.start_aside([*words, "--why", reason[:200], "-o", str(output)], environment, failed)
         except (OSError, DrawtapError) as error:
             return str(error)
         self.journal.say("trace-begun", pid=program.pid, name=program.name, reason=reason, file=str(output))
@@ -405,6 +397,28 @@ class Manager:
         except DrawtapError as error:
             return str(error)
         return None
+
+    def run_command(self, command: Sequence[str], settings: Mapping[str, str], event: Event) -> str | None:
+        """Start a command for an event, with `settings` in its environment, and tell the log should it fail."""
+        about = {"pid": event.program.pid, "name": event.program.name, "alarm": event.rule, "command": list(command)}
+        try:
+            launch.start_aside(command, settings, self._failure("action-failed", **about), heard=False)
+        except DrawtapError as error:
+            return str(error)
+        return None
+
+    def _failure(self, what: str, **about: object) -> Callable[[int, str], None]:
+        """Return what tells the log of a command that failed; it is called in another thread."""
+        loop = asyncio.get_running_loop()
+
+        def ended(code: int, said: str) -> None:
+            how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            say = functools.partial(self.journal.say, what, "warning", **about, code=code, text=said or how)
+            with contextlib.suppress(RuntimeError):  # the manager may have ended before
+                if code:
+                    loop.call_soon_threadsafe(say)
+
+        return ended
 
     def log(self, record: Mapping[str, object]) -> None:
         """Write what an alarm says to the log."""

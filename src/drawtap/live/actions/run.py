@@ -6,8 +6,6 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from drawtap.capture import launch
-from drawtap.errors import ChildError
 from drawtap.live.alarm import Desk, Event, action
 
 
@@ -18,7 +16,7 @@ class Run:
 
     It finds the alarm in its environment: DRAWTAP_ALARM (the rule), DRAWTAP_WHAT (on, off, happened), DRAWTAP_PID,
     DRAWTAP_PROGRAM, DRAWTAP_TEXT, and DRAWTAP_EVENT, everything as JSON. A program's name is data: nothing of it is put
-    into the command.
+    into the command. A command that fails is in the manager's log with its exit code; what it prints is not.
     """
 
     command: str
@@ -39,8 +37,4 @@ class Run:
             "DRAWTAP_TEXT": event.text,
             "DRAWTAP_EVENT": json.dumps(event.record()),
         }
-        try:
-            launch.start_aside(words, facts)
-        except ChildError as error:
-            return str(error)
-        return None
+        return desk.run_command(words, facts, event)
