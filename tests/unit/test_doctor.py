@@ -19,7 +19,7 @@ from drawtap.capture import doctor
 from drawtap.capture.elf import read_elf
 from drawtap.capture.launch import find_program
 from drawtap.errors import ChildError, UnavailableError
-from drawtap.parts import PARTS, folders, part
+from drawtap.parts import PARTS, TAP, folders, part
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -126,6 +126,33 @@ def test_why_nothing_was_recorded(build, libraries, tapped, words):
     checks = doctor.missing_calls(build("plain", "int main(void) { return 0; }"), libraries, tapped)
     assert words in checks[0].finding
     assert checks[0].advice
+
+
+@pytest.mark.parametrize(
+    ("libraries", "loaded", "words"),
+    [
+        (("libvulkan.so.1",), True, "Vulkan, not OpenGL"),
+        ((), True, "no graphics library was seen"),
+        (("libSDL2-2.0.so.0",), True, "no graphics library was seen"),
+        (("libEGL.so.1.1.0",), False, "was not seen in the program"),
+        (("libEGL.so.1.1.0", "libGLESv2.so.2.1.0"), True, None),  # nobody counted: it may have called something
+        ((), None, "hardly made a graphics call"),
+    ],
+)
+def test_why_nothing_can_have_been_tapped(build, libraries, loaded, words):
+    program = build("plain", "int main(void) { return 0; }")
+    checks = doctor.missing_calls(program, libraries, loaded, counted=False)
+    assert bool(checks) is bool(words)
+    assert not checks or (words in checks[0].finding and checks[0].advice)
+
+
+def test_a_program_without_graphics_is_said_to_be_one(drawtap, tmp_path):
+    for options in ((), ("-m", str(part(TAP))), ("--record", str(tmp_path / "none.dtap"))):
+        for code in (0, 7):
+            answer = drawtap("run", *options, "--", "sh", "-c", f"exit {code}")
+            assert answer.code == code and answer.out == ""
+            assert "OpenGL" in answer.err or "graphics" in answer.err
+            assert "drawtap doctor" in answer.err or "DISPLAY" in answer.err
 
 
 def test_the_environment_has_a_verdict_for_everything(drawtap):

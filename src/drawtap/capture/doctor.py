@@ -102,10 +102,14 @@ def refusals(path: Path) -> list[Check]:
     return [check for check in found if check.severity == "error"]
 
 
-def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | None) -> list[Check]:
+def missing_calls(
+    executable: Path, libraries: Iterable[str], tapped: bool | None, *, counted: bool = True
+) -> list[Check]:
     """Return why a recording of `executable` has no call, likeliest reason first; never an empty list.
 
-    `libraries` were seen in the program while it ran; `tapped` says whether the tap was (None: nobody could look).
+    `libraries` were seen in the program while it ran; `tapped` says whether the tap (a module) was (None: nobody could
+    look). Where calls were not `counted`, return why there cannot have been one that was tapped; an empty list where
+    there may have been.
     """
     certain = refusals(executable)
     if certain:
@@ -117,7 +121,9 @@ def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | Non
             Check(
                 "error",
                 "tap",
-                "the dynamic linker did not load the tap into the program",
+                "the dynamic linker did not load the tap into the program"
+                if counted
+                else "was not seen in the program: the dynamic linker did not load it",
                 "did it drop LD_PRELOAD, or replace itself by another program? see drawtap doctor PROGRAM",
             )
         ]
@@ -130,12 +136,16 @@ def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | Non
                 "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG",
             )
         ]
+    if graphics and not counted:
+        return []
     if not graphics and tapped:
         return [
             Check(
                 "warning",
                 "API",
-                "the program loaded no OpenGL library while it ran",
+                "the program loaded no OpenGL library while it ran"
+                if counted
+                else "no graphics library was seen in the program: nothing of it was tapped",
                 "did it stop before it opened a window? run it by itself first; does it need DISPLAY?",
             )
         ]
@@ -152,7 +162,9 @@ def missing_calls(executable: Path, libraries: Iterable[str], tapped: bool | Non
         Check(
             "warning",
             "program",
-            "the program ended before its libraries could be seen, and called no OpenGL",
+            "the program ended before its libraries could be seen, and called no OpenGL"
+            if counted
+            else "the program ended before a graphics library could be seen in it: it hardly made a graphics call",
             f"run it by itself first; drawtap doctor {executable.name} says what it links",
         )
     ]

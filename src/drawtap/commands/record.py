@@ -167,11 +167,11 @@ def record(
         )
     if recorder:
         if not quiet or not recording.saved:
-            _report(_flight(recording))
+            report_verdicts(_flight(recording))
         return ExitStatus(recording.code)
-    calls, verdicts = _check(recording, target, frame_end)
+    calls, verdicts = outcome(recording, target, frame_end)
     if not quiet or not calls:
-        _report(verdicts)
+        report_verdicts(verdicts)
     if require_calls and not calls and recording.code == 0:
         return ExitStatus(3)
     return ExitStatus(recording.code)
@@ -248,7 +248,8 @@ def _bytes(text: str | None) -> int | None:
     return found
 
 
-def _check(recording: Recording, target: Path | None, frame_end: str | None) -> tuple[int, list[Verdict]]:
+def outcome(recording: Recording, target: Path | None, frame_end: str | None = None) -> tuple[int, list[Verdict]]:
+    """Return how many calls were recorded, and what there is to say of it: why there is none, for one."""
     from drawtap.capture import doctor
 
     calls = 0
@@ -395,7 +396,8 @@ def _signal(number: int) -> str:
         return "unknown"
 
 
-def _report(verdicts: list[Verdict]) -> None:
+def report_verdicts(verdicts: list[Verdict]) -> None:
+    """Write verdicts to standard error, after what the program said."""
     from drawtap.view.text import TextView
 
     sys.stdout.flush()

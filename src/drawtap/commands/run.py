@@ -10,7 +10,7 @@ from typing import Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError
-from drawtap.view.result import ExitStatus, Rows, Text, Verdict, Verdicts
+from drawtap.view.result import ExitStatus, Rows, Text, Verdict
 
 
 @command(
@@ -51,8 +51,8 @@ def run(
 
     The modules' hooks enclose each other in the order given, the driver innermost. Scripts are compiled at first use.
     Without a module the program runs as always, with the tap in it: nothing is recorded, and a `drawtap manager` that
-    runs or starts later sees its frames, can limit them and record it. The program's exit code is passed on. Without a
-    program, the modules that come with drawtap are listed.
+    runs or starts later sees its frames, can limit them and record it. The program's exit code is passed on; where no
+    graphics library was seen in it, that is said. Without a program, the modules that come with drawtap are listed.
     """
     if print_environment:
         return _environment()
@@ -63,12 +63,13 @@ def run(
             raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
         own = [(m.name, m.about.partition("\n")[0].rstrip("."), str(m.script)) for m in user_module.own_modules()]
         return Rows(("module", "about", "script"), own)
-    from drawtap.capture import launch
+    from drawtap.capture import doctor, launch
+    from drawtap.commands.record import outcome, report_verdicts
     from drawtap.parts import TAP, part
     from drawtap.view.progress import say_compiling
 
     executable = launch.find_program(program[0])
-    _say_if_refused(executable)
+    refused = _say_if_refused(executable)
     libraries, projects = user_module.libraries(module, say_compiling) if module else ([], [])
     if metrics is None and record is None and any(_emits(p.script) for p in projects):
         print(
@@ -82,13 +83,17 @@ def run(
         settings["DRAWTAP_LIMIT"] = _checked_limit(fps)
     if record is not None:
         recording = launch.record(program, record, force=force, modules=libraries, settings=settings)
+        calls, verdicts = outcome(recording, record)
+        if not calls or recording.messages:
+            report_verdicts(verdicts)
         return ExitStatus(recording.code)
     if managed or fps is not None or not module:
         libraries = [*libraries, part(TAP)]
         settings["DRAWTAP_MANAGED"] = "1"
     done = launch.run_with(program, libraries, settings)
-    if done.loaded is False:
-        _say_not_loaded(done.libraries)
+    missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False)
+    if missing and not refused:
+        report_verdicts([Verdict(c.severity, c.subject, c.finding, c.advice) for c in missing])
     return ExitStatus(done.code)
 
 
@@ -120,24 +125,18 @@ def _checked_limit(text: str) -> str:
     return f"{float(rate):g}{',late' if pacing == 'late' else ''}"
 
 
-def _say_if_refused(executable: Path) -> None:
+def _say_if_refused(executable: Path) -> bool:
     mode = executable.stat().st_mode
-    if mode & (stat.S_ISUID | stat.S_ISGID):
-        from drawtap.view.text import TextView
+    refused = bool(mode & (stat.S_ISUID | stat.S_ISGID))
+    if refused:
+        from drawtap.commands.record import report_verdicts
 
         finding = f"{executable} runs with the rights of somebody else: the loader leaves the tap out"
         verdict = Verdict("warning", "program", finding, "run it as the user it belongs to")
-        TextView(sys.stderr).show(Verdicts([verdict]))
+        report_verdicts([verdict])
+    return refused
 
 
 def _emits(script: Path) -> bool:
     text = script.read_text(encoding="utf-8", errors="replace")
     return "drawtap::metric(" in text or "drawtap::mark(" in text
-
-
-def _say_not_loaded(libraries: frozenset[str]) -> None:
-    from drawtap.view.text import TextView
-
-    used = f"it uses {', '.join(sorted(libraries))}" if libraries else "no graphics library was seen in it"
-    verdict = Verdict("warning", "module", f"was not seen in the program; {used}", "drawtap doctor PROGRAM says why")
-    TextView(sys.stderr).show(Verdicts([verdict]))
