@@ -12,6 +12,7 @@ import pytest
 from drawtap.commands.apps import rows_of
 from drawtap.errors import UnavailableError
 from drawtap.live import observer
+from drawtap.live.exporter import Exporter
 from drawtap.live.program import Program, Surface
 from pretended import wait_for
 
@@ -54,6 +55,25 @@ def test_what_is_observed_is_listed_and_cannot_be_limited(
         assert "observed only" in row
         with pytest.raises(UnavailableError, match="only observed"):
             client.ask("limit", program=77, fps=30)
+
+
+def test_what_is_observed_is_in_the_figures_for_prometheus(
+    start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prometheus_client.parser import text_string_to_metric_families
+
+    monkeypatch.setattr(observer, "Observer", Pretended)
+    running = start({"manager": {"observe": True}})
+    running.program().show(10, 10_000_000)
+    wait_for(lambda: running.manager.observed and running.manager.seen.programs, "both programs")
+    text = Exporter(running.manager).text().decode()
+    families = {f.name: f.samples for f in text_string_to_metric_families(text)}
+    info = {s.labels["pid"]: s.labels["observed"] for s in families["drawtap_program_info"]}
+    assert info == {"77": "true", str(os.getpid()): "false"}
+    [frames] = [s for s in families["drawtap_frames"] if s.labels["pid"] == "77"]
+    assert frames.value == 60 and frames.labels["name"] == "gears" and frames.labels["surface"] == "1"
+    assert "77" in {s.labels["pid"] for s in families["drawtap_fps"]}
+    assert [families[f"drawtap_{n}programs"][0].value for n in ("", "observed_")] == [1, 1]
 
 
 def test_where_it_cannot_be_done_the_rest_goes_on(

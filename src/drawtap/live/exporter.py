@@ -113,10 +113,17 @@ class Exporter:
         )
         limit = GaugeMetricFamily("drawtap_limit_fps", "Frames a second that are allowed", labels=[*own, "origin"])
         target = GaugeMetricFamily("drawtap_target_fps", "Frames a second that are wanted", labels=own)
-        info = GaugeMetricFamily("drawtap_program_info", "One for every program", labels=[*own, "class", "profile"])
+        info = GaugeMetricFamily(
+            "drawtap_program_info",
+            "One for every program; observed: it was not started under drawtap and cannot be limited",
+            labels=[*own, "class", "profile", "observed"],
+        )
         alarms = GaugeMetricFamily("drawtap_alarm", "One while the alarm is on", labels=[*own, "rule"])
-        for program in programs:
-            info.add_metric(labels(program, program.importance.value, program.profile), 1)
+        observed = self._manager.observed
+        for program in (*programs, *observed):
+            # What the manager only observes has no number of its own there.
+            known = "true" if program.id < 0 else "false"
+            info.add_metric(labels(program, program.importance.value, program.profile, known), 1)
             for number, surface in enumerate(program.surfaces, 1):
                 key = labels(program, str(number))
                 frames.add_metric(key, surface.frames)
@@ -133,6 +140,7 @@ class Exporter:
                 alarms.add_metric(labels(program, alarm.rule), 1)
         yield from (info, frames, fps, times, limit, target, alarms)
         yield GaugeMetricFamily("drawtap_programs", "Programs that are managed", value=len(programs))
+        yield GaugeMetricFamily("drawtap_observed_programs", "Programs that are only observed", value=len(observed))
         yield CounterMetricFamily("drawtap_refused", "Connections refused", value=self._manager.programs.refused)
         busy = GaugeMetricFamily("drawtap_device_busy", "Share of the device's time that is used", labels=["device"])
         for device, share in seen.signals.devices.items():
