@@ -88,6 +88,7 @@ class _Client:
         self._watching: asyncio.Task[None] | None = None
         self._waiting: set[asyncio.Task[None]] = set()
         self._traces: list[Trace] = []
+        self._tells_focus = False  # for as long as the connection lasts
         connection = writer.get_extra_info("socket")
         self._peer: Peer = peer_of(connection)
         self._admin = is_admin(self._peer, groups_of(connection, self._peer), manager.config.settings.admin_group)
@@ -127,6 +128,9 @@ class _Client:
                 task.cancel()
         for trace in self._traces:
             self._manager.end_trace(trace)
+        if self._tells_focus:
+            for managed in self._own():
+                managed.focused = None
 
     # ---- requests --------------------------------------------------------------------------------------------
 
@@ -203,11 +207,16 @@ class _Client:
 
     def _focus(self, request: Mapping[str, Any]) -> dict[str, object]:
         chosen = [] if request["program"] is None else self._select(request)
-        for managed in self._manager.programs.by_id.values():
-            if self._admin or managed.peer.uid == self._peer.uid:
-                managed.focused = managed in chosen
+        unknown = request.get("unknown", False)
+        self._tells_focus = request.get("held", False) and not unknown
+        for managed in self._own():
+            managed.focused = None if unknown else managed in chosen
         self._manager.tick()
         return {"programs": self._of(chosen)}
+
+    def _own(self) -> list[Managed]:
+        mine = self._manager.programs.by_id.values()
+        return [m for m in mine if self._admin or m.peer.uid == self._peer.uid]
 
     def _of(self, selected: list[Managed]) -> list[dict[str, object]]:
         now = self._manager.seen.now_ns

@@ -48,8 +48,13 @@ REQUESTS: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]], tuple[str, ..
         ("program",),
     ),
     "focus": (
-        "Tell which program has the focus, null for none of them.",
-        {"program": {"type": ["integer", "string", "null"]}},
+        "Tell which program has the focus, null for none of them; `unknown`: that nobody tells any more; `held`: it "
+        "holds until the connection ends.",
+        {
+            "program": {"type": ["integer", "string", "null"]},
+            "unknown": {"type": "boolean"},
+            "held": {"type": "boolean"},
+        },
         ("program",),
     ),
     "watch": (

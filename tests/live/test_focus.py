@@ -1,0 +1,187 @@
+"""Which program has the focus: asked of an X server, told to the manager, and what it does with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from drawtap.errors import UnavailableError
+from drawtap.live.focus import Screen, program_of
+from pretended import PATIENCE_S, wait_for
+
+if TYPE_CHECKING:
+    from conftest import Running
+
+MS = 1_000_000
+# A client of the server that makes a window, tells its number, and lives until its input ends.
+OTHER = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from test_focus import Windows
+screen = Windows(sys.argv[1])
+print(screen.window(), flush=True)
+sys.stdin.read()
+"""
+
+
+class Windows(Screen):
+    """A client that has windows and gives the focus away, as programs and window managers do."""
+
+    def window(self) -> int:
+        (base,) = struct.unpack_from("<I", self.greeting, 4)
+        self.ask_nothing(struct.pack("<BBHIIhhHHHHII", 1, 0, 8, base + 1, self.root, 0, 0, 9, 9, 0, 1, 0, 0))
+        self.ask_nothing(struct.pack("<BBHI", 8, 0, 2, base + 1))  # it is shown
+        self.focused_pid()  # an answer: what was sent before has been done
+        return base + 1
+
+    def give_keys(self, window: int) -> None:
+        self.ask_nothing(struct.pack("<BBHII", 42, 0, 3, window, 0))
+
+    def make_active(self, window: int | None) -> None:
+        if window is None:
+            self.ask_nothing(struct.pack("<BBHII", 19, 0, 3, self.root, self._active))
+        else:
+            self.ask_nothing(struct.pack("<BBHIIIB3xII", 18, 0, 7, self.root, self._active, 33, 32, 1, window))
+
+    def ask_nothing(self, request: bytes) -> None:
+        self._socket.sendall(request)
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[str]:
+    """Start an X server that draws into memory and has no window manager."""
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    reading, writing = os.pipe()
+    words = ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"]
+    server = subprocess.Popen(words, pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        number = pipe.readline().strip()
+    try:
+        assert number, "Xvfb did not start"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@contextlib.contextmanager
+def other(display: str) -> Iterator[tuple[int, int]]:
+    """Have another process with a window; gives its number and the window's."""
+    words = [sys.executable, "-c", OTHER, display, str(Path(__file__).parent), *sys.path]
+    made = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert made.stdin and made.stdout
+    try:
+        yield made.pid, int(made.stdout.readline())
+    finally:
+        made.communicate(timeout=PATIENCE_S)
+
+
+def test_the_server_says_whose_window_has_the_focus(display: str) -> None:
+    screen = Windows(display)
+    own = screen.window()
+    screen.give_keys(1)
+    assert screen.focused_pid() is None  # the pointer decides, and nobody manages windows
+    with other(display) as (pid, window):
+        screen.give_keys(window)
+        assert screen.focused_pid() == pid
+        screen.make_active(own)  # a window manager knows better than the keys
+        assert screen.focused_pid() == os.getpid()
+        screen.make_active(0)
+        assert screen.focused_pid() == 0
+        screen.make_active(window)
+        assert screen.focused_pid() == pid
+    assert screen.focused_pid() == 0  # the window is gone
+    screen.make_active(None)
+    screen.close()
+    assert program_of(os.getpid(), [1, os.getpid()]) == os.getpid()
+    assert program_of(os.getppid(), [os.getpid()]) == os.getpid()  # a browser's process that draws
+    assert program_of(os.getpid(), [os.getppid()]) is None
+
+
+def test_what_has_no_focus_is_held_while_somebody_tells(start: Callable[..., Running], display: str) -> None:
+    running = start({"manager": {"policies": ["background"]}, "policy": {"background": {"fps": 20, "after_s": 0.1}}})
+    program = running.program()
+    program.show(10, 10 * MS)
+    screen = Windows(display)
+    environment = {**os.environ, "DISPLAY": display, "DRAWTAP_MANAGER": str(running.folder.programs)}
+    words = [sys.executable, "-m", "drawtap", "focus", "--follow", "--every", "0.05"]
+
+    def known() -> list[bool | None]:
+        return [m.focused for m in list(running.manager.programs.by_id.values())]
+
+    with other(display) as (_, window):
+        own = screen.window()
+        screen.make_active(own)
+        follower = subprocess.Popen(words, env=environment)
+        try:
+            wait_for(lambda: known() == [True] or follower.poll() is not None, "the focus")
+            assert follower.poll() is None and program.interval_ns == 0
+            screen.make_active(window)
+            wait_for(lambda: program.interval_ns == 50 * MS, "the limit of what has no focus")
+            assert known() == [False]
+            late = running.program()  # it begins while another window has the focus
+            wait_for(lambda: known() == [False, False] and late.interval_ns == 50 * MS, "the limit of the new one")
+            late.socket.close()
+            wait_for(lambda: known() == [False], "its end")
+            screen.make_active(own)
+            wait_for(lambda: program.interval_ns == 0, "no limit with the focus")
+            screen.make_active(window)
+            wait_for(lambda: program.interval_ns == 50 * MS, "the limit again")
+        finally:
+            follower.kill()  # however it ends
+            follower.wait()
+        wait_for(lambda: known() == [None] and program.interval_ns == 0, "nobody tells any more")
+    screen.make_active(None)
+    screen.close()
+
+
+def test_people_tell_too(start: Callable[..., Running], drawtap, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = start()
+    running.program()
+    monkeypatch.setenv("DRAWTAP_MANAGER", str(running.folder.programs))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    for word, focused in ((str(os.getpid()), True), ("none", False), ("python*", True), ("unknown", None)):
+        assert drawtap("focus", word).code == 0
+        assert [m.focused for m in list(running.manager.programs.by_id.values())] == [focused]
+    for wrong, code in (((), 2), (("x", "--follow"), 2), (("--follow", "--every", "9"), 2), (("nobody",), 2)):
+        assert drawtap("focus", *wrong).code == code
+    answer = drawtap("focus", "--follow")
+    assert answer.code == 3 and "DISPLAY" in answer.err
+
+
+@pytest.mark.parametrize("display", ["", ":99999", "far.away:0", "nonsense", ":x"])
+def test_servers_that_are_not_there(display: str) -> None:
+    with pytest.raises(UnavailableError):
+        Screen(display)
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"\0\3" + b"\0" * 4 + b"\1\0no!\0", b"\1\0\13\0\0\0\0\0", b"\1\0\13\0\0\0\xff\xff"]
+)
+def test_servers_that_talk_nonsense(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = socket.socketpair()
+
+    def answer() -> None:
+        there.recv(100)
+        there.sendall(said)
+        there.close()
+
+    talker = threading.Thread(target=answer)
+    talker.start()
+    monkeypatch.setattr("drawtap.live.focus._connected", lambda name, number: here)
+    with pytest.raises(UnavailableError):
+        Screen(":0")
+    talker.join()
