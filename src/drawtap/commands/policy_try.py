@@ -58,7 +58,8 @@ def policy_try(
 
     Each program draws one frame after the other; what a frame takes of the GPU comes from the scenario or, frame by
     frame, from a recording. The figures are of the time in which all programs run, less its first two seconds. `swing`
-    is by how much a program's limit moved in it. Runs are exactly repeatable.
+    is by how much a program's limit went to and fro in it: going one way to where it stays is none. Where not even the
+    program alone would reach its target, the result says so. Runs are exactly repeatable.
     """
     from drawtap.live.scenario import checked, load_of, load_scenario, outcomes
 
@@ -107,7 +108,7 @@ def _table(scenario: Scenario, found: Sequence[Outcome]) -> Rows:
     rows = [
         (
             o.policy, o.program, o.importance, o.target_fps, round(o.fps, 1),
-            {None: "", True: "reached", False: "missed"}[o.reached],
+            o.result,
             o.p50_ns, o.p99_ns, 100 * o.swing, o.limit_changes, _spark(o, most, scenario.seconds), o.reason,
         )
         for o in found
@@ -154,7 +155,7 @@ def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) ->
     rows = [
         (
             o.policy, o.program, o.importance, f"{o.target_fps:g}" if o.target_fps else "–", f"{o.fps:.1f}",
-            {None: "", True: "reached", False: "missed"}[o.reached],
+            o.result,
             duration(o.p50_ns) if o.p50_ns == o.p50_ns else "–", duration(o.p99_ns) if o.p99_ns == o.p99_ns else "–",
             f"{100 * o.swing:.0f} %", o.reason,
         )

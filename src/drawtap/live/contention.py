@@ -89,12 +89,24 @@ class Shown:
         return [(float(t), float(c) / window_s) for t, c in zip(edges[:-1], counts, strict=True)]
 
     def swing(self, begin_s: float, end_s: float) -> float:
-        """Return by how much the limit moved between two times: the largest by the smallest, less one; 0 unmoved."""
-        inside = [fps for t, fps, _ in self.limits if fps and begin_s * 1e9 <= t < end_s * 1e9]
-        before = [fps for t, fps, _ in self.limits if t < begin_s * 1e9]
-        if before and before[-1]:
-            inside.insert(0, before[-1])
-        return max(inside) / min(inside) - 1 if inside else 0.0
+        """Return by how much the limit went to and fro between two times: 0.5 where it fell (or rose) by half and more,
+        and came back by half.
+
+        A limit that goes one way to where it stays does not swing, however far it goes. Where there is none, it counts
+        as the most that the program shows.
+        """
+        free = max((fps for _, fps in self.rates(end_s)), default=0.0) or 1.0
+        begin, end = begin_s * 1e9, end_s * 1e9
+        before = [fps for t, fps, _ in self.limits if t < begin]
+        inside = [fps for t, fps, _ in self.limits if begin <= t < end]
+        logs = np.log([fps or free for fps in ([before[-1]] if before else [None]) + inside])
+        most = 0.0
+        for heights in (logs, -logs):
+            # The deepest valley: how far down from the highest before it, and up to the highest after it.
+            left = np.maximum.accumulate(heights)
+            right = np.maximum.accumulate(heights[::-1])[::-1]
+            most = max(most, float(np.max(np.minimum(left, right) - heights)))
+        return math.exp(most) - 1
 
 
 @dataclass

@@ -118,9 +118,15 @@ def checked(scenario: Scenario) -> Scenario:
     return scenario
 
 
+_REACHED = 0.98  # of its target: what counts as reached
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What one program came to under one policy, in the time in which all programs ran (`window_s`)."""
+    """What one program came to under one policy, in the time in which all programs ran (`window_s`).
+
+    `alone_fps` is what it shows without the others and without limits; None where it reached its target or has none.
+    """
 
     policy: str
     program: str
@@ -136,6 +142,18 @@ class Outcome:
     rates: tuple[tuple[float, float], ...]
     limits: tuple[tuple[float, float | None], ...]
     window_s: tuple[float, float]
+    alone_fps: float | None = None
+
+    @property
+    def result(self) -> str:
+        """Return whether the target was reached, and whether it can be."""
+        if self.reached is None or self.target_fps is None:
+            return ""
+        if self.reached:
+            return "reached"
+        if self.alone_fps is not None and self.alone_fps < _REACHED * self.target_fps:
+            return f"not reachable: alone it shows {self.alone_fps:.1f}"
+        return "missed"
 
 
 def outcomes(scenario: Scenario, name: str, settings: Mapping[str, object]) -> list[Outcome]:
@@ -164,9 +182,16 @@ def _outcome(name: str, shown: Shown, scenario: Scenario, window: tuple[float, f
     p50, p99 = np.percentile(times, (50, 99)) if len(times) else (float("nan"),) * 2
     fps = shown.fps(*window)
     target = shown.load.target_fps
+    reached = None if target is None else fps >= _REACHED * target
+    alone = _alone(shown.load, scenario, window) if reached is False else None
     inside = [reason for t, _, reason in shown.limits if reason and t < window[1] * 1e9]
     return Outcome(
-        name, shown.load.name, shown.load.importance, target, fps, None if target is None else fps >= 0.98 * target,
+        name, shown.load.name, shown.load.importance, target, fps, reached,
         float(p50), float(p99), shown.swing(*window), len(shown.limits), inside[-1] if inside else "",
-        tuple(shown.rates(scenario.seconds)), tuple((t / 1e9, f) for t, f, _ in shown.limits), window,
+        tuple(shown.rates(scenario.seconds)), tuple((t / 1e9, f) for t, f, _ in shown.limits), window, alone,
     )  # fmt: skip
+
+
+def _alone(load: Load, scenario: Scenario, window: tuple[float, float]) -> float:
+    (shown,) = simulate(replace(scenario, loads=(load,)), None)
+    return shown.fps(*window)
