@@ -113,6 +113,9 @@ def test_classes_targets_and_focus_are_told(start):
     with running.client() as client:
         answer = client.ask("class", program=os.getpid(), **{"class": "background", "target_fps": 30, "weight": 2})
         assert [answer["programs"][0][k] for k in ("class", "target_fps", "weight")] == ["background", 30, 2]
+        limited = client.ask("limit", program=os.getpid(), fps=12)["programs"][0]
+        assert (limited["target_fps"], limited["goal_fps"]) == (30, 12)
+        client.ask("limit", program=os.getpid(), fps=None)
         assert client.ask("class", program=os.getpid(), **{"class": None})["programs"][0]["class"] == "high"
         assert client.ask("focus", program=os.getpid())["programs"][0]["focused"] is True
         client.ask("focus", program=None)

@@ -39,6 +39,7 @@ def _program(key: int, name: str, importance: str, surfaces: int = 1, **more: ob
         "command": [name, "--fast"],
         "class": importance,
         "target_fps": None,
+        "goal_fps": None,
         "profile": "",
         "recording": False,
         "fps": 60.0,
@@ -57,7 +58,9 @@ class _Source:
         alarm = {"rule": "target-missed", "since_s": 3.0, "text": "41 of 60 FPS"}
         self.programs = [
             _program(1, "refract", "background", limit=limit),
-            _program(2, "terrain-with-a-long-name", "high", 2, target_fps=60.0, alarms=[alarm], recording=True),
+            _program(
+                2, "terrain-with-a-long-name", "high", 2, target_fps=60.0, goal_fps=60.0, alarms=[alarm], recording=True
+            ),
             _program(3, "computes", "background", 0, frames=0, observed=True),
         ]
 

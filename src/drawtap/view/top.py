@@ -337,7 +337,7 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
     name = (program["name"] if len(program["name"]) <= room else program["name"][: room - 1] + "…") + which
     times = (surface or {}).get("frame_ms") or {}
     fps = surface["fps"] if surface else None
-    target = program["target_fps"]
+    target = program["goal_fps"]
     alarmed = bool(program["alarms"]) or (target is not None and fps is not None and fps < 0.95 * target)
     limit = program["limit"]
     line = spark((surface or {}).get("recent_ms") or [], spark_width)
