@@ -188,6 +188,21 @@ class TestCounts:
         for frame in range(FRAMES):
             assert _draws(recorded["fragments_depth"], frame) == list(DEPTH)
 
+    @pytest.mark.parametrize("bits", [16, 24, 32])
+    def test_windows_are_rounded_as_windows(self, programs: Bench, tmp_path: Path, bits: int):
+        made = programs.recorded(["fragments_window", str(bits)], tmp_path)
+        if made.result.returncode == 77:
+            pytest.skip(f"no window has a depth buffer of {bits} bits here")
+        trace = made.traces[0]
+        truth = [int(line) for line in made.result.stdout.split() if line.isdigit()]
+        assert len(truth) == 100
+        _measured(trace, ["draw"])
+        draws = _draws(trace, 0)
+        assert [fate[2] for fate in draws] == truth
+        untested = len(truth) // 2
+        assert [fate[0] for fate in draws[:untested]] == truth[:untested]
+        assert sum(truth[untested:]) < sum(int(str(fate[0])) for fate in draws[untested:])
+
     @pytest.mark.parametrize("name", ["fragments_depth", "fragments_gl"])
     def test_what_is_asked_alone_is_what_it_is_among_all(self, recorded: dict[str, Path], name: str):
         truth = {"fragments_depth": DEPTH, "fragments_gl": GL}[name]

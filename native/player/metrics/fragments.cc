@@ -42,6 +42,7 @@ enum : uint32_t {
   DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
   UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
 };
+constexpr uint32_t AS_TEXTURE = 1;  // instead of the format of a renderbuffer
 constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather than waited for
 constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
@@ -428,11 +429,11 @@ class Picture {
     uint64_t sum = 0;
     size_t i = 0;
 #if defined(__SSE2__)
-    const __m128i zero = _mm_setzero_si128();
+    const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1);
+    __m128i total = zero, covered = zero, above[4] = {zero, zero, zero, zero}, most = zero;
     for (; i + 16 <= n && wide_.empty(); i += 16) {
       const __m128i more = _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts + i));
-      const int none = _mm_movemask_epi8(_mm_cmpeq_epi8(more, zero));
-      if (none == 0xFFFF) continue;
+      if (_mm_movemask_epi8(_mm_cmpeq_epi8(more, zero)) == 0xFFFF) continue;
       auto* place = reinterpret_cast<__m128i*>(low_.data() + at + i);
       const __m128i before = _mm_loadu_si128(place), after = _mm_adds_epu8(before, more);
       if (_mm_movemask_epi8(_mm_cmpeq_epi8(after, _mm_set1_epi8(-1)))) {
@@ -440,20 +441,25 @@ class Picture {
         break;
       }
       _mm_storeu_si128(place, after);
-      const __m128i parts = _mm_sad_epu8(more, zero);
-      sum += static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
-      sums.covered += static_cast<uint64_t>(__builtin_popcount(static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(before, zero)) & ~none)));
+      total = _mm_add_epi64(total, _mm_sad_epu8(more, zero));
+      // Ones where a pixel had nothing before (no more than the limit) and has now.
+      covered = _mm_add_epi64(covered, _mm_sad_epu8(_mm_andnot_si128(_mm_cmpeq_epi8(after, zero), _mm_and_si128(_mm_cmpeq_epi8(before, zero), one)), zero));
       for (int k = 0; k < 4; ++k) {
         const __m128i limit = _mm_set1_epi8(static_cast<char>(Overdraw::LIMITS[k]));
-        const int was = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero)), is = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero));
-        sums.above[k] += static_cast<uint64_t>(__builtin_popcount(static_cast<unsigned>(was & ~is)));
+        const __m128i was = _mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero), is = _mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero);
+        above[k] = _mm_add_epi64(above[k], _mm_sad_epu8(_mm_andnot_si128(is, _mm_and_si128(was, one)), zero));
       }
-      __m128i top = _mm_max_epu8(after, _mm_srli_si128(after, 8));
-      top = _mm_max_epu8(top, _mm_srli_si128(top, 4));
-      top = _mm_max_epu8(top, _mm_srli_si128(top, 2));
-      top = _mm_max_epu8(top, _mm_srli_si128(top, 1));
-      sums.most = std::max(sums.most, static_cast<uint64_t>(_mm_cvtsi128_si32(top) & 0xFF));
+      most = _mm_max_epu8(most, after);
     }
+    auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
+    sum = both(total);
+    sums.covered += both(covered);
+    for (int k = 0; k < 4; ++k) sums.above[k] += both(above[k]);
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 8));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 4));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 2));
+    most = _mm_max_epu8(most, _mm_srli_si128(most, 1));
+    sums.most = std::max(sums.most, static_cast<uint64_t>(_mm_cvtsi128_si32(most) & 0xFF));
 #endif
     for (; i < n; ++i) {
       const uint32_t more = counts[i];
@@ -501,6 +507,29 @@ uint64_t sum_of(const uint8_t* bytes, size_t n) {
   sum = static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
 #endif
   for (; i < n; ++i) sum += bytes[i];
+  return sum;
+}
+
+// The same of 16-bit numbers, and the least of them.
+uint64_t sum_of(const uint16_t* numbers, size_t n, uint16_t& least) {
+  uint64_t sum = 0;
+  size_t i = 0;
+#if defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128(), low = _mm_set1_epi16(0xFF), flip = _mm_set1_epi16(INT16_MIN);
+  __m128i lows = zero, highs = zero, smallest = _mm_set1_epi16(INT16_MAX);
+  for (; i + 8 <= n; i += 8) {
+    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(numbers + i));
+    lows = _mm_add_epi64(lows, _mm_sad_epu8(_mm_and_si128(v, low), zero));
+    highs = _mm_add_epi64(highs, _mm_sad_epu8(_mm_srli_epi16(v, 8), zero));
+    smallest = _mm_min_epi16(smallest, _mm_xor_si128(v, flip));
+  }
+  auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
+  sum = both(lows) + 256 * both(highs);
+  alignas(16) uint16_t smallest_of[8];
+  _mm_store_si128(reinterpret_cast<__m128i*>(smallest_of), _mm_xor_si128(smallest, flip));
+  for (uint16_t v : smallest_of) least = std::min(least, v);
+#endif
+  for (; i < n; ++i) sum += numbers[i], least = std::min(least, numbers[i]);
   return sum;
 }
 
@@ -680,7 +709,7 @@ class FragmentSource : public Source {
   };
   // A depth buffer of ours that is kept equal to that of a target of the program's.
   struct Depth {
-    uint32_t storage = 0, owner = 0;  // owner: the program's framebuffer
+    uint32_t storage = 0, texture = 0, owner = 0;  // one of the first two; owner: the program's framebuffer
     uint64_t epoch = 0;               // equal as long as this is depth_epoch_
   };
   // What kind of picture: counts in a stencil buffer, or steps down from the brightest colour in 8 or 16 bits.
@@ -915,8 +944,8 @@ class FragmentSource : public Source {
     bool shader = source && source->discards;
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
-    // Where there is a picture of what is generated, no query has to count it too.
-    bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254;
+    // Where there is an exact picture of what is generated, no query has to count it too.
+    bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
     if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
     if (fetches_) count_fetches(s, d, draw, program);
@@ -1026,7 +1055,7 @@ class FragmentSource : public Source {
       else if (bits == 24 && type != 0x1406) t.format = DEPTH24_STENCIL8;
       else if (bits == 32 && type == 0x1406) t.format = DEPTH32F_STENCIL8;
       t.depth_bits = bits, t.depth_is_float = type == 0x1406;
-      storage = t.format ? t.format : bits == 16 ? 0x81A5u : 0u;
+      storage = t.format ? t.format : bits == 16 ? 0x81A5u : bits == 32 ? static_cast<uint32_t>(AS_TEXTURE) : 0u;
     }
     bool odd = depth && !t.format;  // no copy of it can have a stencil buffer beside it
     if (!t.format) t.format = DEPTH24_STENCIL8;
@@ -1210,6 +1239,14 @@ class FragmentSource : public Source {
     return nullptr;
   }
 
+  // Mesa draws to windows upside down, which rounds edges and depths the other way at a few pixels. What stands for a
+  // window has to be drawn to like one.
+  static bool can_turn() { return has_extension("GL_MESA_framebuffer_flip_y"); }
+  static bool is_turned(const Target& t) { return !t.draw && can_turn(); }
+  static void turn(const Target& t) {
+    if (is_turned(t)) DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+  }
+
   // ---- pictures that are read back later ----
 
   // Keeps a picture that was drawn until it is read; `why` it was not.
@@ -1250,10 +1287,11 @@ class FragmentSource : public Source {
     static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
     static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
     static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
     static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
     static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     static const uint32_t none = 0;
-    const std::array<uint32_t, 4> key{kind, storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    const std::array<uint32_t, 4> key{kind + (is_turned(t) ? KINDS : 0u), storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
     if (s.slots.size() > MOST_PRIVATE && !s.slots.contains(key)) {
       read_back(s);
       drop_slots(s);
@@ -1268,6 +1306,7 @@ class FragmentSource : public Source {
     Private made;
     const int was = integer(RENDERBUFFER_BINDING);
     made.framebuffer = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+    turn(t);
     auto add = [&](uint32_t& name, uint32_t format, uint32_t point) {
       name = bind_new(RENDERBUFFER, bind_storage, "glGenRenderbuffers");
       allocate(RENDERBUFFER, format, t.size.width, t.size.height);
@@ -1288,14 +1327,34 @@ class FragmentSource : public Source {
       add(made.color, kind == STEPS_8 ? 0x8229 : 0x822A, COLOR_ATTACHMENT0);
       Depth& depth = s.depths[{storage, key[2], key[3]}];
       const uint32_t point = storage == 0x81A5 ? DEPTH_ATTACHMENT : DEPTH_STENCIL_ATTACHMENT;
-      if (depth.storage) attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, depth.storage);
-      else add(depth.storage, storage, point);
+      if (storage == AS_TEXTURE) {
+        if (!depth.texture) depth.texture = new_depth_texture(t);
+        attach_texture(DRAW_FRAMEBUFFER, DEPTH_ATTACHMENT, 0x0DE1, depth.texture, 0);
+      } else if (depth.storage) {
+        attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, depth.storage);
+      } else {
+        add(depth.storage, storage, point);
+      }
     }
     bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
     if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone" : "the driver takes no framebuffer with such a depth buffer";
     bind(DRAW_FRAMEBUFFER, t.draw);
     all.push_back(made);
     return &all.back();
+  }
+  // A depth buffer of 32 bits that are no floats: OpenGL ES has such textures, but no such renderbuffers.
+  static uint32_t new_depth_texture(const Target& t) {
+    static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
+    static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto image = DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
+    const auto bound = static_cast<uint32_t>(integer(0x8069));
+    const uint32_t unpack = tls.context->buffers[gl::UNPACK];
+    if (unpack) bind_buffer(0x88EC, 0);
+    const uint32_t name = bind_new(0x0DE1, bind, "glGenTextures");
+    image(0x0DE1, 0, 0x1902, t.size.width, t.size.height, 0, 0x1902, 0x1405, nullptr);
+    bind(0x0DE1, bound);
+    if (unpack) bind_buffer(0x88EC, unpack);
+    return name;
   }
   // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
   static uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate) {
@@ -1317,7 +1376,10 @@ class FragmentSource : public Source {
       drop(one);
     }
     s.slots.clear();
-    for (auto& [key, depth] : s.depths) DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &depth.storage);
+    for (auto& [key, depth] : s.depths) {
+      if (depth.storage) DT_REAL(void, glDeleteRenderbuffers, int, const uint32_t*)(1, &depth.storage);
+      if (depth.texture) DT_REAL(void, glDeleteTextures, int, const uint32_t*)(1, &depth.texture);
+    }
     s.depths.clear();
   }
 
@@ -1373,16 +1435,14 @@ class FragmentSource : public Source {
     if (!n) return nullptr;
     s.read.assign(n * bytes + 8, 0);
     read_pixels(job.box, 0x1903, bytes == 1 ? UNSIGNED_BYTE : 0x1403u, s.read.data());  // GL_RED
-    for (size_t i = 0; i < n * bytes; ++i) s.read[i] = static_cast<uint8_t>(~s.read[i]);
     if (bytes == 1) {
       // Not more than there are primitives: see most_fragments().
-      sum = sum_of(s.read.data(), n);
+      sum = 255 * n - sum_of(s.read.data(), n);
       return nullptr;
     }
-    const auto* values = reinterpret_cast<const uint16_t*>(s.read.data());
-    uint16_t most = 0;
-    for (size_t i = 0; i < n; ++i) sum += values[i], most = std::max(most, values[i]);
-    return most > 32000 ? "more than 32,000 fragments of one draw lie on a pixel" : nullptr;
+    uint16_t least = 0xFFFF;
+    sum = 0xFFFF * n - sum_of(reinterpret_cast<const uint16_t*>(s.read.data()), n, least);
+    return 0xFFFF - least > 32000 ? "more than 32,000 fragments of one draw lie on a pixel" : nullptr;
   }
 
   // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
@@ -1612,14 +1672,13 @@ class FragmentSource : public Source {
     static const auto image = DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
     static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
     static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
-    constexpr uint32_t as_texture = 1;
     uint32_t kind = 0;
     if (stencil_bits) kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? static_cast<uint32_t>(DEPTH24_STENCIL8) : t.depth_is_float ? static_cast<uint32_t>(DEPTH32F_STENCIL8) : 0u;
     else if (!depth) kind = 2;  // colours alone
-    else kind = t.depth_is_float ? 0x8CACu : t.depth_bits == 16 ? 0x81A5u : t.depth_bits == 24 ? DEPTH24_STENCIL8 : t.depth_bits == 32 ? as_texture : 0;
+    else kind = t.depth_is_float ? 0x8CACu : t.depth_bits == 16 ? 0x81A5u : t.depth_bits == 24 ? DEPTH24_STENCIL8 : t.depth_bits == 32 ? AS_TEXTURE : 0;
     if (!kind) return lasting("a depth buffer of " + std::to_string(t.depth_bits) + " bits cannot be copied");
     if (s.adding.size() > MOST_PRIVATE) drop(s.adding);
-    const std::array<uint32_t, 3> which{kind, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    const std::array<uint32_t, 3> which{kind + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
     Private& c = s.adding[which];
     if (c.framebuffer) {
       s.framebuffer = c.framebuffer;
@@ -1637,9 +1696,10 @@ class FragmentSource : public Source {
       bind(DRAW_FRAMEBUFFER, c.framebuffer);
       bind_storage(RENDERBUFFER, c.color);
     }
+    turn(t);
     allocate(RENDERBUFFER, 0x8058, t.size.width, t.size.height);
     attach(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, c.color);
-    if (kind == as_texture) {
+    if (kind == AS_TEXTURE) {
       int bound = integer(0x8069);
       uint32_t unpack = tls.context->buffers[gl::UNPACK];
       if (unpack) bind_buffer(0x88EC, 0);
@@ -1714,7 +1774,7 @@ class FragmentSource : public Source {
     static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     static const uint32_t none = 0;
     if (s.counting.size() > MOST_PRIVATE) drop(s.counting);
-    Private& p = s.counting[{t.format, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    Private& p = s.counting[{t.format + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     if (p.framebuffer) {
       s.framebuffer = p.framebuffer;
       return;
@@ -1739,6 +1799,7 @@ class FragmentSource : public Source {
       read_buffer(none);
     }
     bind(DRAW_FRAMEBUFFER, p.framebuffer);
+    turn(t);
     bind_storage(RENDERBUFFER, p.storage);
     allocate(RENDERBUFFER, t.format, t.size.width, t.size.height);
     attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, p.storage);
