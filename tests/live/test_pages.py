@@ -27,7 +27,7 @@ _OFFSETS = {
     "dt_live_control.letters": pages._LETTERS,
     "dt_live_control.surfaces": pages._LIMITS,
     "dt_live_stats.recording": pages._RECORDING,
-    "dt_live_stats.letters": pages._LETTERS_READ,
+    "dt_live_stats.letters": 20,
     "dt_live_stats.frames": pages._ALL_FRAMES,
     "dt_live_stats.seen_word": pages._SEEN_WORD,
     "dt_live_surface.frames": pages._FRAMES_AT,

@@ -31,7 +31,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 PLAYER = (
-    *("attachments", "depth_copy", "play", "feed", "image", "mirror", "query", "special", "windows", "x11"),
+    *("attachments", "buffers", "depth_copy", "play", "feed", "image", "mirror", "query", "special", "windows", "x11"),
     *("metrics/session", "metrics/source", "metrics/plan"),
 )
 CORE = ("arrow", "chunk", "signature", "text", "trace")
