@@ -344,7 +344,8 @@ def test_a_part_of_a_run(desk: Desk, noise: str, drawtap: Callable[..., Answer],
     memory = drawtap("sql", trace, "SELECT min(n) AS n FROM (SELECT count(*) AS n FROM memory GROUP BY seq)", "--json")
     assert json.loads(memory.out)[0]["n"] >= 1
     notes = drawtap("sql", trace, "SELECT count(*) AS n FROM notes WHERE code = 'began-late'", "--json")
-    assert json.loads(notes.out)[0]["n"] == 2
+    # The second beginning is said, and the first unless it was asked for before the program's first call.
+    assert json.loads(notes.out)[0]["n"] in (1, 2)
     played = drawtap("replay", trace)
     assert "recording began in the middle of the program" in played.out
 
