@@ -1,11 +1,13 @@
-"""What takes long to build is built once for all workers of a test run."""
+"""What tests of several folders share: what takes long to build, once for all workers, and X servers."""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,26 @@ def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path
             folder.mkdir()
             answer.write_text(str(fill(folder)), encoding="utf-8")
         return Path(answer.read_text(encoding="utf-8"))
+
+
+@contextlib.contextmanager
+def x_server() -> Iterator[str | None]:
+    """Run an X server that draws into memory, without a window manager; yield DISPLAY, None where there is no Xvfb."""
+    if shutil.which("Xvfb") is None:
+        yield None
+        return
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"],
+        pass_fds=[writing],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        number = pipe.readline().strip()
+    try:
+        assert number, "Xvfb did not start"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()

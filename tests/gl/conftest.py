@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from shared import x_server
+
 TRAPS = Path(__file__).parent / "traps"
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 180
@@ -101,24 +103,8 @@ class Bench:
 @pytest.fixture(scope="session")
 def display() -> Iterator[str | None]:
     """Start an X server that draws into memory; None where Xvfb is not installed."""
-    if shutil.which("Xvfb") is None:
-        yield None
-        return
-    reading, writing = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"],
-        pass_fds=[writing],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        number = pipe.readline().strip()
-    try:
-        assert number, "Xvfb did not start"
-        yield f":{number}"
-    finally:
-        server.terminate()
-        server.wait()
+    with x_server() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

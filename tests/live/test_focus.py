@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import struct
 import subprocess
@@ -19,6 +18,7 @@ import pytest
 from drawtap.errors import UnavailableError
 from drawtap.live.focus import Screen, program_of
 from pretended import PATIENCE_S, wait_for
+from shared import x_server
 
 if TYPE_CHECKING:
     from conftest import Running
@@ -61,20 +61,10 @@ class Windows(Screen):
 @pytest.fixture(scope="module")
 def display() -> Iterator[str]:
     """Start an X server that draws into memory and has no window manager."""
-    if shutil.which("Xvfb") is None:
-        pytest.skip("Xvfb is not installed")
-    reading, writing = os.pipe()
-    words = ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"]
-    server = subprocess.Popen(words, pass_fds=[writing], stderr=subprocess.DEVNULL)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        number = pipe.readline().strip()
-    try:
-        assert number, "Xvfb did not start"
-        yield f":{number}"
-    finally:
-        server.terminate()
-        server.wait()
+    with x_server() as found:
+        if found is None:
+            pytest.skip("Xvfb is not installed")
+        yield found
 
 
 @contextlib.contextmanager
