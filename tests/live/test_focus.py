@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from Xlib import X, Xatom
 
 from drawtap.errors import UnavailableError
 from drawtap.live.focus import Screen, program_of
@@ -39,23 +39,21 @@ class Windows(Screen):
     """A client that has windows and gives the focus away, as programs and window managers do."""
 
     def window(self) -> int:
-        (base,) = struct.unpack_from("<I", self.greeting, 4)
-        self.ask_nothing(struct.pack("<BBHIIhhHHHHII", 1, 0, 8, base + 1, self.root, 0, 0, 9, 9, 0, 1, 0, 0))
-        self.ask_nothing(struct.pack("<BBHI", 8, 0, 2, base + 1))  # it is shown
-        self.focused_pid()  # an answer: what was sent before has been done
-        return base + 1
+        made = self._root.create_window(0, 0, 9, 9, 0, X.CopyFromParent)
+        made.map()
+        self._display.sync()
+        return made.id
 
     def give_keys(self, window: int) -> None:
-        self.ask_nothing(struct.pack("<BBHII", 42, 0, 3, window, 0))
+        self._display.set_input_focus(window, X.RevertToNone, X.CurrentTime)
+        self._display.flush()
 
     def make_active(self, window: int | None) -> None:
         if window is None:
-            self.ask_nothing(struct.pack("<BBHII", 19, 0, 3, self.root, self._active))
+            self._root.delete_property(self._active)
         else:
-            self.ask_nothing(struct.pack("<BBHIIIB3xII", 18, 0, 7, self.root, self._active, 33, 32, 1, window))
-
-    def ask_nothing(self, request: bytes) -> None:
-        self._socket.sendall(request)
+            self._root.change_property(self._active, Xatom.WINDOW, 32, [window])
+        self._display.flush()
 
 
 @pytest.fixture(scope="module")
@@ -161,17 +159,26 @@ def test_servers_that_are_not_there(display: str) -> None:
 @pytest.mark.parametrize(
     "said", [b"", b"\0\3" + b"\0" * 4 + b"\1\0no!\0", b"\1\0\13\0\0\0\0\0", b"\1\0\13\0\0\0\xff\xff"]
 )
-def test_servers_that_talk_nonsense(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    here, there = socket.socketpair()
+def test_servers_that_talk_nonsense(said: bytes) -> None:
+    number = 10**6 + os.getpid()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0/tmp/.X11-unix/X{number}")
+        listener.listen()
 
-    def answer() -> None:
-        there.recv(100)
-        there.sendall(said)
-        there.close()
+        def answer() -> None:
+            there, _ = listener.accept()
+            there.recv(100)
+            there.sendall(said)
+            there.close()
 
-    talker = threading.Thread(target=answer)
-    talker.start()
-    monkeypatch.setattr("drawtap.live.focus._connected", lambda name, number: here)
-    with pytest.raises(UnavailableError):
+        talker = threading.Thread(target=answer)
+        talker.start()
+        with pytest.raises(UnavailableError, match="no!" if b"no!" in said else "does not answer"):
+            Screen(f":{number}")
+        talker.join()
+
+
+def test_it_says_what_asking_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Xlib.display", None)
+    with pytest.raises(UnavailableError, match="python-xlib is not installed"):
         Screen(":0")
-    talker.join()

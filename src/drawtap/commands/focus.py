@@ -39,7 +39,8 @@ def focus(
     """Tell the manager which program has the focus, for policies that hold back the others (`background`).
 
     With --follow the X server says it: the active window of its window manager, or the window that has the keys. The
-    program is the process whose window it is, or one that this process started. When following ends, nobody tells.
+    program is the process whose window it is, or one that this process started. When following ends, nobody tells. It
+    needs python-xlib: pip install 'drawtap[focus]'.
     """
     from drawtap.live.client import Client
 
