@@ -73,6 +73,10 @@ def test_a_program_is_seen_limited_and_let_go(start):
         assert program.interval_ns == 0
         client.ask("limit", program="python*", fps=30, surface=1)
         assert struct.unpack_from("<QQ", program.control, pages._LIMITS) == (77, round(1e9 / 30))
+        client.ask("class", program=os.getpid(), target_fps=60)
+        assert one(running)["goal_fps"] == 30  # more cannot be expected of it
+        client.ask("limit", program="python*", fps=None, surface=1)
+        assert one(running)["goal_fps"] == 60
         with pytest.raises(UsageError, match="no surface 2"):
             client.ask("limit", program="python*", fps=30, surface=2)
         client.ask("limit", program=os.getpid(), fps=20)

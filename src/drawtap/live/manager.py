@@ -366,6 +366,9 @@ class Manager:
             raise UsageError(f"{managed.about.name} has no surface {surface}", hint=f"it has {len(known)}")
         if not managed.control.hold_surface(known[surface - 1].key, limit):
             raise UnavailableError("no more surfaces of the program can be limited by themselves")
+        managed.surface_limits.pop(known[surface - 1].key, None)
+        if limit:
+            managed.surface_limits[known[surface - 1].key] = limit
 
     # ---- what alarms ask for: drawtap.live.alarm.Desk ----------------------------------------------------------
 

@@ -83,7 +83,8 @@ class Surface:
     `shown_ns` are the times at which the last frames were shown, ascending; `wait_ns` how long the limiter held each
     back, `swap_ns` how long the driver took to show it; the three have one length. `frames` counts all since the
     program began, `lost` those that were shown faster than they could be read. `swap_interval` is None where the
-    program set none, `width` and `height` are 0 where they are not known.
+    program set none, `width` and `height` are 0 where they are not known. `limit` holds in place of the program's
+    (0 FPS: none does), None where the program's does.
     """
 
     key: int
@@ -97,6 +98,7 @@ class Surface:
     shown_ns: NDArray[np.int64] = field(default_factory=_no_times)
     wait_ns: NDArray[np.int64] = field(default_factory=_no_times)
     swap_ns: NDArray[np.int64] = field(default_factory=_no_times)
+    limit: Limit | None = None
 
     def since(self, time_ns: int) -> Surface:
         """Return the same surface with the frames that were shown after `time_ns` and the one before them."""
@@ -113,6 +115,7 @@ class Surface:
             self.shown_ns[first:],
             self.wait_ns[first:],
             self.swap_ns[first:],
+            self.limit,
         )
 
     @property
@@ -190,8 +193,20 @@ class Program:
         """Return what the program can be expected to reach: its target, or less where it is held lower on purpose."""
         if not self.target_fps:
             return None
-        held = self.limit.fps if self.limit and self.limit.chosen and self.limit.fps > 0 else math.inf
-        return min(self.target_fps, held, self.cap_fps or math.inf)
+        return min(self.target_fps, self.chosen_fps)
+
+    @property
+    def held(self) -> Limit | None:
+        """Return what holds for the surface that shows most: a limit of its own, else the program's."""
+        surface = self.surface
+        limit = surface.limit if surface and surface.limit else self.limit
+        return limit if limit and limit.fps > 0 else None
+
+    @property
+    def chosen_fps(self) -> float:
+        """Return the rate beyond which the program has no use for time, as somebody chose it; infinite without one."""
+        held = self.held
+        return min(held.fps if held and held.chosen else math.inf, self.cap_fps or math.inf)
 
     @property
     def surface(self) -> Surface | None:

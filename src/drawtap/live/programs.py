@@ -15,7 +15,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from drawtap.errors import DrawtapError, InputError, UnavailableError
 from drawtap.live import pages
@@ -50,6 +50,7 @@ class Managed:
     target_fps: float | None = None
     weight: float | None = None
     user_limit: Limit | None = None
+    surface_limits: dict[int, Limit] = field(default_factory=dict)  # by key of the surface
     focused: bool | None = None
     limit: Limit | None = None
     alarms: tuple[Alarm, ...] = ()
@@ -68,6 +69,8 @@ class Managed:
         surfaces = self.stats.surfaces(now_ns)
         if any(now_ns - s.last_ns > _GONE_NS for s in surfaces):
             surfaces = tuple(s for s in surfaces if now_ns - s.last_ns <= _GONE_NS)
+        if self.surface_limits:
+            surfaces = tuple(replace(s, limit=self.surface_limits.get(s.key)) for s in surfaces)
         given = self.profile.given() if self.profile else {}
         if self.importance is not None or self.target_fps is not None or self.weight is not None:
             own = {k: getattr(self, k) for k in ("importance", "target_fps", "weight")}

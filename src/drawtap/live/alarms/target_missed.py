@@ -39,6 +39,6 @@ class TargetMissed:
 def _held(program: Program, goal: float) -> str:
     if program.target_fps == goal:
         return ""
-    limit = program.limit
+    limit = program.held
     by = limit.origin if limit and limit.chosen and limit.fps == goal else "its cap"
     return f", limited to {goal:g} by {by}; the target is {program.target_fps:g}"

@@ -26,8 +26,8 @@ class Proportional:
 
     A program's cost is what a frame takes of the GPU: from the signals (fdinfo, NVML) where they know it, of the
     processor where `cpu` is set (software rendering), else the shortest of its frame times without waiting. A program
-    that wants less than its share (`target`, or a cap) leaves the rest to the others. Limits move by at least
-    `least_change`, costs are averaged over about `smooth` looks: so neither jitters.
+    that wants less than its share (`target`, a cap, a limit that somebody chose) leaves the rest to the others. Limits
+    move by at least `least_change`, costs are averaged over about `smooth` looks: so neither jitters.
     """
 
     capacity: float = 0.95
@@ -82,7 +82,7 @@ class Proportional:
 
 def _wanted(program: Program) -> float:
     # Frames a second beyond which a program has no use for more.
-    return min(program.target_fps or float("inf"), program.cap_fps or float("inf"))
+    return min(program.target_fps or float("inf"), program.chosen_fps)
 
 
 def _filled(weights: Mapping[int, float], wanted: Mapping[int, float], capacity: float) -> dict[int, float]:
