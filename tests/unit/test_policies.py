@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,11 +159,13 @@ def test_nobody_is_held_back_for_a_target_that_is_given_up() -> None:
         limits = []
         for high in (slow, held):
             memory: object = None
+            seen: list[Limit | None] = []
             for look in range(9):
                 both = tuple(replace(p, surfaces=(_later(p.surfaces[0], look),)) for p in (high, low))
                 decision = decide(chosen, name, Snapshot(NOW + look * 500_000_000, both), memory)
                 memory = decision.memory
-            limits.append(decision.limits.get(2))
+                seen.append(decision.limits.get(2))
+            limits.append(min(filter(None, seen), key=lambda limit: limit.fps, default=None))
         missed, given_up = limits
         assert missed is not None and missed.fps <= 150
         assert given_up is None or "has a cap" in given_up.reason  # the class's own, which a target does not change
@@ -196,14 +199,94 @@ def test_control_settles_and_does_not_swing() -> None:
     assert hopeless["chat"].limits[-1][1] == 5  # its floor, and not below
 
 
-def test_a_program_that_shows_no_more_than_its_target_is_content() -> None:
-    # It waits for the retrace: holding others down further would not make it any faster.
-    for cost, left in ((3.0, 200), (9.0, 90), (12.0, 50)):
-        loads = (Load("game", cost, HIGH, 60.0, own_fps=60.0), Load("other", 4.0, LOW))
-        game, other = simulate(Scenario("retrace", loads, 40.0), make_policy("adaptive"), "adaptive")
-        assert game.fps(4, 40) >= 0.99 * 60
-        assert other.fps(4, 40) > left and span(other, 4, 40) < 0.3 and other.swing(4, 40) < 0.15
-        assert other.limits == () or len(other.limits) < 15
+def beside(high: Load, *more: Load, seed: int = 1, seconds: float = 30.0) -> tuple[Shown, ...]:
+    """Return what a program of class high shows under control, beside a light one of class background and others."""
+    scenario = Scenario("beside", (high, Load("other", 4.0, LOW, jitter=0.1), *more), seconds, seed)
+    return simulate(scenario, make_policy("adaptive"), "adaptive")
+
+
+@pytest.mark.parametrize("jitter", [0.05, 0.2])
+@pytest.mark.parametrize("cost", [9.0, 13.0, 15.4])
+def test_a_target_is_reached_soon_with_a_margin_and_the_rest_is_left(cost: float, jitter: float) -> None:
+    # 15.4 ms of 16.7: the others may have a few per cent, and go there in few steps.
+    for seed in range(2):
+        game, other = beside(Load("game", cost, HIGH, 60.0, jitter=jitter, start_s=3.0), seed=seed, seconds=20.0)
+        assert game.fps(5, 20) >= 60 and game.fps(5, 10) >= 0.98 * 60
+        assert min(game.fps(t, t + 2) for t in range(6, 18)) >= 0.95 * 60
+        left = (1 - game.fps(6, 20) * cost / 1000) / 0.004
+        assert other.fps(6, 20) > 0.7 * left and other.swing(6, 20) < 0.4
+
+
+@pytest.mark.parametrize("held", [{"retrace_hz": 60.0}, {"own_fps": 60.0}])
+def test_a_program_that_shows_no_more_than_its_target_is_content(held: dict[str, float]) -> None:
+    # It waits for the retrace, or for a clock of its own: holding others down further would not make it any faster.
+    for cost, left in ((3.0, 190), (9.0, 60), (12.0, 2 if "retrace_hz" in held else 45)):
+        for seed in range(2):
+            game, other = beside(Load("game", cost, HIGH, 60.0, jitter=0.1, **held), seed=seed)  # type: ignore[arg-type]
+            # A frame that misses a retrace comes a whole one late: with 12 ms of 16.7 hardly a frame of others fits in.
+            assert game.fps(4, 30) >= (0.97 if left == 2 else 0.99) * 60
+            assert other.fps(4, 30) > left
+
+
+def test_what_brings_a_program_nothing_is_taken_back() -> None:
+    # A clock of its own holds it below its target: others go down, it gains nothing, and they are as free as before.
+    for fps in (50.0, 58.0):
+        game, other = beside(Load("game", 7.0, HIGH, 60.0, own_fps=fps, jitter=0.1), seconds=60.0)
+        assert game.fps(4, 60) >= 0.98 * fps
+        # It is tried again, ever more seldom.
+        assert other.fps(4, 60) > 0.85 * (1 - fps * 0.007) / 0.004
+        assert other.fps(30, 60) > 0.9 * (1 - fps * 0.007) / 0.004
+        downs = sum(b is not None and (a is None or b < a) for (_, a, _), (_, b, _) in pairwise(other.limits))
+        assert 1 <= downs <= 10
+
+
+def test_nobody_goes_down_for_a_program_that_is_held_back_itself() -> None:
+    # The first needs what the second has; that one's target is then out of reach, and no reason to hold anybody down.
+    first, second, last = simulate(
+        Scenario(
+            "three",
+            (
+                Load("first", 10.0, HIGH, 60.0, start_s=3.0, jitter=0.1),
+                Load("second", 8.0, Importance.NORMAL, 60.0, jitter=0.1),
+                Load("last", 4.0, LOW, jitter=0.1),
+            ),
+            30.0,
+        ),
+        make_policy("adaptive"),
+        "adaptive",
+    )
+    assert first.fps(6, 30) >= 60 and first.fps(6, 30) < 70
+    assert second.fps(6, 30) > 20 and last.fps(6, 30) > 20
+
+
+def test_who_comes_anew_is_held_as_its_peers_are() -> None:
+    game, other, newcomer = beside(
+        Load("game", 11.0, HIGH, 60.0, jitter=0.1), Load("newcomer", 4.0, LOW, jitter=0.1, start_s=10.0)
+    )
+    assert newcomer.limits[0][0] <= 10.5e9 and newcomer.limits[0][1] == pytest.approx(other.fps(8, 10), rel=0.1)
+    assert game.fps(14, 30) >= 60
+    assert newcomer.fps(14, 30) == pytest.approx(other.fps(14, 30), rel=0.1) and other.fps(14, 30) > 25
+
+
+def test_a_surface_s_own_limit_is_what_can_be_expected_of_its_program() -> None:
+    shown = program(1, "viewer", 30, importance=HIGH, target_fps=60)
+    own = replace(shown, surfaces=(replace(shown.surfaces[0], limit=Limit(30, "you said so", chosen=True)),))
+    assert (shown.goal_fps, own.goal_fps) == (60, 30)
+    free = replace(own.surfaces[0], limit=Limit(0.0, "you said so"))
+    assert replace(own, surfaces=(free,), limit=Limit(20, chosen=True)).goal_fps == 60  # in place of the program's
+    low = program(2, "chat", 300, importance=LOW)
+    for name in ("adaptive", "classes"):
+        chosen, memory = make_policy(name), None
+        for look in range(9):
+            both = tuple(replace(p, surfaces=(_later(p.surfaces[0], look),)) for p in (own, low))
+            decision = decide(chosen, name, Snapshot(NOW + look * 500_000_000, both), memory)
+            memory = decision.memory
+            assert 2 not in decision.limits or "has a cap" in decision.limits[2].reason
+    # What it may not use goes to the others.
+    busy = Signals(busy={1001: 0.3, 1002: 0.7})
+    assert 1 not in ask("proportional", own, low, signals=busy, capacity=1)
+    assert ask("proportional", own, low, signals=busy, capacity=1)[2].fps == pytest.approx(300)
+    assert ask("proportional", shown, low, signals=busy, capacity=1)[2].fps == pytest.approx(300 / 1.4)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +327,10 @@ def test_the_model_is_repeatable_and_conserves_time() -> None:
     assert [s.fps(1, 10) for s in pair] == pytest.approx([100, 50], rel=0.02)
     held = simulate(Scenario("held", (Load("a", 5.0, own_fps=60.0),), 10.0), None)[0]
     assert np.percentile(held.frame_ns(1, 10), 99) == pytest.approx(1e9 / 60, rel=1e-6)
+    late = simulate(Scenario("late", (Load("a", 20.0, jitter=0.0, retrace_hz=60.0),), 10.0), None)[0]
+    assert late.fps(1, 10) == pytest.approx(30, rel=0.01)
+    even = simulate(Scenario("even", (Load("a", 15.0, jitter=0.05, retrace_hz=60.0),), 10.0), None)[0]
+    assert set(np.round(even.frame_ns(1, 10) * 60 / 1e9, 4)) <= {1.0, 2.0} and even.fps(1, 10) > 55
 
 
 def test_recordings_give_the_costs(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def policy_try(
         tuple[str, ...],
         Opt(
             "A program of your own in place of the scenario's: name=,cost= (ms) or trace= (a recording), class=, "
-            "target=, weight=, start=, end= (s), cap=, floor=; repeat.",
+            "target=, weight=, start=, end= (s), cap=, floor=, own= (FPS that it keeps to), retrace= (Hz); repeat.",
             "-p",
             "KEY=VALUE,...",
         ),
@@ -151,7 +151,13 @@ def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) ->
     for name in names:
         own = [o for o in found if o.policy == name]
         said = "nobody is held back" if name == "none" else about(POLICIES.get(name)).partition("\n\n")[0]
-        charts.append((name, said.replace("\n", " "), [Curve(o.program, o.rates, o.target_fps, o.limits) for o in own]))
+        charts.append(
+            (
+                name,
+                said.replace("\n", " ").replace("`", ""),
+                [Curve(o.program, o.rates, o.target_fps, o.limits) for o in own],
+            )
+        )
     rows = [
         (
             o.policy, o.program, o.importance, f"{o.target_fps:g}" if o.target_fps else "–", f"{o.fps:.1f}",
@@ -162,6 +168,6 @@ def _page(scenario: Scenario, found: Sequence[Outcome], names: Sequence[str]) ->
         for o in found
     ]  # fmt: skip
     begin, end = found[0].window_s
-    columns = ("policy", "program", "class", "target", "FPS", "", "p50", "p99", "swing of the limit", "why")
+    columns = ("policy", "program", "class", "target", "FPS", "result", "p50", "p99", "swing of the limit", "why")
     text = f"{scenario.about} Simulated; the figures are of {begin:g} to {end:g} s, in which all programs run.".strip()
     return render(RatesPage(f"Policies: {scenario.name}", text, charts, scenario.seconds, columns, rows))

@@ -31,7 +31,8 @@ class Load:
     `cost_ms` is what a frame takes of the whole GPU, scattered log-normally by `jitter` (0.1: about 10 %), and
     `heavy_every` th frame takes `heavy` times that. `costs_ns`, frame by frame and over again, take its place where a
     recording gives them. `cpu_ms` is time of its own in which it does not need the GPU. `own_fps` is a limit that the
-    program sets itself (vertical retrace).
+    program sets itself, at even distances; `retrace_hz` shows frames at vertical retraces only, one at each at most: a
+    frame that comes late waits for the next.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Load:
     heavy_every: int = 0
     cpu_ms: float = 0.0
     own_fps: float | None = None
+    retrace_hz: float | None = None
     focused: bool | None = None
     costs_ns: tuple[int, ...] = ()
 
@@ -117,8 +119,8 @@ class _Running:
     random: random.Random
     state: str = "absent"  # absent, cpu, gpu, wait
     left_ns: float = 0.0  # of what it does now
-    due_ns: int = 0
-    started_ns: int = 0
+    own_ns: int = 0  # when its own limit lets the frame go
+    due_ns: int = 0  # and when the limiter does
     wait_began_ns: int = 0
     shown: list[int] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
@@ -169,7 +171,7 @@ class _Model:
                 elif r.state == "cpu":
                     step = min(step, math.ceil(r.left_ns))
                 elif r.state == "wait":
-                    step = min(step, max(r.due_ns - self.now, 0))
+                    step = min(step, max(_until(r) - self.now, 0))
                 for edge in (r.load.start_s, r.load.end_s):
                     if math.isfinite(edge) and round(edge * _SECOND) > self.now:
                         step = min(step, round(edge * _SECOND) - self.now)
@@ -192,27 +194,26 @@ class _Model:
                 r.state = "absent"
 
     def _frame(self, r: _Running) -> None:
-        r.started_ns = self.now
         r.state, r.left_ns = ("cpu", r.load.cpu_ms * 1e6) if r.load.cpu_ms else ("gpu", next(r.costs))
 
     def _advance(self, r: _Running) -> None:
         if r.state == "cpu" and r.left_ns <= 0.5:
             r.state, r.left_ns = "gpu", next(r.costs)
         elif r.state == "gpu" and r.left_ns <= 0.5:
-            r.wait_began_ns = self.now
-            interval = self._interval(r)
-            last = r.shown[-1] if r.shown else self.now
-            due = r.due_ns + interval
-            r.due_ns = self.now if not interval or due + interval < self.now or due > last + 2 * interval else due
+            r.own_ns = self._due(r, r.own_ns, r.load.own_fps)
+            r.wait_began_ns = max(self.now, r.own_ns)
+            r.due_ns = self._due(r, r.due_ns, r.limit.fps if r.limit else None)
             r.state = "wait"
-        if r.state == "wait" and self.now >= r.due_ns:
+        if r.state == "wait" and self.now >= _until(r):
             r.shown.append(self.now)
-            r.waits.append(self.now - r.wait_began_ns)
+            r.waits.append(max(min(self.now, r.due_ns) - r.wait_began_ns, 0))
             self._frame(r)
 
-    def _interval(self, r: _Running) -> int:
-        rates = [fps for fps in (r.load.own_fps, r.limit.fps if r.limit else None) if fps]
-        return round(_SECOND / min(rates)) if rates else 0
+    def _due(self, r: _Running, before: int, fps: float | None) -> int:
+        interval = round(_SECOND / fps) if fps else 0
+        last = r.shown[-1] if r.shown else self.now
+        due = before + interval
+        return self.now if not interval or due + interval < self.now or due > last + 2 * interval else due
 
     def snapshot(self) -> Snapshot:
         """Return what the manager would see."""
@@ -247,6 +248,17 @@ class _Model:
                     interval = round(_SECOND / limit.fps) if limit else 0
                     r.due_ns = min(r.due_ns, max(self.now, (r.shown[-1] if r.shown else self.now) + interval))
             r.limit = limit
+
+
+def _until(r: _Running) -> int:
+    """Return when the frame that waits is shown: its own limit and the limiter let it go, and a retrace comes."""
+    due = max(r.own_ns, r.due_ns, r.wait_began_ns)
+    if not r.load.retrace_hz:
+        return due
+    last = r.shown[-1] if r.shown else -1
+    number = math.ceil(due * r.load.retrace_hz / _SECOND - 1e-6)
+    at = round(number * _SECOND / r.load.retrace_hz)
+    return at if at > last else round((number + 1) * _SECOND / r.load.retrace_hz)
 
 
 def _costs(load: Load, source: random.Random) -> Iterator[float]:

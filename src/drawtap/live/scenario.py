@@ -63,7 +63,7 @@ def load_of(text: str) -> Load:
 
 
 _SHORT = {"class": "importance", "cost": "cost_ms", "target": "target_fps", "floor": "floor_fps", "cap": "cap_fps",
-          "start": "start_s", "end": "end_s", "cpu": "cpu_ms", "own": "own_fps"}  # fmt: skip
+          "start": "start_s", "end": "end_s", "cpu": "cpu_ms", "own": "own_fps", "retrace": "retrace_hz"}  # fmt: skip
 
 
 def _load(given: Mapping[str, object], what: str, folder: Path) -> Load:
