@@ -91,31 +91,46 @@ def rows(setup: Setup) -> Iterator[Row]:
     for name in _POLICIES:
         high = [r.fps("highone", *r.contended) for r in found[name]]
         low = [r.fps("lowone", *r.contended) for r in found[name]]
-        reached = sum(fps >= 0.98 * TARGET for fps in high)
+        missed = [number for number, fps in enumerate(high) if not _is_reached(fps)]
         goal = Goal(least=rounds, unit="") if name != "none" else Goal()
         note = (
             f"high {statistics.median(high):.1f} FPS ({min(high):.1f} to {max(high):.1f}), "
             f"low {statistics.median(low):.1f} ({min(low):.1f} to {max(low):.1f})"
         )
+        if missed and name != "none":
+            note += f"; missed in run {', '.join(f'{n + 1} ({high[n]:.1f})' for n in missed)}"
         samples = {"high": high, "low": low}
         title = f"{name}: high one at {TARGET:g} FPS"
-        yield Row(GROUP, title, f"of {len(high)} runs", float(reached), goal=goal, note=note, samples=samples)
+        reached = float(len(high) - len(missed))
+        yield Row(GROUP, title, f"of {len(high)} runs", reached, goal=goal, note=note, samples=samples)
+
+
+def _is_reached(fps: float) -> bool:
+    return fps >= 0.98 * TARGET
 
 
 def page(found: Mapping[str, Sequence[Run]]) -> str:
-    """Return a page with the frame rates of the first run under each policy, and the figures of all runs."""
-    shown = [runs[0] for runs in found.values()]
+    """Return a page with the frame rates of the first run under each policy, and the figures of all runs.
+
+    Runs in which a policy missed the target follow, so that they can be looked at.
+    """
     names = {"highone": "class high, target 60", "lowone": "class background"}
-    charts = [(run.policy, "", [_curve(run, key, label) for key, label in names.items()]) for run in shown]
+    shown = [(policy, runs[0]) for policy, runs in found.items()]
+    for policy, runs in found.items():
+        rates = [run.fps("highone", *run.contended) for run in runs]
+        missed = [n for n, fps in enumerate(rates) if n and policy != "none" and not _is_reached(fps)]
+        shown += [(f"{policy}, run {n + 1}: {rates[n]:.1f} FPS", runs[n]) for n in missed]
+    charts = [(name, "", [_curve(run, key, label) for key, label in names.items()]) for name, run in shown]
     table = []
     for policy, runs in found.items():
         for key, label in names.items():
             rates = [r.fps(key, *r.contended) for r in runs]
-            reached = f"{sum(r >= 0.98 * TARGET for r in rates)} of {len(rates)}" if key == "highone" else ""
+            reached = f"{sum(map(_is_reached, rates))} of {len(rates)}" if key == "highone" else ""
             table.append(
                 (policy, label, f"{statistics.median(rates):.1f}", f"{min(rates):.1f}", f"{max(rates):.1f}", reached)
             )
-    text = f"{_HIGH[0]} beside {_LOW[0]} of glmark2-es2, software rendering on one core; the first run of each"
+    which = "the first run of each" + (", and those that missed" if len(shown) > len(found) else "")
+    text = f"{_HIGH[0]} beside {_LOW[0]} of glmark2-es2, software rendering on one core; {which}"
     columns = ("policy", "program", "FPS, median", "least", "most", "runs at the target")
     return render(RatesPage("Figure 11, again", text, charts, _SECONDS, columns, table))
 
@@ -207,8 +222,10 @@ def main() -> int:
     found = _stored()
     with tempfile.TemporaryDirectory(prefix="drawtap-bench-") as folder:
         source = Path(folder) / "figure11.html"
-        source.write_text(page(found))
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1240,920"]
+        text = page(found)
+        source.write_text(text)
+        height = 920 + 235 * ((text.count("<svg") + 1) // 2 - 2)  # two charts stand beside each other
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size=1240,{height}"]
         command = [browser, *options, f"--screenshot={_PICTURE}", source.as_uri()]
         subprocess.run(command, capture_output=True, timeout=120, check=True)
     for policy, runs in found.items():
@@ -216,7 +233,7 @@ def main() -> int:
         for program in ("highone", "lowone"):
             rates = [r.fps(program, *r.contended) for r in runs]
             cells.append(f"{statistics.median(rates):.1f} ({min(rates):.1f} to {max(rates):.1f})")
-        reached = sum(r.fps("highone", *r.contended) >= 0.98 * TARGET for r in runs)
+        reached = sum(_is_reached(r.fps("highone", *r.contended)) for r in runs)
         print("| " + " | ".join([*cells, f"{reached} of {len(runs)}"]) + " |")
     return 0
 
