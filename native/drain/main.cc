@@ -491,12 +491,21 @@ void Drainer::no_longer_wait() {
   for (Recorded& r : recorded_) go(r.session->pool());
 }
 
-// By the name of the executable, or the one it was called by.
+// By the name of the executable, the one it was called by, or that of the script that it runs: for ./game.py the kernel
+// names the process, in at most 15 letters, after the script.
 bool Drainer::is_wanted(const dt_hello& hello, uint32_t pid) const {
   if (o_.process.empty()) return true;
-  const std::string called = slurp("/proc/" + std::to_string(pid) + "/cmdline");
-  for (std::string name : {std::string(hello.program), called.substr(0, called.find('\0'))}) {
-    if (fnmatch(o_.process.c_str(), name.substr(name.rfind('/') + 1).c_str(), 0) == 0) return true;
+  const std::string folder = "/proc/" + std::to_string(pid), words = slurp(folder + "/cmdline");
+  std::string known = slurp(folder + "/comm");
+  known = known.substr(0, known.find('\n'));
+  auto matches = [this](const std::string& name) { return fnmatch(o_.process.c_str(), name.c_str(), 0) == 0; };
+  auto leaf = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  if (matches(leaf(hello.program)) || matches(known)) return true;
+  for (size_t at = 0, end; at < words.size(); at = end + 1) {
+    end = std::min(words.find('\0', at), words.size());
+    const std::string name = leaf(words.substr(at, end - at));
+    const bool is_script = !known.empty() && name.compare(0, 15, known) == 0;
+    if ((!at || is_script) && matches(name)) return true;
   }
   return false;
 }

@@ -584,11 +584,15 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
       return;
     }
   }
+  if (w.columns->function->flags & FLAG_READBACK && draws_are_missing()) {
+    ++unseen;
+    return;
+  }
   ++compared;
   if (!differ && (same || !recorded.bytes)) return;
   ++different;
   if (!differ) return report("read-back", w.seq, function, "nothing was written");
-  report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first));
+  report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first) + after_gap());
 }
 
 void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function) {
@@ -780,6 +784,36 @@ void Player::map_write(const FunctionColumns& c, uint32_t row) {
 
 // ---- frames ----------------------------------------------------------------------------------------------------------
 
+// Which frames have no draws because the recorder could not keep up: each has a note behind the call that ends it.
+void Player::find_gaps() {
+  for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
+    auto& functions = trace.calls_chunks[i].functions;
+    const auto f = static_cast<size_t>(std::find_if(functions.begin(), functions.end(), [](auto& e) { return e.function == (DT_FN_NOTE | DT_RECORD_TAP); }) - functions.begin());
+    if (f == functions.size()) continue;
+    OpenChunk open(trace, i);
+    const FunctionColumns& c = open.columns(f);
+    const Field* code = c.function ? field_of(*c.function, "code") : nullptr;
+    if (!code || !code->has_data()) continue;
+    auto& records = open.records_of(f);
+    for (uint32_t row = 0; row < records.size(); ++row) {
+      if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped") continue;
+      // The first of a chunk stands behind the last call of the thread's chunk before.
+      const uint32_t call = open.record_calls()[records[row]];
+      auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_after(i));
+      if (!call && at != ends_.begin()) --at;
+      gaps_.push_back(static_cast<uint64_t>(at - ends_.begin()));
+    }
+  }
+  std::sort(gaps_.begin(), gaps_.end());
+}
+
+// What is recorded of this frame's pictures cannot be seen here.
+bool Player::draws_are_missing() const { return std::binary_search(gaps_.begin(), gaps_.end(), frame_); }
+
+std::string Player::after_gap() const {
+  return gaps_.empty() || gaps_.front() > frame_ ? "" : "; draws of frames before it were not recorded";
+}
+
 // What the recorder said of its recording that decides how much of the picture can be right.
 void Player::note(const FunctionColumns& c, uint32_t row) {
   const Field *code = c.function ? field_of(*c.function, "code") : nullptr, *text = c.function ? field_of(*c.function, "text") : nullptr;
@@ -826,6 +860,10 @@ void Player::hash_frame(std::string_view text) {
   Text about = parse_attributes(text);
   int vg_width, vg_height;
   if (!((tls.context && context) || windows_->shows_vg(vg_width, vg_height)) || about["format"] != "rgba8") return;
+  if (draws_are_missing()) {
+    ++unseen;
+    return;
+  }
   struct { int width = 0, height = 0; } image;
   std::vector<uint8_t> pixels;
   ++compared;
@@ -838,7 +876,7 @@ void Player::hash_frame(std::string_view text) {
   bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] && hash == about["hash"];
   if (same) return;
   ++different;
-  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")");
+  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")" + after_gap());
 }
 
 bool Player::save_frame(uint64_t frame, const std::string& path) {
@@ -1199,6 +1237,7 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   }
   ends_ = trace.frames()->ends;
   if (!ends_.empty()) end_seq_ = ends_.front();
+  if (options.verify) find_gaps();
   if (g_session) {
     g_session->visit = [this](const void* wanted) { return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted))); };
     g_session->keep_errors = [this] { keep_errors(); };
@@ -1394,10 +1433,10 @@ void Player::finish() {
   }
   fprintf(to,
           "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
-          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
+          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"unseen\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
           static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
           static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared), static_cast<unsigned long long>(different),
-          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
+          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(unseen), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
           times.c_str());
   fflush(to);
 }

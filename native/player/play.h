@@ -279,6 +279,7 @@ class Player {
   const Options& options;
   std::unordered_map<uint32_t, uint32_t> query_targets;  // of query objects here
   uint64_t uncompared = 0;
+  uint64_t unseen = 0;  // pictures of frames whose draws are not in the recording
   std::unordered_map<uint32_t, std::vector<uint8_t>> unknown_queries;  // per context and way: what it does not know
   bool missing_memory = false;
   uint64_t needed_begin = 0, needed_end = 0;
@@ -296,6 +297,9 @@ class Player {
   };
   // What the running thread shows, RGBA, bottom row first; false: there is nothing to show.
   bool shown_image(int& width, int& height, std::vector<uint8_t>& pixels);
+  void find_gaps();
+  bool draws_are_missing() const;
+  std::string after_gap() const;
   void execute(Decoded* chunk, uint32_t record);
   void tap_record(Decoded* chunk, uint32_t record, unsigned function);
   void map_write(const FunctionColumns& c, uint32_t row);
@@ -358,7 +362,7 @@ class Player {
   bool over_ = false;
   Decoded* next_chunk_ = nullptr;
   uint32_t next_record_ = 0;
-  std::vector<uint64_t> ends_;
+  std::vector<uint64_t> ends_, gaps_;  // seq of calls; numbers of frames without draws, ascending
   size_t next_end_ = 0;
   // After the call pause_seq_ there is something to do; those up to passed_seq_ are done.
   uint64_t pause_seq_ = UINT64_MAX, passed_seq_ = 0;

@@ -145,7 +145,8 @@ bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
   auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
   if (!get || ask(c, 0x0D10, 0)) return true;
-  for (uint32_t name : {0x0D14u, 0x0D18u, 0x0D1Au, 0x0D1Cu, 0x0D15u, 0x0D19u, 0x0D1Bu, 0x0D1Du}) {
+  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D15, 0x0D19, 0x0D1B, 0x0D1D};
+  for (uint32_t name : names) {
     float value = 0;
     get(name, &value);
     const bool scale = name == 0x0D14 || name == 0x0D18 || name == 0x0D1A || name == 0x0D1C;

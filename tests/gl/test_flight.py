@@ -34,9 +34,9 @@ def _drawtap(bench, *arguments: str | Path, environment: Mapping[str, str] | Non
 
 def _hashes(path: Path) -> dict[int, str]:
     # The image of every frame by the number, in the run, of the call that ended it.
-    query = """SELECT c.origin AS origin, c.seq AS seq, n.text AS text FROM natives n
-               JOIN calls c ON c.seq = (SELECT min(seq) FROM calls s WHERE s.seq >= n.seq AND s.name = 'eglSwapBuffers')
-               WHERE n.kind = 'frame'"""
+    query = """SELECT c.origin AS origin, c.seq AS seq, n.text AS text
+               FROM (SELECT seq, text FROM natives WHERE kind = 'frame') n
+               ASOF JOIN (SELECT seq, origin FROM calls WHERE name = 'eglSwapBuffers') c ON n.seq <= c.seq"""
     with drawtap.open(path) as trace:
         rows = list(trace.sql(query))
     return {int(seq if origin is None else origin): str(text).rpartition("hash=")[2] for origin, seq, text in rows}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from drawtap.errors import InputError, UnavailableError, UsageError
-from drawtap.instrument import script, user_module
+from drawtap.instrument import generate, script, user_module
 from drawtap.instrument.compile import CompileError, find_compiler
 from drawtap.instrument.generate_module import Target, generate_module
 from drawtap.instrument.module import build_projects
@@ -266,6 +268,23 @@ def test_neither_compiler_nor_wheel_is_said(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(UnavailableError) as raised:
         find_compiler()
     assert "g++" in str(raised.value) and "drawtap[zig]" in str(raised.value)
+
+
+def test_the_runtime_needs_no_header_of_the_cxx_library() -> None:
+    # clang, and so the wheel, takes a loop over braces only with <initializer_list>, which g++ sees by accident.
+    for source in generate.runtime_folder().rglob("*.*"):
+        if source.suffix in (".cc", ".h", ".inc"):
+            assert not re.search(r"\bfor \([^;()]*: *\{", source.read_text()), source
+
+
+def test_whose_mistake_it_is_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = _project(tmp_path, 'h = func.Hooks(hook_funcs=[lambda f: func.Hook(is_target=True, before_run=";")])')
+    for place, said in ((generate.runtime_folder() / "resolve.cc", "$CXX"), ("wrappers_0.cc", "is a brace")):
+        error = CompileError("c++ failed", f"{place}:1:2: error: it does not like that\n  1 | code\n")
+        monkeypatch.setattr("drawtap.instrument.module.compile_module", Mock(side_effect=error))
+        with pytest.raises(CompileError) as raised:
+            build_projects([project], Target("toy"))
+        assert said in str(raised.value.hint)
 
 
 def test_the_wheel_itself_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -108,8 +109,7 @@ def missing_calls(
     """Return why a recording of `executable` has no call, likeliest reason first; never an empty list.
 
     `libraries` were seen in the program while it ran; `tapped` says whether the tap (a module) was (None: nobody could
-    look). Where calls were not `counted`, return why there cannot have been one that was tapped; an empty list where
-    there may have been.
+    look). Where calls were not `counted`, nothing more is known than that none was seen.
     """
     certain = refusals(executable)
     if certain:
@@ -136,8 +136,6 @@ def missing_calls(
                 "drawtap records OpenGL, OpenGL ES, EGL, GLX and OpenVG",
             )
         ]
-    if graphics and not counted:
-        return []
     if not graphics and tapped:
         return [
             Check(
@@ -154,7 +152,8 @@ def missing_calls(
             Check(
                 "warning",
                 "API",
-                f"the program loaded {', '.join(graphics)} but called nothing in it",
+                f"the program loaded {', '.join(graphics)} but "
+                + ("called nothing in it" if counted else "no call in it was seen"),
                 "did it stop before it drew? run it by itself first",
             )
         ]
@@ -270,6 +269,8 @@ def _compiler() -> Check:
     for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
         if shutil.which(name):
             return Check("ok", "compiler", f"{shutil.which(name)} (for drawtap build)")
+    if importlib.util.find_spec("ziglang"):
+        return Check("ok", "compiler", "the wheel ziglang (for drawtap build)")
     return Check(
         "note", "compiler", "none", "only drawtap build needs one: apt install g++, or pip install drawtap[zig]"
     )

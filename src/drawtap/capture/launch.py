@@ -88,6 +88,8 @@ class Recording:
     saved: tuple[Mapping[str, object], ...] = ()
     kept: tuple[Mapping[str, object], ...] = ()
     watched: Watch | None = None
+    #: programs that made graphics calls and were left out, as `process` asked: names, each once.
+    left_out: tuple[str, ...] = ()
 
 
 def record(
@@ -176,6 +178,7 @@ def record(
         tuple(drain.saved),
         tuple(drain.kept),
         watched,
+        tuple(drain.left_out),
     )
 
 
@@ -284,13 +287,17 @@ def start_aside(
 
 @dataclass(frozen=True)
 class Run:
-    """What came of running a program with modules: as in `Recording`."""
+    """What came of running a program with modules: as in `Recording`.
+
+    `called` says whether a graphics call was seen, by a process that `program` started too.
+    """
 
     program: Path
     code: int
     signal: int | None
     libraries: frozenset[str]
     loaded: bool | None
+    called: bool
 
 
 def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[str, str] | None = None) -> Run:
@@ -302,9 +309,13 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
         raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
     environment = dict(os.environ, **(settings or {}), LD_PRELOAD=_preload(modules))
-    status, loaded, libraries = _run(executable, program, environment, modules[0], lambda pid: None)
+    # The runtime leaves a letter here at a process's first call. (A program that has become somebody else may not.)
+    with tempfile.NamedTemporaryFile(prefix="drawtap-") as letters:
+        environment["DRAWTAP_CALLED"] = letters.name
+        status, loaded, libraries = _run(executable, program, environment, modules[0], lambda pid: None)
+        called = Path(letters.name).stat().st_size > 0
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
-    return Run(executable, code, killed_by, libraries, loaded)
+    return Run(executable, code, killed_by, libraries, loaded, called)
 
 
 def _preload(modules: Sequence[Path]) -> str:
@@ -440,6 +451,7 @@ class _Drainer:
         self.sent: list[Sent] = []
         self._codes: set[str] = set()
         self.processes = 0
+        self.left_out: list[str] = []
         self.saved: list[Mapping[str, object]] = []
         self.kept: list[Mapping[str, object]] = []
         self._peeks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -539,6 +551,8 @@ class _Drainer:
                 event = entry.get("event")
                 if event == "process":
                     self.processes += 1
+                if event == "left out" and (name := Path(str(entry.get("program"))).name) not in self.left_out:
+                    self.left_out.append(name)
                 if event == "file" and entry.get("file"):
                     self.files.append(Path(entry["file"]))
                 if event == "file" and entry.get("stream") and (entry.get("calls") or entry.get("taken")):

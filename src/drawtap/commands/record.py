@@ -276,7 +276,9 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
                 "no calls" + ("" if recording.files or not target else f"; {target} was not written"),
             )
         )
-        if not recording.messages:  # else the recorder knows why
+        if recording.left_out:
+            verdicts.append(_left_out(recording))
+        elif not recording.messages:  # else the recorder knows why
             verdicts += [
                 Verdict(c.severity, c.subject, c.finding, c.advice)
                 for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
@@ -296,6 +298,12 @@ def _libraries(modules: tuple[str, ...]) -> list[Path]:
     from drawtap.view.progress import say_compiling
 
     return list(user_module.libraries(modules, say_compiling)[0])
+
+
+def _left_out(recording: Recording) -> Verdict:
+    names = ", ".join(recording.left_out)
+    text = f"--process left out every program that made graphics calls: {names}"
+    return Verdict("warning", "program", text, "it takes the name of a program's file, with * and ?: --process 'game*'")
 
 
 def _flight(recording: Recording) -> list[Verdict]:
@@ -333,10 +341,14 @@ def _flight(recording: Recording) -> list[Verdict]:
         why = "nothing asked for it" if calls else "no calls were made"
         if any(entry.get("failed") for entry in recording.kept):
             why = "it could not be"
+        elif not calls and recording.left_out:
+            why = "no program was recorded"
         elif not recording.kept and recording.tapped:
             why = "the recorder was gone before the program ended"
         verdicts.append(Verdict("warning", "saved", f"nothing was written: {why}", None if not calls else _ASK))
-    if not calls and not recording.tapped:
+    if not calls and recording.left_out:
+        verdicts.append(_left_out(recording))
+    elif not calls and not recording.tapped:
         verdicts += [
             Verdict(c.severity, c.subject, c.finding, c.advice)
             for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)

@@ -179,6 +179,9 @@ def _summary(played: Replay) -> list[Verdict]:
     if played.uncompared:
         told = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
         found.append(Verdict("note", "not compared", told))
+    if played.unseen:
+        told = f"{number(played.unseen)} images and read-backs of frames whose draws were not recorded"
+        found.append(Verdict("note", "not compared", told))
     return found
 
 

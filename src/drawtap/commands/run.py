@@ -52,7 +52,7 @@ def run(
     The modules' hooks enclose each other in the order given, the driver innermost. Scripts are compiled at first use.
     Without a module the program runs as always, with the tap in it: nothing is recorded, and a `drawtap manager` that
     runs or starts later sees its frames, can limit them and record it. The program's exit code is passed on; where no
-    graphics library was seen in it, that is said. Without a program, the modules that come with drawtap are listed.
+    graphics call was seen in it, that is said. Without a program, the modules that come with drawtap are listed.
     """
     if print_environment:
         return _environment()
@@ -91,8 +91,8 @@ def run(
         libraries = [*libraries, part(TAP)]
         settings["DRAWTAP_MANAGED"] = "1"
     done = launch.run_with(program, libraries, settings)
-    missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False)
-    if missing and not refused:
+    if not done.called and not refused:
+        missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False)
         report_verdicts([Verdict(c.severity, c.subject, c.finding, c.advice) for c in missing])
     return ExitStatus(done.code)
 

@@ -53,12 +53,20 @@ def build_projects(
         )
     except CompileError as error:
         written = [path for project in projects for path in (project.script, *project.sources, *project.headers)]
-        if not any(str(path) in error.output for path in written):
+        if _is_ours(error.output):
+            error.hint = "this compiler does not take drawtap's own code: $CXX names another"
+        elif not any(str(path) in error.output for path in written):
             # An open brace, string or comment makes the compiler stumble over what is generated after it.
             scripts = ", ".join(str(project.script) for project in projects)
             error.hint = f"it stumbled after code of yours: is a brace, a string or a comment left open in {scripts}?"
         raise
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
+
+
+def _is_ours(output: str) -> bool:
+    # Of the runtime's sources, which are compiled by themselves, nothing depends on what a script says.
+    wrong = [line for line in output.splitlines() if " error: " in line]
+    return bool(wrong) and all(line.startswith(tuple(f"{path}:" for path in _runtime())) for line in wrong)
 
 
 def _runtime() -> list[Path]:

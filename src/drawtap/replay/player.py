@@ -34,8 +34,8 @@ class Replay:
 
     `seconds` is the time for everything, `measured_seconds` that from the first wanted frame on; `compared` counts
     the read-backs, answers and frames that were held against the recording, `different` those that were not equal,
-    `uncompared` answers that cannot be equal. `hashes`
-    are those of the frames (32 hex digits) where they were asked for.
+    `uncompared` answers that cannot be equal, `unseen` images and read-backs of frames whose draws the recorder left
+    out. `hashes` are those of the frames (32 hex digits) where they were asked for.
     """
 
     calls: int
@@ -48,6 +48,7 @@ class Replay:
     skipped: int
     engine: str
     uncompared: int = 0
+    unseen: int = 0
     findings: tuple[Finding, ...] = ()
     images: tuple[Path, ...] = ()
     hashes: Mapping[int, str] = field(default_factory=dict)
@@ -182,6 +183,7 @@ def _replay(result: Mapping[str, object], lines: Sequence[Mapping[str, object]])
         skipped=_integer(result["skipped"]),
         engine=str(result["engine"]),
         uncompared=_integer(result.get("uncompared", 0)),
+        unseen=_integer(result.get("unseen", 0)),
         findings=tuple(
             Finding(str(f["what"]), _integer(f["call"]), str(f["function"]), str(f["text"]), _integer(f["count"]))
             for f in lines
