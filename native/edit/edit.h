@@ -33,6 +33,7 @@ typedef struct dt_write_source {
   const uint8_t* keep_map_writes; /* one bit a row of the table map_writes; NULL: all that stand before a call that is kept */
   const dt_change* changes;       /* in any order */
   uint64_t change_count;
+  const uint8_t* keep_images;     /* one bit a call: what the program's frame looked like is still said of it; NULL: of every one that is kept */
 } dt_write_source;
 
 enum { DT_ORDER_JOIN = 0, DT_ORDER_TIME = 1 };

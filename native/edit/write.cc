@@ -150,6 +150,7 @@ struct Waiting {
   std::deque<std::string> store;  // the payloads' bytes
   uint64_t entry = 0;
   bool with_next = false;  // it says something about the next call alone
+  bool image = false;      // what the frame looked like that the next call ends
 };
 
 struct ThreadState {
@@ -250,6 +251,8 @@ class Copy {
         put_inserted(inserted, to, entry);
         ++inserted_;
       }
+    // Whoever left out what this image was drawn with says so: it would be held against a picture that nobody drew.
+    if (source_.keep_images && !bit(source_.keep_images, walker_->seq)) std::erase_if(state.waiting, [](auto& w) { return w.image; });
     if (keep && columns.function) {
       release(state, chunk, record, true);
       if (mark < marks.size() && marks[mark]) maker_.mark(to, marks[mark]);
@@ -466,7 +469,7 @@ class Copy {
     }
     if (id == DT_FN_NATIVE) {
       for (auto& p : to.params)
-        if (p.name == "kind" && p.has_data()) w.with_next = w.row.payloads[static_cast<size_t>(p.payload)].bytes.substr(0, 5) == "frame";
+        if (p.name == "kind" && p.has_data()) w.with_next = w.image = w.row.payloads[static_cast<size_t>(p.payload)].bytes.substr(0, 5) == "frame";
     }
     if (source_.sparse && !w.with_next && (id == DT_FN_NATIVE || id == DT_FN_NOTE || id == DT_FN_LIBRARY)) {
       std::string said = std::to_string(id);

@@ -14,6 +14,7 @@ struct Source {
   const uint8_t* keep = nullptr;
   uint64_t first_seq = 0, end_seq = UINT64_MAX;
   const uint8_t* keep_map_writes = nullptr;
+  const uint8_t* keep_images = nullptr;  // of calls: their image is that of the recording; nullptr: of every one that is kept
   std::vector<dt_change> changes;
   // Of each thread (pid, number): only its calls from the first of these numbers to before the second, and what the tap
   // said before each of them. A thread that is not in there has none; empty: all of all threads.

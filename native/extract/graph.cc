@@ -653,7 +653,7 @@ void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t
       more = true;
     }
     run();
-    // Contexts see each other's work when it has been flushed.
+    // Contexts see each other's work when it has been flushed: up to the last call that looks.
     uint32_t one = 0;
     bool several = false;
     std::unordered_map<uint32_t, bool> waiting;
@@ -663,7 +663,7 @@ void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t
         one = contexts_[c];
       }
     if (!several) continue;
-    for (uint64_t c = 0; c < calls_; ++c) {
+    for (uint64_t c = 0; c <= last && c < calls_; ++c) {
       if (flags_[c] & CALL_FLUSHES) {
         bool& pending = waiting[contexts_[c]];
         if (pending && !seen[c]) {

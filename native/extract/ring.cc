@@ -357,6 +357,8 @@ std::string run(const Job& job) {
   rest.keep = keep.data();
   rest.keep_map_writes = map_writes.data();
   rest.sparse = true;
+  const std::vector<uint8_t> no_images(keep.size());  // what it is to bring back is the end, not the frames on the way
+  rest.keep_images = no_images.data();
   options.level = job.level;
   Answer answer;
   answer.put("calls_past", job.calls_before + (cut - done));

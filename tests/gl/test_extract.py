@@ -125,6 +125,31 @@ def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_
     assert certificate["file"]["recorded_images_different"] == 0  # type: ignore[index]
 
 
+def test_only_what_a_cut_is_to_show_is_held_against_the_program(recordings: Mapping[str, Path], tmp_path: Path) -> None:
+    """A wait that has to stay had seen what was wiped out later: that image is nothing that the cut promises."""
+    recording = recordings["two_contexts 20 waits"]
+    ends = {}
+    with drawtap.open(recording) as trace:
+        ends = dict(enumerate(_ends(trace)))
+    for ranges, frames in (({"frames": "16"}, [16]), ({"frames": "15:17"}, [15, 16]), ({"draws": "30"}, [])):
+        out = tmp_path / "cut.dtap"
+        cut = _cut(recording, out, extract.Wish("llvmpipe"), **ranges)
+        assert cut.equal
+        assert not cut.added
+        kept = np.flatnonzero(cut.keep)
+        if frames:
+            assert kept[-1] == ends[frames[-1]]  # what flushes later, nobody waits for
+        with drawtap.open(out) as trace:
+            assert list(trace.sql("SELECT seq FROM glFinish")), "no wait was kept: this shows nothing"
+        played = player.play(out, ["--verify"], environment=SOFTWARE)
+        assert (played.compared, played.different) == (len(frames), 0)
+    lean = tmp_path / "lean.dtap"
+    with drawtap.open(recording) as trace:
+        assert redundancy.simplify(trace, lean, on="llvmpipe").equal
+    played, whole = (player.play(path, ["--verify"], environment=SOFTWARE) for path in (lean, recording))
+    assert (whole.compared - played.compared, played.different) == (20, 0)  # all but what the waits had seen
+
+
 def test_what_a_draw_reads_of_client_memory_stays_with_it(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     # The recorder notes it before the draw, now and then at the very end of one of the file's chunks: it must not go
     # with the call before.

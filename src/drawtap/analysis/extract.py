@@ -211,13 +211,15 @@ class Cutter:
         certificate |= _proof_of(self.trace, stage, reference, added)
         if reduction is not None:
             certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
-        written = write([Part(self.trace.core, keep=packed(keep).tobytes())], output, annotation=certificate)
+        images = self._whole_images(wanted) if _shows_pixels(wish) else np.zeros_like(keep)
+        part = Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
+        written = write([part], output, annotation=certificate)
         equal = True
         if wish.verify and reference is not None and _shows_pixels(wish):
             proof = self._proof(output, wanted, wish, reference, keep)
             equal = proof["equal"] is True
             certificate = {**certificate, "file": proof}
-            write([Part(self.trace.core, keep=packed(keep).tobytes())], output, annotation=certificate)
+            write([part], output, annotation=certificate)
         return Cut(
             keep,
             self.graph.calls,
@@ -381,8 +383,14 @@ class Cutter:
         return {"frames": [i for i, frame in enumerate(self._kept_ends(keep)) if frame in wanted.shown.frames]}
 
     def _kept_ends(self, keep: Calls) -> list[int]:
-        ends = [int(str(row["end_seq"])) - 1 for row in self.trace.table("frames") if row["end_function"]]
-        return [frame for frame, seq in enumerate(ends) if keep[seq]]
+        return [frame for frame, seq in enumerate(_ends_of(self.trace)) if keep[seq]]
+
+    def _whole_images(self, wanted: Target) -> Calls:
+        """Return the calls whose image is the program's: other frames, and what waits in between, lack draws."""
+        images = np.zeros(self.graph.calls, dtype=bool)
+        if wanted.shown.frames is not None:
+            images[_ends_of(self.trace)[wanted.shown.frames.start : wanted.shown.frames.stop]] = True
+        return images
 
     # ---- smaller -----------------------------------------------------------------------------------------------------
 
@@ -523,6 +531,10 @@ def _end_of(trace: Trace, wanted: Target) -> int:
     last = wanted.shown.frames.stop - 1
     row = next(r for r in trace.table("frames") if r["frame"] == last)
     return int(str(row["end_seq"]))
+
+
+def _ends_of(trace: Trace) -> list[int]:
+    return [int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]
 
 
 def _opened(path: Path, like: Trace) -> Trace:

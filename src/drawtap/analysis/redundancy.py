@@ -117,7 +117,9 @@ def simplify(
             "images_digest": digest_of(reference.images),
             "replays": stage.rounds,
         }
-    part = Part(trace.core, keep=packed(keep).tobytes())
+    images = np.zeros_like(keep)  # of frames; what waits in between may have seen draws that no frame shows
+    images[[int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]] = True
+    part = Part(trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
     write([part], output, annotation=certificate)
     equal = True
     if reference is not None:

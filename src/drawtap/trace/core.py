@@ -122,7 +122,8 @@ class Part:
     """What of an open trace goes into a new one: calls from `first_seq` to before `end_seq` whose bit in `keep` is 1.
 
     Bits stand by seq, the lowest of a byte first; None keeps all. `keep_map_writes` has one bit a row of the table
-    `map_writes`; None keeps those before a call that is kept.
+    `map_writes`; None keeps those before a call that is kept. `keep_images` has one bit a call: the hash of the image
+    that the program showed stays with it; None keeps those of all calls that are kept.
     """
 
     trace: CoreTrace
@@ -131,6 +132,7 @@ class Part:
     changes: tuple[Change, ...] = ()
     first_seq: int = 0
     end_seq: int | None = None
+    keep_images: bytes | bytearray | None = None
 
 
 _CHANGES = {"value": 1, "content": 2, "null": 3, "function": 4, "insert": 5, "blob": 6}
@@ -157,6 +159,7 @@ class _CSource(ctypes.Structure):
         ("keep_map_writes", c_char_p),
         ("changes", POINTER(_CChange)),
         ("change_count", c_uint64),
+        ("keep_images", c_char_p),
     )
 
 
@@ -359,7 +362,10 @@ def write(
         calls = cast(int, of.trace.info()["calls"])
         if of.keep is not None and len(of.keep) < (calls + 7) // 8:
             raise QueryError(f"there are {calls} calls and only {len(of.keep) * 8} bits that say which are kept")
+        if of.keep_images is not None and len(of.keep_images) < (calls + 7) // 8:
+            raise QueryError(f"there are {calls} calls and only {len(of.keep_images) * 8} bits for their images")
         source.keep = None if of.keep is None else bytes(of.keep)
+        source.keep_images = None if of.keep_images is None else bytes(of.keep_images)
         if of.keep_map_writes is not None:
             rows = len(of.trace.table_rows("map_writes"))
             if len(of.keep_map_writes) < (rows + 7) // 8:

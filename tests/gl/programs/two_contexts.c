@@ -1,5 +1,6 @@
 /* Two contexts that share objects and take turns on one thread, a third that shares nothing, and two surfaces: one context
- * loads images and renders into a texture that the other shows. two_contexts [FRAMES] */
+ * loads images and renders into a texture that the other shows. With `waits` it waits for the GPU with something on that
+ * texture that it wipes out again. two_contexts [FRAMES [waits]] */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 #include "shader.h"
@@ -61,6 +62,11 @@ int main(int argc, char **argv) {
     glBindTexture(GL_TEXTURE_2D, images[0]);
     glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 16, 16, GL_RGBA, GL_UNSIGNED_BYTE, texels);
     glViewport(0, 0, 16, 16);
+    if (argc > 2) {
+      glClearColor((float)frame / 20, 1, 1, 1);
+      glClear(GL_COLOR_BUFFER_BIT);
+      glFinish();
+    }
     glClearColor(0, (float)frame / 20, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT);
     quad(part);
