@@ -74,7 +74,9 @@ def test_a_program_is_seen_limited_and_let_go(start):
         client.ask("limit", program="python*", fps=30, surface=1)
         assert struct.unpack_from("<QQ", program.control, pages._LIMITS) == (77, round(1e9 / 30))
         client.ask("class", program=os.getpid(), target_fps=60)
-        assert one(running)["goal_fps"] == 30  # more cannot be expected of it
+        limited = one(running)
+        assert limited["goal_fps"] == 30  # more cannot be expected of it
+        assert limited["limit"] is None and limited["surfaces"][0]["limit"]["fps"] == 30
         client.ask("limit", program="python*", fps=None, surface=1)
         assert one(running)["goal_fps"] == 60
         with pytest.raises(UsageError, match="no surface 2"):

@@ -27,6 +27,7 @@ def _program(key: int, name: str, importance: str, surfaces: int = 1, **more: ob
             "fps": 60.0 / (n + 1),
             "frame_ms": {"p50": 16.67, "p95": 17.0, "p99": 21.5, "max": 33.0},
             "waited": 0.25,
+            "limit": more.get("limit"),
             "recent_ms": [16.0] * 100 + [40.0] + [16.0] * 19,
         }
         for n in range(surfaces)

@@ -39,25 +39,33 @@ def rows_of(programs: list[dict[str, Any]], which: str) -> list[tuple[object, ..
 
 
 def _rows(program: dict[str, Any]) -> Iterator[tuple[object, ...]]:
-    limit = program["limit"]
-    tail = (
-        limit["fps"] if limit else None,
-        _why(program),
-        ", ".join(a["rule"] for a in program["alarms"]) or None,
-    )
+    alarms = ", ".join(a["rule"] for a in program["alarms"]) or None
     head = (program["pid"], program["name"])
     for surface in program["surfaces"]:
         times = surface["frame_ms"] or {}
         size = f"{surface['width']}x{surface['height']}" if surface["width"] else None
         ns = [round(times[q] * 1e6) if q in times else None for q in ("p50", "p99")]
-        yield (*head, surface["number"], size, program["class"], round(surface["fps"], 1), *ns, *tail)
+        yield (
+            *head,
+            surface["number"],
+            size,
+            program["class"],
+            round(surface["fps"], 1),
+            *ns,
+            *_held(program, surface),
+            alarms,
+        )
     if not program["surfaces"]:
-        yield (*head, None, None, program["class"], 0.0, None, None, *tail)
+        yield (*head, None, None, program["class"], 0.0, None, None, *_held(program, program), alarms)
+
+
+def _held(program: dict[str, Any], held: dict[str, Any]) -> tuple[float | None, str | None]:
+    """Return the limit of a program or surface, and why it has it."""
+    limit = held["limit"]
+    return (limit["fps"], f"{limit['origin']}: {limit['reason']}") if limit else (None, _why(program))
 
 
 def _why(program: dict[str, Any]) -> str | None:
-    if limit := program["limit"]:
-        return f"{limit['origin']}: {limit['reason']}"
     if program.get("observed"):
         return "observed only"
     if not program["surfaces"]:

@@ -118,9 +118,10 @@ def schema() -> dict[str, Any]:
             "fps": number,
             "frame_ms": times,
             "waited": {"type": "number", "description": "share of the last second spent in the limiter"},
+            "limit": limit | {"description": "what holds for it: a limit of its own, else the program's"},
             "recent_ms": {"type": "array", "items": number, "description": "the last frame times, newest last"},
         },
-        "required": ["number", "kind", "handle", "frames", "fps", "frame_ms"],
+        "required": ["number", "kind", "handle", "frames", "fps", "frame_ms", "limit"],
     }
     program = {
         "type": "object",
@@ -298,12 +299,15 @@ def program_json(program: Program, now_ns: int, *, recent: int = 0) -> dict[str,
         "fps": round(program.fps(now_ns), 2),
         "limit": _limit_json(program.limit),
         "alarms": [_alarm_json(alarm, now_ns) for alarm in program.alarms],
-        "surfaces": [_surface_json(s, i + 1, now_ns, recent) for i, s in enumerate(program.surfaces)],
+        "surfaces": [
+            {**_surface_json(s, i + 1, now_ns, recent), "limit": _limit_json(s.limit or program.limit)}
+            for i, s in enumerate(program.surfaces)
+        ],
     }
 
 
 def _limit_json(limit: Limit | None) -> dict[str, object] | None:
-    if limit is None:
+    if limit is None or limit.fps <= 0:
         return None
     return {
         "fps": round(limit.fps, 2),
