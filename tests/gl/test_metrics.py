@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
+from drawtap.analysis import shader_cost
 from drawtap.errors import UnavailableError, UsageError
 from drawtap.metrics import listing, passes, profile, sets
 from drawtap.metrics.metric import Metric
@@ -378,6 +379,38 @@ def test_every_stage_of_the_pipeline_has_what_its_draws_have(programs: Bench, tm
                     opened, f"SELECT value FROM metrics WHERE per = 'frame' AND name = 'gl:pipeline/{stage}'"
                 )
                 assert rows == [(sum(w or 0 for w in wanted),)] * 3, stage
+
+
+def test_the_estimate_of_a_draw_has_the_stages_between(programs: Bench, tmp_path: Path):
+    path = programs.recorded(["pipeline", "1"], tmp_path).traces[0]
+    known = {m.id: m for m in listing.metrics(path, environment=LLVMPIPE)}
+    if known["gl:pipeline/tess_control_patches"].missing:
+        pytest.skip(known["gl:pipeline/tess_control_patches"].missing)
+    parts = ("geometry", "tessellation", "total")
+    columns = ", ".join(f"any_value(value) FILTER (name = 'estimate:operations/{part}')" for part in parts)
+    question = (
+        f"SELECT {columns}, any_value(note) FILTER (name = 'estimate:operations/total'), "
+        "sum(value) FILTER (name IN ('estimate:operations/vertex', 'estimate:operations/fragment')) FROM metrics "
+        "WHERE name LIKE 'estimate:%' GROUP BY seq ORDER BY seq"
+    )
+    with open_trace(path) as opened:
+        text = {one.stage: one.cost.operations for one in shader_cost.shader_costs(opened)}
+        assert min(text[stage] for stage in ("geometry", "tessellation control", "tessellation evaluation")) > 0
+        plan = _plan(path, ["fragments:count/generated", "gl:pipeline/*"], ["draw"], LLVMPIPE)
+        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        *plain, points, patches = _values(opened, question)
+        assert {row[:2] for row in plain} == {(None, None)}
+        assert points == (3 * text["geometry"], None, points[4] + 3 * text["geometry"], None, points[4])
+        # Two patches of three vertices each, and three corners of the one triangle that either becomes.
+        between = 2 * 3 * text["tessellation control"] + 6 * text["tessellation evaluation"]
+        assert patches == (None, between, patches[4] + between, None, patches[4])
+        plan = _plan(path, ["fragments:count/generated"], ["draw"], LLVMPIPE)
+        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        *plain, points, patches = _values(opened, question)
+        assert None not in [row[2] for row in plain]
+        assert points[:3] == patches[:3] == (None, None, None)
+        assert "geometry_shader_invocations, which was not measured" in points[3]
+        assert "tess_evaluation_invocations, which was not measured" in patches[3]
 
 
 def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench, tmp_path: Path):

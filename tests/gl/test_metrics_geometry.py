@@ -160,6 +160,24 @@ class TestPrimitives:
         assert [row[name] for name in names] == counts
         assert not notes
 
+    def test_triangles_that_rounding_turns_round_for_the_driver_are_in_doubt(self, programs: Bench, tmp_path: Path):
+        done = programs.recorded(["geometry", "slivers"], tmp_path)
+        *facing, shown, turned = [line.split()[-1] for line in done.result.stdout.splitlines()[:1442]]
+        assert int(shown) > 50
+        assert int(turned) > 5
+        rows, notes = measured(done.traces[0], ["geometry:primitives/*"], "draw", 0)
+        *plain, culled, other = rows
+        assert not notes
+        # Where nothing is culled, it does not matter.
+        assert {row["culling_in_doubt"] for row in plain} == {0}
+        assert len(facing) == culled["submitted"] == 1440
+        wanted = Counter(facing)
+        assert culled["degenerate"] == wanted["0"]
+        assert culled["backface_culled"] == wanted["-1"]
+        assert culled["rasterised"] == wanted["1"]
+        assert int(turned) <= culled["culling_in_doubt"] < 1440
+        assert other["submitted"] == other["culling_in_doubt"] == int(turned)
+
 
 #: Of each draw of cutting.c: submitted, outside, discarded, rasterised, clipped, area in pixels. A triangle has 128;
 #: one is cut in half, which leaves a quarter, and one at 0.4 of its width.
@@ -264,6 +282,69 @@ class TestVertices:
     def test_calls_between_begin_and_end_and_in_lists_are_vertices_too(self, recordings: dict[str, Path]):
         rows, _ = measured(recordings["compat"], ["geometry:vertices/vertices_submitted"], "draw")
         assert [row["vertices_submitted"] for row in rows] == [48, 48, 18, 18, 4, 4, 4, 6, 10]
+
+
+ALIKE = {
+    "geometry:vertices/vertices_submitted": "gl:pipeline/vertices_submitted",
+    "geometry:primitives/submitted": "gl:pipeline/clipping_input_primitives",
+}
+
+
+#: Where drivers have a choice, by recording: a rectangle, a quad and a polygon come to clipping as one; vertices that
+#: make no primitive are left out (the two at the end of the strips), and what rasterizer discard drops is not clipped.
+CHOICES = {
+    "compat": [("gl:pipeline/clipping_input_primitives", 3 * FRAMES, 1.0, 2.0)],
+    "core": [
+        ("gl:pipeline/vertices_submitted", FRAMES, 9.0, 11.0),
+        ("gl:pipeline/clipping_input_primitives", FRAMES, 0.0, 8.0),
+    ],
+}
+
+
+@pytest.mark.parametrize("api", CHOICES)
+def test_the_driver_counts_the_same_vertices_and_primitives_but_where_it_has_a_choice(
+    recordings: dict[str, Path], api: str
+):
+    ids = [id_ for pair in ALIKE.items() for id_ in pair]
+    known = {m.id: m for m in listing.metrics(recordings[api], environment=LLVMPIPE)}
+    if missing := known[ids[1]].missing:
+        pytest.skip(missing)
+    with open_trace(recordings[api]) as trace:
+        plan = passes.plan(recordings[api], [known[id_] for id_ in ids], ["draw"], environment=LLVMPIPE)
+        made = profile.profile(trace, plan, profile.Wanted(), environment=LLVMPIPE)
+        for ours, theirs in ALIKE.items():
+            rows = trace.sql(
+                "SELECT a.value, b.value FROM metrics a JOIN metrics b USING (seq) "
+                f"WHERE a.name = '{ours}' AND b.name = '{theirs}' AND a.value IS NOT NULL AND b.value IS NOT NULL"
+            ).fetchall()
+            assert len(rows) >= FRAMES * 8
+            assert sum(a == b for a, b in rows) >= FRAMES * 6
+    found = [(one.metric, one.differ, one.driver, one.ours) for one in profile.disagreements(made.path)]
+    assert found == CHOICES[api]
+
+
+def test_the_average_area_is_of_all_triangles_of_a_range_and_needs_no_pass_of_its_own(recordings: dict[str, Path]):
+    ids = ["geometry:triangles/area", "geometry:triangles/average_area", "geometry:primitives/rasterised"]
+    known = listing.chosen(listing.metrics(recordings["compat"], environment=LLVMPIPE), ids)
+    plan = passes.plan(recordings["compat"], known, ["draw", "frame"], environment=LLVMPIPE)
+    assert [(len(one.metrics), sorted(one.per)) for one in plan.passes] == [(3, ["draw", "frame"])]
+    with open_trace(recordings["compat"]) as trace:
+        profile.profile(trace, plan, profile.Wanted(), environment=LLVMPIPE)
+        rows = trace.sql(
+            "SELECT per, max(value) FILTER (name LIKE '%/area'), max(value) FILTER (name LIKE '%/rasterised'), "
+            "max(value) FILTER (name LIKE '%/average_area'), any_value(note) FROM metrics WHERE frame = 1 "
+            "GROUP BY per, number ORDER BY per, number"
+        ).fetchall()
+    *draws, frame = rows
+    assert frame[0] == "frame"
+    # Draws differ, so that a mean of their means is another number.
+    assert len({average for _, _, _, average, _ in draws if average is not None}) > 2
+    for _, area, count, average, note in rows:
+        if count:
+            assert average == pytest.approx(area / count)
+            assert note is None
+        else:
+            assert average is None
 
 
 class TestCalls:

@@ -11,7 +11,7 @@ import pytest
 import drawtap
 from drawtap.analysis import synthesis
 from drawtap.formats.calls import CallWriter
-from drawtap.metrics import tables
+from drawtap.metrics import profile, tables
 from drawtap.trace import measured
 
 FRAMES = 4
@@ -144,3 +144,17 @@ def test_openvg_has_a_table_of_its_own(tmp_path):
     assert drawn["matrix operations"].mean == drawn["render calls"].mean == 1
     assert (drawn["gradient stops"].minimum, drawn["gradient stops"].maximum) == (0, 3)
     assert found["path size (pixels)"].missing in ("not measured", "no back-end counts it")
+
+
+def test_what_a_driver_counts_otherwise_is_told(tmp_path: Path):
+    stored = tmp_path / "001.parquet"
+    duckdb.sql(
+        "SELECT seq::UBIGINT AS seq, 'draw' AS per, seq::UBIGINT AS number, name, value::DOUBLE AS value FROM (VALUES "
+        "(3, 'gl:pipeline/vertices_submitted', 6), (3, 'geometry:vertices/vertices_submitted', 6), "
+        "(5, 'gl:pipeline/vertices_submitted', 9), (5, 'geometry:vertices/vertices_submitted', 8), "
+        "(7, 'gl:pipeline/vertices_submitted', 1), (7, 'geometry:vertices/vertices_submitted', NULL), "
+        "(8, 'gl:pipeline/vertices_submitted', 2), (8, 'geometry:vertices/vertices_submitted', 1), "
+        "(3, 'gl:pipeline/clipping_input_primitives', 2), (3, 'geometry:primitives/submitted', 2)) r(seq, name, value)"
+    ).write_parquet(str(stored))
+    metric, other = "gl:pipeline/vertices_submitted", "geometry:vertices/vertices_submitted"
+    assert profile.disagreements(stored) == [profile.Disagreement(metric, other, "draw", 3, 2, 5, 9.0, 8.0)]

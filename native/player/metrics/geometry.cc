@@ -28,7 +28,7 @@ enum : uint32_t {
   GL_STREAM_READ = 0x88E1, GL_MAP_READ_BIT = 1, GL_ELEMENT_BUFFER = 0x8893, GL_ELEMENT_BUFFER_BINDING = 0x8895, GL_ARRAY_BUFFER = 0x8892, GL_BUFFER_MAPPED = 0x88BC,
   GL_INDIRECT_BUFFER = 0x8F3F, GL_INDIRECT_BUFFER_BINDING = 0x8F43, GL_BUFFER_SIZE = 0x8764, GL_ARRAY_BUFFER_BINDING = 0x8894,
   GL_CULL_FACE = 0x0B44, GL_CULL_FACE_MODE = 0x0B45, GL_FRONT_FACE = 0x0B46, GL_CW = 0x0900, GL_FRONT = 0x0404, GL_BACK = 0x0405,
-  GL_VIEWPORT = 0x0BA2, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_ORIGIN = 0x935C, GL_CLIP_DEPTH_MODE = 0x935D,
+  GL_VIEWPORT = 0x0BA2, GL_SUBPIXEL_BITS = 0x0D50, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_ORIGIN = 0x935C, GL_CLIP_DEPTH_MODE = 0x935D,
   GL_UPPER_LEFT = 0x8CA2, GL_ZERO_TO_ONE = 0x935F, GL_CLIP_DISTANCE0 = 0x3000, GL_MAX_CLIP_DISTANCES = 0x0D32, GL_COLOR_WRITEMASK = 0x0C23, GL_DEPTH_TEST = 0x0B71,
   GL_DEPTH_WRITEMASK = 0x0B72, GL_STENCIL_TEST = 0x0B90, GL_STENCIL_WRITEMASK = 0x0B98, GL_STENCIL_BACK_WRITEMASK = 0x8CA5, GL_MAX_DRAW_BUFFERS = 0x8824,
   GL_LIGHTING = 0x0B50, GL_VERTEX_PROGRAM_ARB = 0x8620, GL_RESTART = 0x8F9D, GL_RESTART_INDEX = 0x8F9E, GL_RESTART_FIXED = 0x8D69,
@@ -126,7 +126,7 @@ bool enabled(uint32_t name) { return gl_().IsEnabled(name); }
 
 enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
 enum What : uint8_t {
-  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, DISCARDED, RASTERISED, CLIPPED, CORNERS,
+  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, IN_DOUBT, DISCARDED, RASTERISED, CLIPPED, CORNERS,
   AREA, AVERAGE, SIZE_0, SIZE_1, SIZE_2, SIZE_3, SIZE_4, SIZE_5, SIZE_6,
   VERTICES_SUBMITTED, DISTINCT, TRANSFORMED, LIT, ACCESSES, HITS_16, HITS_32,
   RENDER, MATRIX, MATRIX_UNIFORMS, TEXELS, WHATS
@@ -137,8 +137,8 @@ struct Known {
 };
 const Known KNOWN[WHATS] = {
     {"primitives", "submitted", PRIMITIVES},   {"primitives", "degenerate", PRIMITIVES},  {"primitives", "frustum_culled", PRIMITIVES},
-    {"primitives", "backface_culled", PRIMITIVES}, {"primitives", "discarded", PRIMITIVES},   {"primitives", "rasterised", PRIMITIVES},
-    {"primitives", "clipped", PRIMITIVES},     {"vertices", "viewport_transformed", PRIMITIVES}, {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
+    {"primitives", "backface_culled", PRIMITIVES}, {"primitives", "culling_in_doubt", PRIMITIVES},
+    {"primitives", "discarded", PRIMITIVES},   {"primitives", "rasterised", PRIMITIVES},  {"primitives", "clipped", PRIMITIVES},     {"vertices", "viewport_transformed", PRIMITIVES}, {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
     {"triangles", "area_below_1", PRIMITIVES}, {"triangles", "area_1_to_4", PRIMITIVES},  {"triangles", "area_4_to_16", PRIMITIVES},
     {"triangles", "area_16_to_64", PRIMITIVES}, {"triangles", "area_64_to_256", PRIMITIVES}, {"triangles", "area_256_to_1024", PRIMITIVES},
     {"triangles", "area_from_1024", PRIMITIVES},
@@ -606,6 +606,8 @@ bool raster_state(Raster& r, unsigned& own_planes, const char*& why) {
   int v[4] = {};
   f.GetIntegerv(GL_VIEWPORT, v);
   r.width = v[2], r.height = v[3];
+  // To the nearest of the places that a pixel has for the driver, after arithmetic in single precision.
+  r.rounding = std::ldexp(0.5, -integer(GL_SUBPIXEL_BITS)) + std::ldexp(std::max(r.width, r.height), -22);
   if (enabled(GL_CULL_FACE)) {
     int mode = integer(GL_CULL_FACE_MODE);
     r.cull_front = mode != GL_BACK, r.cull_back = mode != GL_FRONT;
@@ -1220,6 +1222,7 @@ void GeometrySource::deliver(Sink& to, const Result& r) {
       case DEGENERATE: v = static_cast<double>(c.degenerate); break;
       case OUTSIDE: v = static_cast<double>(c.outside); break;
       case BACKFACE: v = static_cast<double>(c.backface); break;
+      case IN_DOUBT: v = static_cast<double>(c.in_doubt); break;
       case DISCARDED: v = static_cast<double>(c.discarded); break;
       case RASTERISED: v = static_cast<double>(c.rasterised); break;
       case CLIPPED: v = static_cast<double>(c.clipped); break;

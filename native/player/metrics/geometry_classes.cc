@@ -77,6 +77,19 @@ double area(const Polygon& polygon, const Raster& state) {
   return std::fabs(twice) / 2 * (state.width / 2) * (state.height / 2);
 }
 
+// Whether moving each corner by as much as drivers round it may turn the polygon round: then its area changes by no more
+// than half of the product of that and the sum of its sides, along both axes.
+bool turns(const Polygon& polygon, double pixels, const Raster& state) {
+  const double most = state.rounding, more = 4 * most * most;
+  if (pixels > most * (state.width + state.height) + more) return false;  // no polygon in there has a longer outline
+  double sides = 0;
+  for (int i = 0; i < polygon.n; ++i) {
+    const Position &a = polygon.at[i].at, &b = polygon.at[(i + 1) % polygon.n].at;
+    sides += std::fabs(a[0] / a[3] - b[0] / b[3]) * state.width / 2 + std::fabs(a[1] / a[3] - b[1] / b[3]) * state.height / 2;
+  }
+  return pixels <= most * sides / 2 + more;
+}
+
 void arrived(const Raster& state, bool crosses, int corners, Classes& to) {
   if (state.discards) {
     ++to.discarded;
@@ -91,7 +104,7 @@ void arrived(const Raster& state, bool crosses, int corners, Classes& to) {
 
 void Classes::add(const Classes& o) {
   submitted += o.submitted, degenerate += o.degenerate, outside += o.outside, backface += o.backface;
-  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, corners += o.corners, triangles += o.triangles, area += o.area;
+  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, corners += o.corners, triangles += o.triangles, area += o.area, in_doubt += o.in_doubt;
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += o.sizes[i];
 }
 
@@ -165,6 +178,7 @@ void classify_triangle(const Position& a, const Position& b, const Position& c, 
     ++to.outside;
     return;
   }
+  if (state.cull_front != state.cull_back && turns(polygon, pixels, state)) ++to.in_doubt;
   bool front = (facing > 0) != state.front_clockwise;
   if (front ? state.cull_front : state.cull_back) {
     ++to.backface;

@@ -16,6 +16,7 @@ struct Raster {
   bool front_clockwise = false;
   bool discards = false;  // nothing that arrives leaves a trace
   bool discards_all = false;  // the same, whatever the viewport
+  double rounding = 0;        // by so many pixels a driver may move a corner, to and fro and up and down
 };
 
 // Every primitive is one of: degenerate, outside, facing away, discarded, rasterised. `clipped` are some of the last two
@@ -25,6 +26,7 @@ struct Classes {
   uint64_t submitted = 0, degenerate = 0, outside = 0, backface = 0, discarded = 0, rasterised = 0, clipped = 0;
   uint64_t corners = 0;    // of those rasterised, of the part inside of the view volume
   uint64_t triangles = 0;  // among those rasterised
+  uint64_t in_doubt = 0;   // where one face is culled, those that rounding may turn round
   double area = 0;         // of these, pixels inside of the viewport
   std::array<uint64_t, SIZES> sizes{};  // of these, by area: below 1, 4, 16, 64, 256, 1024 pixels, larger
   void add(const Classes& other);

@@ -79,8 +79,8 @@ bool Request::read(const std::string& path, std::string& why) {
     try {
       if (w[0] == "metric" && w.size() == 6) {
         Wanted m{w[1], w[2], w[3], Fold::SUM, 0};
-        good = letters(w[5], m.at) && (w[4] == "sum" || w[4] == "mean" || w[4] == "last" || w[4] == "first");
-        m.fold = w[4] == "mean" ? Fold::MEAN : w[4] == "last" ? Fold::LAST : w[4] == "first" ? Fold::FIRST : Fold::SUM;
+        good = letters(w[5], m.at) && (w[4] == "sum" || w[4] == "mean" || w[4] == "ratio" || w[4] == "last" || w[4] == "first");
+        m.fold = w[4] == "mean" ? Fold::MEAN : w[4] == "ratio" ? Fold::RATIO : w[4] == "last" ? Fold::LAST : w[4] == "first" ? Fold::FIRST : Fold::SUM;
         metrics.push_back(std::move(m));
       } else if (w[0] == "pass" && w.size() >= 3) {
         Pass pass;
@@ -223,7 +223,7 @@ void Session::write(const Scope& s) {
     values += ',';
     const char* why = sum.why;
     if (!why && !sum.parts && fold != Fold::SUM) why = "nothing was measured";
-    if (!why) values += numeral(fold == Fold::MEAN && sum.weight > 0 ? sum.value / sum.weight : sum.value);
+    if (!why) values += numeral((fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
     std::string said = why ? why : fold == Fold::MEAN && sum.parts > 1 ? "mean of " + std::to_string(sum.parts) + " parts" : "";
     if (!said.empty()) note += (note.empty() ? "" : ";") + std::to_string(m) + "=" + said;
   }
@@ -250,7 +250,8 @@ void Session::value(uint64_t number, int metric, double v) {
     Sum& sum = s->sums[place];
     switch (fold) {
       case Fold::SUM: sum.value += v; break;
-      case Fold::MEAN: sum.value += v * weight, sum.weight += weight; break;
+      case Fold::MEAN:
+      case Fold::RATIO: sum.value += v * weight, sum.weight += weight; break;
       case Fold::LAST:
         if (number >= sum.segment) sum.value = v, sum.segment = number;
         break;

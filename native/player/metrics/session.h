@@ -15,7 +15,7 @@
 namespace dt::play::metrics {
 
 // What is to be measured: a file of lines, words separated by tabs.
-//   metric ID BACKEND SPEC sum|mean|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END   isolate 1   pictures FOLDER
+//   metric ID BACKEND SPEC sum|mean|ratio|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END   isolate 1   pictures FOLDER
 struct Request {
   std::vector<Wanted> metrics;
   std::vector<Pass> passes;

@@ -16,7 +16,7 @@
 namespace dt::play::metrics {
 
 // How segments make up a range: added, averaged by their duration, the last or the first one's value.
-enum class Fold : uint8_t { SUM, MEAN, LAST, FIRST };
+enum class Fold : uint8_t { SUM, MEAN, RATIO, LAST, FIRST };  // RATIO: of two sums
 enum At : unsigned { AT_FRAME = 1, AT_DRAW = 2, AT_CALL = 4, AT_RANGE = 8 };
 
 // A metric that somebody wants; `spec` is what its back-end knows it by.

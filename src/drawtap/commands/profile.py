@@ -232,5 +232,11 @@ def _notes(done: Profile) -> list[str]:
         found.append(f"{len(done.differing)} frames did not show the same in all replays: {shown}")
     elif done.compared:
         found.append(f"the replays made the same calls and showed the same ({done.compared} images)")
+    for one in measuring.disagreements(done.path):
+        found.append(
+            f"{one.metric} is not {one.other} in {one.differ:,} of {counted(one.rows, one.per)}, first at call "
+            f"{one.seq} ({one.driver:.0f}, not {one.ours:.0f}): drivers may take a quad or polygon as one primitive, "
+            "and leave out vertices that make none and what rasterizer discard drops"
+        )
     found += [f"{f.what}: {f.text}" for f in done.findings if f.what in ("skipped", "context")][:5]
     return found

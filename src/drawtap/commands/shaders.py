@@ -46,7 +46,9 @@ def shaders(
 
     With --draws the estimate is one of draws: operations of a run times the vertices (those that a cache does not have,
     where geometry:vertices/transformed_fifo_32 was measured with the fragments) and fragments of the draw, as
-    drawtap profile has put it into the table metrics (estimate:operations/vertex, fragment, total).
+    drawtap profile has put it into the table metrics (estimate:operations/vertex, fragment, tessellation, geometry,
+    total). Stages between run as often as gl:pipeline/* says; where a draw has such and that was not measured with it,
+    it has no total.
     """
     if draws is not None:
         return _draws(trace, draws)
@@ -68,9 +70,12 @@ def shaders(
 
 
 _MOST = """
-SELECT e.seq, e.frame, c.name, d.program, e.vertex, e.fragment, e.total, round(100 * e.total / sum(e.total) OVER (), 2)
+SELECT e.seq, e.frame, c.name, d.program, e.vertex, e.tessellation, e.geometry, e.fragment, e.total,
+       round(100 * e.total / sum(e.total) OVER (), 2)
 FROM (SELECT seq, any_value(frame) AS frame, any_value(value) FILTER (name = 'estimate:operations/vertex') AS vertex,
              any_value(value) FILTER (name = 'estimate:operations/fragment') AS fragment,
+             any_value(value) FILTER (name = 'estimate:operations/tessellation') AS tessellation,
+             any_value(value) FILTER (name = 'estimate:operations/geometry') AS geometry,
              any_value(value) FILTER (name = 'estimate:operations/total') AS total
       FROM (FROM metrics WHERE name LIKE 'estimate:operations/%' AND per = 'draw' QUALIFY run = max(run) OVER ())
       GROUP BY seq) e
@@ -86,8 +91,19 @@ def _draws(trace: Trace, count: int) -> Rows:
         raise UsageError(f"--draws {count} makes no sense", hint="--draws 20 shows twenty")
     rows = trace.sql(_MOST, {"count": count}).fetchall() if measured.files(trace.path) else []
     shown = [
-        (*row[:4], *(None if cell is None else round(float(str(cell))) for cell in row[4:7]), row[7]) for row in rows
+        (*row[:4], *(None if cell is None else round(float(str(cell))) for cell in row[4:9]), row[9]) for row in rows
     ]
     note = "drawtap profile -m fragments:count/generated --per draw measures what it takes" if not rows else None
-    columns = ("seq", "frame", "function", "program", "vertex", "fragment", "total", "share")
-    return Rows(columns, shown, dict.fromkeys(columns[4:7], "count") | {"share": "percent"}, note=note)
+    columns = (
+        "seq",
+        "frame",
+        "function",
+        "program",
+        "vertex",
+        "tessellation",
+        "geometry",
+        "fragment",
+        "total",
+        "share",
+    )
+    return Rows(columns, shown, dict.fromkeys(columns[4:9], "count") | {"share": "percent"}, note=note)

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from drawtap.plugins import Registry
 
 #: How the parts of a range make up its value, by kind. Ranges are cut where others begin, so that they may overlap.
+#: A mean is averaged by time, for want of better; a ratio is of two sums, both of which are known.
 FOLDS: Mapping[str, str] = {
     "counter": "sum",
     "duration": "sum",
     "percent": "mean",
     "mean": "mean",
+    "ratio": "ratio",
     "gauge": "last",
     "timestamp": "first",
 }

@@ -1,8 +1,8 @@
 """Which metrics are measured in which pass: as few as the driver allows.
 
 The player packs and asks the driver, with the contexts of the recording current (native/player/metrics/plan.cc). What
-cannot be added up over parts (percentages, means) gets a pass of its own for each kind of range; all else is measured
-for all of them at once.
+cannot be added up over parts (percentages and means of the driver's) gets a pass of its own for each kind of range; all
+else is measured for all of them at once.
 """
 
 from __future__ import annotations

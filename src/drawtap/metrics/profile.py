@@ -12,7 +12,7 @@ import re
 import statistics
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -225,6 +225,7 @@ def summary(made: Profile, wanted: Wanted) -> dict[str, object]:
             }
             for c in made.costs
         ],
+        "disagreements": [asdict(one) for one in disagreements(made.path)],
         "images_compared": made.compared,
         "frames_that_differ": list(made.differing),
         "same_calls": made.calls_same,
@@ -330,15 +331,17 @@ def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted
 
 def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
     """Add what the shaders of draws are asked for, where their fragments were counted."""
-    known: dict[str, dict[int, float | None]] = {estimate.FRAGMENTS: {}, estimate.VERTICES: {}}
+    asked = [estimate.FRAGMENTS, estimate.VERTICES, *estimate.RUNS.values()]
+    known: dict[str, dict[int, float | None]] = {metric: {} for metric in asked}
     for metric, seq, value in connection.execute(
-        "SELECT metric, seq, median(value) FROM raw WHERE per = 'draw' AND metric IN ($1, $2) GROUP BY metric, seq",
-        list(known),
+        "SELECT metric, seq, median(value) FROM raw WHERE per = 'draw' AND list_contains($1, metric) "
+        "GROUP BY metric, seq",
+        [asked],
     ).fetchall():
         known[str(metric)][int(seq)] = None if value is None else float(value)
     if not known[estimate.FRAGMENTS]:
         return
-    costs = estimate.draw_costs(trace, known[estimate.FRAGMENTS], known[estimate.VERTICES])
+    costs = estimate.draw_costs(trace, known[estimate.FRAGMENTS], known[estimate.VERTICES], known)
     _insert(connection, "metrics", [(id_, id_, "count") for id_ in estimate.IDS])
     connection.execute("CREATE TABLE estimated (seq UBIGINT, metric VARCHAR, value DOUBLE, note VARCHAR)")
     columns: list[list[object]] = [list(column) for column in zip(*estimate.rows(costs), strict=True)]
@@ -449,6 +452,47 @@ def notes(made: Profile) -> list[tuple[object, ...]]:
         f"SELECT note, count(*) FROM read_parquet({_quoted(str(made.path))}) WHERE note IS NOT NULL "
         "GROUP BY note ORDER BY count(*) DESC, note LIMIT 10"
     )
+
+
+#: What a driver is to count as we do, but for choices it has: quads and polygons may come to clipping as one primitive,
+#: vertices that make no primitive and what rasterizer discard drops may be left out.
+_ALIKE = (
+    ("gl:pipeline/vertices_submitted", "geometry:vertices/vertices_submitted"),
+    ("gl:pipeline/clipping_input_primitives", "geometry:primitives/submitted"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two metrics that should be alike and are not in `differ` of `rows` frames, draws, calls or ranges (`per`), first
+    at call `seq`, where the driver says `driver` and `ours` was counted."""
+
+    metric: str
+    other: str
+    per: str
+    rows: int
+    differ: int
+    seq: int
+    driver: float
+    ours: float
+
+
+def disagreements(path: Path) -> list[Disagreement]:
+    """Return where the driver counted otherwise than geometry did, in a stored run that has both."""
+    found = []
+    for metric, other in _ALIKE:
+        rows = _ask(
+            f"SELECT a.per, count(*), count(*) FILTER (a.value <> b.value) AS differ, "
+            "min_by(a.seq, a.seq) FILTER (a.value <> b.value), min_by(a.value, a.seq) FILTER (a.value <> b.value), "
+            "min_by(b.value, a.seq) FILTER (a.value <> b.value) "
+            f"FROM read_parquet({_quoted(str(path))}) a JOIN read_parquet({_quoted(str(path))}) b "
+            f"ON a.per = b.per AND a.number = b.number AND a.name = {_quoted(metric)} AND b.name = {_quoted(other)} "
+            "WHERE a.value IS NOT NULL AND b.value IS NOT NULL GROUP BY a.per HAVING differ > 0 ORDER BY a.per"
+        )
+        for per, count, differ, seq, theirs, ours in rows:
+            numbers = (int(str(count)), int(str(differ)), int(str(seq)), float(str(theirs)), float(str(ours)))
+            found.append(Disagreement(metric, other, str(per), *numbers))
+    return found
 
 
 def export(stored: Path, output: Path) -> None:

@@ -1,6 +1,8 @@
 /* Draws of which it is known what becomes of every primitive.
  * geometry es1|es2|es3|compat|core [FRAMES]
- * geometry random TRIANGLES: as many by chance, whose corners are printed as the bits of 12 floats a line. */
+ * geometry random TRIANGLES: as many by chance, whose corners are printed as the bits of 12 floats a line.
+ * geometry slivers: triangles thinner than what drivers round corners to, but every fourth. Prints which way each faces (1, -1, 0), how many
+ * show a pixel, and how many of these face the other way for the driver; draws all, all with back faces culled, and those. */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -283,6 +285,59 @@ static void random_triangles(EGLDisplay display, EGLSurface surface, int count) 
   }
 }
 
+/* Slivers that lie in rows; corners are numbers of 2048ths of a pixel, so that all arithmetic here is exact. */
+enum { ROWS = SIDE / 4, SLIVERS = ROWS * 90, FINE = 2048 };
+static void slivers(EGLDisplay display, EGLSurface surface) {
+  static const char vertex[] = "#version 330\nin vec4 position;\nvoid main() { gl_Position = position; }\n";
+  static const char fragment[] = "#version 330\nout vec4 o;\nvoid main() { o = gl_FrontFacing ? vec4(1.0, 0.0, 0.0, 1.0) : vec4(0.0, 1.0, 0.0, 1.0); }\n";
+  static const char *const names[] = {"position"};
+  static GLfloat all[SLIVERS * 6], other[SLIVERS * 6];
+  static int facing[SLIVERS];
+  static GLubyte pixels[SIDE * SIDE * 4];
+  uint32_t seed = 7;
+  for (int i = 0; i < SLIVERS; i++) {
+    long x[3], y[3], row = (i % ROWS * 4 + 2) * FINE;
+    x[0] = FINE + next_random(&seed) % FINE, x[1] = (SIDE - 2) * FINE + next_random(&seed) % FINE;
+    y[0] = row + next_random(&seed) % FINE, y[1] = row + next_random(&seed) % FINE;
+    x[2] = x[0] + (long)(next_random(&seed) % (uint32_t)(x[1] - x[0]));
+    y[2] = y[0] + (y[1] - y[0]) * (x[2] - x[0]) / (x[1] - x[0]) + (i % 4 ? 1 : 16) * ((long)(next_random(&seed) % 9) - 4); /* every fourth is thicker */
+    long area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
+    facing[i] = (area > 0) - (area < 0);
+    printf("%d\n", facing[i]);
+    for (int k = 0; k < 3; k++) {
+      all[i * 6 + 2 * k] = (GLfloat)(x[k] - SIDE / 2 * FINE) / (SIDE / 2 * FINE);
+      all[i * 6 + 2 * k + 1] = (GLfloat)(y[k] - SIDE / 2 * FINE) / (SIDE / 2 * FINE);
+    }
+  }
+  GLuint array;
+  glGenVertexArrays(1, &array);
+  glBindVertexArray(array);
+  glUseProgram(link_program(vertex, fragment, names, 1));
+  buffer_of(GL_ARRAY_BUFFER, all, sizeof all);
+  glEnableVertexAttribArray(0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
+  int shown = 0, turned = 0;
+  for (int i = 0; i < SLIVERS; i += ROWS) {
+    start_frame();
+    glDrawArrays(GL_TRIANGLES, 3 * i, 3 * ROWS);
+    glReadPixels(0, 0, SIDE, SIDE, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+    for (int k = 0; k < ROWS; k++) {
+      int front = 0, back = 0;
+      for (int p = k * 4 * SIDE; p < (k + 1) * 4 * SIDE; p++) front |= pixels[p * 4], back |= pixels[p * 4 + 1];
+      int seen = front ? 1 : back ? -1 : 0;
+      shown += seen != 0;
+      if (seen && seen != facing[i + k]) memcpy(other + 6 * turned++, all + 6 * (i + k), 6 * sizeof *all);
+    }
+  }
+  printf("shown %d\nturned %d\n", shown, turned);
+  glEnable(GL_CULL_FACE);
+  glDrawArrays(GL_TRIANGLES, 0, 3 * SLIVERS);
+  buffer_of(GL_ARRAY_BUFFER, other, sizeof other);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
+  glDrawArrays(GL_TRIANGLES, 0, 3 * turned);
+  eglSwapBuffers(display, surface);
+}
+
 /* Fixed function: the row of quads two units away from an eye that sees 90 degrees, so that half of it is in sight. */
 static void fixed(EGLDisplay display, EGLSurface surface, int es) {
   const GLfloat perspective[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1.5f, -1, 0, 0, -2.5f, 0}; /* from 1 to 5 */
@@ -365,6 +420,7 @@ int main(int argc, char **argv) {
   if (!strcmp(what, "es2")) es2(display, surface);
   else if (!strcmp(what, "es3")) modern(display, surface, "300 es", 0);
   else if (!strcmp(what, "core")) modern(display, surface, "330", 1), geometry_shader(display, surface), tessellation(display, surface);
+  else if (!strcmp(what, "slivers")) slivers(display, surface);
   else if (!strcmp(what, "random")) g_frames = 1, random_triangles(display, surface, argc > 2 ? atoi(argv[2]) : 100);
   else fixed(display, surface, es);
   GLenum error = glGetError();

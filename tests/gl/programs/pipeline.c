@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
                              "void main() { for (int i = 0; i < 4; i++) { gl_Position = gl_in[0].gl_Position + 0.1 * vec4(i & 1, i >> 1, 0, 0);\n"
                              "EmitVertex(); } EndPrimitive(); }\n");
   GLuint control = compiled(GL_TESS_CONTROL_SHADER, "#version 430\nlayout(vertices=3) out; void main() {\n"
-                            "gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;\n"
+                            "gl_out[gl_InvocationID].gl_Position = 1.0 * gl_in[gl_InvocationID].gl_Position;\n"
                             "gl_TessLevelOuter[0] = gl_TessLevelOuter[1] = gl_TessLevelOuter[2] = gl_TessLevelInner[0] = 1.0; }\n");
   GLuint evaluation = compiled(GL_TESS_EVALUATION_SHADER, "#version 430\nlayout(triangles) in; void main() {\n"
                                "gl_Position = gl_TessCoord.x * gl_in[0].gl_Position + gl_TessCoord.y * gl_in[1].gl_Position\n"

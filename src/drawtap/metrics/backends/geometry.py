@@ -25,7 +25,16 @@ _KNOWN = (
         "primitives of which no part is inside of the view volume and of the program's own clip planes or distances, "
         "and those that cull distances leave out; a point by its centre, a line by its middle",
     ),
-    Fixed("primitives", "backface_culled", "count", "counter", "triangles that GL_CULL_FACE leaves out"),
+    Fixed(
+        "primitives", "backface_culled", "count", "counter",
+        "triangles that GL_CULL_FACE leaves out, by where their corners are, exactly: see culling_in_doubt",
+    ),
+    Fixed(
+        "primitives", "culling_in_doubt", "count", "counter",
+        "a bound: while one face is culled, triangles in view so thin that rounding their corners as drivers do "
+        "(GL_SUBPIXEL_BITS) may turn them round or leave them no area. Of as many, backface_culled, discarded and "
+        "rasterised may not be what this driver does",
+    ),
     Fixed(
         "primitives", "discarded", "count", "counter",
         "primitives that come as far as rasterisation where nothing can come of it: rasterizer discard, a viewport or "
@@ -38,7 +47,10 @@ _KNOWN = (
         "the driver cuts them or has a guard band)",
     ),
     Fixed("triangles", "area", "pixels", "counter", f"triangles rasterised: {_AREA}"),
-    Fixed("triangles", "average_area", "pixels", "mean", f"of a triangle rasterised: {_AREA}"),
+    Fixed(
+        "triangles", "average_area", "pixels", "ratio",
+        f"area by triangles rasterised, both summed up over the frame or whatever it is measured for: {_AREA}",
+    ),
     *(
         Fixed("triangles", f"area_{name}", "count", "counter", f"triangles rasterised with {text}")
         for name, text in (

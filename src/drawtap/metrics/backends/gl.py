@@ -7,17 +7,21 @@ from collections.abc import Iterable
 from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
 
 _STAGES = {
-    "vertices_submitted": "vertices given to the first stage",
-    "primitives_submitted": "primitives given to the first stage",
+    "vertices_submitted": "vertices given to the first stage, as geometry:vertices/vertices_submitted (those that "
+    "make no primitive may be left out)",
+    "primitives_submitted": "primitives given to the first stage; a patch is one, a quad may be",
     "vertex_shader_invocations": "runs of vertex shaders",
     "tess_control_patches": "patches that tessellation control shaders processed",
     "tess_evaluation_invocations": "runs of tessellation evaluation shaders",
     "geometry_shader_invocations": "runs of geometry shaders",
     "geometry_shader_primitives": "primitives that geometry shaders emitted",
-    "fragment_shader_invocations": "runs of fragment shaders (some drivers count helpers, or none before early tests)",
+    "fragment_shader_invocations": "runs of fragment shaders (some drivers count helpers, or none before early tests: "
+    "fragments:count/generated has what is rasterised)",
     "compute_shader_invocations": "runs of compute shaders",
-    "clipping_input_primitives": "primitives that came to clipping",
-    "clipping_output_primitives": "primitives that clipping put out",
+    "clipping_input_primitives": "primitives that came to clipping, as geometry:primitives/submitted (a quad may be "
+    "one, and none come with rasterizer discard)",
+    "clipping_output_primitives": "primitives that clipping put out: drivers choose whether parts of one that they cut "
+    "count each, whether those do that face away, and what they cut, so that no count of geometry:primitives is this",
 }
 _KNOWN = (
     Fixed(
