@@ -203,6 +203,28 @@ class TestCounts:
         assert [fate[0] for fate in draws[:untested]] == truth[:untested]
         assert sum(truth[untested:]) < sum(int(str(fate[0])) for fate in draws[untested:])
 
+    def test_overdraw_of_windows_is_rounded_as_windows_in_the_compatibility_profile(
+        self, programs: Bench, tmp_path: Path
+    ):
+        made = programs.recorded(["fragments_window", "24", "compat"], tmp_path)
+        if made.result.returncode == 77:
+            pytest.skip("there is no such window here")
+        truth = [int(line) for line in made.result.stdout.split() if line.isdigit()]
+        ids = [f"fragments:{name}" for name in ("count/generated", "overdraw/mean", "overdraw/covered")]
+        with open_trace(made.traces[0]) as opened:
+            known = listing.chosen(listing.metrics(made.traces[0], environment=LLVMPIPE), ids)
+            plan = passes.plan(made.traces[0], known, ["draw"], environment=LLVMPIPE)
+            profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+            rows = opened.sql(
+                "SELECT any_value(value) FILTER (m.name LIKE '%generated'), "
+                "any_value(value) FILTER (m.name LIKE '%mean') * any_value(value) FILTER (m.name LIKE '%covered') "
+                "FROM metrics m JOIN calls c USING (seq) WHERE c.name = 'glDrawArrays' GROUP BY seq ORDER BY seq"
+            ).fetchall()
+        untested = len(truth) // 2
+        assert [generated for generated, _ in rows[:untested]] == truth[:untested]
+        added = np.cumsum([generated for generated, _ in rows])
+        assert [so_far for _, so_far in rows] == pytest.approx(list(added), rel=1e-12)
+
     @pytest.mark.parametrize("name", ["fragments_depth", "fragments_gl"])
     def test_what_is_asked_alone_is_what_it_is_among_all(self, recorded: dict[str, Path], name: str):
         truth = {"fragments_depth": DEPTH, "fragments_gl": GL}[name]

@@ -1241,10 +1241,13 @@ class FragmentSource : public Source {
 
   // Mesa draws to windows upside down, which rounds edges and depths the other way at a few pixels. What stands for a
   // window has to be drawn to like one.
-  static bool can_turn() { return has_extension("GL_MESA_framebuffer_flip_y"); }
+  static bool can_turn() { return has_extension("GL_MESA_framebuffer_flip_y") && (is_es() || version() >= 43); }
   static bool is_turned(const Target& t) { return !t.draw && can_turn(); }
   static void turn(const Target& t) {
-    if (is_turned(t)) DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+    if (!is_turned(t)) return;
+    // Mesa's compatibility profile has the extension, but an error for its function.
+    if (is_es()) DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+    else DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
   }
 
   // ---- pictures that are read back later ----

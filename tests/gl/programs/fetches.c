@@ -1,5 +1,6 @@
 /* Draws of which it is known how many textures they read: loops, branches, early returns, discards, macros, functions.
- * fetches es2|es3|compat|core [FRAMES] */
+ * fetches es2|es3|compat|core [FRAMES]
+ * fetches stages [FRAMES]: by tessellation and geometry shaders, and on targets with four samples a pixel. */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -70,6 +71,82 @@ static const char FIXED_VERTEX[] = "void main() { gl_Position = gl_Vertex; gl_Te
 
 static const GLfloat CORNERS[] = {-1, -1, 1, -1, 1, 1, -1, -1, 1, 1, -1, 1};
 
+static GLuint linked_stages(const GLenum *stages, const char *const *texts, int count) {
+  GLuint program = glCreateProgram();
+  for (int i = 0; i < count; i++) glAttachShader(program, compile_stage(stages[i], texts[i]));
+  glBindAttribLocation(program, 0, "place");
+  glLinkProgram(program);
+  GLint good = 0;
+  glGetProgramiv(program, GL_LINK_STATUS, &good);
+  if (!good) exit(1);
+  return program;
+}
+
+#define V400 "#version 400\nuniform sampler2D image;\n"
+static const char STAGES_VERTEX[] = V400 "in vec4 place; void main() { gl_Position = place; }\n";
+/* Once a vertex of each patch. */
+static const char CONTROL[] = V400 "layout(vertices = 3) out;\n"
+    "void main() { gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position + 0.0 * texture(image, vec2(0.5));\n"
+    "  gl_TessLevelOuter[0] = gl_TessLevelOuter[1] = gl_TessLevelOuter[2] = gl_TessLevelInner[0] = 1.0; }\n";
+/* Twice a corner of what comes of a patch: a triangle. */
+static const char EVALUATION[] = V400 "layout(triangles) in;\n"
+    "void main() { vec4 c = texture(image, gl_TessCoord.xy) + texture(image, gl_TessCoord.yz);\n"
+    "  gl_Position = gl_TessCoord.x * gl_in[0].gl_Position + gl_TessCoord.y * gl_in[1].gl_Position + gl_TessCoord.z * gl_in[2].gl_Position + 0.0 * c; }\n";
+/* Five times a primitive. */
+static const char GEOMETRY[] = V400 "layout(triangles) in; layout(triangle_strip, max_vertices = 3) out;\n"
+    "void main() { vec4 c = vec4(0.0); for (int i = 0; i < 5; i++) c += texture(image, vec2(0.1) * float(i));\n"
+    "  for (int i = 0; i < 3; i++) { gl_Position = gl_in[i].gl_Position + 0.0 * c; EmitVertex(); } EndPrimitive(); }\n";
+static const char PIXELS[] = V400 "out vec4 color; void main() { color = texture(image, gl_FragCoord.xy); }\n";
+static const char SAMPLES[] = V400 "out vec4 color; void main() { color = texture(image, vec2(gl_SampleID)); }\n";
+
+/* 0 tessellation, 1 geometry, 2 four samples, 3 each shaded, 4 each told from the others by the shader. */
+static void draw_stages(EGLDisplay display, EGLSurface window, int frames) {
+  GLuint array, buffer, texture, many, target;
+  static const GLfloat corners[] = {-1, -1, 1, -1, 1, 1, -1, -1, 1, 1, -1, 1};
+  glGenVertexArrays(1, &array);
+  glBindVertexArray(array);
+  glGenBuffers(1, &buffer);
+  glBindBuffer(GL_ARRAY_BUFFER, buffer);
+  glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, NULL);
+  glEnableVertexAttribArray(0);
+  glGenTextures(1, &texture);
+  glBindTexture(GL_TEXTURE_2D, texture);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 1, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+  glGenRenderbuffers(1, &many);
+  glBindRenderbuffer(GL_RENDERBUFFER, many);
+  glRenderbufferStorageMultisample(GL_RENDERBUFFER, 4, GL_RGBA8, WIDTH, HEIGHT);
+  glGenFramebuffers(1, &target);
+  glBindFramebuffer(GL_FRAMEBUFFER, target);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, many);
+  GLuint patches = linked_stages((GLenum[]){GL_VERTEX_SHADER, GL_TESS_CONTROL_SHADER, GL_TESS_EVALUATION_SHADER, GL_FRAGMENT_SHADER},
+                                 (const char *[]){STAGES_VERTEX, CONTROL, EVALUATION, PIXELS}, 4);
+  GLuint triangles = linked_stages((GLenum[]){GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_FRAGMENT_SHADER}, (const char *[]){STAGES_VERTEX, GEOMETRY, PIXELS}, 3);
+  GLuint pixels = linked_stages((GLenum[]){GL_VERTEX_SHADER, GL_FRAGMENT_SHADER}, (const char *[]){STAGES_VERTEX, PIXELS}, 2);
+  GLuint samples = linked_stages((GLenum[]){GL_VERTEX_SHADER, GL_FRAGMENT_SHADER}, (const char *[]){STAGES_VERTEX, SAMPLES}, 2);
+  glViewport(0, 0, WIDTH, HEIGHT);
+  glPatchParameteri(GL_PATCH_VERTICES, 3);
+  for (int frame = 0; frame < frames; frame++) {
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    glClear(GL_COLOR_BUFFER_BIT);
+    glUseProgram(patches);
+    glDrawArrays(GL_PATCHES, 0, 6);
+    glUseProgram(triangles);
+    glDrawArrays(GL_TRIANGLES, 0, 6);
+    glBindFramebuffer(GL_FRAMEBUFFER, target);
+    glUseProgram(pixels);
+    glDrawArrays(GL_TRIANGLES, 0, 6);
+    glEnable(GL_SAMPLE_SHADING);
+    glMinSampleShading(1);
+    glDrawArrays(GL_TRIANGLES, 0, 6);
+    glDisable(GL_SAMPLE_SHADING);
+    glUseProgram(samples);
+    glDrawArrays(GL_TRIANGLES, 0, 6);
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    eglSwapBuffers(display, window);
+  }
+}
+
 static void draw(GLuint program) {
   glUseProgram(program);
   glUniform1i(glGetUniformLocation(program, "count"), 5);
@@ -81,12 +158,13 @@ static void draw(GLuint program) {
 int main(int argc, char **argv) {
   const char *api = argc > 1 ? argv[1] : "es2";
   int frames = argc > 2 ? atoi(argv[2]) : 2;
-  int es = !strncmp(api, "es", 2), core = !strcmp(api, "core"), compat = !strcmp(api, "compat"), modern = core || !strcmp(api, "es3");
+  int es = !strncmp(api, "es", 2), core = !strcmp(api, "core") || !strcmp(api, "stages"), compat = !strcmp(api, "compat"), modern = core || !strcmp(api, "es3");
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, es ? EGL_OPENGL_ES2_BIT : EGL_OPENGL_BIT);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
-  EGLContext context = es ? start_es(display, config, modern ? 3 : 2, 0, EGL_NO_CONTEXT) : start_gl(display, config, core ? 3 : 0, 3, core, EGL_NO_CONTEXT);
+  EGLContext context = es ? start_es(display, config, modern ? 3 : 2, 0, EGL_NO_CONTEXT) : start_gl(display, config, core ? strcmp(api, "core") ? 4 : 3 : 0, core && strcmp(api, "core") ? 0 : 3, core, EGL_NO_CONTEXT);
   start_current(display, window, context);
+  if (!strcmp(api, "stages")) return draw_stages(display, window, frames), glGetError() != 0;
   const char *version = core ? "#version 330\n" : modern ? "#version 300 es\n" : "";
   const char *const *fragments = modern ? NEW_FRAGMENTS : OLD_FRAGMENTS;
   size_t count = modern ? sizeof NEW_FRAGMENTS / sizeof *NEW_FRAGMENTS : sizeof OLD_FRAGMENTS / sizeof *OLD_FRAGMENTS;
