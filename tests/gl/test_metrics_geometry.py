@@ -395,6 +395,28 @@ def test_pictures_answers_and_errors_stay_as_they_are(recordings: dict[str, Path
     assert len(unchanged(recordings[api], tmp_path)) == frames
 
 
+def test_what_glxgears_draws_is_what_its_text_says(programs: Bench, tmp_path: Path):
+    if shutil.which("glxgears") is None or programs.display is None:
+        pytest.skip("glxgears or Xvfb is not installed")
+    for seconds in ("1", "10", "60"):  # a loaded machine draws few frames in a second
+        trace = programs.record(["timeout", seconds, "glxgears"], tmp_path / f"{seconds}.dtap", window=True)
+        with open_trace(trace) as opened:
+            if len(opened.table("frames")) > 3:
+                break
+    [row], notes = measured(trace, ["geometry:*"], "frame", 2)
+    assert not notes
+    # A push, three turns of the view, a pop, and four calls for each gear, which is a display list.
+    assert (row["matrix"], row["render"]) == (1 + 3 + 3 * 4 + 1, 3)
+    # 20, 10 and 10 teeth. Of each gear: faces and backs (4 a tooth and 2), sides of teeth (4), outside (8 a tooth and
+    # 2), inside (2 a tooth and 2), all of it lit; a quad of these is two triangles.
+    teeth = 20 + 10 + 10
+    assert row["vertices_submitted"] == row["lit"] == teeth * (2 * (4 + 4) + 8 + 2) + 3 * (2 + 2 + 2 + 2)
+    assert row["submitted"] == teeth * 2 * (2 * (2 + 1) + 4 + 1)
+    # A quad of each tooth has one corner twice, before and behind; drivers may make more of it in lists.
+    assert row["degenerate"] >= 2 * teeth
+    assert sum(row[name] for name in CLASSES[1:6]) == row["submitted"]  # type: ignore[misc]
+
+
 def test_what_a_real_program_draws_adds_up(programs: Bench, tmp_path: Path):
     if shutil.which("glmark2-es2") is None or programs.display is None:
         pytest.skip("glmark2-es2 or Xvfb is not installed")
