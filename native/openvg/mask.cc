@@ -154,13 +154,14 @@ void vgCopyMask(VGMaskLayer handle, VGint dx, VGint dy, VGint sx, VGint sy, VGin
   if (width <= 0 || height <= 0) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   if (!context->surface) return;
   const Surface& surface = *context->surface;
-  for (int64_t row = 0; row < height; row++)
-    for (int64_t column = 0; column < width; column++) {
-      int64_t from_x = sx + column, from_y = sy + row, to_x = dx + column, to_y = dy + row;
-      if (from_y < 0 || from_y >= surface.height() || to_y < 0 || to_y >= layer->height) break;
-      if (from_x < 0 || from_x >= surface.width() || to_x < 0 || to_x >= layer->width) continue;
-      layer->values[(size_t)(to_y * layer->width + to_x)] = surface.mask[(size_t)(from_y * surface.width() + from_x)];
-    }
+  // What lies in both, in coordinates of the surface: places and sizes are a program's and may be anything.
+  int64_t left = std::max<int64_t>({sx, (int64_t)sx - dx, 0}), bottom = std::max<int64_t>({sy, (int64_t)sy - dy, 0});
+  int64_t right = std::min<int64_t>({(int64_t)sx + width, (int64_t)sx - dx + layer->width, surface.width()});
+  int64_t top = std::min<int64_t>({(int64_t)sy + height, (int64_t)sy - dy + layer->height, surface.height()});
+  if (left >= right) return;
+  for (int64_t y = bottom; y < top; y++)
+    std::copy_n(surface.mask.begin() + (ptrdiff_t)(y * surface.width() + left), right - left,
+                layer->values.begin() + (ptrdiff_t)((y - sy + dy) * layer->width + (left - sx + dx)));
 }
 
 }  // extern "C"

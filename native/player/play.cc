@@ -36,7 +36,7 @@ constexpr size_t MOST_FINDINGS = 500;
 
 const char* error_name(uint32_t error) {
   switch (error) {
-    case 0: return "GL_NO_ERROR";
+    case 0: return "no error";
     case 0x0500: return "GL_INVALID_ENUM";
     case 0x0501: return "GL_INVALID_VALUE";
     case 0x0502: return "GL_INVALID_OPERATION";
@@ -45,6 +45,14 @@ const char* error_name(uint32_t error) {
     case 0x0505: return "GL_OUT_OF_MEMORY";
     case 0x0506: return "GL_INVALID_FRAMEBUFFER_OPERATION";
     case 0x0507: return "GL_CONTEXT_LOST";
+    case 0x1000: return "VG_BAD_HANDLE_ERROR";
+    case 0x1001: return "VG_ILLEGAL_ARGUMENT_ERROR";
+    case 0x1002: return "VG_OUT_OF_MEMORY_ERROR";
+    case 0x1003: return "VG_PATH_CAPABILITY_ERROR";
+    case 0x1004: return "VG_UNSUPPORTED_IMAGE_FORMAT_ERROR";
+    case 0x1005: return "VG_UNSUPPORTED_PATH_FORMAT_ERROR";
+    case 0x1006: return "VG_IMAGE_IN_USE_ERROR";
+    case 0x1007: return "VG_NO_CONTEXT_ERROR";
     default: return "an unknown error";
   }
 }
@@ -576,13 +584,10 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
       if (!differ++) first = i;
     }
   }
-  if (!differ && !same && recorded.bytes && context && !in_begin() && context->pending_errors.empty()) {
-    // A call that raises an error writes nothing. So it was in the recording, as far as is known: nobody asked.
-    if (uint32_t error = gl<uint32_t (*)()>("glGetError")()) {
-      errors_.push_back({context, error, w.seq, function});
-      ++uncompared;
-      return;
-    }
+  // A call that raises an error writes nothing. So it was in the recording, as far as is known: nobody asked.
+  if (!differ && !same && recorded.bytes && failed(w.seq, function)) {
+    ++uncompared;
+    return;
   }
   if (w.columns->function->flags & FLAG_READBACK && draws_are_missing()) {
     ++unseen;
@@ -593,6 +598,20 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
   ++different;
   if (!differ) return report("read-back", w.seq, function, "nothing was written");
   report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first) + after_gap());
+}
+
+// Whether the call that was just played raised an error here, which is kept for when the program asks.
+bool Player::failed(uint64_t call, const char* function) {
+  if (!strncmp(function, "vg", 2)) {
+    auto& vg = threads_[running_]->vg;
+    uint32_t error = vg ? gl<uint32_t (*)()>("vgGetError")() : 0;
+    if (error) errors_.push_back({vg.get(), error, call, function});
+    return error;
+  }
+  if (!context || in_begin() || !context->pending_errors.empty()) return false;
+  uint32_t error = gl<uint32_t (*)()>("glGetError")();
+  if (error) errors_.push_back({context, error, call, function});
+  return error;
 }
 
 void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function) {
@@ -634,17 +653,25 @@ void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const ch
   report("result", w.seq, function, text);
 }
 
+// The first error of a context that a question of ours took, where there is one: the context keeps none after it.
+bool Player::taken(const void* of, GlError& first) {
+  auto own = [&](const GlError& e) { return e.context == of; };
+  auto found = std::find_if(errors_.begin(), errors_.end(), own);
+  if (found == errors_.end()) return false;
+  first = *found;
+  std::erase_if(errors_, own);
+  return true;
+}
+
 void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
   if (options.errors && !options.verify) {  // they are all told at the end
     if (now) errors_.push_back({context, now, w.seq, "glGetError"});
     return;
   }
   if (options.verify) {
-    auto own = [&](const GlError& e) { return e.context == context; };
-    if (auto first = std::find_if(errors_.begin(), errors_.end(), own); first != errors_.end()) {
-      now = first->error;
-      if (now != recorded) report("gl-error", first->call, first->function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
-      std::erase_if(errors_, own);
+    if (GlError first; taken(context, first)) {
+      now = first.error;
+      if (now != recorded) report("gl-error", first.call, first.function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
       return;
     }
   }
@@ -653,6 +680,12 @@ void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
     pending.erase(pending.begin());
   }
   if (now != recorded) report("gl-error", w.seq, "glGetError", std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+}
+
+void Player::vg_error_result(const Row& w, uint32_t recorded, uint32_t now) {
+  GlError first{nullptr, now, w.seq, "vgGetError"};
+  taken(threads_[running_]->vg.get(), first);
+  if (first.error != recorded) report("vg-error", first.call, first.function, std::string(error_name(first.error)) + ", in the recording " + error_name(recorded));
 }
 
 void Player::check_error(const char* function) {
@@ -1405,7 +1438,7 @@ int Player::run() {
 }
 
 void Player::finish() {
-  for (auto& e : errors_) report("gl-error", e.call, e.function, std::string(error_name(e.error)) + "; the program did not ask for errors");
+  for (auto& e : errors_) report(e.function.starts_with("vg") ? "vg-error" : "gl-error", e.call, e.function, std::string(error_name(e.error)) + "; the program did not ask for errors");
   for (auto& [name, count] : skipped_functions_) {
     report("skipped", 0, name, "not played");
     findings_[std::make_tuple(std::string("skipped"), name, std::string("not played"))].count = count;

@@ -233,6 +233,7 @@ class Player {
   void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function);
   void same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function);
   void error_result(const Row& w, uint32_t recorded, uint32_t now);
+  void vg_error_result(const Row& w, uint32_t recorded, uint32_t now);
   void made(int c, const In& recorded, const uint32_t* now);
   void made_one(int c, uint32_t recorded, uint32_t now);
   void made_range(int c, uint32_t recorded, uint32_t now, int64_t count);
@@ -308,6 +309,7 @@ class Player {
   void note(const FunctionColumns& c, uint32_t row);
   void frame_end(bool before);
   void check_error(const char* function);
+  bool failed(uint64_t call, const char* function);
   void step_until(uint32_t thread);
   void baton_loop(uint32_t self);
   bool advance();
@@ -338,11 +340,12 @@ class Player {
   static bool in_begin() { return tls.context && tls.context->in_begin; }
   bool straight_ = false, plain_call_ = true;
   struct GlError {
-    const Context* context;
+    const void* context;  // OpenGL's or OpenVG's
     uint32_t error;
     uint64_t call;
     std::string function;
   };
+  bool taken(const void* of, GlError& first);
   std::vector<GlError> errors_;  // raised here and not asked for by the recording yet
   std::vector<void (Windows::*)(const Call&)> handlers_;  // per function of the trace that is not GL
   std::vector<uint8_t> unplayable_;

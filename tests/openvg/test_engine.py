@@ -41,10 +41,11 @@ def test_headers_compile_as_c_and_cpp(headers: Path) -> None:
         subprocess.run(command, input=text, text=True, check=True)
 
 
+@pytest.mark.parametrize("name", ["calls", "errors"])
 def test_calls_have_the_results_of_the_specification(
-    program: Callable[[str], Path], environment: dict[str, str]
+    program: Callable[[str], Path], environment: dict[str, str], name: str
 ) -> None:
-    done = subprocess.run([program("calls")], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([program(name)], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

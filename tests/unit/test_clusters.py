@@ -30,11 +30,16 @@ def _swap(t: object, start: int) -> None:
     t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=start, duration=100)  # type: ignore[attr-defined]
 
 
-def _recording(path: Path, *, draws: int, vertices: int, binds: int = 0, slow: int = 1) -> Path:
+def _recording(
+    path: Path, *, draws: int, vertices: int, binds: int = 0, slow: int = 1, frames: int = 4, loads: int = 0
+) -> Path:
     w = Writer(MORE)
     t = w.thread()
     at = 100
-    for _ in range(4):
+    for i in range(loads):
+        t.call("glUseProgram", program=i + 1, start=at, duration=slow)
+        at += 10 * slow
+    for _ in range(frames):
         for _ in range(draws):
             t.call("glDrawArrays", mode=4, count=vertices, start=at, duration=slow)
             at += 10 * slow
@@ -68,6 +73,22 @@ def test_groups(drawtap, folder: Path) -> None:
     by_path = {Path(r["path"]).stem: r for r in found["recordings"]}
     assert by_path["big0"]["features"]["render calls"] == 2
     assert by_path["big0"]["features"]["triangles per draw"] == 10000
+
+
+def test_how_long_was_recorded_changes_nothing(drawtap, folder: Path, tmp_path: Path) -> None:
+    for frames in (1, 2, 40):
+        _recording(folder / f"loads{frames}.dtap", draws=5, vertices=300, loads=500, frames=frames)
+    answer = drawtap("cluster", folder, "--json")
+    assert answer.code == 0, answer.err
+    recordings = {Path(r["path"]).stem: r for r in json.loads(answer.out)["recordings"]}
+    assert recordings["loads2"]["features"] == recordings["loads40"]["features"]
+    assert recordings["loads2"]["features"] != recordings["loads1"]["features"]
+    page = tmp_path / "groups.html"
+    told = drawtap("cluster", folder, "-o", page)
+    assert "one frame alone, with what loading does in it: loads1.dtap" in told.out + told.err
+    table = page.read_text().partition("<table>")[2]
+    assert all(name in table for name in recordings)
+    assert "loads1.dtap" in table
 
 
 def test_number_of_groups_and_page(drawtap, folder: Path, tmp_path: Path) -> None:

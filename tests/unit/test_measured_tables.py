@@ -10,6 +10,7 @@ import pytest
 
 import drawtap
 from drawtap.analysis import synthesis
+from drawtap.commands.report import _frames, _measured
 from drawtap.formats.calls import CallWriter
 from drawtap.metrics import profile, tables
 from drawtap.trace import measured
@@ -76,6 +77,23 @@ def test_the_last_run_that_measured_it_counts(recording):
     share = found["rasterised pixels (% of surface)"].series
     assert share is not None and share.maximum == pytest.approx(80), "of 5000 pixels"
     assert found["lit vertices"].missing == "geometry:vertices/lit: no lights in ES 2"
+
+
+def test_plots_of_the_report_lose_nothing_that_was_measured(recording):
+    sizes = [metric for metric, _ in tables.SIZES]
+    rows = [(metric, "frame", frame, None, 1.0 + frame, "count", None) for metric in sizes for frame in range(FRAMES)]
+    store(recording, 1, rows)
+    store(recording, 2, [("cpu:time/wall", "frame", frame, None, 5.0, "ns", None) for frame in range(FRAMES)])
+    with drawtap.open(recording) as trace:
+        plots = _measured(trace, _frames(trace))
+    assert [p.title for p in plots] == ["Measured: cpu:time", *["Measured: geometry:triangles"] * 2]
+    lines = [label for plot in plots[1:] for label, _, _ in plot.series]
+    assert lines == ["area 1 to 4", "area 4 to 16", "area 16 to 64", "area 64 to 256", "area 256 to 1024",
+                     "area below 1", "area from 1024"]  # fmt: skip
+    css = (Path(drawtap.__file__).parent / "view" / "assets" / "report.css").read_text()
+    for colour in {colour for plot in plots for _, colour, _ in plot.series}:
+        assert css.count(f"--{colour}: ") == 2, colour  # for light pages and dark ones
+        assert css.count(f"--{colour}-fill: ") == 2, colour
 
 
 def test_sizes_of_triangles_are_of_all_frames(recording):

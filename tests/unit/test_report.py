@@ -222,7 +222,9 @@ def test_many_frames_keep_the_largest_upload():
 def test_quantities_and_histograms():
     assert quantity(1500, "ns") == "1.50 µs"
     assert quantity(1024, "bytes") == "1.00 KiB"
-    assert quantity(3.25, "count") == "3.2"
+    assert quantity(3.25, "count") == "3.25"
+    assert quantity(1.004, "count") == "1.00"
+    assert quantity(32.51, "count") == "32.5"
     assert quantity(1234.5, "count") == "1 234"
     drawn = bars([0, 4, 1])
     assert drawn.count("<rect") == 3

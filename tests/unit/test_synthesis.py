@@ -20,6 +20,7 @@ SETS = {
     "only strips": {"draws": 4, "triangles": 100, "vertices": 108, "fragments": 5000},
     "states": {"draws": 7, "triangles": 14, "state_calls": 61, "binds": 20, "same_binds": 5, "uniforms": 30},
     "uploads": {"draws": 2, "texture_uploads": 1.5, "texels": 3000, "texture_bytes": 6000, "texture_memory": 5e5},
+    "mixed formats": {"draws": 1, "texture_uploads": 2, "texels": 5000, "texture_bytes": 12500},
     "buffers": {"draws": 1, "buffer_uploads": 0.5, "buffer_bytes": 2500, "clears": 2},
     "no draws": {"draws": 0, "clears": 3, "uniforms": 4, "state_calls": 6},
     "culled": {"draws": 3, "triangles": 90, "backface_culled": 30, "frustum_culled": 21, "fragments": 4000},

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from drawtap.trace.graph import Calls
     from drawtap.trace.trace import Trace
 
-_WRONG = frozenset({"gl-error", "skipped", "argument", "content", "map", "context", "memory", "damaged"})
+_WRONG = frozenset({"gl-error", "vg-error", "skipped", "argument", "content", "map", "context", "memory", "damaged"})
 _SAME_PIXELS = 0.9  # share of the pixels in which two engines differed that must still differ
 
 Problem = tuple[str, str, str]

@@ -401,6 +401,7 @@ class _Textures:
     height: int = 0
     texel: int = 4
     upload: tuple[int, int] = (0, 0)
+    mixed: float = 0.0  # bytes a texel of uploads that take turns between 4 and 2, as no format alone has so many
 
     @property
     def format(self) -> str:
@@ -412,7 +413,10 @@ def _textures(request: Request) -> _Textures:
     uploads, texels, data = (asked.get(n, 0.0) for n in ("texture_uploads", "texels", "texture_bytes"))
     texels = texels or data / 4
     uploads = uploads or (1.0 if texels else 0.0)
-    texel = min(max(round(data / texels), 1), 4) if texels and data else 4
+    bytes_each = data / texels if texels and data else 4.0
+    texel = min(max(round(bytes_each), 1), 4)
+    mixed = bytes_each if 2 < bytes_each < 4 and abs(bytes_each / texel - 1) > 0.01 else 0.0
+    texel = 4 if mixed else texel
     each = round(texels / uploads) if uploads else 0
     upload = (each, 1) if each <= 256 else rectangle(each, 8192, 8192)
     memory = asked.get("texture_memory", 0.0)
@@ -420,13 +424,13 @@ def _textures(request: Request) -> _Textures:
         return _Textures()
     if not memory:
         count, side = request.textures or 1, 64
-        return _Textures(count, max(side, upload[0]), max(side, upload[1]), texel, upload)
+        return _Textures(count, max(side, upload[0]), max(side, upload[1]), texel, upload, mixed)
     least = max(upload[0], 1) * max(upload[1], 1) * texel
     count = request.textures or max(min(round(memory / (256 * 256 * texel)), 16), 1)
     count = max(min(count, int(memory // least)), 1)
     pixels = max(round(memory / (count * texel)), 1)
     width = min(max(round(pixels**0.5), upload[0], 1), 4096)
-    return _Textures(count, width, max(round(pixels / width), upload[1], 1), texel, upload)
+    return _Textures(count, width, max(round(pixels / width), upload[1], 1), texel, upload, mixed)
 
 
 class _Frames:
@@ -480,6 +484,7 @@ class _Program:
         self.fetches = self._fetches()
         self.program, self.texture, self.turn, self.element = 0, 0, 0, 0
         self.owed = 0.0  # fetches that frames so far lack
+        self.owed_bytes = 0.0  # of texels, that uploads so far lack
         self.over = dict.fromkeys(("binds", "state_calls"), 0)
 
     def write(self) -> Made:
@@ -660,12 +665,22 @@ class _Program:
         width, height = textures.upload
         for _ in range(plan["texture_uploads"]):
             self.turn += 1
-            content = _noise(width * height * textures.texel, self.turn % 4)
-            form = (textures.format, "GL_UNSIGNED_BYTE")
+            texel, type_ = self._upload_type(width * height)
+            content = _noise(width * height * texel, self.turn % 4)
+            form = (textures.format, type_)
             call("glTexSubImage2D", "GL_TEXTURE_2D", 0, 0, 0, width, height, *form, content)
         for _ in range(plan["buffer_uploads"]):
             content = self.content[: self.upload_bytes]
             call("glBufferSubData", "GL_ARRAY_BUFFER", 0, len(content), content)
+
+    def _upload_type(self, texels: int) -> tuple[int, str]:
+        """Return how many bytes a texel of the next upload has, and their type."""
+        if not self.textures.mixed:
+            return self.textures.texel, "GL_UNSIGNED_BYTE"
+        self.owed_bytes += self.textures.mixed * texels
+        texel = 4 if self.owed_bytes >= 3 * texels else 2
+        self.owed_bytes -= texel * texels
+        return texel, "GL_UNSIGNED_BYTE" if texel == 4 else "GL_UNSIGNED_SHORT_4_4_4_4"
 
     def _bind(self) -> None:
         if self.textures.count > 1:

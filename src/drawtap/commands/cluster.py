@@ -31,10 +31,10 @@ def cluster(
 ) -> Sheets:
     """Group recordings by what they draw.
 
-    A recording is what its frames do on average: draws, triangles, texels, uploads, state calls, and shares of them;
-    times are left out. Recordings that are alike come into one group. Each group says what sets it apart from the mean
-    of all, in standard deviations, and which recording is typical for it: to test one of each group is to test what
-    there is. Needs scikit-learn: pip install 'drawtap[clusters]'.
+    A recording is what its frames do on average, without the first, which loads: draws, triangles, texels, uploads,
+    state calls, and shares of them; times are left out. Recordings that are alike come into one group. Each group says
+    what sets it apart from the mean of all, in standard deviations, and which recording is typical for it: to test one
+    of each group is to test what there is. Needs scikit-learn: pip install 'drawtap[clusters]'.
     """
     from drawtap.analysis import clusters
 
@@ -70,7 +70,7 @@ def _words(parts: tuple[tuple[str, float], ...]) -> str:
 def _sheets(found: Clustering, output: Path | None) -> Sheets:
     groups = [(c.number, len(c.members), Path(c.typical).name, _words(c.distinctive)) for c in found.clusters]
     members = [(a.cluster, str(a.path), a.frames) for a in sorted(found.applications, key=lambda a: a.cluster)]
-    notes = [f"left out: {name}: {why}" for name, why in found.left_out]
+    notes = _notes(found)
     if found.silhouette is not None:
         notes.append(f"silhouette {found.silhouette:.2f} (1: far apart, 0: no groups)")
     if output is not None:
@@ -80,6 +80,14 @@ def _sheets(found: Clustering, output: Path | None) -> Sheets:
         Rows(("group", "recording", "frames"), members, {"frames": "count"}, title="Recordings"),
     ]
     return Sheets(tables, _data(found), notes)
+
+
+def _notes(found: Clustering) -> list[str]:
+    notes = [f"left out: {name}: {why}" for name, why in found.left_out]
+    loading = [a.path.name for a in found.applications if a.frames == 1]
+    if loading:
+        notes.append(f"one frame alone, with what loading does in it: {', '.join(loading)}")
+    return notes
 
 
 def _data(found: Clustering) -> dict[str, object]:
@@ -121,7 +129,11 @@ def _page(found: Clustering) -> ClustersPage:
     axes = [
         f"{_words(axis)} ({share:.0%} of what differs)" for axis, share in zip(found.axes, found.explained, strict=True)
     ]
-    rows = [(str(c.number), str(len(c.members)), Path(c.typical).stem, _words(c.distinctive)) for c in found.clusters]
+    of_path = {str(a.path): name for name, a in zip(names, found.applications, strict=True)}
+    rows = [
+        (str(c.number), of_path[c.typical], _words(c.distinctive), ", ".join(of_path[m] for m in c.members))
+        for c in found.clusters
+    ]
     score = "" if found.silhouette is None else f" Silhouette {found.silhouette:.2f}."
     text = f"{len(dots)} recordings in {len(rows)} groups by what they draw a frame.{score}"
-    return ClustersPage("Recordings that are alike", text, dots, axes, rows)
+    return ClustersPage("Recordings that are alike", text, dots, axes, rows, _notes(found))

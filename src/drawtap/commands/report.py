@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,8 +251,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     return kept if len(frames) > 1 else []
 
 
-_COLOURS = ("blue", "orange", "green", "purple")
-_MOST_SERIES = 4
+_COLOURS = ("blue", "orange", "green", "purple")  # of report.css
 _PLOT_UNITS = frozenset({"ns", "bytes"})
 
 
@@ -264,18 +264,26 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     for one in series(trace):
         if len(frames) > 1 and any(one.values.values()):
             groups.setdefault((one.name.partition("/")[0], one.unit), []).append(one)
-    found = []
-    for number_, ((group, unit), members) in enumerate(groups.items()):
-        shown = members[:_MOST_SERIES]
-        lines = [
-            (one.name.partition("/")[2].replace("_", " "), colour, [one.values.get(f.number) for f in frames])
-            for one, colour in zip(shown, _COLOURS, strict=False)
-        ]
-        other = "" if unit in (*_PLOT_UNITS, "count") else f"; {unit}"
-        hint = f"drawtap profile, on {shown[0].engine.partition(' ')[0]}{other}"
-        kind = unit if unit in _PLOT_UNITS else "count"
-        found.append(Plot(f"measured{number_}", f"Measured: {group}", hint, kind, lines))
+    found: list[Plot] = []
+    for (group, unit), members in groups.items():
+        members.sort(key=lambda one: _numbered(one.name))
+        # As many lines as can be told apart; the rest has plots of its own.
+        for at in range(0, len(members), len(_COLOURS)):
+            shown = members[at : at + len(_COLOURS)]
+            lines = [
+                (one.name.partition("/")[2].replace("_", " "), colour, [one.values.get(f.number) for f in frames])
+                for one, colour in zip(shown, _COLOURS, strict=False)
+            ]
+            other = "" if unit in (*_PLOT_UNITS, "count") else f"; {unit}"
+            hint = f"drawtap profile, on {shown[0].engine.partition(' ')[0]}{other}"
+            kind = unit if unit in _PLOT_UNITS else "count"
+            found.append(Plot(f"measured{len(found)}", f"Measured: {group}", hint, kind, lines))
     return found
+
+
+def _numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key by which names sort with their numbers in order: area_4 before area_16."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _costly(trace: Trace) -> list[SmallTable]:

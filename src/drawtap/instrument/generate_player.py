@@ -446,7 +446,7 @@ def _returned(f: Function) -> list[str]:
         return [f"_p.made_vg((uint32_t){raw}, (uint32_t)_result);"] if made else ["(void)_result;"]
     if f.api.name == "vg":
         if f.has("error_query"):
-            return [f'_p.same_result(_w, {raw}, (uint32_t)_result, "{f.name}");']
+            return [f"_p.vg_error_result(_w, (uint32_t){raw}, (uint32_t)_result);"]
         return ["(void)_result;"]
     kind = f.command.returns_class
     kind = "program" if kind == "shader" else kind

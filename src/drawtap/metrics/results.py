@@ -34,13 +34,14 @@ class Draw:
 
 
 def series(trace: Trace) -> list[Series]:
-    """Return what the last run measured for frames, without time stamps; none where nothing was measured."""
+    """Return what was measured for frames, each by the last run that has it, without time stamps; none where nothing
+    was measured."""
     if not measured.files(trace.path):
         return []
     found: dict[str, tuple[str, str, dict[int, float]]] = {}
     for name, unit, engine, frame, value in trace.sql(
         "SELECT name, unit, engine, frame, value FROM metrics WHERE per = 'frame' AND value IS NOT NULL AND "
-        "name NOT LIKE '%/start' AND run = (SELECT max(run) FROM metrics) ORDER BY name, frame"
+        "name NOT LIKE '%/start' QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY name, frame"
     ):
         entry = found.setdefault(str(name), (str(unit), str(engine), {}))
         entry[2][int(str(frame))] = float(str(value))

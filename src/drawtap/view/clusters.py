@@ -33,6 +33,7 @@ class ClustersPage:
     dots: Sequence[Dot]
     axes: Sequence[str]
     rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 def render(page: ClustersPage) -> str:

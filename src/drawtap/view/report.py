@@ -326,7 +326,7 @@ def quantity(value: float, unit: str) -> str:
     if unit == "bytes":
         return size(value)
     if value != int(value) and value < 100:
-        return f"{value:.1f}" if value >= 1 else number(value)
+        return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else number(value)
     return number(round(value))
 
 

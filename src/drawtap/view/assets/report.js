@@ -36,11 +36,12 @@
     const { levels = [], bars = false, height = 210, hooks = {} } = options || {};
     const format = formats[unit], few = data.frames.number.length <= 400;
     const shown = bars ? stacked(series.map(s => s.values)) : series.map(s => s.values);
-    const highest = shown[bars ? shown.length - 1 : 0];
+    const highest = bars ? shown[shown.length - 1] : shown[0].map((_, i) => Math.max(...shown.map(values => values[i] || 0)));
     const top = shown.reduce((m, values) => values.reduce((n, v) => v > n ? v : n, m), 0) || 1;
     // A few frames far above the others (the first one loads everything) would press the rest flat.
     const ordered = highest.filter(v => v != null).sort((a, b) => a - b);
-    const usual = 1.3 * (ordered[Math.floor(ordered.length * 0.99)] || 0) || top;
+    const outliers = Math.max(1, Math.ceil(ordered.length * 0.01));
+    const usual = 1.3 * (ordered[ordered.length - 1 - outliers] || 0) || top;
     const above = ordered.filter(v => v > usual).length;
     let clipped = top > 2.5 * usual && above > 0;
     const line = (s, i) => Object.assign(
