@@ -547,8 +547,9 @@ int64_t Player::names_range(const Row& w, int64_t range) {
 }
 
 bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name) {
-  // Where the program gave no address the driver may use ours: not every one of them looks.
-  if (in.kind == DT_DATA_NONE && (bound || bytes <= 0)) return true;
+  // Where the program gave no address a driver of OpenGL may use ours: not every one of them looks. OpenVG's functions
+  // say what NULL means: an error, or an answer that is not wanted and needs no capability.
+  if (in.kind == DT_DATA_NONE && (bound || bytes <= 0 || w.columns->function->name.starts_with("vg"))) return true;
   if (in.kind == DT_DATA_OFFSET || bound) {
     if (in.kind == DT_DATA_OFFSET && bound) {
       *out = const_cast<uint8_t*>(in.data);

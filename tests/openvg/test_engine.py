@@ -81,6 +81,16 @@ def test_recordings_play_exactly(drawtap: Callable[..., object], recorded: Calla
     assert int(equal) == int(whole.split()[0]) >= 10
 
 
+def test_errors_are_played_and_failed_read_backs_not_compared(
+    drawtap: Callable[..., object], recorded: Callable[..., Path]
+) -> None:
+    answer = drawtap("replay", recorded("errors", arguments=("aligned",)), "--verify", "--json")
+    assert answer.code == 0, answer.out + answer.err  # type: ignore[attr-defined]
+    found = {v["subject"]: v["finding"] for v in json.loads(answer.out)}  # type: ignore[attr-defined]
+    assert set(found) == {"played", "on", "compared", "not compared"}, found
+    assert found["not compared"].startswith("2 "), found  # of an unknown image, and of one that is drawn to
+
+
 def test_images_of_any_call(drawtap: Callable[..., object], recorded: Callable[..., Path], tmp_path: Path) -> None:
     image = tmp_path / "frame.ppm"
     answer = drawtap("image", recorded("frames"), "#2", "-o", image)
