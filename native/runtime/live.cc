@@ -42,6 +42,9 @@ struct Slot {
   uint64_t interval_ns;  // that due_ns was made with
   uint64_t wait_ns;      // waited since the frame before
   uint64_t sized_ns;     // when the size was looked at
+  uint64_t told_at;      // which page and which word of it the three below are of
+  uint64_t told_interval_ns;
+  uint32_t told_pacing, told_spin_ns;
 };
 
 namespace {
@@ -63,6 +66,7 @@ struct Live {
   int stats_fd;
   dt_live_stats* stats;
   dt_live_control* control;  // an empty page while there is no manager: reading it is always allowed
+  uint32_t pages;            // control pages that stood there so far
   uint64_t next_try_ns, greeted_ns;
   uint32_t letters;
   uint32_t fork_handled;
@@ -256,7 +260,9 @@ bool take_control(int fd) {
   bool good = page->magic == DT_LIVE_CONTROL_MAGIC && page->version == DT_LIVE_VERSION;
   munmap(page, DT_LIVE_CONTROL_BYTES);
   // In the place of the empty page: other threads read through this pointer all the time.
-  return good && mmap(g.control, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+  if (!good || mmap(g.control, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) return false;
+  __atomic_fetch_add(&g.pages, 1u, __ATOMIC_RELEASE);  // what was read of the page before says nothing of this one
+  return true;
 }
 
 // One packet, with a descriptor if one came. Bytes, 0: the end, -1: none now.
@@ -468,18 +474,28 @@ struct Rule {
   uint32_t pacing, spin_ns, word;
 };
 
-Rule rule_for(uint64_t key, uint64_t now) {
+// The page's word was read before: where the page changes meanwhile, that is seen at the next look.
+DT_COLD void read_control(Slot* slot, uint64_t told_at) {
+  const dt_live_control* c = g.control;
+  uint64_t interval = c->interval_ns.load(std::memory_order_relaxed);
+  for (const dt_live_surface_limit& s : c->surfaces)
+    if (s.key.load(std::memory_order_relaxed) == slot->key) interval = s.interval_ns.load(std::memory_order_relaxed);
+  const uint32_t spin = c->spin_ns.load(std::memory_order_relaxed);
+  slot->told_interval_ns = interval < SECOND ? interval : SECOND;
+  slot->told_pacing = c->pacing.load(std::memory_order_relaxed);
+  slot->told_spin_ns = spin < MOST_SPIN_NS ? spin : (uint32_t)MOST_SPIN_NS;
+  slot->told_at = told_at;
+}
+
+Rule rule_for(Slot* slot, uint64_t now) {
   if (__atomic_load_n(&g.state, __ATOMIC_ACQUIRE) == MANAGED) {
     dt_live_control* c = g.control;
-    uint32_t word = c->word.load(std::memory_order_acquire);
-    uint64_t lease = c->lease_ns.load(std::memory_order_relaxed);
+    const uint64_t page = __atomic_load_n(&g.pages, __ATOMIC_ACQUIRE);
+    const uint32_t word = c->word.load(std::memory_order_acquire);
+    const uint64_t lease = c->lease_ns.load(std::memory_order_relaxed);
     if (now < lease) {
-      uint64_t interval = c->interval_ns.load(std::memory_order_relaxed);
-      for (const dt_live_surface_limit& s : c->surfaces)
-        if (DT_UNLIKELY(s.key.load(std::memory_order_relaxed) == key)) interval = s.interval_ns.load(std::memory_order_relaxed);
-      uint32_t spin = c->spin_ns.load(std::memory_order_relaxed);
-      return {interval < SECOND ? interval : SECOND, lease, c->pacing.load(std::memory_order_relaxed),
-              spin < MOST_SPIN_NS ? spin : (uint32_t)MOST_SPIN_NS, word};
+      if (DT_UNLIKELY(slot->told_at != (page << 32 | word))) read_control(slot, page << 32 | word);
+      return {slot->told_interval_ns, lease, slot->told_pacing, slot->told_spin_ns, word};
     }
   }
   return {g.own_interval_ns, ~0ull, g.own_pacing, 0, 0};
@@ -534,7 +550,7 @@ DT_COLD uint64_t hold(Slot* slot, uint64_t now, Rule rule) {
       relax();
     }
     now = now_ns();
-    rule = rule_for(slot->key, now);
+    rule = rule_for(slot, now);
   }
   if (slack > 0) prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
   slot->wait_ns += now - from;
@@ -576,15 +592,18 @@ void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64
   t_inside = 1;
   swap->entered = true;
   swap->slot = nullptr;
+  swap->holds_late = false;
   uint64_t now = now_ns();
   if (DT_UNLIKELY(needs_attention(now))) attend(t, now, kind);
   if (!g.stats && !g.own_interval_ns) return;
   Slot* slot = swap->slot = find_slot(now, kind, display, handle);
   if (!slot) return;
   if (g.stats && DT_UNLIKELY(now - slot->sized_ns > 2 * SECOND)) look_at_size(t, slot, now, kind, display, handle);
-  Rule rule = rule_for(slot->key, now);
-  if (rule.interval_ns | slot->interval_ns)
+  Rule rule = rule_for(slot, now);
+  if (rule.interval_ns | slot->interval_ns) {
     if (rule.pacing == DT_LIVE_EARLY) now = hold(slot, now, rule);
+    else swap->holds_late = true;
+  }
   swap->shown_ns = now;
 }
 
@@ -605,8 +624,8 @@ void after_frame(Thread*, Swap* swap) {
     g.stats->seen_word.store(g.control->word.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   slot->wait_ns = 0;
-  if (g.own_interval_ns || g.stats) {
-    Rule rule = rule_for(slot->key, now);
+  if (swap->holds_late) {
+    Rule rule = rule_for(slot, now);
     if ((rule.interval_ns | slot->interval_ns) && rule.pacing == DT_LIVE_LATE) hold(slot, now, rule);
   }
 }

@@ -16,6 +16,7 @@ struct Swap {
   struct Slot* slot;  // nullptr: not counted
   uint64_t shown_ns;
   bool entered;
+  bool holds_late;  // once it is shown
 };
 DT_COLD void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64_t handle);
 DT_COLD void after_frame(Thread* t, Swap* swap);

@@ -5,8 +5,8 @@
 // libraries with the same names in local scopes) is caught by setting the slots of each newly opened object.
 //
 // One rule decides everything here: first find out what the program would have got without the tap, then hand out
-// an entry that calls exactly that. An exported wrapper stands for g_real[id][0]; further real functions of the same
-// name have thunks. GL libraries themselves always get the real functions: what they do is not the program's.
+// an entry that calls exactly that. The exported one stands for g_real[id][0]; further real functions of the same name
+// have entries of their own. GL libraries themselves always get the real functions: what they do is not the program's.
 //
 // Not seen: direct calls in a namespace of its own (dlmopen; noted in the trace), calls that the constructor of an
 // RTLD_DEEPBIND library makes before its dlopen returns, GL linked statically into the program, and children that are
@@ -579,7 +579,10 @@ void report_libraries(Thread* t) {
 
 namespace {
 
-// What the exported wrapper stands for, decided at the first look-up or direct call. g_real[id][0] gets it at the first
+// Functions whose entry leads somewhere else than to the slow path: what has to be looked at when the mode changes.
+uint64_t g_led[HASH_SIZE / 64];
+
+// What the exported entry stands for, decided at the first look-up or direct call. g_real[id][0] gets it at the first
 // call only: that one leaves the fast path and comes to resolve(), where records of the tap's own may be added.
 void* g_main[HASH_SIZE];
 
@@ -681,6 +684,7 @@ void forget_unloaded() {
         void* published = real;
         __atomic_compare_exchange_n(&g_real[id][k], &published, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         __atomic_compare_exchange_n(place_of(id, k), &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        if (!k) lead(id);
       }
     }
   }
@@ -700,6 +704,27 @@ DT_COLD void say_called() {
 
 }  // namespace
 
+// Whoever changes the mode or the real function sets the entry afterwards. Two that do so at once may overtake each other:
+// so each looks again whether what it went by still holds, and the last one to look leaves it right.
+void lead(unsigned id) {
+  const Paths& paths = g_paths[id];
+  if (!paths.enter) return;
+  for (;;) {
+    const uint32_t mode = __atomic_load_n(&g_mode, __ATOMIC_SEQ_CST);
+    void* const real = __atomic_load_n(&g_real[id][0], __ATOMIC_SEQ_CST);
+    void* const to = !real ? follow(paths.slow) : mode == MODE_OFF ? real : follow(paths.enter);
+    __atomic_store_n(&g_entries[id], to, __ATOMIC_SEQ_CST);
+    const bool off = __atomic_load_n(&g_mode, __ATOMIC_SEQ_CST) == MODE_OFF;
+    if (off == (mode == MODE_OFF) && __atomic_load_n(&g_real[id][0], __ATOMIC_SEQ_CST) == real) return;
+  }
+}
+
+void lead_all() {
+  for (unsigned word = 0; word <= (g_function_count - 1) / 64; word++)
+    for (uint64_t left = __atomic_load_n(&g_led[word], __ATOMIC_SEQ_CST); left; left &= left - 1)
+      lead(word * 64 + (unsigned)__builtin_ctzll(left));
+}
+
 void* resolve(unsigned id) {
   KeepErrno keep;
   if (tls.special & SPECIAL_BUSY) {
@@ -716,7 +741,9 @@ void* resolve(unsigned id) {
   if (!at) return nullptr;
   say_called();
   if (g_mode != MODE_OFF) report_libraries(&tls);
-  __atomic_store_n(&g_real[id][0], at, __ATOMIC_RELEASE);
+  __atomic_store_n(&g_real[id][0], at, __ATOMIC_SEQ_CST);
+  __atomic_fetch_or(&g_led[id / 64], (uint64_t)1 << id % 64, __ATOMIC_SEQ_CST);
+  lead(id);
   return at;
 }
 
@@ -776,7 +803,7 @@ void* entry_for(unsigned id, void* real) {
       report_if_between_calls();
       held = real;
     }
-    if (held == real) return g_wrappers[id][k];
+    if (held == real) return entry_of(id, k);
   }
   __atomic_store_n(&g_variants_used_up, id + 1, __ATOMIC_RELAXED);
   report_if_between_calls();

@@ -52,7 +52,7 @@ void forget_maps();              // maps.cc
 }  // namespace gl
 extern const uint8_t g_draws[] __attribute__((visibility("hidden")));  // by function id: 1 a draw, 2 begins, 3 ends a list
 
-static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "thunk.inc has these offsets");
+static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "entry.inc has these offsets");
 
 namespace {
 
@@ -89,7 +89,9 @@ uint32_t g_flags, g_flags_lock, g_epoch;
 void change_mode(uint32_t add, uint32_t remove) {
   while (__atomic_exchange_n(&g_flags_lock, 1u, __ATOMIC_ACQUIRE)) sched_yield();
   g_flags = (g_flags | add) & ~remove;
-  __atomic_store_n(&g_mode, g_flags & MODE_OFF ? (uint32_t)MODE_OFF : g_flags, __ATOMIC_RELEASE);
+  const uint32_t mode = g_flags & MODE_OFF ? (uint32_t)MODE_OFF : g_flags;
+  const uint32_t before = __atomic_exchange_n(&g_mode, mode, __ATOMIC_SEQ_CST);
+  if ((before == MODE_OFF) != (mode == MODE_OFF)) lead_all();
   __atomic_store_n(&g_flags_lock, 0u, __ATOMIC_RELEASE);
 }
 void switch_off() {
@@ -389,6 +391,7 @@ void begin_fork_child() {
   // The parent's pool is not ours: forget it without touching it. The next call says hello again.
   KeepErrno keep;
   s.lock = 0;
+  lead_all();  // another thread of the parent may have been about it
   Thread* t = &tls;
   t->cursor = t->limit = nullptr;
   t->chunk = nullptr;

@@ -12,6 +12,7 @@
 #define DT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DT_EXPORT extern "C" __attribute__((visibility("default")))
+#define DT_INNER extern "C" __attribute__((visibility("hidden")))  // between the module's own files
 #define DT_COLD __attribute__((cold, noinline))
 
 namespace dt {
@@ -24,7 +25,7 @@ struct Thread {
   char* limit;            // a record must end at or before this
   uint32_t* commit;       // &chunk->commit: gets the low 32 bits of cursor after each record
   uint32_t special;       // SPECIAL_*; anything but 0 leaves the fast path
-  uint32_t variant;       // set by a variant thunk: which real function this call is for
+  uint32_t variant;       // set by the entry of a variant: which real function this call is for
   dt_ring_chunk* chunk;
   uint64_t calls;         // application calls recorded so far on this thread
   GlContext* context;     // current on this thread, nullptr: none
@@ -260,7 +261,30 @@ extern const unsigned g_function_count __attribute__((visibility("hidden")));
 extern const bool g_module_records __attribute__((visibility("hidden")));  // the recorder is among the module's hooks
 extern const char* const g_names[] __attribute__((visibility("hidden")));
 extern void* g_real[][VARIANTS] __attribute__((visibility("hidden")));       // [id][0] is the main one; nullptr: not resolved yet
-extern void* const g_wrappers[][VARIANTS] __attribute__((visibility("hidden")));  // entry for the application, per variant
+// Where a call of the application goes now (entry.inc): set by lead() whenever one of the things changes that decide it.
+extern void* g_entries[] __attribute__((visibility("hidden")));
+struct Paths {
+  int32_t slow, enter, entry[VARIANTS];  // distances from the field itself; slow and enter are 0 for what is always entered
+};
+extern const Paths g_paths[] __attribute__((visibility("hidden")));
+static inline void* follow(const int32_t& distance) { return (char*)&distance + distance; }
+// What the application gets for variant `k`, and what records a call whatever the mode is.
+static inline void* entry_of(unsigned id, unsigned k) { return follow(g_paths[id].entry[k]); }
+static inline void* recording_entry(unsigned id) { return g_paths[id].enter ? follow(g_paths[id].enter) : entry_of(id, 0); }
+// After a change of g_real[id][0], and after one of g_mode to or from MODE_OFF. On any thread, at any time.
+DT_COLD void lead(unsigned id);
+DT_COLD void lead_all();
+// An entry leads to a wrapper only when the real function is known. Reads on other threads keep that order on x86.
+static inline bool is_late(const void* real) {
+#if defined(__x86_64__)
+  (void)real;
+  return false;
+#else
+  return real == nullptr;
+#endif
+}
+template <class R, class... A>
+static inline bool is_late(R (*real)(A...)) { return is_late((const void*)real); }
 // Function id by name, -1: not one of ours. Hashed.
 int find_function(const char* name);
 // The main real function, resolved as the dynamic linker would have for the program; nullptr where no library has it.

@@ -35,7 +35,7 @@ void tell(Thread* t, const char* name, A... arguments) {
   const int id = find_function(name);
   if (id < 0) return;
   t->special = SPECIAL_TOLD | SPECIAL_USER;
-  ((void (*)(A...))g_wrappers[id][0])(arguments...);
+  ((void (*)(A...))recording_entry((unsigned)id))(arguments...);
   t->special = SPECIAL_BUSY;
 }
 

@@ -1,8 +1,9 @@
 """Generate the C++ of a tap module from the specification and hook sets.
 
 The only place that writes C++. A module is: wrappers in several translation units, tables by function id, assembler
-thunks that tell apart the same function of several libraries, and the signature text that makes traces
-self-describing. Together with the hand-written native/runtime it compiles to one LD_PRELOAD library.
+entries that go wherever a call is to go now and tell apart the same function of several libraries, and the signature
+text that makes traces self-describing. Together with the hand-written native/runtime it compiles to one LD_PRELOAD
+library.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from drawtap.spec.signature import layout, signature_text
 
 DEFAULT_APIS = ("gl", "egl", "glx", "vg")
 FUNCTIONS_PER_UNIT = 420
-VARIANTS = 6  # native/runtime/tap.h has the same number
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Sources:
         for stale in folder.glob("wrappers_*.cc"):
             if stale.name not in self.files:
                 stale.unlink()
+        (folder / "thunks.S").unlink(missing_ok=True)  # its name once
 
 
 def runtime_folder() -> Path:
@@ -79,7 +80,11 @@ def generate(apis: Sequence[str] = DEFAULT_APIS, hook_sets: Sequence[Hooks] | No
     """Generate the sources of a module that taps `apis` with `hook_sets` (default: the recorder's)."""
     sets = list(hook_sets) if hook_sets is not None else default_hooks()
     functions = functions_of(tuple(apis))
-    files = {"module.h": shared_header(apis, sets), "tables.cc": tables(functions), "thunks.S": thunks(functions, sets)}
+    files = {
+        "module.h": shared_header(apis, sets),
+        "tables.cc": tables(functions),
+        "entries.S": entries(functions, sets),
+    }
     for number, start in enumerate(range(0, len(functions), FUNCTIONS_PER_UNIT)):
         part = functions[start : start + FUNCTIONS_PER_UNIT]
         body = "\n\n".join(wrapper(function, sets) for function in part)
@@ -104,9 +109,11 @@ def show(name: str, apis: Sequence[str] = DEFAULT_APIS) -> str:
 def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     """Return the C++ of one wrapper.
 
-    Three functions: the exported one only decides (a program that is not recorded pays for nothing else), the
-    recording one runs the before code of all hooks, the driver, and the after code in reverse, and the slow one takes
-    the rare ways: not resolved yet, called inside another call, another library's function, exact order wanted.
+    Three functions: the entering one decides, the recording one runs the before code of all hooks, the driver, and the
+    after code in reverse, and the slow one takes the rare ways: not resolved yet, called inside another call, another
+    library's function, exact order wanted. What the program calls is one jump in front of them (`entries`): while
+    nothing is recorded it goes to the driver's function. Where something is to be done even then, the entering one is
+    itself what the program calls.
     """
     command = function.command
     names = ", ".join(p.name for p in command.params)
@@ -118,11 +125,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     always = _always(function, hook_sets)
     lookup = _lookup(function)
     boundary = _boundary(function)
-    off = (
-        ""
-        if lookup or boundary
-        else f"    if ((dt::g_mode | _t->special) == dt::MODE_OFF && _real != nullptr) {{ {ret}_real({names});{end} }}"
-    )
+    kept = _is_kept(function, hook_sets)
     core = [
         "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
@@ -144,7 +147,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"  {boundary}" if boundary else "",
         "  return _result;" if function.returns_value else "",
         "}",
-        f"DT_COLD static {_prototype(command, 'dt_slow_')} {{",
+        f"{'static' if kept else 'DT_INNER'} DT_COLD {_prototype(command, 'dt_slow_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
@@ -153,19 +156,28 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         nested,
         f"  {ret}dt_record_{command.name}({names});",
         "}",
-        f"static inline {_prototype(command, 'dt_tap_')} {{" if always else f"DT_EXPORT {_prototype(command)} {{",
+        f"{_entering(command, always=bool(always), kept=kept)} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({returns} (*)({_types(command)}))dt::g_real[{function.id}][0];",
-        "  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || _real == nullptr)) {",
-        off,
-        f"    {ret}dt_slow_{command.name}({names});{end}",
-        "  }",
+        f"  if (DT_UNLIKELY((dt::g_mode | _t->special) != 0 || {'_real == nullptr' if kept else 'dt::is_late(_real)'}))",
+        f"    {{ {ret}dt_slow_{command.name}({names});{end} }}",
         "  _t->real = (void*)_real;",
         f"  {ret}dt_record_{command.name}({names});",
         "}",
         *(_around_all(function, always) if always else ()),
     ]
     return "\n".join(line for line in lines if line.strip())
+
+
+def _is_kept(function: Function, hook_sets: Sequence[Hooks]) -> bool:
+    """Tell whether the tap has something to do at calls of the function even while nothing is recorded."""
+    return bool(_lookup(function) or _boundary(function) or _always(function, hook_sets))
+
+
+def _entering(command: Command, *, always: bool, kept: bool) -> str:
+    if always:
+        return f"static inline {_prototype(command, 'dt_tap_')}"
+    return f"DT_EXPORT {_prototype(command)}" if kept else f"DT_INNER {_prototype(command, 'dt_enter_')}"
 
 
 def _always(function: Function, hook_sets: Sequence[Hooks]) -> list[Hook]:
@@ -272,24 +284,11 @@ def shared_header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
 
 def tables(functions: Sequence[Function], *, records: bool = True) -> str:
     names = ",\n".join(f'  "{f.name}"' for f in functions)
-    thunks = "\n".join(
-        f'extern char dt_thunk_{f.id}_{k}[] __attribute__((visibility("hidden")));'
-        for f in functions
-        for k in range(1, VARIANTS)
-    )
-    declarations = "\n".join(f"extern char {f.name}[];" for f in functions)
-    entries = ",\n".join(
-        f"  {{{f.name}, " + ", ".join(f"dt_thunk_{f.id}_{k}" for k in range(1, VARIANTS)) + "}" for f in functions
-    )
     draws = textwrap.fill(
         ", ".join(str(_draws(f)) for f in functions), 118, initial_indent="  ", subsequent_indent="  "
     )
     return f"""// Generated. Tables by function id.
 #include "tap.h"
-extern "C" {{
-{declarations}
-{thunks}
-}}
 namespace dt {{
 const unsigned g_function_count = {len(functions)};
 const bool g_module_records = {"true" if records else "false"};
@@ -302,9 +301,6 @@ extern const uint8_t g_draws[] __attribute__((visibility("hidden")));
 const uint8_t g_draws[] = {{
 {draws}
 }};
-void* const g_wrappers[][VARIANTS] = {{
-{entries}
-}};
 }}  // namespace dt
 """
 
@@ -315,12 +311,11 @@ def _draws(function: Function) -> int:
     return int(function.has("draw", "dispatch") and not function.has("stateful_draw"))
 
 
-def thunks(functions: Sequence[Function], hook_sets: Sequence[Hooks] = ()) -> str:
-    # What must be entered even while nothing is recorded.
-    entered = {f.name for f in functions if f.has("lookup") or _boundary(f) or _always(f, hook_sets)}
-    rows = "\n".join(f"DT_THUNKS {f.id}, {f.name}" + (", 1" if f.name in entered else "") for f in functions)
-    return f"""/* Generated. Entries for the second to sixth real function of a name: see native/runtime/thunk.inc. */
-#include "thunk.inc"
+def entries(functions: Sequence[Function], hook_sets: Sequence[Hooks] = ()) -> str:
+    """Return the assembler file with what the program calls, in the order of the functions' numbers."""
+    rows = "\n".join(f"DT_FUNCTION {f.id}, {f.name}" + (", 1" if _is_kept(f, hook_sets) else "") for f in functions)
+    return f"""/* Generated. What the program calls: see native/runtime/entry.inc. */
+#include "entry.inc"
 {rows}
 """
 

@@ -205,7 +205,7 @@ def _files(
     files = {
         "module.h": f"{shared}{own}\n",
         "tables.cc": generate.tables(functions, records=False),
-        "thunks.S": generate.thunks(functions),
+        "entries.S": generate.entries(functions, sets),
         "module.sig": signature_text(
             [f.command for f in functions], list(apis.values()), {f.name: f.id for f in functions}
         ),
