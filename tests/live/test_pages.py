@@ -39,7 +39,7 @@ _OFFSETS = {
 }
 _SIZES = {
     "dt_live_surface": pages.SURFACE_BYTES,
-    "dt_live_frame": pages._FRAME.itemsize,
+    "dt_live_frame": pages._FRAME.size,
     "dt_live_hello": pages.HELLO.size,
     "dt_live_welcome": pages.WELCOME.size,
     "dt_live_letter": pages.LETTER.size,
@@ -118,6 +118,29 @@ def test_frames_of_two_surfaces_are_told_apart():
     program.show(0, 11, 100, [now + ms])
     assert page.surfaces(now + ms)[0].frames == 101
     assert len(page.surfaces(now + ms)[1].shown_ns) == 20
+    page.close()
+
+
+def test_what_was_handed_out_stays_as_it_was_while_frames_go_on():
+    program = _FakeProgram()
+    page = pages.StatsPage(program.fd)
+    ms = 1_000_000
+    begin = time.monotonic_ns()
+    shown = [
+        begin + i * 5 * ms for i in range(4000)
+    ]  # 20 s: the rows of the last four move to new memory several times
+    handed = []
+    for i in range(0, len(shown), 50):
+        program.show(0, 11, i, shown[i : i + 50], wait_ns=i)
+        now = shown[i + 49] + ms
+        (surface,) = page.surfaces(now)
+        kept = [t for t in shown[: i + 50] if t >= now - 4000 * ms]
+        waits = [j // 50 * 50 for j in range(i + 50 - len(kept), i + 50)]
+        handed.append((surface, kept, waits))
+    for surface, kept, waits in handed:
+        assert surface.shown_ns.tolist() == kept
+        assert surface.wait_ns.tolist() == waits
+        assert (surface.swap_ns == 1000).all() and surface.lost == 0
     page.close()
 
 

@@ -245,14 +245,16 @@ class Manager:
     def _hold(self, managed: Managed, decided: Limit | None) -> None:
         settings = self.config.settings
         profile = managed.profile
-        if profile and profile.fps and (decided is None or decided.fps > profile.fps):
-            decided = Limit(profile.fps, f"the profile {profile.title}", "profile", chosen=True)
+        own = managed.profile_limit
+        if own and (decided is None or decided.fps > own.fps):
+            decided = own
         limit = decided
         if managed.user_limit is not None:
             limit = managed.user_limit if managed.user_limit.fps > 0 else None
         if limit:
             pacing = (profile and profile.pacing) or (settings.pacing if limit.origin != "user" else limit.pacing)
-            limit = replace(limit, pacing=pacing)
+            if limit.pacing != pacing:
+                limit = replace(limit, pacing=pacing)
         before, managed.limit = managed.limit, limit
         managed.control.hold(limit, spin_ns=settings.spin_us * 1000)
         if _differs(before, limit):
@@ -306,7 +308,13 @@ class Manager:
 
     def _find_profile(self, managed: Managed) -> None:
         who = managed.about
-        managed.profile = self.config.profile_for(who.name, who.exe, who.cgroup, managed.peer.uid)
+        profile = self.config.profile_for(who.name, who.exe, who.cgroup, managed.peer.uid)
+        managed.profile = profile
+        managed.profile_limit = (
+            Limit(profile.fps, f"the profile {profile.title}", "profile", chosen=True)
+            if profile and profile.fps
+            else None
+        )
 
     def _lost(self, managed: Managed) -> None:
         for trace in list(self.traces.values()):

@@ -30,11 +30,11 @@ RING = 1024
 CONTROL_BYTES = 4096
 _WORD, _LEASE, _INTERVAL, _PACING, _SPIN, _LETTERS, _LIMITS = 12, 16, 24, 32, 36, 40, 48
 STATS_HEADER = 4096
-SURFACE_BYTES = 4096 + RING * 16
+_FRAME = struct.Struct("<QII")  # shown_ns wait_ns swap_ns
+SURFACE_BYTES = 4096 + RING * _FRAME.size
 STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
 _RECORDING, _ALL_FRAMES, _SEEN_WORD = 16, 24, 32
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
-_FRAME = np.dtype([("shown_ns", "<u8"), ("wait_ns", "<u4"), ("swap_ns", "<u4")])
 _FRAMES_AT = 48  # of dt_live_surface.frames in its slot
 _COUNT = (1 << 62) - 1  # a count beyond it is nonsense, and does not fit numpy's numbers
 KINDS = {1: "egl", 2: "glx"}
@@ -157,7 +157,20 @@ class _Seen:
     generation: int = -1
     frames: int = 0
     lost: int = 0
-    block: NDArray[np.int64] = field(default_factory=lambda: np.empty((3, 0), np.int64))  # shown, wait, swap
+    # Shown, wait and swap; what is remembered stands in the columns from `begin` to `end`. What was handed out of them
+    # never changes: new frames come behind, and where there is no more room the rest moves to new rows.
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty((3, RING), np.int64))
+    begin: int = 0
+    end: int = 0
+
+    def room(self, count: int) -> NDArray[np.int64]:
+        """Return `count` columns behind `end`."""
+        if self.end + count > self.rows.shape[1]:
+            kept = self.rows[:, self.begin : self.end]
+            self.rows = np.empty((3, max(RING, 2 * (kept.shape[1] + count))), np.int64)
+            self.begin, self.end = 0, kept.shape[1]
+            self.rows[:, : self.end] = kept
+        return self.rows[:, self.end : self.end + count]
 
 
 class StatsPage:
@@ -180,6 +193,7 @@ class StatsPage:
             self._map.close()
             raise InputError("the page of a program has another layout", hint="both sides must be of one version")
         self._seen = [_Seen() for _ in range(SURFACES)]
+        self._rings: dict[int, tuple[NDArray[np.int64], NDArray[np.uint32]]] = {}
         self._all_frames = -1
         self._used = 0
         self._surfaces: tuple[Surface, ...] = ()
@@ -219,6 +233,7 @@ class StatsPage:
             seen = self._seen[index] = _Seen(key, generation)
         if frames > seen.frames:
             self._read(seen, at, frames, now_ns)
+        rows, chosen = seen.rows, slice(seen.begin, seen.end)
         return Surface(
             key,
             KINDS.get(kind, "other"),
@@ -228,32 +243,57 @@ class StatsPage:
             interval if interval >= 0 else None,
             frames,
             seen.lost,
-            *seen.block,
+            rows[0, chosen],
+            rows[1, chosen],
+            rows[2, chosen],
         )
 
+    def _ring(self, at: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return the times of a surface's frames as they stand in its ring, and the lengths of wait and swap."""
+        if at not in self._rings:
+            words = np.frombuffer(self._map, "<i8", 2 * RING, at + 4096)
+            self._rings[at] = (words[::2], words.view("<u4").reshape(RING, 4)[:, 2:].T)
+        return self._rings[at]
+
     def _read(self, seen: _Seen, at: int, frames: int, now_ns: int) -> None:
-        ring = np.frombuffer(self._map, _FRAME, RING, at + 4096)
+        # 64 programs are read four times a second: every call of numpy's that is not made counts.
         first = max(seen.frames, frames - RING)
+        count = frames - first
+        oldest = now_ns - self._keep_ns
+        seen.begin += int(seen.rows[0, seen.begin : seen.end].searchsorted(oldest))
+        new = seen.room(count)
+        times, lengths = self._ring(at)
         begin, end = first % RING, (frames - 1) % RING + 1
-        new = ring[begin:end].copy() if begin < end else np.concatenate((ring[begin:], ring[:end]))
+        if begin < end:
+            new[0], new[1:] = times[begin:end], lengths[:, begin:end]
+        else:
+            new[0, : RING - begin], new[1:, : RING - begin] = times[begin:], lengths[:, begin:]
+            new[0, RING - begin :], new[1:, RING - begin :] = times[:end], lengths[:, :end]
         after = struct.unpack_from("<Q", self._map, at + _FRAMES_AT)[0] & _COUNT
         # What was written while we read may be mixed: the place of frame `after` is being filled now.
-        torn = min(max(0, after + 1 - RING - first), len(new))
+        torn = min(max(0, after + 1 - RING - first), count)
         seen.lost += first - seen.frames + torn
         seen.frames = frames
-        block = np.empty((3, len(new) - torn), np.int64)
-        for row, name in zip(block, ("shown_ns", "wait_ns", "swap_ns"), strict=True):
-            row[:] = new[name][torn:].view(np.int64) if name == "shown_ns" else new[name][torn:]
-        oldest = now_ns - self._keep_ns
-        old = seen.block[:, np.searchsorted(seen.block[0], oldest) :]
-        last = int(old[0, -1]) if old.shape[1] else 0
-        times = block[0]
+        last = int(seen.rows[0, seen.end - 1]) if seen.end > seen.begin else 0
+        shown = new[0]
+        if torn or not (max(last, oldest + 1) <= shown[0] and shown[-1] <= now_ns) or (shown[1:] < shown[:-1]).any():
+            count = self._set_right(new, torn, last, oldest, now_ns)
+        seen.end += count
+
+    @staticmethod
+    def _set_right(new: NDArray[np.int64], torn: int, last: int, oldest: int, now_ns: int) -> int:
+        """Bring what is left of `new` without what cannot be to its front, in order; return how much that is."""
+        whole = new[:, torn:]
+        times = whole[0]
         if (times[1:] < times[:-1]).any() or (len(times) and not (oldest < times[0] and times[-1] <= now_ns)):
-            block = block[:, (times > oldest) & (times <= now_ns)]
-            np.maximum.accumulate(block[0], out=block[0])
-        np.maximum(block[0], last, out=block[0])
-        seen.block = np.concatenate((old, block), axis=1)
+            whole = whole[:, (times > oldest) & (times <= now_ns)]
+            np.maximum.accumulate(whole[0], out=whole[0])
+        count = int(whole.shape[1])
+        new[:, :count] = whole.copy()
+        np.maximum(new[0, :count], last, out=new[0, :count])
+        return count
 
     def close(self) -> None:
         """Give the page up."""
+        self._rings.clear()
         self._map.close()

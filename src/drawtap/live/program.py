@@ -121,7 +121,7 @@ class Surface:
     @property
     def frame_ns(self) -> NDArray[np.int64]:
         """Return the times between the frames, one less than there are frames."""
-        times: NDArray[np.int64] = np.diff(self.shown_ns)
+        times: NDArray[np.int64] = self.shown_ns[1:] - self.shown_ns[:-1]
         return times
 
     @property

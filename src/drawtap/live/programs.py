@@ -46,6 +46,7 @@ class Managed:
     pidfd: int = -1
     started_ns: int = field(default_factory=time.monotonic_ns)
     profile: Profile | None = None
+    profile_limit: Limit | None = None  # that the profile sets
     importance: Importance | None = None
     target_fps: float | None = None
     weight: float | None = None

@@ -38,12 +38,14 @@ class Hitch:
             if last is None:
                 continue
             work, ends = surface.work_ns, surface.shown_ns[1:]
-            if not len(work):
+            first = max(int(ends.searchsorted(last, "right")), _FEWEST)
+            if first >= len(work):
                 continue
-            # The usual time is not below the least one: most frames need no closer look.
-            long = work - work.min() >= self.least_ms * 1e6
-            new = np.flatnonzero((ends > last) & long)
-            new = new[new >= _FEWEST]
+            # The usual time is not below the least one: most looks need no closer one.
+            least = work.min() + self.least_ms * 1e6
+            if work[first:].max() < least:
+                continue
+            new = first + np.flatnonzero(work[first:] >= least)
             for i, usual in zip(new, self._usual(work, new), strict=True):
                 if usual * self.times < work[i] <= self.most_ms * 1e6 and work[i] - usual >= self.least_ms * 1e6:
                     found.append(f"a frame took {work[i] / 1e6:.1f} ms, {usual / 1e6:.1f} ms are usual")
