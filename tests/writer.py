@@ -36,10 +36,13 @@ TAP = 0x8000
 IN_FLIGHT, LONG, NONE = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 _M64, _M32 = 2**64 - 1, 2**32 - 1
 
-SIGNATURES = (
-    "\n".join(
-        line.replace("  ", "\t")
-        for line in """\
+
+def table(rows: str) -> str:
+    """Return rows of a signature table, which are written here with two spaces where the format has a tab."""
+    return "".join(line.replace("  ", "\t") + "\n" for line in rows.splitlines())
+
+
+SIGNATURES = table("""\
 G  Cap  enum
 E  GL_DEPTH_TEST  2929
 E  GL_CULL_FACE  2884
@@ -119,10 +122,150 @@ P  code  const char *  ptr  8:0  -  -
 D  8:0  char  in  -
 P  text  const char *  ptr  8:1  -  -
 D  8:1  char  in  -
-""".splitlines()
-    )
-    + "\n"
-)
+""")
+# With more functions, for what small traces do not need.
+MANY = SIGNATURES + table("""\
+F  20  egl  eglCreateContext  6  0  context  EGL_VERSION_1_0
+R  EGLContext  handle  8:0  -  context
+P  dpy  EGLDisplay  handle  8:1  -  display
+P  config  EGLConfig  handle  8:2  -  config
+P  share_context  EGLContext  handle  8:3  -  context
+P  attrib_list  const EGLint *  ptr  8:4  -  -
+D  8:5  attribs32  in  -
+F  21  egl  eglMakeCurrent  4  1  make_current  EGL_VERSION_1_0
+R  EGLBoolean  u32  4:0  -  -
+P  dpy  EGLDisplay  handle  8:0  -  display
+P  draw  EGLSurface  handle  8:1  -  surface
+P  read  EGLSurface  handle  8:2  -  surface
+P  ctx  EGLContext  handle  8:3  -  context
+F  22  gl  glTexImage2D  2  8  upload  GL_VERSION_1_0
+P  target  GLenum  enum  4:0  -  -
+P  level  GLint  i32  4:1  -  -
+P  internalformat  GLint  i32  4:2  -  -
+P  width  GLsizei  i32  4:3  -  -
+P  height  GLsizei  i32  4:4  -  -
+P  border  GLint  i32  4:5  -  -
+P  format  GLenum  enum  4:6  -  -
+P  type  GLenum  enum  4:7  -  -
+P  pixels  const void *  ptr  8:0  -  -
+D  8:1  pixels  in  -
+F  23  gl  glGenTextures  2  1  -  GL_VERSION_1_1
+P  n  GLsizei  i32  4:0  -  -
+P  textures  GLuint *  ptr  8:0  -  texture
+D  8:1  u32  out  -
+F  24  gl  glNobodyKnowsThis  0  1  -  -
+P  x  GLint  i32  4:0  -  -
+F  25  gl  glBufferData  3  2  upload  GL_VERSION_1_5
+P  target  GLenum  enum  4:0  Cap  -
+P  size  GLsizeiptr  i64  8:0  -  -
+P  data  const void *  ptr  8:1  -  -
+D  8:2  bytes  in  -
+P  usage  GLenum  enum  4:1  -  -
+F  26  gl  glReadPixels  2  6  readback  GL_VERSION_1_0
+P  x  GLint  i32  4:0  -  -
+P  y  GLint  i32  4:1  -  -
+P  width  GLsizei  i32  4:2  -  -
+P  height  GLsizei  i32  4:3  -  -
+P  format  GLenum  enum  4:4  -  -
+P  type  GLenum  enum  4:5  -  -
+P  pixels  void *  ptr  8:0  -  -
+D  8:1  pixels  out  -
+F  27  gl  glDeleteTextures  2  1  -  GL_VERSION_1_1
+P  n  GLsizei  i32  4:0  -  -
+P  textures  const GLuint *  ptr  8:0  -  texture
+D  8:1  u32  in  -
+F  28  gl  glVertexAttribPointer  1  5  draw_setup  GL_VERSION_2_0
+P  index  GLuint  u32  4:0  -  -
+P  size  GLint  i32  4:1  -  -
+P  type  GLenum  enum  4:2  -  -
+P  normalized  GLboolean  u32  4:3  -  -
+P  stride  GLsizei  i32  4:4  -  -
+P  pointer  const void *  ptr  8:0  -  -
+F  29  gl  glEnableVertexAttribArray  0  1  -  GL_VERSION_2_0
+P  index  GLuint  u32  4:0  -  -
+F  30  gl  glDrawArrays  0  3  draw  GL_VERSION_1_1
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  GLint  i32  4:1  -  -
+P  count  GLsizei  i32  4:2  -  -
+F  31  gl  glGetTexImage  2  4  readback  GL_VERSION_1_0
+P  target  GLenum  enum  4:0  -  -
+P  level  GLint  i32  4:1  -  -
+P  format  GLenum  enum  4:2  -  -
+P  type  GLenum  enum  4:3  -  -
+P  pixels  void *  ptr  8:0  -  -
+D  8:1  pixels  out  -
+F  32  egl  eglBindAPI  0  2  -  EGL_VERSION_1_2
+R  EGLBoolean  u32  4:0  -  -
+P  api  EGLenum  enum  4:1  -  -
+F  33  gl  glCompileShader  0  1  -  GL_VERSION_2_0
+P  shader  GLuint  u32  4:0  -  shader
+F  34  gl  glBindBuffer  0  2  -  GL_VERSION_1_5
+P  target  GLenum  enum  4:0  Cap  -
+P  buffer  GLuint  u32  4:1  -  buffer
+F  35  gl  glDrawArraysInstanced  0  4  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  GLint  i32  4:1  -  -
+P  count  GLsizei  i32  4:2  -  -
+P  instancecount  GLsizei  i32  4:3  -  -
+F  36  gl  glMultiDrawArrays  4  2  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  first  const GLint *  ptr  8:0  -  -
+D  8:1  i32  in  -
+P  count  const GLsizei *  ptr  8:2  -  -
+D  8:3  i32  in  -
+P  drawcount  GLsizei  i32  4:1  -  -
+F  37  gl  glBegin  0  1  -  -
+P  mode  GLenum  enum  4:0  Mode  -
+F  38  gl  glEnd  0  0  draw  -
+F  39  gl  glVertex2f  0  2  -  -
+P  x  GLfloat  f32  4:0  -  -
+P  y  GLfloat  f32  4:1  -  -
+F  40  gl  glLoadIdentity  0  0  -  -
+F  41  gl  glUseProgram  0  1  -  -
+P  program  GLuint  u32  4:0  -  program
+F  42  gl  glDrawArraysIndirect  1  1  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  indirect  const void *  ptr  8:0  -  -
+F  43  gl  glNewList  0  2  -  -
+P  list  GLuint  u32  4:0  -  -
+P  mode  GLenum  enum  4:1  Mode  -
+F  44  gl  glEndList  0  0  -  -
+F  45  gl  glCallList  0  1  -  -
+P  list  GLuint  u32  4:0  -  -
+F  46  gl  glCallLists  2  2  -  -
+P  n  GLsizei  i32  4:0  -  -
+P  type  GLenum  enum  4:1  Mode  -
+P  lists  const void *  ptr  8:0  -  -
+D  8:1  bytes  in  -
+F  47  gl  glListBase  0  1  -  -
+P  base  GLuint  u32  4:0  -  -
+F  48  gl  glDeleteLists  0  2  -  -
+P  list  GLuint  u32  4:0  -  -
+P  range  GLsizei  i32  4:1  -  -
+F  49  gl  glEvalMesh2  0  5  draw  -
+P  mode  GLenum  enum  4:0  Mode  -
+P  i1  GLint  i32  4:1  -  -
+P  i2  GLint  i32  4:2  -  -
+P  j1  GLint  i32  4:3  -  -
+P  j2  GLint  i32  4:4  -  -
+F  50  gl  glArrayElement  0  1  -  -
+P  i  GLint  i32  4:0  -  -
+F  16372  drawtap  dtapMemory  2  0  tap  -
+P  address  const void *  ptr  8:0  -  -
+D  8:1  bytes  in  -
+F  16373  drawtap  dtapMapWrite  2  2  tap  -
+P  offset  uint64_t  u64  8:0  -  -
+P  data  const void *  ptr  8:1  -  -
+D  8:1  bytes  in  -
+P  target  uint32_t  u32  4:0  -  -
+P  buffer  uint32_t  u32  4:1  -  buffer
+F  16374  drawtap  dtapNative  3  0  tap  -
+P  handle  uint64_t  u64  8:0  -  -
+P  kind  const char *  ptr  8:1  -  -
+D  8:1  char  in  -
+P  text  const char *  ptr  8:2  -  -
+D  8:2  char  in  -
+""")
 
 
 @dataclass(frozen=True)

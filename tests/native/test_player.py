@@ -11,111 +11,11 @@ import pytest
 import writer
 from drawtap.errors import InputError
 from drawtap.replay import player
-from writer import Data, Writer, f32, i32
+from writer import MANY, Data, Writer, f32, i32
 
 pytestmark = pytest.mark.gl
 
 SOFTWARE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
-SIGNATURES = "\n".join(
-    line.replace("  ", "\t")
-    for line in """\
-F  1  egl  eglCreateContext  6  0  context  EGL_VERSION_1_0
-R  EGLContext  handle  8:0  -  context
-P  dpy  EGLDisplay  handle  8:1  -  display
-P  config  EGLConfig  handle  8:2  -  config
-P  share_context  EGLContext  handle  8:3  -  context
-P  attrib_list  const EGLint *  ptr  8:4  -  -
-D  8:5  attribs32  in  -
-F  2  egl  eglMakeCurrent  4  1  make_current  EGL_VERSION_1_0
-R  EGLBoolean  u32  4:0  -  -
-P  dpy  EGLDisplay  handle  8:0  -  display
-P  draw  EGLSurface  handle  8:1  -  surface
-P  read  EGLSurface  handle  8:2  -  surface
-P  ctx  EGLContext  handle  8:3  -  context
-F  3  gl  glUniform4fv  2  2  -  GL_VERSION_2_0
-P  location  GLint  i32  4:0  -  -
-P  count  GLsizei  i32  4:1  -  -
-P  value  const GLfloat *  ptr  8:0  -  -
-D  8:1  f32  in  -
-F  4  gl  glTexImage2D  2  8  upload  GL_VERSION_1_0
-P  target  GLenum  enum  4:0  -  -
-P  level  GLint  i32  4:1  -  -
-P  internalformat  GLint  i32  4:2  -  -
-P  width  GLsizei  i32  4:3  -  -
-P  height  GLsizei  i32  4:4  -  -
-P  border  GLint  i32  4:5  -  -
-P  format  GLenum  enum  4:6  -  -
-P  type  GLenum  enum  4:7  -  -
-P  pixels  const void *  ptr  8:0  -  -
-D  8:1  pixels  in  -
-F  5  gl  glGenTextures  2  1  -  GL_VERSION_1_1
-P  n  GLsizei  i32  4:0  -  -
-P  textures  GLuint *  ptr  8:0  -  texture
-D  8:1  u32  out  -
-F  6  gl  glDrawElements  2  3  draw  GL_VERSION_1_1
-P  mode  GLenum  enum  4:0  -  -
-P  count  GLsizei  i32  4:1  -  -
-P  type  GLenum  enum  4:2  -  -
-P  indices  const void *  ptr  8:0  -  -
-D  8:1  bytes  in  -
-F  7  gl  glNobodyKnowsThis  0  1  -  -
-P  x  GLint  i32  4:0  -  -
-F  8  gl  glShaderSource  4  2  -  GL_VERSION_2_0
-P  shader  GLuint  u32  4:0  -  shader
-P  count  GLsizei  i32  4:1  -  -
-P  string  const GLchar *const *  ptr  8:0  -  -
-D  8:1  strings  in  -
-P  length  const GLint *  ptr  8:2  -  -
-D  8:3  i32  in  -
-F  9  gl  glBufferData  3  2  upload  GL_VERSION_1_5
-P  target  GLenum  enum  4:0  -  -
-P  size  GLsizeiptr  i64  8:0  -  -
-P  data  const void *  ptr  8:1  -  -
-D  8:2  bytes  in  -
-P  usage  GLenum  enum  4:1  -  -
-F  10  gl  glClear  0  1  clear  GL_VERSION_1_0
-P  mask  GLbitfield  u32  4:0  -  -
-F  11  gl  glReadPixels  2  6  readback  GL_VERSION_1_0
-P  x  GLint  i32  4:0  -  -
-P  y  GLint  i32  4:1  -  -
-P  width  GLsizei  i32  4:2  -  -
-P  height  GLsizei  i32  4:3  -  -
-P  format  GLenum  enum  4:4  -  -
-P  type  GLenum  enum  4:5  -  -
-P  pixels  void *  ptr  8:0  -  -
-D  8:1  pixels  out  -
-F  12  gl  glDeleteTextures  2  1  -  GL_VERSION_1_1
-P  n  GLsizei  i32  4:0  -  -
-P  textures  const GLuint *  ptr  8:0  -  texture
-D  8:1  u32  in  -
-F  13  gl  glVertexAttribPointer  1  5  draw_setup  GL_VERSION_2_0
-P  index  GLuint  u32  4:0  -  -
-P  size  GLint  i32  4:1  -  -
-P  type  GLenum  enum  4:2  -  -
-P  normalized  GLboolean  u32  4:3  -  -
-P  stride  GLsizei  i32  4:4  -  -
-P  pointer  const void *  ptr  8:0  -  -
-F  14  gl  glEnableVertexAttribArray  0  1  -  GL_VERSION_2_0
-P  index  GLuint  u32  4:0  -  -
-F  15  gl  glDrawArrays  0  3  draw  GL_VERSION_1_1
-P  mode  GLenum  enum  4:0  -  -
-P  first  GLint  i32  4:1  -  -
-P  count  GLsizei  i32  4:2  -  -
-F  16  gl  glBindTexture  0  2  -  GL_VERSION_1_1
-P  target  GLenum  enum  4:0  -  -
-P  texture  GLuint  u32  4:1  -  texture
-F  17  gl  glGetTexImage  2  4  readback  GL_VERSION_1_0
-P  target  GLenum  enum  4:0  -  -
-P  level  GLint  i32  4:1  -  -
-P  format  GLenum  enum  4:2  -  -
-P  type  GLenum  enum  4:3  -  -
-P  pixels  void *  ptr  8:0  -  -
-D  8:1  pixels  out  -
-F  18  egl  eglBindAPI  0  2  -  EGL_VERSION_1_2
-R  EGLBoolean  u32  4:0  -  -
-P  api  EGLenum  enum  4:1  -  -
-""".splitlines()
-)
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +24,7 @@ def _player() -> None:
 
 
 def _begin() -> tuple[Writer, writer.Thread]:
-    made = Writer(SIGNATURES + "\n")
+    made = Writer(MANY)
     thread = made.thread()
     attributes = i32(0x3098, 2, 0x3038)
     thread.call("eglCreateContext", result=0x1000, dpy=1, config=0, share_context=0, attrib_list=attributes, start=1)
@@ -229,7 +129,7 @@ def test_vertices_that_were_not_recorded_are_not_looked_for(tmp_path: Path) -> N
 
 
 def test_a_name_that_the_program_chose_does_not_meet_another_here(tmp_path: Path) -> None:
-    made = Writer(SIGNATURES + "\n")
+    made = Writer(MANY)
     thread = made.thread()
     thread.call("eglBindAPI", result=1, api=0x30A2)
     thread.call("eglCreateContext", result=0x1000, dpy=1, config=0, share_context=0, attrib_list=writer.NULL)
@@ -249,7 +149,7 @@ def test_a_name_that_the_program_chose_does_not_meet_another_here(tmp_path: Path
 
 
 def test_calls_without_a_context_are_counted(tmp_path: Path) -> None:
-    made = Writer(SIGNATURES + "\n")
+    made = Writer(MANY)
     made.thread().call("glClear", mask=0x4000).call("glClear", mask=0x4000)
     played = _play(made, tmp_path / "t.dtap")
     assert played.skipped == 2
@@ -259,12 +159,12 @@ def test_calls_without_a_context_are_counted(tmp_path: Path) -> None:
 
 def test_a_trace_of_another_version_lays_its_records_out_otherwise(tmp_path: Path) -> None:
     # Other numbers, other slots, a parameter more: the player goes by names.
-    changed = SIGNATURES.replace("F\t3\tgl\tglUniform4fv\t2\t2", "F\t300\tgl\tglUniform4fv\t4\t3")
+    changed = MANY.replace("F\t3\tgl\tglUniform4fv\t2\t2", "F\t300\tgl\tglUniform4fv\t4\t3")
     head, uniform = changed.split("glUniform4fv")
     uniform = uniform.replace("4:0", "4:2", 1).replace("8:0", "8:2", 1).replace("8:1", "8:3", 1)
     changed = f"{head}glUniform4fv{uniform}"
-    assert changed != SIGNATURES
-    made = Writer(changed + "\n")
+    assert changed != MANY
+    made = Writer(changed)
     thread = made.thread()
     attributes = i32(0x3098, 2, 0x3038)
     thread.call("eglCreateContext", result=0x1000, dpy=1, config=0, share_context=0, attrib_list=attributes, start=1)

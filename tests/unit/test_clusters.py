@@ -8,22 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from writer import SIGNATURES, Writer
+from writer import MANY, Writer
 
 pytest.importorskip("sklearn", reason="scikit-learn is an extra: pip install 'drawtap[clusters]'")
-
-MORE = SIGNATURES + "".join(
-    line.replace("  ", "\t") + "\n"
-    for line in """\
-F  20  gl  glDrawArrays  0  3  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  first  GLint  i32  4:1  -  -
-P  count  GLsizei  i32  4:2  -  -
-F  28  gl  glLoadIdentity  0  0  -  -
-F  29  gl  glUseProgram  0  1  -  -
-P  program  GLuint  u32  4:0  -  program
-""".splitlines()
-)
 
 
 def _swap(t: object, start: int) -> None:
@@ -33,7 +20,7 @@ def _swap(t: object, start: int) -> None:
 def _recording(
     path: Path, *, draws: int, vertices: int, binds: int = 0, slow: int = 1, frames: int = 4, loads: int = 0
 ) -> Path:
-    w = Writer(MORE)
+    w = Writer(MANY)
     t = w.thread()
     at = 100
     for i in range(loads):
@@ -104,7 +91,7 @@ def test_number_of_groups_and_page(drawtap, folder: Path, tmp_path: Path) -> Non
 
 def test_what_cannot_be_grouped_is_said(drawtap, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "broken.dtap").write_bytes(b"no recording")
-    Writer(MORE).write(folder / "empty.dtap")
+    Writer(MANY).write(folder / "empty.dtap")
     answer = drawtap("cluster", folder, "--json")
     assert answer.code == 0
     assert {Path(o["path"]).stem for o in json.loads(answer.out)["left_out"]} == {"broken", "empty"}

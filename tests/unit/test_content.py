@@ -11,82 +11,7 @@ from drawtap.analysis import content
 from drawtap.errors import InputError, QueryError, UsageError
 from drawtap.trace import measured
 from drawtap.trace.trace import Trace, open_trace
-from writer import SIGNATURES, Data, Writer, i32
-
-MORE = SIGNATURES + "".join(
-    line.replace("  ", "\t") + "\n"
-    for line in """\
-F  20  gl  glDrawArrays  0  3  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  first  GLint  i32  4:1  -  -
-P  count  GLsizei  i32  4:2  -  -
-F  21  gl  glDrawArraysInstanced  0  4  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  first  GLint  i32  4:1  -  -
-P  count  GLsizei  i32  4:2  -  -
-P  instancecount  GLsizei  i32  4:3  -  -
-F  22  gl  glMultiDrawArrays  4  2  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  first  const GLint *  ptr  8:0  -  -
-D  8:1  i32  in  -
-P  count  const GLsizei *  ptr  8:2  -  -
-D  8:3  i32  in  -
-P  drawcount  GLsizei  i32  4:1  -  -
-F  23  gl  glBegin  0  1  -  -
-P  mode  GLenum  enum  4:0  Mode  -
-F  24  gl  glEnd  0  0  draw  -
-F  25  gl  glVertex2f  0  2  -  -
-P  x  GLfloat  f32  4:0  -  -
-P  y  GLfloat  f32  4:1  -  -
-F  26  gl  glTexImage2D  2  3  upload  -
-P  width  GLsizei  i32  4:0  -  -
-P  height  GLsizei  i32  4:1  -  -
-P  level  GLint  i32  4:2  -  -
-P  pixels  const void *  ptr  8:0  -  -
-D  8:1  pixels  in  -
-F  27  gl  glBufferData  2  1  upload  -
-P  target  GLenum  enum  4:0  Mode  -
-P  data  const void *  ptr  8:0  -  -
-D  8:1  bytes  in  -
-F  28  gl  glLoadIdentity  0  0  -  -
-F  29  gl  glUseProgram  0  1  -  -
-P  program  GLuint  u32  4:0  -  program
-F  30  gl  glGenTextures  2  1  -  -
-P  n  GLsizei  i32  4:0  -  -
-P  textures  GLuint *  ptr  8:0  -  texture
-D  8:1  u32  out  -
-F  31  gl  glDrawArraysIndirect  1  1  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  indirect  const void *  ptr  8:0  -  -
-F  32  gl  glNewList  0  2  -  -
-P  list  GLuint  u32  4:0  -  -
-P  mode  GLenum  enum  4:1  Mode  -
-F  33  gl  glEndList  0  0  -  -
-F  34  gl  glCallList  0  1  -  -
-P  list  GLuint  u32  4:0  -  -
-F  35  gl  glCallLists  2  2  -  -
-P  n  GLsizei  i32  4:0  -  -
-P  type  GLenum  enum  4:1  Mode  -
-P  lists  const void *  ptr  8:0  -  -
-D  8:1  bytes  in  -
-F  36  gl  glListBase  0  1  -  -
-P  base  GLuint  u32  4:0  -  -
-F  37  gl  glDeleteLists  0  2  -  -
-P  list  GLuint  u32  4:0  -  -
-P  range  GLsizei  i32  4:1  -  -
-F  38  gl  glEvalMesh2  0  5  draw  -
-P  mode  GLenum  enum  4:0  Mode  -
-P  i1  GLint  i32  4:1  -  -
-P  i2  GLint  i32  4:2  -  -
-P  j1  GLint  i32  4:3  -  -
-P  j2  GLint  i32  4:4  -  -
-F  39  gl  glArrayElement  0  1  -  -
-P  i  GLint  i32  4:0  -  -
-F  16372  drawtap  dtapMemory  2  0  tap  -
-P  address  const void *  ptr  8:0  -  -
-D  8:1  bytes  in  -
-""".splitlines()
-)
+from writer import MANY, Data, Writer, i32
 
 
 def _swap(t: object, start: int) -> None:
@@ -95,7 +20,7 @@ def _swap(t: object, start: int) -> None:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    w = Writer(MORE)
+    w = Writer(MANY)
     t = w.thread()
     t.call("glGenTextures", n=3, textures=i32(1, 2, 3), start=1000, duration=10)
     t.call("glTexImage2D", width=8, height=4, pixels=Data(b"x" * 128), start=1100, duration=10)
@@ -244,7 +169,7 @@ def test_a_histogram() -> None:
 
 
 def test_lists_draw_where_they_are_called(tmp_path: Path) -> None:
-    w = Writer(MORE)
+    w = Writer(MANY)
     t = w.thread()
 
     def square() -> None:
@@ -286,7 +211,7 @@ def test_lists_draw_where_they_are_called(tmp_path: Path) -> None:
 
 
 def test_vertices_of_evaluators_and_array_elements(tmp_path: Path) -> None:
-    w = Writer(MORE)
+    w = Writer(MANY)
     t = w.thread()
     steps = {"i1": 0, "i2": 4, "j1": 1, "j2": 3}  # 5 by 3 points
     expected = []

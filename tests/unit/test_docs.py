@@ -94,18 +94,8 @@ def _queries() -> list[str]:
 @pytest.mark.parametrize("query", [q for block in _queries() for q in block.split(";") if q.strip()])
 def test_queries_in_the_pages_are_answered(tmp_path, query):
     import drawtap
-    from writer import SIGNATURES, Writer
+    from writer import MANY, Writer
 
-    functions = (
-        "F  20  gl  glCompileShader  0  1  -  GL_VERSION_2_0\nP  shader  GLuint  u32  4:0  -  shader\n"
-        "F  21  gl  glBufferData  2  2  upload  GL_VERSION_1_5\nP  target  GLenum  enum  4:0  Cap  -\n"
-        "P  size  GLsizeiptr  i32  4:1  -  -\nP  data  const void *  ptr  8:0  -  -\nD  8:1  bytes  in  -\n"
-        "F  22  gl  glBindBuffer  0  2  -  GL_VERSION_1_5\nP  target  GLenum  enum  4:0  Cap  -\n"
-        "P  buffer  GLuint  u32  4:1  -  buffer\n"
-        "F  16374  drawtap  dtapNative  3  0  tap  -\nP  handle  uint64_t  u64  8:0  -  -\n"
-        "P  kind  const char *  ptr  8:1  -  -\nD  8:1  char  in  -\n"
-        "P  text  const char *  ptr  8:2  -  -\nD  8:2  char  in  -\n"
-    )
-    path = Writer(SIGNATURES + functions.replace("  ", "\t")).write(tmp_path / "x.dtap")
+    path = Writer(MANY).write(tmp_path / "x.dtap")
     with drawtap.open(path) as trace:
         assert trace.sql(query).columns

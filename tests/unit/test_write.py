@@ -12,28 +12,8 @@ import writer
 from drawtap.errors import InputError, QueryError
 from drawtap.trace.core import Change, Part, write
 from drawtap.trace.trace import Trace, open_trace
-from writer import LONG, NONE, Data, Writer, blob, f32, small_trace
+from writer import LONG, MANY, NONE, Data, Writer, blob, f32, small_trace
 
-MORE = writer.SIGNATURES + "".join(
-    line.replace("  ", "\t") + "\n"
-    for line in """\
-F  16372  drawtap  dtapMemory  2  0  tap  -
-P  address  const void *  ptr  8:0  -  -
-D  8:1  bytes  in  -
-F  16373  drawtap  dtapMapWrite  2  2  tap  -
-P  offset  uint64_t  u64  8:0  -  -
-P  data  const void *  ptr  8:1  -  -
-D  8:1  bytes  in  -
-P  target  uint32_t  u32  4:0  -  -
-P  buffer  uint32_t  u32  4:1  -  buffer
-F  16374  drawtap  dtapNative  3  0  tap  -
-P  handle  uint64_t  u64  8:0  -  -
-P  kind  const char *  ptr  8:1  -  -
-D  8:1  char  in  -
-P  text  const char *  ptr  8:2  -  -
-D  8:2  char  in  -
-""".splitlines()
-)
 ALL = 2 | 4 | 8  # threads and contexts, durations, entry times
 
 
@@ -109,7 +89,7 @@ def test_threads_keep_their_order(tmp_path: Path, timing: str, share: float) -> 
 
 
 def test_records_of_the_tap_go_with_their_calls(tmp_path: Path) -> None:
-    w = Writer(MORE)
+    w = Writer(MANY)
     t = w.thread()
     long = 7_000_000_000
     t.tap("dtapContext", handle=7, draw=1, read=1, context=1, share_group=1, api=2)
