@@ -464,14 +464,20 @@ bool Drainer::start_stream() {
     waiting_for_receiver_.store(true);
     next_pool_->header()->control.fetch_or(DT_CONTROL_WAIT);
   }
-  const std::string error = receivers_->start([this](const std::string& why) {
+  Refusal refusal;
+  const auto found = [this](const std::string& why) {
     // From a thread of its own.
     if (!why.empty()) status_.error("receiver", why + ", and the program goes on", 0);
     else status_.say(JsonObject().text("event", "receiver").text("at", o_.stream.to));
     waiting_for_receiver_.store(false);
     const uint64_t one = 1;
     [[maybe_unused]] ssize_t told = write(done_, &one, sizeof one);
-  });
+  };
+  const std::string error = receivers_->start(found, &refusal);
+  if (refusal.about) {
+    status_.say(JsonObject().text("event", "error").text("code", "refused").text("text", error).text("at", o_.stream.to).text("about", refusal.about).text("why", refusal.text));
+    return false;
+  }
   if (!error.empty()) {
     status_.error("receiver", error);
     return false;

@@ -168,8 +168,18 @@ std::string hear(int fd, dt_stream_answer* answer, std::string* text, double end
   return receive_all(fd, text->data(), text->size(), end);
 }
 
+const char* refusal_about(uint16_t code) {
+  switch (code) {
+    case DT_STREAM_VERSION_REFUSED: return "version";
+    case DT_STREAM_TOKEN_REFUSED: return "token";
+    case DT_STREAM_ROLE_REFUSED: return "role";
+    case DT_STREAM_BUSY: return "busy";
+    default: return "other";
+  }
+}
+
 // We connected: say hello. An empty string, or why the other side does not want us. `local`: it is on this machine.
-std::string greet(int fd, const StreamSettings& s, bool local) {
+std::string greet(int fd, const StreamSettings& s, bool local, Refusal* refusal) {
   const double end = now() + HANDSHAKE_SECONDS;
   const std::string nonce = s.token.empty() ? "" : random_nonce();
   if (!s.token.empty() && nonce.empty()) return "this system has no random numbers";
@@ -197,7 +207,9 @@ std::string greet(int fd, const StreamSettings& s, bool local) {
   } else if (answer.code == DT_STREAM_OK && !nonce.empty() && !local) {
     return "it does not show that it knows the token";
   }
-  return answer.code == DT_STREAM_OK ? "" : "it refuses: " + text;
+  if (answer.code == DT_STREAM_OK) return {};
+  *refusal = {refusal_about(answer.code), text};
+  return "it refuses: " + text;
 }
 
 std::string answer_with(int fd, uint16_t code, const std::string& text, double end) {
@@ -284,7 +296,7 @@ Receivers::~Receivers() {
   if (!listening_path_.empty()) unlink(listening_path_.c_str());
 }
 
-int Receivers::connect_once(std::string* error) {
+int Receivers::connect_once(std::string* error, Refusal* refusal) {
   std::string why;
   std::vector<Address> all = addresses(settings_.to, false, &why);
   bool forbidden = false;
@@ -295,13 +307,14 @@ int Receivers::connect_once(std::string* error) {
     }
     const int fd = socket(a.name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) continue;
+    *refusal = {};
     int code = connect(fd, reinterpret_cast<const sockaddr*>(&a.name), a.bytes) == 0 ? 0 : errno;
     if (code == EINPROGRESS || code == EAGAIN) {
       socklen_t size = sizeof code;
       if (!ready(fd, POLLOUT, now() + HANDSHAKE_SECONDS)) code = ETIMEDOUT;
       else getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
     }
-    why = code ? strerror(code) : a.name.ss_family == AF_UNIX && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, a.local);
+    why = code ? strerror(code) : a.name.ss_family == AF_UNIX && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, a.local, refusal);
     if (why.empty()) {
       tune(fd, a.name.ss_family);
       return fd;
@@ -391,8 +404,9 @@ int Receivers::from_queue(double seconds) {
 void Receivers::look_for_first() {
   const double end = now() + settings_.wait;
   std::string error = settings_.to + ": nobody came";
+  Refusal refusal;  // the error tells it
   for (;;) {
-    int fd = settings_.serve ? -1 : connect_once(&error);
+    int fd = settings_.serve ? -1 : connect_once(&error, &refusal);
     std::unique_lock guard(shared_->lock);
     if (fd >= 0) shared_->ready.push_back(fd);
     if (!shared_->ready.empty()) {
@@ -406,7 +420,7 @@ void Receivers::look_for_first() {
   found_(error);
 }
 
-std::string Receivers::start(std::function<void(const std::string&)> found) {
+std::string Receivers::start(std::function<void(const std::string&)> found, Refusal* refusal) {
   found_ = std::move(found);
   std::string error;
   if (settings_.serve) {
@@ -425,7 +439,7 @@ std::string Receivers::start(std::function<void(const std::string&)> found) {
     thread_ = std::thread([this] { look_for_first(); });
     return {};
   }
-  const int fd = connect_once(&error);
+  const int fd = connect_once(&error, refusal);
   if (fd < 0) return error;
   std::lock_guard guard(shared_->lock);
   shared_->ready.push_back(fd);
@@ -435,7 +449,8 @@ std::string Receivers::start(std::function<void(const std::string&)> found) {
 int Receivers::take(std::string* error) {
   const int fd = from_queue(settings_.serve ? HANDSHAKE_SECONDS : 0);
   if (fd >= 0) return fd;
-  if (!settings_.serve) return connect_once(error);
+  Refusal refusal;  // the error tells it
+  if (!settings_.serve) return connect_once(error, &refusal);
   *error = settings_.to + ": no receiver is connected";
   return -1;
 }

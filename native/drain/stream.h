@@ -26,6 +26,12 @@ struct StreamSettings {
   std::string options;  // JSON, for the receiver to see
 };
 
+// What a receiver answered that does not want us.
+struct Refusal {
+  const char* about = nullptr;  // "version", "token", "role", "busy" or "other"; null: nobody refused
+  std::string text;             // its words
+};
+
 // Whether `where` names a stream and not a file.
 bool is_address(const std::string& where);
 
@@ -35,15 +41,15 @@ class Receivers {
   explicit Receivers(StreamSettings settings);
   ~Receivers();
   // Get the first one, or begin to listen. With `wait`, `found` is called later, from another thread, with "" or with why
-  // there is none. An error here is final.
-  std::string start(std::function<void(const std::string& error)> found);
+  // there is none. An error here is final; `refusal` says whether it is the receiver's own.
+  std::string start(std::function<void(const std::string& error)> found, Refusal* refusal);
   // A connection for one trace; the caller owns it. -1: none, and why.
   int take(std::string* error);
   const StreamSettings& settings() const { return settings_; }
 
  private:
   struct Shared;
-  int connect_once(std::string* error);
+  int connect_once(std::string* error, Refusal* refusal);
   std::string listen_on();
   void serve();
   void look_for_first();

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from drawtap.capture import control
-from streams import Desk, wait_for
+from streams import LIMIT_S, Desk, wait_for
 
 if TYPE_CHECKING:
     from conftest import Answer, Bench
@@ -87,6 +87,7 @@ def test_a_stream_is_the_recording_that_a_file_would_have_been(
     code, _, said = desk.run("record", "--to", address, "--hash-frames", "--", triangle, str(FRAMES))
     assert code == 3, said
     assert "refuses: the token is not the receiver's" in said and "no receiver" not in said
+    assert "hint: --token-file" in said
     sent = desk.run("record", "--to", address, "--token-file", secret, "--hash-frames", "--", triangle, str(FRAMES))
     assert sent[0] == 0, sent[2]
     assert f"frames {FRAMES}" not in sent[2]
@@ -103,6 +104,24 @@ def test_a_stream_is_the_recording_that_a_file_would_have_been(
     assert info["calls"] == row["calls"]
     played = drawtap("replay", tmp_path / "a.dtap", "--verify")
     assert played.code == 0, played.out
+
+
+def test_a_refusal_is_known_by_its_code_and_told_in_the_receivers_words(
+    desk: Desk, triangle: str, tmp_path: Path
+) -> None:
+    words = b"full: it refuses: every token"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        listener.settimeout(LIMIT_S)
+        recorder = desk.start("record", "--to", f"unix:{tmp_path}/s", "--", triangle, "1")
+        there, _ = listener.accept()
+        with there:
+            there.recv(4096)
+            there.sendall(struct.pack("<8sHHI", b"DTSTREAM", 2, 4, len(words)) + words)  # busy
+            code, _, said = recorder.end()
+    assert code == 3
+    assert f"the receiver at unix:{tmp_path}/s refuses: {words.decode()}" in said and "hint:" not in said
 
 
 def test_the_first_call_waits_for_a_receiver_and_not_for_ever(desk: Desk, triangle: str, tmp_path: Path) -> None:
@@ -260,6 +279,7 @@ def test_a_program_waits_for_a_receiver_that_takes_nothing(
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
         listener.listen()
+        listener.settimeout(LIMIT_S)
         recorder = desk.start("record", "--to", f"unix:{tmp_path}/s", "--buffer", "1M", "--", noise, str(frames))
         line = _welcomed(listener)
         seen = [-1]
@@ -289,6 +309,7 @@ def test_frames_are_left_out_whole_and_that_is_said(
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
         listener.listen()
+        listener.settimeout(LIMIT_S)
         recorder = desk.start(
             *("record", "--to", f"unix:{tmp_path}/s", "--when-full", "drop-frames", "--buffer", "1M", "--hash-frames"),
             *("--", noise, str(frames)),

@@ -174,7 +174,8 @@ void listening_rounds(const std::string& folder, unsigned rounds) {
   settings.serve = true;
   settings.token = "right";
   dt::Receivers receivers(settings);
-  const std::string error = receivers.start([](const std::string&) {});
+  dt::Refusal refusal;
+  const std::string error = receivers.start([](const std::string&) {}, &refusal);
   if (!error.empty()) wrong(error.c_str());
   for (unsigned i = 0; i < rounds; i++) {
     const int fd = connected(folder + "/serve", SOCK_STREAM);
@@ -240,7 +241,8 @@ void connecting_rounds(const std::string& folder, unsigned rounds) {
     settings.to = "unix:" + path;
     if (i % 2) settings.token = "right";
     dt::Receivers receivers(settings);
-    const std::string error = receivers.start([](const std::string&) {});
+    dt::Refusal refusal;
+    const std::string error = receivers.start([](const std::string&) {}, &refusal);
     server.join();
     MUST(error.empty() == (i == 0));
   }

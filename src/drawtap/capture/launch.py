@@ -449,7 +449,7 @@ class _Drainer:
         self.files: list[Path] = []
         self.messages: list[str] = []
         self.sent: list[Sent] = []
-        self._codes: set[str] = set()
+        self._errors: list[Mapping[str, object]] = []
         self.processes = 0
         self.left_out: list[str] = []
         self.saved: list[Mapping[str, object]] = []
@@ -491,17 +491,21 @@ class _Drainer:
             self._process.kill()
             self._process.wait()
             self._reader.join(timeout=5)
-            said = "; ".join(self.messages) or f"status {self._process.returncode}"
-            where, refused, why = said.partition(": it refuses: ")
-            if refused and self._codes == {"receiver"}:
-                hint = "--token-file, or DRAWTAP_TOKEN, says the word" if "token" in why else None
-                raise UnavailableError(f"the receiver at {where} refuses: {why}", hint=hint)
-            if self._codes == {"receiver"}:
-                raise UnavailableError(
-                    f"there is no receiver at {said}", hint="drawtap receive is one; --wait[=SECONDS] waits for it"
-                )
-            raise UnavailableError(f"the drainer did not start: {said}")
+            raise self._why_not_started()
         return self
+
+    def _why_not_started(self) -> UnavailableError:
+        said = "; ".join(self.messages) or f"status {self._process.returncode}"
+        codes = {error.get("code") for error in self._errors}
+        if codes == {"refused"}:
+            (refusal,) = self._errors
+            hint = "--token-file, or DRAWTAP_TOKEN, says the word" if refusal["about"] == "token" else None
+            return UnavailableError(f"the receiver at {refusal['at']} refuses: {refusal['why']}", hint=hint)
+        if codes == {"receiver"}:
+            return UnavailableError(
+                f"there is no receiver at {said}", hint="drawtap receive is one; --wait[=SECONDS] waits for it"
+            )
+        return UnavailableError(f"the drainer did not start: {said}")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._close_input()
@@ -558,7 +562,7 @@ class _Drainer:
                 if event == "file" and entry.get("stream") and (entry.get("calls") or entry.get("taken")):
                     self.sent.append(_sent(entry))
                 if event == "error":
-                    self._codes.add(str(entry.get("code")))
+                    self._errors.append(entry)
                     self.messages.append(str(entry.get("text")))
                 elif event == "saved":
                     self.saved.append(entry)
