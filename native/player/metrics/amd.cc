@@ -6,9 +6,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <unordered_map>
 
-#include "source.h"
+#include "driver_counters.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -37,12 +36,6 @@ struct Functions {
   void (*finish)();
   bool whole;
 };
-
-template <typename F>
-bool load(F& f, const char* name) {
-  f = gl::real<F>(name);
-  return f != nullptr;
-}
 
 const Functions& functions() {
   static const Functions made = [] {
@@ -115,16 +108,11 @@ std::map<uint32_t, Group> catalogue() {
   return found;
 }
 
-const std::map<uint32_t, Group>& known() {
-  static std::unordered_map<const void*, std::map<uint32_t, Group>> by_context;
-  auto it = by_context.find(current_context());
-  if (it == by_context.end()) it = by_context.emplace(current_context(), catalogue()).first;
-  return it->second;
-}
+const std::map<uint32_t, Group>& known() { return once_a_context<catalogue>(); }
 
 size_t bytes_of(uint32_t type) { return type == UNSIGNED_INT64 ? 8 : 4; }
 
-using Place = std::pair<uint32_t, uint32_t>;  // group, counter
+using Place = ExtensionBackend::Place;
 
 double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
   if (type == GL_FLOAT || type == PERCENTAGE) {
@@ -167,15 +155,36 @@ bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted,
   return false;
 }
 
-class AmdSource : public Source {
+struct AmdPending {
+  uint64_t segment;
+  uint32_t monitor;
+  bool ended, fetched;
+  const char* why;
+  std::map<Place, double> values, before;  // `before`: what nothing at all had
+};
+// By the specification counters start at 0 each time. Drivers have been seen whose counters just go on.
+enum Anew : uint8_t { UNKNOWN, YES, NO };
+struct AmdState {
+  std::vector<uint32_t> free, made;
+  std::deque<AmdPending> pending;
+  bool tried = false, only_one = false, single_use = false;
+  Anew starts_anew = UNKNOWN;
+  std::string why;
+  bool waits() const { return !pending.empty(); }
+};
+
+class AmdSource : public ContextSource<AmdState> {
+  using State = AmdState;
+  using Pending = AmdPending;
+
  public:
-  AmdSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)) {}
+  AmdSource(const std::vector<int>& numbers, std::vector<Place> places) : ContextSource(numbers), places_(std::move(places)) {}
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
     const Functions& f = functions();
     if (!has_extension("GL_AMD_performance_monitor") || !f.whole) return why = "no GL_AMD_performance_monitor in this context", false;
-    State& s = states_[current_context()];
+    State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     if (s.made.empty() && !s.tried && is_zink()) {
       s.single_use = true;
@@ -232,15 +241,14 @@ class AmdSource : public Source {
   }
 
   void end() override {
-    Pending& p = states_[current_context()].pending.back();
+    Pending& p = state().pending.back();
     functions().end(p.monitor);
     p.ended = true;
   }
 
-  void collect(Sink& to, bool wait) override {
-    auto it = states_.find(current_context());
-    if (it == states_.end() || it->second.pending.empty()) return;
-    State& s = it->second;
+ private:
+  static constexpr uint32_t NONE = ~0u;
+  void take_results(State& s, Sink& to, bool wait) override {
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
       if (!p.fetched && !fetch(s, p, wait || s.pending.size() >= MOST_MONITORS)) return;
@@ -248,38 +256,9 @@ class AmdSource : public Source {
       s.pending.pop_front();
     }
   }
-  bool pending(const void* context) const override {
-    auto it = states_.find(context);
-    return it != states_.end() && !it->second.pending.empty();
+  void release(State& s) override {
+    if (functions().whole && !s.made.empty() && !s.single_use) functions().remove(static_cast<int>(s.made.size()), s.made.data());
   }
-  void forget(const void* context) override {
-    auto it = states_.find(context);
-    if (it == states_.end()) return;
-    if (context == current_context() && functions().whole) {
-      auto& made = it->second.made;
-      if (!made.empty() && !it->second.single_use) functions().remove(static_cast<int>(made.size()), made.data());
-    }
-    states_.erase(it);
-  }
-
- private:
-  static constexpr uint32_t NONE = ~0u;
-  struct Pending {
-    uint64_t segment;
-    uint32_t monitor;
-    bool ended, fetched;
-    const char* why;
-    std::map<Place, double> values, before;  // `before`: what nothing at all had
-  };
-  // By the specification counters start at 0 each time. Drivers have been seen whose counters just go on.
-  enum Anew : uint8_t { UNKNOWN, YES, NO };
-  struct State {
-    std::vector<uint32_t> free, made;
-    std::deque<Pending> pending;
-    bool tried = false, only_one = false, single_use = false;
-    Anew starts_anew = UNKNOWN;
-    std::string why;
-  };
   static std::string hex(uint32_t v) {
     char text[16];
     snprintf(text, sizeof text, "0x%x", v);
@@ -384,41 +363,29 @@ class AmdSource : public Source {
   }
 
   std::vector<Place> places_;
-  std::unordered_map<const void*, State> states_;
 };
 
-class Amd : public Backend {
+class Amd : public ExtensionBackend {
  public:
-  Amd() : Backend("amd") {}
-  std::string reason() override {
-    if (!current_context()) return "there is no context";
-    if (!has_extension("GL_AMD_performance_monitor")) return "no GL_AMD_performance_monitor";
-    if (!functions().whole) return "the driver names GL_AMD_performance_monitor, but lacks functions of it";
-    return known().empty() ? "the driver has GL_AMD_performance_monitor, but no counters" : "";
-  }
+  Amd() : ExtensionBackend("amd", "GL_AMD_performance_monitor", "counters") {}
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     for (auto& [group, g] : known())
       for (auto& [counter, c] : g.counters) {
         const char* type = c.type == PERCENTAGE ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
-        found.push_back({std::to_string(group) + ":" + std::to_string(counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
+        found.push_back({spec_of(group, counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
       }
     return found;
   }
-  std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
   size_t room_of(const std::string& group) override {
     auto it = known().find(static_cast<uint32_t>(strtoul(group.c_str(), nullptr, 10)));
     return it == known().end() || it->second.room < 0 ? 0 : static_cast<size_t>(it->second.room);
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
-    std::vector<Place> places;
-    for (int n : numbers) {
-      unsigned group = 0, counter = 0;
-      if (sscanf(all[static_cast<size_t>(n)].spec.c_str(), "%u:%u", &group, &counter) != 2) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
-      places.emplace_back(group, counter);
-    }
-    return std::make_unique<AmdSource>(numbers, std::move(places));
-  }
+
+ protected:
+  bool whole() override { return functions().whole; }
+  bool offers_any() override { return !known().empty(); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override { return std::make_unique<AmdSource>(numbers, std::move(places)); }
 } g_amd;
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <unordered_map>
 
-#include "source.h"
+#include "driver_counters.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -57,12 +56,6 @@ struct Functions {
   void (*get64)(uint32_t, uint32_t, uint64_t*);
   void (*integer)(uint32_t, int*);
 };
-
-template <typename F>
-void load(F& f, const char* name, const char* otherwise = nullptr) {
-  f = gl::real<F>(name);
-  if (!f && otherwise) f = gl::real<F>(otherwise);
-}
 
 const Functions& functions() {
   static Functions made[2];
@@ -174,13 +167,40 @@ bool result(uint32_t name, bool wait, uint64_t& value) {
   return true;
 }
 
-class GlSource : public Source {
+struct GlPending {
+  struct Count {
+    uint32_t name;
+    const char* lost;
+  };
+  uint64_t segment = 0;
+  uint32_t t0 = 0, t1 = 0;
+  const char* no_time = nullptr;
+  std::vector<Count> counts;
+  bool ended = false, disjoint = false;
+  uint64_t v0 = 0, v1 = 0;
+  std::vector<uint64_t> values;
+};
+struct GlState {
+  bool asked = false, stamps = false, has_disjoint = false;
+  int mask = 64;
+  std::string why_no_time;
+  std::vector<std::string> why_no_target;
+  std::vector<uint32_t> blocked;
+  Names names;
+  std::deque<GlPending> pending;
+  bool waits() const { return !pending.empty(); }
+};
+
+class GlSource : public ContextSource<GlState> {
+  using State = GlState;
+  using Pending = GlPending;
+
  public:
   struct Entry {
     int metric;
     uint32_t target;  // GL_TIME_ELAPSED: its time; GL_TIMESTAMP: its beginning
   };
-  GlSource(const std::vector<int>& numbers, std::vector<Entry> entries) : Source(numbers) {
+  GlSource(const std::vector<int>& numbers, std::vector<Entry> entries) : ContextSource(numbers) {
     for (auto& e : entries) {
       bool time = e.target == GL_TIME_ELAPSED || e.target == GL_TIMESTAMP;
       (time ? times_ : counts_).push_back(e);
@@ -191,7 +211,7 @@ class GlSource : public Source {
   int order() const override { return 3; }
 
   bool begin(uint64_t segment, std::string& why) override {
-    State& s = states_[current_context()];
+    State& s = state();
     if (!s.asked) {
       s.asked = true;
       if (!times_.empty()) {
@@ -251,8 +271,7 @@ class GlSource : public Source {
   }
 
   void end() override {
-    State& s = states_[current_context()];
-    Pending& p = s.pending.back();
+    Pending& p = state().pending.back();
     if (p.t1) functions().stamp(p.t1, GL_TIMESTAMP);
     else if (p.t0) functions().end(GL_TIME_ELAPSED);
     for (size_t i = 0; i < targets_.size(); ++i)
@@ -260,10 +279,23 @@ class GlSource : public Source {
     p.ended = true;
   }
 
-  void collect(Sink& to, bool wait) override {
-    auto it = states_.find(current_context());
-    if (it == states_.end()) return;
-    State& s = it->second;
+  bool uses(uint32_t target) const override {
+    if (target == GL_TIME_ELAPSED && !times_.empty()) {
+      auto it = states_.find(current_context());
+      return it != states_.end() && !it->second.stamps;
+    }
+    for (uint32_t mine : targets_)
+      if (mine == target || (is_occlusion(mine) && is_occlusion(target))) return true;
+    return false;
+  }
+  void block(uint32_t target, bool blocked) override {
+    auto& list = state().blocked;
+    if (blocked) list.push_back(target);
+    else std::erase(list, target);
+  }
+
+ private:
+  void take_results(State& s, Sink& to, bool wait) override {
     if (s.has_disjoint && !times_.empty()) {
       int disjoint = 0;
       functions().integer(GL_GPU_DISJOINT, &disjoint);
@@ -280,59 +312,13 @@ class GlSource : public Source {
       s.pending.pop_front();
     }
   }
-  bool pending(const void* context) const override {
-    auto it = states_.find(context);
-    return it != states_.end() && !it->second.pending.empty();
+  void release(State& s) override {
+    if (!functions().remove) return;
+    for (auto& p : s.pending) give_back(s, p);
+    s.names.remove();
   }
-  void forget(const void* context) override {
-    auto it = states_.find(context);
-    if (it == states_.end()) return;
-    if (context == current_context() && functions().remove) {
-      for (auto& p : it->second.pending) give_back(it->second, p);
-      it->second.names.remove();
-    }
-    states_.erase(it);
-  }
-  bool uses(uint32_t target) const override {
-    if (target == GL_TIME_ELAPSED && !times_.empty()) {
-      auto it = states_.find(current_context());
-      return it != states_.end() && !it->second.stamps;
-    }
-    for (uint32_t mine : targets_)
-      if (mine == target || (is_occlusion(mine) && is_occlusion(target))) return true;
-    return false;
-  }
-  void block(uint32_t target, bool blocked) override {
-    auto& list = states_[current_context()].blocked;
-    if (blocked) list.push_back(target);
-    else std::erase(list, target);
-  }
-
- private:
-  struct Count {
-    uint32_t name;
-    const char* lost;
-  };
-  struct Pending {
-    uint64_t segment = 0;
-    uint32_t t0 = 0, t1 = 0;
-    const char* no_time = nullptr;
-    std::vector<Count> counts;
-    bool ended = false, disjoint = false;
-    uint64_t v0 = 0, v1 = 0;
-    std::vector<uint64_t> values;
-  };
-  struct State {
-    bool asked = false, stamps = false, has_disjoint = false;
-    int mask = 64;
-    std::string why_no_time;
-    std::vector<std::string> why_no_target;
-    std::vector<uint32_t> blocked;
-    Names names;
-    std::deque<Pending> pending;
-  };
   bool is_blocked(uint32_t target) {
-    for (uint32_t b : states_[current_context()].blocked)
+    for (uint32_t b : state().blocked)
       if (b == target || (is_occlusion(b) && is_occlusion(target))) return true;
     return false;
   }
@@ -371,7 +357,6 @@ class GlSource : public Source {
   std::vector<Entry> times_, counts_;
   std::vector<uint32_t> targets_;
   bool starts_ = false;
-  std::unordered_map<const void*, State> states_;
 };
 
 class Gl : public Backend {

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <unordered_map>
 
-#include "source.h"
+#include "driver_counters.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -31,12 +30,6 @@ struct Functions {
   void (*data)(uint32_t, uint32_t, int, void*, uint32_t*);
   bool whole;
 };
-
-template <typename F>
-bool load(F& f, const char* name) {
-  f = gl::real<F>(name);
-  return f != nullptr;
-}
 
 const Functions& functions() {
   static const Functions made = [] {
@@ -92,18 +85,29 @@ std::map<uint32_t, Query> catalogue() {
   return found;
 }
 
-const std::map<uint32_t, Query>& known() {
-  static std::unordered_map<const void*, std::map<uint32_t, Query>> by_context;
-  auto it = by_context.find(current_context());
-  if (it == by_context.end()) it = by_context.emplace(current_context(), catalogue()).first;
-  return it->second;
-}
+const std::map<uint32_t, Query>& known() { return once_a_context<catalogue>(); }
 
-using Place = std::pair<uint32_t, uint32_t>;  // query, counter
+using Place = ExtensionBackend::Place;  // its group is a query
 
-class IntelSource : public Source {
+struct IntelPending {
+  uint64_t segment;
+  std::vector<uint32_t> handles;
+  bool ended;
+};
+struct IntelState {
+  std::map<uint32_t, std::vector<uint32_t>> free;
+  std::deque<IntelPending> pending;
+  bool tried = false;
+  std::string why;
+  bool waits() const { return !pending.empty(); }
+};
+
+class IntelSource : public ContextSource<IntelState> {
+  using State = IntelState;
+  using Pending = IntelPending;
+
  public:
-  IntelSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)) {
+  IntelSource(const std::vector<int>& numbers, std::vector<Place> places) : ContextSource(numbers), places_(std::move(places)) {
     for (auto& [query, counter] : places_)
       if (std::find(queries_.begin(), queries_.end(), query) == queries_.end()) queries_.push_back(query);
   }
@@ -112,7 +116,7 @@ class IntelSource : public Source {
   bool begin(uint64_t segment, std::string& why) override {
     const Functions& f = functions();
     if (!has_extension("GL_INTEL_performance_query") || !f.whole) return why = "no GL_INTEL_performance_query in this context", false;
-    State& s = states_[current_context()];
+    State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     for (uint32_t query : queries_)
       if (!known().contains(query)) return why = "this context does not have the query", false;
@@ -147,15 +151,14 @@ class IntelSource : public Source {
   }
 
   void end() override {
-    Pending& p = states_[current_context()].pending.back();
+    Pending& p = state().pending.back();
     for (uint32_t handle : p.handles) functions().end(handle);
     p.ended = true;
   }
 
-  void collect(Sink& to, bool wait) override {
-    auto it = states_.find(current_context());
-    if (it == states_.end()) return;
-    State& s = it->second;
+
+ private:
+  void take_results(State& s, Sink& to, bool wait) override {
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
       bool insist = wait || s.pending.size() >= MOST_HANDLES;
@@ -184,34 +187,13 @@ class IntelSource : public Source {
       s.pending.pop_front();
     }
   }
-  bool pending(const void* context) const override {
-    auto it = states_.find(context);
-    return it != states_.end() && !it->second.pending.empty();
+  void release(State& s) override {
+    if (!functions().whole) return;
+    for (auto& p : s.pending)
+      for (uint32_t handle : p.handles) functions().remove(handle);
+    for (auto& [query, handles] : s.free)
+      for (uint32_t handle : handles) functions().remove(handle);
   }
-  void forget(const void* context) override {
-    auto it = states_.find(context);
-    if (it == states_.end()) return;
-    if (context == current_context() && functions().whole) {
-      for (auto& p : it->second.pending)
-        for (uint32_t handle : p.handles) functions().remove(handle);
-      for (auto& [query, handles] : it->second.free)
-        for (uint32_t handle : handles) functions().remove(handle);
-    }
-    states_.erase(it);
-  }
-
- private:
-  struct Pending {
-    uint64_t segment;
-    std::vector<uint32_t> handles;
-    bool ended;
-  };
-  struct State {
-    std::map<uint32_t, std::vector<uint32_t>> free;
-    std::deque<Pending> pending;
-    bool tried = false;
-    std::string why;
-  };
   static void give_up(State&, const Pending& p) {
     for (uint32_t handle : p.handles) {
       functions().end(handle);
@@ -244,37 +226,25 @@ class IntelSource : public Source {
 
   std::vector<Place> places_;
   std::vector<uint32_t> queries_;
-  std::unordered_map<const void*, State> states_;
 };
 
-class Intel : public Backend {
+class Intel : public ExtensionBackend {
  public:
-  Intel() : Backend("intel") {}
-  std::string reason() override {
-    if (!current_context()) return "there is no context";
-    if (!has_extension("GL_INTEL_performance_query")) return "no GL_INTEL_performance_query";
-    if (!functions().whole) return "the driver names GL_INTEL_performance_query, but lacks functions of it";
-    return known().empty() ? "the driver has GL_INTEL_performance_query, but no queries (rights may be missing: dev.i915.perf_stream_paranoid)" : "";
-  }
+  Intel() : ExtensionBackend("intel", "GL_INTEL_performance_query", "queries (rights may be missing: dev.i915.perf_stream_paranoid)") {}
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     for (auto& [query, q] : known())
       for (auto& [counter, c] : q.counters) {
         const char* type = c.type == DURATION_NORM || c.type == THROUGHPUT ? "mean" : c.type == TIMESTAMP ? "timestamp" : c.type == DURATION_RAW ? "duration" : "counter";
-        found.push_back({std::to_string(query) + ":" + std::to_string(counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
+        found.push_back({spec_of(query, counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
       }
     return found;
   }
-  std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
-    std::vector<Place> places;
-    for (int n : numbers) {
-      unsigned query = 0, counter = 0;
-      if (sscanf(all[static_cast<size_t>(n)].spec.c_str(), "%u:%u", &query, &counter) != 2) return why = "there is no " + all[static_cast<size_t>(n)].spec, nullptr;
-      places.emplace_back(query, counter);
-    }
-    return std::make_unique<IntelSource>(numbers, std::move(places));
-  }
+
+ protected:
+  bool whole() override { return functions().whole; }
+  bool offers_any() override { return !known().empty(); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override { return std::make_unique<IntelSource>(numbers, std::move(places)); }
 } g_intel;
 
 }  // namespace

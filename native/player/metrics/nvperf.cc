@@ -14,7 +14,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "source.h"
+#include "driver_counters.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -355,9 +355,26 @@ bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::str
   return good;
 }
 
-class NvPerfSource : public Source {
+struct NvPerfEnded {
+  std::vector<uint64_t> segments;
+  std::vector<uint8_t> image, scratch;
+};
+struct NvPerfState {
+  std::string why;
+  void* context = nullptr;  // the library's
+  bool session = false, in_pass = false, ranged = false, frame_over = false;
+  std::vector<uint64_t> segments;  // of the pass that goes on
+  std::vector<uint8_t> image, scratch;
+  std::deque<NvPerfEnded> passes;
+  bool waits() const { return !segments.empty() || !passes.empty(); }
+};
+
+class NvPerfSource : public ContextSource<NvPerfState> {
+  using State = NvPerfState;
+  using Ended = NvPerfEnded;
+
  public:
-  NvPerfSource(const std::vector<int>& numbers, std::vector<std::string> names) : Source(numbers), names_(std::move(names)) {}
+  NvPerfSource(const std::vector<int>& numbers, std::vector<std::string> names) : ContextSource(numbers), names_(std::move(names)) {}
   ~NvPerfSource() override = default;
   int order() const override { return 4; }
   // What can be asked before anything is played.
@@ -365,7 +382,7 @@ class NvPerfSource : public Source {
 
   bool begin(uint64_t segment, std::string& why) override {
     if (!device().why.empty()) return why = device().why, false;
-    State& s = states_[current_context()];
+    State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     if (!ready_ && !fits(why)) return s.why = why, false;
     if (segment == TRIAL) return true;  // that they fit is known by now
@@ -384,7 +401,7 @@ class NvPerfSource : public Source {
   }
 
   void end() override {
-    State& s = states_[current_context()];
+    State& s = state();
     if (!s.ranged) return;
     s.ranged = false;
     Nothing nothing;
@@ -397,13 +414,7 @@ class NvPerfSource : public Source {
   }
 
   void collect(Sink& to, bool wait) override {
-    auto it = states_.find(current_context());
-    if (it != states_.end()) {
-      State& s = it->second;
-      if (s.in_pass && (wait || s.frame_over)) end_pass(s);
-      s.frame_over = false;
-      while (decode(s, wait)) {}
-    }
+    ContextSource::collect(to, wait);
     for (auto& d : done_) {
       for (size_t i = 0; i < names_.size(); ++i) {
         if (d.why) to.lost(d.segment, metrics[i], d.why);
@@ -415,43 +426,29 @@ class NvPerfSource : public Source {
 
   // A GPU has one session at a time: another context's begins when this one's has ended.
   void leave() override {
-    auto it = states_.find(current_context());
-    if (it == states_.end() || !it->second.session) return;
-    State& s = it->second;
+    if (State* s = state_if_any()) release(*s);
+  }
+
+ private:
+  struct Done {
+    uint64_t segment;
+    const char* why;
+    std::vector<double> values;
+  };
+
+  void take_results(State& s, Sink&, bool wait) override {
+    if (s.in_pass && (wait || s.frame_over)) end_pass(s);
+    s.frame_over = false;
+    while (decode(s, wait)) {}
+  }
+  void release(State& s) override {
+    if (!s.session) return;
     if (s.in_pass) end_pass(s);
     while (decode(s, true)) {}
     Nothing nothing;
     library().call("_Profiler_GraphicsContext_EndSession", nothing);
     s.session = false;
   }
-
-  bool pending(const void* context) const override {
-    auto it = states_.find(context);
-    return it != states_.end() && (!it->second.segments.empty() || !it->second.passes.empty());
-  }
-  void forget(const void* context) override {
-    if (context == current_context()) leave();
-    states_.erase(context);
-  }
-
- private:
-  struct Ended {
-    std::vector<uint64_t> segments;
-    std::vector<uint8_t> image, scratch;
-  };
-  struct State {
-    std::string why;
-    void* context = nullptr;  // the library's
-    bool session = false, in_pass = false, ranged = false, frame_over = false;
-    std::vector<uint64_t> segments;  // of the pass that goes on
-    std::vector<uint8_t> image, scratch;
-    std::deque<Ended> passes;
-  };
-  struct Done {
-    uint64_t segment;
-    const char* why;
-    std::vector<double> values;
-  };
 
   bool open(State& s, std::string& why) {
     if (s.session) return true;
@@ -605,7 +602,6 @@ class NvPerfSource : public Source {
   std::vector<std::string> names_;
   Setup setup_;
   bool ready_ = false;
-  std::unordered_map<const void*, State> states_;
   std::deque<Done> done_;
 };
 
