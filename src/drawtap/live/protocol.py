@@ -78,6 +78,111 @@ REQUESTS: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]], tuple[str, ..
 }
 
 
+# What is answered, and told by itself.
+_NUMBER, _TEXT = {"type": "number"}, {"type": "string"}
+_TIMES: Mapping[str, Any] = {
+    "type": ["object", "null"],
+    "description": "percentiles of the frame times of the last second, ms",
+    "properties": dict.fromkeys(("p50", "p95", "p99", "max"), _NUMBER),
+}
+_LIMIT: Mapping[str, Any] = {
+    "type": ["object", "null"],
+    "properties": {"fps": _NUMBER, "reason": _TEXT, "origin": _TEXT, "pacing": {"enum": [p.value for p in Pacing]}},
+    "required": ["fps", "reason", "origin", "pacing"],
+}
+_SURFACE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "integer", "description": "from 1, as `limit` takes it"},
+        "kind": _TEXT,
+        "handle": _TEXT,
+        "width": {"type": "integer"},
+        "height": {"type": "integer"},
+        "swap_interval": {"type": ["integer", "null"]},
+        "frames": {"type": "integer"},
+        "lost": {"type": "integer"},
+        "fps": _NUMBER,
+        "frame_ms": _TIMES,
+        "waited": {"type": "number", "description": "share of the last second spent in the limiter"},
+        "limit": {**_LIMIT, "description": "what holds for it: a limit of its own, else the program's"},
+        "recent_ms": {"type": "array", "items": _NUMBER, "description": "the last frame times, newest last"},
+    },
+    "required": ["number", "kind", "handle", "frames", "fps", "frame_ms", "limit"],
+}
+_SHOWN: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "description": "of the manager's own: process numbers are used again"},
+        "pid": {"type": "integer"},
+        "uid": {"type": "integer"},
+        "name": _TEXT,
+        "exe": _TEXT,
+        "command": {"type": "array", "items": _TEXT},
+        "cgroup": _TEXT,
+        "class": {"enum": [i.value for i in Importance]},
+        "weight": _NUMBER,
+        "target_fps": {"type": ["number", "null"]},
+        "goal_fps": {"type": ["number", "null"], "description": "the target, or a limit below it on purpose"},
+        "floor_fps": _NUMBER,
+        "cap_fps": {"type": ["number", "null"]},
+        "profile": _TEXT,
+        "focused": {"type": ["boolean", "null"]},
+        "recording": {"type": "boolean"},
+        "observed": {"type": "boolean", "description": "seen by the kernel's probes alone: it cannot be limited"},
+        "frames": {"type": "integer", "description": "shown so far; 0: none yet, and perhaps none ever"},
+        "fps": _NUMBER,
+        "limit": _LIMIT,
+        "alarms": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"rule": _TEXT, "since_s": _NUMBER, "text": _TEXT},
+                "required": ["rule", "since_s", "text"],
+            },
+        },
+        "surfaces": {"type": "array", "items": {"$ref": "#/$defs/surface"}},
+    },
+    "required": ["id", "pid", "uid", "name", "class", "fps", "limit", "surfaces"],
+}
+_FAILURE: Mapping[str, Any] = {
+    "title": "failure",
+    "type": "object",
+    "properties": {
+        "ok": {"const": False},
+        "id": {"type": ["integer", "string"]},
+        "error": _TEXT,
+        "hint": {"type": ["string", "null"]},
+        "code": {"type": "integer", "description": "the exit code for a command: 2 usage, 3 not available"},
+    },
+    "required": ["ok", "error", "code"],
+}
+_ANSWER: Mapping[str, Any] = {
+    "title": "answer",
+    "type": "object",
+    "properties": {
+        "ok": {"const": True},
+        "id": {"type": ["integer", "string"]},
+        "programs": {"type": "array", "items": {"$ref": "#/$defs/program"}},
+        "manager": {"type": "object"},
+        "token": _TEXT,
+        "folder": _TEXT,
+    },
+    "required": ["ok"],
+}
+_EVENT: Mapping[str, Any] = {
+    "title": "event",
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["programs", "trace-over"]},
+        "time_ns": {"type": "integer", "description": "CLOCK_MONOTONIC"},
+        "programs": {"type": "array", "items": {"$ref": "#/$defs/program"}},
+        "manager": {"type": "object"},
+        "token": _TEXT,
+    },
+    "required": ["event"],
+}
+
+
 def schema() -> dict[str, Any]:
     """Return the JSON schema of requests, answers and events."""
     requests = []
@@ -93,108 +198,6 @@ def schema() -> dict[str, Any]:
                 "additionalProperties": False,
             }
         )
-    number, text = {"type": "number"}, {"type": "string"}
-    times = {
-        "type": ["object", "null"],
-        "description": "percentiles of the frame times of the last second, ms",
-        "properties": dict.fromkeys(("p50", "p95", "p99", "max"), number),
-    }
-    limit = {
-        "type": ["object", "null"],
-        "properties": {"fps": number, "reason": text, "origin": text, "pacing": {"enum": [p.value for p in Pacing]}},
-        "required": ["fps", "reason", "origin", "pacing"],
-    }
-    surface = {
-        "type": "object",
-        "properties": {
-            "number": {"type": "integer", "description": "from 1, as `limit` takes it"},
-            "kind": text,
-            "handle": text,
-            "width": {"type": "integer"},
-            "height": {"type": "integer"},
-            "swap_interval": {"type": ["integer", "null"]},
-            "frames": {"type": "integer"},
-            "lost": {"type": "integer"},
-            "fps": number,
-            "frame_ms": times,
-            "waited": {"type": "number", "description": "share of the last second spent in the limiter"},
-            "limit": limit | {"description": "what holds for it: a limit of its own, else the program's"},
-            "recent_ms": {"type": "array", "items": number, "description": "the last frame times, newest last"},
-        },
-        "required": ["number", "kind", "handle", "frames", "fps", "frame_ms", "limit"],
-    }
-    program = {
-        "type": "object",
-        "properties": {
-            "id": {"type": "integer", "description": "of the manager's own: process numbers are used again"},
-            "pid": {"type": "integer"},
-            "uid": {"type": "integer"},
-            "name": text,
-            "exe": text,
-            "command": {"type": "array", "items": text},
-            "cgroup": text,
-            "class": {"enum": [i.value for i in Importance]},
-            "weight": number,
-            "target_fps": {"type": ["number", "null"]},
-            "goal_fps": {"type": ["number", "null"], "description": "the target, or a limit below it on purpose"},
-            "floor_fps": number,
-            "cap_fps": {"type": ["number", "null"]},
-            "profile": text,
-            "focused": {"type": ["boolean", "null"]},
-            "recording": {"type": "boolean"},
-            "observed": {"type": "boolean", "description": "seen by the kernel's probes alone: it cannot be limited"},
-            "frames": {"type": "integer", "description": "shown so far; 0: none yet, and perhaps none ever"},
-            "fps": number,
-            "limit": limit,
-            "alarms": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"rule": text, "since_s": number, "text": text},
-                    "required": ["rule", "since_s", "text"],
-                },
-            },
-            "surfaces": {"type": "array", "items": {"$ref": "#/$defs/surface"}},
-        },
-        "required": ["id", "pid", "uid", "name", "class", "fps", "limit", "surfaces"],
-    }
-    failure = {
-        "title": "failure",
-        "type": "object",
-        "properties": {
-            "ok": {"const": False},
-            "id": {"type": ["integer", "string"]},
-            "error": text,
-            "hint": {"type": ["string", "null"]},
-            "code": {"type": "integer", "description": "the exit code for a command: 2 usage, 3 not available"},
-        },
-        "required": ["ok", "error", "code"],
-    }
-    answer = {
-        "title": "answer",
-        "type": "object",
-        "properties": {
-            "ok": {"const": True},
-            "id": {"type": ["integer", "string"]},
-            "programs": {"type": "array", "items": {"$ref": "#/$defs/program"}},
-            "manager": {"type": "object"},
-            "token": text,
-            "folder": text,
-        },
-        "required": ["ok"],
-    }
-    event = {
-        "title": "event",
-        "type": "object",
-        "properties": {
-            "event": {"enum": ["programs", "trace-over"]},
-            "time_ns": {"type": "integer", "description": "CLOCK_MONOTONIC"},
-            "programs": {"type": "array", "items": {"$ref": "#/$defs/program"}},
-            "manager": {"type": "object"},
-            "token": text,
-        },
-        "required": ["event"],
-    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The protocol of drawtap manager",
@@ -203,11 +206,11 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in ("request", "answer", "failure", "event")],
         "$defs": {
             "request": {"anyOf": requests},
-            "answer": answer,
-            "failure": failure,
-            "event": event,
-            "program": program,
-            "surface": surface,
+            "answer": _ANSWER,
+            "failure": _FAILURE,
+            "event": _EVENT,
+            "program": _SHOWN,
+            "surface": _SURFACE,
         },
     }
 
