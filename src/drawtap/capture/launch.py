@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import json
@@ -48,6 +49,7 @@ _GRAPHICS_VARIABLES = (
 # When the running program's libraries are looked at, in seconds one after the other: densely at first, since
 # programs can be short, and not for ever, since reading the maps of a large process is not free for it.
 _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+_LAST_LINES = 20  # of what a command said that failed aside
 
 
 @dataclass(frozen=True)
@@ -270,16 +272,11 @@ def start_aside(
     except (OSError, ValueError) as error:
         raise _no_start(f"{executable} does not start: {error}", 126, None) from error
 
-    # Somebody has to take its status, or it stays a zombie for as long as this process lives.
     def wait() -> None:
-        last = b""
-        if child.stderr is not None:
-            while more := os.read(child.stderr.fileno(), 4096):
-                last = (last + more)[-4096:]
-            child.stderr.close()
-        code = child.wait()
+        with child:  # its status has to be taken, or it stays a zombie for as long as this process lives
+            last = b"".join(collections.deque(child.stderr or (), maxlen=_LAST_LINES))
         if ended is not None:
-            ended(code, last.decode("utf-8", "replace").strip())
+            ended(child.returncode, last.decode("utf-8", "replace").strip())
 
     threading.Thread(target=wait, daemon=True).start()
     return child.pid
