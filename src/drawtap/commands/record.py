@@ -283,12 +283,16 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
                 Verdict(c.severity, c.subject, c.finding, c.advice)
                 for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
             ]
-    verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
+    return calls, [*verdicts, *_ending(recording)]
+
+
+def _ending(recording: Recording) -> list[Verdict]:
+    verdicts = [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
     elif recording.code:
         verdicts.append(Verdict("note", "program", f"exit code {recording.code}"))
-    return calls, verdicts
+    return verdicts
 
 
 def _libraries(modules: tuple[str, ...]) -> list[Path]:
@@ -353,12 +357,7 @@ def _flight(recording: Recording) -> list[Verdict]:
             Verdict(c.severity, c.subject, c.finding, c.advice)
             for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
         ]
-    verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
-    if recording.signal is not None:
-        verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
-    elif recording.code:
-        verdicts.append(Verdict("note", "program", f"exit code {recording.code}"))
-    return verdicts
+    return [*verdicts, *_ending(recording)]
 
 
 _ASK = "drawtap trigger PID save, SIGUSR1 to drawtap record, --trigger, or --at-exit for what was last"

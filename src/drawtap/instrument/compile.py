@@ -65,19 +65,12 @@ def find_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    candidates: list[tuple[str, ...]] = []
-    if os.environ.get("CXX"):
-        candidates.append(tuple(os.environ["CXX"].split()))
-    candidates += [("c++",), ("g++",), ("clang++",), (sys.executable, "-m", "ziglang", "c++")]
-    for command in candidates:
-        if len(command) == 1 and not shutil.which(command[0]):
-            continue
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return Compiler(command, done.stdout)
-    raise UnavailableError(
-        "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[zig]'"
-    )
+    found = _first_of("CXX", "c++", "g++", "clang++")
+    if found is None:
+        raise UnavailableError(
+            "no C++ compiler found", hint="install g++ (apt install g++), or the wheel: pip install 'drawtap[zig]'"
+        )
+    return found
 
 
 def find_c_compiler() -> Compiler:
@@ -85,15 +78,24 @@ def find_c_compiler() -> Compiler:
 
     Raises UnavailableError when there is none.
     """
-    candidates = [tuple(os.environ["CC"].split())] if os.environ.get("CC") else []
-    candidates += [("cc",), ("gcc",), ("clang",), (sys.executable, "-m", "ziglang", "cc")]
-    for command in candidates:
-        if len(command) == 1 and not shutil.which(command[0]):
+    found = _first_of("CC", "cc", "gcc", "clang")
+    if found is None:
+        raise UnavailableError(
+            "no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[zig]'"
+        )
+    return found
+
+
+def _first_of(variable: str, *names: str) -> Compiler | None:
+    # What the variable says, then these, then the wheel's, which takes the first name too.
+    said = os.environ.get(variable, "").split()
+    for command in (said, *([name] for name in names), [sys.executable, "-m", "ziglang", names[0]]):
+        if not command or (len(command) == 1 and not shutil.which(command[0])):
             continue
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
         if done.returncode == 0:
-            return Compiler(command, done.stdout)
-    raise UnavailableError("no C compiler found", hint="install gcc (apt install gcc), or pip install 'drawtap[zig]'")
+            return Compiler(tuple(command), done.stdout)
+    return None
 
 
 def compile_c_program(folder: Path, program: Path) -> None:
