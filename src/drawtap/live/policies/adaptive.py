@@ -194,8 +194,9 @@ class Adaptive:
         if not can:
             return replace(state, down=down)
         wanted = 1 - max((1 - reached) / state.slope / max(shown, 1e-3), 0.02)  # what remains for them
-        # Where the first step brought nothing, the second tells.
-        step = deep - down.depth if down.depth else min(-math.log(max(wanted, 1e-3)), _STEP if bad else deep)
+        # What brought nothing was too little, or in vain: thrice that tells, and no more than it takes to tell.
+        step = max(-math.log(max(wanted, 1e-3)), 3 * down.depth)
+        step = min(step, deep - down.depth if down.depth or not bad else _STEP)
         lower = {p.id: max(self._shown(seen, p, state.limits) * math.exp(-step), self._least(p)) for p in below}
         return replace(_changed(now, state, {**state.limits, **lower}), down=replace(down, depth=down.depth + step))
 
