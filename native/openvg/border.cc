@@ -1,5 +1,7 @@
 #include "border.h"
 
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -10,7 +12,7 @@ using namespace dt::vg;
 
 namespace {
 
-enum : int { EGL_BAD_ACCESS = 0x3002, EGL_BAD_ALLOC = 0x3003, EGL_BAD_PARAMETER = 0x300C };
+enum : int { EGL_BAD_ACCESS = 0x3002, EGL_BAD_ALLOC = 0x3003, EGL_BAD_MATCH = 0x3009, EGL_BAD_PARAMETER = 0x300C };
 
 // Surfaces are shared: one that is destroyed while it is current lives on.
 using Held = std::shared_ptr<Surface>;
@@ -91,7 +93,8 @@ DT_BORDER void* drawtap_vg_image_surface(void* handle, uint32_t name, int* width
   auto image = context->find<Image>(name);
   if (!image) return *error = EGL_BAD_PARAMETER, nullptr;
   // Two surfaces of one image, or one of an image that is a parent or child, would write it from two sides.
-  if (image->target || image->pixels.use_count() > 1) return *error = EGL_BAD_ACCESS, nullptr;
+  const Pixels& pixels = *image->pixels;
+  if (image->target || image->pixels.use_count() > 1 || pixels.elsewhere) return *error = EGL_BAD_ACCESS, nullptr;
   auto* surface = new Held(make_surface(image));
   image->target = true;
   *width = image->width, *height = image->height;
@@ -99,6 +102,90 @@ DT_BORDER void* drawtap_vg_image_surface(void* handle, uint32_t name, int* width
 } catch (const std::bad_alloc&) {
   return *error = EGL_BAD_ALLOC, nullptr;
 }
+
+// ---- pixels that another API sees, too
+
+// An EGLImage has its pixels from the images' own channels: no colour is converted, as if the memory were one.
+namespace {
+
+struct Shared {
+  std::weak_ptr<Share> share;  // gone with the last context, and the other objects with it
+  std::shared_ptr<Image> image;
+};
+
+// The pixels, as long as nobody else may touch them.
+class Pixelwise {
+ public:
+  explicit Pixelwise(void* handle) : image(*((Shared*)handle)->image), share_(((Shared*)handle)->share.lock()) {
+    if (share_) share_->lock.lock();
+  }
+  ~Pixelwise() {
+    if (share_) share_->lock.unlock();
+  }
+  Pixelwise(const Pixelwise&) = delete;
+  Pixelwise& operator=(const Pixelwise&) = delete;
+  Image& image;
+
+ private:
+  std::shared_ptr<Share> share_;
+};
+
+void bytes_of(const Format& format, uint32_t pixel, uint8_t* rgba) {
+  Color color = format.unpack(pixel);
+  if (format.alpha_only()) color.r = color.g = color.b = 0;
+  const float channels[] = {color.r, color.g, color.b, format.has_alpha() ? color.a : 1.0f};
+  for (int i = 0; i < 4; i++) rgba[i] = (uint8_t)std::lround(channels[i] * 255.0f);
+}
+
+}  // namespace
+
+DT_BORDER void* drawtap_vg_share_image(void* handle, uint32_t name, int* width, int* height, int* error) try {
+  auto* context = (Context*)handle;
+  std::lock_guard guard(context->share->lock);
+  auto image = context->find<Image>(name);
+  if (!image) return *error = EGL_BAD_PARAMETER, nullptr;
+  for (auto above = image->parent; above; above = above->parent)  // a child, as vgGetParent has it
+    if (context->find<Image>(above->handle) == above) return *error = EGL_BAD_ACCESS, nullptr;
+  if (image->target || image->pixels->elsewhere) return *error = EGL_BAD_ACCESS, nullptr;
+  if (image->format.bits < 8) return *error = EGL_BAD_MATCH, nullptr;
+  auto* shared = new Shared{context->share, image};
+  image->pixels->elsewhere = true;
+  *width = image->width, *height = image->height;
+  return shared;
+} catch (const std::bad_alloc&) {
+  return *error = EGL_BAD_ALLOC, nullptr;
+}
+DT_BORDER void drawtap_vg_unshare_image(void* handle) {
+  Pixelwise(handle).image.pixels->elsewhere = false;
+}
+DT_BORDER void drawtap_vg_forget_image(void* handle) { delete (Shared*)handle; }
+DT_BORDER int drawtap_vg_shared_alive(void* handle) {
+  Pixelwise locked(handle);
+  return ((Shared*)handle)->image.use_count() > 1 || locked.image.pixels.use_count() > 1;
+}
+DT_BORDER int drawtap_vg_same_pixels(void* one, void* other) {
+  return ((Shared*)one)->image->pixels == ((Shared*)other)->image->pixels;
+}
+DT_BORDER void drawtap_vg_shared_read(void* handle, uint8_t* rgba) {
+  Pixelwise locked(handle);
+  const Image& image = locked.image;
+  for (int y = 0; y < image.height; y++)
+    for (int x = 0; x < image.width; x++, rgba += 4)
+      bytes_of(image.format, load(image.row(y), image.left + x, image.format.bits), rgba);
+}
+DT_BORDER void drawtap_vg_shared_write(void* handle, const uint8_t* rgba, const uint8_t* before) {
+  Pixelwise locked(handle);
+  Image& image = locked.image;
+  for (int y = 0; y < image.height; y++)
+    for (int x = 0; x < image.width; x++, rgba += 4, before += 4) {
+      if (!memcmp(rgba, before, 4)) continue;
+      auto channel = [rgba](int i) { return (float)rgba[i] / 255.0f; };
+      Color color{channel(0), channel(1), channel(2), channel(3)};
+      store(image.row(y), image.left + x, image.format.bits, image.format.pack(color));
+    }
+}
+
+DT_BORDER void drawtap_vg_at_flush(void (*function)(void)) { at_flush().store(function); }
 
 DT_BORDER void drawtap_vg_destroy_surface(void* surface) {
   auto* held = (Held*)surface;

@@ -24,6 +24,23 @@ int drawtap_vg_resize_surface(void* surface, int width, int height);
 /* `what`: 0 colour, 1 mask. The bytes stay where they are until the surface changes its size. */
 void* drawtap_vg_surface_bytes(void* surface, int what, int* width, int* height, int* stride);
 
+/* What an EGLImage is made of: an image of the context that is nobody's child, of at least 8 bits a pixel. *error: an EGL
+ * error where NULL comes back. The pixels live as long as this does, whatever becomes of the image. */
+void* drawtap_vg_share_image(void* context, uint32_t image, int* width, int* height, int* error);
+/* The EGLImage is destroyed: another may be made of the same pixels. */
+void drawtap_vg_unshare_image(void* shared);
+void drawtap_vg_forget_image(void* shared);
+/* 1: OpenVG can still reach the pixels. */
+int drawtap_vg_shared_alive(void* shared);
+/* 1: both are of the same pixels. */
+int drawtap_vg_same_pixels(void* shared, void* other);
+/* Channels as the image stores them, as RGBA bytes, the bottom row first: width * height * 4. */
+void drawtap_vg_shared_read(void* shared, uint8_t* rgba);
+/* Those pixels become these that differ from what `before` says. */
+void drawtap_vg_shared_write(void* shared, const uint8_t* rgba, const uint8_t* before);
+/* What vgFlush and vgFinish call. */
+void drawtap_vg_at_flush(void (*function)(void));
+
 /* Sensors: counts of what a context did since it was made or since they were reset. */
 int drawtap_vg_sensor_count(void);
 const char* drawtap_vg_sensor_name(int index);

@@ -14,6 +14,10 @@ Context*& current() {
   static thread_local Context* context;
   return context;
 }
+std::atomic<void (*)()>& at_flush() {
+  static std::atomic<void (*)()> function{nullptr};
+  return function;
+}
 
 int32_t whole(float value) {
   double floored = std::floor((double)value);
@@ -552,8 +556,11 @@ VGErrorCode vgGetError(void) {
 }
 
 // Every call is complete when it returns.
-void vgFlush(void) {}
-void vgFinish(void) {}
+// Everything is drawn at once; what is left to do is to let others see it.
+void vgFlush(void) {
+  if (auto* function = current() ? at_flush().load() : nullptr) function();
+}
+void vgFinish(void) { vgFlush(); }
 
 void vgSetf(VGParamType type, VGfloat value) { set((VGint)type, value); }
 void vgSeti(VGParamType type, VGint value) { set((VGint)type, value); }

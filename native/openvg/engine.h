@@ -8,6 +8,7 @@
 #include <VG/vgu.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -126,6 +127,7 @@ struct Path final : Object {
 struct Pixels {
   size_t stride = 0;
   std::vector<uint8_t> bytes;
+  bool elsewhere = false;  // an EGLImage was made of them and not destroyed
 };
 
 struct Image final : Object {
@@ -244,6 +246,8 @@ struct Context {
 
 // The current context of this thread; null where there is none.
 Context*& current();
+// What vgFlush and vgFinish have to call: whoever shows the pixels of images to another API.
+std::atomic<void (*)()>& at_flush();
 
 // What the entry points begin with: the context, its group locked.
 class Entry {

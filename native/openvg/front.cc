@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -46,6 +47,14 @@ struct Engine {
   decltype(&drawtap_vg_sensor_is_mean) sensor_is_mean;
   decltype(&drawtap_vg_sensor_value) sensor_value;
   decltype(&drawtap_vg_reset_sensors) reset_sensors;
+  decltype(&drawtap_vg_share_image) share_image;
+  decltype(&drawtap_vg_unshare_image) unshare_image;
+  decltype(&drawtap_vg_forget_image) forget_image;
+  decltype(&drawtap_vg_shared_alive) shared_alive;
+  decltype(&drawtap_vg_same_pixels) same_pixels;
+  decltype(&drawtap_vg_shared_read) shared_read;
+  decltype(&drawtap_vg_shared_write) shared_write;
+  decltype(&drawtap_vg_at_flush) at_flush;
   void* library = nullptr;
 };
 
@@ -146,7 +155,11 @@ const Engine& engine() {
                  find(e.sensor_name, "drawtap_vg_sensor_name") &
                  find(e.sensor_description, "drawtap_vg_sensor_description") &
                  find(e.sensor_is_mean, "drawtap_vg_sensor_is_mean") &
-                 find(e.sensor_value, "drawtap_vg_sensor_value") & find(e.reset_sensors, "drawtap_vg_reset_sensors");
+                 find(e.sensor_value, "drawtap_vg_sensor_value") & find(e.reset_sensors, "drawtap_vg_reset_sensors") &
+                 find(e.share_image, "drawtap_vg_share_image") & find(e.unshare_image, "drawtap_vg_unshare_image") &
+                 find(e.forget_image, "drawtap_vg_forget_image") & find(e.shared_alive, "drawtap_vg_shared_alive") &
+                 find(e.same_pixels, "drawtap_vg_same_pixels") & find(e.shared_read, "drawtap_vg_shared_read") &
+                 find(e.shared_write, "drawtap_vg_shared_write") & find(e.at_flush, "drawtap_vg_at_flush");
     if (!whole) e.library = nullptr;
     return e;
   }();
@@ -279,6 +292,13 @@ struct Gles {
   void (*Viewport)(int, int, int, int);
   void (*DrawArrays)(unsigned, int, int);
   void (*GetIntegerv)(unsigned, int*);
+  void (*DeleteTextures)(int, const unsigned*);
+  void (*TexSubImage2D)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
+  void (*GenFramebuffers)(int, unsigned*);
+  void (*BindFramebuffer)(unsigned, unsigned);
+  void (*FramebufferTexture2D)(unsigned, unsigned, unsigned, unsigned, int);
+  void (*ReadPixels)(int, int, int, int, unsigned, unsigned, void*);
+  void (*Finish)();
   bool whole = true;
 };
 
@@ -296,7 +316,8 @@ const Gles& gles() {
     FIND(CreateShader), FIND(ShaderSource), FIND(CompileShader), FIND(CreateProgram), FIND(AttachShader);
     FIND(BindAttribLocation), FIND(LinkProgram), FIND(UseProgram), FIND(GenTextures), FIND(BindTexture);
     FIND(TexParameteri), FIND(TexImage2D), FIND(VertexAttribPointer), FIND(EnableVertexAttribArray), FIND(Viewport);
-    FIND(DrawArrays), FIND(GetIntegerv);
+    FIND(DrawArrays), FIND(GetIntegerv), FIND(DeleteTextures), FIND(TexSubImage2D), FIND(GenFramebuffers);
+    FIND(BindFramebuffer), FIND(FramebufferTexture2D), FIND(ReadPixels), FIND(Finish);
 #undef FIND
     return g;
   }();
@@ -373,6 +394,195 @@ EGLBoolean swap_vg(EGLDisplay display, EGLSurface surface) {
   return ok((EGLBoolean)EGL_TRUE);
 }
 
+// ---- EGL_KHR_vg_parent_image: images of OpenVG that OpenGL sees
+//
+// Such an image has a texture beside it, in a context of OpenGL ES of ours, and the EGLImage is the texture's. OpenVG's
+// pixels and the texture's are made one at certain calls (`exchange`): what either side wrote since the last of them
+// goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for elsewhere, the system's EGL answers.
+
+struct SharedImage {
+  EGLDisplay display = EGL_NO_DISPLAY;
+  EGLImage image = EGL_NO_IMAGE;  // none: it was destroyed, but what was made of it may be there
+  void* pixels = nullptr;         // the engine's
+  int width = 0, height = 0;
+  unsigned texture = 0;
+  std::vector<uint8_t> agreed;  // what both sides had when the last exchange was done
+};
+
+std::mutex g_exchange;  // taken before g_lock and the engine's locks
+std::atomic<bool> g_shares{false};  // whether an image was ever shared: most programs have none
+std::vector<SharedImage>& shared_images() {
+  static auto* list = new std::vector<SharedImage>;
+  return *list;
+}
+
+// A context of ours on a display, in which the textures are; no context: there can be none.
+struct Carrier {
+  EGLContext context = EGL_NO_CONTEXT;
+  EGLSurface surface = EGL_NO_SURFACE;
+  unsigned framebuffer = 0;
+};
+std::map<EGLDisplay, Carrier>& carriers() {
+  static auto* map = new std::map<EGLDisplay, Carrier>;
+  return *map;
+}
+Carrier& carrier(EGLDisplay display) {
+  auto [at, made] = carriers().try_emplace(display);
+  if (!made) return at->second;
+  static const EGLint version[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
+  static const EGLint size[] = {EGL_WIDTH, 1, EGL_HEIGHT, 1, EGL_NONE};
+  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
+  EGLConfig config;
+  EGLint count = 0;
+  if (!REAL(eglChooseConfig)(display, wanted, &config, 1, &count) || !count) return at->second;
+  auto api = REAL(eglQueryAPI)();
+  REAL(eglBindAPI)(EGL_OPENGL_ES_API);
+  at->second.surface = REAL(eglCreatePbufferSurface)(display, config, size);
+  at->second.context = REAL(eglCreateContext)(display, config, EGL_NO_CONTEXT, version);
+  REAL(eglBindAPI)(api);
+  return at->second;
+}
+
+// Our context is current as long as this lives, whatever was current before comes back after it.
+class Borrowed {
+ public:
+  explicit Borrowed(EGLDisplay display) : display_(display), carrier_(carrier(display)) {
+    if (carrier_.context == EGL_NO_CONTEXT || !gles().whole) return;
+    api_ = REAL(eglQueryAPI)();
+    REAL(eglBindAPI)(EGL_OPENGL_ES_API);
+    old_display_ = REAL(eglGetCurrentDisplay)();
+    old_ = REAL(eglGetCurrentContext)();
+    draw_ = REAL(eglGetCurrentSurface)(EGL_DRAW), read_ = REAL(eglGetCurrentSurface)(EGL_READ);
+    there_ = REAL(eglMakeCurrent)(display, carrier_.surface, carrier_.surface, carrier_.context);
+    if (!there_) restore_api();
+    if (there_ && !carrier_.framebuffer) {
+      gles().GenFramebuffers(1, &carrier_.framebuffer);
+      gles().BindFramebuffer(FRAMEBUFFER, carrier_.framebuffer);
+    }
+  }
+  ~Borrowed() {
+    if (!there_) return;
+    if (old_ != EGL_NO_CONTEXT)
+      REAL(eglMakeCurrent)(old_display_, draw_, read_, old_);
+    else
+      REAL(eglMakeCurrent)(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    restore_api();
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  explicit operator bool() const { return there_; }
+  EGLContext context() const { return carrier_.context; }
+
+  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, FRAMEBUFFER = 0x8D40;
+
+ private:
+  void restore_api() { REAL(eglBindAPI)(api_); }
+  EGLDisplay display_, old_display_ = EGL_NO_DISPLAY;
+  Carrier& carrier_;
+  EGLenum api_ = EGL_OPENGL_ES_API;
+  EGLContext old_ = EGL_NO_CONTEXT;
+  EGLSurface draw_ = EGL_NO_SURFACE, read_ = EGL_NO_SURFACE;
+  EGLBoolean there_ = EGL_FALSE;
+};
+
+// Both sides of an image become one; our context is current.
+void exchange_one(SharedImage& shared) {
+  const Gles& gl = gles();
+  std::vector<uint8_t> ours(shared.agreed.size()), theirs(ours.size());
+  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, shared.texture, 0);
+  gl.ReadPixels(0, 0, shared.width, shared.height, Borrowed::RGBA, Borrowed::UNSIGNED_BYTE, theirs.data());
+  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, 0, 0);
+  engine().shared_read(shared.pixels, ours.data());
+  if (theirs != shared.agreed) {
+    for (size_t i = 0; i < ours.size(); i += 4)
+      if (memcmp(&ours[i], &shared.agreed[i], 4)) memcpy(&theirs[i], &ours[i], 4);
+    engine().shared_write(shared.pixels, theirs.data(), ours.data());
+    engine().shared_read(shared.pixels, ours.data());  // as its format could hold them
+  } else if (ours == shared.agreed) {
+    return;
+  }
+  gl.BindTexture(Borrowed::TEXTURE_2D, shared.texture);
+  gl.TexSubImage2D(Borrowed::TEXTURE_2D, 0, 0, 0, shared.width, shared.height, Borrowed::RGBA,
+                   Borrowed::UNSIGNED_BYTE, ours.data());
+  shared.agreed = std::move(ours);
+}
+
+// What OpenVG and OpenGL wrote to images that they share goes to the other side.
+void exchange() {
+  if (!g_shares) return;
+  std::lock_guard guard(g_exchange);
+  auto& all = shared_images();
+  std::map<EGLDisplay, bool> displays;
+  for (auto& shared : all) displays[shared.display] = true;
+  for (auto& [display, used] : displays) {
+    Borrowed borrowed(display);
+    if (!borrowed) continue;
+    for (size_t i = 0; i < all.size();) {
+      if (all[i].display == display) {
+        const bool last = all[i].image == EGL_NO_IMAGE && !engine().shared_alive(all[i].pixels);
+        exchange_one(all[i]);
+        if (last) {  // what OpenGL made of it keeps the pixels
+          gles().DeleteTextures(1, &all[i].texture);
+          engine().forget_image(all[i].pixels);
+          all.erase(all.begin() + (ptrdiff_t)i);
+          continue;
+        }
+      }
+      i++;
+    }
+    gles().Finish();
+  }
+}
+
+// The EGLImage of an image of OpenVG; `error` where there is none.
+EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error) {
+  std::lock_guard guard(g_exchange);
+  SharedImage shared;
+  shared.display = display;
+  shared.pixels = engine().share_image(vg, name, &shared.width, &shared.height, &error);
+  if (!shared.pixels) return EGL_NO_IMAGE;
+  error = EGL_BAD_ALLOC;
+  auto& all = shared_images();
+  SharedImage* known = nullptr;  // it had one that was destroyed: what OpenGL made of that is of the same pixels
+  for (auto& other : all)
+    if (other.display == display && engine().same_pixels(other.pixels, shared.pixels)) known = &other;
+  Borrowed borrowed(display);
+  if (!borrowed) {
+    engine().unshare_image(shared.pixels);
+    engine().forget_image(shared.pixels);
+    return EGL_NO_IMAGE;
+  }
+  const Gles& gl = gles();
+  SharedImage& used = known ? *known : shared;
+  if (!known) {
+    shared.agreed.resize((size_t)shared.width * (size_t)shared.height * 4);
+    engine().shared_read(shared.pixels, shared.agreed.data());
+    gl.GenTextures(1, &shared.texture);
+    gl.BindTexture(Borrowed::TEXTURE_2D, shared.texture);
+    for (auto [parameter, value] :
+         {std::pair{0x2800u, 0x2600}, {0x2801u, 0x2600}, {0x2802u, 0x812F}, {0x2803u, 0x812F}})
+      gl.TexParameteri(Borrowed::TEXTURE_2D, parameter, value);
+    gl.TexImage2D(Borrowed::TEXTURE_2D, 0, (int)Borrowed::RGBA, shared.width, shared.height, 0, Borrowed::RGBA,
+                  Borrowed::UNSIGNED_BYTE, shared.agreed.data());
+  } else {
+    exchange_one(*known);
+  }
+  auto make = (PFNEGLCREATEIMAGEKHRPROC)system_function("eglCreateImageKHR");
+  static const EGLint preserved[] = {EGL_IMAGE_PRESERVED_KHR, EGL_TRUE, EGL_NONE};
+  auto source = (EGLClientBuffer)(uintptr_t)used.texture;
+  used.image = make ? make(display, borrowed.context(), EGL_GL_TEXTURE_2D_KHR, source, preserved) : EGL_NO_IMAGE;
+  gl.Finish();
+  EGLImage made = used.image;
+  if (made == EGL_NO_IMAGE) engine().unshare_image(shared.pixels);
+  if (known || made == EGL_NO_IMAGE) engine().forget_image(shared.pixels);
+  if (!known && made == EGL_NO_IMAGE) gl.DeleteTextures(1, &shared.texture);
+  if (!known && made != EGL_NO_IMAGE) all.push_back(std::move(shared));
+  if (made == EGL_NO_IMAGE) return made;
+  g_shares = true;
+  engine().at_flush(&exchange);
+  return made;
+}
+
 __attribute__((constructor)) void load() {
   g_system = open_system();
   if (!g_system) {
@@ -391,6 +601,7 @@ __attribute__((constructor)) void load() {
 // ---- entry points that OpenVG concerns
 
 DT_EGL EGLBoolean eglBindAPI(EGLenum api) {
+  exchange();
   if (api == EGL_OPENVG_API) {
     if (!has_engine()) return fail(EGL_BAD_PARAMETER, (EGLBoolean)EGL_FALSE);
     t_vg = true;
@@ -412,10 +623,14 @@ DT_EGL EGLint eglGetError(void) {
 
 DT_EGL const char* eglQueryString(EGLDisplay display, EGLint name) {
   const char* text = REAL(eglQueryString)(display, name);
-  const char* more = name == EGL_CLIENT_APIS                                  ? " OpenVG"
-                     : name == EGL_EXTENSIONS && display != EGL_NO_DISPLAY ? " EGL_DRAWTAP_sensors"
-                                                                              : nullptr;
-  if (!text || !more || !has_engine()) return theirs(text);
+  std::string more;
+  if (name == EGL_CLIENT_APIS) more = " OpenVG";
+  if (name == EGL_EXTENSIONS && display != EGL_NO_DISPLAY) {
+    more = " EGL_DRAWTAP_sensors";
+    if (text && strstr(text, "EGL_KHR_image_base") && strstr(text, "EGL_KHR_gl_texture_2D_image"))
+      more += " EGL_KHR_vg_parent_image";
+  }
+  if (!text || more.empty() || !has_engine()) return theirs(text);
   static std::map<std::pair<EGLDisplay, EGLint>, std::string> texts;  // they must stay
   std::lock_guard guard(g_lock);
   std::string& whole = texts[{display, name}];
@@ -501,6 +716,7 @@ DT_EGL EGLBoolean eglDestroyContext(EGLDisplay display, EGLContext context) {
 }
 
 DT_EGL EGLBoolean eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read, EGLContext context) {
+  exchange();
   bool ours;
   {
     std::lock_guard guard(g_lock);
@@ -611,6 +827,95 @@ DT_EGL EGLSurface eglCreatePbufferFromClientBuffer(EGLDisplay display, EGLenum t
   return keep(display, surface, info);
 }
 
+namespace {
+
+// What OpenVG's images become; attributes are those of either form of the call. False: that target is none of ours.
+template <class Attribute>
+bool create_vg_image(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
+                     const Attribute* list, EGLImage& image) {
+  image = EGL_NO_IMAGE;
+  void* vg = nullptr;
+  {
+    std::lock_guard guard(g_lock);
+    ContextInfo* info = context_of(context);
+    if (info && !info->destroyed) vg = info->vg;
+  }
+  if (target != EGL_VG_PARENT_IMAGE_KHR) {
+    if (!vg) return false;
+    t_error = EGL_BAD_MATCH;  // the context is OpenVG's, what it is to have is not
+    return true;
+  }
+  EGLint value = 0;
+  if (!has_engine()) return false;
+  if (!REAL(eglQueryString)(display, EGL_VENDOR)) return t_error = 0, true;
+  if (!vg) {
+    const bool other = context != EGL_NO_CONTEXT && REAL(eglQueryContext)(display, context, EGL_CONFIG_ID, &value);
+    t_error = other ? EGL_BAD_MATCH : EGL_BAD_CONTEXT;
+    return true;
+  }
+  for (; list && *list != (Attribute)EGL_NONE; list += 2)
+    if (list[0] != (Attribute)EGL_IMAGE_PRESERVED_KHR) return t_error = EGL_BAD_PARAMETER, true;
+  EGLint error = EGL_BAD_PARAMETER;
+  image = share_image(display, vg, (uint32_t)(uintptr_t)buffer, error);
+  t_error = image == EGL_NO_IMAGE ? error : EGL_SUCCESS;
+  return true;
+}
+
+// With a display go its contexts and images.
+void display_ended(EGLDisplay display) {
+  std::lock_guard guard(g_exchange);
+  std::erase_if(shared_images(), [&](SharedImage& shared) {
+    if (shared.display != display) return false;
+    if (shared.image != EGL_NO_IMAGE) engine().unshare_image(shared.pixels);
+    engine().forget_image(shared.pixels);
+    return true;
+  });
+  carriers().erase(display);
+}
+
+void image_destroyed(EGLDisplay display, EGLImage image) {
+  std::lock_guard guard(g_exchange);
+  for (auto& shared : shared_images())
+    if (shared.display == display && shared.image == image) {
+      shared.image = EGL_NO_IMAGE;
+      engine().unshare_image(shared.pixels);
+    }
+}
+
+}  // namespace
+
+DT_EGL EGLBoolean eglTerminate(EGLDisplay display) {
+  EGLBoolean ended = REAL(eglTerminate)(display);
+  if (ended && g_shares) display_ended(display);
+  return theirs(ended);
+}
+
+DT_EGL EGLImage eglCreateImage(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
+                               const EGLAttrib* attributes) {
+  EGLImage image;
+  if (create_vg_image(display, context, target, buffer, attributes, image)) return image;
+  return theirs(REAL(eglCreateImage)(display, context, target, buffer, attributes));
+}
+
+DT_EGL EGLImageKHR eglCreateImageKHR(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
+                                     const EGLint* attributes) {
+  EGLImage image;
+  if (create_vg_image(display, context, target, buffer, attributes, image)) return image;
+  return theirs(REAL(eglCreateImageKHR)(display, context, target, buffer, attributes));
+}
+
+DT_EGL EGLBoolean eglDestroyImage(EGLDisplay display, EGLImage image) {
+  EGLBoolean destroyed = REAL(eglDestroyImage)(display, image);
+  if (destroyed) image_destroyed(display, image);
+  return theirs(destroyed);
+}
+
+DT_EGL EGLBoolean eglDestroyImageKHR(EGLDisplay display, EGLImageKHR image) {
+  EGLBoolean destroyed = REAL(eglDestroyImageKHR)(display, image);
+  if (destroyed) image_destroyed(display, image);
+  return theirs(destroyed);
+}
+
 DT_EGL EGLBoolean eglDestroySurface(EGLDisplay display, EGLSurface surface) {
   EGLBoolean destroyed = REAL(eglDestroySurface)(display, surface);
   std::lock_guard guard(g_lock);
@@ -636,6 +941,7 @@ DT_EGL EGLBoolean eglQuerySurface(EGLDisplay display, EGLSurface surface, EGLint
 }
 
 DT_EGL EGLBoolean eglSwapBuffers(EGLDisplay display, EGLSurface surface) {
+  exchange();
   if (!t_vg || t_current.context == EGL_NO_CONTEXT || t_current.surface != surface || t_current.display != display)
     return theirs(REAL(eglSwapBuffers)(display, surface));
   bool window = false;
@@ -647,11 +953,32 @@ DT_EGL EGLBoolean eglSwapBuffers(EGLDisplay display, EGLSurface surface) {
   return window ? swap_vg(display, surface) : ok((EGLBoolean)EGL_TRUE);  // pbuffers and pixmaps have nothing to swap
 }
 
+DT_EGL EGLBoolean eglSwapBuffersWithDamageKHR(EGLDisplay display, EGLSurface surface, const EGLint* rects,
+                                              EGLint count) {
+  if (t_vg && t_current.context != EGL_NO_CONTEXT) return eglSwapBuffers(display, surface);
+  exchange();
+  return theirs(REAL(eglSwapBuffersWithDamageKHR)(display, surface, rects, count));
+}
+DT_EGL EGLBoolean eglSwapBuffersWithDamageEXT(EGLDisplay display, EGLSurface surface, const EGLint* rects,
+                                              EGLint count) {
+  if (t_vg && t_current.context != EGL_NO_CONTEXT) return eglSwapBuffers(display, surface);
+  exchange();
+  return theirs(REAL(eglSwapBuffersWithDamageEXT)(display, surface, rects, count));
+}
+
 DT_EGL EGLBoolean eglWaitClient(void) {
+  exchange();
   return t_vg ? ok((EGLBoolean)EGL_TRUE) : theirs(REAL(eglWaitClient)());  // OpenVG's calls are complete at once
 }
 
+DT_EGL EGLBoolean eglWaitGL(void) {
+  EGLBoolean waited = REAL(eglWaitGL)();
+  exchange();
+  return theirs(waited);
+}
+
 DT_EGL EGLBoolean eglReleaseThread(void) {
+  exchange();
   {
     std::lock_guard guard(g_lock);
     if (ContextInfo* old = context_of(t_current.context)) {

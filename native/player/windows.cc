@@ -389,7 +389,15 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   contexts_[recorded] = context;
 }
 
+// Where the EGL in front of the system's lets OpenVG and OpenGL see each other's work: the calls that do this are not all
+// made here, and not where they were.
+void Windows::exchange() {
+  if (shares_vg_) eglWaitClient();
+}
+void Windows::wait(const Call&) { exchange(); }
+
 void Windows::bind_api(const Call& call) {
+  exchange();
   if (call.result()) apis_[player_.running_] = static_cast<int>(call.arg("api"));
 }
 
@@ -841,9 +849,11 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
 }
 
 void Windows::make_current(const Call& call) {
+  exchange();
   if (call.result() && !vg_make_current(call)) current(call.arg("ctx"), call.arg("draw"), call.arg("read"), call);
 }
 void Windows::release_thread(const Call& call) {
+  exchange();
   auto& thread = *player_.threads_[player_.running_];
   if (thread.vg) {
     thread.vg = nullptr;
@@ -873,6 +883,7 @@ void Windows::switch_to(Player::PlayerThread& thread) {
 }
 
 void Windows::swap(const Call& call) {
+  exchange();
   int width, height;
   if (shows_vg(width, height)) {
     Surface* window = x11_ ? surface(player_.threads_[player_.running_]->vg_draw) : nullptr;
@@ -911,6 +922,14 @@ void Windows::create_image(const Call& call) {
   attributes.push_back(EGL_NONE);
   auto it = contexts_.find(call.arg("ctx"));
   auto make = reinterpret_cast<PFNEGLCREATEIMAGEKHRPROC>(eglGetProcAddress("eglCreateImageKHR"));
+  if (auto vg = vg_contexts_.find(call.arg("ctx")); target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && make) {
+    const uint32_t name = vg->second->objects->of(static_cast<uint32_t>(call.arg("buffer")));
+    void* made = make(display_, vg->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
+    if (!made) return player_.report("image", call.seq, call.function.name, "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    images_[call.result()] = made;
+    shares_vg_ = true;
+    return;
+  }
   bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
   if (it == contexts_.end() || !make || !(texture || renderbuffer))
     return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
@@ -1016,6 +1035,8 @@ Windows::Handler Windows::handler(const Function& function, bool& known) const {
       {"eglDestroySurface", &Windows::destroy_surface},
       {"eglMakeCurrent", &Windows::make_current},
       {"eglReleaseThread", &Windows::release_thread},
+      {"eglWaitClient", &Windows::wait},
+      {"eglWaitGL", &Windows::wait},
       {"eglSwapBuffers", &Windows::swap},
       {"eglSwapBuffersWithDamageEXT", &Windows::swap},
       {"eglSwapBuffersWithDamageKHR", &Windows::swap},

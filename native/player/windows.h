@@ -54,6 +54,8 @@ class Windows {
   std::string engine() const;  // what plays, once something does
 
  private:
+  void exchange();
+  void wait(const Call&);
   void bind_api(const Call&);
   void create_context(const Call&);
   void destroy_context(const Call&);
@@ -107,6 +109,7 @@ class Windows {
   std::unordered_map<uint64_t, std::shared_ptr<VgContext>> vg_contexts_;
   std::unordered_map<uint64_t, std::unique_ptr<Surface>> surfaces_;
   std::unordered_map<uint64_t, void*> images_, syncs_;
+  bool shares_vg_ = false;  // OpenGL sees an image of OpenVG
   std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
   std::unordered_map<uint32_t, int> apis_;  // by recorded thread
   std::unordered_map<Context*, uint64_t> last_draw_;  // what a context drew to last

@@ -384,6 +384,17 @@ void Machine::leave(std::map<Location, Sharers>::iterator at) {
   std::erase_if(*all, [&](auto& s) { return s.node->location(s.field) == location; });
   if (all->size() == 1) shared_.erase((*all)[0].node->location((*all)[0].field));
 }
+void Machine::note_vg_writes() {
+  if (std::exchange(vg_exchanged, false)) return;
+  for (const Access& a : log_) {
+    if (a.touch() == Touch::read) continue;
+    auto meets = [&](Location l) { return l >= a.first && l < a.first + a.count; };
+    for (auto& shared : vg_shared) {
+      shared.ours |= meets(shared.image->location(f_vg_image::content));
+      shared.theirs |= meets(shared.image->location(f_vg_image::shown));
+    }
+  }
+}
 void Machine::tell_sharers() {
   const size_t told = log_.size();
   for (size_t i = 0; i < told; ++i) {
@@ -614,6 +625,7 @@ void Machine::vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, u
     }
     to = surface(draw);
     read(to);
+    vg_share_by_handle[handle] = c->share;
   }
   vg_by_thread_[thread] = c;
   Node* before = std::exchange(vg_surface_by_thread_[thread], to);
@@ -859,6 +871,7 @@ void Machine::walk(Visitor& visitor) {
     if (!event_.applied) log_.clear();
     if (!shared_.empty()) tell_sharers();
     shared_now_.clear();
+    if (!vg_shared.empty()) note_vg_writes();
     event_.first = log_.data();
     event_.count = static_cast<uint32_t>(log_.size());
     if (event_.applied && event_.deeds & (DEED_DRAW | DEED_CLEAR | DEED_DISPATCH)) visitor.draw(event_, draw_);

@@ -216,6 +216,14 @@ class Machine {
   std::map<std::pair<const Node*, unsigned>, Node*> vg_refers;
   std::unordered_map<const Node*, VgOutline> vg_outlines;  // by path
   std::unordered_set<uint64_t> vg_handles;                 // contexts of OpenVG
+  // Images that OpenGL sees, too, and who wrote to them since the last call that makes both sides one.
+  struct VgShared {
+    Node* image;
+    bool ours = false, theirs = false;
+  };
+  std::vector<VgShared> vg_shared;
+  bool vg_exchanged = false;  // by this call
+  std::unordered_map<uint64_t, Node*> vg_share_by_handle;  // of contexts that were current
   bool vg_draws_to(const Node* surface) const { return std::find(vg_surface_by_thread_.begin(), vg_surface_by_thread_.end(), surface) != vg_surface_by_thread_.end(); }
   // All that OpenVG keeps though its name is gone.
   std::unordered_set<const Node*> vg_held() const;
@@ -323,6 +331,7 @@ class Machine {
   using Sharers = std::shared_ptr<std::vector<Sharer>>;
   void leave(std::map<Location, Sharers>::iterator at);
   void tell_sharers();
+  void note_vg_writes();
 
   std::shared_ptr<const Trace> trace_;
   std::vector<play::Mapping> mapping_;

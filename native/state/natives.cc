@@ -1,5 +1,7 @@
 #include "natives.h"
 
+#include <algorithm>
+
 #include "gl.h"
 #include "vg.h"
 
@@ -79,6 +81,7 @@ class Describe {
     auto attributes = list("attrib_list");
     for (size_t i = 0; i + 1 < attributes.size() && attributes[i] != 0x3038; i += 2)
       if (attributes[i] == 0x30BC) level = attributes[i + 1];  // EGL_GL_TEXTURE_LEVEL
+    if (value("target") == 0x30BA) return run::vg_image_shared(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"), value("buffer") & 0xffffffffu);
     run::image_made(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"), static_cast<uint32_t>(value("target")), value("buffer") & 0xffffffffu, level);
   }
 
@@ -170,6 +173,10 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     if (!n) n = m.make(root, c_root::handles, value);
     return n;
   };
+  // OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
+  static const char* const exchanging[] = {"eglBindAPI", "eglMakeCurrent", "eglReleaseThread", "eglSwapBuffers", "eglSwapBuffersWithDamageKHR", "eglSwapBuffersWithDamageEXT",
+                                           "eglWaitClient", "eglWaitGL"};
+  if (!m.vg_shared.empty() && std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging)) run::vg_exchange(m);
   describe(m, f, c, row);
   bool ends = has(f.name, "Destroy") || has(f.name, "FreeContext");
   bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") || has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
 
 namespace dt::state::run {
 namespace {
@@ -465,6 +466,43 @@ void vg_surface_left(Machine& m, Node* surface) {
   if (!image) return;
   m.set(pixels_of(m, image).node, f_vg_image::drawn_to, Num(0));
   refer(m, surface, f_surface::client_buffer, nullptr);
+}
+// An EGLImage of an image: OpenGL sees what `shown` stands for.
+void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name) {
+  auto it = m.vg_share_by_handle.find(context);
+  Node* image = handle && it != m.vg_share_by_handle.end() ? m.find(it->second, c_vg_share::images, name) : nullptr;
+  if (!image) return;
+  m.read(image);
+  m.read(image, f_vg_image::content);
+  m.set_content(handle, f_handle::parameters, NONE, 0);
+  auto known = std::find_if(m.vg_shared.begin(), m.vg_shared.end(), [&](auto& s) { return s.image == image; });
+  if (known == m.vg_shared.end()) {
+    m.vg_shared.push_back({image});
+    m.set_content(image, f_vg_image::shown, NONE, 0);
+    m.vg_exchanged = true;
+  } else {
+    vg_exchange(m);
+    m.read(image, f_vg_image::shown);
+  }
+  const int64_t width = image->get(f_vg_image::VG_IMAGE_WIDTH), height = image->get(f_vg_image::VG_IMAGE_HEIGHT);
+  m.images[handle->key] = {width, height, 1, 0x1908};  // GL_RGBA
+  const auto extent = static_cast<uint64_t>(width * height);
+  m.share_content(handle, f_handle::parameters, image, f_vg_image::shown, extent, extent);
+}
+// What either side wrote since goes to the other.
+void vg_exchange(Machine& m) {
+  std::unordered_set<const Node*> held;
+  for (auto& [image, ours, theirs] : m.vg_shared) {
+    if (!image->alive && held.empty()) held = m.vg_held();
+    if (!ours && !theirs) continue;
+    if (ours) m.read(image, f_vg_image::content);
+    if (theirs) m.read(image, f_vg_image::shown);
+    if (ours && theirs) m.touch_content(image, f_vg_image::content), m.touch_content(image, f_vg_image::shown);
+    else m.set_content(image, ours ? f_vg_image::shown : f_vg_image::content, NONE, 0);
+    ours = theirs = false;
+  }
+  std::erase_if(m.vg_shared, [&](auto& s) { return !s.image->alive && !held.count(s.image); });
+  m.vg_exchanged = true;
 }
 void vg_read_surface(Machine& m) { read(m, surface_pixels(m)); }
 

@@ -36,7 +36,8 @@ def program(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
         if not target.exists():
             paths = [f"-I{headers}", f"-L{libraries}"]
             sources = [str(HERE / f"{name}.c"), "-o", str(target)]
-            subprocess.run(["cc", "-Wall", "-Wextra", *paths, *sources, "-lOpenVG", "-lEGL", "-lm"], check=True)
+            needed = ["-lOpenVG", "-lEGL", "-lm", "-Wl,--as-needed", "-lGLESv2"]
+            subprocess.run(["cc", "-Wall", "-Wextra", *paths, *sources, *needed], check=True)
         return target
 
     return build

@@ -41,7 +41,7 @@ def test_headers_compile_as_c_and_cpp(headers: Path) -> None:
         subprocess.run(command, input=text, text=True, check=True)
 
 
-@pytest.mark.parametrize("name", ["calls", "errors"])
+@pytest.mark.parametrize("name", ["calls", "errors", "shared"])
 def test_calls_have_the_results_of_the_specification(
     program: Callable[[str], Path], environment: dict[str, str], name: str
 ) -> None:
@@ -70,9 +70,11 @@ def test_programs_are_recorded_on_it(drawtap: Callable[..., object], recorded: C
         assert f'"{name}"' in answer.out  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", ["calls", "frames"])
+@pytest.mark.parametrize("name", ["calls", "frames", "shared", "shared frames"])
 def test_recordings_play_exactly(drawtap: Callable[..., object], recorded: Callable[..., Path], name: str) -> None:
-    answer = drawtap("replay", recorded(name, "--hash-frames"), "--verify", "--json")
+    name, *arguments = name.split()
+    trace = recorded(name, "--hash-frames", arguments=tuple(arguments))
+    answer = drawtap("replay", trace, "--verify", "--json")
     assert answer.code == 0, answer.out + answer.err  # type: ignore[attr-defined]
     found = {v["subject"]: v["finding"] for v in json.loads(answer.out)}  # type: ignore[attr-defined]
     assert set(found) == {"played", "on", "compared"}, found

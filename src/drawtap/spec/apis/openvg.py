@@ -93,6 +93,8 @@ o.effects("vgCopyPixels", run("vg_copy_pixels", "width, height"))
 o.effects("vgReadPixels", run("vg_read_pixels"))
 o.effects("vgGetImageSubData", run("vg_get_image", "image"))
 
+o.effects("vgFlush vgFinish", run("vg_exchange"))  # with OpenGL, what both see
+
 # Masks and their layers.
 o.effects("vgMask", run("vg_mask", "mask, operation, x, y, width, height"))
 o.effects("vgRenderToMask", run("vg_render_to_mask", "path, paintModes, operation"))

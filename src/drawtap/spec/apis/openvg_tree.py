@@ -110,6 +110,7 @@ def add_classes(t: Tree) -> None:
         bottom i 0
         drawn_to b                  # by an EGL surface
         content h
+        shown h                     # of an EGLImage: what OpenGL sees of it
         """,
     )
     t.add("vg_glyph", "path n\nimage n\nhinted b\norigin f2 0\nescapement f2 0")
