@@ -16,7 +16,7 @@ int main(int c,char**v){ int seed=atoi(v[1]), n=atoi(v[2]); rng.seed(seed);
  void*ctx=drawtap_vg_create_context(nullptr); void*s=drawtap_vg_create_surface(64,48,seed&1,seed&2); drawtap_vg_make_current(ctx,s);
  std::vector<float> fb(4096); std::vector<unsigned char> buf(1<<20);
  for(int i=0;i<n;i++){ for(auto&f:fb) if(!R(50)) f=F();
-  switch(R(62)){
+  switch(R(72)){
   case 0: vgSetf((VGParamType)E(0x1100,0x75),F());break; case 1: vgSeti((VGParamType)E(0x1100,0x75),E(0x1200,0x300));break;
   case 2: vgSetfv((VGParamType)E(0x1100,0x75),R(40)-1,fb.data());break; case 3:{int iv[64];for(int&x:iv)x=I();vgSetiv((VGParamType)E(0x1100,0x75),R(64)-1,iv);break;}
   case 4:{float o[64];int t=E(0x1100,0x75);int k=vgGetVectorSize((VGParamType)t);if(k<64)vgGetfv((VGParamType)t,k,o);break;}
@@ -34,5 +34,31 @@ int main(int c,char**v){ int seed=atoi(v[1]), n=atoi(v[2]); rng.seed(seed);
   case 55: vgColorMatrix(H(),H(),fb.data());break; case 56:{short k[64*64]; for(int q=0;q<50;q++)k[R(4096)]=(short)R(9); vgConvolve(H(),H(),R(9),R(9),R(12)-3,R(12)-3,k,F(),F(),(VGTilingMode)E(0x1D00,4));vgSeparableConvolve(H(),H(),R(9),R(9),R(12)-3,R(12)-3,k,k,F(),F(),(VGTilingMode)E(0x1D00,4));break;} case 57: vgGaussianBlur(H(),H(),R(3)+.5f,R(3)+.5f,(VGTilingMode)E(0x1D00,4));break;
   case 58: vgCreateFont(I());break; case 59: vgSetGlyphToPath(H(),R(4),H(),0,fb.data(),fb.data()+2);vgSetGlyphToImage(H(),R(4),H(),fb.data(),fb.data()+2);break; case 60:{VGuint ix[3]={(VGuint)R(4),(VGuint)R(4),(VGuint)R(4)};vgDrawGlyphs(H(),R(4),ix,R(2)?fb.data():nullptr,nullptr,R(4),0);break;}
   case 61: switch(R(6)){case 0:vguRoundRect(H(),F(),F(),F(),F(),F(),F());break;case 1:vguEllipse(H(),F(),F(),F(),F());break;case 2:vguArc(H(),F(),F(),F(),F(),F(),F(),(VGUArcType)E(0xF100,3));break;case 3:vguPolygon(H(),fb.data(),R(9),R(2));break;case 4:vguComputeWarpQuadToQuad(F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),F(),fb.data());break;default:vguRect(H(),F(),F(),F(),F());}break;
+  case 62: vgLookup(H(),H(),buf.data(),buf.data()+R(500),buf.data()+256,buf.data()+512,R(2),R(2)); break;
+  case 63: vgLookupSingle(H(),H(),(const VGuint*)buf.data()+R(100),(VGImageChannel)(R(8)?1<<R(4):I()),R(2),R(2)); break;
+  case 64: vgWritePixels(buf.data()+(1<<19),4*R(200)-400,(VGImageFormat)(R(256)&0xcf),I(),I(),R(90),R(90)); break;
+  case 65: vgReadPixels(buf.data()+(1<<19),4*R(200)-400,(VGImageFormat)(R(256)&0xcf),I(),I(),R(90),R(90)); break;
+  case 66: {
+    float of[256]; int oi[256], type=E(0x1A00,8); VGHandle h=H(); int k=vgGetParameterVectorSize(h,type);
+    if(k<=256) vgGetParameterfv(h,type,R(3)?k:R(256),of), vgGetParameteriv(h,type,R(3)?k:R(256),oi);
+    vgGetParameterf(h,type); vgGetParameteri(h,E(0x1600,0x200)); vgSetParameteriv(h,type,R(4),(const VGint*)buf.data());
+    break;
+  }
+  case 67: vgDrawGlyph(H(),R(4),R(5),R(2)); if(!R(4)) vgClearGlyph(H(),R(4)); break;
+  case 68: if(!R(4)) switch(R(3)){case 0: vgDestroyFont(H());break; case 1: vgDestroyMaskLayer(H());break; default: vgDestroyPaint(H());} break;
+  case 69: vgRemovePathCapabilities(H(),R(6)?0:R(4096)); vgGetPathCapabilities(H()); vguLine(H(),F(),F(),F(),F()); break;
+  case 70: {
+    float m[9]; int oi[64], type=E(0x1100,0x75); vgGetMatrix(m); vgGetf((VGParamType)type); vgGeti((VGParamType)E(0x1100,0x75));
+    int k=vgGetVectorSize((VGParamType)type); if(k<64) vgGetiv((VGParamType)type,k,oi);
+    vgGetPaint((VGPaintMode)R(4)); vgGetColor(H()); vgGetString((VGStringID)E(0x2300,6)); vgFlush(); vgFinish();
+    vgHardwareQuery((VGHardwareQueryType)E(0x2100,3),I());
+    break;
+  }
+  case 71: {
+    float m[9]; vguComputeWarpQuadToSquare(F(),F(),F(),F(),F(),F(),F(),F(),m);
+    vguComputeWarpSquareToQuad(F(),F(),F(),F(),F(),F(),F(),F(),m);
+    vgCopyMask(vgCreateMaskLayer(R(80),R(80)),I(),I(),I(),I(),I(),I());
+    break;
+  }
   } if(!R(200)) drawtap_vg_resize_surface(s,R(90)+1,R(90)+1), drawtap_vg_make_current(ctx,s); if(!R(10))vgGetError(); }
  drawtap_vg_make_current(nullptr,nullptr); drawtap_vg_destroy_context(ctx); drawtap_vg_destroy_surface(s); return 0; }

@@ -342,6 +342,14 @@ def test_a_table_fits_the_terminal():
     assert "x" * 200 in shown(Rows(("a", "b"), [("x" * 200, 1)]))
 
 
+def test_a_first_frame_that_loads_does_not_press_a_short_plot_flat():
+    loads = shown(Rows(("a",), [(1,)], plot=[7e9, 2e6, 1e6, 2e6, 1e6]), width=60)
+    assert "↑" in loads
+    assert " 2.60 ms ┤" in loads
+    assert "↑" not in shown(Rows(("a",), [(1,)], plot=[3e6, 2e6, 1e6, 2e6, 1e6]), width=60)
+    assert "↑" not in shown(Rows(("a",), [(1,)], plot=[7e9]), width=60)
+
+
 def test_a_table_streams():
     seen = []
 

@@ -309,7 +309,8 @@ class TextView:
             return
         buckets = list(_buckets(values, min(wide, len(values))))
         # A few far above the others (the first frame loads everything) would press the rest flat: cut them off.
-        top, usual = max(buckets) or 1.0, 1.3 * percentile(sorted(values), 0.99)
+        above = max(1, len(values) // 100)
+        top, usual = max(buckets) or 1.0, 1.3 * sorted(values)[max(len(values) - 1 - above, 0)]
         cut = 0 < 2.5 * usual < top
         top = usual if cut else top
         rows = 4
