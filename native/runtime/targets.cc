@@ -22,7 +22,9 @@ enum : uint32_t {
   TEXTURE_RECTANGLE = 0x84F5, TEXTURE_ARRAY = 0x8C1A, TEXTURE_CUBE_ARRAY = 0x9009,
   RED = 0x1903, RG = 0x8227, RGB = 0x1907, RGBA = 0x1908, BGRA = 0x80E1, RGBA_INTEGER = 0x8D99,
   BYTE = 0x1400, UNSIGNED_BYTE = 0x1401, SHORT = 0x1402, UNSIGNED_SHORT = 0x1403, INT = 0x1404, UNSIGNED_INT = 0x1405, FLOAT = 0x1406,
-  NORMALIZED = 0x8C17, SRGB = 0x8C40, TEN_AND_TWO = 0x8368,
+  NORMALIZED = 0x8C17, SIGNED_NORMALIZED = 0x8F9C, SRGB = 0x8C40, TEN_AND_TWO = 0x8368,
+  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, TWENTY_FOUR_AND_EIGHT = 0x84FA,
+  FLOAT_AND_EIGHT = 0x8DAD,
   // Names that no driver has given out by then.
   OUR_TEXTURE = 0xD7A90001, OUR_SOURCE = 0xD7A90002, OUR_DESTINATION = 0xD7A90003,
 };
@@ -41,7 +43,8 @@ void tell(Thread* t, const char* name, A... arguments) {
 
 // How pixels are read, and what of them is handed over, so that every bit arrives.
 struct Layout {
-  uint32_t read_format, read_type;          // four components, always
+  uint32_t read_format, read_type;
+  uint32_t read_components;                 // four, but where one call hands over what another takes back
   uint32_t format, type;                    // as they are uploaded
   uint32_t components, read_width, width;   // bytes of one component; 0: all in one word
   bool swapped;                             // blue first
@@ -53,8 +56,9 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
   const bool es = c->api == 2;
   int32_t most = 0;
   for (int i = 0; i < 4; i++) most = size[i] > most ? size[i] : most;
-  if (!size[0] || !most) return false;  // luminance, alpha: uploads of them are another matter
+  if (!size[0] || !most) return false;  // luminance, alpha: not through a framebuffer
   bool without_alpha = !size[3];
+  l->read_components = 4;
   switch (internal) {
     case 0x1907: case 0x8051: case 0x8D62: case 0x8C40: case 0x8C41: case 0x2A10: case 0x804F: case 0x8050: without_alpha = true;
     default: break;
@@ -111,7 +115,7 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
   return false;
 }
 
-size_t pixel_bytes(const Layout& l, bool reading) { return reading ? (l.read_width ? 4 * l.read_width : 4) : l.width ? l.components * l.width : 4; }
+size_t pixel_bytes(const Layout& l, bool reading) { return reading ? (l.read_width ? l.read_components * l.read_width : 4) : l.width ? l.components * l.width : 4; }
 
 // From what the driver gives to what is uploaded, in place: never wider.
 void pack(const Layout& l, uint8_t* pixels, size_t count) {
@@ -138,18 +142,55 @@ uint32_t binding_of(uint32_t target) {
     default: return 0;
   }
 }
+// How a level's content is handed over by glGetTexImage of desktop OpenGL, and taken back the same way: more kinds than can be
+// read through a framebuffer. `about` tells of the level.
+template <class About>
+bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout* l) {
+  auto same = [&](uint32_t format, uint32_t components, uint32_t type, uint32_t width) {
+    *l = Layout{format, type, components, format, type, components, width, width, false, 0};
+    return true;
+  };
+  if (about(0x86A1)) return false;  // compressed
+  const int32_t depth = about(0x884A), stencil = about(0x88F1);
+  if (depth) {
+    const bool floats = about(0x8C16) == (int32_t)FLOAT;
+    if (stencil) return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4) : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0);
+    return floats ? same(DEPTH, 1, FLOAT, 4) : depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2) : same(DEPTH, 1, UNSIGNED_INT, 4);
+  }
+  if (stencil) return false;
+  int32_t sizes[4], kind = 0, most = 0;
+  for (uint32_t i = 0; i < 4; i++) {
+    sizes[i] = about(0x805C + i);
+    if (sizes[i] && !kind) kind = about(0x8C10 + i);
+    most = sizes[i] > most ? sizes[i] : most;
+  }
+  const int32_t luminance = c->core ? 0 : about(0x8060), intensity = c->core ? 0 : about(0x8061);
+  if (luminance) kind = about(0x8C14);
+  if (intensity) kind = about(0x8C15);
+  most = luminance > most ? luminance : intensity > most ? intensity : most;
+  const bool old = luminance || intensity || (!sizes[0] && sizes[3]);
+  if (!old && kind != (int32_t)SIGNED_NORMALIZED) return layout_of(c, sizes, (uint32_t)kind, false, internal, false, l);
+  static const uint32_t formats[] = {RED, RG, RGB, RGBA};
+  const uint32_t components = old ? (luminance && sizes[3] ? 2 : 1) : sizes[3] ? 4 : sizes[2] ? 3 : sizes[1] ? 2 : 1;
+  const uint32_t format = !old ? formats[components - 1] : luminance ? (sizes[3] ? LUMINANCE_ALPHA : LUMINANCE) : intensity ? (uint32_t)RED : (uint32_t)ALPHA;
+  if (kind == (int32_t)FLOAT) return same(format, components, FLOAT, 4);
+  const bool sign = kind == (int32_t)SIGNED_NORMALIZED;
+  if ((!sign && kind != (int32_t)NORMALIZED) || most > 16) return false;
+  return most <= 8 ? same(format, components, sign ? BYTE : UNSIGNED_BYTE, 1) : same(format, components, sign ? SHORT : UNSIGNED_SHORT, 2);
+}
+
 bool is_face(uint32_t target) { return target >= 0x8515 && target <= 0x851A; }
 
 // What changes pixels on their way in and out of OpenGL 1.
 bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
   auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
-  if (!get || ask(c, 0x0D10, 0)) return true;
-  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D15, 0x0D19, 0x0D1B, 0x0D1D};
+  if (!get || ask(c, 0x0D10, 0) || ask(c, 0x0D11, 0)) return true;
+  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D1E, 0x0D15, 0x0D19, 0x0D1B, 0x0D1D, 0x0D1F, 0x0D12, 0x0D13};
   for (uint32_t name : names) {
     float value = 0;
     get(name, &value);
-    const bool scale = name == 0x0D14 || name == 0x0D18 || name == 0x0D1A || name == 0x0D1C;
+    const bool scale = name == 0x0D14 || name == 0x0D18 || name == 0x0D1A || name == 0x0D1C || name == 0x0D1E;
     if (value != (scale ? 1.0f : 0.0f)) return true;
   }
   return false;
@@ -204,8 +245,48 @@ bool read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t interna
   return true;
 }
 
+using GetTexImage = void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*);
+GetTexImage tex_image_of(const GlContext* c) {
+  if (auto get = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*)) return get;
+  // No library that the program has exports it.
+  auto look_up = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*) : DT_REAL(void*, glXGetProcAddressARB, const char*);
+  return look_up ? (GetTexImage)look_up("glGetTexImage") : nullptr;
+}
+
+// A level of a texture, as desktop OpenGL hands it over.
+bool read_level(GlContext* c, GetTexImage get, const dt_target& w, Image* image) {
+  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+  auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
+  auto ask_level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+  const uint32_t binding = is_face(w.target) ? TEXTURE_CUBE : w.target;
+  if (!is || !bind || !ask_level || !binding_of(binding) || !is((uint32_t)w.name)) return false;
+  const bool layers = w.target == TEXTURE_3D || w.target == TEXTURE_ARRAY || w.target == TEXTURE_CUBE_ARRAY;
+  image->width = w.width, image->height = w.height, image->depth = layers ? w.depth : 1;
+  const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
+  if (was != (uint32_t)w.name) bind(binding, (uint32_t)w.name);
+  auto about = [&](uint32_t what) {
+    int32_t value = 0;
+    ask_level(w.target, (int32_t)w.level, what, &value);
+    return value;
+  };
+  // All of the level comes, whatever it was thought to be.
+  bool good = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height && (!layers || about(0x8071) == (int32_t)w.depth);
+  good = good && layout_of_level(c, w.format, about, &image->layout);
+  const uint64_t count = (uint64_t)image->width * image->height * image->depth, room = good ? count * pixel_bytes(image->layout, true) : 0;
+  good = good && room && room <= MOST_PIXEL_BYTES && (image->pixels = (uint8_t*)calloc(1, room));
+  if (good) {
+    PlainPack plain(c);
+    get(w.target, (int32_t)w.level, image->layout.read_format, image->layout.read_type, image->pixels);
+    pack(image->layout, image->pixels, count);
+  }
+  if (was != (uint32_t)w.name) bind(binding, was);
+  return good;
+}
+
 // An object's picture, through a framebuffer of our own.
 bool read_object(GlContext* c, const dt_target& w, Image* image) {
+  if (c->api == 1 && c->version >= 30 && w.kind == DT_TARGET_TEXTURE)
+    if (const GetTexImage get = tex_image_of(c)) return read_level(c, get, w, image);
   auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
   auto drop = DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*);
   auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);

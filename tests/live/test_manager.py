@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from drawtap.commands.apps import rows_of
 from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.live import clients, pages
 from drawtap.live.client import Client
@@ -79,6 +80,9 @@ def test_a_program_is_seen_limited_and_let_go(start):
         assert limited["limit"] is None and limited["surfaces"][0]["limit"]["fps"] == 30
         client.ask("limit", program="python*", fps=None, surface=1)
         assert one(running)["goal_fps"] == 60
+        client.ask("limit", program=os.getpid(), free=True)
+        assert one(running)["free"] == "you said so"
+        assert rows_of([one(running)], "*")[0][8:10] == (None, "user: free, you said so")
         with pytest.raises(UsageError, match="no surface 2"):
             client.ask("limit", program="python*", fps=30, surface=2)
         client.ask("limit", program=os.getpid(), fps=20)

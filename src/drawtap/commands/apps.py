@@ -66,6 +66,8 @@ def _held(program: dict[str, Any], held: dict[str, Any]) -> tuple[float | None, 
 
 
 def _why(program: dict[str, Any]) -> str | None:
+    if program.get("free"):
+        return f"user: free, {program['free']}"
     if program.get("observed"):
         return "observed only"
     if not program["surfaces"]:

@@ -163,8 +163,9 @@ class Program:
     `id` is the manager's own number: pids are used again. `surfaces` are in the order in which they were first shown,
     without those that were not shown for a while. `target_fps` is what the program should reach, None where nobody
     said; `floor_fps` and `cap_fps` bound what a policy may limit it to; `weight` is its share among equals. `limit` is
-    what holds now. `focused` is None where nobody tells. `profile` names the section of the configuration that
-    matched it. `frames` are all that it has shown since it is known, surfaces that are gone included.
+    what holds now; `freed` says who wants nothing to hold it ("": nobody). `focused` is None where nobody tells.
+    `profile` names the section of the configuration that matched it. `frames` are all that it has shown since it is
+    known, surfaces that are gone included.
     """
 
     id: int
@@ -182,6 +183,7 @@ class Program:
     floor_fps: float = 1.0
     cap_fps: float | None = None
     limit: Limit | None = None
+    freed: str = ""
     focused: bool | None = None
     recording: bool = False
     profile: str = ""

@@ -87,6 +87,7 @@ class Managed:
             self.started_ns,
             surfaces,
             limit=self.limit,
+            freed=self.user_limit.reason if self.user_limit and not self.user_limit.fps else "",
             focused=self.focused,
             recording=self.stats.recording,
             alarms=self.alarms,

@@ -132,6 +132,10 @@ _SHOWN: Mapping[str, Any] = {
         "frames": {"type": "integer", "description": "shown so far; 0: none yet, and perhaps none ever"},
         "fps": _NUMBER,
         "limit": _LIMIT,
+        "free": {
+            "type": ["string", "null"],
+            "description": "who said that nothing holds it, whatever policies say",
+        },
         "alarms": {
             "type": "array",
             "items": {
@@ -301,6 +305,7 @@ def program_json(program: Program, now_ns: int, *, recent: int = 0) -> dict[str,
         "observed": program.id < 0,
         "fps": round(program.fps(now_ns), 2),
         "limit": _limit_json(program.limit),
+        "free": program.freed or None,
         "alarms": [_alarm_json(alarm, now_ns) for alarm in program.alarms],
         "surfaces": [
             {**_surface_json(s, i + 1, now_ns, recent), "limit": _limit_json(s.limit or program.limit)}

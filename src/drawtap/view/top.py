@@ -367,7 +367,7 @@ def _about(row: _Row) -> Text:
     elif program.get("observed"):
         text.append("\nobserved only: not started under drawtap, it cannot be limited or recorded", style="dim")
     else:
-        text.append("\nnot limited", style="dim")
+        text.append(f"\nnot limited: {program['free']}" if program.get("free") else "\nnot limited", style="dim")
     facts = [f"target {program['target_fps']:g}" if program["target_fps"] else "no target"]
     if program["profile"]:
         facts.append(f"profile {program['profile']}")

@@ -8,8 +8,8 @@
 #include "egl_start.h"
 #include "shader.h"
 
-enum { SIDE = 48, WINDOW = 96, MOST = 8 };
-static GLuint g_framebuffers[MOST];
+enum { SIDE = 48, WINDOW = 96, MOST = 14 };
+static GLuint g_framebuffers[MOST], g_depths[MOST]; /* of one without colours: the texture */
 static int g_count;
 
 static void attached(const char *what) {
@@ -37,6 +37,18 @@ static void flat_target(GLenum internal, GLenum format, GLenum type) {
   framebuffer();
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, name, 0);
   attached("texture");
+}
+static void depth_target(GLenum internal, GLenum format, GLenum type, GLenum point) {
+  GLuint name = texture(GL_TEXTURE_2D);
+  glTexImage2D(GL_TEXTURE_2D, 0, (GLint)internal, SIDE, SIDE, 0, format, type, NULL);
+  framebuffer();
+  glFramebufferTexture2D(GL_FRAMEBUFFER, point, GL_TEXTURE_2D, name, 0);
+  const GLenum none = GL_NONE;
+  glDrawBuffers(1, &none);
+  glReadBuffer(GL_NONE);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) exit(77);
+  glClear(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT); /* once, at the start */
+  g_depths[g_count - 1] = name;
 }
 static void layer_target(GLenum target, int layer) {
   GLuint name = texture(target);
@@ -98,9 +110,18 @@ int main(int argc, char **argv) {
     layer_target(GL_TEXTURE_3D, 2);
     flat_target(GL_RGBA16F, GL_RGBA, GL_FLOAT);
     flat_target(GL_RGB10_A2, GL_RGBA, GL_UNSIGNED_BYTE);
+    flat_target(0x8F97 /* RGBA8_SNORM */, GL_RGBA, GL_BYTE);
+    depth_target(GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8, GL_DEPTH_STENCIL_ATTACHMENT);
+    depth_target(GL_DEPTH_COMPONENT32F, GL_DEPTH_COMPONENT, GL_FLOAT, GL_DEPTH_ATTACHMENT);
+    depth_target(GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, GL_DEPTH_ATTACHMENT);
   }
   GLuint copy = texture(GL_TEXTURE_2D), other = 0, unpack = 0;
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGB, SIDE, SIDE, 0, GL_RGB, GL_UNSIGNED_BYTE, NULL);
+  GLuint old[2] = {0}; /* that no framebuffer takes: a part is copied into them in each frame */
+  for (int i = 0; gl && i < 2; i++) {
+    old[i] = texture(GL_TEXTURE_2D);
+    glTexImage2D(GL_TEXTURE_2D, 0, i ? 0x804B /* INTENSITY8 */ : 0x8045 /* LUMINANCE8_ALPHA8 */, SIDE, SIDE, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+  }
   glActiveTexture(GL_TEXTURE3);
   other = texture(GL_TEXTURE_2D);
   (void)other;
@@ -121,13 +142,28 @@ int main(int argc, char **argv) {
       glUseProgram(fill);
       glUniform4f(fill_move, x, y, 0.2f, 0.3f);
       glUniform4f(fill_color, (float)(frame % 11) / 10, (float)(frame % 7) / 6, (float)((frame + i) % 5) / 4, 0.37f);
+      if (g_depths[i]) { /* this frame's depth, wherever the square is */
+        const float depth = (float)((frame * 13 + i) % 29) / 28;
+        glDepthFunc(GL_ALWAYS);
+        glDepthRangef(depth, depth);
+        glEnable(GL_DEPTH_TEST);
+      }
       glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
-      glBindTexture(GL_TEXTURE_2D, copy);
-      glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 0, 0, SIDE, SIDE);
+      glDisable(GL_DEPTH_TEST);
+      glBindTexture(GL_TEXTURE_2D, g_depths[i] ? g_depths[i] : copy);
+      if (!g_depths[i]) glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 0, 0, SIDE, SIDE);
       glBindFramebuffer(GL_FRAMEBUFFER, 0);
       glViewport(0, 0, WINDOW, WINDOW);
       glUseProgram(show);
-      glUniform4f(show_move, (float)(i % 3) * 0.6f - 0.6f, (float)(i / 3) * 0.6f - 0.6f, 0.35f, 0.35f);
+      glUniform4f(show_move, (float)(i % 3) * 0.6f - 0.6f, (float)(i / 3) * 0.45f - 0.75f, 0.35f, 0.2f);
+      glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    }
+    for (int i = 0; i < 2 && old[i]; i++) {
+      glBindFramebuffer(GL_FRAMEBUFFER, g_framebuffers[i]);
+      glBindTexture(GL_TEXTURE_2D, old[i]);
+      glCopyTexSubImage2D(GL_TEXTURE_2D, 0, (frame * 5) % 33, (frame * 7) % 29, 8, 8, 12, 12);
+      glBindFramebuffer(GL_FRAMEBUFFER, 0);
+      glUniform4f(show_move, (float)i * 0.6f - 0.6f, 0.9f, 0.3f, 0.1f);
       glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     }
     /* Now as unlike what it is at first as can be. */
