@@ -206,7 +206,7 @@ def test_a_dead_recorder_leaves_the_program_alone(lingering):
 def test_errors_crashes_and_slow_frames_are_reasons(programs, tmp_path):
     triggers = ("--on-error", "--trigger", "frame-time=300ms", "--trigger", "mark=loading")
     line = ("churn", "60", "mark=12", "error=20", "stall=30", "crash=50")
-    process = _started(programs, tmp_path, line, "--ring", "5s", "--save-gap", "0", *triggers)
+    process = _started(programs, tmp_path, line, "--ring", "100s", "--save-gap", "0", *triggers)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGABRT, said
     found = {_note(path)["reason"]: path for path in tmp_path.glob("r-f*.dtap")}

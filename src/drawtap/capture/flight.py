@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,13 +161,3 @@ class Watch:
             return None
         with open_trace(Path(path), frame_end=self.frame_end) as window:
             return next(iter(window.sql(self.when)), None)
-
-
-def summary(saved: tuple[Mapping[str, object], ...]) -> list[str]:
-    """Return one sentence a file that was written."""
-    return [
-        f"{entry['file']}: {entry['calls']} calls in {entry['frames']} frames from frame {entry['first_frame']} on,"
-        f" and {entry['kept']} of the {entry['earlier']} calls before; {entry['reason']}"
-        + (f", {entry['detail']}" if entry.get("detail") else "")
-        for entry in saved
-    ]

@@ -311,10 +311,10 @@ def _left_out(recording: Recording) -> Verdict:
 
 
 def _flight(recording: Recording) -> list[Verdict]:
-    from drawtap.capture import doctor, flight
+    from drawtap.capture import doctor
     from drawtap.view.text import duration, number, size
 
-    verdicts = [Verdict("ok", "saved", sentence) for sentence in flight.summary(recording.saved)]
+    verdicts = [Verdict("ok", "saved", _saved(entry)) for entry in recording.saved]
     for entry in recording.saved:
         if entry.get("assumed"):
             verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}"))
@@ -358,6 +358,17 @@ def _flight(recording: Recording) -> list[Verdict]:
             for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
         ]
     return [*verdicts, *_ending(recording)]
+
+
+def _saved(entry: Mapping[str, object]) -> str:
+    from drawtap.view.text import counted, number
+
+    calls, frames = counted(_number(entry, "calls"), "call"), counted(_number(entry, "frames"), "frame")
+    text = (
+        f"{_near(Path(str(entry['file'])))}: {calls} in {frames} from frame {number(_number(entry, 'first_frame'))} on"
+    )
+    text += f", and {number(_number(entry, 'kept'))} of the {number(_number(entry, 'earlier'))} calls before"
+    return text + f"; {entry['reason']}" + (f", {entry['detail']}" if entry.get("detail") else "")
 
 
 _ASK = "drawtap trigger PID save, SIGUSR1 to drawtap record, --trigger, or --at-exit for what was last"
