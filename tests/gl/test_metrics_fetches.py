@@ -91,6 +91,14 @@ def test_every_draw_reads_exactly_what_arithmetic_says(recordings: dict[str, Pat
         assert earlier == expected
 
 
+def test_what_hidden_draws_read_is_counted(programs: Bench, tmp_path: Path):
+    """A rasteriser by tiles may forget what it has not drawn yet where a tile is then covered whole, if there is no depth."""
+    trace = programs.recorded(["fetches", "covered", str(FRAMES)], tmp_path).traces[0]
+    measured(trace, ["fragments:texture/*"], ["draw"])
+    for frame in range(FRAMES):
+        assert reads(trace, "fetches", frame) == [512 * 512, 6 * 512 * 512, 0]
+
+
 #: What each draw of `fetches stages` reads: in stages before fragments, and in those. Of the third only how many pixels
 #: it covers is sure: those at an edge, two triangles have parts of.
 STAGES = [(2 * 3 * 1 + 6 * 2, ALL), (2 * 5, ALL), (0, ALL), (0, 4 * ALL), (0, 4 * ALL)]

@@ -10,8 +10,20 @@
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1 };
+enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1,
+  SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
 constexpr uint64_t PLACES = 512;
+
+bool samples_are_queried() {
+  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
+  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
+    if (target == SAMPLES && is_es()) continue;
+    int current = 0;
+    get(target, CURRENT_QUERY, &current);
+    if (current) return true;
+  }
+  return false;
+}
 
 int integer(uint32_t name) {
   int v = 0;
@@ -83,11 +95,19 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   }
   if (used_ == PLACES) read();
   range(STORAGE_BUFFER, static_cast<uint32_t>(binding_), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
+  // llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
+  // query of samples runs meanwhile. Drivers have one of these at a time: one that runs serves as well.
+  queried_ = !samples_are_queried();
+  if (queried_) {
+    if (!query_) DT_REAL(void, glGenQueries, int, uint32_t*)(1, &query_);
+    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, query_);
+  }
   to.ticket = next_++;
   return true;
 }
 
 void FetchCounter::end() {
+  if (queried_) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
   static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
   static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
   static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
@@ -140,7 +160,8 @@ bool FetchCounter::take(Count& to, bool wait) {
 
 void FetchCounter::forget(bool current) {
   if (current && buffer_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &buffer_);
-  buffer_ = 0;
+  if (current && query_) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(1, &query_);
+  buffer_ = query_ = 0;
 }
 
 }  // namespace dt::play::metrics

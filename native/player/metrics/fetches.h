@@ -35,13 +35,13 @@ class FetchCounter {
   struct Values {
     uint64_t fragment = 0, earlier = 0;
   };
-  uint32_t buffer_ = 0;
+  uint32_t buffer_ = 0, query_ = 0;
   uint64_t stride_ = 0, binding_ = 0, used_ = 0;
   uint64_t next_ = 1, first_ = 1;  // tickets: of the next draw, of results_.front()
   std::deque<Values> results_;     // of draws that were read
   int was_bound_ = 0, was_indexed_ = 0;
   int64_t was_start_ = 0, was_size_ = 0;
-  bool broken_ = false;
+  bool broken_ = false, queried_ = false;
 };
 
 }  // namespace dt::play::metrics

@@ -1,5 +1,6 @@
 /* Draws of which it is known how many textures they read: loops, branches, early returns, discards, macros, functions.
  * fetches es2|es3|compat|core [FRAMES]
+ * fetches covered [FRAMES]: three draws over a target without depth, each hidden by the next.
  * fetches stages [FRAMES]: by tessellation and geometry shaders, and on targets with four samples a pixel. */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
@@ -7,7 +8,7 @@
 #include "egl_start.h"
 #include "shader.h"
 
-enum { WIDTH = 64, HEIGHT = 48, MANY = 600, MOST = 16 };
+enum { WIDTH = 64, HEIGHT = 48, COVERED = 512, MANY = 600, MOST = 16 };
 
 static const char OLD_VERTEX[] =
     "attribute vec4 place; varying vec2 at; void main() { gl_Position = place; at = place.xy * 0.5 + 0.5; }\n";
@@ -158,7 +159,8 @@ static void draw(GLuint program) {
 int main(int argc, char **argv) {
   const char *api = argc > 1 ? argv[1] : "es2";
   int frames = argc > 2 ? atoi(argv[2]) : 2;
-  int es = !strncmp(api, "es", 2), core = !strcmp(api, "core") || !strcmp(api, "stages"), compat = !strcmp(api, "compat"), modern = core || !strcmp(api, "es3");
+  int es = !strncmp(api, "es", 2), core = !strcmp(api, "core") || !strcmp(api, "stages"), compat = !strcmp(api, "compat"), covered = !strcmp(api, "covered"), modern = core || covered || !strcmp(api, "es3");
+  es = es || covered;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, es ? EGL_OPENGL_ES2_BIT : EGL_OPENGL_BIT);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
@@ -200,8 +202,24 @@ int main(int argc, char **argv) {
     glLinkProgram(fixed);
     lists = glGenLists(1);
   }
-  glViewport(0, 0, WIDTH, HEIGHT);
-  for (int frame = 0; frame < frames; frame++) {
+  glViewport(0, 0, covered ? COVERED : WIDTH, covered ? COVERED : HEIGHT);
+  if (covered) {
+    GLuint target, picture;
+    glGenTextures(1, &picture);
+    glActiveTexture(GL_TEXTURE2);
+    glBindTexture(GL_TEXTURE_2D, picture);
+    glTexStorage2D(GL_TEXTURE_2D, 1, GL_RGBA8, COVERED, COVERED);
+    glGenFramebuffers(1, &target);
+    glBindFramebuffer(GL_FRAMEBUFFER, target);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, picture, 0);
+  }
+  for (int frame = 0; covered && frame < frames; frame++) {
+    draw(programs[0]);
+    draw(programs[1]);
+    draw(programs[5]);
+    eglSwapBuffers(display, window);
+  }
+  for (int frame = 0; !covered && frame < frames; frame++) {
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     for (size_t i = 0; i < count; i++) draw(programs[i]);
     /* What the depth test hides is read all the same, and the scissor box leaves out what is not generated. */
