@@ -163,8 +163,8 @@ DT_BORDER int drawtap_vg_shared_alive(void* handle) {
   Pixelwise locked(handle);
   return ((Shared*)handle)->image.use_count() > 1 || locked.image.pixels.use_count() > 1;
 }
-DT_BORDER int drawtap_vg_same_pixels(void* one, void* other) {
-  return ((Shared*)one)->image->pixels == ((Shared*)other)->image->pixels;
+DT_BORDER int drawtap_vg_same_image(void* one, void* other) {
+  return ((Shared*)one)->image == ((Shared*)other)->image;
 }
 DT_BORDER void drawtap_vg_shared_read(void* handle, uint8_t* rgba) {
   Pixelwise locked(handle);

@@ -32,8 +32,8 @@ void drawtap_vg_unshare_image(void* shared);
 void drawtap_vg_forget_image(void* shared);
 /* 1: OpenVG can still reach the pixels. */
 int drawtap_vg_shared_alive(void* shared);
-/* 1: both are of the same pixels. */
-int drawtap_vg_same_pixels(void* shared, void* other);
+/* 1: both are of the same image; parents and children have pixels in common, and are others. */
+int drawtap_vg_same_image(void* shared, void* other);
 /* Channels as the image stores them, as RGBA bytes, the bottom row first: width * height * 4. */
 void drawtap_vg_shared_read(void* shared, uint8_t* rgba);
 /* Those pixels become these that differ from what `before` says. */

@@ -51,7 +51,7 @@ struct Engine {
   decltype(&drawtap_vg_unshare_image) unshare_image;
   decltype(&drawtap_vg_forget_image) forget_image;
   decltype(&drawtap_vg_shared_alive) shared_alive;
-  decltype(&drawtap_vg_same_pixels) same_pixels;
+  decltype(&drawtap_vg_same_image) same_image;
   decltype(&drawtap_vg_shared_read) shared_read;
   decltype(&drawtap_vg_shared_write) shared_write;
   decltype(&drawtap_vg_at_flush) at_flush;
@@ -158,7 +158,7 @@ const Engine& engine() {
                  find(e.sensor_value, "drawtap_vg_sensor_value") & find(e.reset_sensors, "drawtap_vg_reset_sensors") &
                  find(e.share_image, "drawtap_vg_share_image") & find(e.unshare_image, "drawtap_vg_unshare_image") &
                  find(e.forget_image, "drawtap_vg_forget_image") & find(e.shared_alive, "drawtap_vg_shared_alive") &
-                 find(e.same_pixels, "drawtap_vg_same_pixels") & find(e.shared_read, "drawtap_vg_shared_read") &
+                 find(e.same_image, "drawtap_vg_same_image") & find(e.shared_read, "drawtap_vg_shared_read") &
                  find(e.shared_write, "drawtap_vg_shared_write") & find(e.at_flush, "drawtap_vg_at_flush");
     if (!whole) e.library = nullptr;
     return e;
@@ -453,6 +453,11 @@ class Borrowed {
     old_display_ = REAL(eglGetCurrentDisplay)();
     old_ = REAL(eglGetCurrentContext)();
     draw_ = REAL(eglGetCurrentSurface)(EGL_DRAW), read_ = REAL(eglGetCurrentSurface)(EGL_READ);
+    // What was destroyed while it is current could not be made current again.
+    if (old_ != EGL_NO_CONTEXT && !(context_lives() && lives(draw_) && lives(read_))) {
+      restore_api();
+      return;
+    }
     there_ = REAL(eglMakeCurrent)(display, carrier_.surface, carrier_.surface, carrier_.context);
     if (!there_) restore_api();
     if (there_ && !carrier_.framebuffer) {
@@ -462,9 +467,7 @@ class Borrowed {
   }
   ~Borrowed() {
     if (!there_) return;
-    if (old_ != EGL_NO_CONTEXT)
-      REAL(eglMakeCurrent)(old_display_, draw_, read_, old_);
-    else
+    if (old_ == EGL_NO_CONTEXT || !REAL(eglMakeCurrent)(old_display_, draw_, read_, old_))
       REAL(eglMakeCurrent)(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
     restore_api();
   }
@@ -477,6 +480,14 @@ class Borrowed {
 
  private:
   void restore_api() { REAL(eglBindAPI)(api_); }
+  bool context_lives() const {
+    EGLint any;
+    return REAL(eglQueryContext)(old_display_, old_, EGL_CONFIG_ID, &any);
+  }
+  bool lives(EGLSurface surface) const {
+    EGLint any;
+    return surface == EGL_NO_SURFACE || REAL(eglQuerySurface)(old_display_, surface, EGL_CONFIG_ID, &any);
+  }
   EGLDisplay display_, old_display_ = EGL_NO_DISPLAY;
   Carrier& carrier_;
   EGLenum api_ = EGL_OPENGL_ES_API;
@@ -543,9 +554,9 @@ EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error)
   if (!shared.pixels) return EGL_NO_IMAGE;
   error = EGL_BAD_ALLOC;
   auto& all = shared_images();
-  SharedImage* known = nullptr;  // it had one that was destroyed: what OpenGL made of that is of the same pixels
+  SharedImage* known = nullptr;  // it had one that was destroyed: what OpenGL made of that is the same image
   for (auto& other : all)
-    if (other.display == display && engine().same_pixels(other.pixels, shared.pixels)) known = &other;
+    if (other.display == display && engine().same_image(other.pixels, shared.pixels)) known = &other;
   Borrowed borrowed(display);
   if (!borrowed) {
     engine().unshare_image(shared.pixels);
@@ -873,8 +884,14 @@ void display_ended(EGLDisplay display) {
   carriers().erase(display);
 }
 
+// Held while an image is destroyed, so that nobody is given its handle before it is forgotten.
+std::unique_lock<decltype(g_exchange)> shares_guard() {
+  std::unique_lock guard(g_exchange, std::defer_lock);
+  if (g_shares) guard.lock();
+  return guard;
+}
+
 void image_destroyed(EGLDisplay display, EGLImage image) {
-  std::lock_guard guard(g_exchange);
   for (auto& shared : shared_images())
     if (shared.display == display && shared.image == image) {
       shared.image = EGL_NO_IMAGE;
@@ -905,14 +922,16 @@ DT_EGL EGLImageKHR eglCreateImageKHR(EGLDisplay display, EGLContext context, EGL
 }
 
 DT_EGL EGLBoolean eglDestroyImage(EGLDisplay display, EGLImage image) {
+  auto guard = shares_guard();
   EGLBoolean destroyed = REAL(eglDestroyImage)(display, image);
-  if (destroyed) image_destroyed(display, image);
+  if (destroyed && guard) image_destroyed(display, image);
   return theirs(destroyed);
 }
 
 DT_EGL EGLBoolean eglDestroyImageKHR(EGLDisplay display, EGLImageKHR image) {
+  auto guard = shares_guard();
   EGLBoolean destroyed = REAL(eglDestroyImageKHR)(display, image);
-  if (destroyed) image_destroyed(display, image);
+  if (destroyed && guard) image_destroyed(display, image);
   return theirs(destroyed);
 }
 

@@ -160,6 +160,23 @@ static void formats(void) {
   }
 }
 
+/* A child whose parent's name is gone is an image of its own, whatever was shared of the parent before. */
+static void former_child(void) {
+  VGImage parent = new_image(VG_sRGBA_8888), child = vgChildImage(parent, 8, 8, 4, 4);
+  fill(parent, 0, 0, SIDE, SIDE, 1, 0, 0, 1);
+  fill(child, 0, 0, 4, 4, 0, 0, 1, 1);
+  EGLImageKHR image = share(parent);
+  CHECK(image && destroy_image(display, image));
+  vgDestroyImage(parent);
+  image = share(child);
+  CHECK(image);
+  GLuint texture = texture_of(image);
+  CHECK(texel(texture, 0, 0) == 0x0000ffff && texel(texture, 15, 15) == 0x0000ffff);
+  glDeleteTextures(1, &texture);
+  destroy_image(display, image);
+  vgDestroyImage(child);
+}
+
 static void both_ways(void) {
   VGImage image = new_image(VG_sRGBA_8888), child = vgChildImage(image, 8, 8, 8, 8);
   fill(image, 0, 0, SIDE, SIDE, 1, 0, 0, 1);
@@ -256,7 +273,7 @@ static void frames(void) {
 int main(int argc, char **argv) {
   make();
   if (argc > 1 && !strcmp(argv[1], "frames")) frames();
-  else refusals(), formats(), both_ways();
+  else refusals(), formats(), former_child(), both_ways();
   eglTerminate(display);
   if (argc < 2) printf("%d differ\n", failures);
   return failures != 0;
