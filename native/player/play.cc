@@ -824,18 +824,21 @@ void Player::find_gaps() {
     auto& functions = trace.calls_chunks[i].functions;
     const auto f = static_cast<size_t>(std::find_if(functions.begin(), functions.end(), [](auto& e) { return e.function == (DT_FN_NOTE | DT_RECORD_TAP); }) - functions.begin());
     if (f == functions.size()) continue;
-    OpenChunk open(trace, i);
-    const FunctionColumns& c = open.columns(f);
-    const Field* code = c.function ? field_of(*c.function, "code") : nullptr;
-    if (!code || !code->has_data()) continue;
-    auto& records = open.records_of(f);
-    for (uint32_t row = 0; row < records.size(); ++row) {
-      if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped") continue;
-      // The first of a chunk stands behind the last call of the thread's chunk before.
-      const uint32_t call = open.record_calls()[records[row]];
-      auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_after(i));
-      if (!call && at != ends_.begin()) --at;
-      gaps_.push_back(static_cast<uint64_t>(at - ends_.begin()));
+    try {
+      OpenChunk open(trace, i);
+      const FunctionColumns& c = open.columns(f);
+      const Field* code = c.function ? field_of(*c.function, "code") : nullptr;
+      if (!code || !code->has_data()) continue;
+      auto& records = open.records_of(f);
+      for (uint32_t row = 0; row < records.size(); ++row) {
+        if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped") continue;
+        // The first of a chunk stands behind the last call of the thread's chunk before.
+        const uint32_t call = open.record_calls()[records[row]];
+        auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_after(i));
+        if (!call && at != ends_.begin()) --at;
+        gaps_.push_back(static_cast<uint64_t>(at - ends_.begin()));
+      }
+    } catch (const std::exception&) {  // said when the chunk itself is played
     }
   }
   std::sort(gaps_.begin(), gaps_.end());

@@ -92,7 +92,7 @@ def test_every_draw_reads_exactly_what_arithmetic_says(recordings: dict[str, Pat
 
 
 def test_what_hidden_draws_read_is_counted(programs: Bench, tmp_path: Path):
-    """A rasteriser by tiles may forget what it has not drawn yet where a tile is then covered whole, if there is no depth."""
+    """A rasteriser by tiles may forget what is still to be drawn to a tile that is then covered whole."""
     trace = programs.recorded(["fetches", "covered", str(FRAMES)], tmp_path).traces[0]
     measured(trace, ["fragments:texture/*"], ["draw"])
     for frame in range(FRAMES):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from drawtap.commands.replay import _summary
 from drawtap.errors import UnavailableError
 from drawtap.replay import player
 
@@ -188,6 +189,13 @@ def test_messages_of_the_driver_have_their_call(programs: Bench, tmp_path: Path)
     assert said.text.startswith("error, high: GL_INVALID_ENUM")
     (error,) = [f for f in _play(wrong, "--verify").findings if f.what == "gl-error"]
     assert error.call == said.call
+
+
+def test_a_check_that_had_nothing_to_compare_says_so() -> None:
+    played = player.Replay(5, 1, 0.1, 0.1, 5, compared=0, different=0, skipped=0, engine="any")
+    said = [v for v in _summary(played, verify=True) if v.subject == "compared"]
+    assert [v.severity for v in said] == ["warning"] and "nothing" in said[0].finding
+    assert not [v for v in _summary(played, verify=False) if v.subject == "compared"]
 
 
 def test_an_answer_that_never_came_is_not_compared(programs: Bench, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def replay(
         snapshots.mkdir(parents=True, exist_ok=True)
         arguments += ["--snapshots", f"{snapshots}/"]
     played = player.play(recording, arguments, environment=engine.environment_of(on), progress=_progress())
-    return Verdicts([*_summary(played), *(_verdict(f, verify=verify) for f in played.findings)])
+    return Verdicts([*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)])
 
 
 _CONFIG = frozenset({"red", "green", "blue", "alpha", "depth", "stencil", "samples", "buffer", "id"})
@@ -154,7 +154,7 @@ def _progress() -> Callable[[int, int], None] | None:
     return show
 
 
-def _summary(played: Replay) -> list[Verdict]:
+def _summary(played: Replay, *, verify: bool) -> list[Verdict]:
     from drawtap.view.text import counted, duration, number, percentile
 
     seconds = played.measured_seconds
@@ -176,6 +176,9 @@ def _summary(played: Replay) -> list[Verdict]:
         equal = played.compared - played.different
         severity = "error" if played.different else "ok"
         found.append(Verdict(severity, "compared", f"{equal} of {played.compared} images and read-backs are equal"))
+    elif verify:
+        told = "nothing: the recording has no image and no read-back that this replay could be held against"
+        found.append(Verdict("warning", "compared", told))
     if played.uncompared:
         told = f"{number(played.uncompared)} answers about limits, the window, times and what is ready by now"
         found.append(Verdict("note", "not compared", told))
