@@ -259,6 +259,26 @@ def test_nobody_goes_down_for_a_program_that_is_held_back_itself() -> None:
     assert second.fps(6, 30) > 20 and last.fps(6, 30) > 20
 
 
+def test_who_has_nobody_to_hold_down_keeps_nobody_down() -> None:
+    # The first needs all but little of the GPU for ten seconds, then little. The second is held below its target by
+    # itself, and nobody is below it: that is no reason to leave the third where the first needed it.
+    costs = (15_000_000,) * 600 + (3_000_000,) * 20_000
+    third = simulate(
+        Scenario(
+            "three",
+            (
+                Load("first", 15.0, HIGH, 60.0, costs_ns=costs),
+                Load("second", 1.0, Importance.NORMAL, 30.0, own_fps=20.0, jitter=0.1, start_s=8.0),
+                Load("third", 4.0, Importance.NORMAL, jitter=0.1),
+            ),
+            40.0,
+        ),
+        make_policy("adaptive"),
+        "adaptive",
+    )[2]
+    assert third.fps(5, 10) < 30 and third.fps(25, 40) > 100
+
+
 def test_who_comes_anew_is_held_as_its_peers_are() -> None:
     game, other, newcomer = beside(
         Load("game", 11.0, HIGH, 60.0, jitter=0.1), Load("newcomer", 4.0, LOW, jitter=0.1, start_s=10.0)

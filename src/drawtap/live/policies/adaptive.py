@@ -110,7 +110,7 @@ class Adaptive:
             state = replace(state, known=known, down=None, good={}, slope=0.0, changed_ns=seen.now_ns)
         # Whom this policy holds back itself is not slowed by others.
         waiting = [p for p in wanting if state.limits.get(p.id, math.inf) < (p.goal_fps or 0.0)]
-        free = [p for p in wanting if p not in waiting]
+        free = [p for p in wanting if p not in waiting and _below(others, p)]
         errors = {p.id: error for p in free if (error := self._error(seen, p, state)) is not None}
         state = replace(state, held=_still_held(free, errors, state.held))
         allowed = {p.id: self._allowed(seen, state, p) for p in free}
@@ -198,7 +198,8 @@ class Adaptive:
         step = max(-math.log(max(wanted, 1e-3)), 3 * down.depth)
         step = min(step, deep - down.depth if down.depth or not bad else _STEP)
         lower = {p.id: max(self._shown(seen, p, state.limits) * math.exp(-step), self._least(p)) for p in below}
-        return replace(_changed(now, state, {**state.limits, **lower}), down=replace(down, depth=down.depth + step))
+        state = _changed(now, state, {**state.limits, **lower})
+        return replace(state, good={}, rise=0.0, down=replace(down, depth=down.depth + step))
 
     def _taken_back(self, seen: Snapshot, worst: Program, error: float, down: _Try, state: _Memory) -> _Memory:
         before = state.held.get(worst.id)
@@ -206,7 +207,7 @@ class Adaptive:
         errors = sorted((error, down.error))
         held = _Held(errors[1], errors[0], worst.goal_fps or 0.0, seen.now_ns + round(wait * 1e9), wait)
         state = replace(state, down=None, held={**state.held, worst.id: held}, slope=0.0)
-        return _changed(seen.now_ns, state, down.limits)
+        return replace(_changed(seen.now_ns, state, down.limits), good={}, rise=0.0)
 
     def _raised(self, seen: Snapshot, error: float, others: list[Program], state: _Memory) -> _Memory:
         """Give back what is not needed, and try whether a little more is not needed either."""
