@@ -178,6 +178,16 @@ def test_servers_that_talk_nonsense(said: bytes) -> None:
         talker.join()
 
 
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drawtap.live.focus._SECONDS", 0.3)
+    number = 2 * 10**6 + os.getpid()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0/tmp/.X11-unix/X{number}")
+        listener.listen()
+        with pytest.raises(UnavailableError, match=r"does not answer: not within 0.3 s"):
+            Screen(f":{number}")
+
+
 def test_it_says_what_asking_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Xlib.display", None)
     with pytest.raises(UnavailableError, match="python-xlib is not installed"):

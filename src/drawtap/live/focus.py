@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import struct
 import sys
+import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 from drawtap.errors import UnavailableError
 
 _BY_HAND = "drawtap focus PROGRAM tells it by hand"
+_SECONDS = 10.0  # for the server to answer
 
 
 class Screen:
@@ -88,7 +91,8 @@ class Screen:
 
         where = "DISPLAY says which one is asked, XAUTHORITY names the file of cookies"
         try:
-            yield
+            with _within(_SECONDS):
+                yield
         except DisplayNameError:
             raise UnavailableError(f"{self.name} is no name of an X server", hint="DISPLAY=:0 is one") from None
         except DisplayConnectionError as error:
@@ -96,6 +100,25 @@ class Screen:
             raise UnavailableError(f"there is no X server {self.name} for us: {said}", hint=where) from None
         except (ConnectionClosedError, XError, OSError, struct.error) as error:
             raise UnavailableError(f"the X server {self.name} does not answer: {error}", hint=where) from None
+
+
+@contextlib.contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError where it takes longer: python-xlib waits for answers without end. Only in the main thread."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"not within {seconds:g} s")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def program_of(pid: int, known: Collection[int]) -> int | None:
