@@ -391,6 +391,7 @@ void begin_fork_child() {
   // The parent's pool is not ours: forget it without touching it. The next call says hello again.
   KeepErrno keep;
   s.lock = 0;
+  g_flags_lock = 0;
   lead_all();  // another thread of the parent may have been about it
   Thread* t = &tls;
   t->cursor = t->limit = nullptr;
@@ -410,7 +411,6 @@ void begin_fork_child() {
   forget_notes();
   gl::forget_natives();
   // Whether the child is recorded, its own recorder says.
-  g_flags_lock = 0;
   t->epoch = g_epoch;
   change_mode(0, MODE_OFF | MODE_DROPPING);
 }

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 import drawtap
 from drawtap.capture.flight import Ring, Watch
@@ -274,12 +275,17 @@ def start_aside(
 
     def wait() -> None:
         with child:  # its status has to be taken, or it stays a zombie for as long as this process lives
-            last = b"".join(collections.deque(child.stderr or (), maxlen=_LAST_LINES))
+            last = b"".join(collections.deque(_lines(child.stderr) if child.stderr else (), maxlen=_LAST_LINES))
         if ended is not None:
             ended(child.returncode, last.decode("utf-8", "replace").strip())
 
     threading.Thread(target=wait, daemon=True).start()
     return child.pid
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield lines, those without end in parts."""
+    return iter(lambda: stream.readline(4096), b"")
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _rows(program: dict[str, Any]) -> Iterator[tuple[object, ...]]:
 
 def _held(program: dict[str, Any], held: dict[str, Any]) -> tuple[float | None, str | None]:
     """Return the limit of a program or surface, and why it has it."""
-    limit = held["limit"]
+    limit = held.get("limit", program["limit"])  # managers of before tell it of programs alone
     return (limit["fps"], f"{limit['origin']}: {limit['reason']}") if limit else (None, _why(program))
 
 

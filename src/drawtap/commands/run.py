@@ -90,9 +90,10 @@ def run(
     if managed or fps is not None or not module:
         libraries = [*libraries, part(TAP)]
         settings["DRAWTAP_MANAGED"] = "1"
+    whole = part(TAP) in libraries
     done = launch.run_with(program, libraries, settings)
     if not done.called and not refused:
-        missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False)
+        missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False, whole=whole)
         report_verdicts([Verdict(c.severity, c.subject, c.finding, c.advice) for c in missing])
     return ExitStatus(done.code)
 

@@ -369,7 +369,7 @@ class Manager:
             managed.user_limit = limit
             self.decide()
             return
-        known = managed.stats.surfaces(time.monotonic_ns())
+        known = managed.program(time.monotonic_ns()).surfaces  # as they are numbered where they are shown
         if not 1 <= surface <= len(known):
             raise UsageError(f"{managed.about.name} has no surface {surface}", hint=f"it has {len(known)}")
         if not managed.control.hold_surface(known[surface - 1].key, limit):

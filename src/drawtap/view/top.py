@@ -339,7 +339,7 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
     fps = surface["fps"] if surface else None
     target = program["goal_fps"]
     alarmed = bool(program["alarms"]) or (target is not None and fps is not None and fps < 0.95 * target)
-    limit = (surface or program)["limit"]
+    limit = (surface or program).get("limit", program["limit"])
     line = spark((surface or {}).get("recent_ms") or [], spark_width)
     return [
         Text(str(program["pid"]), justify="right"),
@@ -359,7 +359,7 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
 
 def _about(row: _Row) -> Text:
     program, surface = row.program, row.surface
-    limit = (surface or program)["limit"]
+    limit = (surface or program).get("limit", program["limit"])
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(" ".join(program["command"]) or program["exe"], style="bold")
     if limit:
