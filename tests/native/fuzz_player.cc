@@ -471,6 +471,7 @@ const char* eglQueryString(EGLDisplay, EGLint name) { return name == EGL_EXTENSI
 EGLDisplay eglGetDisplay(EGLNativeDisplayType) { return fake::g_entries[0].function; }
 EGLBoolean eglInitialize(EGLDisplay, EGLint*, EGLint*) { return 1; }
 EGLBoolean eglTerminate(EGLDisplay) { return 1; }
+EGLBoolean eglWaitClient() { return 1; }
 EGLint eglGetError(void) { return EGL_BAD_ALLOC; }
 EGLBoolean eglBindAPI(EGLenum api) { return fake::g_api = api, EGLBoolean{1}; }
 EGLenum eglQueryAPI(void) { return fake::g_api; }
