@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,9 +89,11 @@ def shown(sources: generating.ModuleSources, name: str) -> str:
     functions = {f.name: f for f in sources.functions}
     if name not in functions:
         raise UsageError(f"the module has no {name}", hint=did_you_mean(name, functions))
+    # What the program calls itself, or what its jump leads to.
+    begins = re.compile(rf"^DT_(?:EXPORT|INNER) .*\b(?:dt_enter_)?{name}\(", re.MULTILINE)
     for file, text in sources.files.items():
         if file.startswith("wrappers_"):
             for part in text.split(generating.BETWEEN):
-                if f"DT_EXPORT {functions[name].command.returns.spelling} {name}(" in part:
+                if begins.search(part):
                     return part
     raise AssertionError(f"{name} has no wrapper")
