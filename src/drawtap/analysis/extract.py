@@ -36,7 +36,7 @@ from drawtap.replay import engine, player
 from drawtap.trace import graph as graphs
 from drawtap.trace.core import Part, Row, write
 from drawtap.trace.graph import Graph, packed
-from drawtap.trace.ranges import calls_of, frames_of, numbers_of
+from drawtap.trace.ranges import calls_of, frame_ends, frames_of, numbers_of
 
 if TYPE_CHECKING:
     from drawtap.trace.graph import Calls, Fresh
@@ -383,13 +383,13 @@ class Cutter:
         return {"frames": [i for i, frame in enumerate(self._kept_ends(keep)) if frame in wanted.shown.frames]}
 
     def _kept_ends(self, keep: Calls) -> list[int]:
-        return [frame for frame, seq in enumerate(_ends_of(self.trace)) if keep[seq]]
+        return [frame for frame, seq in enumerate(frame_ends(self.trace)) if keep[seq]]
 
     def _whole_images(self, wanted: Target) -> Calls:
         """Return the calls whose image is the program's: other frames, and what waits in between, lack draws."""
         images = np.zeros(self.graph.calls, dtype=bool)
         if wanted.shown.frames is not None:
-            images[_ends_of(self.trace)[wanted.shown.frames.start : wanted.shown.frames.stop]] = True
+            images[frame_ends(self.trace)[wanted.shown.frames.start : wanted.shown.frames.stop]] = True
         return images
 
     # ---- smaller -----------------------------------------------------------------------------------------------------
@@ -531,10 +531,6 @@ def _end_of(trace: Trace, wanted: Target) -> int:
     last = wanted.shown.frames.stop - 1
     row = next(r for r in trace.table("frames") if r["frame"] == last)
     return int(str(row["end_seq"]))
-
-
-def _ends_of(trace: Trace) -> list[int]:
-    return [int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]
 
 
 def _opened(path: Path, like: Trace) -> Trace:

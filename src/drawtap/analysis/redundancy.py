@@ -19,6 +19,7 @@ from drawtap.analysis.reduce import Budget, Outcome, SamePixels, Shown, Stage, f
 from drawtap.errors import QueryError, UnavailableError
 from drawtap.trace.core import Part, Row, write
 from drawtap.trace.graph import Graph, packed
+from drawtap.trace.ranges import frame_ends
 
 if TYPE_CHECKING:
     from drawtap.trace.graph import Calls
@@ -118,7 +119,7 @@ def simplify(
             "replays": stage.rounds,
         }
     images = np.zeros_like(keep)  # of frames; what waits in between may have seen draws that no frame shows
-    images[[int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]] = True
+    images[frame_ends(trace)] = True
     part = Part(trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
     write([part], output, annotation=certificate)
     equal = True

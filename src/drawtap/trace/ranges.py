@@ -136,6 +136,11 @@ def call_of(trace: Trace, text: str) -> int:
     return found.stop - 1
 
 
+def frame_ends(trace: Trace) -> list[int]:
+    """Return the calls (seq) that end frames, in order; what comes after the last of them ends none."""
+    return [int(str(row["end_seq"])) - 1 for row in trace.table("frames") if row["end_function"]]
+
+
 def _within(wanted: range, count: int, what: str) -> range:
     if wanted.start >= count:
         some = f"there are {count:,}: 0 to {count - 1}" if count else f"there are no {what}s"
