@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.managed import favoured, manager, tap
+from bench.managed import alone, favoured, manager, tap
 from bench.measure import BenchError
 from bench.row import Goal, Row
 from bench.setup import ROOT, Setup
@@ -32,7 +32,11 @@ GROUP = "Figure 11"
 TARGET = 60.0
 # With software rendering the paper's scenes show a frame a second (terrain) and fourteen (refract): these take their
 # places, a heavy one and a light one. The high program begins and ends as in the paper.
-_HIGH, _LOW = ("jellyfish", "680x510"), ("shading:shading=phong", "240x180")
+_SCENES = {"highone": "jellyfish", "lowone": "shading:shading=phong"}
+# What each shows alone on the core, by the size of its window, so that every machine is asked the same question: half a
+# core is too little for the target, the whole one is nearly twice what it takes.
+_ALONE_FPS = {"highone": 115.0, "lowone": 420.0}
+_PROBED = ((160, 120), (480, 360))
 _BEGIN_S, _END_S, _SECONDS = 3.0, 11.0, 12.5
 _SETTLED_S = 2.0  # of the contended part, in which a policy may find its limits
 _PROGRAMS = f"""
@@ -52,10 +56,11 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @dataclass(frozen=True)
 class Run:
-    """One run: times of frames since its start in s, by program."""
+    """One run: times of frames since its start in s, and sizes of windows, by program."""
 
     policy: str
     frames: Mapping[str, np.ndarray]
+    sizes: Mapping[str, str]
 
     def fps(self, program: str, begin: float, end: float) -> float:
         """Return frames a second between two times."""
@@ -77,14 +82,19 @@ def rows(setup: Setup) -> Iterator[Row]:
     rounds = 3 if setup.quick else 10
     found: dict[str, list[Run]] = {name: [] for name in _POLICIES}
     with setup.display() as display, favoured():
+        sizes = {name: _fitting_size(setup, name, display) for name in _SCENES}
         for number in range(rounds):
             for name in _POLICIES:
                 if name != "none" or number < 3:  # what is without a policy is known soon
-                    found[name].append(_run(setup, name, display))
+                    found[name].append(_run(setup, name, sizes, display))
     _STORE.parent.mkdir(exist_ok=True)
     _STORE.write_text(
         json.dumps(
-            [{"policy": r.policy, **{k: v.tolist() for k, v in r.frames.items()}} for rs in found.values() for r in rs]
+            [
+                {"policy": r.policy, "sizes": dict(r.sizes), **{k: v.tolist() for k, v in r.frames.items()}}
+                for runs in found.values()
+                for r in runs
+            ]
         )
     )
     _STORE.with_suffix(".html").write_text(page(found))
@@ -130,7 +140,8 @@ def page(found: Mapping[str, Sequence[Run]]) -> str:
                 (policy, label, f"{statistics.median(rates):.1f}", f"{min(rates):.1f}", f"{max(rates):.1f}", reached)
             )
     which = "the first run of each" + (", and those that missed" if len(shown) > len(found) else "")
-    text = f"{_HIGH[0]} beside {_LOW[0]} of glmark2-es2, software rendering on one core; {which}"
+    high, low = (f"{_SCENES[name]} ({shown[0][1].sizes[name]})" for name in ("highone", "lowone"))
+    text = f"{high} beside {low} of glmark2-es2, software rendering on one core; {which}"
     columns = ("policy", "program", "FPS, median", "least", "most", "runs at the target")
     return render(RatesPage("Figure 11, again", text, charts, _SECONDS, columns, table))
 
@@ -142,52 +153,94 @@ def _curve(run: Run, program: str, label: str) -> Curve:
     return Curve(label, points, TARGET if program == "highone" else None)
 
 
-def _run(setup: Setup, policy: str, display: Mapping[str, str]) -> Run:
-    folder = setup.scratch / "figure11"
-    programs = {name: _copy(setup, name) for name in ("highone", "lowone")}
-    options = () if policy == "none" else ("--policy", policy)
-    running: list[subprocess.Popen[bytes]] = []
-    try:
-        observer = Observer()
-    except UnavailableError as error:
-        raise BenchError(f"frames are counted from outside, and that cannot be done here: {error}") from None
-    with manager(folder, _PROGRAMS, *options) as managed:
-        environment = {**os.environ, **display, **managed, "LD_PRELOAD": tap(), "LP_NUM_THREADS": "0"}
-        environment = {k: v for k, v in environment.items() if v}
-        pids: dict[int, str] = {}
-        kept: dict[str, list[np.ndarray]] = {"highone": [], "lowone": []}
-        start = time.monotonic()
+class _Stage:
+    """Programs on one core whose frames are counted from outside."""
 
-        def launch(name: str, scene: Sequence[str]) -> subprocess.Popen[bytes]:
-            command = [str(programs[name]), "--size", scene[1], "-b", f"{scene[0]}:duration=60"]
-            null = subprocess.DEVNULL
-            child = subprocess.Popen(command, env=environment, preexec_fn=_pinned, stdout=null, stderr=null)  # noqa: PLW1509
-            pids[child.pid] = name
-            running.append(child)
-            return child
-
+    def __init__(self, setup: Setup, environment: Mapping[str, str]) -> None:
+        self.start = time.monotonic()
+        self._setup = setup
+        self._environment = {k: v for k, v in {**os.environ, **environment, "LP_NUM_THREADS": "0"}.items() if v}
+        self._names: dict[int, str] = {}
+        self._running: list[subprocess.Popen[bytes]] = []
+        self._kept: dict[str, list[np.ndarray]] = {}
         try:
-            launch("lowone", _LOW)
-            high: subprocess.Popen[bytes] | None = None
-            while (now := time.monotonic() - start) < _SECONDS:
-                if high is None and now >= _BEGIN_S:
-                    high = launch("highone", _HIGH)
-                elif high is not None and now >= _END_S and high.poll() is None:
-                    high.kill()
-                    high.wait()
-                time.sleep(0.05)
-                for pid, times in observer.take().items():
-                    if pid in pids:
-                        kept[pids[pid]].append(times / 1e9)
-        finally:
-            for child in running:
-                child.kill()
-                child.wait()
-            observer.close()
-    frames = {name: np.concatenate(parts or [np.empty(0)]) - start for name, parts in kept.items()}
-    if any(len(times) < 30 for times in frames.values()):
-        raise BenchError(f"a program showed no frames: { {n: len(t) for n, t in frames.items()} }")
-    return Run(policy, frames)
+            self._observer = Observer()
+        except UnavailableError as error:
+            raise BenchError(f"frames are counted from outside, and that cannot be done here: {error}") from None
+
+    def __enter__(self) -> _Stage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._running:
+            child.kill()
+            child.wait()
+        self._observer.close()
+
+    def launch(self, name: str, size: str) -> subprocess.Popen[bytes]:
+        """Start a program, with a window of `size`."""
+        command = [str(_copy(self._setup, name)), "--size", size, "-b", f"{_SCENES[name]}:duration=60"]
+        null = subprocess.DEVNULL
+        child = subprocess.Popen(command, env=self._environment, preexec_fn=_pinned, stdout=null, stderr=null)  # noqa: PLW1509
+        self._names[child.pid] = name
+        self._running.append(child)
+        return child
+
+    def wait(self) -> float:
+        """Let a little time pass and take what frames ended; return the seconds since the start."""
+        time.sleep(0.05)
+        for pid, times in self._observer.take().items():
+            if pid in self._names:
+                self._kept.setdefault(self._names[pid], []).append(times / 1e9)
+        return time.monotonic() - self.start
+
+    def frames(self) -> dict[str, np.ndarray]:
+        """Return when frames ended, in s since the start, by program."""
+        frames = {
+            name: np.concatenate(self._kept.get(name) or [np.empty(0)]) - self.start for name in self._names.values()
+        }
+        if any(len(times) < 30 for times in frames.values()):
+            raise BenchError(f"a program showed no frames: { {n: len(t) for n, t in frames.items()} }")
+        return frames
+
+
+def _fitting_size(setup: Setup, name: str, display: Mapping[str, str]) -> str:
+    """Return the size of window at which a program alone shows `_ALONE_FPS`.
+
+    A frame costs so much, and so much a pixel: two sizes are measured.
+    """
+    costs = []
+    for width, height in _PROBED:
+        with _Stage(setup, {**display, **dict(alone()), "LD_PRELOAD": tap()}) as stage:
+            stage.launch(name, f"{width}x{height}")
+            while stage.wait() < 3.0:
+                pass
+            times = stage.frames()[name]
+        costs.append(float(np.median(np.diff(times[times > times[0] + 0.5]))))
+    (small, large), pixels = costs, [width * height for width, height in _PROBED]
+    per_pixel = (large - small) / (pixels[1] - pixels[0])
+    wanted = pixels[0] + (1 / _ALONE_FPS[name] - small) / per_pixel if per_pixel > 0 else 0
+    if wanted < 64 * 48:
+        raise BenchError(f"{_SCENES[name]} shows {1 / small:.0f} FPS at {_PROBED[0][0]}x{_PROBED[0][1]}: too slow here")
+    width = round((wanted * 4 / 3) ** 0.5)
+    return f"{width}x{round(width * 3 / 4)}"
+
+
+def _run(setup: Setup, policy: str, sizes: Mapping[str, str], display: Mapping[str, str]) -> Run:
+    options = () if policy == "none" else ("--policy", policy)
+    with (
+        manager(setup.scratch / "figure11", _PROGRAMS, *options) as managed,
+        _Stage(setup, {**display, **managed, "LD_PRELOAD": tap()}) as stage,
+    ):
+        stage.launch("lowone", sizes["lowone"])
+        high: subprocess.Popen[bytes] | None = None
+        while (now := stage.wait()) < _SECONDS:
+            if high is None and now >= _BEGIN_S:
+                high = stage.launch("highone", sizes["highone"])
+            elif high is not None and now >= _END_S and high.poll() is None:
+                high.kill()
+                high.wait()
+        return Run(policy, stage.frames(), sizes)
 
 
 def _copy(setup: Setup, name: str) -> Path:
@@ -206,7 +259,7 @@ def _stored() -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {}
     for entry in json.loads(_STORE.read_text()):
         frames = {name: np.asarray(entry[name]) for name in ("highone", "lowone")}
-        found.setdefault(entry["policy"], []).append(Run(entry["policy"], frames))
+        found.setdefault(entry["policy"], []).append(Run(entry["policy"], frames, entry["sizes"]))
     return found
 
 

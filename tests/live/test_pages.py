@@ -121,6 +121,18 @@ def test_frames_of_two_surfaces_are_told_apart():
     page.close()
 
 
+def test_a_frame_that_is_shown_while_others_are_looked_at_is_not_lost():
+    program = _FakeProgram()
+    page = pages.StatsPage(program.fd)
+    begin = time.monotonic_ns()
+    program.show(0, 11, 0, [begin - 2, begin - 1])
+    time.sleep(0.001)
+    program.show(0, 11, 2, [begin + 500_000])
+    (surface,) = page.surfaces(begin)
+    assert surface.shown_ns.tolist() == [begin - 2, begin - 1, begin + 500_000]
+    page.close()
+
+
 def test_what_was_handed_out_stays_as_it_was_while_frames_go_on():
     program = _FakeProgram()
     page = pages.StatsPage(program.fd)

@@ -13,6 +13,7 @@ import mmap
 import os
 import platform
 import struct
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -275,8 +276,10 @@ class StatsPage:
         seen.lost += first - seen.frames + torn
         seen.frames = frames
         last = int(seen.rows[0, seen.end - 1]) if seen.end > seen.begin else 0
-        shown = new[0]
-        if torn or not (max(last, oldest + 1) <= shown[0] and shown[-1] <= now_ns) or (shown[1:] < shown[:-1]).any():
+        # Others were read since the look began: what was shown in between is no frame of the future.
+        now_ns = max(now_ns, time.monotonic_ns())
+        shown = new[0].tolist()
+        if torn or not max(last, oldest + 1) <= shown[0] <= shown[-1] <= now_ns or shown != sorted(shown):
             count = self._set_right(new, torn, last, oldest, now_ns)
         seen.end += count
 

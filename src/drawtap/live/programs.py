@@ -68,8 +68,9 @@ class Managed:
     def program(self, now_ns: int) -> Program:
         """Return what is known now."""
         surfaces = self.stats.surfaces(now_ns)
-        if any(now_ns - s.last_ns > _GONE_NS for s in surfaces):
-            surfaces = tuple(s for s in surfaces if now_ns - s.last_ns <= _GONE_NS)
+        gone_ns = now_ns - _GONE_NS
+        if surfaces and min([s.last_ns for s in surfaces]) < gone_ns:
+            surfaces = tuple(s for s in surfaces if s.last_ns >= gone_ns)
         if self.surface_limits:
             surfaces = tuple(replace(s, limit=self.surface_limits.get(s.key)) for s in surfaces)
         given = self.profile.given() if self.profile else {}

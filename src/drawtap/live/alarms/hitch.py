@@ -12,6 +12,7 @@ from drawtap.live.alarm import Look, alarm
 from drawtap.live.program import Program
 
 _FEWEST = 8  # frames that tell what is usual
+_FEW = 8  # windows, of which each is looked at by itself
 
 
 @alarm("hitch")
@@ -52,12 +53,11 @@ class Hitch:
         return Look(memory=seen, happened=tuple(found[-3:]))
 
     def _usual(self, work: NDArray[np.int64], chosen: NDArray[np.intp]) -> list[float]:
-        """Return the median of the frames before each of `chosen`, all full windows in one go."""
-        early = [float(np.median(work[:i])) for i in chosen[chosen < self.frames]]
-        full = chosen[chosen >= self.frames]
-        if not len(full):
-            return early
-        windows = sliding_window_view(work, self.frames)[full - self.frames]
-        # The middle value of so many: of an even number the upper of the two is as good a guess.
-        middle = np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2]
-        return [*early, *middle.astype(float).tolist()]
+        """Return the median of the frames before each of `chosen`: the upper one of the two middle ones."""
+        if len(chosen) > _FEW and chosen[0] >= self.frames:
+            windows = sliding_window_view(work, self.frames)[chosen - self.frames]
+            return np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2].astype(float).tolist()
+        # Mostly there is one: a list is sorted sooner than a view of windows is made.
+        before = work.tolist()
+        windows = (before[max(0, i - self.frames) : i] for i in chosen.tolist())
+        return [float(sorted(window)[len(window) // 2]) for window in windows]

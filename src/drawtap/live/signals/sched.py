@@ -18,9 +18,9 @@ class Sched:
     """
 
     def __init__(self, root: Path) -> None:
-        self._proc = root / "proc"
+        self._proc = str(root / "proc")
         try:
-            found = (self._proc / "self/schedstat").read_text().split()
+            found = Path(f"{self._proc}/self/schedstat").read_text().split()
         except OSError:
             raise UnavailableError("no /proc/PID/schedstat (kernel without CONFIG_SCHED_INFO)") from None
         if len(found) < 2:
@@ -50,8 +50,8 @@ class Sched:
     def _threads(self, pid: int) -> dict[str, tuple[int, int]]:
         threads: dict[str, tuple[int, int]] = {}
         try:
-            for entry in os.scandir(self._proc / str(pid) / "task"):
-                # Hundreds of them, every second: not through a file object.
+            # Hundreds of them, every second: no objects for paths and files.
+            for entry in os.scandir(f"{self._proc}/{pid}/task"):
                 fd = os.open(f"{entry.path}/schedstat", os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     words = os.read(fd, 128).split()
