@@ -56,8 +56,9 @@ class Hitch:
         """Return the median of the frames before each of `chosen`: the upper one of the two middle ones."""
         if len(chosen) > _FEW and chosen[0] >= self.frames:
             windows = sliding_window_view(work, self.frames)[chosen - self.frames]
-            return np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2].astype(float).tolist()
+            middle = np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2]
+            return [float(usual) for usual in middle]
         # Mostly there is one: a list is sorted sooner than a view of windows is made.
         before = work.tolist()
-        windows = (before[max(0, i - self.frames) : i] for i in chosen.tolist())
-        return [float(sorted(window)[len(window) // 2]) for window in windows]
+        lists = (sorted(before[max(0, i - self.frames) : i]) for i in chosen.tolist())
+        return [float(ordered[len(ordered) // 2]) for ordered in lists]
