@@ -6,6 +6,7 @@
 #include <agg_path_storage.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace dt::vg {
@@ -335,77 +336,164 @@ struct Run {
   bool closed = false;
 };
 
+// The part of user space that the surface shows.
+class Window {
+ public:
+  Window(const Context& context, const Matrix& to_surface) {
+    Matrix back;
+    known_ = to_surface.inverse(back);
+    if (!known_) return;
+    Rect area = bounds(*context.surface);
+    // A pixel more on each side: what touches a pixel shows in it.
+    double right = area.width + 1.0, top = area.height + 1.0;
+    corners_ = {back.apply({-1, -1}), back.apply({right, -1}), back.apply({right, top}), back.apply({-1, top})};
+  }
+  // Between which distances from `from` a line along `along` can be seen, if it is `side` wide on each side and goes on
+  // for `cap` beyond its ends; the first is larger where it cannot be seen at all.
+  std::pair<double, double> seen(Point from, Point along, double side, double cap) const {
+    constexpr double FAR = std::numeric_limits<double>::infinity();
+    if (!known_) return {-FAR, FAR};
+    double first = FAR, last = -FAR, left = FAR, right = -FAR;
+    for (Point corner : corners_) {
+      Point p = corner - from;
+      double on = p.x * along.x + p.y * along.y, across = p.x * along.y - p.y * along.x;
+      first = std::min(first, on), last = std::max(last, on);
+      left = std::min(left, across), right = std::max(right, across);
+    }
+    if (left > side || right < -side) return {FAR, -FAR};
+    return {first - cap, last + cap};
+  }
+
+ private:
+  bool known_ = false;
+  std::array<Point, 4> corners_;
+};
+
+// Cuts runs into dashes. Only dashes that may touch the surface are made: of a line that leads far away whole periods
+// are passed over. Where dashes are too fine to be told apart, longer ones cover the same share of the line.
 class Dasher {
  public:
-  explicit Dasher(const Context& context) : reset_(context.dash_phase_reset) {
+  Dasher(const Context& context, const Matrix& to_surface, const std::vector<Run>& runs)
+      : window_(context, to_surface), reset_(context.dash_phase_reset), side_(context.line_width / 2.0) {
     // An odd last entry is ignored; negative lengths are none.
     size_t count = context.dash_pattern.size() & ~(size_t)1;
     for (size_t i = 0; i < count; i++) pattern_.push_back(std::max(0.0f, context.dash_pattern[i]));
     for (double part : pattern_) total_ += part;
-    if (total_ > 0) phase_ = context.dash_phase;
+    if (!(total_ > 0)) return;
+    cap_ = context.cap_style == VG_CAP_BUTT ? 0 : side_;
+    double periods = std::ceil(periods_for_one(runs, to_surface));
+    if (periods > 1) coarsen(context, periods);
+    expected_ /= std::max(periods, 1.0);
+    if (total_ > 0) phase_ = std::fmod(context.dash_phase, total_);
+    if (phase_ < 0) phase_ += total_;
   }
   bool active() const { return total_ > 0; }
+  bool butt() const { return butt_; }  // the dashes have no caps, whatever the context says
+  double expected() const { return expected_; }  // about how many dashes there will be
 
-  void run(const Run& run, std::vector<Run>& out) {
+  // Calls `draw(run)` for each dash.
+  template <class Draw>
+  void run(const Run& run, Draw draw) {
     if (run.points.size() < 2) return;
     double at = reset_ || first_ ? phase_ : at_;
     first_ = false;
-    at -= total_ * std::floor(at / total_);
     size_t part = 0;
     while (part + 1 < pattern_.size() && at >= pattern_[part]) at -= pattern_[part++];
     double left = pattern_[part] - at;
-    size_t begin = out.size();
     bool started_on = part % 2 == 0, whole = true;
-    Run dash;
+    Run dash, head;  // `head`: the first dash of a closed run, in which the last one may go on
+    auto done = [&](Run one) {
+      if (run.closed && started_on && head.points.empty())
+        head = std::move(one);
+      else
+        draw(one);
+    };
     if (started_on) dash.points.push_back(run.points[0]);
     for (size_t i = 1; i < run.points.size(); i++) {
       Point from = run.points[i - 1], to = run.points[i];
-      double size = length(to - from), done = 0;
+      double size = length(to - from), gone = 0;
       if (size == 0) continue;
       Point along = (to - from) * (1 / size);
       dash.tangent = along;
-      // Programs can ask for more dashes than memory holds: such fine ones cannot be seen, so the line stays whole.
-      if (size / total_ > 1e5) {
+      if (size / total_ > MAX_PERIODS) {
         if (part % 2 == 0) dash.points.push_back(to);
         continue;
       }
-      while (size - done > left) {
-        done += left;
-        Point edge = from + along * done;
+      auto [enter, leave] = window_.seen(from, along, side_, cap_);
+      while (size - gone > left) {
+        gone += left;
+        Point edge = from + along * gone;
         whole = false;
         if (part % 2 == 0) {
           dash.points.push_back(edge);
-          out.push_back(std::exchange(dash, Run{{}, along, false}));
+          done(std::exchange(dash, Run{{}, along, false}));
+          double until = gone < enter ? std::min(enter, size) : gone > leave ? size : gone;
+          gone += total_ * std::floor((until - gone) / total_);
         } else {
           dash.points = {edge};
         }
         part = (part + 1) % pattern_.size();
         left = pattern_[part];
       }
-      left -= size - done;
+      left -= size - gone;
       if (part % 2 == 0) dash.points.push_back(to);
     }
     bool on = part % 2 == 0 && !dash.points.empty();
     if (on && run.closed && whole) {
       dash.closed = true;
-      out.push_back(std::move(dash));
-    } else if (on && run.closed && started_on && out.size() > begin) {
-      // The last dash goes on in the first one.
-      Run& head = out[begin];
+    } else if (on && !head.points.empty()) {
       dash.points.insert(dash.points.end(), head.points.begin() + 1, head.points.end());
-      head.points = std::move(dash.points);
-    } else if (on) {
-      out.push_back(std::move(dash));
+      head.points.clear();
     }
+    if (!head.points.empty()) draw(head);
+    if (on) draw(dash);
     at_ = 0;
     for (size_t i = 0; i < part; i++) at_ += pattern_[i];
     at_ += pattern_[part] - left;
   }
 
  private:
+  static constexpr double FINE = 1.0 / 16;       // of a pixel: a shorter period is not drawn dash by dash
+  static constexpr double MAX_DASHES = 1 << 18;  // that one path shows
+  static constexpr double MAX_PERIODS = 1e9;     // of one line: floats that are so large are farther apart than dashes
+
+  // How many periods one has to stand for: where the surface shows the runs, they are too short or too many.
+  double periods_for_one(const std::vector<Run>& runs, const Matrix& to_surface) {
+    double visible = 0, stretch = 0;
+    for (const Run& run : runs) {
+      for (size_t i = 1; i < run.points.size(); i++) {
+        Point from = run.points[i - 1], to = run.points[i];
+        double size = length(to - from);
+        if (!(size > 0)) continue;
+        Point along = (to - from) * (1 / size);
+        auto [enter, leave] = window_.seen(from, along, side_, cap_);
+        double shown = std::min(size, leave) - std::max(0.0, enter);
+        if (!(shown > 0)) continue;
+        visible += shown;
+        stretch = std::max(stretch, length(to_surface.direction(along)));
+      }
+    }
+    if (!(stretch > 0)) return 1;
+    expected_ = visible / total_ * (double)(pattern_.size() / 2);
+    return std::max(FINE / (total_ * stretch), expected_ / MAX_DASHES);
+  }
+
+  // Let one dash stand for those of so many periods. Caps, which reach into the gaps, become a part of its length: the
+  // two halves of a round one cover what pi / 2 of its radius would.
+  void coarsen(const Context& context, double periods) {
+    double reach = context.cap_style == VG_CAP_ROUND ? side_ * M_PI / 2 : 2 * cap_, gaps = 0;
+    for (size_t i = 1; i < pattern_.size(); i += 2) gaps += std::max(0.0, pattern_[i] - reach);
+    double covered = total_ - gaps;
+    pattern_ = {covered * periods, gaps * periods};
+    total_ = gaps > 0 ? total_ * periods : 0;  // without gaps the line is whole
+    butt_ = true, cap_ = 0;
+  }
+
+  Window window_;
   std::vector<double> pattern_;
-  double total_ = 0, phase_ = 0, at_ = 0;
-  bool reset_, first_ = true;
+  double total_ = 0, phase_ = 0, at_ = 0, expected_ = 0;
+  bool reset_, first_ = true, butt_ = false;
+  double side_, cap_ = 0;
 };
 
 std::vector<Run> runs_of(const std::vector<Vertex>& vertices) {
@@ -423,11 +511,11 @@ std::vector<Run> runs_of(const std::vector<Vertex>& vertices) {
   return result;
 }
 
-void dot(Edges& edges, const Context& context, const Run& run, double scale) {
-  if (context.cap_style == VG_CAP_BUTT) return;
+void dot(Edges& edges, const Context& context, const Run& run, VGint cap, double scale) {
+  if (cap == VG_CAP_BUTT) return;
   double radius = context.line_width / 2.0;
   Point center = run.points[0], along = run.tangent * radius, across{-along.y, along.x};
-  if (context.cap_style == VG_CAP_SQUARE) {
+  if (cap == VG_CAP_SQUARE) {
     edges.move(center + along + across);
     edges.line(center - along + across);
     edges.line(center - along - across);
@@ -445,54 +533,66 @@ void dot(Edges& edges, const Context& context, const Run& run, double scale) {
   edges.close();
 }
 
+// The scale at which AGG makes no more edges of a round join or cap than a stroke with so many of them can afford: 300,
+// which are what radii as large as the largest surface need, or more where they are few.
+double scale_of_arcs(double radius, double joins) {
+  double most = std::clamp(1e6 / joins, 300.0, 5000.0);
+  return 0.125 / (radius * (1 / std::cos(M_PI / 2 / most) - 1));
+}
+
+// Hand the outline of a run on, which is the whole line or a dash.
+void outline(Edges& edges, const Context& context, const Run& run, VGint cap, double scale) {
+  agg::path_storage polyline;
+  Point last = run.points[0];
+  polyline.move_to(last.x, last.y);
+  size_t points = 1;
+  for (Point p : run.points) {
+    if (length(p - last) <= 1e-9 * (std::fabs(p.x) + std::fabs(p.y))) continue;
+    polyline.line_to(p.x, p.y);
+    last = p;
+    points++;
+  }
+  if (points == 1) {
+    // A move alone draws nothing; a segment without length draws its caps.
+    if (run.points.size() > 1) dot(edges, context, run, cap, scale);
+    return;
+  }
+  if (run.closed) polyline.close_polygon();
+  agg::conv_stroke<agg::path_storage> line(polyline);
+  line.width(context.line_width);
+  line.line_cap(cap == VG_CAP_ROUND ? agg::round_cap : cap == VG_CAP_SQUARE ? agg::square_cap : agg::butt_cap);
+  line.line_join(context.join_style == VG_JOIN_ROUND   ? agg::round_join
+                 : context.join_style == VG_JOIN_BEVEL ? agg::bevel_join
+                                                       : agg::miter_join_revert);
+  line.miter_limit(std::max(1.0f, context.miter_limit));
+  line.inner_join(agg::inner_round);
+  line.approximation_scale(std::max(scale, 1e-6));
+  line.rewind(0);
+  double x, y;
+  for (unsigned command; !agg::is_stop(command = line.vertex(&x, &y));) {
+    if (agg::is_move_to(command))
+      edges.move({x, y});
+    else if (agg::is_vertex(command))
+      edges.line({x, y});
+    else if (agg::is_end_poly(command))
+      edges.close();
+  }
+}
+
 void stroke(Context& context, Rasterizer& rasterizer, const std::vector<Vertex>& vertices, const Matrix& matrix) {
   rasterizer.filling_rule(agg::fill_non_zero);
   Edges edges(context, rasterizer, matrix);
-  double scale = matrix.scale();
-  std::vector<Run> runs = runs_of(vertices), dashed;
-  Dasher dasher(context);
-  if (dasher.active()) {
-    for (const Run& run : runs) dasher.run(run, dashed);
-    runs.swap(dashed);
-  }
+  std::vector<Run> runs = runs_of(vertices);
+  Dasher dasher(context, matrix, runs);
+  double joins = (double)vertices.size() + dasher.expected();
+  double scale = std::min(matrix.scale(), scale_of_arcs(context.line_width / 2.0, joins));
   for (const Run& run : runs) {
-    agg::path_storage polyline;
-    Point last = run.points[0];
-    polyline.move_to(last.x, last.y);
-    size_t points = 1;
-    for (Point p : run.points) {
-      if (length(p - last) <= 1e-9 * (std::fabs(p.x) + std::fabs(p.y))) continue;
-      polyline.line_to(p.x, p.y);
-      last = p;
-      points++;
-    }
-    if (points == 1) {
-      // A move alone draws nothing; a segment without length draws its caps.
-      if (run.points.size() > 1) dot(edges, context, run, scale);
+    if (!dasher.active()) {
+      outline(edges, context, run, context.cap_style, scale);
       continue;
     }
-    if (run.closed) polyline.close_polygon();
-    agg::conv_stroke<agg::path_storage> outline(polyline);
-    outline.width(context.line_width);
-    outline.line_cap(context.cap_style == VG_CAP_ROUND    ? agg::round_cap
-                     : context.cap_style == VG_CAP_SQUARE ? agg::square_cap
-                                                          : agg::butt_cap);
-    outline.line_join(context.join_style == VG_JOIN_ROUND   ? agg::round_join
-                      : context.join_style == VG_JOIN_BEVEL ? agg::bevel_join
-                                                            : agg::miter_join_revert);
-    outline.miter_limit(std::max(1.0f, context.miter_limit));
-    outline.inner_join(agg::inner_round);
-    outline.approximation_scale(std::max(scale, 1e-6));
-    outline.rewind(0);
-    double x, y;
-    for (unsigned command; !agg::is_stop(command = outline.vertex(&x, &y));) {
-      if (agg::is_move_to(command))
-        edges.move({x, y});
-      else if (agg::is_vertex(command))
-        edges.line({x, y});
-      else if (agg::is_end_poly(command))
-        edges.close();
-    }
+    VGint cap = dasher.butt() ? VG_CAP_BUTT : context.cap_style;
+    dasher.run(run, [&](const Run& dash) { outline(edges, context, dash, cap, scale); });
   }
 }
 

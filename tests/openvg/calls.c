@@ -136,6 +136,70 @@ static void strokes(void) {
   CHECK(vgGetError() == VG_NO_ERROR);
 }
 
+// What a sensor of the current context tells.
+static int64_t sensor(const char* wanted) {
+  EGLint (*sensors)(void) = (EGLint(*)(void))eglGetProcAddress("eglGetSensorCountDRAWTAP");
+  const char* (*name)(EGLint) = (const char* (*)(EGLint))eglGetProcAddress("eglGetSensorNameDRAWTAP");
+  EGLBoolean (*whole)(EGLint, int64_t*) = (EGLBoolean(*)(EGLint, int64_t*))eglGetProcAddress("eglGetSensorIntegerDRAWTAP");
+  int64_t told = -1;
+  for (EGLint i = 0; i < sensors(); i++)
+    if (!strcmp(name(i), wanted)) CHECK(whole(i, &told));
+  return told;
+}
+
+// Draw a dashed line from (x0, y0) to (x1, y1) on white; return how many edges it became.
+static int64_t dashed_line(float on, float off, float x0, float y0, float x1, float y1) {
+  float dashes[] = {on, off};
+  VGPath path = new_path();
+  clear(1, 1, 1, 1);
+  vgSetfv(VG_STROKE_DASH_PATTERN, 2, dashes);
+  vguLine(path, x0, y0, x1, y1);
+  int64_t before = sensor("tessellated_edges");
+  vgDrawPath(path, VG_STROKE_PATH);
+  vgSetfv(VG_STROKE_DASH_PATTERN, 0, NULL);
+  vgDestroyPath(path);
+  return sensor("tessellated_edges") - before;
+}
+
+static void many_dashes(void) {
+  VGPaint paint = vgCreatePaint();
+  vgSetPaint(paint, VG_STROKE_PATH);
+  vgSetf(VG_STROKE_LINE_WIDTH, 10);
+  vgSetf(VG_STROKE_DASH_PHASE, 5);
+  // Of a line that leads far beyond the surface, the dashes that can be seen are made, and are where they belong.
+  CHECK(dashed_line(10, 10, -2000000, 50, 2000000, 50) < 4 * (WIDTH / 20 + 4));
+  for (int x = 0; x < WIDTH; x++) CHECK(pixel(x, 50) == ((x + 5) / 10 % 2 ? 0xffffffffu : 0xffu));
+  CHECK(dashed_line(10, 10, -2000000, 5000, 2000000, 5000) < 16);
+  // Caps reach on to the surface from where the line is beside it: here that of the dash from -13 to -3.
+  vgSeti(VG_STROKE_CAP_STYLE, VG_CAP_SQUARE);
+  CHECK(dashed_line(10, 20, -1500008, 50, -1, 50) < 30);
+  CHECK(pixel(0, 50) == 0xff && pixel(1, 50) == 0xff && pixel(2, 50) == 0xffffffffu);
+  vgSeti(VG_STROKE_CAP_STYLE, VG_CAP_BUTT);
+  // Dashes far below a pixel are a line that covers their share, whatever way it leads, where it is straight and not.
+  for (int way = 0; way < 3; way++) {
+    const float *line = (const float[3][4]){{-5, 50, 1e7f, 50}, {50, -5, 50, 1e7f}, {0, 0, 100, 100}}[way];
+    CHECK(dashed_line(1e-5f, 3e-5f, line[0], line[1], line[2], line[3]) < 4 * 16 * (WIDTH + 10));
+    for (int at = 10; at < 90; at++) {
+      int got = (int)(pixel(way == 1 ? 50 : at, way == 0 ? 50 : at) >> 24);
+      if (abs(got - 191) > 6) printf("%d %d: %d\n", way, at, got), failures++;
+    }
+  }
+  // Where the drawing is squeezed, fewer units are a pixel.
+  vgSeti(VG_MATRIX_MODE, VG_MATRIX_PATH_USER_TO_SURFACE);
+  vgScale(1, 1e-6f);
+  CHECK(dashed_line(1, 3, 50, 0, 50, 1e8f) < 4 * 16 * HEIGHT * 2);
+  for (int y = 1; y < HEIGHT - 1; y++) CHECK(abs((int)(pixel(50, y) >> 24) - 191) <= 6);
+  vgLoadIdentity();
+  // With caps that fill the gaps, the line is whole, and has them at its ends.
+  vgSeti(VG_STROKE_CAP_STYLE, VG_CAP_SQUARE);
+  CHECK(dashed_line(1e-5f, 3e-5f, 20, 50, 60, 50) == 4);
+  CHECK(pixel(15, 45) == 0xff && pixel(64, 54) == 0xff && pixel(14, 50) == 0xffffffffu);
+  vgSeti(VG_STROKE_CAP_STYLE, VG_CAP_BUTT);
+  vgSetf(VG_STROKE_DASH_PHASE, 0);
+  vgDestroyPaint(paint);
+  CHECK(vgGetError() == VG_NO_ERROR);
+}
+
 static void blending(void) {
   static const struct {
     VGint mode;
@@ -369,7 +433,7 @@ int main(void) {
   CHECK(eglGetCurrentContext() == context && eglGetCurrentSurface(EGL_DRAW) == surface);
   CHECK(eglQueryContext(display, context, EGL_CONTEXT_CLIENT_TYPE, &value) && value == EGL_OPENVG_API);
   CHECK(!strstr((const char*)vgGetString(VG_EXTENSIONS), "EGL_image")); // nothing is made of EGLImages, and nobody says so
-  shapes(), datatypes(), strokes(), blending(), images(), filters(), masks(), text(), errors();
+  shapes(), datatypes(), strokes(), many_dashes(), blending(), images(), filters(), masks(), text(), errors();
 
   // Objects are shared by contexts that were made so; an image can be a surface.
   EGLContext other = eglCreateContext(display, config, context, NULL);
@@ -385,22 +449,15 @@ int main(void) {
   vgGetImageSubData(image, &green, 4, VG_sRGBA_8888, 3, 3, 1, 1);
   CHECK(green == 0x00ff00ff);
   // Sensors: what was done is counted.
-  EGLint (*sensors)(void) = (EGLint(*)(void))eglGetProcAddress("eglGetSensorCountDRAWTAP");
   EGLBoolean (*reset)(void) = (EGLBoolean(*)(void))eglGetProcAddress("eglResetSensorsDRAWTAP");
-  const char* (*name)(EGLint) = (const char* (*)(EGLint))eglGetProcAddress("eglGetSensorNameDRAWTAP");
-  EGLBoolean (*whole)(EGLint, int64_t*) = (EGLBoolean(*)(EGLint, int64_t*))eglGetProcAddress("eglGetSensorIntegerDRAWTAP");
-  CHECK(sensors && reset && name && whole && reset());
+  CHECK(reset && reset());
   VGPath square = new_path();
   vguRect(square, 10, 10, 20, 20);
   vgDrawPath(square, VG_FILL_PATH);
-  for (EGLint i = 0; i < sensors(); i++) {
-    int64_t told = -1;
-    CHECK(whole(i, &told));
-    if (!strcmp(name(i), "rasterizer_pixels")) CHECK(told == 400);
-    if (!strcmp(name(i), "render_calls") || !strcmp(name(i), "created_objects")) CHECK(told == 1);
-    if (!strcmp(name(i), "path_segments")) CHECK(told == 5);
-    if (!strcmp(name(i), "tessellated_edges") || !strcmp(name(i), "accepted_edges")) CHECK(told == 4);
-  }
+  CHECK(sensor("rasterizer_pixels") == 400);
+  CHECK(sensor("render_calls") == 1 && sensor("created_objects") == 1);
+  CHECK(sensor("path_segments") == 5);
+  CHECK(sensor("tessellated_edges") == 4 && sensor("accepted_edges") == 4);
   CHECK(eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT));
   CHECK(eglDestroyContext(display, context) && eglDestroyContext(display, other) && eglDestroySurface(display, surface));
   CHECK(eglTerminate(display));

@@ -121,7 +121,8 @@ def fuzzer(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "fuzz"
 
 
-@pytest.mark.parametrize("seed", range(3))
+# 102 dashes lines that lead far away, 128 joins lines of enormous width.
+@pytest.mark.parametrize("seed", [0, 1, 2, 102, 128])
 def test_wild_calls_do_no_harm(fuzzer: Path, seed: int) -> None:
-    done = subprocess.run([fuzzer, str(seed), "1500"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([fuzzer, str(seed), "3000"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
