@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -18,14 +17,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.managed import tap
 from bench.measure import BenchError, program_environment
-from bench.setup import ROOT, Setup
+from bench.setup import Setup
 
 _HEADER, _FRAMES, _END = 4096, 1 << 20, 3  # of the page: switch.c; numbers for the end of a frame
 _WARM_UP_S, _PATIENCE_S = 1.0, 30.0
@@ -90,7 +88,7 @@ def alternate(
     """
     with _page() as (path, page), ExitStack() as after:
         page[:4] = struct.pack("<I", _THROUGH)  # turn 0, which does not count
-        preload = {"LD_PRELOAD": f"{_switch(setup)} {tap()}", "BENCH_SWITCH": path}
+        preload = {"LD_PRELOAD": f"{setup.library('switch')} {tap()}", "BENCH_SWITCH": path}
         null = subprocess.DEVNULL
         child = subprocess.Popen(
             list(program), stdout=null, stderr=null, env=program_environment({**environment, **preload})
@@ -173,15 +171,3 @@ def _until(reached: Callable[[], bool], child: subprocess.Popen[bytes], otherwis
         if child.poll() is not None or time.monotonic() > end:
             raise BenchError(f"the program {otherwise}")
         time.sleep(0.02)
-
-
-def _switch(setup: Setup) -> Path:
-    library = setup.scratch / "switch.so"
-    if not library.exists():
-        compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or "cc"
-        source = ROOT / "bench/programs/switch.c"
-        command = [compiler, "-O2", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BenchError(f"{source.name} does not compile: {done.stderr[-800:]}")
-    return library

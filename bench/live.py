@@ -14,6 +14,7 @@ from bench.managed import Preloaded, alone, manager, tap
 from bench.measure import BenchError, Native, added, interleaved
 from bench.row import Goal, Row
 from bench.setup import ROOT, Setup
+from bench.sides import added as added_to_calls
 
 GROUP = "live: what a program pays"
 _MODES = {"enable": "glEnable", "state": "state calls", "rand": "irregular calls"}
@@ -27,19 +28,13 @@ def rows(setup: Setup) -> Iterator[Row]:
 
 
 def _off(setup: Setup) -> Iterator[Row]:
-    calls, rounds, runs = (150_000, 3, 5) if setup.quick else (500_000, 5, 7)
     off = Preloaded("off", (tap(),), alone())
-    with manager(setup.scratch / "live-idle") as environment:
-        managed = Preloaded("managed", (tap(),), tuple(environment.items()))
+    with manager(setup.scratch / "live-idle") as managed:
         for mode, name in _MODES.items():
-            program = [setup.program("many_calls"), mode, str(calls), str(rounds)]
-            results = interleaved([Native(), off, managed], runs, program)
-            samples = {variant: [run.thread_ns for run in found] for variant, found in results.items()}
-            native = statistics.median(samples["native"])
-            for variant, what in (("off", "loaded, all off"), ("managed", "under a manager")):
-                cost = added(samples[variant], samples["native"])
-                yield Row(GROUP, f"{name}, {what}", "ns/call", cost, native=native, goal=Goal(most=1.5, unit="ns"),
-                          samples=samples)  # fmt: skip
+            for what, environment in (("loaded, all off", dict(alone())), ("under a manager", managed)):
+                cost = added_to_calls(setup, mode, tap(), environment)
+                yield Row(GROUP, f"{name}, {what}", "ns/call", cost.more, native=cost.native,
+                          goal=Goal(most=1.5, unit="ns"), note=str(cost))  # fmt: skip
     for mode, name in list(_MODES.items())[: 1 if setup.quick else None]:
         counted = per_call(setup, [Native(), off], mode)
         if counted is None:
@@ -66,16 +61,13 @@ def _frames(setup: Setup) -> Iterator[Row]:
 
 
 def _probes(setup: Setup) -> Iterator[Row]:
-    calls, rounds, runs = (150_000, 3, 5) if setup.quick else (500_000, 5, 7)
-    program = [setup.program("many_calls"), "enable", str(calls), str(rounds)]
-    bare = Preloaded("bare", (built(setup, ROOT / "bench/modules/bare.py"),), alone())
-    probes = Preloaded("probes", (built(setup, "probes"),), alone())
-    results = interleaved([Native(), bare, probes], runs, program)
-    samples = {variant: [run.thread_ns for run in found] for variant, found in results.items()}
+    bare, probes = (
+        added_to_calls(setup, "enable", built(setup, module), dict(alone()))
+        for module in (ROOT / "bench/modules/bare.py", "probes")
+    )
     # Two probes a call; what hooks cost at all is in both modules.
-    cost = added(samples["probes"], samples["bare"]) / 2
-    yield Row(GROUP, "a USDT probe nobody listens to", "ns/probe", cost, native=statistics.median(samples["native"]),
-              goal=Goal(most=1.0, unit="ns"), samples=samples)  # fmt: skip
+    yield Row(GROUP, "a USDT probe nobody listens to", "ns/probe", (probes.more - bare.more) / 2, native=bare.native,
+              goal=Goal(most=1.0, unit="ns"))  # fmt: skip
 
 
 def built(setup: Setup, module: str | Path) -> str:

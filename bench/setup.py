@@ -64,6 +64,18 @@ class Setup:
                 raise BenchError(f"{source.name} does not compile: {done.stderr[-800:]}")
         return str(binary)
 
+    def library(self, name: str) -> Path:
+        """Return the path of a library of `programs/`, compiling it if need be."""
+        library = self.scratch / f"{name}.so"
+        if not library.exists():
+            compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or "cc"
+            source = ROOT / f"bench/programs/{name}.c"
+            command = [compiler, "-O2", "-w", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise BenchError(f"{source.name} does not compile: {done.stderr[-800:]}")
+        return library
+
     def _without_driver(self, compiler: str, source: Path, binary: Path) -> str:
         # Against an EGL that draws nothing, which lies beside the program.
         fake = binary.parent / "fake" / "libEGL.so.1"

@@ -8,16 +8,14 @@
  * For programs of one thread that find everything by dlsym, as glmark2 does.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "libc_dlsym.h"
 
 enum { SLOTS = 4096, FRAMES = 1 << 20, BYTES = 4096 + FRAMES * 24 };
 struct page {
@@ -48,24 +46,6 @@ __asm__(".text\n.balign 16\n.hidden bench_jumps\n.globl bench_jumps\nbench_jumps
 __asm__(".text\n.balign 16\n.hidden bench_jumps\n.globl bench_jumps\nbench_jumps:\n.set i, 0\n.rept 4096\n"
         "adrp x16, bench_slots+i\nldr x16, [x16, :lo12:bench_slots+i]\nbr x16\nnop\n.set i, i+8\n.endr\n");
 #endif
-
-/* The C library's own dlsym: whatever else is called so here is somebody's hook. */
-static void *(*libc_dlsym(void))(void *, const char *) {
-  static void *(*found)(void *, const char *);
-  for (struct link_map *map = _r_debug.r_map; map && !found; map = map->l_next) {
-    const char *leaf = strrchr(map->l_name, '/');
-    if (!leaf || (strncmp(leaf, "/libc.so", 8) && strncmp(leaf, "/libdl.so", 9))) continue;
-    const ElfW(Sym) *symbols = NULL;
-    const char *strings = NULL;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-      if (d->d_tag == DT_SYMTAB) symbols = (const void *)d->d_un.d_ptr;
-      if (d->d_tag == DT_STRTAB) strings = (const void *)d->d_un.d_ptr;
-    }
-    for (const ElfW(Sym) *s = symbols; s && (const char *)s < strings; s++)
-      if (s->st_value && s->st_shndx != SHN_UNDEF && !strcmp(strings + s->st_name, "dlsym")) found = (void *)(map->l_addr + s->st_value);
-  }
-  return found;
-}
 
 static void begin(void) {
   const char *path = getenv("BENCH_SWITCH");

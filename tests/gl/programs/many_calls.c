@@ -1,7 +1,8 @@
 /* Loops of calls for the benchmarks: what one call costs, on this thread's CPU clock.
  *
  * many_calls MODE N ROUNDS [THREADS]: ROUNDS times N calls on each thread (own context each). Prints one line:
- * the median and the least ns per call of the rounds, and the calls made. Modes:
+ * the median and the least ns per call of the rounds, and the calls made. Where a preloaded library has bench_side, every
+ * round is made on both sides, the one that is first in turns; a second line has by round what the tap's side took more. Modes:
  *   enable vattrib uniform bindtex mat4   one call, over and over
  *   state     a pseudo draw of 12 state calls, 100 to a frame, nothing drawn
  *   rand      irregular calls with random floats: hard to compress
@@ -180,10 +181,21 @@ static double thread_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Of bench/programs/sides.c: lets calls go through the tap (1) or past it (0). */
+extern void bench_side(int through) __attribute__((weak));
+
 typedef struct Result {
-  double *ns;
+  double *ns, *more;
   long calls;
 } Result;
+
+/* Returns the thread's ns per call of one round. */
+static double timed_round(Bench *b, Result *result) {
+  double before = thread_ns();
+  long calls = run_round(b, g_calls);
+  result->calls += calls;
+  return (thread_ns() - before) / (double)calls;
+}
 
 static void *bench_thread(void *argument) {
   Result *result = argument;
@@ -198,12 +210,21 @@ static void *bench_thread(void *argument) {
   glFinish();
   pthread_barrier_wait(&g_start);
   for (int i = 0; i < g_rounds; i++) {
-    double before = thread_ns();
-    long calls = run_round(b, g_calls);
-    result->ns[i] = (thread_ns() - before) / (double)calls;
-    result->calls += calls;
+    if (bench_side) {
+      double ns[2];
+      for (int turn = 0; turn < 2; turn++) {
+        const int side = (i ^ turn) & 1;
+        bench_side(side);
+        run_round(b, 12); /* the addresses are new to the processor */
+        ns[side] = timed_round(b, result);
+      }
+      result->ns[i] = ns[0], result->more[i] = ns[1] - ns[0];
+    } else {
+      result->ns[i] = timed_round(b, result);
+    }
     glFinish();
   }
+  if (bench_side) bench_side(1);
   if (glGetError()) fprintf(stderr, "GL error in the loop\n");
   eglMakeCurrent(g_display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   eglDestroyContext(g_display, context);
@@ -233,7 +254,10 @@ int main(int argc, char **argv) {
   pthread_barrier_init(&g_start, NULL, (unsigned)threads);
   Result results[64] = {{0}};
   pthread_t ids[64];
-  for (int i = 0; i < threads; i++) results[i].ns = calloc((size_t)g_rounds, sizeof(double));
+  for (int i = 0; i < threads; i++) {
+    results[i].ns = calloc((size_t)g_rounds, sizeof(double));
+    results[i].more = calloc((size_t)g_rounds, sizeof(double));
+  }
   for (int i = 1; i < threads; i++) pthread_create(&ids[i], NULL, bench_thread, &results[i]);
   bench_thread(&results[0]);
   for (int i = 1; i < threads; i++) pthread_join(ids[i], NULL);
@@ -246,6 +270,7 @@ int main(int argc, char **argv) {
   qsort(all, (size_t)(g_rounds * threads), sizeof(double), by_value);
   printf("%s %.2f ns/call median, %.2f least, %ld calls, %d threads\n", g_mode, all[g_rounds * threads / 2], all[0],
          calls, threads);
+  for (int i = 0; bench_side && i < g_rounds; i++) printf("%.3f%c", results[0].more[i], i + 1 < g_rounds ? ' ' : '\n');
   eglTerminate(g_display);
   return 0;
 }
