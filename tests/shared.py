@@ -29,14 +29,14 @@ def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path
 
 
 @contextlib.contextmanager
-def x_server() -> Iterator[str | None]:
+def x_server(*options: str) -> Iterator[str | None]:
     """Run an X server that draws into memory, without a window manager; yield DISPLAY, None where there is no Xvfb."""
     if shutil.which("Xvfb") is None:
         yield None
         return
     reading, writing = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24"],
+        ["Xvfb", "-displayfd", str(writing), "-noreset", "-nolisten", "tcp", "-screen", "0", "320x240x24", *options],
         pass_fds=[writing],
         stderr=subprocess.DEVNULL,
     )

@@ -150,6 +150,36 @@ def test_people_tell_too(start: Callable[..., Running], drawtap, monkeypatch: py
     assert answer.code == 3 and "DISPLAY" in answer.err
 
 
+def _entry(family: int, address: bytes, number: bytes, data: bytes) -> bytes:
+    parts = (address, number, b"MIT-MAGIC-COOKIE-1", data)
+    return family.to_bytes(2, "big") + b"".join(len(part).to_bytes(2, "big") + part for part in parts)
+
+
+def test_cookies_for_every_host_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong, cookies = bytes(range(16)), bytes(16), tmp_path / "cookies"
+    cookies.write_bytes(_entry(0xFFFF, b"", b"", right))
+    host = socket.gethostname().encode()
+    others = _entry(0xFFFF, b"", b"987654", wrong) + _entry(256, b"not." + host, b"", wrong)
+    with x_server("-auth", str(cookies)) as display:
+        if display is None:
+            pytest.skip("Xvfb is not installed")
+        number = display[1:].encode()
+        for content in (
+            _entry(0xFFFF, b"", b"", right),
+            others + _entry(0xFFFF, b"any", number, right) + _entry(256, host, number, wrong),  # the first that fits
+            others + _entry(256, host, number, right) + _entry(0xFFFF, b"", b"", wrong),
+        ):
+            mine = tmp_path / "mine"
+            mine.write_bytes(content)
+            monkeypatch.setenv("XAUTHORITY", str(mine))
+            Screen(display).close()
+            assert os.environ["XAUTHORITY"] == str(mine)
+        for useless in (others, _entry(0xFFFF, b"", b"", wrong)):
+            mine.write_bytes(useless)
+            with pytest.raises(UnavailableError, match="there is no X server"):
+                Screen(display)
+
+
 @pytest.mark.parametrize("display", ["", ":99999", "far.away:0", "nonsense", ":x"])
 def test_servers_that_are_not_there(display: str) -> None:
     with pytest.raises(UnavailableError):

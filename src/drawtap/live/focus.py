@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import struct
 import sys
 import threading
@@ -19,6 +20,7 @@ from drawtap.errors import UnavailableError
 
 _BY_HAND = "drawtap focus PROGRAM tells it by hand"
 _SECONDS = 10.0  # for the server to answer
+_FAMILY_WILD = 0xFFFF  # of cookies that are for every host (libXau)
 
 
 class Screen:
@@ -41,7 +43,11 @@ class Screen:
         host, _, rest = self.name.rpartition(":")
         if host not in ("", "unix"):
             raise UnavailableError(f"the X server {self.name} is not on this machine", hint="DISPLAY=:0 is one that is")
-        with self._answers(), contextlib.redirect_stdout(sys.stderr):  # it prints what it thinks of ~/.Xauthority
+        with (
+            self._answers(),
+            contextlib.redirect_stdout(sys.stderr),  # it prints what it thinks of ~/.Xauthority
+            _cookie_of_any_host(rest.partition(".")[0]),
+        ):
             self._display: Any = Xlib.display.Display(f"unix/:{rest}")
         if not self._display.has_extension("X-Resource"):
             self.close()
@@ -100,6 +106,41 @@ class Screen:
             raise UnavailableError(f"there is no X server {self.name} for us: {said}", hint=where) from None
         except (ConnectionClosedError, XError, OSError, struct.error) as error:
             raise UnavailableError(f"the X server {self.name} does not answer: {error}", hint=where) from None
+
+
+@contextlib.contextmanager
+def _cookie_of_any_host(number: str) -> Iterator[None]:
+    """Have python-xlib find the cookie that libXau finds: display managers write FamilyWild, which it does not know.
+
+    While this lives, XAUTHORITY names a file in memory with that cookie, written for this host.
+    """
+    from Xlib import xauth
+    from Xlib.error import XauthError
+
+    host = socket.gethostname().encode()
+    try:
+        entries = xauth.Xauthority().entries
+    except XauthError:
+        entries = []
+    for family, address, display, name, data in entries:
+        here = family == _FAMILY_WILD or (family == xauth.FamilyLocal and address == host)
+        if here and display in (b"", number.encode()) and name == b"MIT-MAGIC-COOKIE-1":
+            break
+    else:
+        yield
+        return
+    parts = (host, number.encode(), name, data)
+    packed = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
+    before = os.environ.get("XAUTHORITY")
+    with open(os.memfd_create("cookie"), "wb", buffering=0) as file:
+        file.write(xauth.FamilyLocal.to_bytes(2, "big") + packed)
+        os.environ["XAUTHORITY"] = f"/proc/self/fd/{file.fileno()}"
+        try:
+            yield
+        finally:
+            del os.environ["XAUTHORITY"]
+            if before is not None:
+                os.environ["XAUTHORITY"] = before
 
 
 @contextlib.contextmanager
