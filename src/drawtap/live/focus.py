@@ -20,6 +20,7 @@ from drawtap.errors import UnavailableError
 
 _BY_HAND = "drawtap focus PROGRAM tells it by hand"
 _SECONDS = 10.0  # for the server to answer
+_COOKIE = b"MIT-MAGIC-COOKIE-1"
 _FAMILY_WILD = 0xFFFF  # of cookies that are for every host (libXau)
 
 
@@ -118,21 +119,21 @@ def _cookie_of_any_host(number: str) -> Iterator[None]:
     from Xlib.error import XauthError
 
     host = socket.gethostname().encode()
-    try:
-        entries = xauth.Xauthority().entries
-    except XauthError:
-        entries = []
-    for family, address, display, name, data in entries:
-        here = family == _FAMILY_WILD or (family == xauth.FamilyLocal and address == host)
-        if here and display in (b"", number.encode()) and name == b"MIT-MAGIC-COOKIE-1":
-            break
-    else:
+    cookies: list[bytes] = []
+    with contextlib.suppress(XauthError):
+        cookies = [
+            data
+            for family, address, display, name, data in xauth.Xauthority().entries
+            if family == _FAMILY_WILD or (family == xauth.FamilyLocal and address == host)
+            if display in (b"", number.encode()) and name == _COOKIE
+        ]
+    if not cookies:
         yield
         return
-    parts = (host, number.encode(), name, data)
+    parts = (host, number.encode(), _COOKIE, cookies[0])
     packed = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
     before = os.environ.get("XAUTHORITY")
-    with open(os.memfd_create("cookie"), "wb", buffering=0) as file:
+    with os.fdopen(os.memfd_create("cookie"), "wb", buffering=0) as file:
         file.write(xauth.FamilyLocal.to_bytes(2, "big") + packed)
         os.environ["XAUTHORITY"] = f"/proc/self/fd/{file.fileno()}"
         try:
