@@ -16,7 +16,7 @@ from drawtap.errors import InputError, UsageError
 from drawtap.live import policy as policies
 from drawtap.live.contention import SCENARIOS, Load, Scenario, Shown, simulate
 from drawtap.live.policy import POLICIES, Snapshot, combined, decide, make_policy, settings_of
-from drawtap.live.program import Importance, Limit, Pacing, Program, Surface
+from drawtap.live.program import Importance, Limit, Pacing, Program, Surface, percentiles
 from drawtap.live.scenario import load_of, load_scenario, outcomes
 from drawtap.live.signal import Signals
 
@@ -52,6 +52,29 @@ def span(shown: Shown, begin_s: float, end_s: float) -> float:
 
 
 HIGH, LOW = Importance.HIGH, Importance.BACKGROUND
+ADAPTIVE = type(make_policy("adaptive", {}))
+
+
+def test_percentiles_are_those_of_numpy() -> None:
+    chance = np.random.default_rng(5)
+    for count in (1, 2, 3, 10, 61, 240):
+        values = chance.integers(0, 50_000_000, count)
+        assert percentiles(values, 0, 10, 50, 90, 99, 100) == pytest.approx(
+            np.percentile(values, (0, 10, 50, 90, 99, 100)), rel=1e-12
+        )
+
+
+def test_a_program_that_is_far_from_missing_its_target_costs_no_look_at_how_even_its_frames_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    before = ADAPTIVE._allowed
+    monkeypatch.setattr(
+        ADAPTIVE, "_allowed", lambda self, seen, state, p: asked.append(p.id) or before(self, seen, state, p)
+    )
+    wanting = [program(n, "w", fps, importance=HIGH, target_fps=60.0) for n, fps in ((1, 75.0), (2, 61.0), (3, 90.0))]
+    ask("adaptive", *wanting, program(9, "other", 30, importance=LOW))
+    assert asked == [2]
 
 
 def test_every_policy_is_documented_and_leaves_alone_what_is_alone() -> None:

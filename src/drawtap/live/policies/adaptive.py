@@ -6,10 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from drawtap.live.policy import Decision, Snapshot, policy
-from drawtap.live.program import Importance, Limit, Program
+from drawtap.live.program import Importance, Limit, Program, percentiles
 
 # Logarithms of rates, all of them: 0.01 is about 1 %.
 _SURE = 0.08  # an error beyond the missed target that is no accident
@@ -110,11 +108,11 @@ class Adaptive:
             state = replace(state, known=known, down=None, good={}, slope=0.0, changed_ns=seen.now_ns)
         # Whom this policy holds back itself is not slowed by others.
         waiting = [p for p in wanting if state.limits.get(p.id, math.inf) < (p.goal_fps or 0.0)]
-        free = [p for p in wanting if p not in waiting and _below(others, p)]
+        lowest = max(p.importance.rank for p in others)
+        free = [p for p in wanting if p not in waiting and p.importance.rank < lowest]
         errors = {p.id: error for p in free if (error := self._error(seen, p, state)) is not None}
         state = replace(state, held=_still_held(free, errors, state.held))
-        allowed = {p.id: self._allowed(seen, state, p) for p in free}
-        lacking = [p for p in free if p.id in errors and errors[p.id] > allowed[p.id]]
+        lacking = [p for p in free if p.id in errors and self._is_lacking(seen, state, p, errors[p.id])]
         worst = max(free, key=lambda p: errors.get(p.id, -math.inf))
         if lacking:
             worst = next((p for p in lacking if self._can_go_down(state, _below(others, p))), lacking[0])
@@ -146,8 +144,19 @@ class Adaptive:
         held = float(recent.frame_ns.sum()) / max(float(work.sum()), 1.0)
         missed = fps < goal * math.exp(-_HELD) and not (program.held and program.held.fps < goal)
         by_rate = math.log(goal * self.aim / (fps if missed else fps * held))
-        by_time = math.log(max(float(np.percentile(work, self.percentile)), 1.0) * goal / 1e9 / self.tolerance)
+        by_time = math.log(max(percentiles(work, self.percentile)[0], 1.0) * goal / 1e9 / self.tolerance)
         return max(by_rate, by_time)
+
+    def _is_lacking(self, seen: Snapshot, state: _Memory, program: Program, error: float) -> bool:
+        if program.id not in state.held:  # most are far from where it matters how even their frames are
+            bounds = (self.missed, self._at_target())
+            if error <= min(bounds) or error > max(bounds):
+                return error > min(bounds)
+        return error > self._allowed(seen, state, program)
+
+    def _at_target(self) -> float:
+        """Return the error of a program that shows its target and no more."""
+        return math.log(self.aim) + _HELD
 
     def _allowed(self, seen: Snapshot, state: _Memory, program: Program) -> float:
         """Return the error up to which a program is content."""
@@ -157,8 +166,8 @@ class Adaptive:
         # So even are frames that a clock tells to come: at its target a program has no use for more time.
         surface = program.surface
         times = surface.since(seen.now_ns - round(self.window_s * 1e9)).frame_ns if surface else ()
-        first, middle, last = np.percentile(times, (10, 50, 90)) if len(times) else (0.0, 0.0, math.inf)
-        return math.log(self.aim) + _HELD if last - first < _EVEN * middle else self.missed
+        first, middle, last = percentiles(times, 10, 50, 90) if len(times) else (0.0, 0.0, math.inf)
+        return self._at_target() if last - first < _EVEN * middle else self.missed
 
     def _can_go_down(self, state: _Memory, below: Sequence[Program]) -> bool:
         return any(state.limits.get(p.id, math.inf) > self._least(p) for p in below)
@@ -181,7 +190,7 @@ class Adaptive:
         shown, reached = sum(p.fps(now, window) for p in below), math.exp(-error)
         state = self._learnt(state, shown, reached, len(below))
         down = state.down
-        bad = error > math.log(self.aim) + _HELD
+        bad = error > self._at_target()
         deep, least = (_BAD, _GAIN) if bad else (_FINE, _SAME)
         fps = max(worst.fps(now, min(now - state.changed_ns, 2 * window)), 0.1)
         if down is None or down.id != worst.id or max(down.error - error, math.log(fps / down.fps)) >= least:

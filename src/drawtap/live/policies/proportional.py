@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from drawtap.live.policy import Decision, Snapshot, policy
-from drawtap.live.program import Limit, Program
+from drawtap.live.program import Limit, Program, percentiles
 
 _LEAST_FRAMES = 8
 
@@ -74,7 +72,7 @@ class Proportional:
             if surface is None or len(surface.shown_ns) < _LEAST_FRAMES:
                 return before
             # Frames that met nobody are the shortest; a tenth of them is left for outliers.
-            now = float(np.percentile(surface.work_ns, 10)) / 1e9
+            now = percentiles(surface.work_ns, 10)[0] / 1e9
         if now <= 0:
             return before
         return now if before is None else before + (now - before) / max(self.smooth, 1.0)
