@@ -165,8 +165,10 @@ class Adaptive:
             return held.error + _SAME
         # So even are frames that a clock tells to come: at its target a program has no use for more time.
         surface = program.surface
-        times = surface.since(seen.now_ns - round(self.window_s * 1e9)).frame_ns if surface else ()
-        first, middle, last = percentiles(times, 10, 50, 90) if len(times) else (0.0, 0.0, math.inf)
+        times = surface.since(seen.now_ns - round(self.window_s * 1e9)).frame_ns if surface else None
+        if times is None or not len(times):
+            return self.missed
+        first, middle, last = percentiles(times, 10, 50, 90)
         return self._at_target() if last - first < _EVEN * middle else self.missed
 
     def _can_go_down(self, state: _Memory, below: Sequence[Program]) -> bool:
