@@ -146,7 +146,7 @@ DT_BORDER void* drawtap_vg_share_image(void* handle, uint32_t name, int* width, 
   if (!image) return *error = EGL_BAD_PARAMETER, nullptr;
   for (auto above = image->parent; above; above = above->parent)  // a child, as vgGetParent has it
     if (context->find<Image>(above->handle) == above) return *error = EGL_BAD_ACCESS, nullptr;
-  if (image->target || image->pixels->elsewhere) return *error = EGL_BAD_ACCESS, nullptr;
+  if (image->target || image->sibling || image->pixels->elsewhere) return *error = EGL_BAD_ACCESS, nullptr;
   if (image->format.bits < 8) return *error = EGL_BAD_MATCH, nullptr;
   auto* shared = new Shared{context->share, image};
   image->pixels->elsewhere = true;
@@ -176,9 +176,10 @@ DT_BORDER void drawtap_vg_shared_read(void* handle, uint8_t* rgba) {
 DT_BORDER void drawtap_vg_shared_write(void* handle, const uint8_t* rgba, const uint8_t* before) {
   Pixelwise locked(handle);
   Image& image = locked.image;
+  const size_t step = before ? 4 : 0;
   for (int y = 0; y < image.height; y++)
-    for (int x = 0; x < image.width; x++, rgba += 4, before += 4) {
-      if (!memcmp(rgba, before, 4)) continue;
+    for (int x = 0; x < image.width; x++, rgba += 4, before += step) {
+      if (before && !memcmp(rgba, before, 4)) continue;
       auto channel = [rgba](int i) { return (float)rgba[i] / 255.0f; };
       Color color{channel(0), channel(1), channel(2), channel(3)};
       store(image.row(y), image.left + x, image.format.bits, image.format.pack(color));
@@ -186,6 +187,40 @@ DT_BORDER void drawtap_vg_shared_write(void* handle, const uint8_t* rgba, const 
 }
 
 DT_BORDER void drawtap_vg_at_flush(void (*function)(void)) { at_flush().store(function); }
+
+DT_BORDER void drawtap_vg_at_image_target(uint32_t (*function)(void*, int*)) { at_image_target().store(function); }
+
+DT_BORDER uint32_t drawtap_vg_target_image(void* handle, int name, int width, int height, const uint8_t* rgba,
+                                           void** shared) try {
+  auto* context = (Context*)handle;
+  const bool fits = width > 0 && height > 0 && width <= MAX_IMAGE_SIDE && height <= MAX_IMAGE_SIDE &&
+                    (int64_t)width * height <= MAX_IMAGE_PIXELS;
+  if (!fits || !format((VGImageFormat)name).valid) return VG_INVALID_HANDLE;
+  auto image = make_image((VGImageFormat)name, width, height);
+  image->sibling = true;
+  auto made = std::make_unique<Shared>(Shared{context->share, image});
+  drawtap_vg_shared_write(made.get(), rgba, nullptr);
+  std::lock_guard guard(context->share->lock);
+  const VGImage kept = context->keep(image);
+  *shared = made.release();
+  return kept;
+} catch (const std::bad_alloc&) {
+  return VG_INVALID_HANDLE;
+}
+DT_BORDER uint32_t drawtap_vg_join_image(void* handle, void* shared) try {
+  auto* context = (Context*)handle;
+  auto& of = *(Shared*)shared;
+  if (of.share.lock() != context->share) return VG_INVALID_HANDLE;  // nobody's lock would be both groups'
+  std::lock_guard guard(context->share->lock);
+  if (of.image->target) return VG_INVALID_HANDLE;
+  auto image = std::make_shared<Image>(*of.image);
+  image->quality = QUALITIES;
+  image->parent = nullptr;
+  image->sibling = true;
+  return context->keep(image);
+} catch (const std::bad_alloc&) {
+  return VG_INVALID_HANDLE;
+}
 
 DT_BORDER void drawtap_vg_destroy_surface(void* surface) {
   auto* held = (Held*)surface;

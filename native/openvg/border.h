@@ -36,10 +36,20 @@ int drawtap_vg_shared_alive(void* shared);
 int drawtap_vg_same_image(void* shared, void* other);
 /* Channels as the image stores them, as RGBA bytes, the bottom row first: width * height * 4. */
 void drawtap_vg_shared_read(void* shared, uint8_t* rgba);
-/* Those pixels become these that differ from what `before` says. */
+/* Those pixels become these that differ from what `before` says; NULL: all. */
 void drawtap_vg_shared_write(void* shared, const uint8_t* rgba, const uint8_t* before);
 /* What vgFlush and vgFinish call. */
 void drawtap_vg_at_flush(void (*function)(void));
+
+/* What vgCreateEGLImageTargetKHR calls, with no lock held: the name of an image of the current context, or 0 and a
+ * VGErrorCode. Once it is set VG_KHR_EGL_image is among the extensions. */
+void drawtap_vg_at_image_target(uint32_t (*function)(void* egl_image, int* error));
+/* An image of the context with these pixels (as of drawtap_vg_shared_read), and what drawtap_vg_share_image would hand out
+ * for it: no EGLImage can be made of it. 0: no memory, or too large. */
+uint32_t drawtap_vg_target_image(void* context, int format, int width, int height, const uint8_t* rgba, void** shared);
+/* Another image of the context with the same pixels. 0: they are of a context that shares nothing with this one, an EGL
+ * surface draws into them, or there is no memory. */
+uint32_t drawtap_vg_join_image(void* context, void* shared);
 
 /* Sensors: counts of what a context did since it was made or since they were reset. */
 int drawtap_vg_sensor_count(void);

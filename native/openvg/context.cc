@@ -19,6 +19,11 @@ std::atomic<void (*)()>& at_flush() {
   return function;
 }
 
+std::atomic<uint32_t (*)(void*, int*)>& at_image_target() {
+  static std::atomic<uint32_t (*)(void*, int*)> function{nullptr};
+  return function;
+}
+
 int32_t whole(float value) {
   double floored = std::floor((double)value);
   if (std::isnan(floored)) return 0;
@@ -668,7 +673,7 @@ const VGubyte* vgGetString(VGStringID name) {
     case VG_VENDOR: text = "drawtap"; break;
     case VG_RENDERER: text = "drawtap OpenVG (software, AGG coverage)"; break;
     case VG_VERSION: text = "1.1"; break;
-    case VG_EXTENSIONS: text = ""; break;
+    case VG_EXTENSIONS: text = at_image_target().load() ? "VG_KHR_EGL_image" : ""; break;
     default: break;
   }
   return (const VGubyte*)text;

@@ -138,13 +138,16 @@ struct Image final : Object {
   VGbitfield quality = 0;
   std::shared_ptr<Pixels> pixels;
   std::shared_ptr<Image> parent;
-  bool target = false;  // an EGL surface draws into it
+  bool target = false;   // an EGL surface draws into it
+  bool sibling = false;  // made of an EGLImage, or a child of such an image
   Color read(int x, int y) const { return format.unpack(load(row(y), left + x, format.bits)); }
   void write(int x, int y, Color color) { store(row(y), left + x, format.bits, format.pack(color)); }
   uint8_t* row(int y) const { return pixels->bytes.data() + (size_t)(bottom + y) * pixels->stride; }
   bool overlaps(const Image& other) const;
 };
-std::shared_ptr<Image> make_image(VGImageFormat name, int width, int height);
+constexpr VGbitfield QUALITIES =
+    VG_IMAGE_QUALITY_NONANTIALIASED | VG_IMAGE_QUALITY_FASTER | VG_IMAGE_QUALITY_BETTER;
+std::shared_ptr<Image> make_image(VGImageFormat name, int width, int height);  // of all qualities
 
 struct Paint final : Object {
   Paint() : Object(Kind::paint) {}
@@ -248,6 +251,8 @@ struct Context {
 Context*& current();
 // What vgFlush and vgFinish have to call: whoever shows the pixels of images to another API.
 std::atomic<void (*)()>& at_flush();
+// What brings the pixels of an EGLImage: the name of an image of the current context, or 0 and an error.
+std::atomic<uint32_t (*)(void*, int*)>& at_image_target();
 
 // What the entry points begin with: the context, its group locked.
 class Entry {

@@ -9,6 +9,7 @@
 #define EGL_EGLEXT_PROTOTYPES
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
+#include <VG/openvg.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -19,6 +20,8 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <new>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -55,6 +58,9 @@ struct Engine {
   decltype(&drawtap_vg_shared_read) shared_read;
   decltype(&drawtap_vg_shared_write) shared_write;
   decltype(&drawtap_vg_at_flush) at_flush;
+  decltype(&drawtap_vg_at_image_target) at_image_target;
+  decltype(&drawtap_vg_target_image) target_image;
+  decltype(&drawtap_vg_join_image) join_image;
   void* library = nullptr;
 };
 
@@ -159,7 +165,9 @@ const Engine& engine() {
                  find(e.share_image, "drawtap_vg_share_image") & find(e.unshare_image, "drawtap_vg_unshare_image") &
                  find(e.forget_image, "drawtap_vg_forget_image") & find(e.shared_alive, "drawtap_vg_shared_alive") &
                  find(e.same_image, "drawtap_vg_same_image") & find(e.shared_read, "drawtap_vg_shared_read") &
-                 find(e.shared_write, "drawtap_vg_shared_write") & find(e.at_flush, "drawtap_vg_at_flush");
+                 find(e.shared_write, "drawtap_vg_shared_write") & find(e.at_flush, "drawtap_vg_at_flush") &
+                 find(e.at_image_target, "drawtap_vg_at_image_target") &
+                 find(e.target_image, "drawtap_vg_target_image") & find(e.join_image, "drawtap_vg_join_image");
     if (!whole) e.library = nullptr;
     return e;
   }();
@@ -196,6 +204,12 @@ std::map<std::pair<EGLDisplay, EGLSurface>, SurfaceInfo>& surfaces() {
 std::map<EGLContext, ContextInfo>& contexts() {
   static auto* map = new std::map<EGLContext, ContextInfo>;
   return *map;
+}
+
+// EGLImages that there are: the system's EGL may follow any other handle wherever that leads.
+std::set<std::pair<EGLDisplay, EGLImage>>& images() {
+  static auto* set = new std::set<std::pair<EGLDisplay, EGLImage>>;
+  return *set;
 }
 
 thread_local bool t_vg;           // eglBindAPI(EGL_OPENVG_API)
@@ -292,6 +306,7 @@ struct Gles {
   void (*Viewport)(int, int, int, int);
   void (*DrawArrays)(unsigned, int, int);
   void (*GetIntegerv)(unsigned, int*);
+  void (*PixelStorei)(unsigned, int);
   void (*DeleteTextures)(int, const unsigned*);
   void (*TexSubImage2D)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*);
   void (*GenFramebuffers)(int, unsigned*);
@@ -300,25 +315,35 @@ struct Gles {
   void (*ReadPixels)(int, int, int, int, unsigned, unsigned, void*);
   void (*Finish)();
   bool whole = true;
+  // For textures made of EGLImages, in OpenGL ES 3.1.
+  void (*EGLImageTargetTexture2DOES)(unsigned, void*);
+  void (*GetTexLevelParameteriv)(unsigned, int, unsigned, int*);
+  unsigned (*CheckFramebufferStatus)(unsigned);
+  unsigned (*GetError)();
+  bool targets = true;
 };
 
 const Gles& gles() {
   static const Gles functions = [] {
     Gles g{};
     void* library = dlopen("libGLESv2.so.2", RTLD_NOW | RTLD_LOCAL);
-    auto find = [&](auto& function, const char* name) {
+    auto find = [&](auto& function, const char* name, bool& all) {
       void* found = g_lookup ? (void*)g_lookup(name) : nullptr;
       if (!found && library) found = dlsym(library, name);
       function = (std::remove_reference_t<decltype(function)>)found;
-      g.whole &= found != nullptr;
+      all &= found != nullptr;
     };
-#define FIND(name) find(g.name, "gl" #name)
+#define FIND(name) find(g.name, "gl" #name, g.whole)
     FIND(CreateShader), FIND(ShaderSource), FIND(CompileShader), FIND(CreateProgram), FIND(AttachShader);
     FIND(BindAttribLocation), FIND(LinkProgram), FIND(UseProgram), FIND(GenTextures), FIND(BindTexture);
     FIND(TexParameteri), FIND(TexImage2D), FIND(VertexAttribPointer), FIND(EnableVertexAttribArray), FIND(Viewport);
     FIND(DrawArrays), FIND(GetIntegerv), FIND(DeleteTextures), FIND(TexSubImage2D), FIND(GenFramebuffers);
-    FIND(BindFramebuffer), FIND(FramebufferTexture2D), FIND(ReadPixels), FIND(Finish);
+    FIND(BindFramebuffer), FIND(FramebufferTexture2D), FIND(ReadPixels), FIND(Finish), FIND(PixelStorei);
 #undef FIND
+#define FIND(name) find(g.name, "gl" #name, g.targets)
+    FIND(EGLImageTargetTexture2DOES), FIND(GetTexLevelParameteriv), FIND(CheckFramebufferStatus), FIND(GetError);
+#undef FIND
+    g.targets &= g.whole;
     return g;
   }();
   return functions;
@@ -394,11 +419,13 @@ EGLBoolean swap_vg(EGLDisplay display, EGLSurface surface) {
   return ok((EGLBoolean)EGL_TRUE);
 }
 
-// ---- EGL_KHR_vg_parent_image: images of OpenVG that OpenGL sees
+// ---- EGL_KHR_vg_parent_image, VG_KHR_EGL_image: images that OpenVG and OpenGL see
 //
-// Such an image has a texture beside it, in a context of OpenGL ES of ours, and the EGLImage is the texture's. OpenVG's
-// pixels and the texture's are made one at certain calls (`exchange`): what either side wrote since the last of them
-// goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for elsewhere, the system's EGL answers.
+// Such an image of OpenVG has a texture beside it, in a context of OpenGL ES of ours. Of an image that the program shares
+// the texture is ours, and the EGLImage is the texture's; of an image that is made of an EGLImage the texture is made of
+// that, too. OpenVG's pixels and the texture's are made one at certain calls (`exchange`): what either side wrote since the
+// last of them goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for elsewhere, the system's
+// EGL answers.
 
 struct SharedImage {
   EGLDisplay display = EGL_NO_DISPLAY;
@@ -406,7 +433,10 @@ struct SharedImage {
   void* pixels = nullptr;         // the engine's
   int width = 0, height = 0;
   unsigned texture = 0;
-  std::vector<uint8_t> agreed;  // what both sides had when the last exchange was done
+  bool made_of_it = false;   // the image of OpenVG is made of the EGLImage, not the other way round
+  bool opaque = false;       // the texture has no alpha
+  bool forgotten = false;    // nobody on OpenVG's side can reach it any more
+  std::vector<uint8_t> ours, theirs;  // what either side had when the last exchange was done: formats may differ
 };
 
 std::mutex g_exchange;  // taken before g_lock and the engine's locks
@@ -461,6 +491,7 @@ class Borrowed {
     there_ = REAL(eglMakeCurrent)(display, carrier_.surface, carrier_.surface, carrier_.context);
     if (!there_) restore_api();
     if (there_ && !carrier_.framebuffer) {
+      gles().PixelStorei(0x0CF5, 1);  // GL_UNPACK_ALIGNMENT
       gles().GenFramebuffers(1, &carrier_.framebuffer);
       gles().BindFramebuffer(FRAMEBUFFER, carrier_.framebuffer);
     }
@@ -476,7 +507,7 @@ class Borrowed {
   explicit operator bool() const { return there_; }
   EGLContext context() const { return carrier_.context; }
 
-  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, FRAMEBUFFER = 0x8D40;
+  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGB = 0x1907, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, FRAMEBUFFER = 0x8D40;
 
  private:
   void restore_api() { REAL(eglBindAPI)(api_); }
@@ -496,53 +527,95 @@ class Borrowed {
   EGLBoolean there_ = EGL_FALSE;
 };
 
-// Both sides of an image become one; our context is current.
-void exchange_one(SharedImage& shared) {
+// All that is done to textures: our context is current.
+std::vector<uint8_t> texture_pixels(const SharedImage& shared) {
   const Gles& gl = gles();
-  std::vector<uint8_t> ours(shared.agreed.size()), theirs(ours.size());
+  std::vector<uint8_t> pixels((size_t)shared.width * (size_t)shared.height * 4);
   gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, shared.texture, 0);
-  gl.ReadPixels(0, 0, shared.width, shared.height, Borrowed::RGBA, Borrowed::UNSIGNED_BYTE, theirs.data());
+  gl.ReadPixels(0, 0, shared.width, shared.height, Borrowed::RGBA, Borrowed::UNSIGNED_BYTE, pixels.data());
   gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, 0, 0);
-  engine().shared_read(shared.pixels, ours.data());
-  if (theirs != shared.agreed) {
-    for (size_t i = 0; i < ours.size(); i += 4)
-      if (memcmp(&ours[i], &shared.agreed[i], 4)) memcpy(&theirs[i], &ours[i], 4);
-    engine().shared_write(shared.pixels, theirs.data(), ours.data());
-    engine().shared_read(shared.pixels, ours.data());  // as its format could hold them
-  } else if (ours == shared.agreed) {
-    return;
+  return pixels;
+}
+void set_texture_pixels(const SharedImage& shared, const std::vector<uint8_t>& pixels) {
+  const Gles& gl = gles();
+  std::vector<uint8_t> packed;
+  if (shared.opaque) {  // OpenGL ES takes as many channels as there are
+    packed.reserve(pixels.size() / 4 * 3);
+    for (size_t i = 0; i < pixels.size(); i += 4) packed.insert(packed.end(), &pixels[i], &pixels[i] + 3);
   }
   gl.BindTexture(Borrowed::TEXTURE_2D, shared.texture);
-  gl.TexSubImage2D(Borrowed::TEXTURE_2D, 0, 0, 0, shared.width, shared.height, Borrowed::RGBA,
-                   Borrowed::UNSIGNED_BYTE, ours.data());
-  shared.agreed = std::move(ours);
+  gl.TexSubImage2D(Borrowed::TEXTURE_2D, 0, 0, 0, shared.width, shared.height,
+                   shared.opaque ? Borrowed::RGB : Borrowed::RGBA, Borrowed::UNSIGNED_BYTE,
+                   shared.opaque ? packed.data() : pixels.data());
+}
+unsigned new_texture() {
+  const Gles& gl = gles();
+  unsigned texture = 0;
+  gl.GenTextures(1, &texture);
+  gl.BindTexture(Borrowed::TEXTURE_2D, texture);
+  for (auto [parameter, value] : {std::pair{0x2800u, 0x2600}, {0x2801u, 0x2600}, {0x2802u, 0x812F}, {0x2803u, 0x812F}})
+    gl.TexParameteri(Borrowed::TEXTURE_2D, parameter, value);
+  return texture;
 }
 
-// What OpenVG and OpenGL wrote to images that they share goes to the other side.
+// Both sides of an image become one. False: they were.
+bool exchange_one(SharedImage& shared) {
+  std::vector<uint8_t> ours(shared.ours.size()), theirs = texture_pixels(shared);
+  engine().shared_read(shared.pixels, ours.data());
+  if (ours == shared.ours && theirs == shared.theirs) return false;
+  if (theirs != shared.theirs) {
+    std::vector<uint8_t> merged = ours;
+    for (size_t i = 0; i < ours.size(); i += 4)
+      if (!memcmp(&ours[i], &shared.ours[i], 4) && memcmp(&theirs[i], &shared.theirs[i], 4))
+        memcpy(&merged[i], &theirs[i], 4);
+    engine().shared_write(shared.pixels, merged.data(), ours.data());
+    engine().shared_read(shared.pixels, ours.data());  // as its format could hold them
+  }
+  if (ours != theirs) {
+    set_texture_pixels(shared, ours);
+    // The texture may hold less of them than OpenVG has.
+    theirs = shared.made_of_it ? texture_pixels(shared) : ours;
+  }
+  shared.ours = std::move(ours), shared.theirs = std::move(theirs);
+  return true;
+}
+
+// What OpenVG and OpenGL wrote to images that they share goes to the other side. g_exchange is held.
+void exchange_all() {
+  auto& all = shared_images();
+  std::map<EGLDisplay, bool> displays;  // whether there are images that are made of EGLImages
+  for (auto& shared : all) displays[shared.display] |= shared.made_of_it;
+  for (auto& [display, made] : displays) {
+    Borrowed borrowed(display);
+    if (!borrowed) continue;
+    bool changed = false;
+    for (auto& shared : all)
+      if (shared.display == display) {
+        shared.forgotten =
+            (shared.made_of_it || shared.image == EGL_NO_IMAGE) && !engine().shared_alive(shared.pixels);
+        changed |= exchange_one(shared);
+      }
+    // Textures may be one under several names: what a later image wrote goes to those before it, too.
+    for (auto& shared : all)
+      if (changed && made && shared.display == display) exchange_one(shared);
+    std::erase_if(all, [display](SharedImage& shared) {
+      if (shared.display != display || !shared.forgotten) return false;
+      gles().DeleteTextures(1, &shared.texture);  // what OpenGL has of it keeps the pixels
+      engine().forget_image(shared.pixels);
+      return true;
+    });
+    gles().Finish();
+  }
+}
 void exchange() {
   if (!g_shares) return;
   std::lock_guard guard(g_exchange);
-  auto& all = shared_images();
-  std::map<EGLDisplay, bool> displays;
-  for (auto& shared : all) displays[shared.display] = true;
-  for (auto& [display, used] : displays) {
-    Borrowed borrowed(display);
-    if (!borrowed) continue;
-    for (size_t i = 0; i < all.size();) {
-      if (all[i].display == display) {
-        const bool last = all[i].image == EGL_NO_IMAGE && !engine().shared_alive(all[i].pixels);
-        exchange_one(all[i]);
-        if (last) {  // what OpenGL made of it keeps the pixels
-          gles().DeleteTextures(1, &all[i].texture);
-          engine().forget_image(all[i].pixels);
-          all.erase(all.begin() + (ptrdiff_t)i);
-          continue;
-        }
-      }
-      i++;
-    }
-    gles().Finish();
-  }
+  exchange_all();
+}
+void is_shared(SharedImage&& shared) {
+  shared_images().push_back(std::move(shared));
+  g_shares = true;
+  engine().at_flush(&exchange);
 }
 
 // The EGLImage of an image of OpenVG; `error` where there is none.
@@ -566,15 +639,12 @@ EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error)
   const Gles& gl = gles();
   SharedImage& used = known ? *known : shared;
   if (!known) {
-    shared.agreed.resize((size_t)shared.width * (size_t)shared.height * 4);
-    engine().shared_read(shared.pixels, shared.agreed.data());
-    gl.GenTextures(1, &shared.texture);
-    gl.BindTexture(Borrowed::TEXTURE_2D, shared.texture);
-    for (auto [parameter, value] :
-         {std::pair{0x2800u, 0x2600}, {0x2801u, 0x2600}, {0x2802u, 0x812F}, {0x2803u, 0x812F}})
-      gl.TexParameteri(Borrowed::TEXTURE_2D, parameter, value);
+    shared.ours.resize((size_t)shared.width * (size_t)shared.height * 4);
+    engine().shared_read(shared.pixels, shared.ours.data());
+    shared.theirs = shared.ours;
+    shared.texture = new_texture();
     gl.TexImage2D(Borrowed::TEXTURE_2D, 0, (int)Borrowed::RGBA, shared.width, shared.height, 0, Borrowed::RGBA,
-                  Borrowed::UNSIGNED_BYTE, shared.agreed.data());
+                  Borrowed::UNSIGNED_BYTE, shared.ours.data());
   } else {
     exchange_one(*known);
   }
@@ -587,11 +657,88 @@ EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error)
   if (made == EGL_NO_IMAGE) engine().unshare_image(shared.pixels);
   if (known || made == EGL_NO_IMAGE) engine().forget_image(shared.pixels);
   if (!known && made == EGL_NO_IMAGE) gl.DeleteTextures(1, &shared.texture);
-  if (!known && made != EGL_NO_IMAGE) all.push_back(std::move(shared));
-  if (made == EGL_NO_IMAGE) return made;
-  g_shares = true;
-  engine().at_flush(&exchange);
+  if (!known && made != EGL_NO_IMAGE) is_shared(std::move(shared));
   return made;
+}
+
+// The format in which OpenVG has what the bound texture holds; 0: it has none. Channels lie as OpenGL's bytes do.
+int image_format() {
+  auto level = [](unsigned name) {
+    int value = 0;
+    gles().GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, name, &value);
+    return value;
+  };
+  const int red = level(0x805C), green = level(0x805D), blue = level(0x805E), alpha = level(0x805F);
+  if (level(0x8C10) != 0x8C17 || !red || !green || !blue) return 0;  // the type of red: GL_UNSIGNED_NORMALIZED
+  if (red == 5 && green == 6 && blue == 5 && !alpha) return VG_sRGB_565;
+  if (red == 5 && green == 5 && blue == 5 && alpha == 1) return VG_sRGBA_5551;
+  if (red == 4 && green == 4 && blue == 4 && alpha == 4) return VG_sRGBA_4444;
+  if (red > 8 || green > 8 || blue > 8 || alpha > 8) return 0;
+  return alpha ? VG_sABGR_8888 : VG_sXBGR_8888;
+}
+
+// The texture of an EGLImage, and how large it is; the format of an image for it, or 0 and an error.
+int made_of(SharedImage& shared, int* error) {
+  const Gles& gl = gles();
+  for (int i = 0; i < 16 && gl.GetError(); i++) {}
+  shared.made_of_it = true;
+  shared.texture = new_texture();
+  gl.EGLImageTargetTexture2DOES(Borrowed::TEXTURE_2D, shared.image);
+  const unsigned refused = gl.GetError();
+  if (refused == 0x0501) *error = VG_ILLEGAL_ARGUMENT_ERROR;  // GL_INVALID_VALUE: it is none
+  if (refused == 0x0505) *error = VG_OUT_OF_MEMORY_ERROR;
+  if (refused) return 0;
+  gl.GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, 0x1000, &shared.width);
+  gl.GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, 0x1001, &shared.height);
+  const int format = image_format();
+  shared.opaque = format == VG_sXBGR_8888 || format == VG_sRGB_565;
+  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, shared.texture, 0);
+  const bool readable = gl.CheckFramebufferStatus(Borrowed::FRAMEBUFFER) == 0x8CD5;
+  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, 0, 0);
+  return readable && shared.width > 0 && shared.height > 0 ? format : 0;
+}
+
+// vgCreateEGLImageTargetKHR.
+uint32_t image_target(void* egl_image, int* error) try {
+  std::lock_guard guard(g_exchange);
+  SharedImage shared;
+  shared.display = t_current.display, shared.image = (EGLImage)egl_image;
+  void* vg = nullptr;
+  {
+    std::lock_guard known(g_lock);
+    ContextInfo* info = context_of(t_current.context);
+    if (info && images().count({shared.display, shared.image})) vg = info->vg;
+  }
+  if (!vg) return VG_INVALID_HANDLE;
+  exchange_all();
+  for (auto& other : shared_images())
+    if (other.display == shared.display && other.image == shared.image)
+      if (uint32_t joined = engine().join_image(vg, other.pixels)) return joined;
+  *error = VG_UNSUPPORTED_IMAGE_FORMAT_ERROR;
+  Borrowed borrowed(shared.display);
+  if (!borrowed || !gles().targets) return VG_INVALID_HANDLE;
+  uint32_t name = VG_INVALID_HANDLE;
+  if (int format = made_of(shared, error)) {
+    shared.theirs = texture_pixels(shared);
+    shared.ours.resize(shared.theirs.size());
+    *error = VG_OUT_OF_MEMORY_ERROR;
+    name = engine().target_image(vg, format, shared.width, shared.height, shared.theirs.data(), &shared.pixels);
+  }
+  if (name == VG_INVALID_HANDLE) {
+    gles().DeleteTextures(1, &shared.texture);
+    return name;
+  }
+  engine().shared_read(shared.pixels, shared.ours.data());
+  is_shared(std::move(shared));
+  return name;
+} catch (const std::bad_alloc&) {
+  *error = VG_OUT_OF_MEMORY_ERROR;
+  return VG_INVALID_HANDLE;
+}
+// Whether EGL can make images of textures there.
+bool images_of_textures(EGLDisplay display) {
+  const char* text = REAL(eglQueryString)(display, EGL_EXTENSIONS);
+  return text && strstr(text, "EGL_KHR_image_base") && strstr(text, "EGL_KHR_gl_texture_2D_image");
 }
 
 __attribute__((constructor)) void load() {
@@ -638,8 +785,7 @@ DT_EGL const char* eglQueryString(EGLDisplay display, EGLint name) {
   if (name == EGL_CLIENT_APIS) more = " OpenVG";
   if (name == EGL_EXTENSIONS && display != EGL_NO_DISPLAY) {
     more = " EGL_DRAWTAP_sensors";
-    if (text && strstr(text, "EGL_KHR_image_base") && strstr(text, "EGL_KHR_gl_texture_2D_image"))
-      more += " EGL_KHR_vg_parent_image";
+    if (images_of_textures(display)) more += " EGL_KHR_vg_parent_image";
   }
   if (!text || more.empty() || !has_engine()) return theirs(text);
   static std::map<std::pair<EGLDisplay, EGLint>, std::string> texts;  // they must stay
@@ -710,6 +856,7 @@ DT_EGL EGLContext eglCreateContext(EGLDisplay display, EGLConfig config, EGLCont
     return fail(EGL_BAD_ALLOC, EGL_NO_CONTEXT);
   }
   contexts()[beneath] = {vg, beneath};
+  if (images_of_textures(display)) engine().at_image_target(&image_target);
   return ok(beneath);
 }
 
@@ -891,6 +1038,12 @@ std::unique_lock<decltype(g_exchange)> shares_guard() {
   return guard;
 }
 
+EGLImage keep(EGLDisplay display, EGLImage image) {
+  std::lock_guard guard(g_lock);
+  if (image != EGL_NO_IMAGE) images().insert({display, image});
+  return image;
+}
+
 void image_destroyed(EGLDisplay display, EGLImage image) {
   for (auto& shared : shared_images())
     if (shared.display == display && shared.image == image) {
@@ -899,10 +1052,27 @@ void image_destroyed(EGLDisplay display, EGLImage image) {
     }
 }
 
+EGLBoolean destroy_image(EGLDisplay display, EGLImage image, EGLBoolean (*destroy)(EGLDisplay, EGLImage)) {
+  auto guard = shares_guard();
+  bool known;
+  {
+    std::lock_guard held(g_lock);
+    known = images().erase({display, image}) > 0;  // first: somebody may be given its handle at once
+  }
+  EGLBoolean destroyed = destroy(display, image);
+  if (!destroyed && known) keep(display, image);
+  if (destroyed && guard) image_destroyed(display, image);
+  return theirs(destroyed);
+}
+
 }  // namespace
 
 DT_EGL EGLBoolean eglTerminate(EGLDisplay display) {
   EGLBoolean ended = REAL(eglTerminate)(display);
+  if (ended) {
+    std::lock_guard guard(g_lock);
+    std::erase_if(images(), [display](auto& known) { return known.first == display; });
+  }
   if (ended && g_shares) display_ended(display);
   return theirs(ended);
 }
@@ -910,29 +1080,27 @@ DT_EGL EGLBoolean eglTerminate(EGLDisplay display) {
 DT_EGL EGLImage eglCreateImage(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
                                const EGLAttrib* attributes) {
   EGLImage image;
-  if (create_vg_image(display, context, target, buffer, attributes, image)) return image;
-  return theirs(REAL(eglCreateImage)(display, context, target, buffer, attributes));
+  if (create_vg_image(display, context, target, buffer, attributes, image)) return keep(display, image);
+  return theirs(keep(display, REAL(eglCreateImage)(display, context, target, buffer, attributes)));
 }
 
 DT_EGL EGLImageKHR eglCreateImageKHR(EGLDisplay display, EGLContext context, EGLenum target, EGLClientBuffer buffer,
                                      const EGLint* attributes) {
   EGLImage image;
-  if (create_vg_image(display, context, target, buffer, attributes, image)) return image;
-  return theirs(REAL(eglCreateImageKHR)(display, context, target, buffer, attributes));
+  if (create_vg_image(display, context, target, buffer, attributes, image)) return keep(display, image);
+  return theirs(keep(display, REAL(eglCreateImageKHR)(display, context, target, buffer, attributes)));
+}
+
+DT_EGL EGLImageKHR eglCreateDRMImageMESA(EGLDisplay display, const EGLint* attributes) {
+  return theirs(keep(display, REAL(eglCreateDRMImageMESA)(display, attributes)));
 }
 
 DT_EGL EGLBoolean eglDestroyImage(EGLDisplay display, EGLImage image) {
-  auto guard = shares_guard();
-  EGLBoolean destroyed = REAL(eglDestroyImage)(display, image);
-  if (destroyed && guard) image_destroyed(display, image);
-  return theirs(destroyed);
+  return destroy_image(display, image, REAL(eglDestroyImage));
 }
 
 DT_EGL EGLBoolean eglDestroyImageKHR(EGLDisplay display, EGLImageKHR image) {
-  auto guard = shares_guard();
-  EGLBoolean destroyed = REAL(eglDestroyImageKHR)(display, image);
-  if (destroyed && guard) image_destroyed(display, image);
-  return theirs(destroyed);
+  return destroy_image(display, image, REAL(eglDestroyImageKHR));
 }
 
 DT_EGL EGLBoolean eglDestroySurface(EGLDisplay display, EGLSurface surface) {

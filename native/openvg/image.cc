@@ -15,7 +15,7 @@ std::shared_ptr<Image> make_image(VGImageFormat name, int width, int height) {
   image->format = format(name);
   image->width = width;
   image->height = height;
-  image->quality = VG_IMAGE_QUALITY_NONANTIALIASED | VG_IMAGE_QUALITY_FASTER | VG_IMAGE_QUALITY_BETTER;
+  image->quality = QUALITIES;
   image->pixels = std::make_shared<Pixels>();
   image->pixels->stride = (image->format.row_bytes(width) + 3) & ~(size_t)3;
   image->pixels->bytes.resize(image->pixels->stride * (size_t)height);
@@ -297,8 +297,6 @@ VGImage vgCreateImage(VGImageFormat name, VGint width, VGint height, VGbitfield 
   if (!context) return VG_INVALID_HANDLE;
   DT_VG_TRY
   Format f = format(name);
-  constexpr VGbitfield QUALITIES =
-      VG_IMAGE_QUALITY_NONANTIALIASED | VG_IMAGE_QUALITY_FASTER | VG_IMAGE_QUALITY_BETTER;
   if (!f.valid) {
     context->fail(VG_UNSUPPORTED_IMAGE_FORMAT_ERROR);
     return VG_INVALID_HANDLE;
@@ -312,6 +310,17 @@ VGImage vgCreateImage(VGImageFormat name, VGint width, VGint height, VGbitfield 
   image->quality = quality;
   return context->keep(image);
   DT_VG_CATCH(*context, VG_INVALID_HANDLE)
+}
+
+VGImage vgCreateEGLImageTargetKHR(VGeglImageKHR egl_image) {
+  if (!current()) return VG_INVALID_HANDLE;
+  // Who knows EGLImages takes locks of his own before the engine's.
+  int error = VG_ILLEGAL_ARGUMENT_ERROR;
+  auto* function = egl_image ? at_image_target().load() : nullptr;
+  VGImage made = function ? function(egl_image, &error) : VG_INVALID_HANDLE;
+  Entry context;
+  if (made == VG_INVALID_HANDLE) context->fail((VGErrorCode)error);
+  return made;
 }
 
 void vgDestroyImage(VGImage handle) {
@@ -378,6 +387,7 @@ VGImage vgChildImage(VGImage handle, VGint x, VGint y, VGint width, VGint height
   child->quality = parent->quality;
   child->pixels = parent->pixels;
   child->parent = parent;
+  child->sibling = parent->sibling;
   return context->keep(child);
   DT_VG_CATCH(*context, VG_INVALID_HANDLE)
 }

@@ -314,6 +314,11 @@ void Player::made_sync(uint64_t recorded, void* now) {
   if (recorded) syncs_[recorded] = now;
 }
 void* Player::image(uint64_t recorded) { return windows_->image(recorded); }
+void Player::shares_images() { windows_->shares_images(); }
+void Player::made_vg(const Row& w, uint32_t recorded, uint32_t now, const char* function) {
+  if (recorded && now && vg_objects()) vg_objects()->set(recorded, now);
+  if (recorded && !now) report("object", w.seq, function, "nothing was made here, and something was where it was recorded");
+}
 
 int32_t Player::location(uint32_t named, int32_t recorded) {
   if (recorded < 0) return recorded;

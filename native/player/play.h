@@ -207,9 +207,8 @@ class Player {
     const auto& current = threads_[running_]->vg;
     return current ? current->objects.get() : nullptr;
   }
-  void made_vg(uint32_t recorded, uint32_t now) {
-    if (recorded && now && vg_objects()) vg_objects()->set(recorded, now);
-  }
+  void made_vg(const Row& w, uint32_t recorded, uint32_t now, const char* function);
+  void shares_images();  // OpenVG and OpenGL see each other's work in the image that was made
   In in(const Row& w, int payload, int descriptor, uint64_t value);
   const char* text(const In& in);
   const char* const* strings(const In& in);

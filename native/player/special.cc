@@ -158,6 +158,12 @@ void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const vo
   base(p.context->list_base);
 }
 
+VGImage special_vgCreateEGLImageTargetKHR(Player& p, const Row&, VGeglImageKHR image) {
+  const VGImage made = REAL(VGImage (*)(VGeglImageKHR), "vgCreateEGLImageTargetKHR")(image);
+  if (made) p.shares_images();
+  return made;
+}
+
 GLuint special_glGenLists(Player& p, const Row& w, GLsizei range) {
   return p.gl<GLuint (*)(GLsizei)>("glGenLists")(static_cast<GLsizei>(p.names_range(w, range)));
 }

@@ -28,6 +28,9 @@ void special_glDeleteBuffers(Player& p, const Row& w, GLsizei n, const GLuint* b
 void special_glBindVertexBuffer(Player& p, const Row& w, GLuint bindingindex, GLuint buffer, GLintptr offset, GLsizei stride);
 void special_glBindVertexBuffers(Player& p, const Row& w, GLuint first, GLsizei count, const GLuint* buffers, const GLintptr* offsets, const GLsizei* strides);
 
+// From here on both APIs see what the other one did.
+VGImage special_vgCreateEGLImageTargetKHR(Player& p, const Row& w, VGeglImageKHR image);
+
 // What queries count, so that --verify knows times from counts.
 void special_glBeginQuery(Player& p, const Row& w, GLenum target, GLuint id);
 void special_glBeginQueryARB(Player& p, const Row& w, GLenum target, GLuint id);

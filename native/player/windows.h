@@ -46,6 +46,7 @@ class Windows {
   // Makes a context current that is not, to take what it still has; false: it cannot be.
   bool visit(Context* context);
   void* image(uint64_t recorded) const;
+  void shares_images() { shares_vg_ = true; }
   Surface* surface(uint64_t recorded);
   // Size of what the running thread draws to by default; false: nothing.
   bool drawable_size(int& width, int& height);
@@ -109,7 +110,7 @@ class Windows {
   std::unordered_map<uint64_t, std::shared_ptr<VgContext>> vg_contexts_;
   std::unordered_map<uint64_t, std::unique_ptr<Surface>> surfaces_;
   std::unordered_map<uint64_t, void*> images_, syncs_;
-  bool shares_vg_ = false;  // OpenGL sees an image of OpenVG
+  bool shares_vg_ = false;  // OpenGL and OpenVG see the same image
   std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
   std::unordered_map<uint32_t, int> apis_;  // by recorded thread
   std::unordered_map<Context*, uint64_t> last_draw_;  // what a context drew to last

@@ -377,6 +377,10 @@ void Machine::own_content(Node* node, unsigned field) {
   if (shared_.empty() || !node) return;
   if (auto it = shared_.find(node->location(field)); it != shared_.end()) leave(it);
 }
+bool Machine::one_content(const Node* node, unsigned field, const Node* other, unsigned other_field) const {
+  auto one = shared_.find(node->location(field)), two = shared_.find(other->location(other_field));
+  return one != shared_.end() && two != shared_.end() && one->second == two->second;
+}
 void Machine::leave(std::map<Location, Sharers>::iterator at) {
   const Location location = at->first;
   Sharers all = at->second;

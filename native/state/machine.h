@@ -221,7 +221,7 @@ class Machine {
     Node* image;
     bool ours = false, theirs = false;
   };
-  std::vector<VgShared> vg_shared;
+  std::vector<VgShared> vg_shared;  // an EGLImage of one refers to it
   bool vg_exchanged = false;  // by this call
   std::unordered_map<uint64_t, Node*> vg_share_by_handle;  // of contexts that were current
   bool vg_draws_to(const Node* surface) const { return std::find(vg_surface_by_thread_.begin(), vg_surface_by_thread_.end(), surface) != vg_surface_by_thread_.end(); }
@@ -260,6 +260,7 @@ class Machine {
   // one is written to all. `extent`: how much of it each shows; who shows as much as is written has it wholly anew.
   void share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent, uint64_t with_extent);
   void own_content(Node* node, unsigned field);  // it got other memory
+  bool one_content(const Node* node, unsigned field, const Node* other, unsigned other_field) const;
 
   // Set what nobody reads: no access is told of.
   void note(Node* node, unsigned field, Num number);

@@ -475,6 +475,7 @@ void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name) 
   m.read(image);
   m.read(image, f_vg_image::content);
   m.set_content(handle, f_handle::parameters, NONE, 0);
+  refer(m, handle, f_handle::parameters, image);
   auto known = std::find_if(m.vg_shared.begin(), m.vg_shared.end(), [&](auto& s) { return s.image == image; });
   if (known == m.vg_shared.end()) {
     m.vg_shared.push_back({image});
@@ -489,9 +490,49 @@ void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name) 
   const auto extent = static_cast<uint64_t>(width * height);
   m.share_content(handle, f_handle::parameters, image, f_vg_image::shown, extent, extent);
 }
+namespace {
+// The format that drawtap's engine takes for the content of a texture; packed pixels of an unsized format it alone knows.
+int64_t format_for(int64_t internal) {
+  switch (internal) {
+    case 0x8D62: return 3;       // GL_RGB565, VG_sRGB_565
+    case 0x8057: return 4;       // GL_RGB5_A1, VG_sRGBA_5551
+    case 0x8056: return 5;       // GL_RGBA4, VG_sRGBA_4444
+    case 0x1907: case 0x8051: case 0x8C41: return 0xC0;  // GL_RGB, GL_RGB8, GL_SRGB8: VG_sXBGR_8888
+    default: return 0xC1;        // VG_sABGR_8888
+  }
+}
+}  // namespace
+void vg_image_target(Machine& m, int64_t name, int64_t handle) {
+  Node* from = m.find(m.root(), c_root::handles, static_cast<uint64_t>(handle));
+  if (!name || !from) return m.refuse();
+  vg_exchange(m);
+  m.read_all(from);
+  const auto it = m.images.find(from->key);
+  const Machine::ImageSize size = it == m.images.end() ? Machine::ImageSize{} : it->second;  // EGL alone may know it
+  Node* of = referred(m, from, f_handle::parameters);
+  const bool joins = of && of->parent == m.vg_share() && !pixels_of(m, of).node->get(f_vg_image::drawn_to);
+  const int64_t format = joins ? of->get(f_vg_image::VG_IMAGE_FORMAT) : format_for(size.format);
+  vg_create_image(m, name, format, size.width, size.height, 7);
+  Node* image = object(m, c_vg_share::images, name);
+  if (!image) return;
+  if (joins) {  // the same pixels as those of the image that the EGLImage is of, or that was made of it before
+    m.read(of);
+    return refer(m, image, f_vg_image::parent, of);
+  }
+  m.set_content(image, f_vg_image::content, NONE, 0);
+  m.set_content(image, f_vg_image::shown, NONE, 0);
+  const auto extent = static_cast<uint64_t>(size.width * size.height);
+  m.share_content(image, f_vg_image::shown, from, f_handle::parameters, extent, extent);
+  if (!of) refer(m, from, f_handle::parameters, image);
+  m.vg_shared.push_back({image});
+}
 // What either side wrote since goes to the other.
 void vg_exchange(Machine& m) {
   std::unordered_set<const Node*> held;
+  // Several images may be made of what OpenGL has once.
+  for (auto& one : m.vg_shared)
+    for (auto& other : m.vg_shared)
+      if (&one != &other && one.ours && m.one_content(one.image, f_vg_image::shown, other.image, f_vg_image::shown)) other.theirs = true;
   for (auto& [image, ours, theirs] : m.vg_shared) {
     if (!image->alive && held.empty()) held = m.vg_held();
     if (!ours && !theirs) continue;

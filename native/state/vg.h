@@ -23,6 +23,7 @@ void vg_paint_pattern(Machine& m, int64_t paint, int64_t image);
 void vg_surface_made(Machine& m, Node* surface, int64_t image);  // eglCreatePbufferFromClientBuffer
 void vg_surface_left(Machine& m, Node* surface);                 // it was destroyed, or is no longer drawn to
 void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name);  // eglCreateImage
+void vg_image_target(Machine& m, int64_t name, int64_t handle);  // an image that is made of an EGLImage
 void vg_exchange(Machine& m);
 void vg_read_surface(Machine& m);
 

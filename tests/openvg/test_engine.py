@@ -70,7 +70,7 @@ def test_programs_are_recorded_on_it(drawtap: Callable[..., object], recorded: C
         assert f'"{name}"' in answer.out  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", ["calls", "frames", "shared", "shared frames"])
+@pytest.mark.parametrize("name", ["calls", "frames", "shared", "shared frames", "shared targets"])
 def test_recordings_play_exactly(drawtap: Callable[..., object], recorded: Callable[..., Path], name: str) -> None:
     name, *arguments = name.split()
     trace = recorded(name, "--hash-frames", arguments=tuple(arguments))

@@ -20,6 +20,7 @@ CUTS = {
     "calls": ({100: 0.15, 193: 0.2}),
     "objects": ({0: 0.9, 3: 0.6, 4: 0.4, 11: 0.2}),
     "shared frames": ({0: 1.0, 9: 0.45}),  # one call hands over all that the APIs share
+    "shared targets": ({0: 1.0, 9: 0.9}),
 }
 
 

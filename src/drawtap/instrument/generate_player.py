@@ -104,7 +104,7 @@ def generate() -> dict[str, str]:
 
 def _specials() -> frozenset[str]:
     header = runtime_folder().parent / "player" / "special.h"
-    return frozenset(re.findall(r"\bspecial_(gl\w+)\(", header.read_text()))
+    return frozenset(re.findall(r"\bspecial_((?:gl|vg)\w+)\(", header.read_text()))
 
 
 def _header() -> str:
@@ -180,8 +180,6 @@ def _client_array(f: Function) -> Param | None:
 
 
 def _refusal(f: Function) -> str:
-    if "EGLImage" in f.name and f.api.name == "vg":
-        return "drawtap's OpenVG has no EGLImages"
     if _UNPLAYABLE.search(f.name):
         return "it hands over addresses, call-backs or handles of the machine it was recorded on"
     for p in f.command.params:
@@ -232,7 +230,7 @@ def _scalar(f: Function, p: Param) -> str:
     kind = object_class(f, p)
     if kind == "sync":
         return f"({spelling})_p.sync({raw})"
-    if spelling in ("GLeglImageOES",):
+    if spelling in ("GLeglImageOES", "VGeglImageKHR"):
         return f"({spelling})_p.image({raw})"
     if kind in CLASSES:
         return f"({spelling})_p.name({CLASSES.index(kind)}, (uint32_t){raw})"
@@ -443,7 +441,7 @@ def _returned(f: Function) -> list[str]:
         return ["(void)_result;"]
     if returns.base in _VG_HANDLES:
         made = f.name.startswith(("vgCreate", "vgChild"))
-        return [f"_p.made_vg((uint32_t){raw}, (uint32_t)_result);"] if made else ["(void)_result;"]
+        return [f'_p.made_vg(_w, (uint32_t){raw}, (uint32_t)_result, "{f.name}");'] if made else ["(void)_result;"]
     if f.api.name == "vg":
         if f.has("error_query"):
             return [f"_p.vg_error_result(_w, (uint32_t){raw}, (uint32_t)_result);"]

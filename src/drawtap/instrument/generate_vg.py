@@ -16,9 +16,9 @@ from drawtap.spec.registry import load_api
 _VERSIONS = {"VG_VERSION_1_0": "OPENVG_VERSION_1_0", "VG_VERSION_1_1": "OPENVG_VERSION_1_1"}
 
 
-def _prototype(command: Command) -> str:
+def _prototype(command: Command, name: str = "") -> str:
     params = ", ".join(f"{param.type.spelling} {param.name}".replace("* ", "*") for param in command.params) or "void"
-    return f"{command.returns.spelling} {command.name}({params})".replace("* ", "*")
+    return f"{command.returns.spelling} {name or command.name}({params})".replace("* ", "*")
 
 
 def _provided(api: Api, prefixes: tuple[str, ...]) -> list[Command]:
@@ -51,6 +51,13 @@ def _prototypes(commands: Iterable[Command]) -> list[str]:
     return [f"VG_API_CALL {_prototype(command)};" for command in commands]
 
 
+def _pointers(commands: Iterable[Command]) -> list[str]:
+    """Types of what `eglGetProcAddress` returns for them."""
+    return [
+        f"typedef {_prototype(command, f'(VG_API_ENTRYP PFN{command.name.upper()}PROC)')};" for command in commands
+    ]
+
+
 def _defines(api: Api, *, utility: bool) -> list[str]:
     names = (name for name in api.enums if name.startswith("VGU_") == utility)
     return [f"#define {name} {api.enums[name]:#x}" for name in names]
@@ -66,6 +73,7 @@ def headers(api: Api) -> dict[str, str]:
             f'#define {library}_API_CALL __attribute__((visibility("default")))',
             "#endif",
             f"#define {library}_API_ENTRY",
+            f"#define {library}_API_ENTRYP {library}_API_ENTRY *",
             f"#define {library}_API_EXIT",
         )
     ]
@@ -83,11 +91,16 @@ def headers(api: Api) -> dict[str, str]:
         *_defines(api, utility=False),
         *_prototypes(_provided(api, ("VG_VERSION",))),
     ]
-    extensions = _prototypes(
+    extended = [
         command
         for command in api.commands.values()
         if not any(name.startswith(("VG_VERSION", "VGU_VERSION")) for name in command.provided_by)
-    )
+    ]
+    extensions = [
+        *(f"#define {extension.name} 1" for extension in api.extensions),
+        *_prototypes(extended),
+        *_pointers(extended),
+    ]
     utility = [
         "#define VGU_VERSION_1_0 1",
         "#define VGU_VERSION_1_1 2",

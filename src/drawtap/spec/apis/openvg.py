@@ -128,7 +128,7 @@ o.effects("vgCreatePaint", create("share.paints", "result"))
 # Images and filters.
 o.effects("vgCreateImage", run("vg_create_image", "result, format, width, height, allowedQuality"))
 o.effects("vgChildImage", run("vg_child_image", "result, parent, x, y, width, height"))
-o.effects("vgCreateEGLImageTargetKHR", create("share.images", "result"))
+o.effects("vgCreateEGLImageTargetKHR", run("vg_image_target", "result, image"))
 o.effects("vgImageSubData", run("vg_upload", "image, x, y, width, height, data"))
 o.effects("vgClearImage", run("vg_clear_image", "image, x, y, width, height"))
 o.effects("vgCopyImage", run("vg_copy_image", "dst, dx, dy, src, sx, sy, width, height"))
