@@ -130,6 +130,8 @@ Exporter::Info& Exporter::info(const Function& f) {
       {"eglCreateImageKHR", &Exporter::create_image},
       {"eglDestroyImage", &Exporter::use_handle},
       {"eglDestroyImageKHR", &Exporter::use_handle},
+      {"eglWaitClient", &Exporter::wait},
+      {"eglWaitGL", &Exporter::wait},
       {"eglCreateSync", &Exporter::create_sync},
       {"eglCreateSyncKHR", &Exporter::create_sync},
       {"eglDestroySync", &Exporter::use_handle},
@@ -216,7 +218,9 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
     take(columns, *data, row, w.bytes, w.hash, w.stored, w.content);
     t.writes.push_back(std::move(w));
   } else if (id == DT_FN_CONTEXT) {
-    shares_[static_cast<uint32_t>(call.raw("context"))] = {static_cast<uint32_t>(call.raw("share_group")), static_cast<uint32_t>(call.raw("api"))};
+    const auto context = static_cast<uint32_t>(call.raw("context")), api = static_cast<uint32_t>(call.raw("api"));
+    shares_[context] = {static_cast<uint32_t>(call.raw("share_group")), api};
+    if (context) (api == 3 ? t.vector_id : t.raster_id) = context;
   } else {
     const Field *kind = call.field("kind"), *text = call.field("text");
     if (!kind || !text || !kind->has_data() || !text->has_data()) return;
@@ -245,7 +249,12 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
   uint16_t f = open.order()[record];
   const FunctionColumns& columns = open.columns(f);
   if (columns.function) {
-    Call call{*columns.function, columns, open.ordinals()[record], open.info.thread, open.context(record), seq, open.durations()[record] == DT_IN_FLIGHT};
+    // Where both APIs have a context, calls were counted to the one that became current last.
+    uint32_t context = open.context(record);
+    const ThreadState& t = threads_[open.info.thread];
+    const bool vector = columns.function->api == "vg";
+    if (auto own = vector ? t.vector_id : t.raster_id; own && shares_.count(context) && (shares_[context].api == 3) != vector) context = own;
+    Call call{*columns.function, columns, open.ordinals()[record], open.info.thread, context, seq, open.durations()[record] == DT_IN_FLIGHT};
     bool last = options_.end_frame && frame_ >= options_.end_frame;
     if (collecting_ || !last) {
       if (!collecting_) begin_frame();
@@ -279,6 +288,7 @@ void Exporter::pass(bool collecting) {
   generations_.clear();
   context_apis_.clear();
   context_configs_.clear();
+  shares_images_ = false;
   dt_selection all{};
   each_call(trace_, resolve(trace_, &all), [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
   if (failure_) throw Error(*failure_);
@@ -413,6 +423,7 @@ void Exporter::perform(const Call& call) {
         line("{ " + generated + f.name + "(" + text + ");" + after_ + " }");
       } else {
         line(before + f.name + "(" + text + ");");
+        shares_images_ = shares_images_ || f.name == "vgCreateEGLImageTargetKHR";
         after(call);
       }
     }

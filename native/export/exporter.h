@@ -55,6 +55,7 @@ class Exporter {
   struct ThreadState {
     Current current;
     Current vector;  // OpenVG's, beside it
+    uint32_t raster_id = 0, vector_id = 0;  // the contexts that were current last, by the number that calls have
     uint32_t api = 0x30A0;
     std::vector<Span> spans;
     std::vector<Write> writes;
@@ -101,6 +102,7 @@ class Exporter {
   bool swap(const Call&);
   bool create_image(const Call&);
   bool create_sync(const Call&);
+  bool wait(const Call&);
   bool use_handle(const Call&);
   bool get_location(const Call&);
   bool get_attribute(const Call&);
@@ -126,9 +128,11 @@ class Exporter {
   void switch_to(uint32_t thread);
   void emit_current(uint32_t thread, const Current& current);
   void use_api(uint32_t api);
+  void exchange();
 
   // ---- OpenVG (vector.cc)
   void switch_to_vector(uint32_t thread);
+  std::string vector_image(const Call& call);  // that its buffer names
   bool make_vector_current(const Call& call, const Current& wanted);
   std::string vector_scalar(const Call& call, const Field& field, uint64_t raw);  // "": as for any other
   std::string vector_rows(const Call& call, const Field& field, std::string text);
@@ -186,6 +190,7 @@ class Exporter {
   uint64_t scratch_used_ = 0, scratch_ = 1 << 20;
   uint32_t emitted_thread_ = 0, emitted_api_ = 0;
   Current emitted_, emitted_vector_;
+  bool shares_images_ = false;  // OpenVG and OpenGL see the same
   bool uses_gl_ = false, uses_es_ = false, uses_vector_ = false, binds_attributes_ = false;
   std::vector<std::string> frame_functions_;
   std::vector<uint64_t> ends_;

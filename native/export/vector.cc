@@ -69,6 +69,12 @@ bool Exporter::make_vector_current(const Call& call, const Current& wanted) {
   return true;
 }
 
+std::string Exporter::vector_image(const Call& call) {
+  uint32_t group = 1;
+  if (auto own = shares_.find(threads_[call.thread].vector_id); own != shares_.end()) group = own->second.group;
+  return names_.number(*object_class("vector image", ""), group, 0, call.raw("buffer") & 0xffffffffu);
+}
+
 bool Exporter::create_image_surface(const Call& call) {
   if (!call.result() || collecting_) return true;
   if (call.raw("buftype") != 0x3096) {
@@ -78,12 +84,7 @@ bool Exporter::create_image_surface(const Call& call) {
   }
   switch_to_vector(call.thread);
   std::string chosen = config(call.raw("config"), call.seq);
-  uint32_t group = 1;
-  for (auto& [id, share] : shares_)
-    if (share.api == 3) group = share.group;
-  const ObjectClass* c = object_class("vector image", "");
-  std::string image = names_.number(*c, group, 0, call.raw("buffer") & 0xffffffffu);
-  std::string name = names_.handle("surface", "EGLSurface", call.result(), true);
+  std::string image = vector_image(call), name = names_.handle("surface", "EGLSurface", call.result(), true);
   surfaces_.insert(call.result());
   line(name + " = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(size_t)" + image + ", " + chosen + ", NULL);");
   return true;
@@ -91,7 +92,11 @@ bool Exporter::create_image_surface(const Call& call) {
 
 std::string Exporter::vector_scalar(const Call& call, const Field& field, uint64_t raw) {
   if (field.kind == Kind::boolean) return raw == 1 ? "VG_TRUE" : raw ? std::to_string(raw) : "VG_FALSE";
-  if (field.ctype == "VGeglImageKHR") return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
+  if (field.ctype == "VGeglImageKHR") {
+    if (names_.knows("image", raw)) return names_.handle("image", "EGLImage", raw, false);
+    if (raw) skip_ = field.name + " was made of something that is left out";
+    return "NULL";
+  }
   // Handles of any kind are what they were made as.
   if (field.ctype == "VGHandle" && field.object_class.empty()) {
     auto share = shares_.find(call.context);

@@ -54,7 +54,17 @@ std::string Exporter::config(uint64_t handle, uint64_t seq) {
 std::string Exporter::context_name(uint64_t handle) { return handle ? names_.handle("context", "EGLContext", handle, false) : "EGL_NO_CONTEXT"; }
 std::string Exporter::surface_name(uint64_t handle) { return handle ? names_.handle("surface", "EGLSurface", handle, false) : "EGL_NO_SURFACE"; }
 
+// Calls that let OpenVG and OpenGL see each other's work are not all made in the source, and not where they were.
+void Exporter::exchange() {
+  if (shares_images_ && !collecting_) line("eglWaitClient();");
+}
+bool Exporter::wait(const Call&) {
+  exchange();
+  return true;
+}
+
 bool Exporter::bind_api(const Call& call) {
+  exchange();
   if (call.result()) threads_[call.thread].api = static_cast<uint32_t>(call.raw("api"));
   return true;
 }
@@ -199,6 +209,7 @@ void Exporter::switch_to(uint32_t thread) {
 
 bool Exporter::make_current(const Call& call) {
   if (!call.result() && call.function.name != "eglReleaseThread") return true;
+  exchange();
   Current wanted;
   if (call.function.name != "eglReleaseThread") {
     for (const char* name : {"draw", "drawable"})
@@ -239,14 +250,15 @@ bool Exporter::swap(const Call& call) {
 bool Exporter::create_image(const Call& call) {
   if (!call.result() || collecting_) return true;
   auto target = static_cast<uint32_t>(call.raw("target"));
-  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
-  if (!texture && !renderbuffer) {
+  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9, vector = target == 0x30BA;
+  if (!texture && !renderbuffer && !vector) {
     line("/* " + call.function.name + ": images of this target are left out */");
     return true;
   }
   const ObjectClass* c = object_class(texture ? "texture" : "renderbuffer", "");
   auto it = shares_.find(call.context);
-  std::string name = names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, call.raw("buffer") & 0xffffffffu);
+  std::string name = vector ? vector_image(call) : names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, call.raw("buffer") & 0xffffffffu);
+  shares_images_ = shares_images_ || vector;
   std::string image = names_.handle("image", "EGLImage", call.result(), true);
   bool wide = call.function.name == "eglCreateImage";
   const Field* f = call.field("attrib_list");

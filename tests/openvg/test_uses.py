@@ -91,7 +91,7 @@ def test_segments_are_counted_as_the_engine_does(recorded: Callable[..., Path]) 
     assert told == 32
 
 
-@pytest.mark.parametrize("name", ["frames", "objects"])
+@pytest.mark.parametrize("name", ["frames", "objects", "shared frames", "shared targets"])
 def test_c_source_draws_the_same(
     request: pytest.FixtureRequest,
     recorded: Callable[..., Path],
@@ -103,7 +103,8 @@ def test_c_source_draws_the_same(
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed")
     drawtap_ = request.getfixturevalue("drawtap")  # the command line; the module has the name here
-    trace, folder = recorded(name, "--hash-frames"), tmp_path / "c"
+    program, *arguments = name.split()
+    trace, folder = recorded(program, "--hash-frames", arguments=tuple(arguments)), tmp_path / "c"
     with drawtap.open(trace) as opened:
         made = export_c(opened, folder)
         frames = len(opened.frames)

@@ -53,9 +53,7 @@ def _prototypes(commands: Iterable[Command]) -> list[str]:
 
 def _pointers(commands: Iterable[Command]) -> list[str]:
     """Types of what `eglGetProcAddress` returns for them."""
-    return [
-        f"typedef {_prototype(command, f'(VG_API_ENTRYP PFN{command.name.upper()}PROC)')};" for command in commands
-    ]
+    return [f"typedef {_prototype(command, f'(VG_API_ENTRYP PFN{command.name.upper()}PROC)')};" for command in commands]
 
 
 def _defines(api: Api, *, utility: bool) -> list[str]:
