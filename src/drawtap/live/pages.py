@@ -37,6 +37,7 @@ STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
 _RECORDING, _ALL_FRAMES, _SEEN_WORD = 16, 24, 32
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
 _FRAMES_AT = 48  # of dt_live_surface.frames in its slot
+_NO_KEY = bytes(8)
 _COUNT = (1 << 62) - 1  # a count beyond it is nonsense, and does not fit numpy's numbers
 KINDS = {1: "egl", 2: "glx"}
 
@@ -215,9 +216,9 @@ class StatsPage:
         if frames != self._all_frames:
             self._all_frames = frames
             # Places are taken in order, and never given back: behind the first free one there is nothing.
-            while self._used < SURFACES and any(self._map[(at := self._place(self._used)) : at + 8]):
+            while self._used < SURFACES and self._map[(at := self._place(self._used)) : at + 8] != _NO_KEY:
                 self._used += 1
-            self._surfaces = tuple(filter(None, (self._surface(i, now_ns) for i in range(self._used))))
+            self._surfaces = tuple([s for i in range(self._used) if (s := self._surface(i, now_ns))])
         return self._surfaces
 
     def _place(self, index: int) -> int:

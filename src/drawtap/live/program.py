@@ -76,7 +76,7 @@ def _no_times() -> NDArray[np.int64]:
     return np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # values, but not frozen: hundreds are made every second, and that would take four times as long
 class Surface:
     """One surface (window, pbuffer) of a program and its frames of the last seconds.
 
@@ -171,7 +171,7 @@ def percentiles(values: NDArray[np.int64], *which: float) -> tuple[float, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # values, but not frozen: hundreds are made every second, and that would take four times as long
 class Program:
     """One running program under the manager.
 
