@@ -234,6 +234,8 @@ class TestHandedOn:
         import trace_processor
 
         measure(["gl:primitives/primitives_generated", "cpu:time/wall"], ["frame", "draw"])
+        added = _drawtap("profile", str(trace.path), "-m", "gl:time/elapsed", "--on", "llvmpipe", "--add")
+        assert added.returncode == 0, added.stderr
         page, timeline = tmp_path / "page.html", tmp_path / "timeline.pftrace"
         for words in (["report", "--pictures", "0", "-o", str(page)], ["export", "-o", str(timeline)]):
             done = _drawtap(words[0], str(trace.path), *words[1:])
@@ -253,8 +255,10 @@ class TestHandedOn:
         assert [name for name, _, _ in counters] == [
             "gl:primitives/primitives_generated per draw",
             "gl:primitives/primitives_generated per frame",
+            "gl:time/elapsed per frame",
         ]
         assert counters[1][2] == 8
+        assert counters[2][1] == counters[1][1] and counters[2][2] > 0, counters
         assert calls == [(FRAMES,)]
 
 
@@ -264,6 +268,11 @@ class TestCommands:
         rows = {row["metric"]: row for row in json.loads(done.stdout)}
         assert rows["gl:time/elapsed"]["here"] == "yes"
         assert all(row["why not"] for row in rows.values() if row["here"] == "no")
+        # As text a metric is one line of a width that people can read, in a pipe too.
+        text = _drawtap("metrics", str(recording), "--on", "llvmpipe").stdout
+        shown = [line for line in text.splitlines() if line.split(" ", 1)[0] in rows]
+        assert len(shown) == len(rows)
+        assert max(map(len, shown)) < 160
 
     def test_profile_writes_the_table_and_a_file(self, recording: Path, tmp_path: Path):
         out = tmp_path / "out.csv"

@@ -261,8 +261,12 @@ def test_differences_are_amplified():
     b[4, 4, 3] = 254
     shown = amplified(a, b)
     assert tuple(shown[2, 3]) == (0, 255, 0, 255)
-    assert tuple(shown[4, 4]) == (127, 127, 127, 255)
+    assert tuple(shown[4, 4]) == (80, 80, 80, 255)
     assert shown[0, 0].tolist() == [0, 0, 0, 255]
+    b[9, 9, 0] = 255  # hides nothing of the others
+    shown = amplified(a, b)
+    assert (tuple(shown[9, 9]), tuple(shown[4, 4])) == ((255, 0, 0, 255), (80, 80, 80, 255))
+    assert 80 < shown[2, 3, 1] < 120
     assert amplified(a, image(width=26)).shape == (16, 26, 4)
     assert (opaque(b)[..., 3] == 255).all()
 

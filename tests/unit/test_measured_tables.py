@@ -96,6 +96,19 @@ def test_plots_of_the_report_lose_nothing_that_was_measured(recording):
         assert css.count(f"--{colour}-fill: ") == 2, colour
 
 
+def test_plots_have_lines_that_can_be_seen_beside_each_other(recording):
+    usual = {"covered": 76_800.0, "mean": 1.7, "most": 9.0, "loaded": 0.0}
+    rows = [
+        (f"fragments:overdraw/{name}", "frame", frame, None, value if frame else 2e6, "count", None)
+        for name, value in usual.items()
+        for frame in range(FRAMES)
+    ]
+    store(recording, 1, rows)
+    with drawtap.open(recording) as trace:
+        plots = _measured(trace, _frames(trace))
+    assert [[label for label, _, _ in plot.series] for plot in plots] == [["covered", "loaded"], ["mean", "most"]]
+
+
 def test_sizes_of_triangles_are_of_all_frames(recording):
     store(recording, 1, [("geometry:triangles/area_4_to_16", "frame", n, 0, 2.0, "count", None) for n in range(5)])
     with drawtap.open(recording) as trace:

@@ -304,7 +304,10 @@ def _whole(inside: Mapping[str, float], time: float) -> dict[str, float]:
 def _work(
     trace: Trace, run: int | None
 ) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]], dict[str, str]]:
-    """Return what each frame does, times that were measured beside, and units by name; of the last run for None."""
+    """Return what each frame does, times that were measured beside, and units by name.
+
+    For None each metric is told by the last run that has it.
+    """
     from drawtap.analysis import content
 
     work: dict[int, dict[str, float]] = {}
@@ -319,10 +322,10 @@ def _work(
         if frame is not None and int(str(frame)) in work:
             work[int(str(frame))]["redundant"] = float(str(count))
     if measured.files(trace.path):
-        which = "(SELECT max(run) FROM metrics)" if run is None else str(int(run))
+        which = "QUALIFY run = max(run) OVER (PARTITION BY name)" if run is None else f"AND run = {int(run)}"
         for name, unit, frame, value in trace.sql(
             "SELECT name, unit, frame, value FROM metrics WHERE per = 'frame' AND value IS NOT NULL "
-            f"AND name NOT LIKE '%/start' AND run = {which}"
+            f"AND name NOT LIKE '%/start' {which}"
         ):
             units[str(name)] = str(unit)
             table = beside if unit == "ns" else work

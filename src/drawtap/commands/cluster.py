@@ -127,7 +127,8 @@ def _page(found: Clustering) -> ClustersPage:
     names = [stem if stems.count(stem) == 1 else str(a.path) for stem, a in zip(stems, found.applications, strict=True)]
     dots = [Dot(name, a.cluster, *a.position) for name, a in zip(names, found.applications, strict=True)]
     axes = [
-        f"{_words(axis)} ({share:.0%} of what differs)" for axis, share in zip(found.axes, found.explained, strict=True)
+        f"{_words(axis)} ({100 * share:.0f} % of what differs)"
+        for axis, share in zip(found.axes, found.explained, strict=True)
     ]
     of_path = {str(a.path): name for name, a in zip(names, found.applications, strict=True)}
     rows = [

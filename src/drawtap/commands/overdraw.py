@@ -43,6 +43,7 @@ def overdraw(
     from drawtap.trace.ranges import frames_of
     from drawtap.view.overdraw import picture
     from drawtap.view.picture import png
+    from drawtap.view.text import counted
 
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output} is no folder", hint="-o FOLDER")
@@ -62,4 +63,4 @@ def overdraw(
         covered = 100 * int((one.counts > 0).sum()) / one.counts.size
         cells = (round(one.mean, 3), int(one.counts.max()), round(covered, 2), int(one.counts.sum()))
         rows.append((one.frame, target, *cells, str(output / name), one.why))
-    return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{len(rows)} pictures in {output}")
+    return Rows(_COLUMNS, rows, {"fragments": "count"}, note=f"{counted(len(rows), 'picture')} in {output}")

@@ -213,11 +213,11 @@ def _notes(done: Profile) -> list[str]:
 
     replays = counted(len(done.costs), "replay")
     passes = counted(len(done.plan.passes), "pass", "passes")
-    found = [f"{done.rows:,} rows in {done.path} (table metrics), {passes}, on {done.engine}"]
+    found = [f"{counted(done.rows, 'row')} in {done.path} (table metrics), {passes}, on {done.engine}"]
     cost = sum(c.ns for c in done.costs)
     cuts = sum(c.cuts for c in done.costs)
     found.append(
-        f"measuring took {duration(cost)} in {replays}: {cuts:,} parts, "
+        f"measuring took {duration(cost)} in {replays}: {counted(cuts, 'part')}, "
         f"{duration(round(measuring.cost_per_cut(done)))} each; none of it is in the numbers"
     )
     paused = sum(c.paused for c in done.costs)

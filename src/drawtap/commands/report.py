@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
     from drawtap.analysis.content import Overview
     from drawtap.analysis.pictures import Chosen, Image
+    from drawtap.metrics.results import Series
     from drawtap.metrics.tables import Table
     from drawtap.trace.trace import Trace
     from drawtap.view.report import (
@@ -253,11 +254,13 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
 
 _COLOURS = ("blue", "orange", "green", "purple")  # of report.css
 _PLOT_UNITS = frozenset({"ns", "bytes"})
+_APART = 30  # a line that is usually so many times lower than another is flat beside it
 
 
 def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
     """Return plots of what drawtap profile measured, one a group of metrics with the same unit."""
-    from drawtap.metrics.results import Series, series
+    from drawtap.metrics.metric import numbered
+    from drawtap.metrics.results import series
     from drawtap.view.report import Plot
 
     groups: dict[tuple[str, str], list[Series]] = {}
@@ -266,24 +269,32 @@ def _measured(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
             groups.setdefault((one.name.partition("/")[0], one.unit), []).append(one)
     found: list[Plot] = []
     for (group, unit), members in groups.items():
-        members.sort(key=lambda one: _numbered(one.name))
-        # As many lines as can be told apart; the rest has plots of its own.
-        for at in range(0, len(members), len(_COLOURS)):
-            shown = members[at : at + len(_COLOURS)]
+        members.sort(key=lambda one: numbered(one.name))
+        for shown in _comparable(members):
             lines = [
                 (one.name.partition("/")[2].replace("_", " "), colour, [one.values.get(f.number) for f in frames])
                 for one, colour in zip(shown, _COLOURS, strict=False)
             ]
             other = "" if unit in (*_PLOT_UNITS, "count") else f"; {unit}"
-            hint = f"drawtap profile, on {shown[0].engine.partition(' ')[0]}{other}"
+            hint = f"drawtap profile, on {re.split('[,(]', shown[0].engine)[0].strip()}{other}"
             kind = unit if unit in _PLOT_UNITS else "count"
             found.append(Plot(f"measured{len(found)}", f"Measured: {group}", hint, kind, lines))
     return found
 
 
-def _numbered(name: str) -> list[tuple[int, str]]:
-    """Return a key by which names sort with their numbers in order: area_4 before area_16."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+def _comparable(members: Sequence[Series]) -> list[list[Series]]:
+    """Return what goes into one plot each: as many lines as can be told apart, none of them pressed flat by another."""
+    found: list[tuple[float, float, list[Series]]] = []
+    for one in members:
+        values = sorted(one.values.values())
+        usual = abs(values[len(values) // 2]) or max(map(abs, values))
+        for i, (low, high, shown) in enumerate(found):
+            if len(shown) < len(_COLOURS) and max(high, usual) <= _APART * min(low, usual):
+                found[i] = (min(low, usual), max(high, usual), [*shown, one])
+                break
+        else:
+            found.append((usual, usual, [one]))
+    return [shown for _, _, shown in found]
 
 
 def _costly(trace: Trace) -> list[SmallTable]:

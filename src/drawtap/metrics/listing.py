@@ -32,6 +32,7 @@ def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Said]:
     contexts: dict[str, dict[str, list[str]]] = {}
     refusals: dict[str, dict[str, str]] = {}
     reasons: dict[str, str] = {}
+    apart = {name for name, entry in BACKENDS.items() if not entry.needs_context}
     for line in lines:
         name, where = str(line.get("backend")), str(line.get("context") or "")
         if line["kind"] == "backend":
@@ -45,8 +46,10 @@ def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Said]:
             if where and where not in seen:
                 seen.append(where)
         elif line["kind"] == "refusal":
+            # What counts outside of contexts is refused by the machine, whatever context it was asked in.
+            of_context = where and name not in apart
             refusals.setdefault(name, {})[str(line["spec"])] = (
-                f"{line['reason']} ({where})" if where else str(line["reason"])
+                f"{line['reason']} ({where})" if of_context else str(line["reason"])
             )
     return {
         name: Said(

@@ -150,6 +150,11 @@ def fixed(backend_name: str, known: Iterable[Fixed], said: Said) -> Iterable[Met
     return [entry.metric(backend_name, said) for entry in known]
 
 
+def numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key by which names sort with their numbers in order: area_4 before area_16."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
 def slug(text: str) -> str:
     """Return a driver's words as a part of an id: lower case letters, digits, `.`, `_` and `-`."""
     return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "unnamed"

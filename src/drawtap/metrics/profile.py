@@ -20,7 +20,7 @@ import duckdb
 
 from drawtap.errors import ChildError, UsageError
 from drawtap.metrics import estimate
-from drawtap.metrics.metric import Metric
+from drawtap.metrics.metric import Metric, numbered
 from drawtap.metrics.passes import Pass, Plan, Range, request_text
 from drawtap.replay import player
 from drawtap.trace import measured
@@ -443,7 +443,7 @@ def overview(made: Profile) -> list[dict[str, object]]:
         if entry["metric"] not in adds:
             entry["total"] = None
         found.append(entry)
-    return found
+    return sorted(found, key=lambda row: (str(row["per"]), numbered(str(row["metric"]))))
 
 
 def notes(made: Profile) -> list[tuple[object, ...]]:

@@ -59,15 +59,13 @@ COSTS = (
 
 
 def costly(trace: Trace, count: int = 12) -> tuple[str, str, Sequence[Draw]]:
-    """Return the draws with most of the first of COSTS that was measured for draws: its name, its unit, the draws."""
+    """Return the draws with most of the first of COSTS that was measured for draws, by the last run that has it: its
+    name, its unit, the draws."""
     if not measured.files(trace.path):
         return "", "", ()
     there = {
         str(name): str(unit)
-        for name, unit in trace.sql(
-            "SELECT name, any_value(unit) FROM metrics WHERE per = 'draw' AND run = (SELECT max(run) FROM metrics) "
-            "GROUP BY name"
-        )
+        for name, unit in trace.sql("SELECT name, any_value(unit) FROM metrics WHERE per = 'draw' GROUP BY name")
     }
     name = next((cost for cost in COSTS if cost in there), None)
     if name is None:
@@ -75,7 +73,8 @@ def costly(trace: Trace, count: int = 12) -> tuple[str, str, Sequence[Draw]]:
     rows = trace.sql(
         "SELECT m.seq, m.frame, c.name, m.value, m.value / nullif(sum(m.value) OVER (), 0) AS share "
         "FROM metrics m JOIN calls c ON c.seq = m.seq WHERE m.per = 'draw' AND m.name = $name AND m.value > 0 "
-        "AND m.run = (SELECT max(run) FROM metrics) ORDER BY m.value DESC, m.seq LIMIT $count",
+        "AND m.run = (SELECT max(run) FROM metrics WHERE per = 'draw' AND name = $name) "
+        "ORDER BY m.value DESC, m.seq LIMIT $count",
         {"name": name, "count": count},
     )
     draws = [

@@ -23,13 +23,15 @@ SELECT * FROM (
   FROM calls WHERE duration IS NOT NULL AND t_start IS NOT NULL
 ) ORDER BY begin_ns, end_ns DESC
 """
-# A value stands where its frame or draw began in the recording; behind the last frame everything is 0.
+# A value stands where its frame or draw began in the recording; behind the last frame everything is 0. Runs that were
+# added measured other metrics: each is told by the last run that has it, as in the report.
 _COUNTERS = """
 SELECT t.track::BIGINT AS track, c.t_start::BIGINT AS t_ns, m.value::DOUBLE AS value
 FROM metrics m JOIN (SELECT unnest($names::VARCHAR[]) AS name, unnest($kinds::VARCHAR[]) AS per,
                             unnest($numbers::BIGINT[]) AS track) t ON t.name = m.name AND t.per = m.per
 JOIN calls c ON c.seq = m.seq
-WHERE m.value IS NOT NULL AND c.t_start IS NOT NULL AND m.run = (SELECT max(run) FROM metrics)
+WHERE m.value IS NOT NULL AND c.t_start IS NOT NULL
+QUALIFY m.run = max(m.run) OVER (PARTITION BY m.name, m.per)
 ORDER BY t_ns
 """
 _NOTHING = "SELECT NULL::BIGINT AS track, NULL::BIGINT AS t_ns, NULL::DOUBLE AS value WHERE false"
@@ -74,6 +76,6 @@ def _measured(trace: Trace) -> list[tuple[str, str, str]]:
         return []
     rows = trace.sql(
         "SELECT name, per, any_value(unit) FROM metrics WHERE per IN ('frame', 'draw') AND name NOT LIKE '%/start' "
-        "AND value IS NOT NULL AND run = (SELECT max(run) FROM metrics) GROUP BY name, per ORDER BY per DESC, name"
+        "AND value IS NOT NULL GROUP BY name, per ORDER BY per DESC, name"
     )
     return [(str(name), str(per), str(unit)) for name, per, unit in rows]

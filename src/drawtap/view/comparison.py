@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from drawtap.view.document import document
 
-_AMPLIFIED_TO = 255
+_AMPLIFIED_TO, _SEEN = 255, 80
 _MOST_ROWS = 2000
 
 Image = npt.NDArray[np.uint8]
@@ -80,6 +80,8 @@ def picture_rows(pictures: Sequence[Pictures]) -> list[tuple[str, str, str, str,
 def amplified(a: Image, b: Image) -> Image:
     """Return where two images differ, as strong as can be seen: black is equal, the largest difference is white.
 
+    Brightness goes by the logarithm and begins at a grey that can be seen, so that one pixel that is far apart does not
+    hide all that differ by little.
     Images of different sizes are compared where both have pixels; the rest is magenta.
     """
     height, width = max(a.shape[0], b.shape[0]), max(a.shape[1], b.shape[1])
@@ -87,10 +89,12 @@ def amplified(a: Image, b: Image) -> Image:
     apart = np.abs(a[:both_h, :both_w].astype(np.int16) - b[:both_h, :both_w].astype(np.int16))
     # A difference of alpha alone shows in all channels.
     strength = np.maximum(apart[..., :3], np.where(apart[..., :3].any(axis=2), 0, apart[..., 3])[..., None])
-    scale = _AMPLIFIED_TO / max(1, int(strength.max(initial=0)))
+    share = np.log(np.maximum(strength, 1)) / np.log(max(2, int(strength.max(initial=0))))
+    share = np.ones_like(share) if strength.max(initial=0) <= 1 else share
+    shown = np.where(strength > 0, _SEEN + (_AMPLIFIED_TO - _SEEN) * share, 0)
     out = np.zeros((height, width, 4), np.uint8)
     out[..., :] = (255, 0, 255, 255)
-    out[:both_h, :both_w, :3] = (strength * scale).astype(np.uint8)
+    out[:both_h, :both_w, :3] = shown.astype(np.uint8)
     return out
 
 

@@ -351,10 +351,10 @@ def columns(values: Sequence[tuple[str, float]]) -> markupsafe.Markup:
     top, wide, high = max((value for _, value in values), default=0) or 1, 110, 150
     drawn = []
     for i, (name, value) in enumerate(values):
-        height, left = high * value / top, i * wide
+        height, left = max(high * value / top, 1) if value else 0, i * wide
         text = number(round(value))
         drawn.append(
-            f'<rect x="{left + 12}" y="{24 + high - height:.1f}" width="{wide - 24}" height="{max(height, 1):.1f}"/>'
+            f'<rect x="{left + 12}" y="{24 + high - height:.1f}" width="{wide - 24}" height="{height:.1f}"/>'
             f'<text x="{left + wide / 2}" y="{18 + high - height:.1f}" text-anchor="middle">{text}</text>'
             f'<text class="name" x="{left + wide / 2}" y="{44 + high}" text-anchor="middle">'
             f"{markupsafe.escape(name)}</text>"

@@ -18,15 +18,14 @@ _MOST_FRAMES, _MOST_CAUSES = 10, 16
 def sheets(found: Explanation, output: Path | None = None) -> Sheets:
     """Return an explanation as tables and data; the exit code is 1 where frames are slower."""
     parts = [
-        (p.name, _time(p.a), _time(p.b), _difference(p.difference), f"{100 * p.share:.0f} %")
-        for p in _by_share(found.parts)
+        (p.name, _time(p.a), _time(p.b), _difference(p.difference), _percent(p.share)) for p in _by_share(found.parts)
     ]
     causes = [
-        (c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), f"{100 * c.share:.0f} %", c.paid)
+        (c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), _percent(c.share), c.paid)
         for c in found.causes[:_MOST_CAUSES]
     ]
     frames = [
-        (f.number, _time(f.a), _time(f.b), f.cause or "nothing measured", f"{100 * f.share:.0f} %")
+        (f.number, _time(f.a), _time(f.b), f.cause or "nothing measured", _percent(f.share))
         for f in found.slower[:_MOST_FRAMES]
     ]
     tables = [
@@ -85,19 +84,19 @@ def data(found: Explanation) -> dict[str, object]:
 def render(found: Explanation) -> str:
     """Return an explanation as one HTML document that loads nothing from anywhere."""
     parts = [
-        (p.name, _time(p.a), _time(p.b), _difference(p.difference), f"{100 * p.share:.0f} %", _bar(p.share))
+        (p.name, _time(p.a), _time(p.b), _difference(p.difference), _percent(p.share), _bar(p.share))
         for p in _by_share(found.parts)
     ]
     causes = [
         (
-            c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), f"{100 * c.share:.0f} %",
+            c.name, _amount(c.a, c.unit), _amount(c.b, c.unit), _growth(c), _time(c.ns), _percent(c.share),
             _bar(c.share, beside=c.beside), c.paid,
         )
         for c in found.causes[:_MOST_CAUSES]
     ]  # fmt: skip
     frames = [
         (f.number, _time(f.a), _time(f.b), f"{f.b / f.a:.2f} ×" if f.a else "–", f.cause or "nothing measured",
-         f"{100 * f.share:.0f} %")
+         _percent(f.share))
         for f in found.slower[:100]
     ]  # fmt: skip
     return document(
@@ -107,7 +106,7 @@ def render(found: Explanation) -> str:
             (str(found.compared), "frames"),
             (str(len(found.slower)), "slower on B"),
             (str(found.faster), "slower on A"),
-            (f"{100 * found.unexplained:.0f} %" if found.slower else "–", "not explained"),
+            (_percent(found.unexplained) if found.slower else "–", "not explained"),
         ],
         parts=parts,
         causes=causes,
@@ -123,6 +122,10 @@ def _by_share(parts: Sequence[Part]) -> list[Part]:
 
 def _time(ns: float) -> str:
     return ("-" if ns < 0 else "") + duration(round(abs(ns)))
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share)} %"  # and never -0
 
 
 def _difference(ns: float) -> str:
