@@ -98,6 +98,19 @@ typedef struct dt_pool_origin {
 #define DT_POOL_TARGETS_OFFSET 8192u
 #define DT_MOST_TARGETS 64u
 enum { DT_TARGET_TEXTURE = 1, DT_TARGET_RENDERBUFFER = 2, DT_TARGET_SURFACE = 3 };
+/* Why a picture is not read back. DT_REFUSED_SAMPLES and DT_REFUSED_KIND before it is asked for. */
+enum {
+  DT_REFUSED_SAMPLES = 1,  /* several samples a pixel */
+  DT_REFUSED_KIND = 2,     /* front buffers, textures of one dimension, ... */
+  DT_REFUSED_FORMAT = 3,   /* the driver does not hand it over, or take it back, bit by bit */
+  DT_REFUSED_VERSION = 4,  /* this version of OpenGL has no call that would write it */
+  DT_REFUSED_SHADER = 5,   /* there is no OpenGL ES 3 beside the program's context, or no shader in it, to read it */
+  DT_REFUSED_CHANGED = 6,  /* it is not there any more, or of another size */
+  DT_REFUSED_TRANSFER = 7, /* pixel transfer changes values, or a list is being made */
+  DT_REFUSED_SIZE = 8,     /* too large */
+  DT_REFUSED_CALL = 9,     /* the frame did not end in a call of EGL */
+  DT_REFUSED_NOBODY = 10   /* no frame ended in its context */
+};
 enum {
   DT_TARGET_ASKED = 0,
   DT_TARGET_BUSY = 1,
@@ -109,11 +122,12 @@ typedef struct dt_target {
   uint64_t name;             /* of the object, or the surface's handle */
   uint32_t kind;             /* DT_TARGET_* */
   uint32_t share_group;      /* of textures and renderbuffers */
-  uint32_t target, level;    /* of a texture: what it is bound to (a cube map's face: the face) */
+  uint32_t target, level;    /* of a texture: what it is bound to (a cube map's face: the face); of a surface target is GL_COLOR,
+                                GL_DEPTH or GL_STENCIL */
   uint32_t width, height, depth;
   uint32_t format;           /* internal format, as it was asked for */
   DT_ATOMIC(uint32_t) state; /* DT_TARGET_ASKED ... */
-  uint32_t reserved;
+  uint32_t why;              /* of one that was refused: DT_REFUSED_* */
 } dt_target;
 typedef struct dt_pool_targets {
   DT_ATOMIC(uint32_t) open;  /* how many the tap has not looked at */

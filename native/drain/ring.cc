@@ -405,11 +405,12 @@ void Ring::look_at_pictures(uint64_t now) {
   if (asked_.empty()) return;
   uint64_t bytes = 0;
   const bool late = owner_.frames() > asked_frames_ + MOST_FRAMES_FOR_PICTURES;
-  const std::vector<uint32_t> states = owner_.asked(late, &bytes);
+  std::vector<uint32_t> why;
+  const std::vector<uint32_t> states = owner_.asked(late, &bytes, &why);
   if (states.empty()) return;
   for (size_t i = 0; i < asked_.size() && i < states.size(); ++i) {
     if (states[i] == DT_TARGET_TAKEN) totals_.pictures++;
-    else refused_.push_back(asked_[i]);
+    else refused_.push_back(asked_[i]), refused_.back().why = why[i];
   }
   // A program that makes such pictures again and again: the list must not grow with it.
   if (refused_.size() > MOST_REFUSED) refused_.erase(refused_.begin(), refused_.end() - MOST_REFUSED);
@@ -505,7 +506,7 @@ std::string Ring::job_of(uint64_t cut_ns) const {
   std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) + "\nframes_before " + std::to_string(frames_past_) +
                     "\nkeep_limit " + std::to_string(settings_.keep_limit) + "\n";
   if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
-  if (totals_.assumed) job += "assumed 1\n";
+  if (totals_.assumed) job += "assumed 1\nassumed_because " + totals_.assumed_because + "\n";
   if (settings_.take_limit) {
     job += "take_limit " + std::to_string(settings_.take_limit) + "\n";
     // Until what was read back has left the window itself, and only where there is room to wait for it.
@@ -514,7 +515,7 @@ std::string Ring::job_of(uint64_t cut_ns) const {
     for (const RingTarget& target : refused_) {
       job += "refused";
       for (uint64_t n : target.numbers) job += " " + std::to_string(n);
-      job += "\n";
+      job += " " + std::to_string(target.why) + "\n";
     }
   }
   for (auto& [key, calls] : consumed_) job += "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
@@ -667,6 +668,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
   totals_.kept = base_calls_;
   totals_.exact = count(answer, "exact");
   totals_.assumed |= member(answer, "assumed") == "true";
+  totals_.assumed_because = member(answer, "assumed_because");
   totals_.base_bytes = static_cast<uint64_t>(size.st_size);
   totals_.held_bytes = held_bytes();
   totals_.helper_ns += now_ns() - started;
@@ -719,6 +721,7 @@ void Ring::write(const Pending& p) {
   line.text("event", "saved").text("file", output).text("reason", p.wish.reason).text("detail", p.wish.detail).number("frame", p.frame);
   line.number("calls", count(answer, "calls")).number("frames", count(answer, "frames")).number("first_frame", count(answer, "first_frame"));
   line.number("kept", count(answer, "kept")).number("earlier", count(answer, "calls_past")).flag("assumed", member(answer, "assumed") == "true");
+  line.json("assumed_because", member(answer, "assumed_because"));
   line.number("bytes", static_cast<uint64_t>(size.st_size)).number("calls_lost", lost).number("missing_ns", missing).number("took_ns", now_ns() - started);
   status_.say(line);
   line.flag("done", true);

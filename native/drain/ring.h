@@ -54,7 +54,7 @@ struct SaveWish {
 struct RingTarget {
   static constexpr size_t NUMBERS = 9;
   uint64_t numbers[NUMBERS] = {};  // kind, share group, name, target, level, width, height, depth, format
-  bool operator==(const RingTarget&) const = default;
+  uint32_t why = 0;                // of one that was refused: DT_REFUSED_*
 };
 
 struct RingTotals {
@@ -62,6 +62,7 @@ struct RingTotals {
   uint64_t lost_calls = 0, frames = 0, worst_ns = 0, helper_ns = 0;
   uint64_t takes = 0, pictures = 0, picture_bytes = 0, refused = 0;  // of pictures that were read back
   bool assumed = false;
+  std::string assumed_because = "[]";  // JSON
 };
 
 class Ring {
@@ -75,8 +76,8 @@ class Ring {
     std::function<std::string(uint64_t frame, const std::string& reason)> name;
     // Asks the program for pictures. False: those that it was asked for before are not all there.
     std::function<bool(const std::vector<RingTarget>&)> ask;
-    // What came of each (DT_TARGET_*); empty while some are outstanding, unless these are `withdrawn`.
-    std::function<std::vector<uint32_t>(bool withdraw, uint64_t* bytes)> asked;
+    // What came of each (DT_TARGET_*, and DT_REFUSED_*); empty while some are outstanding, unless these are `withdrawn`.
+    std::function<std::vector<uint32_t>(bool withdraw, uint64_t* bytes, std::vector<uint32_t>* why)> asked;
     std::function<uint64_t()> frames;  // that the program has shown by now, whether they have arrived here or not
   };
   Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner);

@@ -672,7 +672,7 @@ void Session::make_ring() {
     all->open.store(count);
     return true;
   };
-  owner.asked = [this](bool withdraw, uint64_t* bytes) {
+  owner.asked = [this](bool withdraw, uint64_t* bytes, std::vector<uint32_t>* why) {
     dt_pool_targets* all = pool_->targets();
     const uint32_t count = std::min<uint32_t>(all->count, DT_MOST_TARGETS);
     if (withdraw)
@@ -683,7 +683,10 @@ void Session::make_ring() {
     std::vector<uint32_t> states;
     *bytes = all->bytes.load();
     if (all->open.load()) return states;
-    for (uint32_t i = 0; i < count; ++i) states.push_back(all->list[i].state.load());
+    for (uint32_t i = 0; i < count; ++i) {
+      states.push_back(all->list[i].state.load());
+      why->push_back(states.back() == DT_TARGET_REFUSED ? all->list[i].why : +DT_REFUSED_NOBODY);
+    }
     return states;
   };
   RingProcess process{process_.pid, process_.clock, process_.start_clock, process_.start_ns};

@@ -38,10 +38,12 @@ namespace {
 
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 constexpr int TRANSIENT_LEVEL = -5;
+constexpr size_t MOST_ASSUMPTIONS = 16;  // that are told of
 
 // A picture that the program can be asked for (dt_target in ../common/ring.h).
 struct Target {
   uint64_t kind = 0, share_group = 0, name = 0, target = 0, level = 0, width = 0, height = 0, depth = 0, format = 0;
+  uint64_t why = 0;  // DT_REFUSED_*: why it cannot be asked for
   auto key() const { return std::tuple(kind, share_group, name, target, level, width, height, depth, format); }
   bool operator<(const Target& other) const { return key() < other.key(); }
 };
@@ -57,7 +59,8 @@ struct Job {
   bool assumed = false;  // the base was made by taking pictures to be painted over
   uint64_t take_limit = 0;  // earlier calls, before pictures are to be read back; 0: never
   bool patient = false;     // some are being read back: until that is here, everything is kept
-  std::set<Target> refused;  // those that cannot be
+  std::map<Target, uint64_t> refused;  // those that cannot be: DT_REFUSED_*
+  std::string assumed_because = "[]";  // JSON, as it was last
   std::string frame_end = "auto";
   std::string about;          // JSON members of the annotation `flight_recorder`
   std::vector<std::string> before, after;  // other annotations
@@ -89,9 +92,10 @@ Job read_job(const std::string& path) {
     else if (name == "refused") {
       std::istringstream numbers(value);
       Target t;
-      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >> t.format;
-      job.refused.insert(t);
+      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >> t.format >> t.why;
+      job.refused[t] = t.why;
     }
+    else if (name == "assumed_because") job.assumed_because = value;
     else if (name == "frame_end") job.frame_end = value;
     else if (name == "about") job.about = value;
     else if (name == "before") job.before.push_back(value);
@@ -201,20 +205,50 @@ Target target_at(const state::Machine& machine, state::Location location) {
   if (node.cls == &state::g_classes[state::class_level]) {
     using namespace state::f_level;
     const state::Node* texture = node.parent;
-    if (!texture || !texture->alive || texture->cls != &state::g_classes[state::class_texture] || number(GL_TEXTURE_SAMPLES)) return t;
+    if (!texture || !texture->alive || texture->cls != &state::g_classes[state::class_texture]) return t;
     const uint64_t face = node.key / 64, bound = static_cast<uint64_t>(texture->get(state::f_texture::target));
     t = {DT_TARGET_TEXTURE, share_of(texture), texture->key, face ? 0x8514 + face : bound, node.key % 64, number(GL_TEXTURE_WIDTH), number(GL_TEXTURE_HEIGHT),
          number(GL_TEXTURE_DEPTH), number(GL_TEXTURE_INTERNAL_FORMAT)};
+    if (number(GL_TEXTURE_SAMPLES)) t.why = DT_REFUSED_SAMPLES;
   } else if (node.cls == &state::g_classes[state::class_renderbuffer]) {
     using namespace state::f_renderbuffer;
-    if (number(GL_RENDERBUFFER_SAMPLES)) return t;
     t = {DT_TARGET_RENDERBUFFER, share_of(&node), node.key, 0, 0, number(GL_RENDERBUFFER_WIDTH), number(GL_RENDERBUFFER_HEIGHT), 1, number(GL_RENDERBUFFER_INTERNAL_FORMAT)};
-  } else if (node.cls == &state::g_classes[state::class_surface] && field == &node.cls->fields[state::f_surface::color]) {
-    return {DT_TARGET_SURFACE, 0, node.key, 0, 0, 0, 0, 1, 0};
+    if (number(GL_RENDERBUFFER_SAMPLES)) t.why = DT_REFUSED_SAMPLES;
+  } else if (node.cls == &state::g_classes[state::class_surface]) {
+    t = {DT_TARGET_SURFACE, 0, node.key, 0, 0, 0, 0, 1, 0};
+    for (auto [f, target] : {std::pair{state::f_surface::color, 0x1800}, {state::f_surface::depth, 0x1801}, {state::f_surface::stencil, 0x1802}})
+      if (field == &node.cls->fields[f]) t.target = static_cast<uint64_t>(target);
+    if (!t.target) t.why = DT_REFUSED_KIND;
+    return t;
   }
-  if (!t.share_group || !t.name || t.width < 1 || t.height < 1 || t.width > 1 << 16 || t.height > 1 << 16) t.kind = 0;
+  if (t.kind && (!t.share_group || !t.name)) t.why = DT_REFUSED_KIND;  // a default texture
+  else if (t.width < 1 || t.height < 1 || t.width > 1 << 16 || t.height > 1 << 16) t.why = DT_REFUSED_SIZE;
   t.depth = std::max<uint64_t>(t.depth, 1);
   return t;
+}
+
+// A content that is assumed to be painted over, and why it was not read back.
+std::string assumption(const Job& job, const Target& t) {
+  static const char* const reasons[] = {"what it holds is not a picture",
+                                        "several samples a pixel",
+                                        "no picture of this kind is read back",
+                                        "the driver does not hand its format over, or take it back, bit by bit",
+                                        "this version of OpenGL has no call that would write it again",
+                                        "no shader could be run beside the program's to read it",
+                                        "it was not there any more, or of another size",
+                                        "pixel transfer changed values, or a list was being made",
+                                        "too large",
+                                        "the frame did not end in a call of EGL",
+                                        "no frame ended in its context"};
+  const auto refused = job.refused.find(t);
+  const uint64_t why = t.why || !t.kind ? t.why : refused != job.refused.end() ? refused->second : ~0ull;
+  const char* reason = why < std::size(reasons) ? reasons[why] : job.take_limit ? "reading it back would not have helped" : "nothing is to be read back";
+  auto size = [&] { return " of " + std::to_string(t.width) + "x" + std::to_string(t.height); };
+  std::string what = "a content";
+  if (t.kind == DT_TARGET_TEXTURE) what = "texture " + std::to_string(t.name) + ", level " + std::to_string(t.level) + size();
+  if (t.kind == DT_TARGET_RENDERBUFFER) what = "renderbuffer " + std::to_string(t.name) + size();
+  if (t.kind == DT_TARGET_SURFACE) what = t.target == 0x1801 ? "a surface's depth" : t.target == 0x1802 ? "a surface's stencil" : "a surface";
+  return what + ": " + reason;
 }
 
 struct Answer {
@@ -315,6 +349,7 @@ std::string run(const Job& job) {
   std::vector<uint8_t> keep(past->calls / 8 + 1);
   std::vector<uint32_t> numbers;
   bool assumed = job.assumed;
+  std::string because = job.assumed_because;
   uint64_t exact = 0;
   std::vector<Target> wanted;
   if (past->calls) {
@@ -326,12 +361,12 @@ std::string run(const Job& job) {
       numbers[i] = i < known.size() ? known[i] : i < old ? 0 : static_cast<uint32_t>(job.frames_before) + numbers[i] - first_number;
     graph.number_frames(numbers);
     std::vector<uint32_t> crossed;
-    graph.alive(keep.data(), {}, job.take_limit ? &crossed : nullptr);
+    graph.alive(keep.data(), {}, &crossed);
     exact = count_bits(keep);
     if (job.take_limit && exact > job.take_limit && !job.patient) {
       std::vector<extract::Fresh> guesses;
       for (uint32_t location : crossed)
-        if (const Target t = target_at(graph.machine(), location); t.kind && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
+        if (const Target t = target_at(graph.machine(), location); t.kind && !t.why && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
           wanted.push_back(t);
           guesses.push_back({location, extract::Fresh::ALWAYS});
         }
@@ -345,7 +380,15 @@ std::string run(const Job& job) {
       const extract::Fresh guess;
       std::vector<uint8_t> fewer(keep.size());
       graph.alive(fewer.data(), {&guess, 1});
-      assumed |= count_bits(fewer) < exact;
+      if (count_bits(fewer) < exact) {
+        assumed = true;
+        std::set<std::string> texts;
+        for (uint32_t location : crossed)
+          if (texts.size() < MOST_ASSUMPTIONS) texts.insert(json_text(assumption(job, target_at(graph.machine(), location))));
+        because = "[";
+        for (auto& text : texts) because += (because.size() > 1 ? ", " : "") + text;
+        because += "]";
+      }
       keep = std::move(fewer);
     }
   }
@@ -367,6 +410,7 @@ std::string run(const Job& job) {
   answer.put("kept", kept);
   answer.put("exact", exact);
   answer.put("assumed", assumed ? "true" : "false");
+  answer.put("assumed_because", because);
   if (!job.save) {
     edit::write({rest}, options, job.out);
     if (!job.frames_out.empty()) {
@@ -398,7 +442,7 @@ std::string run(const Job& job) {
   std::string about = "{\"kind\": \"flight_recorder\", " + job.about + (job.about.empty() ? "" : ", ");
   about += "\"first_call\": " + std::to_string(kept) + ", \"first_frame\": " + std::to_string(job.frames_before + (cut_frame - from));
   about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end - cut) + ", \"kept\": " + std::to_string(kept);
-  about += ", \"earlier\": " + std::to_string(job.calls_before + (cut - done)) + ", \"assumed\": " + (assumed ? "true" : "false");
+  about += ", \"earlier\": " + std::to_string(job.calls_before + (cut - done)) + ", \"assumed\": " + (assumed ? "true" : "false") + ", \"assumed_because\": " + because;
   about += ", \"start_ns\": " + std::to_string(cut < raw->calls ? time_of(*raw, cut) : 0) + ", \"end_ns\": " + std::to_string(end ? time_of(*raw, end - 1) : 0) + "}";
   options.before = job.before;
   options.before.push_back(about);

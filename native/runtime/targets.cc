@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "frame_image.h"
+#include "sampled.h"
 
 namespace dt {
 namespace hook {
@@ -17,18 +18,19 @@ using namespace gl;
 enum : uint32_t {
   READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, FRAMEBUFFER = 0x8D40, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA,
   RENDERBUFFER = 0x8D41, COLOR_ATTACHMENT0 = 0x8CE0, COMPLETE = 0x8CD5, COLOR = 0x1800, COLOR_BIT = 0x4000, NEAREST = 0x2600,
+  DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, DEPTH_STENCIL_ATTACHMENT = 0x821A, DEPTH_BIT = 0x100, STENCIL_BIT = 0x400,
   BACK = 0x0405, BACK_LEFT = 0x0402, READ_BUFFER = 0x0C02, DRAW_BUFFER0 = 0x8825, SAMPLE_BUFFERS = 0x80A8, SCISSOR_TEST = 0x0C11,
   FRAMEBUFFER_SRGB = 0x8DB9, UNPACK_BUFFER = 0x88EC, TEXTURE_2D = 0x0DE1, TEXTURE_3D = 0x806F, TEXTURE_CUBE = 0x8513,
   TEXTURE_RECTANGLE = 0x84F5, TEXTURE_ARRAY = 0x8C1A, TEXTURE_CUBE_ARRAY = 0x9009,
   RED = 0x1903, RG = 0x8227, RGB = 0x1907, RGBA = 0x1908, BGRA = 0x80E1, RGBA_INTEGER = 0x8D99,
   BYTE = 0x1400, UNSIGNED_BYTE = 0x1401, SHORT = 0x1402, UNSIGNED_SHORT = 0x1403, INT = 0x1404, UNSIGNED_INT = 0x1405, FLOAT = 0x1406,
   NORMALIZED = 0x8C17, SIGNED_NORMALIZED = 0x8F9C, SRGB = 0x8C40, TEN_AND_TWO = 0x8368,
-  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, TWENTY_FOUR_AND_EIGHT = 0x84FA,
-  FLOAT_AND_EIGHT = 0x8DAD,
+  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, STENCIL_INDEX = 0x1901,
+  DEPTH24 = 0x81A6,  // alone: drivers make 32 bits of them and take them back by arithmetic that need not be exact
+  SURFACE_DEPTH = 0x1801, SURFACE_STENCIL = 0x1802,
   // Names that no driver has given out by then.
   OUR_TEXTURE = 0xD7A90001, OUR_SOURCE = 0xD7A90002, OUR_DESTINATION = 0xD7A90003,
 };
-constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
 constexpr uint32_t MOST_SIDE = 1u << 16;
 
 // A call that the trace gets and the driver does not. Types must be those of the command's parameters.
@@ -40,16 +42,6 @@ void tell(Thread* t, const char* name, A... arguments) {
   ((void (*)(A...))recording_entry((unsigned)id))(arguments...);
   t->special = SPECIAL_BUSY;
 }
-
-// How pixels are read, and what of them is handed over, so that every bit arrives.
-struct Layout {
-  uint32_t read_format, read_type;
-  uint32_t read_components;                 // four, but where one call hands over what another takes back
-  uint32_t format, type;                    // as they are uploaded
-  uint32_t components, read_width, width;   // bytes of one component; 0: all in one word
-  bool swapped;                             // blue first
-  uint32_t own_format;                      // internal format of a texture that holds them
-};
 
 // `whole`: four components are uploaded, into a texture of our own; else as many as the texture has that they go to.
 bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool srgb, uint32_t internal, bool whole, Layout* l) {
@@ -115,8 +107,6 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
   return false;
 }
 
-size_t pixel_bytes(const Layout& l, bool reading) { return reading ? (l.read_width ? l.read_components * l.read_width : 4) : l.width ? l.components * l.width : 4; }
-
 // From what the driver gives to what is uploaded, in place: never wider.
 void pack(const Layout& l, uint8_t* pixels, size_t count) {
   const size_t from = pixel_bytes(l, true), to = pixel_bytes(l, false);
@@ -152,11 +142,7 @@ bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout*
   };
   if (about(0x86A1)) return false;  // compressed
   const int32_t depth = about(0x884A), stencil = about(0x88F1);
-  if (depth) {
-    const bool floats = about(0x8C16) == (int32_t)FLOAT;
-    if (stencil) return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4) : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0);
-    return floats ? same(DEPTH, 1, FLOAT, 4) : depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2) : same(DEPTH, 1, UNSIGNED_INT, 4);
-  }
+  if (depth) return layout_of_depth(depth, stencil, about(0x8C16) == (int32_t)FLOAT, l) && l->own_format != DEPTH24;
   if (stencil) return false;
   int32_t sizes[4], kind = 0, most = 0;
   for (uint32_t i = 0; i < 4; i++) {
@@ -179,8 +165,6 @@ bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout*
   return most <= 8 ? same(format, components, sign ? BYTE : UNSIGNED_BYTE, 1) : same(format, components, sign ? SHORT : UNSIGNED_SHORT, 2);
 }
 
-bool is_face(uint32_t target) { return target >= 0x8515 && target <= 0x851A; }
-
 // What changes pixels on their way in and out of OpenGL 1.
 bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
@@ -201,25 +185,28 @@ bool is_enabled(uint32_t capability) {
   return is && is(capability);
 }
 
-struct Image {
-  uint8_t* pixels = nullptr;
-  uint32_t width = 0, height = 0, depth = 0;
-  Layout layout{};
-  size_t bytes() const { return (size_t)width * height * depth * pixel_bytes(layout, false); }
-  ~Image() { free(pixels); }
-};
+// What a format of textures and renderbuffers is attached as.
+uint32_t point_of(uint32_t internal) {
+  switch (internal) {
+    case DEPTH: case 0x81A5: case 0x81A6: case 0x81A7: case 0x8CAC: return DEPTH_ATTACHMENT;
+    case DEPTH_STENCIL: case 0x88F0: case 0x8CAD: return DEPTH_STENCIL_ATTACHMENT;
+    case STENCIL_INDEX: case 0x8D46: case 0x8D47: case 0x8D48: case 0x8D49: return STENCIL_ATTACHMENT;
+    default: return COLOR_ATTACHMENT0;
+  }
+}
 
-// Reads the framebuffer that is bound for reading: `depth` times after `next` has made the next layer its image.
+// Reads the framebuffer that is bound for reading: as often as there are layers, after `next` has made the next its image.
 template <class Next>
-bool read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t internal, bool whole, Image* image, Next next) {
+uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t internal, bool whole, Picture* image, Next next) {
   auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
   auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
-  if (!get || !status || !read) return false;
+  if (!get || !status || !read) return DT_REFUSED_VERSION;
   PlainPack plain(c);
+  image->bits = COLOR_BIT;
   for (uint32_t layer = 0; layer < image->depth; layer++) {
     next(layer);
-    if (status(target) != COMPLETE) return false;
+    if (status(target) != COMPLETE) return DT_REFUSED_FORMAT;
     if (!layer) {
       int32_t sizes[4] = {}, kind = NORMALIZED, encoding = 0;
       if (c->version >= 30) {
@@ -228,21 +215,39 @@ bool read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t interna
         get(target, point, 0x8210, &encoding);
       } else {
         // OpenGL ES 2 does not tell how many bits there are: eight are enough unless there may be floats.
-        if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float")) return false;
+        if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float")) return DT_REFUSED_FORMAT;
         for (int32_t& size : sizes) size = 8;
       }
-      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout)) return false;
-      const uint64_t room = (uint64_t)image->width * image->height * image->depth * pixel_bytes(image->layout, true);
-      if (!room || room > MOST_PIXEL_BYTES) return false;
-      image->pixels = (uint8_t*)calloc(1, room);  // whatever the driver leaves out is not this program's memory
-      if (!image->pixels) return false;
+      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout)) return DT_REFUSED_FORMAT;
+      if (!image->make_room()) return DT_REFUSED_SIZE;
     }
     const Layout& l = image->layout;
     read(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type,
          image->pixels + (size_t)layer * image->width * image->height * pixel_bytes(l, true));
   }
-  pack(image->layout, image->pixels, (size_t)image->width * image->height * image->depth);
-  return true;
+  pack(image->layout, image->pixels, image->count());
+  return 0;
+}
+
+// Depth and stencil of the framebuffer that is bound for reading, which desktop OpenGL hands over. `points`: of the two.
+uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
+  auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
+  auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+  auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
+  if (!get || !status || !read || status(READ_FRAMEBUFFER) != COMPLETE) return DT_REFUSED_FORMAT;
+  int32_t kinds[2] = {}, sizes[2] = {}, type = 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    get(READ_FRAMEBUFFER, points[i], 0x8CD0, &kinds[i]);
+    if (kinds[i]) get(READ_FRAMEBUFFER, points[i], 0x8216 + i, &sizes[i]);
+  }
+  if (sizes[0]) get(READ_FRAMEBUFFER, points[0], 0x8211, &type);
+  Layout& l = image->layout;
+  if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)FLOAT, &l) || l.own_format == DEPTH24) return DT_REFUSED_FORMAT;
+  if (!image->bits) image->bits = (sizes[0] ? +DEPTH_BIT : 0u) | (sizes[1] ? +STENCIL_BIT : 0u);
+  if (!image->make_room()) return DT_REFUSED_SIZE;
+  PlainPack plain(c);
+  read(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type, image->pixels);
+  return 0;
 }
 
 using GetTexImage = void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*);
@@ -254,14 +259,12 @@ GetTexImage tex_image_of(const GlContext* c) {
 }
 
 // A level of a texture, as desktop OpenGL hands it over.
-bool read_level(GlContext* c, GetTexImage get, const dt_target& w, Image* image) {
-  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* image) {
   auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
   auto ask_level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
   const uint32_t binding = is_face(w.target) ? TEXTURE_CUBE : w.target;
-  if (!is || !bind || !ask_level || !binding_of(binding) || !is((uint32_t)w.name)) return false;
-  const bool layers = w.target == TEXTURE_3D || w.target == TEXTURE_ARRAY || w.target == TEXTURE_CUBE_ARRAY;
-  image->width = w.width, image->height = w.height, image->depth = layers ? w.depth : 1;
+  if (!bind || !ask_level) return DT_REFUSED_VERSION;
+  if (!binding_of(binding)) return DT_REFUSED_KIND;
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
   if (was != (uint32_t)w.name) bind(binding, (uint32_t)w.name);
   auto about = [&](uint32_t what) {
@@ -270,90 +273,110 @@ bool read_level(GlContext* c, GetTexImage get, const dt_target& w, Image* image)
     return value;
   };
   // All of the level comes, whatever it was thought to be.
-  bool good = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height && (!layers || about(0x8071) == (int32_t)w.depth);
-  good = good && layout_of_level(c, w.format, about, &image->layout);
-  const uint64_t count = (uint64_t)image->width * image->height * image->depth, room = good ? count * pixel_bytes(image->layout, true) : 0;
-  good = good && room && room <= MOST_PIXEL_BYTES && (image->pixels = (uint8_t*)calloc(1, room));
-  if (good) {
+  const bool there = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height && (!has_layers(w.target) || about(0x8071) == (int32_t)w.depth);
+  uint32_t why = there ? 0 : +DT_REFUSED_CHANGED;
+  if (!why && !layout_of_level(c, w.format, about, &image->layout)) why = DT_REFUSED_FORMAT;
+  if (!why && !image->make_room()) why = DT_REFUSED_SIZE;
+  if (!why) {
     PlainPack plain(c);
     get(w.target, (int32_t)w.level, image->layout.read_format, image->layout.read_type, image->pixels);
-    pack(image->layout, image->pixels, count);
+    pack(image->layout, image->pixels, image->count());
   }
   if (was != (uint32_t)w.name) bind(binding, was);
-  return good;
+  return why;
+}
+
+// Whether a texture or renderbuffer is there as it was thought to be: 0, or DT_REFUSED_*.
+uint32_t look_at_object(GlContext* c, const dt_target& w) {
+  if (w.kind == DT_TARGET_TEXTURE) {
+    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+    if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
+    // What has one dimension, or several samples a pixel, is not read.
+    if (w.target == TEXTURE_2D || w.target == TEXTURE_RECTANGLE || is_face(w.target)) return 0;
+    return !has_layers(w.target) ? +DT_REFUSED_KIND : c->version < 30 ? +DT_REFUSED_VERSION : 0;
+  }
+  auto is = DT_REAL(uint8_t, glIsRenderbuffer, uint32_t);
+  auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+  auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
+  if (!bind_storage || !about) return DT_REFUSED_VERSION;
+  if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
+  const uint32_t was = (uint32_t)ask(c, 0x8CA7, 0);
+  int32_t samples = 0, width = 0, height = 0;
+  bind_storage(RENDERBUFFER, (uint32_t)w.name);
+  about(RENDERBUFFER, 0x8CAB, &samples);
+  about(RENDERBUFFER, 0x8D42, &width);
+  about(RENDERBUFFER, 0x8D43, &height);
+  bind_storage(RENDERBUFFER, was);
+  return samples ? +DT_REFUSED_SAMPLES : width != (int32_t)w.width || height != (int32_t)w.height ? +DT_REFUSED_CHANGED : 0;
 }
 
 // An object's picture, through a framebuffer of our own.
-bool read_object(GlContext* c, const dt_target& w, Image* image) {
-  if (c->api == 1 && c->version >= 30 && w.kind == DT_TARGET_TEXTURE)
+uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* image) {
+  if (c->version < 20 || (c->api == 1 && c->version < 30)) return DT_REFUSED_VERSION;
+  if (const uint32_t why = look_at_object(c, w)) return why;
+  image->width = w.width, image->height = w.height, image->depth = has_layers(w.target) ? w.depth : 1;
+  const uint32_t point = point_of(w.format);
+  if (c->api == 1 && w.kind == DT_TARGET_TEXTURE)
     if (const GetTexImage get = tex_image_of(c)) return read_level(c, get, w, image);
+  if (c->api == 2 && point != COLOR_ATTACHMENT0) {
+    if (c->version < 30) return DT_REFUSED_VERSION;
+    return c->system == 1 && in_egl ? read_depth_by_shader(w, point, image) : +DT_REFUSED_CALL;
+  }
   auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
   auto drop = DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*);
   auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
   auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
   auto layered = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
   auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-  if (c->version < 20 || !gen || !drop || !bind || !flat || !storage) return false;
-  if (c->api == 1 && c->version < 30) return false;
+  if (!gen || !drop || !bind || !flat || !storage || (has_layers(w.target) && !layered)) return DT_REFUSED_VERSION;
   const bool two = c->version >= 30;
   const uint32_t target = two ? READ_FRAMEBUFFER : FRAMEBUFFER;
-  const bool layers = w.target == TEXTURE_3D || w.target == TEXTURE_ARRAY || w.target == TEXTURE_CUBE_ARRAY;
-  if (w.kind == DT_TARGET_TEXTURE) {
-    // What has one dimension, or several samples a pixel, is not read.
-    const bool known = w.target == TEXTURE_2D || w.target == TEXTURE_RECTANGLE || is_face(w.target) || (layers && two && layered);
-    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-    if (!known || !is || !is((uint32_t)w.name)) return false;
-  } else {
-    auto is = DT_REAL(uint8_t, glIsRenderbuffer, uint32_t);
-    auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-    auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
-    if (!two || !is || !is((uint32_t)w.name) || !bind_storage || !about) return false;
-    const uint32_t was = (uint32_t)ask(c, 0x8CA7, 0);
-    int32_t samples = 0, width = 0, height = 0;
-    bind_storage(RENDERBUFFER, (uint32_t)w.name);
-    about(RENDERBUFFER, 0x8CAB, &samples);
-    about(RENDERBUFFER, 0x8D42, &width);
-    about(RENDERBUFFER, 0x8D43, &height);
-    bind_storage(RENDERBUFFER, was);
-    if (samples || width != (int32_t)w.width || height != (int32_t)w.height) return false;
-  }
-  image->width = w.width, image->height = w.height, image->depth = layers ? w.depth : 1;
   const uint32_t was = (uint32_t)ask(c, two ? READ_BINDING : DRAW_BINDING, 0);
-  uint32_t ours = 0;
+  uint32_t ours = 0, why = 0;
   gen(1, &ours);
-  if (!ours) return false;
+  if (!ours) return DT_REFUSED_VERSION;
   bind(target, ours);
-  const bool good = read_layers(c, target, COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image, [&](uint32_t layer) {
-    if (w.kind == DT_TARGET_RENDERBUFFER) storage(target, COLOR_ATTACHMENT0, RENDERBUFFER, (uint32_t)w.name);
-    else if (layers) layered(target, COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
-    else flat(target, COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
-  });
+  if (point != COLOR_ATTACHMENT0) {  // a renderbuffer's: textures were handed over above
+    storage(target, point, RENDERBUFFER, (uint32_t)w.name);
+    why = read_depth(c, {DEPTH_ATTACHMENT, STENCIL_ATTACHMENT}, image);
+  } else {
+    why = read_layers(c, target, COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image, [&](uint32_t layer) {
+      if (w.kind == DT_TARGET_RENDERBUFFER) storage(target, COLOR_ATTACHMENT0, RENDERBUFFER, (uint32_t)w.name);
+      else if (has_layers(w.target)) layered(target, COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+      else flat(target, COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
+    });
+  }
   bind(target, was);
   drop(1, &ours);
-  return good;
+  return why;
 }
 
-// What is drawn to the surface and not shown yet.
-bool read_surface(GlContext* c, Image* image) {
+// What is drawn to the surface and not shown yet, or its depth or stencil.
+uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* image) {
   auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
   auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-  if (c->version < 30 || !bind || !read_buffer || c->draw_width <= 0 || c->draw_height <= 0) return false;
+  if (c->version < 30 || !bind || !read_buffer) return DT_REFUSED_VERSION;
+  if (c->draw_width <= 0 || c->draw_height <= 0 || c->draw != c->read) return DT_REFUSED_CHANGED;
+  image->width = (uint32_t)c->draw_width, image->height = (uint32_t)c->draw_height, image->depth = 1;
+  const bool colors = w.target == COLOR;
   const uint32_t draw = (uint32_t)ask(c, DRAW_BINDING, 0), read = (uint32_t)ask(c, READ_BINDING, 0);
   if (draw) bind(DRAW_FRAMEBUFFER, 0);
   if (read) bind(READ_FRAMEBUFFER, 0);
-  bool good = !ask(c, SAMPLE_BUFFERS, 0);
-  const uint32_t to = (uint32_t)ask(c, DRAW_BUFFER0, 0);
-  good = good && (to == BACK || to == BACK_LEFT);
-  const uint32_t from = (uint32_t)ask(c, READ_BUFFER, 0);
-  image->width = (uint32_t)c->draw_width, image->height = (uint32_t)c->draw_height, image->depth = 1;
-  if (good) {
+  uint32_t why = ask(c, SAMPLE_BUFFERS, 0) ? +DT_REFUSED_SAMPLES : 0;
+  const uint32_t to = (uint32_t)ask(c, DRAW_BUFFER0, 0), from = (uint32_t)ask(c, READ_BUFFER, 0);
+  if (!why && colors && to != BACK && to != BACK_LEFT) why = DT_REFUSED_KIND;
+  if (!colors) image->bits = w.target == SURFACE_DEPTH ? DEPTH_BIT : STENCIL_BIT;
+  if (!why && colors) {
     if (from != BACK) read_buffer(BACK);
-    good = read_layers(c, READ_FRAMEBUFFER, c->api == 2 ? (uint32_t)BACK : (uint32_t)BACK_LEFT, 0, true, image, [](uint32_t) {});
+    why = read_layers(c, READ_FRAMEBUFFER, c->api == 2 ? (uint32_t)BACK : (uint32_t)BACK_LEFT, 0, true, image, [](uint32_t) {});
     if (from != BACK) read_buffer(from);
+  } else if (!why && c->api == 1) {
+    why = read_depth(c, {SURFACE_DEPTH, SURFACE_STENCIL}, image);
   }
   if (read) bind(READ_FRAMEBUFFER, read);
   if (draw) bind(DRAW_FRAMEBUFFER, draw);
-  return good;
+  if (why || colors || c->api == 1) return why;
+  return c->system == 1 && in_egl ? read_depth_by_shader(w, 0, image) : +DT_REFUSED_CALL;
 }
 
 // While it lives, the trace has uploads come from memory without gaps.
@@ -389,7 +412,7 @@ class PlainUnpack {
   const PixelStore store_;
 };
 
-void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Image& image) {
+void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& image) {
   const uint32_t binding = is_face(w.target) ? TEXTURE_CUBE : w.target, name = (uint32_t)w.name;
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
   const Layout& l = image.layout;
@@ -406,11 +429,12 @@ void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Image& imag
 }
 
 // `storage` 0: the surface.
-void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Image& image) {
+void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& image) {
   uint32_t texture = OUR_TEXTURE, source = OUR_SOURCE, destination = OUR_DESTINATION;
   const uint32_t was = (uint32_t)ask(c, binding_of(TEXTURE_2D), 0), draw = (uint32_t)ask(c, DRAW_BINDING, 0), read = (uint32_t)ask(c, READ_BINDING, 0);
   const int32_t width = (int32_t)image.width, height = (int32_t)image.height;
   const Layout& l = image.layout;
+  const uint32_t point = image.bits == COLOR_BIT ? +COLOR_ATTACHMENT0 : l.format == DEPTH_STENCIL ? +DEPTH_STENCIL_ATTACHMENT : l.format == DEPTH ? +DEPTH_ATTACHMENT : +STENCIL_ATTACHMENT;
   PlainUnpack plain(t, c);
   tell<int32_t, uint32_t*>(t, "glGenTextures", 1, &texture);
   tell<uint32_t, uint32_t>(t, "glBindTexture", TEXTURE_2D, texture);
@@ -418,11 +442,11 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Image& im
                                                                                                  l.format, l.type, image.pixels);
   tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &source);
   tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, source);
-  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", READ_FRAMEBUFFER, COLOR_ATTACHMENT0, TEXTURE_2D, texture, 0);
+  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", READ_FRAMEBUFFER, point, TEXTURE_2D, texture, 0);
   if (storage) {
     tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &destination);
     tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, destination);
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, storage);
+    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", DRAW_FRAMEBUFFER, point, RENDERBUFFER, storage);
   } else if (draw) {
     tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, 0);
   }
@@ -430,9 +454,9 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Image& im
   if (scissor) tell<uint32_t>(t, "glDisable", SCISSOR_TEST);
   if (encodes) tell<uint32_t>(t, "glDisable", FRAMEBUFFER_SRGB);
   // Says that nothing of before is needed, whatever the blit leaves out.
-  const uint32_t wiped = storage ? (uint32_t)COLOR_ATTACHMENT0 : (uint32_t)COLOR;
+  const uint32_t wiped = storage ? point : image.bits == COLOR_BIT ? +COLOR : image.bits == DEPTH_BIT ? +SURFACE_DEPTH : +SURFACE_STENCIL;
   tell<uint32_t, int32_t, const uint32_t*>(t, "glInvalidateFramebuffer", DRAW_FRAMEBUFFER, 1, &wiped);
-  tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, COLOR_BIT, NEAREST);
+  tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, NEAREST);
   if (encodes) tell<uint32_t>(t, "glEnable", FRAMEBUFFER_SRGB);
   if (scissor) tell<uint32_t>(t, "glEnable", SCISSOR_TEST);
   tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, read);
@@ -444,44 +468,43 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Image& im
 }
 
 bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 2 ? 30u : 43u); }
+// Textures of stencil alone, which a blit comes from, are younger than all else.
+bool can_tell(const GlContext* c, const Picture& image) { return image.layout.format != STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u); }
 
-bool take(Thread* t, GlContext* c, const dt_target& w) {
-  if (transfers_change(c) || w.width > MOST_SIDE || w.height > MOST_SIDE || w.depth > MOST_SIDE) return false;
-  Image image;
-  if (w.kind == DT_TARGET_TEXTURE) {
-    if (!read_object(c, w, &image)) return false;
-    tell_texture(t, c, w, image);
-  } else if (w.kind == DT_TARGET_RENDERBUFFER) {
-    if (!can_tell_framebuffer(c) || !read_object(c, w, &image)) return false;
-    tell_framebuffer(t, c, (uint32_t)w.name, image);
-  } else {
-    if (!can_tell_framebuffer(c) || !read_surface(c, &image)) return false;
-    tell_framebuffer(t, c, 0, image);
-  }
+// 0, or why not.
+uint32_t take(Thread* t, GlContext* c, const dt_target& w, bool in_egl) {
+  if (transfers_change(c)) return DT_REFUSED_TRANSFER;
+  if (w.width > MOST_SIDE || w.height > MOST_SIDE || w.depth > MOST_SIDE) return DT_REFUSED_SIZE;
+  if (w.kind != DT_TARGET_TEXTURE && !can_tell_framebuffer(c)) return DT_REFUSED_VERSION;
+  Picture image;
+  const uint32_t why = w.kind == DT_TARGET_SURFACE ? read_surface(c, w, in_egl, &image) : read_object(c, w, in_egl, &image);
+  if (why) return why;
+  if (!can_tell(c, image)) return DT_REFUSED_VERSION;
+  if (w.kind == DT_TARGET_TEXTURE) tell_texture(t, c, w, image);
+  else tell_framebuffer(t, c, w.kind == DT_TARGET_RENDERBUFFER ? (uint32_t)w.name : 0, image);
   g_targets->bytes.fetch_add(image.bytes(), std::memory_order_relaxed);
-  return true;
+  return 0;
 }
 
 }  // namespace
 
-void take_targets(Thread* t) {
+void take_targets(Thread* t, bool in_egl) {
   GlContext* c = t->context;
   if (!can_ask(c) || c->api > 2 || !c->api || !c->share_group || (g_mode & (MODE_DROPPING | MODE_OFF))) return;
   const int saved = errno;
   // A list that is being made would swallow the calls.
   const bool fixed = c->api == 1 && !c->core;
-  if (!(fixed && (ask(c, 0x0B33, 0) || ask(c, 0x0C40, 0x1C00) != 0x1C00))) {
-    const uint32_t count = g_targets->count < DT_MOST_TARGETS ? g_targets->count : DT_MOST_TARGETS;
-    for (uint32_t i = 0; i < count; i++) {
-      dt_target& w = g_targets->list[i];
-      if (w.kind == DT_TARGET_SURFACE ? w.name != c->draw : w.share_group != c->share_group) continue;
-      uint32_t asked = DT_TARGET_ASKED;
-      if (!w.state.compare_exchange_strong(asked, DT_TARGET_BUSY, std::memory_order_acq_rel)) continue;
-      const bool taken = take(t, c, w);
-      if (taken) emit_note(t, "pictures-taken", "the flight recorder read pictures back; calls that write them were recorded that the program did not make");
-      w.state.store(taken ? DT_TARGET_TAKEN : DT_TARGET_REFUSED, std::memory_order_release);
-      g_targets->open.fetch_sub(1, std::memory_order_release);
-    }
+  const bool swallowed = fixed && (ask(c, 0x0B33, 0) || ask(c, 0x0C40, 0x1C00) != 0x1C00);
+  const uint32_t count = swallowed ? 0 : g_targets->count < DT_MOST_TARGETS ? g_targets->count : DT_MOST_TARGETS;
+  for (uint32_t i = 0; i < count; i++) {
+    dt_target& w = g_targets->list[i];
+    if (w.kind == DT_TARGET_SURFACE ? w.name != c->draw : w.share_group != c->share_group) continue;
+    uint32_t asked = DT_TARGET_ASKED;
+    if (!w.state.compare_exchange_strong(asked, DT_TARGET_BUSY, std::memory_order_acq_rel)) continue;
+    w.why = take(t, c, w, in_egl);
+    if (!w.why) emit_note(t, "pictures-taken", "the flight recorder read pictures back; calls that write them were recorded that the program did not make");
+    w.state.store(w.why ? DT_TARGET_REFUSED : DT_TARGET_TAKEN, std::memory_order_release);
+    g_targets->open.fetch_sub(1, std::memory_order_release);
   }
   t->special = SPECIAL_BUSY;
   errno = saved;

@@ -11,6 +11,7 @@ namespace hook {
 // Of the pool that this process records into; nullptr: none.
 extern dt_pool_targets* g_targets __attribute__((visibility("hidden")));
 static inline bool targets_are_wanted() { return g_targets && g_targets->open.load(std::memory_order_acquire) != 0; }
-DT_COLD void take_targets(Thread* t);
+// `in_egl`: at a call of EGL's, after which nobody asks for the error of the one before.
+DT_COLD void take_targets(Thread* t, bool in_egl);
 }  // namespace hook
 }  // namespace dt

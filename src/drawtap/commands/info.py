@@ -97,7 +97,9 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
         "before it": f"{text('', note.get('kept'))} of {text('', note.get('earlier'))} calls still matter",
     }
     if note.get("assumed"):
-        group["assumed"] = "pictures that are never wiped are painted over in each frame"
+        because = note.get("assumed_because")
+        which = f" ({'; '.join(map(str, because))})" if isinstance(because, list) and because else ""
+        group["assumed"] = "pictures that are never wiped are painted over in each frame" + which
     if note.get("missing_ns"):
         group["shorter"] = (
             f"the first {text('missing_ns', note['missing_ns'])} of what was asked for had left the recorder"

@@ -317,7 +317,9 @@ def _flight(recording: Recording) -> list[Verdict]:
     verdicts = [Verdict("ok", "saved", _saved(entry)) for entry in recording.saved]
     for entry in recording.saved:
         if entry.get("assumed"):
-            verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}"))
+            because = entry.get("assumed_because")
+            which = "; ".join(map(str, because)) if isinstance(because, list) and because else None
+            verdicts.append(Verdict("note", "saved", f"{entry['file']}: {_ASSUMED}", which))
         if entry.get("missing_ns"):
             text = f"{entry['file']}: the first {duration(_number(entry, 'missing_ns'))} of the window had left: memory"
             verdicts.append(Verdict("note", "saved", text, "--ring-limit allows it more"))

@@ -8,8 +8,9 @@
 #include "egl_start.h"
 #include "shader.h"
 
-enum { SIDE = 48, WINDOW = 96, MOST = 14 };
+enum { SIDE = 48, WINDOW = 96, MOST = 20 };
 static GLuint g_framebuffers[MOST], g_depths[MOST]; /* of one without colours: the texture */
+static int g_tested[MOST];                            /* whether its depth and stencil are to be seen by tests alone */
 static int g_count;
 
 static void attached(const char *what) {
@@ -50,6 +51,55 @@ static void depth_target(GLenum internal, GLenum format, GLenum type, GLenum poi
   glClear(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT); /* once, at the start */
   g_depths[g_count - 1] = name;
 }
+/* Colours that are wiped, over a renderbuffer that is not. */
+static void storage_target(GLenum internal, GLenum point) {
+  GLuint storage;
+  flat_target(GL_RGBA, GL_RGBA, GL_UNSIGNED_BYTE);
+  glGenRenderbuffers(1, &storage);
+  glBindRenderbuffer(GL_RENDERBUFFER, storage);
+  glRenderbufferStorage(GL_RENDERBUFFER, internal, SIDE, SIDE);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, point, GL_RENDERBUFFER, storage);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) exit(77);
+  glClear(GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT); /* once, at the start */
+  g_tested[g_count - 1] = 1;
+}
+/* This frame's depth and stencil where the square is; then colours wherever tests pass. */
+static void draw_tested(int frame, int i, GLint move, GLint color, const float *square) {
+  const float depth = (float)((frame * 13 + i) % 29) / 28;
+  glEnable(GL_DEPTH_TEST);
+  glEnable(GL_STENCIL_TEST);
+  glDepthFunc(GL_ALWAYS);
+  glDepthRangef(depth, depth);
+  glStencilFunc(GL_ALWAYS, (frame * 37 + i) % 256, 255);
+  glStencilOp(GL_KEEP, GL_KEEP, GL_REPLACE);
+  glColorMask(0, 0, 0, 0);
+  glUniform4fv(move, 1, square);
+  glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+  glColorMask(1, 1, 1, 1);
+  glDepthMask(GL_FALSE);
+  glStencilMask(0);
+  glUniform4f(move, 0, 0, 1, 1);
+  for (int n = 0; n < 4; n++) { /* by depth and by stencil */
+    const float from = (float)n / 4;
+    glDepthFunc(n % 2 ? GL_LESS : GL_ALWAYS);
+    glDepthRangef(from, from);
+    glStencilFunc(n % 2 ? GL_ALWAYS : GL_LESS, n * 62, 255);
+    glUniform4f(color, from, n % 2 ? 1.0f : 0.0f, 1 - from, 0.2f);
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+  }
+  glDepthMask(GL_TRUE);
+  glStencilMask(255);
+  glDisable(GL_DEPTH_TEST);
+  glDisable(GL_STENCIL_TEST);
+}
+static EGLConfig config_with_depth(EGLDisplay display, EGLint renderable) {
+  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, renderable, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
+                           EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_STENCIL_SIZE, 8, EGL_NONE};
+  EGLConfig config;
+  EGLint count = 0;
+  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) fprintf(stderr, "no config with depth and stencil\n"), exit(77);
+  return config;
+}
 static void layer_target(GLenum target, int layer) {
   GLuint name = texture(target);
   glTexImage3D(target, 0, GL_RGBA8, SIDE, SIDE, 3, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
@@ -68,7 +118,7 @@ int main(int argc, char **argv) {
   const char *kind = argc > 1 ? argv[1] : "es2";
   const int frames = argc > 2 ? atoi(argv[2]) : 0, gl = !strcmp(kind, "gl"), three = gl || !strcmp(kind, "es3");
   EGLDisplay display = start_display();
-  EGLConfig config = start_config(display, gl ? EGL_OPENGL_BIT : three ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
+  EGLConfig config = config_with_depth(display, gl ? EGL_OPENGL_BIT : three ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
   EGLContext context = gl ? start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT) : start_es(display, config, three ? 3 : 2, 0, EGL_NO_CONTEXT);
   EGLSurface surface = start_pbuffer(display, config, WINDOW, WINDOW);
   start_current(display, surface, context);
@@ -82,7 +132,7 @@ int main(int argc, char **argv) {
                              "#version 100\nprecision highp float; uniform sampler2D image; varying vec2 c;\n"
                              "void main() { gl_FragColor = vec4(texture2D(image, c).rgb, 0.5); }\n", names, 1);
   static const GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
-  glClear(GL_COLOR_BUFFER_BIT); /* the window, once */
+  glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT); /* the window, once */
   GLuint quad;
   glGenBuffers(1, &quad);
   glBindBuffer(GL_ARRAY_BUFFER, quad);
@@ -111,9 +161,15 @@ int main(int argc, char **argv) {
     flat_target(GL_RGBA16F, GL_RGBA, GL_FLOAT);
     flat_target(GL_RGB10_A2, GL_RGBA, GL_UNSIGNED_BYTE);
     flat_target(0x8F97 /* RGBA8_SNORM */, GL_RGBA, GL_BYTE);
+  }
+  if (three) {
     depth_target(GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8, GL_DEPTH_STENCIL_ATTACHMENT);
     depth_target(GL_DEPTH_COMPONENT32F, GL_DEPTH_COMPONENT, GL_FLOAT, GL_DEPTH_ATTACHMENT);
     depth_target(GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, GL_DEPTH_ATTACHMENT);
+    if (!gl) depth_target(GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, GL_DEPTH_ATTACHMENT);
+    storage_target(GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL_ATTACHMENT);
+    storage_target(GL_DEPTH_COMPONENT16, GL_DEPTH_ATTACHMENT);
+    storage_target(GL_DEPTH_COMPONENT32F, GL_DEPTH_ATTACHMENT);
   }
   GLuint copy = texture(GL_TEXTURE_2D), other = 0, unpack = 0;
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGB, SIDE, SIDE, 0, GL_RGB, GL_UNSIGNED_BYTE, NULL);
@@ -148,14 +204,16 @@ int main(int argc, char **argv) {
         glDepthRangef(depth, depth);
         glEnable(GL_DEPTH_TEST);
       }
-      glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+      if (g_tested[i]) glClear(GL_COLOR_BUFFER_BIT);
+      if (g_tested[i]) draw_tested(frame, i, fill_move, fill_color, (float[]){x, y, 0.2f, 0.3f});
+      else glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
       glDisable(GL_DEPTH_TEST);
       glBindTexture(GL_TEXTURE_2D, g_depths[i] ? g_depths[i] : copy);
       if (!g_depths[i]) glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 0, 0, SIDE, SIDE);
       glBindFramebuffer(GL_FRAMEBUFFER, 0);
       glViewport(0, 0, WINDOW, WINDOW);
       glUseProgram(show);
-      glUniform4f(show_move, (float)(i % 3) * 0.6f - 0.6f, (float)(i / 3) * 0.45f - 0.75f, 0.35f, 0.2f);
+      glUniform4f(show_move, (float)(i % 5) * 0.4f - 0.8f, (float)(i / 5) * 0.4f - 0.8f, 0.19f, 0.19f);
       glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     }
     for (int i = 0; i < 2 && old[i]; i++) {
@@ -165,6 +223,10 @@ int main(int argc, char **argv) {
       glBindFramebuffer(GL_FRAMEBUFFER, 0);
       glUniform4f(show_move, (float)i * 0.6f - 0.6f, 0.9f, 0.3f, 0.1f);
       glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+    }
+    if (three) { /* the window's depth and stencil */
+      glUseProgram(fill);
+      draw_tested(frame, 3, fill_move, fill_color, (float[]){(float)((frame * 7) % 41) / 20 - 1, (float)((frame * 5) % 37) / 18 - 1, 0.3f, 0.2f});
     }
     /* Now as unlike what it is at first as can be. */
     glEnable(GL_SCISSOR_TEST);

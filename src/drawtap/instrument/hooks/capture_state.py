@@ -53,7 +53,8 @@ def hooks(runtime: Path) -> Hooks:
             # shows it, so what the tap has to tell comes before.
             rest = before.removesuffix(own)
             hashes = "if (DT_UNLIKELY(dt::hook::g_hash_frames)) dt::hook::before_frame_end(_t);"
-            targets = "if (DT_UNLIKELY(dt::hook::targets_are_wanted())) dt::hook::take_targets(_t);"
+            take = f"dt::hook::take_targets(_t, {'true' if function.api.name == 'egl' else 'false'});"
+            targets = f"if (DT_UNLIKELY(dt::hook::targets_are_wanted())) {take}"
             before = f"{own}\n{targets}\n{hashes}\n{rest}".lstrip()
         if not declared:
             before = ""

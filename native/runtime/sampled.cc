@@ -1,0 +1,417 @@
+#include "sampled.h"
+
+#include <stdlib.h>
+
+namespace dt {
+namespace hook {
+
+namespace {
+
+enum : uint32_t {
+  READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, RENDERBUFFER = 0x8D41, COLOR_ATTACHMENT0 = 0x8CE0, DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20, DEPTH_STENCIL_ATTACHMENT = 0x821A, COMPLETE = 0x8CD5, TEXTURE_2D = 0x0DE1, NEAREST = 0x2600, DEPTH_BIT = 0x100,
+  STENCIL_BIT = 0x400, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, STENCIL_INDEX = 0x1901, STENCIL_MODE = 0x90EA, RGBA_INTEGER = 0x8D99,
+  R32UI = 0x8236, UNSIGNED_BYTE = 0x1401, UNSIGNED_SHORT = 0x1403, UNSIGNED_INT = 0x1405, FLOAT = 0x1406, TWENTY_FOUR_AND_EIGHT = 0x84FA,
+  FLOAT_AND_EIGHT = 0x8DAD, VERTEX_SHADER = 0x8B31, FRAGMENT_SHADER = 0x8B30,
+  EGL_CONFIG = 0x3028, EGL_VERSION = 0x3098, EGL_NONE = 0x3038, EGL_DRAW = 0x3059, EGL_READ = 0x305A, EGL_ES = 0x30A0, EGL_RENDERABLE = 0x3040,
+  EGL_SURFACES = 0x3033, EGL_SUCCESS = 0x3000,
+};
+constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
+constexpr double MOST_OF_24_BITS = 16777215.0;
+constexpr int MOST_TRIES = 4;  // to find the integer that a driver makes a float of
+
+const char VERTEX[] = "#version 300 es\n"
+                      "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
+const char FLOAT_BITS[] = "#version 300 es\n"
+                          "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
+                          "void main() { word = floatBitsToUint(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r); }\n";
+const char INTEGERS[] = "#version 300 es\n"
+                        "precision highp float; uniform highp usampler2D values; out highp uint word;\n"
+                        "void main() { word = texelFetch(values, ivec2(gl_FragCoord.xy), 0).r; }\n";
+const char FARTHEST[] = "#version 300 es\n"
+                        "precision highp float; out highp uint word;\n"
+                        "void main() { word = 1u; gl_FragDepth = 1.0; }\n";
+
+// A context that shares objects with the current one, current in its place while this lives.
+class Beside {
+ public:
+  Beside() {
+    auto display = DT_REAL(void*, eglGetCurrentDisplay);
+    auto context = DT_REAL(void*, eglGetCurrentContext);
+    auto surface = DT_REAL(void*, eglGetCurrentSurface, int32_t);
+    auto api = DT_REAL(uint32_t, eglQueryAPI);
+    auto bind_api = DT_REAL(uint32_t, eglBindAPI, uint32_t);
+    auto create = DT_REAL(void*, eglCreateContext, void*, void*, void*, const int32_t*);
+    make_current_ = DT_REAL(uint32_t, eglMakeCurrent, void*, void*, void*, void*);
+    destroy_ = DT_REAL(uint32_t, eglDestroyContext, void*, void*);
+    auto finish = DT_REAL(void, glFinish);
+    if (!display || !context || !surface || !api || !bind_api || !create || !make_current_ || !destroy_ || !finish) return;
+    display_ = display(), context_ = context(), draw_ = surface((int32_t)EGL_DRAW), read_ = surface((int32_t)EGL_READ);
+    if (!display_ || !context_) return;
+    const uint32_t was = api();
+    if (was != EGL_ES) bind_api(EGL_ES);
+    const int32_t version[] = {(int32_t)EGL_VERSION, 3, (int32_t)EGL_NONE};
+    if (void* config = config_of(true)) own_ = create(display_, config, context_, version);
+    if (!own_)  // of configs that are not for ES 3
+      if (void* config = config_of(false)) own_ = create(display_, config, context_, version);
+    if (own_) {
+      // What the program has drawn is to be there.
+      finish();
+      there_ = make_current_(display_, draw_, draw_, own_);
+      if (!there_) make_current_(display_, draw_, read_, context_);
+    }
+    if (was != EGL_ES) bind_api(was);
+  }
+  ~Beside() {
+    if (there_) make_current_(display_, draw_, read_, context_);
+    if (own_) destroy_(display_, own_);
+    // Whatever a try that failed left behind; the call that this is part of says what came of itself.
+    if (auto error = DT_REAL(int32_t, eglGetError)) error();
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  bool there() const { return there_; }
+
+ private:
+  // The program's own config; or any that will do.
+  void* config_of(bool own) const {
+    auto query = DT_REAL(uint32_t, eglQueryContext, void*, void*, int32_t, int32_t*);
+    auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
+    int32_t id = 0, count = 0;
+    if (!query || !choose || (own && (!query(display_, context_, (int32_t)EGL_CONFIG, &id) || !id))) return nullptr;
+    const int32_t same[] = {(int32_t)EGL_CONFIG, id, (int32_t)EGL_NONE};
+    const int32_t any[] = {(int32_t)EGL_RENDERABLE, 0x40, (int32_t)EGL_SURFACES, 1, (int32_t)EGL_NONE};
+    void* config = nullptr;
+    return choose(display_, own ? same : any, &config, 1, &count) && count > 0 ? config : nullptr;
+  }
+  uint32_t (*make_current_)(void*, void*, void*, void*) = nullptr;
+  uint32_t (*destroy_)(void*, void*) = nullptr;
+  void *display_ = nullptr, *context_ = nullptr, *draw_ = nullptr, *read_ = nullptr, *own_ = nullptr;
+  bool there_ = false;
+};
+
+// What is done in a context of our own. It is made with a Beside that is there.
+class Copier {
+ public:
+  Copier(uint32_t width, uint32_t height) : width_((int32_t)width), height_((int32_t)height) {
+    auto gen = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
+    auto storage = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t);
+    auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    auto viewport = DT_REAL(void, glViewport, int32_t, int32_t, int32_t, int32_t);
+    bind_ = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    bind_texture_ = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
+    upload_ = DT_REAL(void, glTexSubImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*);
+    if (!gen || !storage || !attach || !viewport || !bind_ || !bind_texture_ || !upload_) return;
+    // Textures of whoever it is are sampled as they are, whatever they say of themselves.
+    DT_REAL(void, glGenSamplers, int32_t, uint32_t*)(1, &sampler_);
+    auto parameter = DT_REAL(void, glSamplerParameteri, uint32_t, uint32_t, int32_t);
+    parameter(sampler_, 0x2801, NEAREST);
+    parameter(sampler_, 0x2800, NEAREST);
+    DT_REAL(void, glBindSampler, uint32_t, uint32_t)(0, sampler_);
+    gen(3, framebuffers_);
+    DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &words_);
+    DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(RENDERBUFFER, words_);
+    storage(RENDERBUFFER, R32UI, width_, height_);
+    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
+    attach(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, words_);
+    viewport(0, 0, width_, height_);
+    DT_REAL(void, glDisable, uint32_t)(0x0BD0);  // dithering
+    DT_REAL(void, glPixelStorei, uint32_t, int32_t)(0x0CF5, 1);
+    good_ = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(DRAW_FRAMEBUFFER) == COMPLETE && fine();
+  }
+  ~Copier() {
+    // Objects are shared: what is not deleted would stay.
+    if (!bind_) return;
+    for (uint32_t program : programs_)
+      if (program) DT_REAL(void, glDeleteProgram, uint32_t)(program);
+    DT_REAL(void, glUseProgram, uint32_t)(0);
+    DT_REAL(void, glDeleteTextures, int32_t, const uint32_t*)(2, textures_);
+    DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &words_);
+    DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(3, framebuffers_);
+    DT_REAL(void, glDeleteSamplers, int32_t, const uint32_t*)(1, &sampler_);
+    free(read_);
+  }
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+  bool good() const { return good_; }
+
+  static bool fine() {
+    auto error = DT_REAL(uint32_t, glGetError);
+    bool none = true;
+    for (int i = 0; i < 16 && error(); i++) none = false;
+    return none;
+  }
+
+  enum Shader { AS_FLOATS, AS_INTEGERS, IF_FARTHEST };
+  // What the shader makes of the texture's first level, a word a pixel, and where it stays until the next time; nullptr: it cannot.
+  const uint32_t* words(Shader shader, uint32_t texture) {
+    static const char* const texts[] = {FLOAT_BITS, INTEGERS, FARTHEST};
+    if (!programs_[shader]) programs_[shader] = program(texts[shader]);
+    const size_t count = (size_t)width_ * (size_t)height_;
+    if (!programs_[shader] || (!read_ && !(read_ = (uint32_t*)calloc(count, 16)))) return nullptr;
+    bind_texture_(TEXTURE_2D, texture);
+    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
+    bind_(READ_FRAMEBUFFER, framebuffers_[0]);
+    DT_REAL(void, glUseProgram, uint32_t)(programs_[shader]);
+    DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(4, 0, 3);
+    DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(0, 0, width_, height_, RGBA_INTEGER, UNSIGNED_INT, read_);
+    for (size_t i = 0; i < count; i++) read_[i] = read_[4 * i];
+    return fine() ? read_ : nullptr;
+  }
+  // A texture of our own, of that format.
+  uint32_t texture(unsigned which, uint32_t format) {
+    if (!textures_[which]) {
+      DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[which]);
+      bind_texture_(TEXTURE_2D, textures_[which]);
+      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(TEXTURE_2D, 1, format, width_, height_);
+    }
+    return fine() ? textures_[which] : 0;
+  }
+  // Makes what is asked for the framebuffer that is read.
+  bool attach(const dt_target& w, uint32_t point, uint32_t layer) {
+    bind_(READ_FRAMEBUFFER, w.kind == DT_TARGET_SURFACE ? 0 : framebuffers_[1]);
+    auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    if (w.kind == DT_TARGET_RENDERBUFFER) {
+      storage(READ_FRAMEBUFFER, point, RENDERBUFFER, (uint32_t)w.name);
+    } else if (w.kind == DT_TARGET_TEXTURE && has_layers(w.target)) {
+      auto layered = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
+      layered(READ_FRAMEBUFFER, point, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+    } else if (w.kind == DT_TARGET_TEXTURE) {
+      auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
+      flat(READ_FRAMEBUFFER, point, w.target, (uint32_t)w.name, (int32_t)w.level);
+    }
+    return fine() && DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(READ_FRAMEBUFFER) == COMPLETE;
+  }
+  // How many bits of depth and stencil it has. False: it has neither.
+  bool ask(const dt_target& w, int32_t* depth, int32_t* stencil, bool* floats) {
+    auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
+    const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? 0x1801u : +DEPTH_ATTACHMENT, w.kind == DT_TARGET_SURFACE ? 0x1802u : +STENCIL_ATTACHMENT};
+    int32_t kinds[2] = {}, type = 0;
+    for (unsigned i = 0; i < 2; i++) get(READ_FRAMEBUFFER, points[i], 0x8CD0, &kinds[i]);
+    *depth = *stencil = 0;
+    if (kinds[0]) get(READ_FRAMEBUFFER, points[0], 0x8216, depth), get(READ_FRAMEBUFFER, points[0], 0x8211, &type);
+    if (kinds[1]) get(READ_FRAMEBUFFER, points[1], 0x8217, stencil);
+    *floats = type == (int32_t)FLOAT;
+    return fine() && (*depth || *stencil);
+  }
+  // Copies the framebuffer that is read into a texture of our own.
+  uint32_t copy(const Layout& l, uint32_t bits) {
+    auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
+    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t);
+    const uint32_t made = texture(0, l.own_format);
+    if (!made || !flat || !blit) return 0;
+    bind_(DRAW_FRAMEBUFFER, framebuffers_[2]);
+    flat(DRAW_FRAMEBUFFER, l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT : l.format == DEPTH ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT, TEXTURE_2D, made, 0);
+    blit(0, 0, width_, height_, 0, 0, width_, height_, bits, NEAREST);
+    return fine() ? made : 0;
+  }
+  // 1 for pixels of a texture of depth that hold the largest value there is, 0 for all others. 1.0 is nothing but that one.
+  const uint32_t* farthest(const Layout& l, uint32_t texture) {
+    auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
+    auto clear = DT_REAL(void, glClearBufferuiv, uint32_t, int32_t, const uint32_t*);
+    auto enable = DT_REAL(void, glEnable, uint32_t);
+    auto disable = DT_REAL(void, glDisable, uint32_t);
+    if (!flat || !clear || !enable || !disable) return nullptr;
+    const uint32_t point = l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, none[4] = {};
+    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
+    flat(DRAW_FRAMEBUFFER, point, TEXTURE_2D, texture, 0);
+    clear(0x1800, 0, none);
+    enable(0x0B71);
+    DT_REAL(void, glDepthFunc, uint32_t)(0x0202);  // equal
+    DT_REAL(void, glDepthMask, uint8_t)(0);
+    const uint32_t* found = words(IF_FARTHEST, 0);
+    disable(0x0B71);
+    DT_REAL(void, glDepthMask, uint8_t)(1);
+    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
+    flat(DRAW_FRAMEBUFFER, point, TEXTURE_2D, 0, 0);
+    return fine() ? found : nullptr;
+  }
+  const uint32_t* stencils(uint32_t texture) {
+    bind_texture_(TEXTURE_2D, texture);
+    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(TEXTURE_2D, STENCIL_MODE, STENCIL_INDEX);
+    const uint32_t* found = fine() ? words(AS_INTEGERS, texture) : nullptr;
+    bind_texture_(TEXTURE_2D, texture);
+    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(TEXTURE_2D, STENCIL_MODE, DEPTH);
+    fine();
+    return found;
+  }
+  // What a texture reads as into which `values` were uploaded.
+  const uint32_t* back(const Layout& l, const uint32_t* values) {
+    const uint32_t made = texture(1, l.own_format);
+    bind_texture_(TEXTURE_2D, made);
+    upload_(TEXTURE_2D, 0, 0, 0, width_, height_, l.format, l.type, values);
+    return fine() ? words(AS_FLOATS, made) : nullptr;
+  }
+  // Whether the driver takes the call that would write the picture again: one that writes nothing.
+  bool takes(const dt_target& w, const Layout& l) {
+    bind_texture_(w.target, (uint32_t)w.name);
+    upload_(w.target, (int32_t)w.level, 0, 0, 0, 0, l.format, l.type, nullptr);
+    return fine();
+  }
+
+ private:
+  static uint32_t program(const char* fragment) {
+    auto create = DT_REAL(uint32_t, glCreateShader, uint32_t);
+    auto source = DT_REAL(void, glShaderSource, uint32_t, int32_t, const char* const*, const int32_t*);
+    auto attach_shader = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
+    const uint32_t made = DT_REAL(uint32_t, glCreateProgram)();
+    for (uint32_t stage : {+VERTEX_SHADER, +FRAGMENT_SHADER}) {
+      const char* const text = stage == VERTEX_SHADER ? VERTEX : fragment;
+      const uint32_t shader = create(stage);
+      source(shader, 1, &text, nullptr);
+      DT_REAL(void, glCompileShader, uint32_t)(shader);
+      attach_shader(made, shader);
+      DT_REAL(void, glDeleteShader, uint32_t)(shader);
+    }
+    DT_REAL(void, glLinkProgram, uint32_t)(made);
+    int32_t linked = 0;
+    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, 0x8B82, &linked);
+    if (fine() && linked) return made;
+    DT_REAL(void, glDeleteProgram, uint32_t)(made);
+    return 0;
+  }
+
+  const int32_t width_, height_;
+  bool good_ = false;
+  uint32_t sampler_ = 0, words_ = 0, framebuffers_[3] = {}, textures_[2] = {}, programs_[3] = {};
+  uint32_t* read_ = nullptr;
+  void (*bind_)(uint32_t, uint32_t) = nullptr;
+  void (*bind_texture_)(uint32_t, uint32_t) = nullptr;
+  void (*upload_)(uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*) = nullptr;
+};
+
+float as_float(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// As they are uploaded: before a stencil of 0, or as the first of 32 bits. The others are to be a fraction, `low` 0; there are
+// drivers that reckon with floats and cut off, and so come to the next smaller integer.
+constexpr uint32_t CUT_OFF = 0xC0;
+uint32_t word_of_24_bits(const Layout& l, uint32_t low, uint32_t value) { return value << 8 | (l.format == DEPTH_STENCIL ? 0 : low ? low : value >> 16); }
+
+// The integers of 24 bits in a texture of depth, which a shader gets as floats. How the driver rounds is its affair, so that
+// a guess is held against what it makes of the guess; and two integers that it makes the same float of cannot be told apart,
+// but for the largest.
+bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t low, uint32_t* values, size_t count) {
+  constexpr uint32_t most = 0xFFFFFF;
+  auto word = [&](uint32_t v) { return word_of_24_bits(l, low, v); };
+  uint32_t* const wanted = (uint32_t*)malloc(count * 12);
+  if (!wanted) return false;
+  uint32_t *const words = wanted + count, *const farthest = wanted + 2 * count;
+  const uint32_t* found = copier.farthest(l, texture);
+  if (found) memcpy(farthest, found, count * 4), found = copier.words(Copier::AS_FLOATS, texture);
+  if (found) memcpy(wanted, found, count * 4);
+  // What it is not by the test of depth, it is not by any guess.
+  auto bounded = [&](size_t i, uint32_t v) { return farthest[i] ? most : v < most ? v : most - 1; };
+  for (size_t i = 0; found && i < count; i++) {
+    const double f = as_float(wanted[i]);
+    values[i] = bounded(i, f > 0 ? f < 1 ? (uint32_t)(f * MOST_OF_24_BITS + 0.5) : most : 0);
+  }
+  bool good = false;
+  for (int step = 0; found && step < MOST_TRIES && !good; step++) {
+    for (size_t i = 0; i < count; i++) words[i] = word(values[i]);
+    if (!(found = copier.back(l, words))) break;
+    good = true;
+    for (size_t i = 0; i < count; i++)
+      if (found[i] != wanted[i]) {
+        good = false;
+        values[i] = bounded(i, as_float(found[i]) < as_float(wanted[i]) ? values[i] + 1 : values[i] ? values[i] - 1 : 0);
+      }
+  }
+  for (int side : {-1, 1}) {
+    if (!good) break;
+    auto beside = [&](size_t i) { return (side < 0 ? !values[i] : values[i] == most) ? values[i] : values[i] + (uint32_t)side; };
+    for (size_t i = 0; i < count; i++) words[i] = word(beside(i));
+    found = copier.back(l, words);
+    good = found != nullptr;
+    for (size_t i = 0; good && i < count; i++) good = beside(i) == values[i] || found[i] != wanted[i] || values[i] == most || beside(i) == most;
+  }
+  free(wanted);
+  return good;
+}
+
+// One layer, which is the framebuffer that is read: into `to` as it is uploaded.
+uint32_t read_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to, size_t count) {
+  const uint32_t copied = copier.copy(l, bits);
+  if (!copied) return DT_REFUSED_FORMAT;
+  uint32_t* const values = (uint32_t*)calloc(count, 4);
+  if (!values) return DT_REFUSED_SIZE;
+  uint32_t why = 0, low = 0;
+  if (bits & DEPTH_BIT) {
+    const bool bits_24 = l.own_format == 0x88F0 || l.own_format == 0x81A6;
+    const uint32_t* floats = bits_24 ? nullptr : copier.words(Copier::AS_FLOATS, copied);
+    if (bits_24 && !read_24_bits(copier, l, copied, 0, values, count)) {
+      low = CUT_OFF;
+      if (l.format == DEPTH_STENCIL || !read_24_bits(copier, l, copied, low, values, count)) why = DT_REFUSED_FORMAT;
+    }
+    if (!bits_24 && !floats) why = DT_REFUSED_SHADER;
+    else if (l.own_format == 0x81A5)
+      for (size_t i = 0; i < count; i++) values[i] = (uint32_t)((double)as_float(floats[i]) * 65535.0 + 0.5);
+    else if (!bits_24) memcpy(values, floats, count * 4);
+  }
+  const uint32_t* stencils = !why && bits & STENCIL_BIT ? copier.stencils(copied) : nullptr;
+  if (!why && bits & STENCIL_BIT && !stencils) why = DT_REFUSED_SHADER;
+  for (size_t i = 0; !why && i < count; i++) {
+    const uint32_t value = values[i], stencil = stencils ? stencils[i] & 255 : 0;
+    uint32_t words[2] = {value, stencil};
+    if (l.type == TWENTY_FOUR_AND_EIGHT) words[0] = value << 8 | stencil;
+    else if (l.own_format == 0x81A6) words[0] = word_of_24_bits(l, low, value);
+    else if (l.format == STENCIL_INDEX) words[0] = stencil;
+    memcpy(to + i * pixel_bytes(l, false), words, pixel_bytes(l, false));  // little endian
+  }
+  free(values);
+  return why;
+}
+
+}  // namespace
+
+Picture::~Picture() { free(pixels); }
+bool Picture::make_room() {
+  const uint64_t room = (uint64_t)count() * pixel_bytes(layout, true);
+  return room && room <= MOST_PIXEL_BYTES && (pixels = (uint8_t*)calloc(1, room));  // what the driver leaves out is not the program's memory
+}
+
+bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l) {
+  auto same = [&](uint32_t format, uint32_t components, uint32_t type, uint32_t width, uint32_t own_format) {
+    *l = Layout{format, type, components, format, type, components, width, width, false, own_format};
+    return true;
+  };
+  if (depth && stencil) {
+    if (stencil != 8) return false;
+    return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4, 0x8CAD) : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0, 0x88F0);
+  }
+  if (stencil) return stencil == 8 && same(STENCIL_INDEX, 1, UNSIGNED_BYTE, 1, 0x8D48);
+  if (!depth || depth > 32) return false;
+  if (floats) return same(DEPTH, 1, FLOAT, 4, 0x8CAC);
+  return depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2, 0x81A5) : same(DEPTH, 1, UNSIGNED_INT, 4, depth <= 24 ? 0x81A6 : 0x81A7);
+}
+
+uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* picture) {
+  if ((uint64_t)picture->width * picture->height * 16 > MOST_PIXEL_BYTES) return DT_REFUSED_SIZE;
+  Beside beside;
+  if (!beside.there()) return DT_REFUSED_SHADER;
+  Copier copier(picture->width, picture->height);
+  if (!copier.good()) return DT_REFUSED_SHADER;
+  const size_t count = (size_t)picture->width * picture->height;
+  for (uint32_t layer = 0; layer < picture->depth; layer++) {
+    if (!copier.attach(w, point, layer)) return DT_REFUSED_FORMAT;
+    if (!layer) {
+      int32_t depth = 0, stencil = 0;
+      bool floats = false;
+      if (!copier.ask(w, &depth, &stencil, &floats) || !layout_of_depth(depth, stencil, floats, &picture->layout)) return DT_REFUSED_FORMAT;
+      if (picture->layout.own_format == 0x81A7) return DT_REFUSED_FORMAT;  // a float has not so many bits
+      // What is blitted may as well come from where there is a stencil, too: that is uploaded without any arithmetic.
+      if (picture->layout.own_format == 0x81A6 && w.kind != DT_TARGET_TEXTURE) layout_of_depth(24, 8, false, &picture->layout);
+      if (!picture->bits) picture->bits = (depth ? +DEPTH_BIT : 0u) | (stencil ? +STENCIL_BIT : 0u);
+      if (!picture->make_room()) return DT_REFUSED_SIZE;
+    }
+    const uint32_t why = read_depth(copier, picture->layout, picture->bits, picture->pixels + layer * count * pixel_bytes(picture->layout, false), count);
+    if (why) return why;
+  }
+  return w.kind != DT_TARGET_TEXTURE || has_layers(w.target) || is_face(w.target) || copier.takes(w, picture->layout) ? 0 : +DT_REFUSED_FORMAT;
+}
+
+}  // namespace hook
+}  // namespace dt
