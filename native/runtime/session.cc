@@ -843,6 +843,10 @@ void at_boundary(Thread* t, Boundary kind) {
 static void* do_nothing() { return nullptr; }
 
 Slow enter_slow(Thread* t, unsigned id) {
+  // Where recording began in the middle of the program, every call comes here, and after each thread's first one nothing is
+  // out of the ordinary any more.
+  if (g_mode == MODE_RESUMED && !t->special && t->epoch == __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE))
+    if (void* const main = g_real[id][0]) return {main, true};
   KeepErrno keep;
   void* real;
   if (t->special & SPECIAL_TOLD) {
