@@ -60,6 +60,7 @@ def synthesize(
     from drawtap.analysis import synthesis
     from drawtap.formats.c import export_c
     from drawtap.trace.trace import open_trace
+    from drawtap.view.text import counted
 
     if output is None:
         raise UsageError("there is no place for the program", hint="-o FOLDER")
@@ -80,7 +81,8 @@ def synthesize(
         export_c(trace, output)
     (output / "request.toml").write_text(synthesis.text(request), encoding="utf-8")
     notes += made.notes
-    notes.append(f"{output}: C source, program.dtap ({made.calls:,} calls, {request.frames + 1} frames), request.toml")
+    made_of = f"{counted(made.calls, 'call')}, {counted(request.frames + 1, 'frame')}"
+    notes.append(f"{output}: C source, program.dtap ({made_of}), request.toml")
     checked, told = _checked(output, request, check, tolerance / 100, on)
     notes += told
     return _sheets(request, checked, output, notes)
@@ -183,7 +185,8 @@ def _sheets(request: Request, checked: Checked | None, output: Path, notes: list
         row = next((r for r in checked.rows if r.feature == name), None) if checked else None
         met = row.met(checked.tolerance) if row and checked else None
         apart = row.difference if row else None
-        shown = "–" if apart is None else "only here" if apart == float("inf") else f"{100 * apart:+.2f} %"
+        percent = 0.0 if apart is None else round(100 * apart, 2) + 0.0  # no -0.00
+        shown = "–" if apart is None else "only here" if apart == float("inf") else f"{percent:+.2f} %"
         word = "not measured" if met is None else "met" if met else "off"
         unit = FEATURES[name].unit
         rows.append((name, _shown(asked, unit), _shown(row.measured if row else None, unit), shown, word))
