@@ -376,6 +376,31 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
   blocks_[l / BLOCK] = 0;
 }
 
+// Who needs what a section of the call wrote needs the call and what that section read, and not what its others read.
+void Graph::take_section(std::span<const state::Access> accesses, uint64_t seq) {
+  const uint64_t id = calls_ + gatherings_.size();
+  if (id >= MOST_NODES) throw Error(DT_E_MEMORY, "the graph of this trace is too large");
+  const auto node = static_cast<uint32_t>(id) + 1;
+  std::vector<uint32_t> edges{READ | static_cast<uint32_t>(seq)};
+  for (auto& a : accesses) {
+    grow(a.first + a.count);
+    for (uint32_t l = a.first; l < a.first + a.count; ++l) {
+      const uint32_t before = heads_[l];
+      if (before && before != node) {
+        if (a.touch() == state::Touch::read) edges.push_back((kinds_[l] == EXISTENCE ? OBJECT : READ) | (before - 1));
+        if (a.touch() == state::Touch::part) edges.insert(edges.end(), {CHAIN | (before - 1), l});
+      }
+      if (a.touch() == state::Touch::read) continue;
+      extents_.erase(l);
+      heads_[l] = node;
+      blocks_[l / BLOCK] = 0;
+    }
+  }
+  gatherings_.push_back({edges_.size(), static_cast<uint32_t>(edges.size()), static_cast<uint32_t>(seq) + 1});
+  stamps_.push_back(0);
+  edges_.append(edges.data(), edges.size());
+}
+
 void Graph::call(const state::CallEvent& e) {
   using state::Touch;
   const uint64_t seq = e.seq;
@@ -432,7 +457,15 @@ void Graph::call(const state::CallEvent& e) {
     // is better than several of parts.
     const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
     // In the order in which they happened: a list reads what it has written before.
-    for (auto& a : accesses) {
+    size_t section = 0;
+    for (size_t i = 0; i < accesses.size(); ++i) {
+      if (section < e.sections.size() && i == e.sections[section].first) {
+        const state::Section& alone = e.sections[section++];
+        take_section(accesses.subspan(alone.first, alone.end - alone.first), seq);
+        i = alone.end - 1;
+        continue;
+      }
+      auto& a = accesses[i];
       if (a.touch() == Touch::read) {
         read(a.first, a.first + a.count);
         continue;

@@ -156,6 +156,7 @@ class Graph final : public state::Visitor {
   uint32_t gathered(size_t block);
   bool stays(state::Location location) const;
   void write(state::Location location, uint64_t seq, bool part, bool sets);
+  void take_section(std::span<const state::Access> accesses, uint64_t seq);
   bool write_regions(state::Location location, uint64_t seq);
   bool still_there(state::Location location, uint64_t seq) const;
   void remainder(const state::CallEvent& event);

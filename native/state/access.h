@@ -82,6 +82,12 @@ struct Value;
 class Node;
 class Machine;
 
+// Accesses [first, end) of a call that have nothing to do with its others: what they write needs what they read, and that the
+// call is made (images that two APIs share and that one call makes one).
+struct Section {
+  uint32_t first = 0, end = 0;
+};
+
 struct CallEvent {
   uint64_t seq = 0, frame = 0;
   uint32_t thread = 0;         // index among Trace::threads
@@ -91,6 +97,7 @@ struct CallEvent {
   const Function* function = nullptr;  // nullptr: the trace does not explain it
   const Access* first = nullptr;
   uint32_t count = 0;
+  std::span<const Section> sections;  // ascending, apart
   std::span<const Access> accesses() const { return {first, count}; }
 };
 

@@ -399,9 +399,18 @@ void Machine::note_vg_writes() {
     }
   }
 }
+void Machine::begin_section() {
+  tell_sharers();
+  sections_.push_back({static_cast<uint32_t>(log_.size()), 0});
+}
+void Machine::end_section() {
+  tell_sharers();
+  sections_.back().end = static_cast<uint32_t>(log_.size());
+  if (sections_.back().end == sections_.back().first) sections_.pop_back();
+}
 void Machine::tell_sharers() {
-  const size_t told = log_.size();
-  for (size_t i = 0; i < told; ++i) {
+  const size_t first = std::exchange(told_, log_.size()), end = told_;
+  for (size_t i = first; !shared_.empty() && i < end; ++i) {
     const Access a = log_[i];
     if (a.touch() == Touch::read) continue;
     for (auto it = shared_.lower_bound(a.first); it != shared_.end() && it->first < a.first + a.count; ++it) {
@@ -417,6 +426,7 @@ void Machine::tell_sharers() {
       }
     }
   }
+  told_ = log_.size();
 }
 
 // ---- names and text --------------------------------------------------------------------------------------------------
@@ -872,15 +882,18 @@ void Machine::walk(Visitor& visitor) {
       event_.deeds |= DEED_FRAME_END;
       ++frame;
     }
-    if (!event_.applied) log_.clear();
-    if (!shared_.empty()) tell_sharers();
+    if (!event_.applied) log_.clear(), sections_.clear(), told_ = 0;
+    tell_sharers();
     shared_now_.clear();
     if (!vg_shared.empty()) note_vg_writes();
     event_.first = log_.data();
     event_.count = static_cast<uint32_t>(log_.size());
+    event_.sections = sections_;
     if (event_.applied && event_.deeds & (DEED_DRAW | DEED_CLEAR | DEED_DISPATCH)) visitor.draw(event_, draw_);
     visitor.call(event_);
     log_.clear();
+    sections_.clear();
+    told_ = 0;
     if (!visitor.wanted()) break;
     if ((++done & 0xfff) == 0 && trace_->generation.load(std::memory_order_relaxed) != started) throw Error(DT_E_CANCELLED, "cancelled");
   }

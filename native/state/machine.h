@@ -262,6 +262,10 @@ class Machine {
   void own_content(Node* node, unsigned field);  // it got other memory
   bool one_content(const Node* node, unsigned field, const Node* other, unsigned other_field) const;
 
+  // Between the two, the call does something that has nothing to do with what else it does.
+  void begin_section();
+  void end_section();
+
   // Set what nobody reads: no access is told of.
   void note(Node* node, unsigned field, Num number);
   void note_text(Node* node, unsigned field, std::string_view text);
@@ -354,6 +358,8 @@ class Machine {
   CallEvent event_;
   Draw draw_;
   std::vector<Access> log_;
+  size_t told_ = 0;           // of the log: what others that have the same content were told of
+  std::vector<Section> sections_;
   std::vector<Access> pending_;  // of tap records, for the next call
   std::map<Location, Sharers> shared_;       // contents that are one
   std::vector<Location> shared_now_;         // since this call: it wrote them alone

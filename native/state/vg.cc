@@ -536,10 +536,12 @@ void vg_exchange(Machine& m) {
   for (auto& [image, ours, theirs] : m.vg_shared) {
     if (!image->alive && held.empty()) held = m.vg_held();
     if (!ours && !theirs) continue;
+    m.begin_section();
     if (ours) m.read(image, f_vg_image::content);
     if (theirs) m.read(image, f_vg_image::shown);
     if (ours && theirs) m.touch_content(image, f_vg_image::content), m.touch_content(image, f_vg_image::shown);
     else m.set_content(image, ours ? f_vg_image::shown : f_vg_image::content, NONE, 0);
+    m.end_section();
     ours = theirs = false;
   }
   std::erase_if(m.vg_shared, [&](auto& s) { return !s.image->alive && !held.count(s.image); });
