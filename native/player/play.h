@@ -260,8 +260,7 @@ class Player {
   std::shared_ptr<const std::vector<uint8_t>> blob(const Hash128& hash);
   template <typename F>
   F gl(const char* name) {
-    int id = find_function(name);
-    return id < 0 ? nullptr : reinterpret_cast<F>(real(static_cast<unsigned>(id)));
+    return real_function<F>(name);
   }
 
   // ---- running ----

@@ -23,23 +23,23 @@ void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const v
 }
 
 // The driver's function where the program uses that library; libraries are not loaded for our sake.
-void* in_use(const char* name, const char* witness) {
+template <typename F>
+F in_use(const char* name, const char* witness) {
   int seen = find_function(witness);
   bool used = false;
   for (unsigned i = 0; seen >= 0 && i < VARIANTS; i++) used |= g_real[seen][i] != nullptr;
-  int id = used ? find_function(name) : -1;
-  return id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
+  return used ? real_function<F>(name) : nullptr;
 }
 
 // Where OpenVG is the API that is bound, the frame is what it drew. False: it is not.
 bool hash_openvg(Thread* t) {
   enum : unsigned { OPENVG_API = 0x30A1, WIDTH = 0x3057, HEIGHT = 0x3056, DRAW = 0x3059, ABGR = 0xC1 };
-  auto query_api = (unsigned (*)())in_use("eglQueryAPI", "eglBindAPI");
+  auto query_api = in_use<unsigned (*)()>("eglQueryAPI", "eglBindAPI");
   if (!query_api || query_api() != OPENVG_API) return false;
-  auto display = (void* (*)())in_use("eglGetCurrentDisplay", "eglBindAPI");
-  auto surface = (void* (*)(int))in_use("eglGetCurrentSurface", "eglBindAPI");
-  auto query = (unsigned (*)(void*, void*, int, int*))in_use("eglQuerySurface", "eglBindAPI");
-  auto read = (void (*)(void*, int, unsigned, int, int, int, int))in_use("vgReadPixels", "eglBindAPI");
+  auto display = in_use<void* (*)()>("eglGetCurrentDisplay", "eglBindAPI");
+  auto surface = in_use<void* (*)(int)>("eglGetCurrentSurface", "eglBindAPI");
+  auto query = in_use<unsigned (*)(void*, void*, int, int*)>("eglQuerySurface", "eglBindAPI");
+  auto read = in_use<void (*)(void*, int, unsigned, int, int, int, int)>("vgReadPixels", "eglBindAPI");
   if (!display || !surface || !query || !read) return true;
   void *on = display(), *drawn = surface(DRAW);
   gl::FrameImage image{0, 0, 0};

@@ -133,13 +133,9 @@ struct GlContext {
 
 namespace gl {
 
-// The real function of that name as type F; nullptr where no library has it.
 template <typename F>
 static inline F real(const char* name) {
-  int id = find_function(name);
-  if (id < 0) return nullptr;
-  void* p = g_real[id][0];
-  return (F)(p ? p : resolve((unsigned)id));
+  return real_function<F>(name);
 }
 #define DT_REAL(RESULT, NAME, ...) ::dt::gl::real<RESULT (*)(__VA_ARGS__)>(#NAME)
 

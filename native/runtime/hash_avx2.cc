@@ -4,23 +4,9 @@
 #else
 #pragma GCC target("avx2")
 #endif
-#include <immintrin.h>
-
-#include "hash.h"
-
-#define XXH_INLINE_ALL
-#define XXH_STATIC_LINKING_ONLY
 #define XXH_VECTOR XXH_AVX2
-#include "xxhash.h"
-
-namespace dt {
-
-Hash128 hash128_avx2(const void* data, size_t bytes) {
-  XXH128_hash_t h = XXH3_128bits(data, bytes);
-  return {h.low64, h.high64};
-}
-
-}  // namespace dt
+#define DT_HASH hash128_avx2
+#include "hash_vector.inc"
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -6,10 +6,8 @@ namespace dt::size {
 
 // Planes of an image, at most 4. Asked after an export that succeeded: both leave EGL_SUCCESS behind.
 inline int64_t egl_image_planes(int64_t display, int64_t image) {
-  int id = find_function("eglExportDMABUFImageQueryMESA");
-  void* real = id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
+  auto query = real_function<unsigned (*)(void*, void*, int*, int*, uint64_t*)>("eglExportDMABUFImageQueryMESA");
   int planes = 0;
-  auto query = (unsigned (*)(void*, void*, int*, int*, uint64_t*))real;
   if (!query || !query((void*)(intptr_t)display, (void*)(intptr_t)image, nullptr, &planes, nullptr)) return 0;
   return planes < 0 ? 0 : planes > 4 ? 4 : planes;
 }

@@ -6,12 +6,11 @@ namespace dt::size {
 
 // Components of a point: asks the library. A bad handle gives 0, and the error that the call itself would give.
 inline int64_t toy_stride(int64_t handle) {
-  int id = find_function("toyGet");
-  void* real = id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
-  if (!real) return 0;
+  auto get = real_function<int32_t (*)(void*, unsigned, int32_t, int32_t*)>("toyGet");
+  if (!get) return 0;
   int32_t stride = 0;
   constexpr unsigned TOY_STRIDE_NAME = 0x101;
-  ((int32_t(*)(void*, unsigned, int32_t, int32_t*))real)((void*)(intptr_t)handle, TOY_STRIDE_NAME, 1, &stride);
+  get((void*)(intptr_t)handle, TOY_STRIDE_NAME, 1, &stride);
   return stride;
 }
 

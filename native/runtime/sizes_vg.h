@@ -33,9 +33,8 @@ inline Paths*& remembered() {
 
 // A parameter of a path from the driver. A bad handle raises the error that the application's call raises anyway.
 inline int64_t parameter(int64_t path, int32_t name) {
-  int id = find_function("vgGetParameteri");
-  void* real = id < 0 ? nullptr : g_real[id][0] ? g_real[id][0] : resolve((unsigned)id);
-  return real ? ((int32_t(*)(uint32_t, int32_t))real)((uint32_t)path, name) : 0;
+  auto get = real_function<int32_t (*)(uint32_t, int32_t)>("vgGetParameteri");
+  return get ? get((uint32_t)path, name) : 0;
 }
 
 inline int64_t coordinate_size(int64_t path) {

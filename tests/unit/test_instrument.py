@@ -114,6 +114,17 @@ def test_a_compiled_module_is_taken_from_the_cache(tmp_path: Path, monkeypatch: 
     assert (folder / "x.sig").read_text() == "V\t1\n"
 
 
+def test_sources_of_another_version_are_removed_and_equal_ones_left_alone(tmp_path: Path) -> None:
+    sources = generate.generate(("toy",), [recorder.hooks()])
+    sources.write(tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert set(before) == set(sources.files)
+    for name in ("wrappers_77.cc", "other.S"):
+        (tmp_path / name).write_text("#error\n")
+    sources.write(tmp_path)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
 def test_the_whole_toy_module_is_clean_under_wall_wextra(tmp_path: Path) -> None:
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:

@@ -56,12 +56,14 @@ def _rows(program: dict[str, Any]) -> Iterator[tuple[object, ...]]:
             alarms,
         )
     if not program["surfaces"]:
-        yield (*head, None, None, program["class"], 0.0, None, None, *_held(program, program), alarms)
+        yield (*head, None, None, program["class"], 0.0, None, None, *_held(program, None), alarms)
 
 
-def _held(program: dict[str, Any], held: dict[str, Any]) -> tuple[float | None, str | None]:
+def _held(program: dict[str, Any], surface: dict[str, Any] | None) -> tuple[float | None, str | None]:
     """Return the limit of a program or surface, and why it has it."""
-    limit = held.get("limit", program["limit"])  # managers of before tell it of programs alone
+    from drawtap.live.protocol import limit_of
+
+    limit = limit_of(program, surface)
     return (limit["fps"], f"{limit['origin']}: {limit['reason']}") if limit else (None, _why(program))
 
 

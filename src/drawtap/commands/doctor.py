@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
 from drawtap.view.result import Verdict, Verdicts
+
+if TYPE_CHECKING:
+    from drawtap.capture.doctor import Check
 
 
 @command(section="record", examples=("drawtap doctor", "drawtap doctor glmark2-es2", "drawtap doctor ./game --json"))
@@ -19,4 +23,9 @@ def doctor(program: Annotated[str | None, Opt("the program to look at", metavar=
     from drawtap.capture import doctor as doctor_
 
     checks = doctor_.environment() if program is None else doctor_.program(program)
-    return Verdicts([Verdict(c.severity, c.subject, c.finding, c.advice) for c in checks])
+    return Verdicts(verdicts_of(checks))
+
+
+def verdicts_of(checks: Iterable[Check]) -> list[Verdict]:
+    """Return what the doctor found as lines to print."""
+    return [Verdict(c.severity, c.subject, c.finding, c.advice) for c in checks]

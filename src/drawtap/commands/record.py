@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from drawtap.commands import Opt, command
+from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
@@ -262,8 +263,8 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         calls += found
         if found and not _number(data, "frames"):
             rule = data.get("frame_end")
-            check = doctor.missing_frames(found, str(rule["why"]) if isinstance(rule, dict) else "auto")
-            verdicts.append(Verdict(check.severity, check.subject, check.finding, check.advice))
+            why = str(rule["why"]) if isinstance(rule, dict) else "auto"
+            verdicts += verdicts_of([doctor.missing_frames(found, why)])
     for sent in recording.sent:
         calls += sent.calls
         verdicts.append(_sent_verdict(sent))
@@ -279,10 +280,7 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
         if recording.left_out:
             verdicts.append(_left_out(recording))
         elif not recording.messages:  # else the recorder knows why
-            verdicts += [
-                Verdict(c.severity, c.subject, c.finding, c.advice)
-                for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
-            ]
+            verdicts += verdicts_of(doctor.missing_calls(recording.program, recording.libraries, recording.tapped))
     return calls, [*verdicts, *_ending(recording)]
 
 
@@ -355,10 +353,7 @@ def _flight(recording: Recording) -> list[Verdict]:
     if not calls and recording.left_out:
         verdicts.append(_left_out(recording))
     elif not calls and not recording.tapped:
-        verdicts += [
-            Verdict(c.severity, c.subject, c.finding, c.advice)
-            for c in doctor.missing_calls(recording.program, recording.libraries, recording.tapped)
-        ]
+        verdicts += verdicts_of(doctor.missing_calls(recording.program, recording.libraries, recording.tapped))
     return [*verdicts, *_ending(recording)]
 
 

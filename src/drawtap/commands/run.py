@@ -64,6 +64,7 @@ def run(
         own = [(m.name, m.about.partition("\n")[0].rstrip("."), str(m.script)) for m in user_module.own_modules()]
         return Rows(("module", "about", "script"), own)
     from drawtap.capture import doctor, launch
+    from drawtap.commands.doctor import verdicts_of
     from drawtap.commands.record import outcome, report_verdicts
     from drawtap.parts import TAP, part
     from drawtap.view.progress import say_compiling
@@ -94,7 +95,7 @@ def run(
     done = launch.run_with(program, libraries, settings)
     if not done.called and not refused:
         missing = doctor.missing_calls(done.program, done.libraries, done.loaded, counted=False, whole=whole)
-        report_verdicts([Verdict(c.severity, c.subject, c.finding, c.advice) for c in missing])
+        report_verdicts(verdicts_of(missing))
     return ExitStatus(done.code)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,16 +36,27 @@ class Sources:
     functions: tuple[Function, ...]
 
     def write(self, folder: Path) -> None:
-        """Write the files, leaving those alone whose content is the same (so that builds stay incremental)."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in self.files.items():
-            path = folder / name
-            if not path.exists() or path.read_text() != text:
-                path.write_text(text)
-        for stale in folder.glob("wrappers_*.cc"):
+        """Write the files as `write_files` does, and remove the units of other versions: builds take all there are."""
+        write_files(folder, self.files)
+        for stale in (*folder.glob("wrappers_*.cc"), *folder.glob("*.S")):
             if stale.name not in self.files:
                 stale.unlink()
-        (folder / "thunks.S").unlink(missing_ok=True)  # its name once
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write generated files, leaving those alone whose content is the same (so that builds stay incremental)."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def command_line(about: str | None) -> argparse.ArgumentParser:
+    """Return the reader of a generator's command line, which has `--output`: the folder for `write_files`."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--output", type=Path, required=True)
+    return parser
 
 
 def runtime_folder() -> Path:
@@ -323,8 +334,7 @@ def entries(functions: Sequence[Function], hook_sets: Sequence[Hooks] = ()) -> s
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the sources of a module: `python -m drawtap.instrument.generate --output DIR [--api gl,egl]`."""
-    parser = argparse.ArgumentParser(prog="drawtap.instrument.generate", description=main.__doc__)
-    parser.add_argument("--output", type=Path, required=True)
+    parser = command_line(main.__doc__)
     parser.add_argument("--api", default=",".join(DEFAULT_APIS), help="registries, separated by commas")
     parser.add_argument("--name", default="tap", help="stem of the signature file")
     options = parser.parse_args(arguments)

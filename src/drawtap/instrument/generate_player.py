@@ -8,14 +8,12 @@ what happened, as the tap does. What needs more than that is hand-written in nat
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from drawtap.instrument import generate_queries
-from drawtap.instrument.generate import functions_of, runtime_folder
+from drawtap.instrument.generate import command_line, functions_of, runtime_folder, write_files
 from drawtap.instrument.hook import Function, Hooks
 from drawtap.instrument.hooks import capture_state, recorder
 from drawtap.spec import expr
@@ -498,14 +496,7 @@ const unsigned g_function_count = {len(functions)};
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the sources of the player: `python -m drawtap.instrument.generate_player --output DIR`."""
-    parser = argparse.ArgumentParser(prog="drawtap.instrument.generate_player", description=main.__doc__)
-    parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    options.output.mkdir(parents=True, exist_ok=True)
-    for name, text in generate().items():
-        path = options.output / name
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+    write_files(command_line(main.__doc__).parse_args(arguments).output, generate())
 
 
 if __name__ == "__main__":

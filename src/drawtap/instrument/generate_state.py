@@ -8,14 +8,12 @@ the hand-written function of that name in native/state/gl.h. Paths may go throug
 
 from __future__ import annotations
 
-import argparse
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from drawtap.instrument.generate import functions_of
+from drawtap.instrument.generate import command_line, functions_of, write_files
 from drawtap.instrument.hook import Function
 from drawtap.spec import expr
 from drawtap.spec.apis import gl_effects
@@ -604,14 +602,7 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the sources of the state machine: `python -m drawtap.instrument.generate_state --output DIR`."""
-    parser = argparse.ArgumentParser(prog="drawtap.instrument.generate_state", description=main.__doc__)
-    parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    options.output.mkdir(parents=True, exist_ok=True)
-    for name, text in generate().items():
-        path = options.output / name
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+    write_files(command_line(main.__doc__).parse_args(arguments).output, generate())
 
 
 if __name__ == "__main__":

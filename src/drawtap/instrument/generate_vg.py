@@ -6,10 +6,10 @@ from the registry file: for the engine itself, for programs that use it, and for
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
+from drawtap.instrument.generate import command_line, write_files
 from drawtap.spec.model import Api, Command
 from drawtap.spec.registry import load_api
 
@@ -120,8 +120,7 @@ def egl_forwards(egl: Api, replaced: frozenset[str]) -> str:
 
 def main() -> None:
     """Write the headers and `egl_forwards.inc` into a folder; the command line that CMake calls."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, required=True)
+    parser = command_line(main.__doc__)
     parser.add_argument("--front", type=Path, help="the source whose `REPLACED(name)` are not forwarded")
     options = parser.parse_args()
     files = headers(load_api("vg"))
@@ -129,11 +128,7 @@ def main() -> None:
         text = options.front.read_text()
         replaced = frozenset(name for name in load_api("egl").commands if f" {name}(" in text)
         files["egl_forwards.inc"] = egl_forwards(load_api("egl"), replaced)
-    for name, text in files.items():
-        path = options.output / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+    write_files(options.output, files)
 
 
 if __name__ == "__main__":

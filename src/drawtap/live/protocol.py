@@ -314,6 +314,15 @@ def program_json(program: Program, now_ns: int, *, recent: int = 0) -> dict[str,
     }
 
 
+def limit_of(program: Mapping[str, Any], surface: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the limit that holds for a surface of a program, or for the program itself, as a manager told of them.
+
+    Managers of before tell it of programs alone. None: there is no limit.
+    """
+    limit: Mapping[str, Any] | None = (surface or program).get("limit", program["limit"])
+    return limit
+
+
 def _limit_json(limit: Limit | None) -> dict[str, object] | None:
     if limit is None or limit.fps <= 0:
         return None

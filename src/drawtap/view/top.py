@@ -20,6 +20,8 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Footer, Input, Static
 
+from drawtap.live.protocol import limit_of
+
 _LEVELS = "▁▂▃▄▅▆▇█"
 _NAME, _SPARK = 13, 12  # the least; what the terminal has beyond 80 columns is theirs
 _MOST_NAME, _MOST_SPARK = 32, 60
@@ -339,7 +341,7 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
     fps = surface["fps"] if surface else None
     target = program["goal_fps"]
     alarmed = bool(program["alarms"]) or (target is not None and fps is not None and fps < 0.95 * target)
-    limit = (surface or program).get("limit", program["limit"])
+    limit = limit_of(program, surface)
     line = spark((surface or {}).get("recent_ms") or [], spark_width)
     return [
         Text(str(program["pid"]), justify="right"),
@@ -359,7 +361,7 @@ def _cells(row: _Row, name_width: int, spark_width: int) -> list[Text]:
 
 def _about(row: _Row) -> Text:
     program, surface = row.program, row.surface
-    limit = (surface or program).get("limit", program["limit"])
+    limit = limit_of(program, surface)
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(" ".join(program["command"]) or program["exe"], style="bold")
     if limit:
