@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
+import click
 import pytest
 
-from drawtap.commands import COMMANDS, GROUPS
+from drawtap.cli import _group
+from drawtap.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -48,18 +51,74 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_commands_in_the_pages_exist(page):
-    text = page.read_text(encoding="utf-8")
-    word = rf"drawtap ((?:(?:{'|'.join(GROUPS)}) )?[a-z]+(?:-[a-z]+)*)"
-    verbs = set(re.findall(rf"(?:\$ |`|&& |<\()(?:xvfb-run [^`\n]*?)?{word}\b", text))
-    assert verbs <= {*COMMANDS.names(), *GROUPS, "shaders"}, f"{page.name} names commands that do not exist"
-    for verb, options in re.findall(rf"{word}([^`\n|]*)", text):
-        if verb not in COMMANDS.names() or verb in {"record", "system record"}:
+def _lines(text):
+    """Yield the command lines of a page, and whether they stand alone: what stands in a sentence may be cut short."""
+    for kind, block in re.findall(r"^ *```(\w*)\n(.*?)^ *```", text, flags=re.MULTILINE | re.DOTALL):
+        if kind == "text":  # what a program said
             continue
-        known = {f"--{p.name.strip('_').replace('_', '-')}" for p in COMMANDS.get(verb).params}
-        for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", options):
-            assert option in known | {"--json", "--frame-end", "--help"}, f"{page.name}: drawtap {verb} has no {option}"
+        prompt = r"\$ " if kind == "console" else ""
+        quoted = (
+            r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\"'\\\n])*"  # to the end of the line, or of what is quoted in it
+        )
+        for line in re.findall(rf"^ *{prompt}({quoted})", block, flags=re.MULTILINE | re.DOTALL):
+            of_shell = kind in ("console", "sh", "bash") and re.search(r"(?:[|;(]|&&) *drawtap ", line)
+            if of_shell or re.match(r"(?:sudo |xvfb-run [^|;]*?|[A-Z_]+=\S+ )*drawtap ", line):
+                yield line, True
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
+    for line in re.findall(r"`((?:sudo |xvfb-run -a )?drawtap [^`\[]+)`", prose):
+        yield " ".join(line.split()), False
+
+
+def _calls(line):
+    """Yield the arguments of every drawtap in a line of shell."""
+    words = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars="|&;<>()")
+    words.whitespace_split = True
+    found, skipped = [], False
+    for word in [*words, ";"]:
+        if set(word) <= set("<>"):
+            skipped = True  # with the file behind it
+        elif set(word) <= set("|&;<>()"):
+            if "drawtap" in found:
+                yield found[found.index("drawtap") + 1 :]
+            found = []
+        elif skipped:
+            skipped = False
+        else:
+            found.append(word)
+
+
+def _parse(words, *, whole):
+    group = _group()
+    context = click.Context(group, info_name="drawtap")
+    command: click.Command | None = group
+    while isinstance(command, click.Group) and words:
+        _, command, words = command.resolve_command(context, words)
+    if command is None or isinstance(command, click.Group):
+        return
+    try:
+        command.make_context(command.name, list(words), parent=context)
+    except (click.MissingParameter, click.BadOptionUsage):
+        if whole:
+            raise
+    except click.exceptions.Exit:  # --help
+        pass
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_commands_in_the_pages_are_understood(page):
+    for line, whole in _lines(page.read_text(encoding="utf-8")):
+        for words in _calls(line):
+            try:
+                _parse(words, whole=whole)
+            except click.ClickException as error:
+                pytest.fail(f"{page.name}: {line}: {error}")
+
+
+@pytest.mark.parametrize("name", COMMANDS.names())
+def test_examples_of_commands_are_understood(name):
+    for line in COMMANDS.get(name).examples:
+        for words in _calls(line):
+            _parse(words, whole=True)
 
 
 def test_the_example_of_repeated_uploads(tmp_path, capsys):
