@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from drawtap.spec.tree import Tree
 
 # Enum groups of variables.
@@ -29,12 +31,10 @@ GROUPS: dict[tuple[str, str], str] = {
 }
 # Their texts are lists of numbers.
 LISTS = ("VG_SCISSOR_RECTS", "VG_STROKE_DASH_PATTERN", "VG_PAINT_COLOR_RAMP_STOPS")
-
-
-def add_classes(t: Tree) -> None:
-    """Add the classes of OpenVG to a tree."""
-    t.add("vg_matrix", "values f9 1 0 0 0 1 0 0 0 1")
-    t.add(
+# Name, variables, and collections below it.
+_CLASSES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("vg_matrix", "values f9 1 0 0 0 1 0 0 0 1", {}),
+    (
         "vg_context",
         """
         VG_MATRIX_MODE e VG_MATRIX_PATH_USER_TO_SURFACE
@@ -66,12 +66,12 @@ def add_classes(t: Tree) -> None:
         stroke_paint n
         paints h                    # that they are others than before, whatever their names
         """,
-        matrices=(
-            "vg_matrix{VG_MATRIX_PATH_USER_TO_SURFACE VG_MATRIX_IMAGE_USER_TO_SURFACE VG_MATRIX_FILL_PAINT_TO_USER "
-            "VG_MATRIX_STROKE_PAINT_TO_USER VG_MATRIX_GLYPH_USER_TO_SURFACE}"
-        ),
-    )
-    t.add(
+        {
+            "matrices": "vg_matrix{VG_MATRIX_PATH_USER_TO_SURFACE VG_MATRIX_IMAGE_USER_TO_SURFACE "
+            "VG_MATRIX_FILL_PAINT_TO_USER VG_MATRIX_STROKE_PAINT_TO_USER VG_MATRIX_GLYPH_USER_TO_SURFACE}"
+        },
+    ),
+    (
         "vg_path",
         """
         VG_PATH_FORMAT i 0
@@ -83,8 +83,9 @@ def add_classes(t: Tree) -> None:
         capabilities u
         content h
         """,
-    )
-    t.add(
+        {},
+    ),
+    (
         "vg_paint",
         """
         VG_PAINT_TYPE e VG_PAINT_TYPE_COLOR
@@ -97,8 +98,9 @@ def add_classes(t: Tree) -> None:
         VG_PAINT_PATTERN_TILING_MODE e VG_TILE_FILL
         pattern n
         """,
-    )
-    t.add(
+        {},
+    ),
+    (
         "vg_image",
         """
         VG_IMAGE_FORMAT e VG_sRGBX_8888
@@ -112,19 +114,29 @@ def add_classes(t: Tree) -> None:
         content h
         shown h                     # of an EGLImage: what OpenGL sees of it
         """,
-    )
-    t.add("vg_glyph", "path n\nimage n\nhinted b\norigin f2 0\nescapement f2 0")
-    t.add("vg_font", "VG_FONT_NUM_GLYPHS i 0", glyphs="vg_glyph()")
-    t.add("vg_mask_layer", "width i 0\nheight i 0\ncontent h")
-    t.add(
+        {},
+    ),
+    ("vg_glyph", "path n\nimage n\nhinted b\norigin f2 0\nescapement f2 0", {}),
+    ("vg_font", "VG_FONT_NUM_GLYPHS i 0", {"glyphs": "vg_glyph()"}),
+    ("vg_mask_layer", "width i 0\nheight i 0\ncontent h", {}),
+    (
         "vg_share",
         "",
-        paths="vg_path()",
-        paints="vg_paint()",
-        images="vg_image()",
-        fonts="vg_font()",
-        mask_layers="vg_mask_layer()",
-    )
+        {
+            "paths": "vg_path()",
+            "paints": "vg_paint()",
+            "images": "vg_image()",
+            "fonts": "vg_font()",
+            "mask_layers": "vg_mask_layer()",
+        },
+    ),
+)
+
+
+def add_classes(t: Tree) -> None:
+    """Add the classes of OpenVG to a tree."""
+    for name, variables, below in _CLASSES:
+        t.add(name, variables, **below)
 
 
 __all__ = ["GROUPS", "LISTS", "add_classes"]
