@@ -15,7 +15,9 @@ what was expected or lists what would work.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class DrawtapError(Exception):
@@ -68,6 +70,23 @@ class Findings(DrawtapError):
     """End a command that answered its question and found something: exit code 1."""
 
     exit_code = 1
+
+
+def check_target(path: Path, *, force: bool) -> None:
+    """Refuse to write a file where that cannot or shall not be, before there is work in what it is to hold.
+
+    Raises UsageError where `path` is a folder, where it exists and `force` is not set, and where there is no folder to
+    put it in.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint=f"name a file in it, such as {path / 'NAME'}")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists", hint="--force replaces it")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UsageError(f"{path} cannot be written", hint="name another file")
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str | None:

@@ -56,6 +56,34 @@ def objects(drawtap, *arguments: object) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report",),
+        ("export",),
+        ("extract", "--frames", "1"),
+        ("simplify",),
+        ("cut", "0:2"),
+        ("checklist",),
+        ("profile",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_where_something_cannot_be_written_is_said_at_once(drawtap, recording, tmp_path, words):
+    (tmp_path / "there.csv").write_text("precious")
+    (tmp_path / "folder.csv").mkdir()
+    for name, said in (
+        ("none/x.csv", f"there is no folder {tmp_path / 'none'}"),
+        ("there.csv", f"{tmp_path / 'there.csv'} exists"),
+        ("folder.csv", f"{tmp_path / 'folder.csv'} is a folder"),
+    ):
+        if (words[0], name) == ("export", "folder.csv"):
+            continue  # a format may be a folder
+        answer = drawtap(words[0], recording, *words[1:], "-o", tmp_path / name)
+        assert (answer.code, said in answer.err) == (2, True), answer.err
+    assert (tmp_path / "there.csv").read_text() == "precious"
+
+
 def test_info_is_one_object(drawtap, recording):
     answer = drawtap("info", recording, "--json")
     data = json.loads(answer.out)

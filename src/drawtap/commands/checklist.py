@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Text
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def checklist(
 
     if evidence < 0:
         raise UsageError("--evidence is a number of rows, from 0 on")
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     suppressions = checking.read_suppressions(suppress) if suppress else []
     asked = checking.checklist(trace, rules=rule, hardware=hardware, suppressions=suppressions)
     most = evidence if format == "text" else max(evidence, 20)

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing
-from drawtap.errors import InputError
+from drawtap.errors import InputError, check_target
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def cluster(
     from drawtap.analysis import clusters
 
     if output is not None:
-        refuse_existing(output, force)
+        check_target(output, force=force)
     found = clusters.cluster(_files(recordings), groups)
     if output is not None:
         from drawtap.view.clusters import render

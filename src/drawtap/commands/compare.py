@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, check_target
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
 from drawtap.view.result import Sheets, Verdict, Verdicts
 
@@ -75,8 +75,8 @@ def compare(
         raise UsageError("there are two sides to compare, and more than two engines")
     if b is None and len(set(on)) < 2:
         raise UsageError("one recording on one engine is not to be compared", hint="name two recordings, or --on twice")
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     engines = (on[0], on[-1]) if on else ("system", "system")
     tolerance = comparing.Tolerance(max_difference, rmse, ssim)
     with _opened(a) as one, _opened(b or a) as other:
@@ -107,8 +107,8 @@ def _explained(  # noqa: PLR0917
 ) -> Sheets:
     from drawtap.analysis import slower as explaining
 
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     if not 0 <= slower <= 10_000:
         raise UsageError(f"--slower {slower} makes no sense", hint="--slower 10: a tenth longer")
     if len(on) > 2:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing, verdicts
+from drawtap.commands.edit import verdicts
+from drawtap.errors import check_target
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Verdicts
 
@@ -36,7 +37,7 @@ def cut(
     """
     from drawtap.trace.edit import cut as cut_out
 
-    refuse_existing(output, force)
+    check_target(output, force=force)
     where = selection(calls, name=name, of=trace).where()
     found = trace.sql(f"SELECT seq FROM calls WHERE {where}")
     return verdicts(cut_out(trace, (int(str(row[0])) for row in found), output))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, check_target
 from drawtap.trace.ranges import FRAMES_HELP, call_of, frame_range
 from drawtap.view.result import Rows
 
@@ -65,8 +65,8 @@ def diff(
     """
     from drawtap.trace.trace import open_trace
 
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     for path in (a, b):
         if not path.is_file():
             raise InputError(f"there is no file {path}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, check_target
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Verdict, Verdicts
 
@@ -63,7 +63,7 @@ def edit(
     from drawtap.formats.editable import parse, value
     from drawtap.trace.edit import Editor
 
-    refuse_existing(output, force)
+    check_target(output, force=force)
     editor = Editor(trace)
     if script is not None:
         _run(script, editor)
@@ -88,14 +88,6 @@ def edit(
         editor.keep(_seqs(trace, keep))
     saved = editor.save(output)
     return verdicts(saved, _played(trace.path, output) if check else ())
-
-
-def refuse_existing(output: Path, force: bool) -> None:
-    """Refuse to write over a file, unless that is wanted."""
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder")
 
 
 def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.formats import FORMATS
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.view.result import Text, Written
@@ -61,8 +61,7 @@ def export(
         return _to_folder(trace, wanted, output, force)
     if output is None:
         return _to_stdout(trace, chosen.name, wanted)
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    check_target(output, force=force)
     chosen.write(trace, wanted, output)
     return Written(str(output), output.stat().st_size, f"calls as {chosen.name}")
 
@@ -72,8 +71,7 @@ def _to_perfetto(trace: Trace, output: Path | None, *, whole: bool, force: bool)
 
     if output is None or not whole:
         raise UsageError("Perfetto gets the whole recording, in a file", hint="-f perfetto -o game.pftrace")
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    check_target(output, force=force)
     return Written(str(output), write_timeline(trace, output), "a timeline for Perfetto")
 
 
@@ -98,8 +96,7 @@ def _editable(trace: Trace, name: str, wanted: Selection, output: Path | None, f
     if output is None:
         write_editable(trace, seqs, sys.stdout)
         return Text("")
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    check_target(output, force=force)
     with output.open("w", encoding="utf-8") as file:
         write_editable(trace, seqs, file)
     return Written(str(output), output.stat().st_size, f"{len(seqs)} calls to be edited")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP
 from drawtap.view.result import Verdict, Verdicts
 
@@ -66,8 +66,7 @@ def extract(
     """
     from drawtap.analysis.extract import Cutter, Wish, target
 
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    check_target(output, force=force)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")
     if part is not None:

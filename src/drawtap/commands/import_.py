@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, check_target
 from drawtap.view.result import Facts, Verdicts
 
 
@@ -47,8 +47,7 @@ def import_(
     target = output or file.with_suffix(".dtap")
     if target.exists() and target.samefile(file):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists", hint="--force replaces it")
+    check_target(target, force=force)
     library, signatures = part(PEERS), part(SIGNATURES)
     if tcy2.is_tcy2(file):
         return _tcy2(file, target, library, signatures)
@@ -91,7 +90,7 @@ def _tcy2(file: Path, target: Path, library: Path, signatures: Path) -> Facts:
 
 
 def _text(file: Path, base: Path | None, output: Path | None, force: bool) -> Verdicts:
-    from drawtap.commands.edit import refuse_existing, verdicts
+    from drawtap.commands.edit import verdicts
     from drawtap.formats.editable import read_editable
     from drawtap.trace.trace import open_trace
 
@@ -102,6 +101,6 @@ def _text(file: Path, base: Path | None, output: Path | None, force: bool) -> Ve
     target = output or file.with_suffix(".dtap")
     if target.exists() and base.samefile(target):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
-    refuse_existing(target, force)
+    check_target(target, force=force)
     with open_trace(base) as trace:
         return verdicts(read_editable(file, trace, target))

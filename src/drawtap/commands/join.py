@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing, verdicts
-from drawtap.errors import InputError
+from drawtap.commands.edit import verdicts
+from drawtap.errors import InputError, check_target
 from drawtap.view.result import Verdicts
 
 
@@ -25,7 +25,7 @@ def join(
     """
     from drawtap.trace.edit import join as joined
 
-    refuse_existing(output, force)
+    check_target(output, force=force)
     return verdicts(joined(existing(recordings), output))
 
 

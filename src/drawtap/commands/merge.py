@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing, verdicts
+from drawtap.commands.edit import verdicts
 from drawtap.commands.join import existing
+from drawtap.errors import check_target
 from drawtap.view.result import Verdicts
 
 
@@ -27,5 +28,5 @@ def merge(
     """
     from drawtap.trace.edit import merge as merged
 
-    refuse_existing(output, force)
+    check_target(output, force=force)
     return verdicts(merged(existing(recordings), output))

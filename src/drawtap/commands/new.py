@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.errors import check_target
 from drawtap.view.result import Written
 
 
@@ -19,9 +20,8 @@ def new(
 
     Others are joined to it. At the prompt new NAME makes one that has no file until save NAME FILE.
     """
-    from drawtap.commands.edit import refuse_existing
     from drawtap.trace.edit import empty
 
-    refuse_existing(file, force)
+    check_target(file, force=force)
     empty(file)
     return Written(str(file), file.stat().st_size, "a recording")

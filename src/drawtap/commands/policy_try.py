@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def policy_try(
     """
     from drawtap.live.scenario import checked, load_of, load_scenario, outcomes
 
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     chosen = load_scenario(scenario)
     if program:
         chosen = replace(chosen, name="programs", loads=tuple(load_of(p) for p in program), about="")

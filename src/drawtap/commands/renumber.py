@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing, verdicts
+from drawtap.commands.edit import verdicts
+from drawtap.errors import check_target
 from drawtap.view.result import Verdicts
 
 if TYPE_CHECKING:
@@ -27,5 +28,5 @@ def renumber(
     """
     from drawtap.trace.edit import renumber as renumbered
 
-    refuse_existing(output, force)
+    check_target(output, force=force)
     return verdicts(renumbered(trace.path, output))

@@ -12,7 +12,7 @@ from drawtap.commands import Opt, command
 from drawtap.commands.frames import frame_time
 from drawtap.commands.info import facts, groups, problems
 from drawtap.commands.sql import rows
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
 from drawtap.view.text import duration, number, size
 
@@ -85,8 +85,7 @@ def report(
     from drawtap.view.report import render
 
     target = output or trace.path.with_suffix(".html")
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists", hint="--force replaces it")
+    check_target(target, force=force)
     if pictures < 0 or slowest < 0:
         raise UsageError("--pictures and --slowest are numbers from 0 on")
     target.write_text(render(_collected(trace, Wanted(slowest, pictures, on, seconds))), encoding="utf-8")

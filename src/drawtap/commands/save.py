@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.errors import check_target
 from drawtap.view.result import Written
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def save(
 
     At the prompt save [NAME] [FILE] gives a recording that was made there a file; other formats are those of export.
     """
-    from drawtap.commands.edit import refuse_existing
     from drawtap.trace.workspace import copied
 
-    refuse_existing(file, force)
+    check_target(file, force=force)
     return Written(str(file), copied(trace.path, file), "a recording")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import check_target
 from drawtap.view.result import Written
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ def save_inst(
     """Write the readings that drawtap load-inst has stored beside a recording."""
     from drawtap.trace import sensors
 
-    if file.exists() and not force:
-        raise UsageError(f"{file} exists", hint="--force replaces it")
+    check_target(file, force=force)
     rows = sensors.save(trace.path, file, name=name)
     return Written(str(file), file.stat().st_size, f"{rows} readings")

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.edit import refuse_existing, verdicts
+from drawtap.commands.edit import verdicts
 from drawtap.commands.replay import check_config
+from drawtap.errors import check_target
 from drawtap.view.result import Verdicts
 
 if TYPE_CHECKING:
@@ -41,5 +42,5 @@ def set_egl_config(
     wanted = "" if config == "recorded" else config
     if wanted:
         check_config(wanted)
-    refuse_existing(output, force)
+    check_target(output, force=force)
     return verdicts(with_config(trace, wanted, output))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import check_target
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def simplify(
     """
     from drawtap.analysis import redundancy
 
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    check_target(output, force=force)
     done = redundancy.simplify(trace, output, on=on, verify=not no_verify)
     return Verdicts(_lines(done, output), data={**done.certificate, "path": str(output), "seconds": done.seconds})
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.commands.system_metrics import CALLS, NO_CACHE, moment
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
 
 
@@ -74,13 +74,11 @@ def _by_suffix(output: Path) -> str:
 
 
 def _check(output: Path, *, folder: bool, force: bool) -> None:
-    if not output.absolute().parent.is_dir():
+    if not folder:
+        check_target(output, force=force)
+    elif not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {output.parent}")
-    if folder and output.exists() and not output.is_dir():
+    elif output.exists() and not output.is_dir():
         raise UsageError(f"{output} is a file, and this format a folder")
-    if folder and output.is_dir() and any(output.iterdir()) and not force:
+    elif output.is_dir() and any(output.iterdir()) and not force:
         raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
-    if not folder and output.is_dir():
-        raise UsageError(f"{output} is a folder, and this format a file")
-    if not folder and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ def make_recorder(
     chosen, without = recorder.chosen_events(events, recorder.known_events(recorder.tracefs()))
     stem = Path(program[0]).name if program else "kernel"
     target = output or Path(stem + _SUFFIXES[kind])
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists", hint="--force replaces it, -o names another")
-    if not target.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {target.parent}")
+    check_target(target, force=force)
     notes = [f"this kernel has no events of {name}" for name in without]
     if recorder.without_drivers(chosen) and "gpu" in events.split(","):
         notes.append("no driver of a GPU is loaded: there will be threads and fences, but no requests")

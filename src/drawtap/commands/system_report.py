@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
 from drawtap.commands.system_metrics import CALLS, FROM, NO_CACHE, TO, TRACE, moment, tables
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
 from drawtap.view.text import duration, number
 
@@ -78,8 +78,7 @@ def system_report(
     from drawtap.view.system_report import render
 
     target = output or file.with_name(file.name + ".html")
-    if target.exists() and not force:
-        raise UsageError(f"{target} exists", hint="--force replaces it")
+    check_target(target, force=force)
     if min(spans, events, threads) < 0:
         raise UsageError("--spans, --events and --threads are numbers from 0 on")
     with reader.open(file) as trace, opened(trace, calls, keep=not no_cache) as model:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, did_you_mean
+from drawtap.errors import UsageError, check_target, did_you_mean
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def system_simulate(
     from drawtap.system import whatif
     from drawtap.system.simulator import VARIANTS
 
-    if output is not None and output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
+    if output is not None:
+        check_target(output, force=force)
     if record is not None and record.exists() and any(record.iterdir()):
         raise UsageError(f"{record} exists and is not empty", hint="name a folder that does not exist")
     if not 0 < until <= _MOST_SECONDS:
