@@ -74,7 +74,7 @@ def _soaked(setup: Setup, frames: int) -> _Soak:
             soak.recording = launch.record(
                 [program, str(frames), _PROGRAMS],
                 setup.scratch / "soak.dtap",
-                ring=flight.Ring("2s"),
+                launch.How(ring=flight.Ring("2s")),
                 settings=_quiet(),
             )
         except BaseException as error:  # said by the thread that waits
@@ -141,8 +141,8 @@ def _one(setup: Setup, name: str, frames: int) -> tuple[float, float]:
             os.environ.update(old)
     else:
         target = setup.scratch / "cost.dtap"
-        ring = flight.Ring("1s") if name == "ring" else None
-        launch.record(line, target, force=True, ring=ring, settings=_quiet())
+        how = launch.How(ring=flight.Ring("1s") if name == "ring" else None)
+        launch.record(line, target, how, force=True, settings=_quiet())
         target.unlink(missing_ok=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

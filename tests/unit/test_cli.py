@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import inspect
 import os
 import signal
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,7 +18,7 @@ import click
 import pytest
 
 from drawtap import cli
-from drawtap.commands import COMMANDS, SECTIONS, Command, Opt, _params
+from drawtap.commands import COMMANDS, SECTIONS, Command, Opt, Options, _parameters
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
 from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
@@ -239,14 +241,43 @@ def _sample(
     return f"{first} {rest} {number} {mode} {flag}"
 
 
+def _sampled(function):
+    spread, params = _parameters(function)
+    return spread, "know", ("drawtap sample x",), False, params
+
+
 def test_a_signature_becomes_arguments_and_options(capsys):
-    command = Command("sample", _sample, "know", ("drawtap sample x",), json=False, params=_params(_sample))
-    made = cli.click_command(command)
+    made = cli.click_command(Command("sample", *_sampled(_sample)))
     assert isinstance(made, click.Command)
     made(args=["-n", "5", "--mode", "b", "w", "-x", "--flag"], standalone_mode=False)
     assert capsys.readouterr().out == "w ('-x', '--flag') 5 b False\n"
     with pytest.raises(click.BadParameter):
         made(args=["--mode", "c", "w"], standalone_mode=False)
+
+
+@dataclass(frozen=True)
+class _Paint(Options):
+    colour: Annotated[str | None, Opt("a colour", "-c")] = None
+    coats: Annotated[int, Opt("how often")] = 1
+
+
+def _painted(
+    what: Annotated[str, Opt("a thing")], *, paint: _Paint, dry: Annotated[bool, Opt("wait")] = False
+) -> object:
+    """Paint something."""
+    return f"{what} {paint} {dry}"
+
+
+def test_options_that_belong_together_are_options_of_their_own(capsys):
+    spread, *_, params = _sampled(_painted)
+    assert [p.name for p in params] == ["what", "colour", "coats", "dry"]
+    assert list(inspect.signature(spread).parameters) == ["what", "colour", "coats", "dry"]
+    made = cli.click_command(Command("sample", *_sampled(_painted)))
+    made(args=["-c", "red", "--coats", "2", "door"], standalone_mode=False)
+    assert capsys.readouterr().out == "door _Paint(colour='red', coats=2) False\n"
+    assert spread("door", dry=True) == f"door {_Paint()} True"
+    with pytest.raises(TypeError, match="gloss"):
+        spread("door", gloss=True)
 
 
 def test_ctrl_c_stops_the_reader_while_it_works():

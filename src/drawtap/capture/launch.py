@@ -24,7 +24,7 @@ from typing import IO
 import drawtap
 from drawtap.capture.flight import Ring, Watch
 from drawtap.capture.stream import Streaming
-from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, did_you_mean
+from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, check_target, did_you_mean
 from drawtap.parts import DRAINER, SIGNATURES, TAP, part
 
 _GRAPHICS_VARIABLES = (
@@ -95,32 +95,54 @@ class Recording:
     left_out: tuple[str, ...] = ()
 
 
-def record(
-    program: Sequence[str],
-    output: Path | None,
-    *,
-    timing: str = "both",
-    frame_end: str | None = None,
-    force: bool = False,
-    hash_frames: bool = False,
-    paused: bool = False,
-    streaming: Streaming | None = None,
-    when_full: str = "block",
-    process: str | None = None,
-    ring: Ring | None = None,
-    buffer: int | None = None,
-    modules: Sequence[Path] = (),
-    settings: Mapping[str, str] | None = None,
-) -> Recording:
-    """Run `program` with the tap and write what it calls to `output`, or send it where `streaming` says.
+@dataclass(frozen=True)
+class How:
+    """How a program is recorded: what the options of `drawtap record` say.
 
     `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
     `buffer`: bytes of records that may wait for file or receiver; None: 32 MB.
     `process` names the programs of a tree of processes that are recorded (with `*` and `?`); None: all.
-    With `paused` nothing is recorded before `capture.control` asks for it.
-    `modules` are preloaded in front of the tap; `settings` go into the program's environment. With `ring` nothing is
-    written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process, each to a file with a name of its
-    own made from `output`'s.
+    With `paused` nothing is recorded before `capture.control` asks for it. With `streaming` the recording goes where
+    that says. With `ring` nothing is written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process,
+    each to a file with a name of its own made from the recording's.
+    """
+
+    timing: str = "both"
+    frame_end: str | None = None
+    hash_frames: bool = False
+    paused: bool = False
+    when_full: str = "block"
+    process: str | None = None
+    buffer: int | None = None
+    streaming: Streaming | None = None
+    ring: Ring | None = None
+
+    def options(self) -> list[str]:
+        """Return the drainer's options for it. Raises UsageError where one makes no sense."""
+        found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
+        found += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]
+        found += [] if self.buffer is None else ["--buffer", str(self.buffer)]
+        found += [] if self.streaming is None else self.streaming.options()
+        return found + ([] if self.ring is None else [*self.ring.options(), "--frame-end", self.frame_end or "auto"])
+
+    def environment(self) -> dict[str, str]:
+        """Return what the program's environment says for it."""
+        found = {"DRAWTAP_HASH_FRAMES": "1"} if self.hash_frames else {}
+        return found | ({} if self.streaming is None else self.streaming.environment())
+
+
+def record(
+    program: Sequence[str],
+    output: Path | None,
+    how: How | None = None,
+    *,
+    force: bool = False,
+    modules: Sequence[Path] = (),
+    settings: Mapping[str, str] | None = None,
+) -> Recording:
+    """Run `program` with the tap and write what it calls to `output`, or send it where `how.streaming` says.
+
+    `modules` are preloaded in front of the tap; `settings` go into the program's environment.
 
     The program keeps this terminal and its standard streams. Ctrl-C reaches it as always and leaves the recorder
     to finish the file; SIGTERM and SIGHUP are passed on. Raises UsageError where `output` exists and `force` is
@@ -131,32 +153,23 @@ def record(
         raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
     tap, drainer = part(TAP), part(DRAINER)
-    _check_frame_end(frame_end)
+    how = how or How()
+    _check_frame_end(how.frame_end)
     if output is not None:
-        output = _checked_output(output, force=force) if ring is None else _checked_folder(output)
-    elif streaming is None:
+        output = _checked_output(output, force=force) if how.ring is None else _checked_folder(output)
+    elif how.streaming is None:
         raise UsageError("there is no place for the recording", hint="-o FILE, or --to ADDRESS")
-    elif streaming.spill is not None:
-        streaming = replace(streaming, spill=_checked_output(streaming.spill, force=force))
-    about = _annotation(program, executable, frame_end)
-    options = ["--timing", timing, *(["--paused", "yes"] if paused else [])]
-    options += ["--when-full", when_full, *(["--process", process] if process else [])]
-    options += [] if buffer is None else ["--buffer", str(buffer)]
-    options += streaming.options() if streaming is not None else []
-    if ring is not None:
-        options += [*ring.options(), "--frame-end", frame_end or "auto"]
+    elif how.streaming.spill is not None:
+        spill = _checked_output(how.streaming.spill, force=force)
+        how = replace(how, streaming=replace(how.streaming, spill=spill))
+    about = _annotation(program, executable, how.frame_end)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
-        with _Drainer(drainer, socket, output, about, options) as drain:
-            environment = dict(os.environ, DRAWTAP_SOCKET=str(socket))
-            if hash_frames:
-                environment["DRAWTAP_HASH_FRAMES"] = "1"
-            if streaming is not None:
-                environment |= streaming.environment()
-            environment |= settings or {}
+        with _Drainer(drainer, socket, output, about, how.options()) as drain:
+            environment = {**os.environ, "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment["LD_PRELOAD"] = _preload([*modules, tap])
             started = time.monotonic()
-            with _flight(ring, drain, frame_end) as watched:
+            with _flight(how, drain) as watched:
                 status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
             seconds = time.monotonic() - started
             drain.finish(status)
@@ -186,8 +199,9 @@ def record(
 
 
 @contextlib.contextmanager
-def _flight(ring: Ring | None, drain: _Drainer, frame_end: str | None) -> Iterator[Watch | None]:
+def _flight(how: How, drain: _Drainer) -> Iterator[Watch | None]:
     # Signals ask for a save, and so does the answer to a question.
+    ring = how.ring
     if ring is None:
         yield None
         return
@@ -199,7 +213,8 @@ def _flight(ring: Ring | None, drain: _Drainer, frame_end: str | None) -> Iterat
         if ring.when is None:
             yield None
             return
-        watch = Watch(ring.when, ring.every, drain.peek, functools.partial(drain.save, limited=True), frame_end)
+        save = functools.partial(drain.save, limited=True)
+        watch = Watch(ring.when, ring.every, drain.peek, save, how.frame_end)
         with watch:
             yield watch
 
@@ -383,15 +398,7 @@ def _no_start(message: str, code: int, hint: str | None) -> ChildError:
 
 
 def _checked_output(output: Path, *, force: bool) -> Path:
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder", hint=f"name a file in it: -o {output / 'trace.dtap'}")
-    if output.exists() and not force:
-        raise UsageError(f"{output} exists", hint="--force replaces it")
-    folder = output.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"{folder} is not writable", hint="name another file with -o")
+    check_target(output, force=force)
     if output.exists() and not output.is_file():
         raise InputError(f"{output} is not a regular file", hint="name another file with -o")
     output.unlink(missing_ok=True)

@@ -7,9 +7,10 @@ prompt and a script call that same function; it returns data (`drawtap.view.resu
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from drawtap.plugins import Registry
@@ -64,6 +65,14 @@ class Opt:
     bare: str | None = None
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options that belong together: the base of frozen dataclasses whose fields are annotated as parameters are.
+
+    A command with a keyword parameter of such a class has the fields as options; callers name them one by one.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter of a command: its type without None and Annotated, and whether it may be left out."""
@@ -113,16 +122,46 @@ def command(*, section: str, examples: tuple[str, ...], name: str | None = None,
 
     def add(function: F) -> F:
         verb = name or function.__name__.strip("_").replace("_", "-")
-        COMMANDS.register(verb)(Command(verb, function, section, examples, json, _params(function)))
+        spread, params = _parameters(function)
+        COMMANDS.register(verb)(Command(verb, spread, section, examples, json, params))
         return function
 
     return add
 
 
-def _params(function: Callable[..., object]) -> tuple[Param, ...]:
+def _parameters(function: Callable[..., object]) -> tuple[Callable[..., object], tuple[Param, ...]]:
+    """Return what to call, with the fields of `Options` as parameters of its own, and the parameters it has."""
     # Command modules import Trace only for type checking: reading it would load DuckDB.
     hints = get_type_hints(function, localns={"Trace": _TraceMark}, include_extras=True)
-    return tuple(_param(p, hints[p.name]) for p in inspect.signature(function).parameters.values())
+    spread = _spread(function, hints)
+    return spread, tuple(_param(p, hints[p.name]) for p in inspect.signature(spread).parameters.values())
+
+
+def _spread(function: Callable[..., object], hints: dict[str, Any]) -> Callable[..., object]:
+    """Return `function` with the fields of `Options` as parameters of its own, whose hints join `hints`."""
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Options)}
+    if not groups:
+        return function
+
+    @functools.wraps(function)
+    def spread(*arguments: object, **values: object) -> object:
+        for name, group in groups.items():
+            values[name] = group(**{f.name: values.pop(f.name) for f in fields(group) if f.name in values})
+        return function(*arguments, **values)
+
+    def parameters() -> Iterator[inspect.Parameter]:
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name not in groups:
+                yield parameter
+                continue
+            group = groups[parameter.name]
+            hints.update(get_type_hints(group, include_extras=True))
+            for f in fields(group):
+                default = parameter.empty if f.default is MISSING else f.default
+                yield inspect.Parameter(f.name, parameter.KEYWORD_ONLY, default=default, annotation=f.type)
+
+    spread.__signature__ = inspect.Signature([*parameters()])  # type: ignore[attr-defined]
+    return spread
 
 
 def _param(parameter: inspect.Parameter, hint: Any) -> Param:

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.commands import Opt, Options, command
+from drawtap.errors import UsageError, check_target
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.metrics.passes import Plan, Range
     from drawtap.metrics.profile import Profile, Wanted
+    from drawtap.metrics.sets import Set
     from drawtap.trace.trace import Trace
 
 _PER = ("call", "draw", "frame", "range", "group", "pass")
+
+
+@dataclass(frozen=True)
+class Choice(Options):
+    """Which metrics are measured."""
+
+    metrics: Annotated[
+        tuple[str, ...], Opt("Ids and patterns, separated by commas; drawtap metrics lists them.", "-m", "IDS")
+    ] = ()
+    set: Annotated[
+        str | None, Opt("A set of metrics: overview, pipeline, content, cpu, or one of --sets.", metavar="NAME")
+    ] = None
+    sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None
+
+    def asked(self) -> Set:
+        """Return the set that is asked for, with what is asked for beside it; without either, the usual one."""
+        from drawtap.metrics import sets
+
+        found = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
+        words = (word.strip() for text in self.metrics for word in text.split(","))
+        return replace(found, metrics=(*found.metrics, *filter(None, words)))
 
 
 @command(
@@ -33,13 +56,7 @@ _PER = ("call", "draw", "frame", "range", "group", "pass")
 def profile(
     trace: Trace,
     *,
-    metrics: Annotated[
-        tuple[str, ...], Opt("Ids and patterns, separated by commas; drawtap metrics lists them.", "-m", "IDS")
-    ] = (),
-    set: Annotated[  # noqa: A002 - the word of the command line
-        str | None, Opt("A set of metrics: overview, pipeline, content, cpu, or one of --sets.", metavar="NAME")
-    ] = None,
-    sets: Annotated[Path | None, Opt("A TOML file with sets of metrics.", metavar="FILE")] = None,
+    choice: Choice,
     per: Annotated[
         str | None,
         Opt(
@@ -78,24 +95,19 @@ def profile(
     """
     from drawtap.metrics import listing, passes
     from drawtap.metrics import profile as measuring
-    from drawtap.metrics import sets as named
     from drawtap.replay import engine
     from drawtap.trace.ranges import frames_of
 
     if output is not None:
         measuring.writer(output)
-        if output.exists() and not force:
-            raise UsageError(f"{output} exists", hint="--force replaces it")
-        if not output.parent.is_dir():
-            raise UsageError(f"there is no folder {output.parent}", hint="it is made by mkdir -p")
+        check_target(output, force=force)
     if repeat is not None and repeat < 1:
         raise UsageError(f"--repeat {repeat} makes no sense", hint="--repeat 1 plays each pass once")
-    asked = named.read(set, sets) if set or not metrics else named.Set("", ())
-    words = [*asked.metrics, *(word.strip() for text in metrics for word in text.split(",") if word.strip())]
+    asked = choice.asked()
     boundaries = _boundaries(per, asked.per)
     within = None if frames is None else frames_of(trace, frames)
     environment = engine.environment_of(on)
-    chosen = listing.chosen(listing.metrics(trace.path, environment=environment), words)
+    chosen = listing.chosen(listing.metrics(trace.path, environment=environment), asked.metrics)
     own = _ranges(trace, range)
     places = {"range" if word in ("group", "pass") else word for word in boundaries}
     if own and "range" not in places:

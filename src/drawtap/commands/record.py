@@ -7,18 +7,138 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from drawtap.commands import Opt, command
+from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
 from drawtap.errors import DrawtapError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
+    from drawtap.capture.flight import Ring
     from drawtap.capture.launch import Recording, Sent
     from drawtap.capture.stream import Streaming
+
+
+@dataclass(frozen=True)
+class Stream(Options):
+    """Where a recording goes that goes to a receiver."""
+
+    to: Annotated[
+        str | None, Opt("Send the recording to a receiver there: tcp://HOST:PORT or unix:PATH.", metavar="ADDRESS")
+    ] = None
+    listen: Annotated[str | None, Opt("Send it to the receivers that connect there.", metavar="ADDRESS")] = None
+    wait: Annotated[
+        float | None,
+        Opt("The first call waits for a receiver, 60 s if no number is given.", metavar="[SECONDS]", bare="60"),
+    ] = None
+    spill: Annotated[
+        Path | None, Opt("Go on in this file should there be no receiver, or no longer.", metavar="FILE")
+    ] = None
+    token_file: Annotated[
+        Path | None, Opt("First line: the word that the receiver wants. Else $DRAWTAP_TOKEN.", metavar="FILE")
+    ] = None
+    allow_remote: Annotated[bool, Opt("Send to other machines too; needs a token.")] = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Tell whether the recording goes to a receiver."""
+        return bool(self.to or self.listen)
+
+    def streaming(self, output: Path | None) -> Streaming | None:
+        """Return what is asked for; None: the recording goes to a file. Raises UsageError where it makes no sense."""
+        from drawtap.capture import stream
+
+        if self.to and self.listen:
+            raise UsageError("--to and --listen exclude each other")
+        address = self.to or self.listen
+        if not address:
+            options = {f.name: getattr(self, f.name) for f in fields(self)}
+            given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False, "")]
+            if given:
+                raise UsageError(f"{', '.join(given)}: only with --to or --listen")
+            return None
+        if output:
+            raise UsageError(
+                "-o names a file, and the recording goes to a receiver",
+                hint="--spill FILE goes on in a file should the receiver go away",
+            )
+        if self.wait is not None and not 0 <= self.wait <= 1e6:
+            raise UsageError(f"{self.wait} is no time to wait", hint="seconds, 0 or more")
+        where = stream.parse(address)
+        token = stream.read_token(self.token_file)
+        stream.check_reach(where, allow_remote=self.allow_remote, token=token)
+        return stream.Streaming(where, bool(self.listen), self.wait, self.token_file, self.allow_remote, self.spill)
+
+
+@dataclass(frozen=True)
+class Flight(Options):
+    """What a flight recorder is told."""
+
+    ring: Annotated[
+        str | None,
+        Opt("Flight recorder: keep this much, as compressed, in memory; write when triggered.", metavar="10s|500M"),
+    ] = None
+    trigger: Annotated[
+        tuple[str, ...],
+        Opt("With --ring: error, exit, mark=NAME, frame-time=50ms:N, fps=30:N; may be repeated.", metavar="WHEN"),
+    ] = ()
+    on_error: Annotated[bool, Opt("With --ring: the same as --trigger error.")] = False
+    when: Annotated[
+        str | None, Opt("With --ring: save when this question about the window has an answer.", metavar="SQL")
+    ] = None
+    every: Annotated[float, Opt("How often --when is asked.", metavar="S")] = 1.0
+    before: Annotated[str | None, Opt("With --ring: write only so much before the trigger.", metavar="5s")] = None
+    after: Annotated[str | None, Opt("With --ring: and so much after it.", metavar="2s")] = None
+    at_exit: Annotated[bool, Opt("With --ring: the same as --trigger exit.")] = False
+    no_crash: Annotated[bool, Opt("With --ring: write nothing when the program crashes.")] = False
+    most_saves: Annotated[int, Opt("With --ring: so many files at most without being asked by hand.")] = 10
+    save_gap: Annotated[str | None, Opt("With --ring: so long between them.  [default: 10s]", metavar="10s")] = None
+    ring_limit: Annotated[
+        str | None,
+        Opt("With --ring: for all that is held, at least twice a window in bytes.  [default: 4G]", metavar="4G"),
+    ] = None
+    ring_take: Annotated[
+        int | None,
+        Opt(
+            "With --ring: read the program's pictures back when so many earlier calls are kept for them; 0: never"
+            " touch it.  [default: 100000]",
+            metavar="CALLS",
+        ),
+    ] = None
+
+    def recorder(self, *, paused: bool, streamed: bool) -> Ring | None:
+        """Return the flight recorder that is asked for, if one is. Raises UsageError where it makes no sense."""
+        from drawtap.capture.flight import Ring
+
+        if self.ring is None:
+            asked = (self.trigger, self.on_error, self.when, self.before, self.after, self.at_exit, self.no_crash)
+            if any(asked) or self.save_gap or self.ring_limit or self.ring_take is not None:
+                raise UsageError("that is for a flight recorder", hint="--ring 10s makes it one")
+            return None
+        if paused:
+            raise UsageError("a flight recorder does not wait", hint="leave out --paused, or --ring")
+        if streamed:
+            raise UsageError("a flight recorder writes files", hint="leave out --to and --listen, or --ring")
+        if self.ring_take is not None and not 0 <= self.ring_take < 1 << 28:
+            raise UsageError(f"--ring-take {self.ring_take} is no number of calls", hint="0 never touches the program")
+        also = {"error": self.on_error, "exit": self.at_exit}
+        return Ring(
+            self.ring,
+            before=self.before,
+            after=self.after,
+            triggers=(*self.trigger, *(name for name, wanted in also.items() if wanted)),
+            when=self.when,
+            every=self.every,
+            limit=self.ring_limit,
+            at_crash=not self.no_crash,
+            most_saves=self.most_saves,
+            gap=self.save_gap,
+            take_calls=self.ring_take,
+        )
 
 
 @command(
@@ -44,21 +164,7 @@ def record(
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
     hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
-    to: Annotated[
-        str | None, Opt("Send the recording to a receiver there: tcp://HOST:PORT or unix:PATH.", metavar="ADDRESS")
-    ] = None,
-    listen: Annotated[str | None, Opt("Send it to the receivers that connect there.", metavar="ADDRESS")] = None,
-    wait: Annotated[
-        float | None,
-        Opt("The first call waits for a receiver, 60 s if no number is given.", metavar="[SECONDS]", bare="60"),
-    ] = None,
-    spill: Annotated[
-        Path | None, Opt("Go on in this file should there be no receiver, or no longer.", metavar="FILE")
-    ] = None,
-    token_file: Annotated[
-        Path | None, Opt("First line: the word that the receiver wants. Else $DRAWTAP_TOKEN.", metavar="FILE")
-    ] = None,
-    allow_remote: Annotated[bool, Opt("Send to other machines too; needs a token.")] = False,
+    stream: Stream,
     when_full: Annotated[
         Literal["block", "drop-frames"], Opt("What happens while disk or receiver cannot keep up.")
     ] = "block",
@@ -79,37 +185,7 @@ def record(
     module: Annotated[
         tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
     ] = (),
-    ring: Annotated[
-        str | None,
-        Opt("Flight recorder: keep this much, as compressed, in memory; write when triggered.", metavar="10s|500M"),
-    ] = None,
-    trigger: Annotated[
-        tuple[str, ...],
-        Opt("With --ring: error, exit, mark=NAME, frame-time=50ms:N, fps=30:N; may be repeated.", metavar="WHEN"),
-    ] = (),
-    on_error: Annotated[bool, Opt("With --ring: the same as --trigger error.")] = False,
-    when: Annotated[
-        str | None, Opt("With --ring: save when this question about the window has an answer.", metavar="SQL")
-    ] = None,
-    every: Annotated[float, Opt("How often --when is asked.", metavar="S")] = 1.0,
-    before: Annotated[str | None, Opt("With --ring: write only so much before the trigger.", metavar="5s")] = None,
-    after: Annotated[str | None, Opt("With --ring: and so much after it.", metavar="2s")] = None,
-    at_exit: Annotated[bool, Opt("With --ring: the same as --trigger exit.")] = False,
-    no_crash: Annotated[bool, Opt("With --ring: write nothing when the program crashes.")] = False,
-    most_saves: Annotated[int, Opt("With --ring: so many files at most without being asked by hand.")] = 10,
-    save_gap: Annotated[str | None, Opt("With --ring: so long between them.  [default: 10s]", metavar="10s")] = None,
-    ring_limit: Annotated[
-        str | None,
-        Opt("With --ring: for all that is held, at least twice a window in bytes.  [default: 4G]", metavar="4G"),
-    ] = None,
-    ring_take: Annotated[
-        int | None,
-        Opt(
-            "With --ring: read the program's pictures back when so many earlier calls are kept for them; 0: never"
-            " touch it.  [default: 100000]",
-            metavar="CALLS",
-        ),
-    ] = None,
+    flight: Flight,
 ) -> ExitStatus:
     """Run a program and record its graphics calls.
 
@@ -127,45 +203,28 @@ def record(
     this command, drawtap trigger PID save, or a crash of the program. Then the last seconds, together with all
     earlier calls that still matter, are written to FILE-fFRAME-REASON.dtap, which replays like any recording.
     """
-    from drawtap.capture import flight, launch
+    from drawtap.capture import launch
     from drawtap.parts import openvg_environment
 
-    asked = (trigger, on_error, when, before, after, at_exit, no_crash, save_gap, ring_limit)
-    if ring is None and (any(asked) or ring_take is not None):
-        raise UsageError("that is for a flight recorder", hint="--ring 10s makes it one")
-    if ring is not None and paused:
-        raise UsageError("a flight recorder does not wait", hint="leave out --paused, or --ring")
-    if ring is not None and (to or listen):
-        raise UsageError("a flight recorder writes files", hint="leave out --to and --listen, or --ring")
-    triggers = (*trigger, *(("error",) if on_error else ()), *(("exit",) if at_exit else ()))
-    if ring_take is not None and not 0 <= ring_take < 1 << 28:
-        raise UsageError(f"--ring-take {ring_take} is no number of calls", hint="0 never touches the program")
-    recorder = ring and flight.Ring(
-        ring, before, after, triggers, when, every, ring_limit, not no_crash, most_saves, save_gap, None, ring_take
-    )
-
+    recorder = flight.recorder(paused=paused, streamed=stream.is_asked)
     if program:
         launch.find_program(program[0])
-    options = {"wait": wait, "spill": spill, "token_file": token_file, "allow_remote": allow_remote}
-    streaming = _streaming(to, listen, output, options)
-    target = None if streaming else output or _free_name(program[0] if program else "trace")
+    how = launch.How(
+        timing=timing,
+        frame_end=frame_end,
+        hash_frames=hash_frames,
+        paused=paused,
+        when_full=when_full,
+        process=process,
+        buffer=_bytes(buffer),
+        streaming=stream.streaming(output),
+        ring=recorder,
+    )
+    target = None if how.streaming else output or _free_name(program[0] if program else "trace")
+    modules = _libraries(module)
+    settings = openvg_environment() if openvg else None
     with _kernel(program, target, wanted=system, force=force, quiet=quiet):
-        recording = launch.record(
-            program,
-            target,
-            timing=timing,
-            frame_end=frame_end,
-            force=force,
-            hash_frames=hash_frames,
-            paused=paused,
-            streaming=streaming,
-            when_full=when_full,
-            process=process,
-            ring=recorder or None,
-            modules=_libraries(module),
-            settings=openvg_environment() if openvg else None,
-            buffer=_bytes(buffer),
-        )
+        recording = launch.record(program, target, how, force=force, modules=modules, settings=settings)
     if recorder:
         if not quiet or not recording.saved:
             report_verdicts(_flight(recording))
@@ -212,31 +271,6 @@ def _suffixes() -> Iterator[str]:
     while True:
         yield f"-{number}"
         number += 1
-
-
-def _streaming(to: str | None, listen: str | None, output: Path | None, options: Mapping[str, Any]) -> Streaming | None:
-    from drawtap.capture import stream
-
-    address = to or listen
-    if to and listen:
-        raise UsageError("--to and --listen exclude each other")
-    if not address:
-        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
-        if given:
-            raise UsageError(f"{', '.join(given)}: only with --to or --listen")
-        return None
-    if output:
-        raise UsageError(
-            "-o names a file, and the recording goes to a receiver",
-            hint="--spill FILE goes on in a file should the receiver go away",
-        )
-    wait = options["wait"]
-    if wait is not None and not 0 <= wait <= 1e6:
-        raise UsageError(f"{wait} is no time to wait", hint="seconds, 0 or more")
-    where = stream.parse(address)
-    token = stream.read_token(options["token_file"])
-    stream.check_reach(where, allow_remote=options["allow_remote"], token=token)
-    return stream.Streaming(where, serve=bool(listen), **options)
 
 
 def _bytes(text: str | None) -> int | None:
