@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class DrawtapError(Exception):
@@ -87,6 +89,16 @@ def check_target(path: Path, *, force: bool) -> None:
         raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise UsageError(f"{path} cannot be written", hint="name another file")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds. Raises InputError where it cannot be read or is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}") from None
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str | None:

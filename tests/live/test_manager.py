@@ -274,7 +274,7 @@ def test_a_configuration_is_read_again_and_a_wrong_one_refused(start, tmp_path):
         ("[program]\nname = 'x'", r"written as \[\[program\]\]"),
         ("[policy.static]\nfpss = 3", "no setting 'fpss'"),
         ("[[alarm]]\nrule = 'none such'", "none such"),
-        ("nonsense", "cannot read"),
+        ("nonsense", "is no TOML"),
     ],
 )
 def test_wrong_configurations_say_what_is_wrong(tmp_path, text, said):

@@ -163,7 +163,7 @@ def test_suppressions(drawtap, trace):
         ("[[suppress]]\nrule = 'gl-errors'\nframe = 3", "has frame"),
         ("[[suppress]]\nrule = 'no-such-rule'", "no rule called 'no-such-rule'"),
         ("[[suppress]]\nrule = 'gl-errors'\nframes = 'x'", "is no range"),
-        ("[[suppress", "is not TOML"),
+        ("[[suppress", "is no TOML"),
     ],
 )
 def test_bad_suppressions(drawtap, trace, text, said):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from drawtap.analysis.rule import APIS, HARDWARE, RULES, Rule
 from drawtap.analysis.views import VIEWS
-from drawtap.errors import DrawtapError, InputError, QueryError, UsageError
+from drawtap.errors import DrawtapError, InputError, QueryError, UsageError, read_toml
 
 if TYPE_CHECKING:
     from drawtap.trace.snapshot import Snapshot
@@ -262,12 +261,7 @@ def read_suppressions(path: Path) -> list[Suppression]:
     "first:end" without the end; `rule` and `what` may have wildcards.
     Raises InputError with the place of what is wrong.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML: {error}") from None
+    content = read_toml(path)
     strange = set(content) - {"suppress"}
     entries = content.get("suppress", [])
     if strange or not isinstance(entries, list):

@@ -13,7 +13,6 @@ for, spread over its draws. Fractions come out over the frames: 0.5 uploads a fr
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 from drawtap.formats.calls import CallWriter, Value
 
 if TYPE_CHECKING:
@@ -152,12 +151,7 @@ def read(file: Path) -> Request:
 
     `overdraw` among the features is fragments by the pixels of the surface. Raises InputError for another file.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is no TOML: {error}") from None
+    data = read_toml(file)
     hint = "width = 640, height = 480, frames = 30, [features] draws = 100"
     features = data.pop("features", None)
     if not isinstance(features, Mapping) or not features:

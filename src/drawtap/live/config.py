@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 from drawtap.live.alarm import Watched, default_alarms, make_alarm
 from drawtap.live.policy import Policy, checked_settings, make_policy
 from drawtap.live.program import Importance, Pacing
@@ -121,12 +120,7 @@ def default_path() -> Path:
 
 def load_config(path: Path) -> Config:
     """Read a configuration. Raises InputError that says what is wrong in it."""
-    try:
-        with path.open("rb") as file:
-            text = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"cannot read {path}: {said}") from None
+    text = read_toml(path)
     try:
         return parse(text, path)
     except UsageError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 from drawtap.live.contention import SCENARIOS, Load, Scenario, Shown, simulate
 from drawtap.live.policy import checked_settings, make_policy
 from drawtap.live.program import Importance
@@ -28,10 +27,7 @@ def load_scenario(name: str) -> Scenario:
     if not path.is_file():
         hint = did_you_mean(name, SCENARIOS) or f"there are: {', '.join(SCENARIOS)}; or a TOML file"
         raise UsageError(f"there is no scenario {name!r}", hint=hint)
-    try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"cannot read the scenario {path}: {error}") from None
+    text = read_toml(path)
     programs = text.get("program")
     unknown = sorted(set(text) - {"program", "seconds", "seed", "about"})
     if unknown:

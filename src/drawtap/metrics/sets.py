@@ -8,12 +8,11 @@ repeat = 3
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,7 @@ def read(name: str | None, file: Path | None) -> Set:
 
 
 def _file(file: Path) -> dict[str, Set]:
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is no TOML: {error}") from None
+    data = read_toml(file)
     found = {name: _set(file, name, entry) for name, entry in data.items()}
     if not found:
         raise InputError(f"{file} has no set", hint='[name]\nmetrics = ["gl:time/*"]')

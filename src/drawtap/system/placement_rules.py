@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from drawtap.errors import InputError, did_you_mean
+from drawtap.errors import InputError, did_you_mean, read_toml
 from drawtap.system.placement import Rules, Thresholds
 
 
@@ -21,12 +20,7 @@ def load_rules(path: Path | None) -> tuple[Thresholds, Rules]:
     """
     if path is None:
         return Thresholds(), Rules()
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}") from None
+    content = read_toml(path)
     known = ("thresholds", "placement", "together", "apart", "vms", "hosts")
     for key in content:
         if key not in known:

@@ -6,14 +6,13 @@ a real one with the same probes.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
 from drawtap.system import metrics, reader
 from drawtap.system.ctf_writer import write_ctf
 from drawtap.system.model import build
@@ -153,10 +152,7 @@ def load_scenario(name: str) -> Scenario:
     if not path.is_file():
         hint = did_you_mean(name, SCENARIOS) or f"there are: {', '.join(SCENARIOS)}; or a TOML file"
         raise UsageError(f"there is no scenario called {name!r}", hint=hint)
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}") from None
+    content = read_toml(path)
     vgpus = tuple(_vgpu(path, entry, i) for i, entry in enumerate(_tables(path, content, "vgpu"), 1))
     scheduler = Scheduler(**_values(path, content.get("scheduler", {}), Scheduler))
     rest = {k: v for k, v in content.items() if k not in ("vgpu", "scheduler")}
