@@ -14,17 +14,6 @@ enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_STA
   SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
 constexpr uint64_t PLACES = 512;
 
-bool samples_are_queried() {
-  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
-  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
-    if (target == SAMPLES && is_es()) continue;
-    int current = 0;
-    get(target, CURRENT_QUERY, &current);
-    if (current) return true;
-  }
-  return false;
-}
-
 int integer(uint32_t name) {
   int v = 0;
   DT_REAL(void, glGetIntegerv, uint32_t, int*)(name, &v);
@@ -49,6 +38,17 @@ uint32_t textured_units() {
   if (unit) unit(static_cast<uint32_t>(active));
   drain_errors();
   return found;
+}
+
+bool FetchCounter::samples_are_queried() {
+  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
+  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
+    if (target == SAMPLES && is_es()) continue;
+    int current = 0;
+    get(target, CURRENT_QUERY, &current);
+    if (current) return true;
+  }
+  return false;
 }
 
 std::string FetchCounter::missing() {

@@ -16,6 +16,8 @@ uint32_t textured_units();
 class FetchCounter {
  public:
   // Why texture reads cannot be counted in the current context, "": they can.
+  // Whether a query of samples runs, of whatever kind.
+  static bool samples_are_queried();
   static std::string missing();
   struct Count {
     uint64_t ticket = 0;  // 0: there is nothing to wait for

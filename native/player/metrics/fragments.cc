@@ -8,6 +8,8 @@
 // program's: it is cleared and drawn to as the program's is, and copied from it only where anything else may have
 // changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
 // Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
+// Each way to another framebuffer and back costs llvmpipe more than a small draw: there, draws of few fragments are counted
+// where they are, by shaders that put a line for each fragment into a list in a storage block.
 // Overdraw is the sum of such pictures over a frame.
 #include <EGL/egl.h>
 
@@ -32,7 +34,7 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  SAMPLES_PASSED = 0x8914, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
+  SAMPLES_PASSED = 0x8914, ANY_SAMPLES = 0x8C2F, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
   DEPTH_TEST = 0x0B71, STENCIL_TEST = 0x0B90, ALPHA_TEST = 0x0BC0, DEPTH_BOUNDS = 0x8890, ALPHA_TO_COVERAGE = 0x809E, SAMPLE_COVERAGE = 0x80A0,
   SAMPLE_MASK = 0x8E51, TWO_SIDES = 0x8910, SCISSOR_TEST = 0x0C11, RASTERIZER_DISCARD = 0x8C89, FRAGMENT_PROGRAM = 0x8804, FRAGMENT_SHADER_ATI = 0x8920,
   DEPTH_WRITEMASK = 0x0B72, COLOR_WRITEMASK = 0x0C23, MAX_DRAW_BUFFERS = 0x8824, DRAW_BUFFER0 = 0x8825, STENCIL_FUNC = 0x0B92,
@@ -45,8 +47,13 @@ enum : uint32_t {
 constexpr uint32_t AS_TEXTURE = 1;  // instead of the format of a renderbuffer
 constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather than waited for
 constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
+constexpr uint64_t FEW_FRAGMENTS = 8192;  // that are listed one by one rather than drawn to another framebuffer
+constexpr size_t LISTS_SIZE = 1 << 21;  // integers of lists
+constexpr uint64_t ROOM = 4096;         // fragments that a list has room for at least
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
+
+constexpr uint32_t COPY_BUFFER = 0x8F36, COPY_BINDING = 0x8F36;  // GL_COPY_READ_BUFFER: state of nothing that is drawn
 
 enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, FETCHES, EARLIER_FETCHES, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
 struct Known {
@@ -476,6 +483,19 @@ class Picture {
     sums.fragments += sum;
     return sum;
   }
+  // Adds one to each of some pixels; they may name one several times.
+  void add(const int32_t* pixels, size_t n, Overdraw& sums) {
+    for (size_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(pixels[i]);
+      if (at >= std::max(low_.size(), wide_.size())) continue;  // beside the smallest of what is attached
+      if (wide_.empty() && low_[at] >= 254) widen();
+      const uint32_t before = wide_.empty() ? low_[at]++ : wide_[at]++, after = before + 1;
+      ++sums.fragments;
+      sums.covered += !before;
+      sums.most = std::max<uint64_t>(sums.most, after);
+      for (int k = 0; k < 4; ++k) sums.above[k] += before == Overdraw::LIMITS[k];
+    }
+  }
   std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
 
  private:
@@ -539,6 +559,7 @@ struct Count {
   uint64_t value = 0;
 };
 struct Drawn {
+  uint64_t key = 0;                                     // of the draw
   bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
   Count generated, survived, passed;
   FetchCounter::Count fetches;
@@ -563,8 +584,10 @@ class FragmentSource : public Source {
   int order() const override { return 2; }
   unsigned watches() const override { return WATCH_DRAWS | WATCH_LINKS | WATCH_CALLS; }
   void see(const Call& call) override {
+    const Changes changes = changes_of(call.name);
+    if (changes.uniforms) uniform_epoch_ = next_epoch();
     if (!call.in_list) {
-      if (!keeps_depth(call.name)) ++depth_epoch_;
+      if (changes.depth) ++depth_epoch_;
       return;
     }
     auto key = [&](uint64_t list) { return std::pair{tls.context->share_group, static_cast<uint32_t>(list)}; };
@@ -579,16 +602,30 @@ class FragmentSource : public Source {
   void around(Draw& draw) override {
     State& s = states_[current_context()];
     abandon(s);
+    if (s.in_place && goes_on(s, draw)) return;
+    restore();
     const bool queries = no_queries().empty();
     if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) {  // FLAG_DRAW
       if (passes_ && !queries && !strcmp(draw.name, "glClear")) cleared(s, static_cast<uint32_t>(draw.number("mask")));
       return;
     }
     follows_ = false;
+    // What the frame before made is soon wanted, and still in the processor's cache.
+    if (!s.ordinal && std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) read_back(s);
     count(s, draw, queries);
+    ++s.ordinal;
+    if (!alone) stop_keeping(s);  // another source may want such a query
     // What is drawn without our depth buffers following it leaves them behind.
     if (!follows_ && passes_ && !queries && enabled(DEPTH_TEST) && boolean(DEPTH_WRITEMASK)) ++depth_epoch_;
     drain_errors();
+  }
+  // Draws were played with a program of ours.
+  void restore() override {
+    State& s = states_[current_context()];
+    if (!s.in_place) return;
+    use_program(s.in_place->program);
+    s.storage.give_back();
+    s.in_place.reset();
   }
 
   bool begin(uint64_t segment, std::string& why) override {
@@ -606,6 +643,7 @@ class FragmentSource : public Source {
       p.drawn = std::make_shared<Drawn>();
       p.drawn->real = true;
       p.drawn->passed.query = take(s);
+      stop_keeping(s);
       DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
       if (take_error()) {
         give_back(s, *p.drawn);
@@ -615,6 +653,7 @@ class FragmentSource : public Source {
       p.drawn = std::move(s.drawn);
       if (p.drawn && p.drawn->real && !p.drawn->passed.lost) {
         p.drawn->passed.query = take(s);
+        stop_keeping(s);
         DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
       } else if (p.drawn) {
         p.drawn->real = false;
@@ -644,6 +683,7 @@ class FragmentSource : public Source {
     auto it = states_.find(current_context());
     if (it == states_.end()) return;
     State& s = it->second;
+    if (wait) stop_keeping(s);
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
       bool now = wait || s.pending.size() > MOST_DRAWS_KEPT;
@@ -655,7 +695,10 @@ class FragmentSource : public Source {
   }
   void leave() override {
     auto it = states_.find(current_context());
-    if (it != states_.end()) read_back(it->second);
+    uniform_epoch_ = next_epoch();  // programs are shared
+    if (it == states_.end()) return;
+    stop_keeping(it->second);
+    read_back(it->second);
   }
   bool pending(const void* context) const override {
     auto it = states_.find(context);
@@ -673,6 +716,9 @@ class FragmentSource : public Source {
       drop(s.counting);
       drop(s.adding);
       drop_slots(s);
+      if (s.lists.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &s.lists.buffer);
+      stop_keeping(s);
+      if (s.kept.name) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(1, &s.kept.name);
       s.fetches.forget(true);
     }
     for (auto& job : s.jobs)
@@ -684,12 +730,17 @@ class FragmentSource : public Source {
     return target == SAMPLES_PASSED || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 || (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
   }
   void block(uint32_t target, bool blocked) override {
-    auto& list = states_[current_context()].blocked;
+    State& s = states_[current_context()];
+    auto& list = s.blocked;
+    if (blocked) stop_keeping(s);
     if (blocked) list.push_back(target);
     else std::erase(list, target);
   }
   void frame(uint64_t number) override {
     ++depth_epoch_;
+    uniform_epoch_ = next_epoch();
+    ++frames_;
+    for (auto& [context, s] : states_) s.ordinal = 0;
     frame_->over = true;
     frame_->number = number;
     if (!frame_->unread) save(*frame_);
@@ -697,6 +748,9 @@ class FragmentSource : public Source {
   }
 
  private:
+  struct Changes {
+    bool depth = false, uniforms = false;
+  };
   struct Pending {
     uint64_t segment = 0;
     std::shared_ptr<Drawn> drawn;  // nullptr: nothing
@@ -712,8 +766,9 @@ class FragmentSource : public Source {
     uint32_t storage = 0, texture = 0, owner = 0;  // one of the first two; owner: the program's framebuffer
     uint64_t epoch = 0;               // equal as long as this is depth_epoch_
   };
-  // What kind of picture: counts in a stencil buffer, or steps down from the brightest colour in 8 or 16 bits.
-  enum Kind : uint32_t { STENCILS, STEPS_8, STEPS_16, KINDS };
+  // What kind of picture: counts in a stencil buffer, steps down from the brightest colour in 8 or 16 bits, or a list of
+  // fragments.
+  enum Kind : uint32_t { STENCILS, STEPS_8, STEPS_16, LISTED, KINDS };
   // A picture that was drawn and is to be read back.
   struct Job {
     std::shared_ptr<Drawn> drawn;
@@ -722,6 +777,9 @@ class FragmentSource : public Source {
     Private* slot = nullptr;
     Kind kind = STENCILS;
     int box[4] = {};
+    size_t ordinal = 0;               // of the draw in its frame
+    uint64_t made_in = 0, draw = 0;   // in which frame, and see draw_key()
+    size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many fragments have room behind it
     bool stencil = false;                                       // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
     Count Drawn::*steps = nullptr;                               // and that of the steps
@@ -732,6 +790,39 @@ class FragmentSource : public Source {
     Extent size;
     int depth_bits = 0;
     bool depth_is_float = false;
+  };
+  // The binding of storage blocks that ours takes for a while.
+  struct Storage {
+    int bound = 0, indexed = 0;
+    int64_t start = 0, size = 0;
+    uint32_t index = 0;
+    void take(uint32_t buffer) {
+      static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
+      static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
+      static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
+      index = fetch_binding();
+      bound = integer(0x90D3);
+      get(0x90D3, index, &indexed);
+      start = size = 0;
+      if (indexed) get_long(0x90D4, index, &start), get_long(0x90D5, index, &size);
+      base(0x90D2, index, buffer);
+    }
+    void give_back() const {
+      static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+      static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
+      static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
+      const auto name = static_cast<uint32_t>(indexed);
+      if (size > 0) range(0x90D2, index, name, start, size);
+      else base(0x90D2, index, name);
+      bind(0x90D2, static_cast<uint32_t>(bound));
+    }
+  };
+  struct InPlace {
+    uint32_t program = 0, target = 0;  // the program's own
+    Extent size;           // of the target
+    uint64_t few = 0;      // fragments
+    bool lists = false, writes = false, repeats = false;  // lists: pixels; repeats: nothing but this counts the draw
+    Job job;
   };
   struct State {
     bool asked = false;
@@ -748,6 +839,25 @@ class FragmentSource : public Source {
       uint32_t owner = 0;
       float value = 1;
     } clear;  // what the whole depth buffer of the program's was cleared to last
+    struct {
+      int here = -1;  // whether draws can be counted in place, -1: not known
+      uint32_t buffer = 0;
+      size_t size = 0, plane = 0, used = 0;  // integers; plane: one a pixel, in front of all lists
+    } lists;
+    Storage storage;
+    std::optional<InPlace> in_place;  // the draw that is being played
+    // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
+    struct Made {
+      uint64_t frame = 0, draw = 0;                // draw: what seems to be the same, see draw_key()
+      uint64_t fragments = 0, before = 0, seen = 0;  // of the frame, of the one before it, in how many
+    };
+    std::vector<Made> made;
+    size_t ordinal = 0;  // of the next draw in its frame
+    std::map<uint32_t, uint64_t> followed;  // targets whose depth a buffer of ours follows, and in which frame it had to last
+    struct {
+      uint32_t name = 0;
+      bool runs = false;
+    } kept;  // a query that keeps what was drawn to tiles that are covered afterwards
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
     std::map<std::array<uint32_t, 3>, Private> counting, adding;
@@ -846,12 +956,13 @@ class FragmentSource : public Source {
     if (fetches_) count_fetches(s, d, draw, current_program());
   }
 
-  // Whether a call that draws nothing leaves depth buffers as they are, those that are attached too. All others may
-  // change one.
-  bool keeps_depth(const char* function) {
-    auto [it, fresh] = keeps_depth_.emplace(function, false);
+  // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they are,
+  // those that are attached too.
+  Changes changes_of(const char* function) {
+    auto [it, fresh] = changes_.emplace(function, Changes{});
     if (!fresh) return it->second;
     std::string_view name = function;
+    it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") || name.starts_with("glLink") || name.starts_with("glCallList") || name.starts_with("egl");
     bool keeps = name == "glClear";  // around() sees to it
     for (std::string_view known : {"glUniform", "glUseProgram", "glVertexAttrib", "glEnable", "glDisable", "glBindBuffer", "glBindVertexArray", "glBindTexture", "glBindSampler", "glActiveTexture",
                                    "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glFlushMapped", "glBlendColor", "glBlendEquation", "glBlendFunc", "glDepth", "glCull",
@@ -862,7 +973,8 @@ class FragmentSource : public Source {
                                    "eglGet", "eglQuery"})
       keeps = keeps || name.starts_with(known);
     if (name.starts_with("glDrawBuffers") || name.starts_with("glDrawPixels") || name.starts_with("glDrawTex")) keeps = false;
-    return it->second = keeps;
+    it->second.depth = !keeps;
+    return it->second;
   }
 
   // The program clears its depth buffer.
@@ -942,8 +1054,15 @@ class FragmentSource : public Source {
     bool alpha = fixed_function() && enabled(ALPHA_TEST);
     bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) || (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
     bool shader = source && source->discards;
+    d.key = draw_key(program, version() >= 30 ? static_cast<uint32_t>(integer(DRAW_BINDING)) : 0, draw);
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
+    if (!feedback && !samples && !alpha && count_in_place(s, d, draw, program, source, queries)) {
+      if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, false);
+      if (fetches_) count_fetches(s, d, draw, program);
+      if (s.in_place) play_in_place(s, d);
+      return;
+    }
     // Where there is an exact picture of what is generated, no query has to count it too.
     bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
     if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
@@ -988,10 +1107,192 @@ class FragmentSource : public Source {
     return count > INT32_MAX || instances > INT32_MAX || !instances ? UINT64_MAX : count * instances;
   }
 
+  // ---- counting where it is drawn ----
+
+  // Whether the framebuffer need not be left: it pays where that costs much, and takes storage blocks in fragment shaders.
+  static bool counts_in_place(State& s) {
+    if (s.lists.here < 0) {
+      const auto* renderer = DT_REAL(const unsigned char*, glGetString, uint32_t)(0x1F01);
+      const bool pays = renderer && !strncmp(reinterpret_cast<const char*>(renderer), "llvmpipe", 8);
+      s.lists.here = pays && version() >= 31u && FetchCounter::missing().empty();
+      drain_errors();
+    }
+    return s.lists.here > 0;
+  }
+
+  // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
+  // counted by the program's own draw, with a copy of its program that runs behind them; what is generated too where there
+  // are none, else it is drawn once more before. False: nothing was done, it has to be counted otherwise.
+  bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries) {
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    const bool counts = !queries;
+    if (!(pictures_ || (counts && (counts_again_ || passes_))) || !program || !counts_in_place(s)) return false;
+    if (source->reads_target || source->writes_depth || draw.given().vertices >= 0 || !(draw.flags & 8) || !strcmp(draw.name, "glCallList")) return false;  // FLAG_DRAW
+    Target t;
+    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
+    const char* why = nullptr;
+    if (!target_size(t.draw, t.size, why)) return false;
+    const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
+    const bool writes = passes_ && counts && depth_test && boolean(DEPTH_WRITEMASK);
+    const uint64_t last = last_made(s, d.key), few = std::max<uint64_t>(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) / 8);
+    if (last > few || (stencil && passes_ && counts)) {
+      if (writes && last != UINT64_MAX) s.followed[t.draw] = frames_;
+      return false;
+    }
+    // Where larger draws have a depth buffer of ours follow the program's, it follows all.
+    if (writes)
+      if (auto it = s.followed.find(t.draw); it != s.followed.end() && it->second + 1 >= frames_) return false;
+    if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return false;
+    bool depth = passes_ && counts && depth_test;
+    if (depth) {
+      int type = 0;
+      depth_format(t.draw, t.depth_bits, type);
+      depth = t.depth_bits > 0;
+    }
+    std::string no;
+    const bool plain = passes_ && counts && !depth, makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
+    const bool survives = counts && d.discards && (discards_ || plain);
+    const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(DEPTH_BOUNDS);
+    const bool once = makes && alone && !d.discards && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth)) && has_placing_copy(program, false, pictures_, no);
+    if (depth && (!alone || d.discards)) return false;
+    if ((depth || survives) && !has_placing_copy(program, false, false, no)) return false;
+    if (makes && !once && !has_placing_copy(program, true, pictures_, no)) return false;
+    if (!make_lists(s, t.size)) return false;
+    keep_drawn(s);
+    if (once) {
+      Job job = new_job(s, t, true);
+      job.counts = &Drawn::generated;
+      if (plain) job.counts_too = &Drawn::passed;
+      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !(queries && counts_again_ && d.discards) && !d.real, std::move(job)};
+      return true;
+    }
+    if (makes) {
+      Job job = new_job(s, t, true);
+      job.counts = &Drawn::generated;
+      if (plain && !d.discards) job.counts_too = &Drawn::passed;
+      list(s, t, draw, program, true, last, std::move(job));
+    }
+    if (survives) {
+      Job job = new_job(s, t, false);
+      job.counts = &Drawn::survived;
+      if (plain) job.counts_too = &Drawn::passed;
+      list(s, t, draw, program, false, last, std::move(job));
+    }
+    if (!depth) return true;
+    Job job = new_job(s, t, false);
+    job.counts = &Drawn::passed;
+    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, std::move(job)};
+    return true;
+  }
+  // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
+  static uint64_t last_made(const State& s, uint64_t draw) {
+    if (s.ordinal >= s.made.size()) return UINT64_MAX;
+    const auto& made = s.made[s.ordinal];
+    // A single frame tells little: first ones are often empty, or set up what later ones draw.
+    return made.seen > 1 && made.draw == draw ? std::max(made.fragments, made.before) : UINT64_MAX;
+  }
+  static uint64_t draw_key(uint32_t program, uint32_t target, const Draw& draw) {
+    return ((static_cast<uint64_t>(program) << 32) + target) * 0x9E3779B97F4A7C15 + draw.number("count");
+  }
+  // Draws it once more, with nothing but its fragments' counts written.
+  void list(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, uint64_t last, Job job) {
+    const bool pixels = bare && pictures_;
+    place(s, job, pixels, last);
+    s.storage.take(s.lists.buffer);
+    const char* why = nullptr;
+    {
+      Masked masked;
+      Off tests;
+      tests_off(tests);
+      use_placing_copy(program, bare, pixels, place_of(job, t.size), uniform_epoch_);
+      why = draw.perform() ? nullptr : "the player left it out";
+      use_program(program);
+    }
+    s.storage.give_back();
+    queue(s, std::move(job), why);
+  }
+  // The draw is played with a copy of its program, and whatever follows it without a call between them.
+  void play_in_place(State& s, Drawn& d) {
+    InPlace& p = *s.in_place;
+    const uint64_t last = last_made(s, d.key);
+    p.repeats = p.repeats && !d.fetches.ticket && !d.fetches.lost;
+    s.storage.take(s.lists.buffer);
+    count_played(s, last, true);
+  }
+  void count_played(State& s, uint64_t last, bool first) {
+    InPlace& p = *s.in_place;
+    Job job = p.job;
+    job.drawn = s.drawn;
+    job.ordinal = s.ordinal;
+    place(s, job, p.lists, last);
+    if (first) use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
+    else move_placing_copy(p.program, p.lists, place_of(job, p.size));
+    ++s.drawn->unread;
+    keep(s, std::move(job));
+  }
+  // Whether the draw is counted as the one before it, with which it has all state in common.
+  bool goes_on(State& s, Draw& draw) {
+    InPlace& p = *s.in_place;
+    const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
+    if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 || *draw.refusal() || !strcmp(draw.name, "glCallList")) return false;
+    s.drawn = std::make_shared<Drawn>();
+    s.drawn->writes = p.writes;
+    p.job.draw = key;
+    count_played(s, last, false);
+    ++s.ordinal;
+    return true;
+  }
+
+  // llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
+  // query of samples runs meanwhile. One does until another is wanted.
+  void keep_drawn(State& s) {
+    if (s.kept.runs || FetchCounter::samples_are_queried()) return;
+    if (!s.kept.name) DT_REAL(void, glGenQueries, int, uint32_t*)(1, &s.kept.name);
+    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, s.kept.name);
+    s.kept.runs = true;
+  }
+  void stop_keeping(State& s) {
+    if (s.kept.runs) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
+    s.kept.runs = false;
+  }
+
+  // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a plane
+  // before them.
+  bool make_lists(State& s, Extent size) {
+    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
+    auto& l = s.lists;
+    const size_t plane = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
+    if (l.size && l.plane >= plane) return true;
+    read_back(s);
+    if (l.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &l.buffer);
+    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
+    l.buffer = bind_new(COPY_BUFFER, bind, "glGenBuffers");
+    const std::vector<int32_t> zeros(LISTS_SIZE + plane);
+    data(COPY_BUFFER, static_cast<intptr_t>(zeros.size() * sizeof(int32_t)), zeros.data(), 0x88E9);  // GL_DYNAMIC_READ
+    bind(COPY_BUFFER, was);
+    l.plane = l.used = plane;
+    l.size = zeros.size();
+    if (take_error()) l.here = 0;
+    return l.here > 0;
+  }
+  // Gives a list its place in the buffer, with room for some more `pixels` than its fragments were the `last` time.
+  void place(State& s, Job& job, bool pixels, uint64_t last) {
+    auto& l = s.lists;
+    job.room = pixels ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
+    if (l.used + job.room + 1 > l.size) read_back(s);
+    job.kind = LISTED;
+    job.stencil = false;
+    job.first = l.used;
+    l.used += job.room + 1;
+  }
+  static Place place_of(const Job& job, Extent size) { return {static_cast<int>(job.first), size.width, static_cast<int>(job.room)}; }
+
   void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated) {
     if (!generated && !(discards_ && d.discards)) return;
     static const auto begin = DT_REAL(void, glBeginQuery, uint32_t, uint32_t);
     static const auto end = DT_REAL(void, glEndQuery, uint32_t);
+    stop_keeping(s);
     Masked masked;
     Off tests;
     tests_off(tests);
@@ -1101,6 +1402,7 @@ class FragmentSource : public Source {
   Job new_job(State& s, const Target& t, bool pictured) {
     Job job;
     job.drawn = s.drawn;
+    job.ordinal = s.ordinal, job.made_in = frames_, job.draw = s.drawn->key;
     job.box[2] = t.size.width, job.box[3] = t.size.height;
     if (enabled(SCISSOR_TEST)) scissored(job.box);
     if (!pictured || !pictures_) return job;
@@ -1265,10 +1567,8 @@ class FragmentSource : public Source {
     const auto drawn = job.drawn;
     const std::shared_ptr<Frame> frame = job.frame;
     const std::array<Count Drawn::*, 3> members{job.counts, job.counts_too, job.steps};
-    job.slot->waits = true;
     ++job.drawn->unread;
-    if (job.frame) ++job.frame->unread;
-    s.jobs.push_back(std::move(job));
+    keep(s, std::move(job));
     if (s.tried[kind]) return nullptr;
     // Whether the driver does it is found out here, where its errors are not the program's.
     read_back(s);
@@ -1281,6 +1581,12 @@ class FragmentSource : public Source {
       if (member) (*drawn).*member = {why, 0, 0};
     if (frame) frame->why = why;
     return why;
+  }
+
+  void keep(State& s, Job job) {
+    if (job.slot) job.slot->waits = true;
+    if (job.frame) ++job.frame->unread;
+    s.jobs.push_back(std::move(job));
   }
 
   // A free framebuffer to draw a picture in; `storage`: with a depth buffer of that format.
@@ -1398,12 +1704,20 @@ class FragmentSource : public Source {
       shift = integer(0x0D12), offset = integer(0x0D13), mapped = boolean(0x0D11);
       if (shift || offset || mapped) transfer(0x0D12, 0), transfer(0x0D13, 0), transfer(0x0D11, 0);
     }
+    int32_t* const lists = std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; }) ? map_lists(s) : nullptr;
     while (!s.jobs.empty()) {
       Job job = std::move(s.jobs.front());
       s.jobs.pop_front();
-      bind(READ_FRAMEBUFFER, job.slot->framebuffer);
       Drawn& d = *job.drawn;
-      if (job.stencil) {
+      uint64_t most = 0;
+      if (job.slot) bind(READ_FRAMEBUFFER, job.slot->framebuffer);
+      if (job.kind == LISTED) {
+        const Count made = read_list(s, job, lists);
+        most = made.lost ? UINT64_MAX : made.value;
+        if (job.counts) d.*job.counts = made;
+        if (job.counts_too) d.*job.counts_too = made;
+        if (job.frame && made.lost) job.frame->sums.why = made.lost;
+      } else if (job.stencil) {
         Count made;
         made.lost = read_counts(s, job.box, [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
           made.value += job.picture ? job.picture->add(x, y, counts, n, job.frame->sums) : sum_of(counts, n);
@@ -1411,12 +1725,15 @@ class FragmentSource : public Source {
         if (job.counts) d.*job.counts = made;
         if (job.counts_too) d.*job.counts_too = made;
         if (job.frame && made.lost) job.frame->sums.why = made.lost;
+        most = made.lost ? UINT64_MAX : made.value;
       }
       if (job.steps) {
         Count& c = d.*job.steps = {};
         c.lost = read_steps(s, job, c.value);
+        most = c.lost ? UINT64_MAX : std::max(most, c.value);
       }
-      job.slot->waits = false;
+      learn(s, job, most);
+      if (job.slot) job.slot->waits = false;
       --d.unread;
       for (Pending* p : job.told) {
         const char* why = p->overdraw.why;
@@ -1426,8 +1743,58 @@ class FragmentSource : public Source {
       }
       if (job.frame) read(*job.frame);
     }
+    if (lists) unmap_lists(s);
     bind(READ_FRAMEBUFFER, was);
     if (shift || offset || mapped) transfer(0x0D12, shift), transfer(0x0D13, offset), transfer(0x0D11, mapped);
+  }
+  // Waits for all that was listed; nullptr: the driver does not give it back.
+  static int32_t* map_lists(State& s) {
+    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
+    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
+    DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
+    DT_REAL(void, glFinish)();  // llvmpipe has been seen not to wait for what it draws to a framebuffer that was left
+    bind(COPY_BUFFER, s.lists.buffer);
+    void* at = map(COPY_BUFFER, 0, static_cast<intptr_t>(s.lists.used * 4), 3);  // to read and to write
+    bind(COPY_BUFFER, was);
+    return static_cast<int32_t*>(at);
+  }
+  // All lists are empty again.
+  static void unmap_lists(State& s) {
+    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
+    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
+    bind(COPY_BUFFER, s.lists.buffer);
+    unmap(COPY_BUFFER);
+    bind(COPY_BUFFER, was);
+    s.lists.used = s.lists.plane;
+  }
+  static Count read_list(State& s, const Job& job, int32_t* lists) {
+    if (!lists) return {"the driver does not give back the counts", 0, 0};
+    Count made;
+    int32_t* const list = lists + job.first;
+    made.value = static_cast<uint32_t>(list[0]);
+    const size_t listed = std::min<size_t>(made.value, job.room);
+    if (job.picture) job.picture->add(list + 1, listed, job.frame->sums);
+    memset(list, 0, (listed + 1) * sizeof *list);
+    if (!job.picture || made.value == listed) return made;
+    size_t others = 0;
+    for (size_t i = 0; i < s.lists.plane; ++i) {
+      if (lists[i] != static_cast<int32_t>(job.first)) continue;
+      const auto pixel = static_cast<int32_t>(i);
+      job.picture->add(&pixel, 1, job.frame->sums);
+      lists[i] = 0, ++others;
+    }
+    if (listed + others != made.value) job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
+    return made;
+  }
+  // Keeps how many fragments a draw made.
+  static void learn(State& s, const Job& job, uint64_t most) {
+    if (s.made.size() <= job.ordinal) s.made.resize(job.ordinal + 1);
+    auto& made = s.made[job.ordinal];
+    if (made.draw != job.draw || made.frame > job.made_in) made = {0, job.draw};
+    if (made.frame != job.made_in) made = {job.made_in, job.draw, 0, made.fragments, made.seen + 1};
+    made.fragments = std::max(made.fragments, most);
   }
   // One more picture of a frame is read.
   void read(Frame& f) {
@@ -1841,6 +2208,11 @@ class FragmentSource : public Source {
     }
   }
 
+  static uint64_t next_epoch() {
+    static uint64_t last = 0;
+    return ++last;
+  }
+
   std::vector<Entry> entries_;
   bool counts_again_ = false, discards_ = false, passes_ = false, fetches_ = false, pictures_ = false;
   std::unordered_map<const void*, State> states_;
@@ -1848,7 +2220,9 @@ class FragmentSource : public Source {
   // Counts what may have changed the program's depth buffers without ours following.
   uint64_t depth_epoch_ = 1;
   bool follows_ = false;  // ours followed the draw
-  std::unordered_map<const char*, bool> keeps_depth_;  // by name of function
+  // Counts what may have changed the values of uniforms.
+  uint64_t uniform_epoch_ = next_epoch(), frames_ = 1;  // uniform_epoch_: copies outlive this
+  std::unordered_map<const char*, Changes> changes_;  // by name of function
   // Display lists by share group and name: whether drawing them again changes nothing.
   std::map<std::pair<uint32_t, uint32_t>, bool> lists_;
   std::pair<uint32_t, uint32_t> list_{};

@@ -31,13 +31,15 @@ struct Copy {
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
   Reading reads;
   int units = -1;  // where fixed function takes their number
+  int place = -1;  // where it is told which pixels
+  uint64_t epoch = 0;  // when it was given the values of the uniforms
 };
 
 std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-enum Variant : uint8_t { BARE, COUNTING, FETCHING, VARIANTS };
+enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, VARIANTS };
 std::map<Key, Copy>& copies(int variant) {
   static std::map<Key, Copy> all[VARIANTS];
   return all[variant];
@@ -222,8 +224,43 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
   return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " + output + " = " + one + "; }\n";
 }
 
-ShaderLanguage language() {
-  return {is_es(), tls.context->version, fetch_binding(), [](const char* name) { return has_extension(name); }};
+ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES) {
+  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }};
+}
+
+// The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
+// cannot.
+bool placing_stages(const ProgramSource& source, bool bare, bool pixels, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
+  const ShaderLanguage spoken = language(pixels ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
+  std::string version;
+  for (auto& [stage, text] : source.stages) {
+    if (bare && stage == FRAGMENT_SHADER) continue;
+    CountingText made;
+    if (is_es() || stage == FRAGMENT_SHADER) made = counting_text(text, stage == FRAGMENT_SHADER, spoken);
+    else made.text = text;
+    if (!made.why.empty()) return why = made.why, false;
+    if (stage == VERTEX_SHADER) version = version_line(made.text);
+    stages.emplace_back(stage, std::move(made.text));
+  }
+  if (bare) stages.emplace_back(FRAGMENT_SHADER, pixel_counting_text(version, spoken));
+  return true;
+}
+
+// Whether what the fragment shaders put out goes to the same colour buffers.
+bool same_outputs(const ProgramSource& source, uint32_t original, uint32_t copy) {
+  static const auto location = DT_REAL(int, glGetFragDataLocation, uint32_t, const char*);
+  static const auto index_es = DT_REAL(int, glGetFragDataIndexEXT, uint32_t, const char*);
+  static const auto index_gl = DT_REAL(int, glGetFragDataIndex, uint32_t, const char*);
+  const auto index = is_es() ? index_es : index_gl;
+  const bool indexed = index && (is_es() ? has_extension("GL_EXT_blend_func_extended") : tls.context->version >= 33);
+  for (auto& [stage, text] : source.stages) {
+    if (stage != FRAGMENT_SHADER) continue;
+    for (auto& word : words(text)) {
+      const int at = location(original, word.c_str());
+      if (at >= 0 && (location(copy, word.c_str()) != at || (indexed && index(original, word.c_str()) != index(copy, word.c_str())))) return false;
+    }
+  }
+  return true;
 }
 
 // The stages of a program as they count what they read of textures, and which do; false: `why` they cannot.
@@ -266,6 +303,9 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   std::vector<std::pair<uint32_t, std::string>> counting;
   if (std::string why; variant == FETCHING && !counting_stages(source, counting, made.reads, why)) return fail(why);
   if (variant == FETCHING && !made.reads.fragment && !made.reads.earlier) return made;
+  const bool bare = variant == PLACING_BARE || variant == LISTING_BARE, listing = variant == LISTING || variant == LISTING_BARE;
+  const bool placing = listing || variant == PLACING || variant == PLACING_BARE, whole = placing || variant == FETCHING;
+  if (std::string why; placing && !placing_stages(source, bare, listing, counting, why)) return fail(why);
   made.name = DT_REAL(uint32_t, glCreateProgram)();
   std::string version;
   bool vertex = false;
@@ -282,12 +322,12 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     add(stage, text);
   }
   for (auto& [stage, text] : source.stages) {
-    if (stage == FRAGMENT_SHADER || variant == FETCHING) continue;
+    if (stage == FRAGMENT_SHADER || whole) continue;
     if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
     add(stage, text);
   }
   if (!vertex && (variant != FETCHING || is_es() || tls.context->core)) return fail("it has no vertex shader");
-  if (variant == FETCHING) {
+  if (whole) {
     // As they are.
   } else if (variant == BARE) {
     add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
@@ -312,12 +352,12 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     int at = where(program, name);
     if (at < 0) continue;
     bind(made.name, static_cast<uint32_t>(at), name);
-    if (variant == FETCHING) bind(made.name, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
+    if (whole) bind(made.name, static_cast<uint32_t>(at), (std::string(RENAMED) + name).c_str());
   }
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
   get(made.name, LINK_STATUS, &linked);
-  if (!linked) return fail(variant == FETCHING ? "its copy with shaders that count does not link" : "its copy with another fragment shader does not link");
+  if (!linked) return fail(whole ? "its copy with shaders that count does not link" : "its copy with another fragment shader does not link");
   get(made.name, ACTIVE_UNIFORMS, &count);
   auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
@@ -345,6 +385,8 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (from != 0xFFFFFFFFu) made.blocks.emplace_back(from, static_cast<uint32_t>(i));
   }
   if (variant == FETCHING) made.units = location(made.name, "dt_units");
+  if (placing) made.place = location(made.name, "dt_place");
+  if (placing && !bare && !same_outputs(source, program, made.name)) return fail("the copy's colours would go to other buffers");
   return made;
 }
 
@@ -388,16 +430,16 @@ const ProgramSource* program_source(uint32_t program) {
 void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(program); }
 
 namespace {
-bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* reads = nullptr, uint32_t units = 0) {
+// nullptr: the text of its shaders is not known.
+Copy* copy_of(uint32_t program, Variant variant) {
   const ProgramSource* source = program_source(program);
-  if (!source) return why = "the text of its shaders is not known", false;
+  if (!source) return nullptr;
   auto it = copies(variant).find(key(program));
   if (it == copies(variant).end()) it = copies(variant).emplace(key(program), make(program, *source, variant)).first;
-  Copy& copy = it->second;
-  if (reads) *reads = copy.reads;
-  if (!copy.name) return why = copy.why, variant == FETCHING && why.empty();
-  use_program(copy.name);
-  if (copy.units >= 0) DT_REAL(void, glUniform1i, int, int)(copy.units, static_cast<int>(units));
+  return &it->second;
+}
+// To the copy, which is current.
+void write_uniforms(const Copy& copy, uint32_t program) {
   for (auto& u : copy.uniforms) write_uniform(u, program);
   if (!copy.blocks.empty()) {
     auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
@@ -408,9 +450,38 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
       set(copy.name, to, static_cast<uint32_t>(at));
     }
   }
+}
+bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* reads = nullptr, uint32_t units = 0) {
+  Copy* copy = copy_of(program, variant);
+  if (!copy) return why = "the text of its shaders is not known", false;
+  if (reads) *reads = copy->reads;
+  if (!copy->name) return why = copy->why, variant == FETCHING && why.empty();
+  use_program(copy->name);
+  if (copy->units >= 0) DT_REAL(void, glUniform1i, int, int)(copy->units, static_cast<int>(units));
+  write_uniforms(*copy, program);
   return true;
 }
 }  // namespace
+
+namespace {
+Variant placing(bool bare, bool pixels) { return bare ? pixels ? LISTING_BARE : PLACING_BARE : pixels ? LISTING : PLACING; }
+void write_place(const Copy& copy, const Place& place) { DT_REAL(void, glUniform3i, int, int, int, int)(copy.place, place.first, place.row, place.room); }
+}  // namespace
+
+bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why) {
+  Copy* copy = copy_of(program, placing(bare, pixels));
+  if (!copy) return why = "the text of its shaders is not known", false;
+  return copy->name && copy->place >= 0 ? true : (why = copy->why, false);
+}
+void move_placing_copy(uint32_t program, bool pixels, const Place& place) { write_place(*copy_of(program, placing(false, pixels)), place); }
+void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch) {
+  Copy& copy = *copy_of(program, placing(bare, pixels));
+  use_program(copy.name);
+  write_place(copy, place);
+  if (copy.epoch == epoch) return;
+  write_uniforms(copy, program);
+  copy.epoch = epoch;
+}
 
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
 bool use_counting_copy(uint32_t program, std::string& why) { return use_copy(program, COUNTING, why); }

@@ -37,6 +37,17 @@ bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::s
 // The same for fixed function.
 bool use_fixed_fetching(uint32_t units, std::string& why);
 uint32_t fetch_binding();
+// The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(): the original,
+// behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. With
+// `pixels` these are listed behind that integer as far as there is `room`, then each pixel's own integer becomes `first`.
+// `row`: pixels of a row. The uniforms' values are those of the last time where `epoch` is the same.
+struct Place {
+  int first = 0, row = 0, room = 0;
+};
+bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why);
+void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch);
+// The original's copy is current: it counts elsewhere from now on.
+void move_placing_copy(uint32_t program, bool pixels, const Place& place);
 void use_program(uint32_t program);
 
 }  // namespace dt::play::metrics

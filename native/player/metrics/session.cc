@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -54,9 +55,8 @@ double median(std::vector<double> v) {
 
 std::string numeral(double v) {
   char text[40];
-  if (v == std::floor(v) && std::fabs(v) < 9e15) snprintf(text, sizeof text, "%.0f", v);
-  else snprintf(text, sizeof text, "%.17g", v);
-  return text;
+  char* end = v == std::floor(v) && std::fabs(v) < 9e15 ? std::to_chars(text, text + sizeof text, static_cast<int64_t>(v)).ptr : text + snprintf(text, sizeof text, "%.17g", v);
+  return {text, end};
 }
 
 struct Nowhere : Sink {
@@ -153,6 +153,7 @@ void Session::prepare() {
       p.sources.push_back(std::move(source));
     }
     std::stable_sort(p.sources.begin(), p.sources.end(), [](auto& a, auto& b) { return a->order() < b->order(); });
+    for (auto& s : p.sources) s->alone = p.sources.size() == 1;
     passes_.push_back(std::move(p));
   }
   if (passes_.empty()) throw Error(DT_E_ARGUMENT, "no pass is named");
@@ -421,7 +422,15 @@ void Session::show(Draw& draw) {
   if (keep_errors) keep_errors();
   for (auto& source : passes_[pass_].sources)
     if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
+  changed_ = true;
   cost_ns_ += now_ns() - began;
+}
+
+void Session::restore() {
+  changed_ = false;
+  if (!current_context()) return;
+  for (auto& source : passes_[pass_].sources)
+    if (source->watches() & Source::WATCH_DRAWS) source->restore();
 }
 
 void Session::linked(uint32_t program) {
@@ -442,6 +451,7 @@ void Session::linked(uint32_t program) {
 
 void Session::before(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
+  if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_)) restore();
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
   if (!in_frames()) return;
   auto see = [&] {
@@ -522,6 +532,7 @@ void Session::frame_end(uint64_t next, uint64_t seq) {
     frame_ = next;
     return;
   }
+  if (changed_) restore();
   stop();
   uint64_t began = now_ns();
   if (frame_scope_) close(frame_scope_, seq + 1);
@@ -546,6 +557,7 @@ void Session::frame_end(uint64_t next, uint64_t seq) {
 
 void Session::pause() {
   if (mode_ != MEASURE) return;
+  if (changed_) restore();
   stop();
   paused_ = true;
 }
@@ -556,6 +568,7 @@ void Session::resume() {
 }
 void Session::leave() {
   if (mode_ == MEASURE && !finished_) {
+    if (changed_) restore();
     stop();
     const void* context = current_context();
     bool last = context && !contexts_.contains(context);
@@ -661,6 +674,7 @@ void Session::collect_everywhere() {
 
 void Session::restart() {
   if (mode_ != MEASURE || finished_) return;
+  if (changed_) restore();
   stop();
   collect_everywhere();
   frame_ = first_frame_;
@@ -678,6 +692,7 @@ void Session::restart() {
 void Session::finish(uint64_t seq, bool frames) {
   if (mode_ != MEASURE && !answered_) ask();
   if (mode_ != MEASURE || finished_) return;
+  if (changed_) restore();
   stop();
   // Calls behind the last frame end are no frame; a trace without any is one.
   if (frame_scope_ && !frames) {

@@ -115,6 +115,7 @@ class Session : Sink {
   void collect_everywhere();
   void ranges(uint64_t seq);
   void show(Draw& draw);
+  void restore();
   void calibrate(bool contexts);
   void gone(const void* context);
   bool in_frames() const { return frame_ >= first_frame_ && frame_ < end_frame_; }
@@ -139,7 +140,7 @@ class Session : Sink {
   std::map<uint64_t, Segment> segments_;
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false, answered_ = false;
-  bool finished_ = false;
+  bool finished_ = false, changed_ = false;  // changed_: sources may have changed something for draws
   std::map<const void*, bool> contexts_;  // seen, and still there
   std::vector<double> bias_;
   bool calibrated_ = false, calibrating_ = false;

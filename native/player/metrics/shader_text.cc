@@ -114,6 +114,17 @@ const std::set<std::string, std::less<>>& words_of_300() {
   return all;
 }
 
+// ---- what is put into it ----
+
+// dt_count() counts a fragment, see ShaderLanguage::Counts.
+std::string pixel_block(const ShaderLanguage& language) {
+  const std::string exact = language.es ? "highp " : "";
+  std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact + "int dt_pixels[]; };\nuniform " + exact + "ivec3 dt_place;\nvoid dt_count() {\n  ";
+  if (language.counts == ShaderLanguage::FRAGMENTS) return text + "atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
+  return text + exact + "float x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + exact + "int at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + exact + "int pixel = dt_place.y * int(y) + int(x);\n" +
+         "  dt_pixels[at < dt_place.z ? dt_place.x + 1 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
+}
+
 // ---- what a text says -------------------------------------------------------------------------------------------------
 
 struct Define {
@@ -378,6 +389,7 @@ class Text {
           discards_.push_back(i);
           continue;
         }
+        if (language_.counts && fragment_ && t.text == "gl_SampleMask") why_ = "its shader leaves out samples";
         if (t.text.starts_with("sparseTex")) why_ = "its shader reads sparse textures";
         if (!built_in(t.text) && !aliases_.contains(t.text)) continue;
         if (define && std::find(define->parameters.begin(), define->parameters.end(), t.text) != define->parameters.end()) continue;
@@ -396,10 +408,11 @@ class Text {
           why_ = define ? "a macro of its shader holds a part of a call of " + t.text : "a condition of the preprocessor stands within a call of " + t.text;
           continue;
         }
+        called_.insert(i);
+        if (language_.counts) continue;
         all_[i].before = "(dt_fetches++, " + all_[i].before;
         all_[parts->back().second].after += ")";
         fetches_ = true;
-        called_.insert(i);
       }
     };
     for (auto& d : defines_) part(d.begin, d.end, &d);
@@ -466,12 +479,18 @@ class Text {
     bool es = language_.es;
     const char* exact = es ? "highp " : "";
     std::string start, end;
+    const bool pixels = language_.counts && fragment_ && own_.contains("main");
     for (size_t i = 0; i < all_.size(); ++i) {
       Token& t = all_[i];
       if (t.kind != Token::WORD || t.text != "main") continue;
       size_t before = previous(i);
       if (before < all_.size() && is(before, ".")) continue;
-      if (fetches_) t.text = "dt_main";
+      if (fetches_ || pixels) t.text = "dt_main";
+    }
+    if (pixels) {
+      // What discards has to run before the depth is written.
+      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_);
+      end += "\nvoid main() { dt_main(); dt_count(); }\n";
     }
     for (size_t i : discards_)
       if (fetches_) all_[i].text = "dt_" + all_[i].text + "()";
@@ -542,6 +561,13 @@ class Text {
 };
 
 }  // namespace
+
+std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language) {
+  std::string extensions;
+  if (!language.es && strtoul(version.c_str() + std::min(version.size(), sizeof "#version" - 1), nullptr, 10) < 430)
+    for (const char* name : {"GL_ARB_shader_storage_buffer_object", "GL_ARB_shading_language_420pack", "GL_ARB_uniform_buffer_object"}) extensions += std::string("#extension ") + name + " : require\n";
+  return version + "\n" + extensions + pixel_block(language) + "void main() { dt_count(); }\n";
+}
 
 CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language) { return Text(text, fragment, language).made(); }
 

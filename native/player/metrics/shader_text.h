@@ -1,4 +1,4 @@
-// A shader's text, changed so that it counts its own reads of textures.
+// A shader's text, changed so that it counts its own reads of textures, or its runs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,6 +14,10 @@ struct ShaderLanguage {
   bool es = false;       // of the context
   uint32_t version = 0;  // of the context, 10 times
   uint32_t binding = 0;  // of the block
+  // What main runs adds to the block. FRAGMENTS: one to the integer dt_place.x. PIXELS: also, behind that, at which pixel;
+  // rows have dt_place.y. Without room, after dt_place.z of them, the pixel's own integer becomes dt_place.x. Only fragments that pass the tests run it, but
+  // where it may discard some: then all that it does not.
+  enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
 };
 
@@ -31,6 +35,9 @@ CountingText counting_text(const std::string& text, bool fragment, const ShaderL
 inline constexpr std::string_view RENAMED = "dtk_";
 // The name that a uniform, an attribute or a block of a counting text has in the original.
 std::string original_name(std::string name);
+
+// A fragment shader that does nothing else than counting itself. `version`: the line that says which GLSL it is, as in the other stages.
+std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language);
 
 // A fragment shader that adds its uniform dt_units to the block, for fixed function that reads so many textures.
 std::string fixed_counting_text(const ShaderLanguage& language);

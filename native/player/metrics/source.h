@@ -129,6 +129,11 @@ class Source {
   // gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of what the
   // program has going on: its queries that count (see block()), its transform feedback, buffers that its shaders write.
   virtual void around(Draw& /*draw*/) {}
+  // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to be as
+  // it was. A segment may run.
+  virtual void restore() {}
+  // The only source of its pass: none other measures the program's draws or wants to see them as they are.
+  bool alone = false;
   // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:
   // it may stand between glBegin and glEnd.
   virtual void see(const Call& /*call*/) {}
