@@ -261,6 +261,9 @@ def test_what_brings_a_program_nothing_is_taken_back() -> None:
         assert other.fps(30, 60) > 0.9 * (1 - fps * 0.007) / 0.004
         downs = sum(b is not None and (a is None or b < a) for (_, a, _), (_, b, _) in pairwise(other.limits))
         assert 1 <= downs <= 10
+        # The first time it costs the others much, to be sure; to look again costs them little.
+        often = other.fps(30, 60)
+        assert min(other.fps(t, t + 1) for t in range(12, 59)) > 0.7 * often
 
 
 def test_nobody_goes_down_for_a_program_that_is_held_back_itself() -> None:

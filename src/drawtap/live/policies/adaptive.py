@@ -16,6 +16,7 @@ _EVEN = 0.02  # nine in ten frame times that are so near to each other are even
 _GAIN = 0.02  # what is gained for a target, to be worth anything
 _HELD = 0.006  # below what a program is held to: it keeps that rate by a clock, so little tells
 _BAD = 0.9  # how far others went down before a target that is missed counts as out of their reach
+_AGAIN = 0.25  # the same where that was found out before, and is only looked at again
 _FINE = 0.22  # and the same where only what lies above the target is lacking
 _STEP = math.log(3)  # the most at once, down
 _RISE = 0.3  # and up
@@ -72,7 +73,7 @@ class Adaptive:
     to a third at most), but only after the window shows what the last step did, and for a small error only if it lasts.
     What brings nothing is taken back: a program that shows its target and no more (vertical retrace, a clock of its
     own), or cannot reach it, keeps what it has, and the rest goes to the others. That is tried again after `held_s`,
-    then after twice that.
+    then after twice that, by a step that costs the others a fifth.
 
     Above `aim` by more than `room` for two windows (one, where it is much) they rise, by half of what there is. In
     between nothing moves, except that after `probe_s` of calm `probe` more is tried, twice as much where it cost
@@ -193,21 +194,24 @@ class Adaptive:
         state = self._learnt(state, shown, reached, len(below))
         down = state.down
         bad = error > self._at_target()
-        deep, least = (_BAD, _GAIN) if bad else (_FINE, _SAME)
+        # Who misses no more than when it was found to be held would gain from little too, were it free by now.
+        known = state.held.get(worst.id)
+        again = known is not None and error <= known.error + _SURE
+        deep, least = (_AGAIN if again else _BAD, _GAIN) if bad else (_FINE, _SAME)
         fps = max(worst.fps(now, min(now - state.changed_ns, 2 * window)), 0.1)
         if down is None or down.id != worst.id or max(down.error - error, math.log(fps / down.fps)) >= least:
             down = _Try(worst.id, state.limits, error, fps)
         can = self._can_go_down(state, below)
         if down.depth > 0.9 * deep or (not can and down.depth > _FINE):
             # To give a target up takes a second look: it may have been noise that hid what was gained.
-            again = bad and now - state.changed_ns < 2 * window
-            return replace(state, down=down) if again else self._taken_back(seen, worst, error, down, state)
+            early = bad and now - state.changed_ns < 2 * window
+            return replace(state, down=down) if early else self._taken_back(seen, worst, error, down, state)
         if not can:
             return replace(state, down=down)
         wanted = 1 - max((1 - reached) / state.slope / max(shown, 1e-3), 0.02)  # what remains for them
         # What brought nothing was too little, or in vain: thrice that tells, and no more than it takes to tell.
         step = max(-math.log(max(wanted, 1e-3)), 3 * down.depth)
-        step = min(step, deep - down.depth if down.depth or not bad else _STEP)
+        step = min(step, deep - down.depth if down.depth or again or not bad else _STEP)
         lower = {p.id: max(self._shown(seen, p, state.limits) * math.exp(-step), self._least(p)) for p in below}
         state = _changed(now, state, {**state.limits, **lower})
         return replace(state, good={}, rise=0.0, down=replace(down, depth=down.depth + step))
