@@ -842,11 +842,8 @@ void at_boundary(Thread* t, Boundary kind) {
 // Stands for the driver where a call is only told (targets.cc).
 static void* do_nothing() { return nullptr; }
 
-Slow enter_slow(Thread* t, unsigned id) {
-  // Where recording began in the middle of the program, every call comes here, and after each thread's first one nothing is
-  // out of the ordinary any more.
-  if (g_mode == MODE_RESUMED && !t->special && t->epoch == __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE))
-    if (void* const main = g_real[id][0]) return {main, true};
+namespace {
+__attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
   KeepErrno keep;
   void* real;
   if (t->special & SPECIAL_TOLD) {
@@ -889,6 +886,15 @@ Slow enter_slow(Thread* t, unsigned id) {
     emit_order(t);
   }
   return {real, true};
+}
+}  // namespace
+
+Slow enter_slow(Thread* t, unsigned id) {
+  // Where recording began in the middle of the program, every call comes here, and after each thread's first one nothing is
+  // out of the ordinary any more.
+  if (g_mode == MODE_RESUMED && !t->special && t->epoch == __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE))
+    if (void* const main = g_real[id][0]) return {main, true};
+  return enter_unusual(t, id);
 }
 
 }  // namespace dt
