@@ -34,31 +34,25 @@ uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 // ---- what the sessions share ------------------------------------------------------------------------------
 
+std::string FileNames::variant(const std::string& what, unsigned i) const {
+  size_t dot = wanted_.rfind('.');
+  if (dot == std::string::npos || wanted_.find('/', dot) != std::string::npos) dot = wanted_.size();
+  return wanted_.substr(0, dot) + "-" + what + (i > 1 ? "-" + std::to_string(i) : "") + wanted_.substr(dot);
+}
+
 std::string FileNames::claim(uint32_t pid) {
   std::lock_guard guard(lock_);
-  std::string stem = wanted_, suffix;
-  const size_t dot = wanted_.rfind('.');
-  if (dot != std::string::npos && wanted_.find('/', dot) == std::string::npos) {
-    stem = wanted_.substr(0, dot);
-    suffix = wanted_.substr(dot);
-  }
   std::string name = wanted_;
   for (unsigned i = 1; used_.count(name) || (keep_existing_ && access(name.c_str(), F_OK) == 0); i++)
-    name = stem + "-" + std::to_string(pid) + (i > 1 ? "-" + std::to_string(i) : "") + suffix;
+    name = variant(std::to_string(pid), i);
   used_.insert(name);
   return name;
 }
 
 std::string FileNames::claim(const std::string& what) {
   std::lock_guard guard(lock_);
-  std::string stem = wanted_, suffix;
-  const size_t dot = wanted_.rfind('.');
-  if (dot != std::string::npos && wanted_.find('/', dot) == std::string::npos) {
-    stem = wanted_.substr(0, dot);
-    suffix = wanted_.substr(dot);
-  }
-  std::string name = stem + "-" + what + suffix;
-  for (unsigned i = 2; used_.count(name) || access(name.c_str(), F_OK) == 0; i++) name = stem + "-" + what + "-" + std::to_string(i) + suffix;
+  std::string name = variant(what, 1);
+  for (unsigned i = 2; used_.count(name) || access(name.c_str(), F_OK) == 0; i++) name = variant(what, i);
   used_.insert(name);
   return name;
 }

@@ -44,6 +44,8 @@ class FileNames {
   const std::string& wanted() const { return wanted_; }
 
  private:
+  // The name asked for with words in it, and with a number from the second on.
+  std::string variant(const std::string& what, unsigned number) const;
   std::mutex lock_;
   std::string wanted_;
   std::set<std::string> used_;

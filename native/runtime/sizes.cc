@@ -232,19 +232,36 @@ int64_t compressed_image_size(int64_t target, int64_t level) {
   return bytes;
 }
 
+// A texture that is asked for by its name, where that can be done and what is read goes to memory.
+struct NamedTexture {
+  NamedTexture(int64_t texture, int64_t level) : texture_((uint32_t)texture), level_((int32_t)level) {
+    GlContext* c = tls.context;
+    auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
+    auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
+    ask_ = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
+    if (!gl::can_ask(c) || !is || !ask_ || !parameter || c->buffers[gl::PACK] || c->api != 1) return;
+    if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return;
+    known = is(texture_);
+    if (known) parameter(texture_, 0x1006, &target);
+  }
+  int32_t get(uint32_t name, int32_t otherwise = 0) const {
+    ask_(texture_, level_, name, &otherwise);
+    return otherwise;
+  }
+  bool known = false;
+  int32_t target = 0;
+
+ private:
+  uint32_t texture_;
+  int32_t level_;
+  void (*ask_)(uint32_t, int32_t, uint32_t, int32_t*);
+};
+
 int64_t named_tex_image_size(int64_t texture, int64_t level, int64_t format, int64_t type) {
   GlContext* c = tls.context;
-  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-  auto level_parameter = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !is || !level_parameter || !parameter || c->buffers[gl::PACK] || c->api != 1) return 0;
-  if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return 0;
-  if (!is((uint32_t)texture)) return 0;
-  int32_t width = 0, height = 1, depth = 1, target = 0;
-  parameter((uint32_t)texture, 0x1006, &target);
-  level_parameter((uint32_t)texture, (int32_t)level, 0x1000, &width);
-  level_parameter((uint32_t)texture, (int32_t)level, 0x1001, &height);
-  level_parameter((uint32_t)texture, (int32_t)level, 0x8071, &depth);
+  NamedTexture t(texture, level);
+  if (!t.known) return 0;
+  int32_t target = t.target, width = t.get(0x1000), height = t.get(0x1001, 1), depth = t.get(0x8071, 1);
   if (target == 0x8513) depth = 6;
   return image_bytes(pack_store(c), format, type, width, max(height, 1), max(depth, 1), texture_dimensions(target));
 }
@@ -288,19 +305,9 @@ int64_t uniform_size(int64_t program, int64_t location) {
 }
 
 int64_t named_compressed_image_size(int64_t texture, int64_t level) {
-  GlContext* c = tls.context;
-  auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
-  auto level_parameter = DT_REAL(void, glGetTextureLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  auto parameter = DT_REAL(void, glGetTextureParameteriv, uint32_t, uint32_t, int32_t*);
-  if (!gl::can_ask(c) || !is || !level_parameter || !parameter || c->buffers[gl::PACK] || c->api != 1) return 0;
-  if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return 0;
-  if (!is((uint32_t)texture)) return 0;
-  int32_t compressed = 0, bytes = 0, target = 0;
-  level_parameter((uint32_t)texture, (int32_t)level, 0x86A1, &compressed);
-  if (!compressed) return 0;
-  level_parameter((uint32_t)texture, (int32_t)level, 0x86A0, &bytes);
-  parameter((uint32_t)texture, 0x1006, &target);
-  return (int64_t)bytes * (target == 0x8513 ? 6 : 1);  // a cube map: the size of a face
+  NamedTexture t(texture, level);
+  if (!t.known || !t.get(0x86A1)) return 0;
+  return (int64_t)t.get(0x86A0) * (t.target == 0x8513 ? 6 : 1);  // a cube map: the size of a face
 }
 
 // The imaging subset: compatibility profile only, and there where the call itself is allowed.

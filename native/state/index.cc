@@ -560,47 +560,14 @@ const Word* Index::value(const Block& b, const FieldInfo& f, unsigned element, u
 }
 
 std::string Index::json(const Block& b, const FieldInfo& f, const Word* words) const {
-  auto one = [&](Word w) -> std::string {
-    double v;
-    memcpy(&v, &w, 8);
-    char hex[28];
-    switch (f.kind) {
-      case Kind::boolean: return w ? "true" : "false";
-      case Kind::enumerant: {
-        const char* name = enum_text(f.group, static_cast<uint32_t>(w));
-        if (name) return std::string("\"") + name + "\"";
-        if (!w) return "\"GL_NONE\"";
-        snprintf(hex, sizeof hex, "\"0x%04llx\"", static_cast<unsigned long long>(w));
-        return hex;
-      }
-      case Kind::floating: case Kind::color: case Kind::real: return json_number(v, true);
-      case Kind::integer: return std::to_string(static_cast<int64_t>(w));
-      case Kind::text: {
-        std::string_view t = text_at(w);
-        if (b.cls == class_vg_context || b.cls == class_vg_paint) return "[" + std::string(t) + "]";
-        if (b.cls == class_program && !strcmp(f.name, "shaders")) {
-          std::string list(t);
-          for (size_t at = 0; (at = list.find(' ', at)) != list.npos; at += 2) list.replace(at, 1, ", ");
-          return "[" + list + "]";
-        }
-        return json_text(t);
-      }
-      case Kind::address:
-        if (!w) return "0";
-        snprintf(hex, sizeof hex, "\"0x%llx\"", static_cast<unsigned long long>(w));
-        return hex;
-      default: return std::to_string(w);
-    }
-  };
-  if (f.kind == Kind::content) {
-    if (!words[0] && !words[1]) return "null";
-    if (!words[1]) return "\"call " + std::to_string(words[0] - 1) + "\"";
-    return "\"" + hash_text({words[0], words[1]}) + "\"";
-  }
-  if (f.components == 1) return one(words[0]);
-  std::string out = "[";
-  for (unsigned i = 0; i < f.components; ++i) out += (i ? ", " : "") + one(words[i]);
-  return out + "]";
+  return json_value(f, words, [&](Word w) {
+    std::string_view t = text_at(w);
+    if (b.cls == class_vg_context || b.cls == class_vg_paint) return "[" + std::string(t) + "]";
+    if (b.cls != class_program || strcmp(f.name, "shaders") != 0) return json_text(t);
+    std::string list(t);
+    for (size_t at = 0; (at = list.find(' ', at)) != list.npos; at += 2) list.replace(at, 1, ", ");
+    return "[" + list + "]";
+  });
 }
 
 namespace {

@@ -511,30 +511,27 @@ std::string json_number(double value, bool single) {
   return std::string(buffer, end.ptr);
 }
 
-std::string Machine::text(const FieldInfo& f, const Word* words) const {
+std::string json_value(const FieldInfo& f, const Word* words, const std::function<std::string(Word)>& text) {
   auto one = [&](Word w) -> std::string {
     double v;
     memcpy(&v, &w, 8);
+    char hex[28];
     switch (f.kind) {
       case Kind::boolean: return w ? "true" : "false";
       case Kind::enumerant: {
         const char* name = enum_text(f.group, static_cast<uint32_t>(w));
         if (name) return std::string("\"") + name + "\"";
         if (!w) return "\"GL_NONE\"";
-        char hex[24];
         snprintf(hex, sizeof hex, "\"0x%04llx\"", static_cast<unsigned long long>(w));
         return hex;
       }
-      case Kind::floating:
-      case Kind::color: return json_number(v, true);
-      case Kind::real: return json_number(v, true);
+      case Kind::floating: case Kind::color: case Kind::real: return json_number(v, true);
       case Kind::integer: return std::to_string(static_cast<int64_t>(w));
-      case Kind::text: return w < texts_.size() ? json_text(texts_[w]) : "\"\"";
-      case Kind::address: {
-        char hex[24];
+      case Kind::text: return text(w);
+      case Kind::address:
+        if (!w) return "0";
         snprintf(hex, sizeof hex, "\"0x%llx\"", static_cast<unsigned long long>(w));
-        return w ? hex : "0";
-      }
+        return hex;
       default: return std::to_string(w);
     }
   };
@@ -544,9 +541,13 @@ std::string Machine::text(const FieldInfo& f, const Word* words) const {
     return "\"" + hash_text({words[0], words[1]}) + "\"";
   }
   if (f.components == 1) return one(words[0]);
-  std::string text = "[";
-  for (unsigned i = 0; i < f.components; ++i) text += (i ? ", " : "") + one(words[i]);
-  return text + "]";
+  std::string list = "[";
+  for (unsigned i = 0; i < f.components; ++i) list += (i ? ", " : "") + one(words[i]);
+  return list + "]";
+}
+
+std::string Machine::text(const FieldInfo& f, const Word* words) const {
+  return json_value(f, words, [&](Word w) { return w < texts_.size() ? json_text(texts_[w]) : std::string("\"\""); });
 }
 
 std::string Machine::text(const Value& value) const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -373,5 +374,7 @@ class Machine {
 };
 
 std::string json_number(double value, bool single);
+// A value as JSON in one line, docs/state-paths.md. `text` says what a text is called that `words` has by number.
+std::string json_value(const FieldInfo& field, const Word* words, const std::function<std::string(Word)>& text);
 
 }  // namespace dt::state
