@@ -151,6 +151,7 @@ std::string SignatureSet::add(std::string owned) {
       parsed.element = fields.word(2);
       parsed.direction = fields.word(3);
       parsed.group = fields.word(4);
+      parsed.values = fields.word(6);
       auto& arrays = function->arrays;
       auto place = std::lower_bound(arrays.begin(), arrays.end(), parsed.slot.index);
       if (place != arrays.end() && *place == parsed.slot.index) return wrong("two D lines with the same slot");
@@ -193,7 +194,13 @@ std::vector<const EnumGroup*> SignatureSet::groups_of(const FunctionSignature& f
   };
   auto add_value = [&](const ValueSignature& value) {
     add_group(value.group);
-    if (value.content) add_group(value.content->group);
+    if (!value.content) return;
+    add_group(value.content->group);
+    for (std::string_view rest = value.content->values; !rest.empty();) {
+      const std::string_view pair = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+      add_group(pair.substr(std::min(pair.size(), pair.find('=') + 1)));
+    }
   };
   if (function.result) add_value(*function.result);
   for (const ValueSignature& value : function.parameters) add_value(value);

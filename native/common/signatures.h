@@ -21,6 +21,7 @@ struct Slot {
 struct ContentSignature {
   Slot slot;  // of the descriptor
   std::string_view element, direction, group;
+  std::string_view values;  // of an attribute list: attribute=group, separated by commas
 };
 
 // A parameter or a return value: a `P` or `R` line. Absent words are empty, not "-".

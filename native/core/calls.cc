@@ -529,7 +529,7 @@ class Builder {
   void one_value(const ColumnSpec& spec, Column& column, const Field& f, uint64_t raw) {
     switch (spec.type.type) {
       case Type::dictionary: column.value<uint32_t>(word(f.group, raw)); break;
-      case Type::text: put_mask(column.data, trace_.signatures, f.group, raw), column.end_text(); break;
+      case Type::text: put_mask(column.data, f.group, raw), column.end_text(); break;
       case Type::boolean: column.boolean(raw != 0); break;
       case Type::u32: case Type::i32: case Type::f32: column.value<uint32_t>(static_cast<uint32_t>(raw)); break;
       default: column.value<uint64_t>(raw);
@@ -1115,7 +1115,7 @@ void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
     if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
       json.put(", \"text\": ");
       Bytes text;
-      if (f.kind == Kind::bitmask) put_mask(text, trace.signatures, f.group, raw);
+      if (f.kind == Kind::bitmask) put_mask(text, f.group, raw);
       else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw))) text.put(*name);
       else put_unnamed(text, raw);
       put_json(json, text.view());

@@ -168,6 +168,13 @@ size_t Signatures::parse(std::string_view text) {
             int64_t name = 0;
             if (number(alone, name)) field->valueless.push_back(name);
           }
+        if (part.size() > 6)
+          for (std::string_view pair : split(part[6], ',')) {
+            int64_t name = 0;
+            size_t equals = pair.find('=');
+            if (equals != pair.npos && number(pair.substr(0, equals), name))
+              field->values.push_back({name, std::string(pair.substr(equals + 1)), nullptr});
+          }
         break;
       }
       case 'G': {
@@ -205,6 +212,7 @@ void Signatures::link() {
     auto fix = [&](Field& field) {
       field.group = find(field.group_name);
       field.data_group = find(field.data_group_name);
+      for (auto& v : field.values) v.group = find(v.group_name);
       if (field.has_data()) f.descriptors.push_back(field.data_slot);
     };
     for (auto& p : f.params) fix(p);

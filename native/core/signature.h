@@ -44,6 +44,25 @@ struct Field {
   std::string data_group_name;
   const EnumGroup* data_group = nullptr;
   std::vector<int64_t> valueless;  // names in an attribute list that stand alone
+  struct Valued {
+    int64_t attribute;
+    std::string group_name;
+    const EnumGroup* group;
+  };
+  std::vector<Valued> values;  // attributes of a list whose values have names
+  // The group of an attribute's value; nullptr: it is a number.
+  const EnumGroup* value_group(int64_t attribute) const {
+    for (auto& v : values)
+      if (v.attribute == attribute) return v.group;
+    return nullptr;
+  }
+  // Every group that is there, some perhaps more than once.
+  template <class F> void each_group(F&& of) const {
+    if (group) of(group);
+    if (data_group) of(data_group);
+    for (auto& v : values)
+      if (v.group) of(v.group);
+  }
   bool has_data() const { return data_slot >= 0; }
 };
 

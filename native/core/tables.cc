@@ -404,7 +404,7 @@ Table tap_table(const Trace& trace, unsigned function) {
         }
       } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
         Bytes text;
-        if (p.kind == Kind::bitmask) put_mask(text, trace.signatures, p.group, raw);
+        if (p.kind == Kind::bitmask) put_mask(text, p.group, raw);
         else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw))) text.put(*name);
         else put_unnamed(text, raw);
         t.s(text.view());

@@ -121,13 +121,12 @@ int64_t integer_value(const Field& field, uint64_t raw) {
   return static_cast<int64_t>(raw);
 }
 
-void put_mask(Bytes& out, const Signatures& signatures, const EnumGroup* group, uint64_t value) {
+void put_mask(Bytes& out, const EnumGroup* group, uint64_t value) {
   if (group) {
     if (auto* exact = group->find(static_cast<int64_t>(value))) { out.put(*exact); return; }
     if (value == UINT32_MAX)
       if (auto* exact = group->find(-1)) { out.put(*exact); return; }
   }
-  (void)signatures;
   if (!value) { out.put('0'); return; }
   bool first = true;
   uint64_t left = value;
@@ -167,6 +166,12 @@ void Printer::enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool 
   }
 }
 
+void Printer::mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json) {
+  if (json) out.put('"');
+  put_mask(out, group, value);
+  if (json) out.put('"');
+}
+
 void Printer::scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json) {
   switch (field.kind) {
     case Kind::i32: put_i64(out, field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw)); break;
@@ -192,9 +197,7 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
       break;
     case Kind::enumeration: enumerant(out, field.group, static_cast<int64_t>(raw), json); break;
     case Kind::bitmask:
-      if (json) out.put('"');
-      put_mask(out, trace_.signatures, field.group, raw);
-      if (json) out.put('"');
+      mask(out, field.group, raw, json);
       break;
     case Kind::ptr: case Kind::handle:
       if (json) put_u64(out, raw);
@@ -227,7 +230,13 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
     name(key);
     if (last || std::find(field.valueless.begin(), field.valueless.end(), key) != field.valueless.end()) continue;
     out.put(json ? ", " : " = ");
-    put_i64(out, next());
+    const int64_t v = next();
+    const EnumGroup* group = field.value_group(key);
+    if (!group) put_i64(out, v);
+    else if (group->bitmask) mask(out, group, width == 4 ? static_cast<uint32_t>(v) : static_cast<uint64_t>(v), json);
+    else if (group->find(v)) enumerant(out, group, v, json);
+    else if (width == 4 && group->find(static_cast<uint32_t>(v))) enumerant(out, group, static_cast<uint32_t>(v), json);
+    else put_i64(out, v);
   }
   out.put(json ? ']' : '}');
 }

@@ -38,6 +38,7 @@ class Printer {
   bool words_of_blob(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);
   void scalar(Bytes& out, const Function& function, const Field& field, uint64_t raw, bool json);
   void enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json);
+  void mask(Bytes& out, const EnumGroup* group, uint64_t value, bool json);
   void attributes(Bytes& out, const Field& field, std::string_view s, bool json);
   void array(Bytes& out, const Field& field, std::string_view content, bool json);
   const Trace& trace_;
@@ -47,6 +48,6 @@ class Printer {
 
 // The value of a field as a signed or unsigned 64-bit number.
 int64_t integer_value(const Field& field, uint64_t raw);
-void put_mask(Bytes& out, const Signatures& signatures, const EnumGroup* group, uint64_t value);
+void put_mask(Bytes& out, const EnumGroup* group, uint64_t value);
 
 }  // namespace dt

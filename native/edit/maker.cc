@@ -76,10 +76,10 @@ void Maker::add_signatures(const Signatures& from, const std::vector<const Funct
   for (const Function* f : functions) {
     if (signatures_.by_name(f->name)) continue;
     auto group = [&](const EnumGroup* g) {
-      if (g && known_groups_.insert(g->name).second) text += g->text;
+      if (known_groups_.insert(g->name).second) text += g->text;
     };
-    for (auto& p : f->params) group(p.group), group(p.data_group);
-    if (f->result) group(f->result->group), group(f->result->data_group);
+    for (auto& p : f->params) p.each_group(group);
+    if (f->result) f->result->each_group(group);
     unsigned id = f->id;
     // Numbers are the file's own: where another function has this one, the next free one is as good.
     if (signatures_.by_id(id)) {
@@ -178,10 +178,10 @@ Maker::Local& Maker::local(Lane& lane, Block& block, const Function& function, b
     if (!written_[index]) {
       written_[index] = true;
       auto group = [&](const EnumGroup* g) {
-        if (g && written_groups_.insert(g->name).second) block.signatures += g->text;
+        if (written_groups_.insert(g->name).second) block.signatures += g->text;
       };
-      for (auto& p : function.params) group(p.group), group(p.data_group);
-      if (function.result) group(function.result->group), group(function.result->data_group);
+      for (auto& p : function.params) p.each_group(group);
+      if (function.result) function.result->each_group(group);
       block.signatures += function.text;
     }
   }

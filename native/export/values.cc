@@ -289,7 +289,10 @@ std::string Exporter::attributes(const Field& field, const std::vector<int64_t>&
         {0x3098, "EGL_CONTEXT_MAJOR_VERSION"}, {0x30FB, "EGL_CONTEXT_MINOR_VERSION"}, {0x30FC, "EGL_CONTEXT_FLAGS_KHR"}, {0x30FD, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
     auto known = context_names.find(list[i]);
     out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i]) : std::string(known->second)) + ", ";
+    const EnumGroup* group = field.value_group(list[i]);
     if (list[i] == 0x30FD && (list[i + 1] == 1 || list[i + 1] == 2)) out += list[i + 1] == 1 ? "EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT" : "EGL_CONTEXT_OPENGL_COMPATIBILITY_PROFILE_BIT";
+    else if (group && group->bitmask && list[i + 1] > 0) out += mask(group, static_cast<uint64_t>(list[i + 1]));
+    else if (group && group->find(list[i + 1])) out += enumerant(group, list[i + 1]);
     else out += signed_text(list[i + 1]);
     out += ", ";
   }

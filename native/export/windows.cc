@@ -110,7 +110,7 @@ bool Exporter::create_context(const Call& call) {
   Field as_egl;
   if (const Function* f = trace_.signatures.by_name("eglCreateContext"))
     for (auto& p : f->params)
-      if (p.has_data()) as_egl.data_group = p.data_group;
+      if (p.has_data()) as_egl.data_group = p.data_group, as_egl.values = p.values;
   if (!as_egl.data_group) as_egl.data_group = trace_.signatures.group("EGLContextAttribute");
   std::string list_text = attributes_here.empty() ? "NULL" : attributes(as_egl, attributes_here, "EGLint");
   std::string shared = context_name(share);

@@ -322,14 +322,18 @@ void Export::attributes(const Field& field, std::string_view bytes) {
   const size_t width = wide ? 8 : 4, count = bytes.size() / width;
   out_.array(count);
   bool name = true;
+  const EnumGroup* group = nullptr;  // of the value that comes next
   for (size_t i = 0; i < count; i++) {
     const char* at = bytes.data() + i * width;
     const int64_t value = wide ? load<int64_t>(at) : load<int32_t>(at);
     if (!name) {
-      out_.sint(value);
+      if (group && group->bitmask && value > 0) mask(group, static_cast<uint64_t>(value));
+      else if (group && group->find(value)) enumerant(group, value);
+      else out_.sint(value);
       name = true;
       continue;
     }
+    group = field.value_group(value);
     const bool alone = std::find(field.valueless.begin(), field.valueless.end(), value) != field.valueless.end();
     if (field.data_group && field.data_group->find(value)) enumerant(field.data_group, value);
     else out_.sint(value);

@@ -51,6 +51,23 @@ def test_attribute_lists_name_their_attributes(command: str, group: str, name: s
     assert name in API.groups[group].values
 
 
+@pytest.mark.parametrize(
+    ("command", "attribute", "value"),
+    [
+        ("eglChooseConfig", "EGL_RENDERABLE_TYPE", "EGL_OPENGL_ES2_BIT"),
+        ("eglChooseConfig", "EGL_SURFACE_TYPE", "EGL_DONT_CARE"),
+        ("eglCreateContext", "EGL_CONTEXT_OPENGL_DEBUG", "EGL_TRUE"),
+        ("eglCreateWindowSurface", "EGL_RENDER_BUFFER", "EGL_SINGLE_BUFFER"),
+        ("eglCreatePbufferSurface", "EGL_TEXTURE_FORMAT", "EGL_NO_TEXTURE"),
+        ("eglCreateImageKHR", "EGL_IMAGE_PRESERVED", "EGL_TRUE"),
+    ],
+)
+def test_values_of_attributes_have_names(command: str, attribute: str, value: str) -> None:
+    data = API.commands[command].param("attrib_list").data
+    assert isinstance(data, AttributeList)
+    assert value in API.groups[dict(data.values)[attribute]].values
+
+
 def _actual(command: str, param: str, **values: int) -> int:
     data = API.commands[command].param(param).data
     assert isinstance(data, Array)

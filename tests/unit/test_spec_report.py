@@ -200,6 +200,8 @@ def test_rules_name_enum_groups_that_exist(name: str) -> None:
         for rule in (*(p.data for p in command.params), command.returns_data):
             group = rule.group if isinstance(rule, Array | AttributeList) else None
             assert group is None or group in api.groups, (command.name, group)
+            for attribute, values in rule.values if isinstance(rule, AttributeList) else ():
+                assert attribute in api.enums and values in api.groups, (command.name, attribute, values)
         for group in (command.returns_group, *(p.group for p in command.params)):
             assert group is None or group in api.groups, (command.name, group)
 

@@ -144,9 +144,13 @@ def test_lines_are_well_formed(parsed: Parsed) -> None:
             assert int(index) < (w8 if width == "8" else w4), name
             assert group == "-" or group in groups, (name, group)
             assert (width == "8") == (kind in {"i64", "u64", "f64", "ptr", "handle"}) or kind in {"enum", "bitmask"}
-        for slot, element, direction, group, *valueless in function.data.values():
+        for slot, element, direction, group, *of_list in function.data.values():
             assert slot.startswith("8:")
-            assert not valueless or element.startswith("attribs"), name
+            assert not of_list or element.startswith("attribs"), name
+            for pair in of_list[1].split(",") if len(of_list) > 1 else ():
+                attribute, _, values = pair.partition("=")
+                assert int(attribute) in groups[group].values(), (name, pair)
+                assert values in groups, (name, pair)
             assert direction in ("in", "out")
             assert group == "-" or group in groups, (name, group)
 

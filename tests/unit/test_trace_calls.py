@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import struct
 from pathlib import Path
 
@@ -339,6 +340,50 @@ def test_unknown_enumerants_are_numbers(tmp_path: Path) -> None:
         "glEnable(cap = 7)",
         "glClear(mask = GL_DEPTH_BUFFER_BIT | 0x2)",
     ]
+
+
+CHOICE = writer.table("""\
+G  Config  enum
+E  EGL_NONE  12344
+E  EGL_SURFACE_TYPE  12339
+E  EGL_CONFIG_CAVEAT  12327
+E  EGL_DEPTH_SIZE  12325
+G  Surface  bitmask
+E  EGL_PBUFFER_BIT  1
+E  EGL_WINDOW_BIT  4
+E  EGL_DONT_CARE  -1
+G  Caveat  enum
+E  EGL_NONE  12344
+E  EGL_SLOW_CONFIG  12368
+F  40  egl  eglChoose  2  0  -  -
+P  list  const EGLint *  ptr  8:0  -  -
+""")
+NAMED = CHOICE + writer.table("D  8:1  attribs32  in  Config  -  12339=Surface,12327=Caveat,x=Surface,12325=Nobody\n")
+NUMBERS = CHOICE + writer.table("D  8:1  attribs32  in  Config\n")
+
+
+@pytest.mark.parametrize(
+    ("signatures", "values", "shown", "data"),
+    [
+        (NAMED, (12339, 5, 12325, 24), "EGL_SURFACE_TYPE = EGL_PBUFFER_BIT | EGL_WINDOW_BIT, EGL_DEPTH_SIZE = 24",
+         ["EGL_SURFACE_TYPE", "EGL_PBUFFER_BIT | EGL_WINDOW_BIT", "EGL_DEPTH_SIZE", 24, "EGL_NONE"]),
+        (NAMED, (12339, -1, 12327, 12368), "EGL_SURFACE_TYPE = EGL_DONT_CARE, EGL_CONFIG_CAVEAT = EGL_SLOW_CONFIG",
+         ["EGL_SURFACE_TYPE", "EGL_DONT_CARE", "EGL_CONFIG_CAVEAT", "EGL_SLOW_CONFIG", "EGL_NONE"]),
+        (NAMED, (12327, 12339, 1, 2), "EGL_CONFIG_CAVEAT = 12339, 1 = 2",
+         ["EGL_CONFIG_CAVEAT", 12339, 1, 2, "EGL_NONE"]),
+        (NUMBERS, (12339, 5), "EGL_SURFACE_TYPE = 5", ["EGL_SURFACE_TYPE", 5, "EGL_NONE"]),
+    ],
+)  # fmt: skip
+def test_values_of_attributes_are_named_where_the_trace_says_how(
+    tmp_path: Path, signatures: str, values: tuple[int, ...], shown: str, data: list[object]
+) -> None:
+    w = Writer(signatures)
+    w.thread().call("eglChoose", list=i32(*values, 12344), duration=1)
+    trace = open_trace(w.write(tmp_path / "t.dtap"))
+    assert str(trace.calls[0]) == f"eglChoose(list = {{{shown}}})"
+    ((params,),) = trace.sql('SELECT params FROM "eglChoose"')
+    assert json.loads(str(params))["list"] == data
+    assert list(trace.calls[0].args["list"]) == [*values, 12344]  # type: ignore[call-overload]
 
 
 # ---- time --------------------------------------------------------------------------------------------------

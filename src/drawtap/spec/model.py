@@ -116,11 +116,14 @@ class AttributeList:
     """Pairs (name, value) of the pointed-to integer type up to a name equal to `terminator`.
 
     `valueless`: enumerants that stand alone, without a value (GLX 1.2's GLX_RGBA and its kind).
+    `values`: attributes whose value is no number, each with the enum group of its value; those that are not of `group`
+    do not count.
     """
 
     terminator: str
     valueless: tuple[str, ...] = ()
     group: str | None = None
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -578,7 +578,7 @@ def _validate_data(rule: Data, scope: expr.Scope, after: expr.Scope, command: Co
         _known_enum(rule.binding, scope)
     elif isinstance(rule, AttributeList):
         expr.validate(rule.terminator, scope)
-        for name in rule.valueless:
+        for name in (*rule.valueless, *(attribute for attribute, _ in rule.values)):
             _known_enum(name, scope)
     elif isinstance(rule, Strings) and rule.lengths is not None and rule.lengths not in scope.params:
         raise SpecError(

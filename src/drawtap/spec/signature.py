@@ -222,10 +222,16 @@ def _content(ctype: CType, data: Data | None, group: str | None, slot: str, *, a
         case Struct():
             element, out = f"struct:{ctype.base.replace(' ', '_')}", rule.out
     named = element in _INTEGERS or element.startswith("attribs")
-    alone = ""
-    if isinstance(rule, AttributeList) and rule.valueless and api is not None:
-        alone = "\t" + ",".join(str(api.enums[name]) for name in rule.valueless)
-    return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}{alone}"
+    of_list = _of_attributes(rule, api, groups) if isinstance(rule, AttributeList) and api is not None else ""
+    return f"D\t{slot}\t{element}\t{'out' if out else 'in'}\t{groups.use(api, group) if named else '-'}{of_list}"
+
+
+def _of_attributes(rule: AttributeList, api: Api, groups: _Groups) -> str:
+    """Return the last fields of a list of attributes: those without a value, and enum groups of values."""
+    alone = ",".join(str(api.enums[name]) for name in rule.valueless)
+    listed = api.groups[rule.group].values if rule.group else {}
+    values = ",".join(f"{api.enums[name]}={groups.use(api, g)}" for name, g in rule.values if name in listed)
+    return f"\t{alone or '-'}\t{values}" if values else f"\t{alone}" if alone else ""
 
 
 def _pointee(ctype: CType) -> str:

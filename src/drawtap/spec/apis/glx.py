@@ -84,14 +84,48 @@ o.data("glXChooseVisual glXGetVisualFromFBConfig*", returns=Struct("64", out=Tru
 _NONE = "0"
 # GLX 1.2, table 3.3: booleans that stand alone.
 _ALONE = ("GLX_USE_GL", "GLX_RGBA", "GLX_DOUBLEBUFFER", "GLX_STEREO")
-o.data("glXChooseVisual", attribList=AttributeList(_NONE, valueless=_ALONE, group="GLXVisualAttribute"))
-o.data("glXChooseFBConfig*", attrib_list=AttributeList(_NONE, group="GLXConfigAttribute"))
+# What values of attributes are called, where they are no numbers.
+o.group("GLXVisualType", "GLX_DONT_CARE GLX_NONE GLX_*_COLOR GLX_*_SCALE GLX_STATIC_GRAY")
+o.group("GLXConfigCaveat", "GLX_DONT_CARE GLX_NONE GLX_SLOW_CONFIG GLX_NON_CONFORMANT_CONFIG")
+o.group("GLXTransparentType", "GLX_DONT_CARE GLX_NONE GLX_TRANSPARENT_RGB GLX_TRANSPARENT_INDEX")
+o.group("GLXSwapMethod", "GLX_DONT_CARE GLX_SWAP_*_OML")
+o.group("GLXTextureFormat", "GLX_TEXTURE_FORMAT_*_EXT")
+o.group("GLXTextureTarget", "GLX_TEXTURE_1D_EXT GLX_TEXTURE_2D_EXT GLX_TEXTURE_RECTANGLE_EXT")
+o.group("GLXResetNotification", "GLX_NO_RESET_NOTIFICATION_ARB GLX_LOSE_CONTEXT_ON_RESET_ARB")
+o.group("GLXReleaseBehavior", "GLX_CONTEXT_RELEASE_BEHAVIOR_NONE_ARB GLX_CONTEXT_RELEASE_BEHAVIOR_FLUSH_ARB")
+o.group(
+    "GLXContextPriority", "GLX_CONTEXT_PRIORITY_HIGH_EXT GLX_CONTEXT_PRIORITY_MEDIUM_EXT GLX_CONTEXT_PRIORITY_LOW_EXT"
+)
+_OF_CONFIGS = (
+    ("GLX_X_VISUAL_TYPE", "GLXVisualType"),
+    ("GLX_CONFIG_CAVEAT", "GLXConfigCaveat"),
+    ("GLX_TRANSPARENT_TYPE", "GLXTransparentType"),
+    ("GLX_DRAWABLE_TYPE", "GLXDrawableTypeMask"),
+    ("GLX_RENDER_TYPE", "GLXRenderTypeMask"),
+    ("GLX_SWAP_METHOD_OML", "GLXSwapMethod"),
+)
+_OF_DRAWABLES = (("GLX_TEXTURE_FORMAT_EXT", "GLXTextureFormat"), ("GLX_TEXTURE_TARGET_EXT", "GLXTextureTarget"))
+_OF_CONTEXTS = (
+    ("GLX_CONTEXT_PROFILE_MASK_ARB", "GLXContextProfileMask"),
+    ("GLX_CONTEXT_FLAGS_ARB", "GLXContextFlags"),
+    ("GLX_RENDER_TYPE", "GLXRenderType"),
+    ("GLX_CONTEXT_RESET_NOTIFICATION_STRATEGY_ARB", "GLXResetNotification"),
+    ("GLX_CONTEXT_RELEASE_BEHAVIOR_ARB", "GLXReleaseBehavior"),
+    ("GLX_CONTEXT_PRIORITY_LEVEL_EXT", "GLXContextPriority"),
+)
+_CONTEXT = AttributeList(_NONE, group="GLXContextAttribute", values=_OF_CONTEXTS)
+
+o.data(
+    "glXChooseVisual",
+    attribList=AttributeList(_NONE, valueless=_ALONE, group="GLXVisualAttribute", values=_OF_CONFIGS),
+)
+o.data("glXChooseFBConfig*", attrib_list=AttributeList(_NONE, group="GLXConfigAttribute", values=_OF_CONFIGS))
 o.data(
     "glXCreateWindow glXCreatePixmap glXCreatePbuffer glXCreateGLXPbufferSGIX glXBindTexImageEXT",
-    attrib_list=AttributeList(_NONE, group="GLXDrawableAttribute"),
+    attrib_list=AttributeList(_NONE, group="GLXDrawableAttribute", values=_OF_DRAWABLES),
 )
-o.data("glXCreateContextAttribsARB", attrib_list=AttributeList(_NONE, group="GLXContextAttribute"))
-o.data("glXCreateAssociatedContextAttribsAMD", attribList=AttributeList(_NONE, group="GLXContextAttribute"))
+o.data("glXCreateContextAttribsARB", attrib_list=_CONTEXT)
+o.data("glXCreateAssociatedContextAttribsAMD", attribList=_CONTEXT)
 o.data("glXBindVideoDeviceNV", attrib_list=AttributeList(_NONE, group="GLXVideoAttribute"))
 
 # ---- arrays -------------------------------------------------------------------------------------------------
