@@ -11,6 +11,7 @@ from drawtap.analysis import slower
 from drawtap.analysis.slower import Frame, Side
 from drawtap.errors import UsageError
 from drawtap.trace import measured
+from drawtap.view import slower as view
 from writer import Writer
 
 MS = 1_000_000
@@ -209,3 +210,7 @@ def test_two_runs_of_a_profile(tmp_path):
     assert [f.number for f in found.slower] in ([1, 2], [2, 1])
     assert (found.causes[0].name, found.causes[0].share) == ("fragments:count/generated", 1.0)
     assert {p.name: p.difference for p in found.parts}[slower.DRAWS] == 2 * MS
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [view._percent(share) for share in (-0.001, 0.004, -0.02)] == ["0 %", "0 %", "-2 %"]
