@@ -638,6 +638,7 @@ class FragmentSource : public Source {
     if (s.why) return why = s.why, false;
     Pending p;
     p.segment = segment;
+    p.frame = frames_;
     if (segment == TRIAL && passes_ && no_queries().empty()) {
       // Whether the driver's only query of samples is free beside the others of the pass.
       p.drawn = std::make_shared<Drawn>();
@@ -718,7 +719,8 @@ class FragmentSource : public Source {
       drop_slots(s);
       if (s.lists.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &s.lists.buffer);
       stop_keeping(s);
-      if (s.kept.name) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(1, &s.kept.name);
+      auto& names = s.kept.names;
+      if (!names.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names.size()), names.data());
       s.fetches.forget(true);
     }
     for (auto& job : s.jobs)
@@ -756,6 +758,7 @@ class FragmentSource : public Source {
     std::shared_ptr<Drawn> drawn;  // nullptr: nothing
     Overdraw overdraw;
     bool ended = false, unread = false;  // unread: `overdraw` is not known yet
+    uint64_t frame = 0;
   };
   struct Private {
     uint32_t framebuffer = 0, color = 0, storage = 0, texture = 0;
@@ -855,9 +858,11 @@ class FragmentSource : public Source {
     size_t ordinal = 0;  // of the next draw in its frame
     std::map<uint32_t, uint64_t> followed;  // targets whose depth a buffer of ours follows, and in which frame it had to last
     struct {
-      uint32_t name = 0;
+      std::vector<uint32_t> names;
+      size_t used = 0;  // in this frame
+      uint64_t frame = 0;
       bool runs = false;
-    } kept;  // a query that keeps what was drawn to tiles that are covered afterwards
+    } kept;  // queries that keep what was drawn to tiles that are covered afterwards
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
     std::map<std::array<uint32_t, 3>, Private> counting, adding;
@@ -890,6 +895,8 @@ class FragmentSource : public Source {
       read_back(s);
     }
     if (!p.drawn) return true;
+    // Some drivers draw all they were given as soon as they are asked whether a query is done. Frames end in that anyway.
+    if (!wait && p.frame == frames_) return false;
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
     for (Count* c : {&p.drawn->passed, &p.drawn->survived, &p.drawn->generated}) {
@@ -1244,12 +1251,19 @@ class FragmentSource : public Source {
   }
 
   // llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
-  // query of samples runs meanwhile. One does until another is wanted.
+  // query of samples runs meanwhile. One does until another is wanted. It draws all it was given when a query begins that
+  // ran in the same frame, so each has a name of its own.
   void keep_drawn(State& s) {
-    if (s.kept.runs || FetchCounter::samples_are_queried()) return;
-    if (!s.kept.name) DT_REAL(void, glGenQueries, int, uint32_t*)(1, &s.kept.name);
-    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, s.kept.name);
-    s.kept.runs = true;
+    auto& k = s.kept;
+    if (k.runs || FetchCounter::samples_are_queried()) return;
+    if (k.frame != frames_) k.frame = frames_, k.used = 0;
+    if (k.used == k.names.size()) {
+      const size_t more = k.names.empty() ? 1 : k.names.size();
+      k.names.resize(k.used + more);
+      DT_REAL(void, glGenQueries, int, uint32_t*)(static_cast<int>(more), k.names.data() + k.used);
+    }
+    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, k.names[k.used++]);
+    k.runs = true;
   }
   void stop_keeping(State& s) {
     if (s.kept.runs) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);

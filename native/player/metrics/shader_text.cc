@@ -515,10 +515,11 @@ class Text {
     }
     if (color_) start += "layout(location = 0) out mediump vec4 dt_color;\n";
     if (data_) start += "layout(location = 0) out mediump vec4 dt_data[gl_MaxDrawBuffers];\n";
-    if (!es && fetches_ && version_ < 430) {
+    if (!es && (fetches_ || pixels) && version_ < 430) {
       head_ += "#extension GL_ARB_shader_storage_buffer_object : require\n";
       if (version_ < 420) head_ += "#extension GL_ARB_shading_language_420pack : require\n";
       if (version_ < 140) head_ += "#extension GL_ARB_uniform_buffer_object : require\n";
+      if (pixels && discards_.empty() && version_ < 420) head_ += "#extension GL_ARB_shader_image_load_store : require\n";
     }
     // Lines about extensions have to stand before any code.
     size_t place = all_.size();
