@@ -255,7 +255,8 @@ class Copier {
     auto source = DT_REAL(void, glShaderSource, uint32_t, int32_t, const char* const*, const int32_t*);
     auto attach_shader = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
     const uint32_t made = DT_REAL(uint32_t, glCreateProgram)();
-    for (uint32_t stage : {+VERTEX_SHADER, +FRAGMENT_SHADER}) {
+    const uint32_t stages[] = {VERTEX_SHADER, FRAGMENT_SHADER};
+    for (uint32_t stage : stages) {
       const char* const text = stage == VERTEX_SHADER ? VERTEX : fragment;
       const uint32_t shader = create(stage);
       source(shader, 1, &text, nullptr);
@@ -320,7 +321,8 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
         values[i] = bounded(i, as_float(found[i]) < as_float(wanted[i]) ? values[i] + 1 : values[i] ? values[i] - 1 : 0);
       }
   }
-  for (int side : {-1, 1}) {
+  const int sides[] = {-1, 1};
+  for (int side : sides) {
     if (!good) break;
     auto beside = [&](size_t i) { return (side < 0 ? !values[i] : values[i] == most) ? values[i] : values[i] + (uint32_t)side; };
     for (size_t i = 0; i < count; i++) words[i] = word(beside(i));
