@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from drawtap.live.alarm import Look, alarm
 from drawtap.live.program import Program
 
 _FEWEST = 8  # frames that tell what is usual
-_FEW = 8  # windows, of which each is looked at by itself
 
 
 @alarm("hitch")
@@ -54,11 +52,7 @@ class Hitch:
 
     def _usual(self, work: NDArray[np.int64], chosen: NDArray[np.intp]) -> list[float]:
         """Return the median of the frames before each of `chosen`: the upper one of the two middle ones."""
-        if len(chosen) > _FEW and chosen[0] >= self.frames:
-            windows = sliding_window_view(work, self.frames)[chosen - self.frames]
-            middle = np.partition(windows, self.frames // 2, axis=1)[:, self.frames // 2]
-            return [float(usual) for usual in middle]
-        # Mostly there is one: a list is sorted sooner than a view of windows is made.
+        # Few are asked for, since each took longer than `least_ms`: lists are sorted sooner than an array is cut up.
         before = work.tolist()
         lists = (sorted(before[max(0, i - self.frames) : i]) for i in chosen.tolist())
         return [float(ordered[len(ordered) // 2]) for ordered in lists]
