@@ -88,6 +88,22 @@ typedef struct dt_export_range {
 } dt_export_range;
 DT_API int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, uint32_t count, const char* path);
 
+/* ---- running programs ---- */
+
+/* Of one surface on a program's page (dt_live_surface in native/common/live.h): what was read of it so far. Its last frames
+ * stand in the columns [begin, end) of three rows: shown, wait and swap, in ns. Columns that were filled are not written again. */
+typedef struct dt_live_seen {
+  uint64_t frames; /* read so far */
+  uint64_t lost;   /* of these, those that were overwritten before they were read */
+  uint64_t begin, end;
+} dt_live_seen;
+enum { DT_LIVE_MOST_FRAMES = (1ull << 62) - 1 }; /* a count beyond it is nonsense */
+
+/* Read the frames that were shown since the last time into `rows` (3 x `room`), and let go of those before `oldest_ns`. Nothing
+ * on the page is believed: what was shown before that or after now is left out, times that go back do not. Returns 0, or how
+ * many columns are needed behind `end` where there is less room: nothing was read then. */
+DT_API uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int64_t* rows, uint64_t room, int64_t now_ns, int64_t oldest_ns);
+
 /* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */
 DT_API void dt_cancel(dt_trace* trace);
 /* Work done and to do, in a unit of its own, of the running operation: for progress bars. */

@@ -30,7 +30,7 @@ _OFFSETS = {
     "dt_live_stats.letters": 20,
     "dt_live_stats.frames": pages._ALL_FRAMES,
     "dt_live_stats.seen_word": pages._SEEN_WORD,
-    "dt_live_surface.frames": pages._FRAMES_AT,
+    "dt_live_surface.frames": 48,
     "dt_live_surface.ring": 4096,
     "dt_live_surface.handle": 24,
     "dt_live_surface.swap_interval": 40,

@@ -9,18 +9,22 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import functools
 import mmap
 import os
 import platform
 import struct
-import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from ctypes import c_int64, c_uint64, c_void_p
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drawtap.errors import InputError, UnavailableError
 from drawtap.live.program import Limit, Pacing, Surface
+from drawtap.parts import CORE, part
+from drawtap.trace.library import Library, Signature
 
 VERSION = 1
 CONTROL_MAGIC = 0x314C544350415444
@@ -36,7 +40,6 @@ SURFACE_BYTES = 4096 + RING * _FRAME.size
 STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
 _RECORDING, _ALL_FRAMES, _SEEN_WORD = 16, 24, 32
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
-_FRAMES_AT = 48  # of dt_live_surface.frames in its slot
 _NO_KEY = bytes(8)
 _COUNT = (1 << 62) - 1  # a count beyond it is nonsense, and does not fit numpy's numbers
 KINDS = {1: "egl", 2: "glx"}
@@ -153,26 +156,42 @@ class ControlPage:
         self.fd = -1
 
 
-@dataclass
-class _Seen:
-    key: int = 0
-    generation: int = -1
-    frames: int = 0
-    lost: int = 0
-    # Shown, wait and swap; what is remembered stands in the columns from `begin` to `end`. What was handed out of them
-    # never changes: new frames come behind, and where there is no more room the rest moves to new rows.
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty((3, RING), np.int64))
-    begin: int = 0
-    end: int = 0
+class _Counts(ctypes.Structure):
+    _fields_ = (("frames", c_uint64), ("lost", c_uint64), ("begin", c_uint64), ("end", c_uint64))
 
-    def room(self, count: int) -> NDArray[np.int64]:
-        """Return `count` columns behind `end`."""
-        if self.end + count > self.rows.shape[1]:
-            kept = self.rows[:, self.begin : self.end]
-            self.rows = np.empty((3, max(RING, 2 * (kept.shape[1] + count))), np.int64)
-            self.begin, self.end = 0, kept.shape[1]
-            self.rows[:, : self.end] = kept
-        return self.rows[:, self.end : self.end + count]
+
+@functools.cache
+def _reader() -> Callable[..., int]:
+    arguments: Signature = (c_void_p, c_void_p, c_void_p, c_uint64, c_int64, c_int64)
+    library = Library(part(CORE), "dt", {}, {"dt_live_frames": (c_uint64, arguments)}, streams=False)
+    return cast("Callable[..., int]", library.dt_live_frames)
+
+
+class _Seen:
+    """The frames of a surface that were read so far. What was handed out of them never changes.
+
+    New frames come behind, and where there is no more room the rest moves to new rows.
+    """
+
+    def __init__(self, key: int, generation: int) -> None:
+        self.key, self.generation = key, generation
+        self.counts = _Counts()
+        self._counts_at = ctypes.addressof(self.counts)
+        self._make_rows(RING)
+
+    def _make_rows(self, room: int) -> None:
+        self._rows = np.empty((3, room), np.int64)
+        self._room, self._rows_at = room, self._rows.ctypes.data
+
+    def read(self, surface_at: int, now_ns: int, oldest_ns: int) -> NDArray[np.int64]:
+        """Read what is new; return shown, wait and swap of the last frames as three rows."""
+        counts = self.counts
+        while lacking := _reader()(surface_at, self._counts_at, self._rows_at, self._room, now_ns, oldest_ns):
+            kept = self._rows[:, counts.begin : counts.end]
+            self._make_rows(max(RING, 2 * (kept.shape[1] + lacking)))
+            counts.begin, counts.end = 0, kept.shape[1]
+            self._rows[:, : counts.end] = kept
+        return self._rows[:, counts.begin : counts.end]
 
 
 class StatsPage:
@@ -194,8 +213,8 @@ class StatsPage:
         if (magic, version) != (STATS_MAGIC, VERSION):
             self._map.close()
             raise InputError("the page of a program has another layout", hint="both sides must be of one version")
-        self._seen = [_Seen() for _ in range(SURFACES)]
-        self._rings: dict[int, tuple[NDArray[np.int64], NDArray[np.uint32]]] = {}
+        self._at = np.frombuffer(self._map, np.uint8).ctypes.data
+        self._seen: dict[int, _Seen] = {}
         self._all_frames = -1
         self._used = 0
         self._surfaces: tuple[Surface, ...] = ()
@@ -229,13 +248,10 @@ class StatsPage:
         key, generation, kind, _, handle, width, height, interval, _, frames, *_ = _SURFACE.unpack_from(self._map, at)
         if not key:
             return None
-        frames &= _COUNT
-        seen = self._seen[index]
-        if (seen.key, seen.generation) != (key, generation) or frames < seen.frames:
+        seen = self._seen.get(index)
+        if seen is None or (seen.key, seen.generation) != (key, generation) or frames & _COUNT < seen.counts.frames:
             seen = self._seen[index] = _Seen(key, generation)
-        if frames > seen.frames:
-            self._read(seen, at, frames, now_ns)
-        rows, chosen = seen.rows, slice(seen.begin, seen.end)
+        rows = seen.read(self._at + at, now_ns, now_ns - self._keep_ns)
         return Surface(
             key,
             KINDS.get(kind, "other"),
@@ -243,61 +259,11 @@ class StatsPage:
             max(width, 0),
             max(height, 0),
             interval if interval >= 0 else None,
-            frames,
-            seen.lost,
-            rows[0, chosen],
-            rows[1, chosen],
-            rows[2, chosen],
+            seen.counts.frames,
+            seen.counts.lost,
+            *rows,
         )
-
-    def _ring(self, at: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return the times of a surface's frames as they stand in its ring, and the lengths of wait and swap."""
-        if at not in self._rings:
-            words = np.frombuffer(self._map, "<i8", 2 * RING, at + 4096)
-            self._rings[at] = (words[::2], words.view("<u4").reshape(RING, 4)[:, 2:].T)
-        return self._rings[at]
-
-    def _read(self, seen: _Seen, at: int, frames: int, now_ns: int) -> None:
-        # 64 programs are read four times a second: every call of numpy's that is not made counts.
-        first = max(seen.frames, frames - RING)
-        count = frames - first
-        oldest = now_ns - self._keep_ns
-        seen.begin += int(seen.rows[0, seen.begin : seen.end].searchsorted(oldest))
-        new = seen.room(count)
-        times, lengths = self._ring(at)
-        begin, end = first % RING, (frames - 1) % RING + 1
-        if begin < end:
-            new[0], new[1:] = times[begin:end], lengths[:, begin:end]
-        else:
-            new[0, : RING - begin], new[1:, : RING - begin] = times[begin:], lengths[:, begin:]
-            new[0, RING - begin :], new[1:, RING - begin :] = times[:end], lengths[:, :end]
-        after = struct.unpack_from("<Q", self._map, at + _FRAMES_AT)[0] & _COUNT
-        # What was written while we read may be mixed: the place of frame `after` is being filled now.
-        torn = min(max(0, after + 1 - RING - first), count)
-        seen.lost += first - seen.frames + torn
-        seen.frames = frames
-        last = int(seen.rows[0, seen.end - 1]) if seen.end > seen.begin else 0
-        # Others were read since the look began: what was shown in between is no frame of the future.
-        now_ns = max(now_ns, time.monotonic_ns())
-        shown = new[0].tolist()
-        if torn or not max(last, oldest + 1) <= shown[0] <= shown[-1] <= now_ns or shown != sorted(shown):
-            count = self._set_right(new, torn, last, oldest, now_ns)
-        seen.end += count
-
-    @staticmethod
-    def _set_right(new: NDArray[np.int64], torn: int, last: int, oldest: int, now_ns: int) -> int:
-        """Bring what is left of `new` without what cannot be to its front, in order; return how much that is."""
-        whole = new[:, torn:]
-        times = whole[0]
-        if (times[1:] < times[:-1]).any() or (len(times) and not (oldest < times[0] and times[-1] <= now_ns)):
-            whole = whole[:, (times > oldest) & (times <= now_ns)]
-            np.maximum.accumulate(whole[0], out=whole[0])
-        count = int(whole.shape[1])
-        new[:, :count] = whole.copy()
-        np.maximum(new[0, :count], last, out=new[0, :count])
-        return count
 
     def close(self) -> None:
         """Give the page up."""
-        self._rings.clear()
         self._map.close()
