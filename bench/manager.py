@@ -50,7 +50,7 @@ def rows(setup: Setup) -> Iterator[Row]:
             yield Row(
                 "manager", f"{_PROGRAMS} programs at {_FPS} FPS", "% of a core", statistics.median(shares),
                 goal=Goal(most=2.0, unit="%"), samples={"drawtap": shares},
-                note=f"policy adaptive, looks 4 times a second; {_memory(manager.pid):.0f} MB of its own",
+                note=f"policy adaptive, a look every {_period(folder):.2f} s; {_memory(manager.pid):.0f} MB of its own",
             )  # fmt: skip
         finally:
             manager.kill()
@@ -123,6 +123,11 @@ def _drawing(folder: Folder) -> int:
             return sum(1 for p in client.ask("list")["programs"] if p["surfaces"])
     except UnavailableError:
         return -1
+
+
+def _period(folder: Folder) -> float:
+    with Client(folder) as client:
+        return float(client.ask("list")["manager"]["period_s"])
 
 
 def _wait(condition: object, what: str, seconds: float = 60.0) -> None:

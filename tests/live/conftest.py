@@ -58,7 +58,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             made = load_config(config)
         else:
             own = dict(config or {})
-            table = {"period": 0.05, **given, **own.pop("manager", {})}  # type: ignore[dict-item]
+            table = {"period": 0.05, "load": 1.0, **given, **own.pop("manager", {})}  # type: ignore[dict-item]
             made = parse({"manager": table, **own})
         running = _start(folder, made)
         started.append(running)

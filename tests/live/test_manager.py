@@ -258,6 +258,26 @@ def test_a_configuration_is_read_again_and_a_wrong_one_refused(start, tmp_path):
     wait_for(lambda: program.interval_ns == 0, "no limit any more")
 
 
+def test_looks_that_would_take_too_much_come_less_often(start):
+    running = start({"manager": {"load": 0.01}})
+    look = running.manager.tick
+
+    def busy() -> None:
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            pass
+        look()
+
+    def period() -> float:
+        with running.client() as client:
+            return client.ask("list")["manager"]["period_s"]
+
+    running.manager.tick = busy
+    wait_for(lambda: period() == 0.5, "the longest distance: four looks in a lease of 2 s")
+    running.manager.tick = lambda: None
+    wait_for(lambda: period() == 0.05, "what was set")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -127,6 +127,10 @@ class Watched:
     least_s: float = 10.0
     also_off: bool = False
 
+    def is_for(self, program: Program) -> bool:
+        """Tell whether its program is one of those that are meant."""
+        return self.programs == "*" or fnmatchcase(program.name, self.programs)
+
 
 def make_alarm(table: Mapping[str, object]) -> Watched:
     """Return the alarm that a table of the configuration describes.
@@ -197,8 +201,8 @@ class Watch:
             del self._kept[key]
         for program in seen.programs:
             for number, watched in enumerate(self.alarms):
-                if fnmatchcase(program.name, watched.programs):
-                    kept = self._kept.setdefault((program.id, number), _Kept())
+                if watched.is_for(program):
+                    kept = self._kept.get((program.id, number)) or self._kept.setdefault((program.id, number), _Kept())
                     events += _ask(watched, program, seen.now_ns, kept)
         return events
 
@@ -213,7 +217,7 @@ class Watch:
         failed: list[str] = []
         for event in events:
             for number, watched in enumerate(self.alarms):
-                if watched.name != event.rule or not fnmatchcase(event.program.name, watched.programs):
+                if watched.name != event.rule or not watched.is_for(event.program):
                     continue
                 kept = self._kept.get((event.program.id, number), _Kept())
                 if event.kind == "off" and not watched.also_off:

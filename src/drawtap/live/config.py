@@ -6,7 +6,6 @@ import fnmatch
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +47,9 @@ class Profile:
 
     def given(self) -> Mapping[str, Any]:
         """Return what the profile sets, by the names of `Program`'s fields."""
-        return _given(self)
-
-
-@cache
-def _given(profile: Profile) -> Mapping[str, Any]:
-    names = ("importance", "weight", "target_fps", "floor_fps", "cap_fps")
-    values = {name: getattr(profile, name) for name in names}
-    return {**{k: v for k, v in values.items() if v is not None}, "profile": profile.title}
+        names = ("importance", "weight", "target_fps", "floor_fps", "cap_fps")
+        values = {name: getattr(self, name) for name in names}
+        return {**{k: v for k, v in values.items() if v is not None}, "profile": self.title}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +57,9 @@ class Settings:
     """The table `[manager]`.
 
     `policies` names those that decide together (the lowest limit wins); without any, only what people say holds.
-    Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. `pacing`
-    and `spin_us` say how the limiter waits. Members of `admin_group` may see to the programs of all users.
+    Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. Where looks
+    would take more than `load` of a core (many programs, a slow machine) they come less often, but four times in a
+    lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to the programs of all users.
     `max_programs` and `max_clients` bound what is accepted. `without` names sources of signals that are not to be used.
     With `observe`, programs that were not started under drawtap are shown too, where rights allow (CAP_BPF,
     CAP_PERFMON). Recordings that alarms ask for go to `traces`, at most `max_traces` of them; the oldest makes room.
@@ -73,6 +68,7 @@ class Settings:
     policies: tuple[str, ...] = ()
     period: float = 0.25
     lease: float = 2.0
+    load: float = 0.015
     pacing: Pacing = Pacing.EARLY
     spin_us: int = 0
     admin_group: str = ""
@@ -105,7 +101,7 @@ class Config:
 
 
 _TABLES = ("manager", "program", "policy", "alarm")
-_BOUNDS = {"period": (0.05, 5.0), "lease": (0.5, 60.0), "spin_us": (0, 2000), "max_programs": (1, 4096),
+_BOUNDS = {"period": (0.05, 5.0), "lease": (0.5, 60.0), "load": (0.001, 1.0), "spin_us": (0, 2000), "max_programs": (1, 4096),
            "max_clients": (1, 1024), "max_traces": (1, 10000)}  # fmt: skip
 _SHORT = {"class": "importance", "target": "target_fps", "floor": "floor_fps", "cap": "cap_fps",
           "policy": "policies"}  # fmt: skip

@@ -85,6 +85,7 @@ class Manager:
         self._stop = asyncio.Event()
         self._answers: dict[tuple[int, int], asyncio.Future[tuple[int, str]]] = {}
         self._ticks = 0
+        self._look_s = 0.0  # processor time of a look, of late
 
     # ---- life ------------------------------------------------------------------------------------------------
 
@@ -175,14 +176,22 @@ class Manager:
     async def _tick_for_ever(self) -> None:
         due = time.monotonic()
         while not self._stop.is_set():
+            began = time.thread_time()
             try:
                 self.tick()
             except Exception as error:  # one bad look must not end the manager: the next may be better
                 self.journal.say_seldom("fault", "tick", "error", text=f"{type(error).__name__}: {error}")
-            period = self.config.settings.period
-            due = max(due + period, time.monotonic())
+            self._look_s += (time.thread_time() - began - self._look_s) / 8
+            due = max(due + self.period, time.monotonic())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), max(0.001, due - time.monotonic()))
+
+    @property
+    def period(self) -> float:
+        """Return the seconds from one look to the next: those that are set, more where looks would take too much."""
+        settings = self.config.settings
+        longest = max(settings.period, min(1.0, settings.lease / 4))
+        return min(max(settings.period, self._look_s / settings.load), longest)
 
     def tick(self) -> None:
         """Look at every program, decide, and tell."""
@@ -235,7 +244,7 @@ class Manager:
         for managed in self.programs.by_id.values():
             self._hold(managed, chosen.get(managed.id))
         limits = [(p, self._limit_of(p.id)) for p in self.seen.programs]
-        now = tuple(p if p.limit == limit else replace(p, limit=limit) for p, limit in limits)
+        now = tuple([p if p.limit is limit or p.limit == limit else replace(p, limit=limit) for p, limit in limits])
         self.seen = replace(self.seen, programs=now)
 
     def _limit_of(self, key: int) -> Limit | None:
@@ -256,11 +265,16 @@ class Manager:
             if limit.pacing != pacing:
                 limit = replace(limit, pacing=pacing)
         before, managed.limit = managed.limit, limit
-        managed.control.hold(limit, spin_ns=settings.spin_us * 1000)
+        if limit is before:
+            return
+        self._tell(managed)
         if _differs(before, limit):
             about = f"{limit.fps:g} FPS: {limit.reason}" if limit else "no limit"
             who = limit.origin if limit else None
             self.journal.say_seldom("limit", managed.id, pid=managed.pid, name=managed.about.name, text=about, by=who)
+
+    def _tell(self, managed: Managed) -> None:
+        managed.control.hold(managed.limit, spin_ns=self.config.settings.spin_us * 1000)
 
     # ---- configuration ---------------------------------------------------------------------------------------
 
@@ -292,6 +306,7 @@ class Manager:
         self.programs.most = config.settings.max_programs
         for managed in self.programs.by_id.values():
             self._find_profile(managed)
+            self._tell(managed)
         self.journal.say("config", file=str(path), policies=list(policies), profiles=len(config.profiles))
 
     def set_policies(self, policies: dict[str, Policy]) -> None:
@@ -305,11 +320,13 @@ class Manager:
         managed.answered = lambda kind, number, text: self._answered(managed, kind, number, text)
         managed.control.renew(time.monotonic_ns() + round(self.config.settings.lease * 1e9))
         self._hold(managed, None)
+        self._tell(managed)
 
     def _find_profile(self, managed: Managed) -> None:
         who = managed.about
         profile = self.config.profile_for(who.name, who.exe, who.cgroup, managed.peer.uid)
         managed.profile = profile
+        managed.profile_given = profile.given() if profile else {}
         managed.profile_limit = (
             Limit(profile.fps, f"the profile {profile.title}", "profile", chosen=True)
             if profile and profile.fps
@@ -563,7 +580,7 @@ def totals(manager: Manager) -> Mapping[str, object]:
     return {
         "pid": os.getpid(),
         "uptime_s": round((time.monotonic_ns() - manager.started_ns) / 1e9, 3),
-        "period_s": settings.period,
+        "period_s": round(manager.period, 3),
         "lease_s": settings.lease,
         "policies": list(manager.policies),
         "config": str(manager.config.path) if manager.config.path else None,

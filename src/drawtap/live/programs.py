@@ -14,8 +14,9 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from drawtap.errors import DrawtapError, InputError, UnavailableError
 from drawtap.live import pages
@@ -46,6 +47,7 @@ class Managed:
     pidfd: int = -1
     started_ns: int = field(default_factory=time.monotonic_ns)
     profile: Profile | None = None
+    profile_given: Mapping[str, Any] = field(default_factory=dict)  # what it sets of `Program`
     profile_limit: Limit | None = None  # that the profile sets
     importance: Importance | None = None
     target_fps: float | None = None
@@ -69,11 +71,13 @@ class Managed:
         """Return what is known now."""
         surfaces = self.stats.surfaces(now_ns)
         gone_ns = now_ns - _GONE_NS
-        if surfaces and min([s.last_ns for s in surfaces]) < gone_ns:
-            surfaces = tuple(s for s in surfaces if s.last_ns >= gone_ns)
+        for surface in surfaces:
+            if surface.last_ns < gone_ns:
+                surfaces = tuple(s for s in surfaces if s.last_ns >= gone_ns)
+                break
         if self.surface_limits:
             surfaces = tuple(replace(s, limit=self.surface_limits.get(s.key)) for s in surfaces)
-        given = self.profile.given() if self.profile else {}
+        given = self.profile_given
         if self.importance is not None or self.target_fps is not None or self.weight is not None:
             own = {k: getattr(self, k) for k in ("importance", "target_fps", "weight")}
             given = {**given, **{k: v for k, v in own.items() if v is not None}}

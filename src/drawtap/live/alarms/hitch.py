@@ -36,16 +36,22 @@ class Hitch:
             seen[surface.key] = surface.last_ns
             if last is None:
                 continue
-            work, ends = surface.work_ns, surface.shown_ns[1:]
-            first = max(int(ends.searchsorted(last, "right")), _FEWEST)
-            if first >= len(work):
+            shown = surface.shown_ns
+            first = max(int(shown.searchsorted(last, "right")) - 1, _FEWEST)
+            if first + 1 >= len(shown):
                 continue
+            # Most looks see nothing that took so long at all, and need not know what is usual.
+            new = shown[first + 1 :] - shown[first:-1]
+            new -= surface.wait_ns[first + 1 :]
+            if new.max() < self.least_ms * 1e6:
+                continue
+            work = surface.work_ns
             # The usual time is not below the least one: most looks need no closer one.
             least = work.min() + self.least_ms * 1e6
             if work[first:].max() < least:
                 continue
-            new = first + np.flatnonzero(work[first:] >= least)
-            for i, usual in zip(new, self._usual(work, new), strict=True):
+            long = first + np.flatnonzero(work[first:] >= least)
+            for i, usual in zip(long, self._usual(work, long), strict=True):
                 if usual * self.times < work[i] <= self.most_ms * 1e6 and work[i] - usual >= self.least_ms * 1e6:
                     found.append(f"a frame took {work[i] / 1e6:.1f} ms, {usual / 1e6:.1f} ms are usual")
         return Look(memory=seen, happened=tuple(found[-3:]))
