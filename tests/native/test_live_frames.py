@@ -1,4 +1,4 @@
-"""What the manager reads of programs' pages, built with AddressSanitizer and UBSan: a program may write anything there."""
+"""What the manager reads of programs' pages, with AddressSanitizer and UBSan: a program may write anything there."""
 
 from __future__ import annotations
 

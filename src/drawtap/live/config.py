@@ -59,10 +59,11 @@ class Settings:
     `policies` names those that decide together (the lowest limit wins); without any, only what people say holds.
     Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. Where looks
     would take more than `load` of a core (many programs, a slow machine) they come less often, but four times in a
-    lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to the programs of all users.
-    `max_programs` and `max_clients` bound what is accepted. `without` names sources of signals that are not to be used.
-    With `observe`, programs that were not started under drawtap are shown too, where rights allow (CAP_BPF,
-    CAP_PERFMON). Recordings that alarms ask for go to `traces`, at most `max_traces` of them; the oldest makes room.
+    lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to the
+    programs of all users. `max_programs` and `max_clients` bound what is accepted. `without` names sources of signals
+    that are not to be used. With `observe`, programs that were not started under drawtap are shown too, where rights
+    allow (CAP_BPF, CAP_PERFMON). Recordings that alarms ask for go to `traces`, at most `max_traces` of them; the
+    oldest makes room.
     """
 
     policies: tuple[str, ...] = ()
@@ -101,8 +102,8 @@ class Config:
 
 
 _TABLES = ("manager", "program", "policy", "alarm")
-_BOUNDS = {"period": (0.05, 5.0), "lease": (0.5, 60.0), "load": (0.001, 1.0), "spin_us": (0, 2000), "max_programs": (1, 4096),
-           "max_clients": (1, 1024), "max_traces": (1, 10000)}  # fmt: skip
+_BOUNDS = {"period": (0.05, 5.0), "lease": (0.5, 60.0), "load": (0.001, 1.0), "spin_us": (0, 2000),
+           "max_programs": (1, 4096), "max_clients": (1, 1024), "max_traces": (1, 10000)}  # fmt: skip
 _SHORT = {"class": "importance", "target": "target_fps", "floor": "floor_fps", "cap": "cap_fps",
           "policy": "policies"}  # fmt: skip
 _WRITTEN = {field: name for name, field in _SHORT.items() if name != "policy"}
