@@ -14,6 +14,17 @@ enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_STA
   SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
 constexpr uint64_t PLACES = 512;
 
+bool samples_are_queried() {
+  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
+  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
+    if (target == SAMPLES && is_es()) continue;
+    int current = 0;
+    get(target, CURRENT_QUERY, &current);
+    if (current) return true;
+  }
+  return false;
+}
+
 int integer(uint32_t name) {
   int v = 0;
   DT_REAL(void, glGetIntegerv, uint32_t, int*)(name, &v);
@@ -40,15 +51,42 @@ uint32_t textured_units() {
   return found;
 }
 
-bool FetchCounter::samples_are_queried() {
-  static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
-  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
-    if (target == SAMPLES && is_es()) continue;
-    int current = 0;
-    get(target, CURRENT_QUERY, &current);
-    if (current) return true;
+void StorageBinding::take() {
+  static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
+  static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
+  bound_ = integer(STORAGE_BINDING);
+  get(STORAGE_BINDING, fetch_binding(), &indexed_);
+  start_ = size_ = 0;
+  if (indexed_) get_long(STORAGE_START, fetch_binding(), &start_), get_long(STORAGE_SIZE, fetch_binding(), &size_);
+}
+void StorageBinding::give_back() const {
+  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+  static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
+  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
+  const auto name = static_cast<uint32_t>(indexed_);
+  if (size_ > 0) range(STORAGE_BUFFER, fetch_binding(), name, start_, size_);
+  else base(STORAGE_BUFFER, fetch_binding(), name);
+  bind(STORAGE_BUFFER, static_cast<uint32_t>(bound_));
+}
+
+void KeptDraws::begin() {
+  if (runs_ || samples_are_queried()) return;
+  if (used_ == names_.size()) {
+    const size_t more = names_.empty() ? 1 : names_.size();
+    names_.resize(used_ + more);
+    DT_REAL(void, glGenQueries, int, uint32_t*)(static_cast<int>(more), names_.data() + used_);
   }
-  return false;
+  DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, names_[used_++]);
+  runs_ = true;
+}
+void KeptDraws::end() {
+  if (runs_) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
+  runs_ = false;
+}
+void KeptDraws::forget(bool current) {
+  if (current) end();
+  if (current && !names_.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names_.size()), names_.data());
+  *this = {};
 }
 
 std::string FetchCounter::missing() {
@@ -64,8 +102,6 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
   static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
   static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
-  static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
-  static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
   if (broken_) return to.lost = "the driver does not give back the counts", false;
   std::string why;
   Reading reads;
@@ -80,11 +116,7 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
     return to.lost = lasting(why), false;
   }
   if (program && !reads.fragment && !reads.earlier) return false;
-  was_bound_ = integer(STORAGE_BINDING);
-  binding_ = fetch_binding();
-  get(STORAGE_BINDING, static_cast<uint32_t>(binding_), &was_indexed_);
-  get_long(STORAGE_START, static_cast<uint32_t>(binding_), &was_start_);
-  get_long(STORAGE_SIZE, static_cast<uint32_t>(binding_), &was_size_);
+  binding_.take();
   if (!buffer_) {
     stride_ = static_cast<uint64_t>(std::max(integer(ALIGNMENT), 64));
     static uint32_t next = 0x6C000000;  // downwards; a name that no program chooses
@@ -94,27 +126,15 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
     data(STORAGE_BUFFER, static_cast<intptr_t>(zeros.size()), zeros.data(), DYNAMIC_READ);
   }
   if (used_ == PLACES) read();
-  range(STORAGE_BUFFER, static_cast<uint32_t>(binding_), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
-  // llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
-  // query of samples runs meanwhile. Drivers have one of these at a time: one that runs serves as well.
-  queried_ = !samples_are_queried();
-  if (queried_) {
-    if (!query_) DT_REAL(void, glGenQueries, int, uint32_t*)(1, &query_);
-    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, query_);
-  }
+  range(STORAGE_BUFFER, fetch_binding(), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
+  kept_.begin();
   to.ticket = next_++;
   return true;
 }
 
 void FetchCounter::end() {
-  if (queried_) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
-  static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
-  auto index = static_cast<uint32_t>(binding_), name = static_cast<uint32_t>(was_indexed_);
-  if (was_size_ > 0) range(STORAGE_BUFFER, index, name, was_start_, was_size_);
-  else base(STORAGE_BUFFER, index, name);
-  bind(STORAGE_BUFFER, static_cast<uint32_t>(was_bound_));
+  kept_.end();
+  binding_.give_back();
 }
 
 // All places that are in use; they are free again.
@@ -141,6 +161,7 @@ void FetchCounter::read() {
   write(STORAGE_BUFFER, 0, bytes, zeros.data());
   bind(STORAGE_BUFFER, was);
   used_ = 0;
+  kept_.drawn();
 }
 
 bool FetchCounter::take(Count& to, bool wait) {
@@ -160,8 +181,8 @@ bool FetchCounter::take(Count& to, bool wait) {
 
 void FetchCounter::forget(bool current) {
   if (current && buffer_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &buffer_);
-  if (current && query_) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(1, &query_);
-  buffer_ = query_ = 0;
+  buffer_ = 0;
+  kept_.forget(current);
 }
 
 }  // namespace dt::play::metrics

@@ -1,8 +1,10 @@
-// Texture reads of a draw: it is performed once more with a copy of its program that counts them.
+// Texture reads of a draw: it is performed once more with a copy of its program that counts them. And what counting with
+// shaders takes, of whatever they count.
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "programs.h"
 
@@ -11,13 +13,38 @@ namespace dt::play::metrics {
 // How many textures fixed function reads for each fragment: units with a target that is on.
 uint32_t textured_units();
 
+// The binding of storage blocks that shaders of ours count in, fetch_binding(), taken from the program for a while.
+class StorageBinding {
+ public:
+  void take();
+  void give_back() const;
+
+ private:
+  int bound_ = 0, indexed_ = 0;
+  int64_t start_ = 0, size_ = 0;
+};
+
+// llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a query
+// of samples runs meanwhile: one that does, where none of the program's serves as well. Drivers have one at a time. When a
+// query begins that ran before, llvmpipe draws all it was given since, so each has a name of its own until drawn().
+class KeptDraws {
+ public:
+  void begin();
+  void end();
+  void drawn() { used_ = 0; }
+  void forget(bool current);
+
+ private:
+  std::vector<uint32_t> names_;
+  size_t used_ = 0;
+  bool runs_ = false;
+};
+
 // Of a context: a buffer with a place for each draw. They are read all at once, when there is no more place or somebody
 // waits.
 class FetchCounter {
  public:
   // Why texture reads cannot be counted in the current context, "": they can.
-  // Whether a query of samples runs, of whatever kind.
-  static bool samples_are_queried();
   static std::string missing();
   struct Count {
     uint64_t ticket = 0;  // 0: there is nothing to wait for
@@ -37,13 +64,13 @@ class FetchCounter {
   struct Values {
     uint64_t fragment = 0, earlier = 0;
   };
-  uint32_t buffer_ = 0, query_ = 0;
-  uint64_t stride_ = 0, binding_ = 0, used_ = 0;
+  uint32_t buffer_ = 0;
+  uint64_t stride_ = 0, used_ = 0;
   uint64_t next_ = 1, first_ = 1;  // tickets: of the next draw, of results_.front()
   std::deque<Values> results_;     // of draws that were read
-  int was_bound_ = 0, was_indexed_ = 0;
-  int64_t was_start_ = 0, was_size_ = 0;
-  bool broken_ = false, queried_ = false;
+  StorageBinding binding_;
+  KeptDraws kept_;
+  bool broken_ = false;
 };
 
 }  // namespace dt::play::metrics

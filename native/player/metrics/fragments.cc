@@ -34,7 +34,7 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  SAMPLES_PASSED = 0x8914, ANY_SAMPLES = 0x8C2F, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
+  SAMPLES_PASSED = 0x8914, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
   DEPTH_TEST = 0x0B71, STENCIL_TEST = 0x0B90, ALPHA_TEST = 0x0BC0, DEPTH_BOUNDS = 0x8890, ALPHA_TO_COVERAGE = 0x809E, SAMPLE_COVERAGE = 0x80A0,
   SAMPLE_MASK = 0x8E51, TWO_SIDES = 0x8910, SCISSOR_TEST = 0x0C11, RASTERIZER_DISCARD = 0x8C89, FRAGMENT_PROGRAM = 0x8804, FRAGMENT_SHADER_ATI = 0x8920,
   DEPTH_WRITEMASK = 0x0B72, COLOR_WRITEMASK = 0x0C23, MAX_DRAW_BUFFERS = 0x8824, DRAW_BUFFER0 = 0x8825, STENCIL_FUNC = 0x0B92,
@@ -614,7 +614,7 @@ class FragmentSource : public Source {
     if (!s.ordinal && std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) read_back(s);
     count(s, draw, queries);
     ++s.ordinal;
-    if (!alone) stop_keeping(s);  // another source may want such a query
+    if (!alone) s.kept.end();  // another source may want such a query
     // What is drawn without our depth buffers following it leaves them behind.
     if (!follows_ && passes_ && !queries && enabled(DEPTH_TEST) && boolean(DEPTH_WRITEMASK)) ++depth_epoch_;
     drain_errors();
@@ -638,13 +638,12 @@ class FragmentSource : public Source {
     if (s.why) return why = s.why, false;
     Pending p;
     p.segment = segment;
-    p.frame = frames_;
     if (segment == TRIAL && passes_ && no_queries().empty()) {
       // Whether the driver's only query of samples is free beside the others of the pass.
       p.drawn = std::make_shared<Drawn>();
       p.drawn->real = true;
       p.drawn->passed.query = take(s);
-      stop_keeping(s);
+      s.kept.end();
       DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
       if (take_error()) {
         give_back(s, *p.drawn);
@@ -654,7 +653,7 @@ class FragmentSource : public Source {
       p.drawn = std::move(s.drawn);
       if (p.drawn && p.drawn->real && !p.drawn->passed.lost) {
         p.drawn->passed.query = take(s);
-        stop_keeping(s);
+        s.kept.end();
         DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
       } else if (p.drawn) {
         p.drawn->real = false;
@@ -684,7 +683,7 @@ class FragmentSource : public Source {
     auto it = states_.find(current_context());
     if (it == states_.end()) return;
     State& s = it->second;
-    if (wait) stop_keeping(s);
+    if (wait) s.kept.end();
     while (!s.pending.empty() && s.pending.front().ended) {
       Pending& p = s.pending.front();
       bool now = wait || s.pending.size() > MOST_DRAWS_KEPT;
@@ -698,7 +697,7 @@ class FragmentSource : public Source {
     auto it = states_.find(current_context());
     uniform_epoch_ = next_epoch();  // programs are shared
     if (it == states_.end()) return;
-    stop_keeping(it->second);
+    it->second.kept.end();
     read_back(it->second);
   }
   bool pending(const void* context) const override {
@@ -718,9 +717,7 @@ class FragmentSource : public Source {
       drop(s.adding);
       drop_slots(s);
       if (s.lists.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &s.lists.buffer);
-      stop_keeping(s);
-      auto& names = s.kept.names;
-      if (!names.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names.size()), names.data());
+      s.kept.forget(true);
       s.fetches.forget(true);
     }
     for (auto& job : s.jobs)
@@ -734,7 +731,7 @@ class FragmentSource : public Source {
   void block(uint32_t target, bool blocked) override {
     State& s = states_[current_context()];
     auto& list = s.blocked;
-    if (blocked) stop_keeping(s);
+    if (blocked) s.kept.end();
     if (blocked) list.push_back(target);
     else std::erase(list, target);
   }
@@ -742,7 +739,7 @@ class FragmentSource : public Source {
     ++depth_epoch_;
     uniform_epoch_ = next_epoch();
     ++frames_;
-    for (auto& [context, s] : states_) s.ordinal = 0;
+    for (auto& [context, s] : states_) s.ordinal = 0, s.kept.drawn();
     frame_->over = true;
     frame_->number = number;
     if (!frame_->unread) save(*frame_);
@@ -758,7 +755,6 @@ class FragmentSource : public Source {
     std::shared_ptr<Drawn> drawn;  // nullptr: nothing
     Overdraw overdraw;
     bool ended = false, unread = false;  // unread: `overdraw` is not known yet
-    uint64_t frame = 0;
   };
   struct Private {
     uint32_t framebuffer = 0, color = 0, storage = 0, texture = 0;
@@ -794,32 +790,6 @@ class FragmentSource : public Source {
     int depth_bits = 0;
     bool depth_is_float = false;
   };
-  // The binding of storage blocks that ours takes for a while.
-  struct Storage {
-    int bound = 0, indexed = 0;
-    int64_t start = 0, size = 0;
-    uint32_t index = 0;
-    void take(uint32_t buffer) {
-      static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
-      static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
-      static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
-      index = fetch_binding();
-      bound = integer(0x90D3);
-      get(0x90D3, index, &indexed);
-      start = size = 0;
-      if (indexed) get_long(0x90D4, index, &start), get_long(0x90D5, index, &size);
-      base(0x90D2, index, buffer);
-    }
-    void give_back() const {
-      static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-      static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
-      static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
-      const auto name = static_cast<uint32_t>(indexed);
-      if (size > 0) range(0x90D2, index, name, start, size);
-      else base(0x90D2, index, name);
-      bind(0x90D2, static_cast<uint32_t>(bound));
-    }
-  };
   struct InPlace {
     uint32_t program = 0, target = 0;  // the program's own
     Extent size;           // of the target
@@ -847,7 +817,7 @@ class FragmentSource : public Source {
       uint32_t buffer = 0;
       size_t size = 0, plane = 0, used = 0;  // integers; plane: one a pixel, in front of all lists
     } lists;
-    Storage storage;
+    StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
     // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
     struct Made {
@@ -857,12 +827,7 @@ class FragmentSource : public Source {
     std::vector<Made> made;
     size_t ordinal = 0;  // of the next draw in its frame
     std::map<uint32_t, uint64_t> followed;  // targets whose depth a buffer of ours follows, and in which frame it had to last
-    struct {
-      std::vector<uint32_t> names;
-      size_t used = 0;  // in this frame
-      uint64_t frame = 0;
-      bool runs = false;
-    } kept;  // queries that keep what was drawn to tiles that are covered afterwards
+    KeptDraws kept;
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
     std::map<std::array<uint32_t, 3>, Private> counting, adding;
@@ -895,8 +860,6 @@ class FragmentSource : public Source {
       read_back(s);
     }
     if (!p.drawn) return true;
-    // Some drivers draw all they were given as soon as they are asked whether a query is done. Frames end in that anyway.
-    if (!wait && p.frame == frames_) return false;
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
     for (Count* c : {&p.drawn->passed, &p.drawn->survived, &p.drawn->generated}) {
@@ -1165,7 +1128,7 @@ class FragmentSource : public Source {
     if ((depth || survives) && !has_placing_copy(program, false, false, no)) return false;
     if (makes && !once && !has_placing_copy(program, true, pictures_, no)) return false;
     if (!make_lists(s, t.size)) return false;
-    keep_drawn(s);
+    s.kept.begin();
     if (once) {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
@@ -1205,7 +1168,7 @@ class FragmentSource : public Source {
   void list(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, uint64_t last, Job job) {
     const bool pixels = bare && pictures_;
     place(s, job, pixels, last);
-    s.storage.take(s.lists.buffer);
+    take_storage(s);
     const char* why = nullptr;
     {
       Masked masked;
@@ -1218,12 +1181,16 @@ class FragmentSource : public Source {
     s.storage.give_back();
     queue(s, std::move(job), why);
   }
+  static void take_storage(State& s) {
+    s.storage.take();
+    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffer);
+  }
   // The draw is played with a copy of its program, and whatever follows it without a call between them.
   void play_in_place(State& s, Drawn& d) {
     InPlace& p = *s.in_place;
     const uint64_t last = last_made(s, d.key);
     p.repeats = p.repeats && !d.fetches.ticket && !d.fetches.lost;
-    s.storage.take(s.lists.buffer);
+    take_storage(s);
     count_played(s, last, true);
   }
   void count_played(State& s, uint64_t last, bool first) {
@@ -1248,26 +1215,6 @@ class FragmentSource : public Source {
     count_played(s, last, false);
     ++s.ordinal;
     return true;
-  }
-
-  // llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
-  // query of samples runs meanwhile. One does until another is wanted. It draws all it was given when a query begins that
-  // ran in the same frame, so each has a name of its own.
-  void keep_drawn(State& s) {
-    auto& k = s.kept;
-    if (k.runs || FetchCounter::samples_are_queried()) return;
-    if (k.frame != frames_) k.frame = frames_, k.used = 0;
-    if (k.used == k.names.size()) {
-      const size_t more = k.names.empty() ? 1 : k.names.size();
-      k.names.resize(k.used + more);
-      DT_REAL(void, glGenQueries, int, uint32_t*)(static_cast<int>(more), k.names.data() + k.used);
-    }
-    DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, k.names[k.used++]);
-    k.runs = true;
-  }
-  void stop_keeping(State& s) {
-    if (s.kept.runs) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
-    s.kept.runs = false;
   }
 
   // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a plane
@@ -1306,7 +1253,7 @@ class FragmentSource : public Source {
     if (!generated && !(discards_ && d.discards)) return;
     static const auto begin = DT_REAL(void, glBeginQuery, uint32_t, uint32_t);
     static const auto end = DT_REAL(void, glEndQuery, uint32_t);
-    stop_keeping(s);
+    s.kept.end();
     Masked masked;
     Off tests;
     tests_off(tests);
