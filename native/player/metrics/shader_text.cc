@@ -116,6 +116,15 @@ const std::set<std::string, std::less<>>& words_of_300() {
 
 // ---- what is put into it ----
 
+// What a shader of desktop GLSL needs for a block to count in; `version` as in #version.
+std::string storage_extensions(uint32_t version) {
+  std::string text;
+  if (version < 430) text += "#extension GL_ARB_shader_storage_buffer_object : require\n";
+  if (version < 420) text += "#extension GL_ARB_shading_language_420pack : require\n";
+  if (version < 140) text += "#extension GL_ARB_uniform_buffer_object : require\n";
+  return text;
+}
+
 // dt_count() counts a fragment, see ShaderLanguage::Counts.
 std::string pixel_block(const ShaderLanguage& language) {
   const std::string exact = language.es ? "highp " : "";
@@ -515,12 +524,8 @@ class Text {
     }
     if (color_) start += "layout(location = 0) out mediump vec4 dt_color;\n";
     if (data_) start += "layout(location = 0) out mediump vec4 dt_data[gl_MaxDrawBuffers];\n";
-    if (!es && (fetches_ || pixels) && version_ < 430) {
-      head_ += "#extension GL_ARB_shader_storage_buffer_object : require\n";
-      if (version_ < 420) head_ += "#extension GL_ARB_shading_language_420pack : require\n";
-      if (version_ < 140) head_ += "#extension GL_ARB_uniform_buffer_object : require\n";
-      if (pixels && discards_.empty() && version_ < 420) head_ += "#extension GL_ARB_shader_image_load_store : require\n";
-    }
+    if (!es && (fetches_ || pixels)) head_ += storage_extensions(version_);
+    if (!es && pixels && discards_.empty() && version_ < 420) head_ += "#extension GL_ARB_shader_image_load_store : require\n";
     // Lines about extensions have to stand before any code.
     size_t place = all_.size();
     for (size_t p : places_)
@@ -564,9 +569,8 @@ class Text {
 }  // namespace
 
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language) {
-  std::string extensions;
-  if (!language.es && strtoul(version.c_str() + std::min(version.size(), sizeof "#version" - 1), nullptr, 10) < 430)
-    for (const char* name : {"GL_ARB_shader_storage_buffer_object", "GL_ARB_shading_language_420pack", "GL_ARB_uniform_buffer_object"}) extensions += std::string("#extension ") + name + " : require\n";
+  const auto number = strtoul(version.c_str() + std::min(version.size(), sizeof "#version" - 1), nullptr, 10);
+  const std::string extensions = language.es ? "" : storage_extensions(static_cast<uint32_t>(number));
   return version + "\n" + extensions + pixel_block(language) + "void main() { dt_count(); }\n";
 }
 
@@ -578,8 +582,7 @@ std::string original_name(std::string name) {
 }
 
 std::string fixed_counting_text(const ShaderLanguage& language) {
-  std::string text = "#version 120\n#extension GL_ARB_shader_storage_buffer_object : require\n#extension GL_ARB_shading_language_420pack : require\n";
-  text += "#extension GL_ARB_uniform_buffer_object : require\nuniform int dt_units;\nlayout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
+  std::string text = "#version 120\n" + storage_extensions(120) + "uniform int dt_units;\nlayout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
   return text + "void main() { int was = atomicAdd(dt_count[0], dt_units); if (was < 0 && was + dt_units >= 0) atomicAdd(dt_count[1], 1); }\n";
 }
 
