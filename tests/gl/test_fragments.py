@@ -100,6 +100,9 @@ GL: Sequence[Fate] = [
     _all(4 * 256),
     _all(4 * 256, 2 * 256),
     _all(0),
+    (ALL, 0, ALL // 2, ALL // 2),
+    (ALL // 4, 0, ALL // 8, ALL // 8),
+    (ALL // 4, 0, ALL // 8, ALL // 8),
 ]
 
 ALPHA, TESTS = (

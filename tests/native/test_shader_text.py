@@ -18,16 +18,19 @@ MAIN = """
 using namespace dt::play::metrics;
 int main(int, char** given) {
   ShaderLanguage language;
-  language.es = atoi(given[1]), language.version = 32, language.binding = 7, language.counts = ShaderLanguage::PIXELS;
+  language.es = atoi(given[1]), language.version = atoi(given[2]), language.placed = atoi(given[3]);
+  language.binding = 7, language.counts = ShaderLanguage::PIXELS;
   language.has_extension = [](const char*) { return true; };
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const CountingText made = counting_text(text, true, language);
   printf("%s%s", made.why.c_str(), made.text.c_str());
+  const std::string vertex = "#version 120\\nvoid main() { gl_Position = vec4(0.0); }";
+  if (language.placed) printf("\\n----\\n%s", placed_text(vertex, language).c_str());
 }
 """
 PLAIN = "uniform vec4 color;\nvoid main() { gl_FragColor = color; }\n"
 BLOCKS = "#extension GL_ARB_shader_storage_buffer_object : require"
-EARLY = "#extension GL_ARB_shader_image_load_store : require"
+EARLY = "layout(early_fragment_tests) in;"
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +45,33 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "made"
 
 
-def _made(counting: Path, text: str, es: bool = False) -> list[str]:
-    done = subprocess.run([str(counting), str(int(es))], input=text, capture_output=True, text=True, check=True)
+def _made(counting: Path, text: str, es: bool = False, version: int = 45, placed: bool = False) -> list[str]:
+    command = [str(counting), str(int(es)), str(version), str(int(placed))]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if line]
 
 
 @pytest.mark.parametrize("version", ["", "#version 110\n", "#version 330\n"])
-def test_old_desktop_shaders_ask_for_what_lists_of_pixels_take(counting: Path, version: str):
+def test_old_desktop_shaders_become_new_ones_that_run_behind_the_tests(counting: Path, version: str):
     lines = _made(counting, version + PLAIN)
-    first_code = next(i for i, line in enumerate(lines) if not line.startswith("#"))
-    assert {BLOCKS, EARLY} <= set(lines[:first_code])
-    assert lines[first_code] == "layout(early_fragment_tests) in;"
+    assert lines[:2] == ["#version 430 compatibility", EARLY]
+    assert not [line for line in lines[1:] if line.startswith("#version")]
+    assert "GLSL 4.30" in _made(counting, version + PLAIN, version=42)[0]
 
 
 def test_what_discards_runs_before_the_tests(counting: Path):
     lines = _made(counting, "void main() { if (gl_FragCoord.x < 9.0) discard; gl_FragColor = vec4(1.0); }\n")
     assert BLOCKS in lines and EARLY not in lines
-    assert "layout(early_fragment_tests) in;" not in lines
 
 
 def test_new_shaders_have_it_all(counting: Path):
     assert not [line for line in _made(counting, "#version 430\n" + PLAIN) if line.startswith("#extension")]
     assert not [line for line in _made(counting, "precision mediump float;\n" + PLAIN, es=True) if "#extension" in line]
+
+
+def test_where_to_count_comes_from_the_vertex_shader(counting: Path):
+    lines = _made(counting, "#version 430\n" + PLAIN, placed=True)
+    vertex = lines[lines.index("----") + 1 :]
+    assert "flat in ivec3 dt_at;" in lines and not [line for line in lines if line.startswith("uniform ivec3")][1:]
+    assert vertex[:2] == ["#version 120", "#extension GL_EXT_gpu_shader4 : require"]
+    assert {"uniform ivec3 dt_place;", "flat varying ivec3 dt_at;", "  dt_at = dt_place;"} <= set(vertex)

@@ -603,7 +603,7 @@ class FragmentSource : public Source {
     State& s = states_[current_context()];
     abandon(s);
     if (s.in_place && goes_on(s, draw)) return;
-    restore();
+    restore(nullptr);
     const bool queries = no_queries().empty();
     if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) {  // FLAG_DRAW
       if (passes_ && !queries && !strcmp(draw.name, "glClear")) cleared(s, static_cast<uint32_t>(draw.number("mask")));
@@ -620,12 +620,19 @@ class FragmentSource : public Source {
     drain_errors();
   }
   // Draws were played with a program of ours.
-  void restore() override {
+  bool restore(const Call* next) override {
     State& s = states_[current_context()];
-    if (!s.in_place) return;
-    use_program(s.in_place->program);
+    if (!s.in_place) return false;
+    const Changes changes = next ? changes_of(next->name) : Changes{};
+    if (changes.inputs) {
+      // The next draw may be counted like this one. What these change of a program they change of the one that is current.
+      if (changes.uniforms && !s.in_place->left) use_program(s.in_place->program), s.in_place->left = true;
+      return true;
+    }
+    if (!s.in_place->left) use_program(s.in_place->program);
     s.storage.give_back();
     s.in_place.reset();
+    return false;
   }
 
   bool begin(uint64_t segment, std::string& why) override {
@@ -748,7 +755,7 @@ class FragmentSource : public Source {
 
  private:
   struct Changes {
-    bool depth = false, uniforms = false;
+    bool depth = false, uniforms = false, inputs = false;  // inputs: values of uniforms or where vertices come from, no more
   };
   struct Pending {
     uint64_t segment = 0;
@@ -795,6 +802,7 @@ class FragmentSource : public Source {
     Extent size;           // of the target
     uint64_t few = 0;      // fragments
     bool lists = false, writes = false, repeats = false;  // lists: pixels; repeats: nothing but this counts the draw
+    bool left = false;                                    // the program's own is current, for a call that changes its uniforms
     Job job;
   };
   struct State {
@@ -933,6 +941,7 @@ class FragmentSource : public Source {
     if (!fresh) return it->second;
     std::string_view name = function;
     it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") || name.starts_with("glLink") || name.starts_with("glCallList") || name.starts_with("egl");
+    it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" || name == "glDisableVertexAttribArray" || (name.starts_with("glUniform") && !name.starts_with("glUniformSub") && !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
     bool keeps = name == "glClear";  // around() sees to it
     for (std::string_view known : {"glUniform", "glUseProgram", "glVertexAttrib", "glEnable", "glDisable", "glBindBuffer", "glBindVertexArray", "glBindTexture", "glBindSampler", "glActiveTexture",
                                    "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glFlushMapped", "glBlendColor", "glBlendEquation", "glBlendFunc", "glDepth", "glCull",
@@ -1027,8 +1036,10 @@ class FragmentSource : public Source {
     d.key = draw_key(program, version() >= 30 ? static_cast<uint32_t>(integer(DRAW_BINDING)) : 0, draw);
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
-    if (!feedback && !samples && !alpha && count_in_place(s, d, draw, program, source, queries)) {
-      if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, false);
+    // Where all can be counted in place, a query for each draw would only cost more.
+    const bool here = !feedback && !samples && !alpha, all_here = here && count_in_place(s, d, draw, program, source, queries, true);
+    if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
+      if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
       if (fetches_) count_fetches(s, d, draw, program);
       if (s.in_place) play_in_place(s, d);
       return;
@@ -1092,10 +1103,10 @@ class FragmentSource : public Source {
 
   // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
   // counted by the program's own draw, with a copy of its program that runs behind them; what is generated too where there
-  // are none, else it is drawn once more before. False: nothing was done, it has to be counted otherwise.
-  bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries) {
+  // are none, else it is drawn once more before. Not all that is asked for but only pictures where `counts` is false. False:
+  // nothing was done, it has to be counted otherwise.
+  bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries, bool counts) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-    const bool counts = !queries;
     if (!(pictures_ || (counts && (counts_again_ || passes_))) || !program || !counts_in_place(s)) return false;
     if (source->reads_target || source->writes_depth || draw.given().vertices >= 0 || !(draw.flags & 8) || !strcmp(draw.name, "glCallList")) return false;  // FLAG_DRAW
     Target t;
@@ -1103,7 +1114,7 @@ class FragmentSource : public Source {
     const char* why = nullptr;
     if (!target_size(t.draw, t.size, why)) return false;
     const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
-    const bool writes = passes_ && counts && depth_test && boolean(DEPTH_WRITEMASK);
+    const bool writes = passes_ && !queries && depth_test && boolean(DEPTH_WRITEMASK);
     const uint64_t last = last_made(s, d.key), few = std::max<uint64_t>(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) / 8);
     if (last > few || (stencil && passes_ && counts)) {
       if (writes && last != UINT64_MAX) s.followed[t.draw] = frames_;
@@ -1128,12 +1139,13 @@ class FragmentSource : public Source {
     if ((depth || survives) && !has_placing_copy(program, false, false, no)) return false;
     if (makes && !once && !has_placing_copy(program, true, pictures_, no)) return false;
     if (!make_lists(s, t.size)) return false;
+    if (counts) d.real = false;
     s.kept.begin();
     if (once) {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !(queries && counts_again_ && d.discards) && !d.real, std::move(job)};
+      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, false, std::move(job)};
       return true;
     }
     if (makes) {
@@ -1151,7 +1163,7 @@ class FragmentSource : public Source {
     if (!depth) return true;
     Job job = new_job(s, t, false);
     job.counts = &Drawn::passed;
-    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, std::move(job)};
+    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, false, std::move(job)};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
@@ -1199,8 +1211,9 @@ class FragmentSource : public Source {
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
     place(s, job, p.lists, last);
-    if (first) use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
+    if (first || p.left) use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
     else move_placing_copy(p.program, p.lists, place_of(job, p.size));
+    p.left = false;
     ++s.drawn->unread;
     keep(s, std::move(job));
   }

@@ -1,5 +1,6 @@
 #include "programs.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <map>
@@ -122,20 +123,6 @@ void look(ProgramSource& s, uint32_t stage, const std::string& text) {
   }
 }
 
-// The line that says which GLSL it is, "" where none does.
-std::string version_line(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    size_t word = text.find_first_not_of(" \t\r", at);
-    if (word < end && text[word] == '#') {
-      size_t next = text.find_first_not_of(" \t", word + 1);
-      if (next < end && text.compare(next, 7, "version") == 0) return text.substr(word, end - word);
-    }
-    at = end + 1;
-  }
-  return "";
-}
-
 // How a type of uniform is read and written: what of, how many, columns of a matrix.
 struct Shape {
   char kind;  // f i u d, 0: not known
@@ -225,13 +212,16 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
 }
 
 ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES) {
-  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }};
+  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }, tls.context->core != 0, false};
 }
 
 // The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
 // cannot.
 bool placing_stages(const ProgramSource& source, bool bare, bool pixels, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
-  const ShaderLanguage spoken = language(pixels ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
+  ShaderLanguage spoken = language(pixels ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
+  const auto vertex = std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
+  const bool others = std::any_of(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
+  spoken.placed = vertex == 1 && !others && (is_es() || tls.context->core || has_extension("GL_EXT_gpu_shader4"));
   std::string version;
   for (auto& [stage, text] : source.stages) {
     if (bare && stage == FRAGMENT_SHADER) continue;
@@ -240,6 +230,7 @@ bool placing_stages(const ProgramSource& source, bool bare, bool pixels, std::ve
     else made.text = text;
     if (!made.why.empty()) return why = made.why, false;
     if (stage == VERTEX_SHADER) version = version_line(made.text);
+    if (stage == VERTEX_SHADER && spoken.placed) made.text = placed_text(made.text, spoken);
     stages.emplace_back(stage, std::move(made.text));
   }
   if (bare) stages.emplace_back(FRAGMENT_SHADER, pixel_counting_text(version, spoken));

@@ -53,10 +53,15 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-std::string numeral(double v) {
+// Behind `to`, with as few digits as say the number exactly.
+template <class Number>
+void put(std::string& to, Number v) {
   char text[40];
-  char* end = v == std::floor(v) && std::fabs(v) < 9e15 ? std::to_chars(text, text + sizeof text, static_cast<int64_t>(v)).ptr : text + snprintf(text, sizeof text, "%.17g", v);
-  return {text, end};
+  to.append(text, std::to_chars(text, text + sizeof text, v).ptr);
+}
+void put_numeral(std::string& to, double v) {
+  if (v == std::floor(v) && std::fabs(v) < 9e15) put(to, static_cast<int64_t>(v));
+  else put(to, v);
 }
 
 struct Nowhere : Sink {
@@ -215,25 +220,41 @@ void Session::settle(Scope* s) {
 
 void Session::write(const Scope& s) {
   ++written_;
-  std::string note, values;
+  std::string note;
+  std::string& line = line_;
+  line = s.at == AT_FRAME ? "f" : s.at == AT_DRAW ? "d" : s.at == AT_CALL ? "c" : "r";
+  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments)}) line += ',', put(line, v);
+  line += ",\"";
+  const size_t note_at = line.size();
+  line += '"';
   auto& pass = passes_[pass_].pass;
   for (size_t i = 0; i < s.sums.size(); ++i) {
     const Sum& sum = s.sums[i];
     auto m = static_cast<size_t>(pass.metrics[i]);
     Fold fold = request_.metrics[m].fold;
-    values += ',';
+    line += ',';
     const char* why = sum.why;
     if (!why && !sum.parts && fold != Fold::SUM) why = "nothing was measured";
-    if (!why) values += numeral((fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
-    std::string said = why ? why : fold == Fold::MEAN && sum.parts > 1 ? "mean of " + std::to_string(sum.parts) + " parts" : "";
-    if (!said.empty()) note += (note.empty() ? "" : ";") + std::to_string(m) + "=" + said;
+    if (!why) put_numeral(line, (fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
+    if (!why && !(fold == Fold::MEAN && sum.parts > 1)) continue;
+    note += (note.empty() ? "" : ";") + std::to_string(m) + "=" + (why ? why : "mean of " + std::to_string(sum.parts) + " parts");
   }
-  const char* letter = s.at == AT_FRAME ? "f" : s.at == AT_DRAW ? "d" : s.at == AT_CALL ? "c" : "r";
+  line += '\n';
   std::string quoted;
   for (char c : note) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  fprintf(rows_, "%s,%llu,%llu,%llu,%llu,%llu,%u,\"%s\"%s\n", letter, static_cast<unsigned long long>(s.number), static_cast<unsigned long long>(s.seq),
-          static_cast<unsigned long long>(s.end_seq), static_cast<unsigned long long>(s.t_start), static_cast<unsigned long long>(s.t_end), s.segments, quoted.c_str(),
-          values.c_str());
+  line.insert(note_at, quoted);
+  fwrite(line.data(), 1, line.size(), rows_);
+}
+
+// Results come segment by segment.
+std::map<uint64_t, Session::Segment>::iterator Session::segment_of(uint64_t number) {
+  if (last_found_ == segments_.end() || last_found_->first != number) last_found_ = segments_.find(number);
+  return last_found_;
+}
+
+void Session::forget_segment(std::map<uint64_t, Segment>::iterator it) {
+  if (it == last_found_) last_found_ = segments_.end();
+  segments_.erase(it);
 }
 
 void Session::value(uint64_t number, int metric, double v) {
@@ -241,7 +262,7 @@ void Session::value(uint64_t number, int metric, double v) {
     samples_[static_cast<size_t>(metric)].push_back(v);
     return;
   }
-  auto it = segments_.find(number);
+  auto it = segment_of(number);
   if (it == segments_.end()) return;
   Fold fold = request_.metrics[static_cast<size_t>(metric)].fold;
   if (fold == Fold::SUM && v > 0) v = std::max(0.0, v - bias_[static_cast<size_t>(metric)]);
@@ -266,7 +287,7 @@ void Session::value(uint64_t number, int metric, double v) {
 }
 void Session::mean(uint64_t number, int metric, double total, double weight) {
   if (calibrating_) return;
-  auto it = segments_.find(number);
+  auto it = segment_of(number);
   if (it == segments_.end()) return;
   auto place = static_cast<size_t>(passes_[pass_].place[static_cast<size_t>(metric)]);
   for (Scope* s : it->second.scopes) {
@@ -278,21 +299,20 @@ void Session::mean(uint64_t number, int metric, double total, double weight) {
 }
 void Session::lost(uint64_t number, int metric, const char* why) {
   if (calibrating_) return;
-  auto it = segments_.find(number);
+  auto it = segment_of(number);
   if (it == segments_.end()) return;
   auto place = static_cast<size_t>(passes_[pass_].place[static_cast<size_t>(metric)]);
   for (Scope* s : it->second.scopes) s->sums[place].why = why;
   arrived(number);
 }
 void Session::arrived(uint64_t number) {
-  auto it = segments_.find(number);
+  auto it = segment_of(number);
   Segment& segment = it->second;
-  std::vector<Scope*> scopes = segment.waits == 1 ? std::move(segment.scopes) : segment.scopes;
-  if (!--segment.waits) segments_.erase(it);
-  for (Scope* s : scopes) {
-    --s->waits;
-    settle(s);
-  }
+  for (Scope* s : segment.scopes) --s->waits;
+  if (--segment.waits) return;  // and so none of them is settled
+  std::vector<Scope*> scopes = std::move(segment.scopes);
+  forget_segment(it);
+  for (Scope* s : scopes) settle(s);
 }
 
 // ---- segments --------------------------------------------------------------------------------------------------------
@@ -307,7 +327,7 @@ void Session::stop() {
     if (began_[i]) sources[i]->end();
   auto it = segments_.find(last_segment_);
   it->second.t_end = now;
-  if (!it->second.waits) segments_.erase(it);
+  if (!it->second.waits) forget_segment(it);
   if (segments_.size() > COLLECT_AT) collect(false);
   cost_ns_ += now_ns() - now;
 }
@@ -426,11 +446,11 @@ void Session::show(Draw& draw) {
   cost_ns_ += now_ns() - began;
 }
 
-void Session::restore() {
+void Session::restore(const Call* next) {
   changed_ = false;
   if (!current_context()) return;
   for (auto& source : passes_[pass_].sources)
-    if (source->watches() & Source::WATCH_DRAWS) source->restore();
+    if (source->watches() & Source::WATCH_DRAWS) changed_ |= source->restore(next);
 }
 
 void Session::linked(uint32_t program) {
@@ -451,7 +471,7 @@ void Session::linked(uint32_t program) {
 
 void Session::before(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
-  if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_)) restore();
+  if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_)) restore(in_frames() && !in_list_ && !in_begin_ ? call.seen : nullptr);
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
   if (!in_frames()) return;
   auto see = [&] {
@@ -631,7 +651,7 @@ void Session::end_pass() {
     auto it = segments_.begin();
     std::vector<Scope*> scopes = it->second.scopes;
     size_t waits = it->second.waits;
-    segments_.erase(it);
+    forget_segment(it);
     for (Scope* s : scopes) {
       for (auto& sum : s->sums)
         if (!sum.why) sum.why = "no result came";
@@ -648,8 +668,9 @@ void Session::end_pass() {
           static_cast<unsigned long long>(pauses_));
   bool first = true;
   for (int m : passes_[pass_].pass.metrics) {
-    double bias = bias_[static_cast<size_t>(m)];
-    fprintf(status_, "%s%s: %s", first ? "" : ", ", json_text(request_.metrics[static_cast<size_t>(m)].id).c_str(), numeral(bias).c_str());
+    std::string bias;
+    put_numeral(bias, bias_[static_cast<size_t>(m)]);
+    fprintf(status_, "%s%s: %s", first ? "" : ", ", json_text(request_.metrics[static_cast<size_t>(m)].id).c_str(), bias.c_str());
     first = false;
   }
   fputs("}}\n", status_);

@@ -109,13 +109,15 @@ class Session : Sink {
   void close(Scope* scope, uint64_t end_seq);
   void drop(Scope* scope);
   void settle(Scope* scope);
+  std::map<uint64_t, Segment>::iterator segment_of(uint64_t number);
+  void forget_segment(std::map<uint64_t, Segment>::iterator it);
   void arrived(uint64_t segment);
   void write(const Scope& scope);
   void collect(bool wait);
   void collect_everywhere();
   void ranges(uint64_t seq);
   void show(Draw& draw);
-  void restore();
+  void restore(const Call* next = nullptr);
   void calibrate(bool contexts);
   void gone(const void* context);
   bool in_frames() const { return frame_ >= first_frame_ && frame_ < end_frame_; }
@@ -138,6 +140,8 @@ class Session : Sink {
   size_t next_range_ = 0;
   uint64_t next_range_at_ = UINT64_MAX;
   std::map<uint64_t, Segment> segments_;
+  std::map<uint64_t, Segment>::iterator last_found_ = segments_.end();  // see segment_of()
+  std::string line_;
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false, answered_ = false;
   bool finished_ = false, changed_ = false;  // changed_: sources may have changed something for draws

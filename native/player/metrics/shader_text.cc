@@ -125,10 +125,27 @@ std::string storage_extensions(uint32_t version) {
   return text;
 }
 
+// The number in a line about the version; 0 without one.
+uint32_t version_number(const std::string& line) {
+  const size_t digit = line.find_first_of("0123456789");
+  return digit == line.npos ? 0 : static_cast<uint32_t>(strtoul(line.c_str() + digit, nullptr, 10));
+}
+
+// The varying that hands on dt_place, `direction` "in" or "out"; and what old shaders of desktop GLSL need for it.
+std::string place_varying(const ShaderLanguage& language, uint32_t version, const char* direction) {
+  if (!language.es && version < 130) return "flat varying ivec3 dt_at;\n";
+  return std::string("flat ") + direction + (language.es ? " highp" : "") + " ivec3 dt_at;\n";
+}
+std::string place_extension(const ShaderLanguage& language, uint32_t version) {
+  return language.placed && !language.es && version < 130 ? "#extension GL_EXT_gpu_shader4 : require\n" : "";
+}
+
 // dt_count() counts a fragment, see ShaderLanguage::Counts.
-std::string pixel_block(const ShaderLanguage& language) {
+std::string pixel_block(const ShaderLanguage& language, uint32_t version) {
   const std::string exact = language.es ? "highp " : "";
-  std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact + "int dt_pixels[]; };\nuniform " + exact + "ivec3 dt_place;\nvoid dt_count() {\n  ";
+  std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact + "int dt_pixels[]; };\n";
+  text += language.placed ? place_varying(language, version, "in") + "#define dt_place dt_at\n" : "uniform " + exact + "ivec3 dt_place;\n";
+  text += "void dt_count() {\n  ";
   if (language.counts == ShaderLanguage::FRAGMENTS) return text + "atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
   return text + exact + "float x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + exact + "int at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + exact + "int pixel = dt_place.y * int(y) + int(x);\n" +
          "  dt_pixels[at < dt_place.z ? dt_place.x + 1 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
@@ -496,9 +513,17 @@ class Text {
       if (before < all_.size() && is(before, ".")) continue;
       if (fetches_ || pixels) t.text = "dt_main";
     }
+    if (pixels && !es && discards_.empty() && version_ < 420) {
+      // Mesa takes the qualifier of an extension in older shaders, but tests late all the same.
+      if (language_.version < 43) why_ = "GLSL 4.30 has shaders that run behind the tests";
+      for (size_t i = version_end_ ? *version_begin_ : 0, stop = version_end_ ? *version_end_ + 1 : 0; i < stop; ++i) all_[i].text.clear();
+      head_ = std::string("#version 430") + (language_.core ? "" : " compatibility") + "\n" + head_;
+      replaced_ = true;
+      version_ = 430;
+    }
     if (pixels) {
       // What discards has to run before the depth is written.
-      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_);
+      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_);
       end += "\nvoid main() { dt_main(); dt_count(); }\n";
     }
     for (size_t i : discards_)
@@ -525,7 +550,7 @@ class Text {
     if (color_) start += "layout(location = 0) out mediump vec4 dt_color;\n";
     if (data_) start += "layout(location = 0) out mediump vec4 dt_data[gl_MaxDrawBuffers];\n";
     if (!es && (fetches_ || pixels)) head_ += storage_extensions(version_);
-    if (!es && pixels && discards_.empty() && version_ < 420) head_ += "#extension GL_ARB_shader_image_load_store : require\n";
+    if (pixels) head_ += place_extension(language_, version_);
     // Lines about extensions have to stand before any code.
     size_t place = all_.size();
     for (size_t p : places_)
@@ -568,10 +593,31 @@ class Text {
 
 }  // namespace
 
+std::string version_line(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    size_t word = text.find_first_not_of(" \t\r", at);
+    if (word < end && text[word] == '#') {
+      size_t next = text.find_first_not_of(" \t", word + 1);
+      if (next < end && text.compare(next, 7, "version") == 0) return text.substr(word, end - word);
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language) {
-  const auto number = strtoul(version.c_str() + std::min(version.size(), sizeof "#version" - 1), nullptr, 10);
-  const std::string extensions = language.es ? "" : storage_extensions(static_cast<uint32_t>(number));
-  return version + "\n" + extensions + pixel_block(language) + "void main() { dt_count(); }\n";
+  const uint32_t number = version_number(version);
+  const std::string extensions = language.es ? "" : storage_extensions(number) + place_extension(language, number);
+  return version + "\n" + extensions + pixel_block(language, number) + "void main() { dt_count(); }\n";
+}
+
+std::string placed_text(const std::string& text, const ShaderLanguage& language) {
+  const std::string version = version_line(text);
+  const uint32_t number = version_number(version);
+  const size_t body = version.empty() ? 0 : text.find(version) + version.size();
+  return text.substr(0, body) + "\n" + place_extension(language, number) + "#define main dt_main\n" + text.substr(body) + "\n#undef main\nuniform " + (language.es ? "highp " : "") +
+         "ivec3 dt_place;\n" + place_varying(language, number, "out") + "void main() {\n  dt_main();\n  dt_at = dt_place;\n}\n";
 }
 
 CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language) { return Text(text, fragment, language).made(); }

@@ -19,6 +19,9 @@ struct ShaderLanguage {
   // where it may discard some: then all that it does not.
   enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
+  bool core = false;  // of the context
+  // dt_place comes from the vertex shader, see placed_text(): llvmpipe copies 33 KB of state for a uniform of fragments.
+  bool placed = false;
 };
 
 struct CountingText {
@@ -35,6 +38,12 @@ CountingText counting_text(const std::string& text, bool fragment, const ShaderL
 inline constexpr std::string_view RENAMED = "dtk_";
 // The name that a uniform, an attribute or a block of a counting text has in the original.
 std::string original_name(std::string name);
+
+// The line of a shader that says which GLSL it is, "" where none does.
+std::string version_line(const std::string& text);
+
+// A vertex shader that also hands on the uniform dt_place, to fragment shaders of such a ShaderLanguage.
+std::string placed_text(const std::string& text, const ShaderLanguage& language);
 
 // A fragment shader that does nothing else than counting itself. `version`: the line that says which GLSL it is, as in the other stages.
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language);

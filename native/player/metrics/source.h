@@ -131,7 +131,9 @@ class Source {
   virtual void around(Draw& /*draw*/) {}
   // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to be as
   // it was. A segment may run.
-  virtual void restore() {}
+  // `next` is the call that comes, nullptr: any may. True: something is kept since that call cannot notice; restore() comes
+  // again before the one behind it, unless it draws.
+  virtual bool restore(const Call* /*next*/) { return false; }
   // The only source of its pass: none other measures the program's draws or wants to see them as they are.
   bool alone = false;
   // WATCH_CALLS. A call that is about to be played; it belongs to the segment that runs. The driver may not be called:

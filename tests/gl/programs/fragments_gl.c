@@ -23,8 +23,9 @@ static const char *const COUNTING =
 
 /* Two triangles over the whole target, transparent at the left and opaque at the right. */
 static void quad(float depth) {
-  const GLfloat places[] = {-1, -1, depth, 1, -1, depth, -1, 1, depth, 1, 1, depth};
+  static GLfloat places[] = {-1, -1, 0, 1, -1, 0, -1, 1, 0, 1, 1, 0};
   static const GLfloat colors[] = {1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+  for (int i = 0; i < 4; i++) places[3 * i + 2] = depth;
   glVertexPointer(3, GL_FLOAT, 0, places);
   glColorPointer(4, GL_FLOAT, 0, colors);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
@@ -67,7 +68,7 @@ int main(int argc, char **argv) {
   glNewList(list, GL_COMPILE);
   glRectf(-1, -1, 0, 1);
   glEndList();
-  static const GLfloat turn[] = {0, 1, -1, 0};
+  static const GLfloat turn[] = {0, 1, -1, 0}, half[] = {0.5f, 0, 0, 0.5f};
   static GLubyte stipple[128];
   for (int i = 0; i < 128; i++) stipple[i] = i / 4 % 2 ? 0xFF : 0;
   glPolygonStipple(stipple);
@@ -137,6 +138,17 @@ int main(int argc, char **argv) {
     glEnable(GL_RASTERIZER_DISCARD);
     quad(0);                     /* 17 nothing */
     glDisable(GL_RASTERIZER_DISCARD);
+    glViewport(0, 0, WIDTH, HEIGHT);
+    glUseProgram(captured);
+    glEnable(GL_DEPTH_TEST);
+    glDepthMask(GL_FALSE);
+    quad(0.25f);                 /* 18 behind what the right half has */
+    glUniformMatrix2fv(glGetUniformLocation(captured, "turn"), 1, GL_FALSE, half);
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4); /* 19 the same of the middle quarter, for a uniform */
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 4); /* 20 and again */
+    glDepthMask(GL_TRUE);
+    glDisable(GL_DEPTH_TEST);
+    glUseProgram(0);
     GLfloat positions[24];
     glGetBufferSubData(GL_TRANSFORM_FEEDBACK_BUFFER, 0, sizeof positions, positions);
     fed = checksum(fed, positions, sizeof positions);
