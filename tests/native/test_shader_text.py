@@ -23,7 +23,7 @@ int main(int, char** given) {
   language.has_extension = [](const char*) { return true; };
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const CountingText made = counting_text(text, true, language);
-  printf("%s%s", made.why.c_str(), made.text.c_str());
+  printf("%s%s\\n// %d reads\\n", made.why.c_str(), made.text.c_str(), made.per_run);
   const std::string vertex = "#version 120\\nvoid main() { gl_Position = vec4(0.0); }";
   if (language.placed) printf("\\n----\\n%s", placed_text(vertex, language).c_str());
 }
@@ -75,3 +75,35 @@ def test_where_to_count_comes_from_the_vertex_shader(counting: Path):
     assert "flat in ivec3 dt_at;" in lines and not [line for line in lines if line.startswith("uniform ivec3")][1:]
     assert vertex[:2] == ["#version 120", "#extension GL_EXT_gpu_shader4 : require"]
     assert {"uniform ivec3 dt_place;", "flat varying ivec3 dt_at;", "  dt_at = dt_place;"} <= set(vertex)
+
+
+@pytest.mark.parametrize(
+    ("body", "reads"),
+    [
+        ("gl_FragColor = vec4(1.0);", 0),
+        ("gl_FragColor = texture2D(s, vec2(0.0)) + texture2D(s, vec2(0.5)); /* if */", 2),
+        ("if (gl_FragCoord.x < 1.0) gl_FragColor = texture2D(s, vec2(0.0));", -1),
+        ("for (int i = 0; i < 3; i++) gl_FragColor += texture2D(s, vec2(0.0));", -1),
+        ("gl_FragColor = gl_FragCoord.x < 1.0 ? texture2D(s, vec2(0.0)) : vec4(0.0);", -1),
+        ("bool b = gl_FragCoord.x < 1.0 && texture2D(s, vec2(0.0)).x > 0.5;", -1),
+        ("discard; gl_FragColor = texture2D(s, vec2(0.0));", -1),
+        ("\n#ifdef GL_ES\ngl_FragColor = texture2D(s, vec2(0.0));\n#endif\n", -1),
+    ],
+)
+def test_reads_of_a_run_are_known_where_no_run_can_differ(counting: Path, body: str, reads: int):
+    lines = _made(counting, "uniform sampler2D s;\nvoid main() {\n" + body + "\n}\n")
+    assert f"// {reads} reads" in lines
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "vec4 read() { return texture2D(s, vec2(0.0)); }\n",
+        "#define MAYBE(x) if (x) gl_FragColor = texture2D(s, vec2(0.0))\n",
+    ],
+)
+def test_reads_of_a_run_are_not_known_where_functions_or_macros_make_them(counting: Path, helper: str):
+    lines = _made(
+        counting, "uniform sampler2D s;\n" + helper + "void main() { gl_FragColor = texture2D(s, vec2(0.0)); }\n"
+    )
+    assert "// -1 reads" in lines

@@ -563,6 +563,7 @@ struct Drawn {
   bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
   Count generated, survived, passed;
   FetchCounter::Count fetches;
+  int reads = -1;     // of textures by each fragment, where `fetches` need not be counted
   size_t unread = 0;  // pictures of it
 };
 
@@ -802,6 +803,7 @@ class FragmentSource : public Source {
     Extent size;           // of the target
     uint64_t few = 0;      // fragments
     bool lists = false, writes = false, repeats = false;  // lists: pixels; repeats: nothing but this counts the draw
+    int reads = -1;                                       // see Drawn
     bool left = false;                                    // the program's own is current, for a call that changes its uniforms
     Job job;
   };
@@ -899,6 +901,7 @@ class FragmentSource : public Source {
       case FETCHES:
       case EARLIER_FETCHES:
         if (d.fetches.lost) return to.lost(p.segment, e.metric, d.fetches.lost);
+        if (d.reads >= 0) return e.what == FETCHES ? tell(d.generated, static_cast<double>(d.generated.value) * d.reads) : to.value(p.segment, e.metric, 0);
         return to.value(p.segment, e.metric, static_cast<double>(e.what == FETCHES ? d.fetches.fragment : d.fetches.earlier));
       default:
         if (p.overdraw.why) return to.lost(p.segment, e.metric, p.overdraw.why);
@@ -931,7 +934,7 @@ class FragmentSource : public Source {
   // Nothing is rasterised; vertices may read textures.
   void undrawn(State& s, Drawn& d, Draw& draw) {
     follows_ = true;
-    if (fetches_) count_fetches(s, d, draw, current_program());
+    if (fetches_) count_fetches(s, d, draw, current_program(), false);
   }
 
   // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they are,
@@ -1040,7 +1043,7 @@ class FragmentSource : public Source {
     const bool here = !feedback && !samples && !alpha, all_here = here && count_in_place(s, d, draw, program, source, queries, true);
     if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
       if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
-      if (fetches_) count_fetches(s, d, draw, program);
+      if (fetches_) count_fetches(s, d, draw, program, samples);
       if (s.in_place) play_in_place(s, d);
       return;
     }
@@ -1048,7 +1051,7 @@ class FragmentSource : public Source {
     bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
     if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
-    if (fetches_) count_fetches(s, d, draw, program);
+    if (fetches_) count_fetches(s, d, draw, program, samples);
     if (feedback) resume();
   }
 
@@ -1145,7 +1148,7 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, false, std::move(job)};
+      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, std::move(job)};
       return true;
     }
     if (makes) {
@@ -1163,7 +1166,7 @@ class FragmentSource : public Source {
     if (!depth) return true;
     Job job = new_job(s, t, false);
     job.counts = &Drawn::passed;
-    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, false, std::move(job)};
+    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, -1, false, std::move(job)};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
@@ -1202,6 +1205,7 @@ class FragmentSource : public Source {
     InPlace& p = *s.in_place;
     const uint64_t last = last_made(s, d.key);
     p.repeats = p.repeats && !d.fetches.ticket && !d.fetches.lost;
+    p.reads = d.reads;
     take_storage(s);
     count_played(s, last, true);
   }
@@ -1224,6 +1228,7 @@ class FragmentSource : public Source {
     if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 || *draw.refusal() || !strcmp(draw.name, "glCallList")) return false;
     s.drawn = std::make_shared<Drawn>();
     s.drawn->writes = p.writes;
+    s.drawn->reads = p.reads;
     p.job.draw = key;
     count_played(s, last, false);
     ++s.ordinal;
@@ -1285,11 +1290,13 @@ class FragmentSource : public Source {
   }
 
   // What it reads of textures, of all fragments that are generated.
-  static void count_fetches(State& s, Drawn& d, Draw& draw, uint32_t program) {
+  void count_fetches(State& s, Drawn& d, Draw& draw, uint32_t program, bool samples) {
     if (program && program_source(program)->reads_target) {
       d.fetches.lost = "the fragment shader reads the target";
       return;
     }
+    // Where each fragment reads as often, it is enough to know how many there are.
+    if (program && counts_again_ && !samples && (d.reads = reads_of_each_fragment(program)) >= 0) return;
     drain_errors();
     if (!s.fetches.begin(program, d.fetches)) return;
     {

@@ -262,6 +262,7 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
     bool last = stage == FRAGMENT_SHADER;
     CountingText made = counting_text(text, last, spoken);
     if (!made.why.empty()) return why = made.why, false;
+    if (last) reads.per_run = fragment ? -1 : made.per_run;
     fragment = fragment || last;
     (last ? reads.fragment : reads.earlier) |= made.fetches;
     stages.emplace_back(stage, made.text);
@@ -477,6 +478,12 @@ void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& pla
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
 bool use_counting_copy(uint32_t program, std::string& why) { return use_copy(program, COUNTING, why); }
 bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why) { return use_copy(program, FETCHING, why, &stages, units); }
+
+int reads_of_each_fragment(uint32_t program) {
+  const Copy* copy = copy_of(program, FETCHING);
+  const bool certain = copy && !copy->reads.earlier && (copy->name || copy->why.empty());
+  return certain ? copy->reads.per_run : -1;
+}
 
 bool use_fixed_fetching(uint32_t units, std::string& why) {
   static std::map<uint32_t, std::pair<uint32_t, int>> programs;  // by share group: the program, where its number is

@@ -32,7 +32,10 @@ bool use_counting_copy(uint32_t program, std::string& why);
 // where none of them reads any, but for programs without a fragment shader: there fixed function reads `units` textures.
 struct Reading {
   bool fragment = false, earlier = false;  // which stages read textures
+  int per_run = -1;                        // how many reads each run of the fragment shader makes, -1: it may depend
 };
+// Whether only fragments read textures, and each as often: how often. -1: not so, or not known.
+int reads_of_each_fragment(uint32_t program);
 bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why);
 // The same for fixed function.
 bool use_fixed_fetching(uint32_t units, std::string& why);

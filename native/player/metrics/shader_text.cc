@@ -174,6 +174,7 @@ class Text {
     if (why_.empty()) read_code();
     if (why_.empty()) find_aliases();
     if (why_.empty()) count_calls();
+    if (why_.empty() && fragment_) result.per_run = reads_of_a_run();
     if (why_.empty() && language_.es) translate();
     if (why_.empty()) put_in();
     result.why = why_;
@@ -498,6 +499,30 @@ class Text {
         if (language_.has_extension && language_.has_extension(name)) head += std::string("#define dt") + (name + 2) + " 1\n";
     head_ = head;
     replaced_ = true;
+  }
+
+  // How many reads each run makes, where nothing in the text could make some runs differ; else -1.
+  int reads_of_a_run() const {
+    const auto main = own_.find("main");
+    if (own_.size() != 1 || main == own_.end() || main->second.size() != 1 || !alias_bodies_.empty()) return -1;
+    static const std::set<std::string, std::less<>> turns{"if", "for", "while", "do", "switch", "return", "discard", "demote", "?"};
+    auto may_turn = [](const Token& t) { return turns.contains(t.text) || t.text.find_first_of("&|") != std::string::npos; };
+    for (auto& d : defines_)
+      for (size_t i = d.begin; i < d.end; ++i)
+        if (may_turn(all_[i]) || called_.contains(i)) return -1;
+    int conditions = 0;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const Token& t = all_[i];
+      if (t.directive) {
+        if (t.text != "#" || (i && all_[i - 1].directive == t.directive)) continue;
+        const size_t word = next(i, all_.size());
+        const std::string_view name = word < all_.size() ? all_[word].text : "";
+        conditions += name.starts_with("if") ? 1 : name == "endif" ? -1 : 0;
+      } else if (solid(t) && (may_turn(t) || (conditions && called_.contains(i)))) {
+        return -1;
+      }
+    }
+    return static_cast<int>(called_.size());
   }
 
   // What counts, before the first function, and what adds it up, behind all.

@@ -27,6 +27,7 @@ struct ShaderLanguage {
 struct CountingText {
   std::string text;
   bool fetches = false;  // it reads textures: what main runs is added to the block
+  int per_run = -1;      // how many reads each run of a fragment shader makes; -1: it may depend, or was not found out
   std::string why;       // it cannot be told what it reads
 };
 
