@@ -19,7 +19,7 @@ using namespace dt::play::metrics;
 int main(int, char** given) {
   ShaderLanguage language;
   language.es = atoi(given[1]), language.version = atoi(given[2]), language.placed = atoi(given[3]);
-  language.binding = 7, language.counts = ShaderLanguage::PIXELS;
+  language.binding = 7, language.counts = ShaderLanguage::PIXELS, language.quads = given[4] != nullptr;
   language.has_extension = [](const char*) { return true; };
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   const CountingText made = counting_text(text, true, language);
@@ -45,8 +45,10 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "made"
 
 
-def _made(counting: Path, text: str, es: bool = False, version: int = 45, placed: bool = False) -> list[str]:
-    command = [str(counting), str(int(es)), str(version), str(int(placed))]
+def _made(
+    counting: Path, text: str, *, es: bool = False, version: int = 45, placed: bool = False, quads: bool = False
+) -> list[str]:
+    command = [str(counting), str(int(es)), str(version), str(int(placed)), *["quads"] * quads]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if line]
 
@@ -72,9 +74,9 @@ def test_new_shaders_have_it_all(counting: Path):
 def test_where_to_count_comes_from_the_vertex_shader(counting: Path):
     lines = _made(counting, "#version 430\n" + PLAIN, placed=True)
     vertex = lines[lines.index("----") + 1 :]
-    assert "flat in ivec3 dt_at;" in lines and not [line for line in lines if line.startswith("uniform ivec3")][1:]
+    assert "flat in ivec4 dt_at;" in lines and not [line for line in lines if line.startswith("uniform ivec4")][1:]
     assert vertex[:2] == ["#version 120", "#extension GL_EXT_gpu_shader4 : require"]
-    assert {"uniform ivec3 dt_place;", "flat varying ivec3 dt_at;", "  dt_at = dt_place;"} <= set(vertex)
+    assert {"uniform ivec4 dt_place;", "flat varying ivec4 dt_at;", "  dt_at = dt_place;"} <= set(vertex)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +109,13 @@ def test_reads_of_a_run_are_not_known_where_functions_or_macros_make_them(counti
         counting, "uniform sampler2D s;\n" + helper + "void main() { gl_FragColor = texture2D(s, vec2(0.0)); }\n"
     )
     assert "// -1 reads" in lines
+
+
+def test_two_by_two_pixels_take_a_new_shader_that_discards_nothing(counting: Path):
+    lines = _made(counting, "#version 430\n" + PLAIN, quads=True)
+    assert lines[0] == "#version 450 compatibility" and any("gl_HelperInvocation" in line for line in lines)
+    assert not [line for line in lines[1:] if line.startswith("#version")]
+    discards = _made(
+        counting, "void main() { if (gl_FragCoord.x < 9.0) discard; gl_FragColor = vec4(1.0); }\n", quads=True
+    )
+    assert "discards" in discards[0]

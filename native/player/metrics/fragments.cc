@@ -496,6 +496,20 @@ class Picture {
       for (int k = 0; k < 4; ++k) sums.above[k] += before == Overdraw::LIMITS[k];
     }
   }
+  // The same of two by two pixels, see ShaderLanguage. Returns how many they are.
+  uint64_t add_quads(const int32_t* quads, size_t n, Overdraw& sums) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const int32_t first = (quads[i] - (quads[i] & 15)) / 16;
+      int32_t pixels[4];
+      size_t found = 0;
+      for (int k = 0; k < 4; ++k)
+        if (quads[i] >> k & 1) pixels[found++] = first + k % 2 + k / 2 * size.width;
+      add(pixels, found, sums);
+      sum += found;
+    }
+    return sum;
+  }
   std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
 
  private:
@@ -787,6 +801,7 @@ class FragmentSource : public Source {
     size_t ordinal = 0;               // of the draw in its frame
     uint64_t made_in = 0, draw = 0;   // in which frame, and see draw_key()
     size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many fragments have room behind it
+    int odd = 0;                                                // see Place
     bool stencil = false;                                       // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
     Count Drawn::*steps = nullptr;                               // and that of the steps
@@ -1243,6 +1258,7 @@ class FragmentSource : public Source {
     auto& l = s.lists;
     const size_t plane = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
     if (l.size && l.plane >= plane) return true;
+    if ((LISTS_SIZE + plane) * 16 > INT32_MAX) return false;  // places and pixels are stored so
     read_back(s);
     if (l.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &l.buffer);
     const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
@@ -1259,13 +1275,14 @@ class FragmentSource : public Source {
   void place(State& s, Job& job, bool pixels, uint64_t last) {
     auto& l = s.lists;
     job.room = pixels ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
-    if (l.used + job.room + 1 > l.size) read_back(s);
+    if (l.used + job.room + 2 > l.size) read_back(s);
     job.kind = LISTED;
     job.stencil = false;
     job.first = l.used;
-    l.used += job.room + 1;
+    l.used += job.room + 2;
   }
-  static Place place_of(const Job& job, Extent size) { return {static_cast<int>(job.first), size.width, static_cast<int>(job.room)}; }
+  // Mesa draws to windows upside down: there the rows of two by two pixels are counted from above.
+  static Place place_of(const Job& job, Extent size) { return {static_cast<int>(job.first), size.width, static_cast<int>(job.room), job.odd}; }
 
   void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated) {
     if (!generated && !(discards_ && d.discards)) return;
@@ -1385,6 +1402,7 @@ class FragmentSource : public Source {
     job.drawn = s.drawn;
     job.ordinal = s.ordinal, job.made_in = frames_, job.draw = s.drawn->key;
     job.box[2] = t.size.width, job.box[3] = t.size.height;
+    job.odd = !t.draw && t.size.height % 2;
     if (enabled(SCISSOR_TEST)) scissored(job.box);
     if (!pictured || !pictures_) return job;
     Picture& picture = frame_->pictures[{current_context(), t.draw}];
@@ -1754,19 +1772,29 @@ class FragmentSource : public Source {
     if (!lists) return {"the driver does not give back the counts", 0, 0};
     Count made;
     int32_t* const list = lists + job.first;
-    made.value = static_cast<uint32_t>(list[0]);
-    const size_t listed = std::min<size_t>(made.value, job.room);
-    if (job.picture) job.picture->add(list + 1, listed, job.frame->sums);
-    memset(list, 0, (listed + 1) * sizeof *list);
-    if (!job.picture || made.value == listed) return made;
+    const auto all = static_cast<uint32_t>(list[0]);
+    const size_t listed = std::min<size_t>(all, job.room);
+    made.value = all;
+    if (job.picture && places_quads()) made.value = job.picture->add_quads(list + 2, listed, job.frame->sums) + static_cast<uint32_t>(list[1]);
+    else if (job.picture) job.picture->add(list + 2, listed, job.frame->sums);
+    memset(list, 0, (listed + 2) * sizeof *list);
+    if (!job.picture || all == listed) return made;
     size_t others = 0;
+    const int32_t width = job.picture->size.width, first = static_cast<int32_t>(job.first);
     for (size_t i = 0; i < s.lists.plane; ++i) {
-      if (lists[i] != static_cast<int32_t>(job.first)) continue;
-      const auto pixel = static_cast<int32_t>(i);
-      job.picture->add(&pixel, 1, job.frame->sums);
+      auto pixel = static_cast<int32_t>(i);
+      if (!places_quads() && lists[i] == first) {
+        job.picture->add(&pixel, 1, job.frame->sums);
+      } else if (places_quads() && lists[i] > 0 && lists[i] / 16 == first) {
+        const int32_t x = pixel % width, y = pixel / width, lower = y - ((y + job.odd) & 1);
+        const int32_t quad = (lower * width + (x & ~1)) * 16 + lists[i] % 16;
+        job.picture->add_quads(&quad, 1, job.frame->sums);
+      } else {
+        continue;
+      }
       lists[i] = 0, ++others;
     }
-    if (listed + others != made.value) job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
+    if (listed + others != all) job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
     return made;
   }
   // Keeps how many fragments a draw made.

@@ -212,7 +212,7 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
 }
 
 ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES) {
-  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }, tls.context->core != 0, false};
+  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }, tls.context->core != 0, false, false};
 }
 
 // The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
@@ -221,6 +221,7 @@ bool placing_stages(const ProgramSource& source, bool bare, bool pixels, std::ve
   ShaderLanguage spoken = language(pixels ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
   const auto vertex = std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
   const bool others = std::any_of(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
+  spoken.quads = places_quads();
   spoken.placed = vertex == 1 && !others && (is_es() || tls.context->core || has_extension("GL_EXT_gpu_shader4"));
   std::string version;
   for (auto& [stage, text] : source.stages) {
@@ -457,9 +458,10 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
 
 namespace {
 Variant placing(bool bare, bool pixels) { return bare ? pixels ? LISTING_BARE : PLACING_BARE : pixels ? LISTING : PLACING; }
-void write_place(const Copy& copy, const Place& place) { DT_REAL(void, glUniform3i, int, int, int, int)(copy.place, place.first, place.row, place.room); }
+void write_place(const Copy& copy, const Place& place) { DT_REAL(void, glUniform4i, int, int, int, int, int)(copy.place, place.first, place.row, place.room, place.odd); }
 }  // namespace
 
+bool places_quads() { return is_es() ? tls.context->version >= 31 : tls.context->version >= 45; }
 bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why) {
   Copy* copy = copy_of(program, placing(bare, pixels));
   if (!copy) return why = "the text of its shaders is not known", false;

@@ -45,8 +45,10 @@ uint32_t fetch_binding();
 // `pixels` these are listed behind that integer as far as there is `room`, then each pixel's own integer becomes `first`.
 // `row`: pixels of a row. The uniforms' values are those of the last time where `epoch` is the same.
 struct Place {
-  int first = 0, row = 0, room = 0;
+  int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };
+// Whether the copies count two by two fragments at once, see ShaderLanguage.
+bool places_quads();
 bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why);
 void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch);
 // The original's copy is current: it counts elsewhere from now on.

@@ -131,24 +131,38 @@ uint32_t version_number(const std::string& line) {
   return digit == line.npos ? 0 : static_cast<uint32_t>(strtoul(line.c_str() + digit, nullptr, 10));
 }
 
+// The line of a shader of desktop GLSL that had another.
+std::string new_version(const ShaderLanguage& language, uint32_t number) { return "#version " + std::to_string(number) + (language.core ? "" : " compatibility"); }
+
 // The varying that hands on dt_place, `direction` "in" or "out"; and what old shaders of desktop GLSL need for it.
 std::string place_varying(const ShaderLanguage& language, uint32_t version, const char* direction) {
-  if (!language.es && version < 130) return "flat varying ivec3 dt_at;\n";
-  return std::string("flat ") + direction + (language.es ? " highp" : "") + " ivec3 dt_at;\n";
+  if (!language.es && version < 130) return "flat varying ivec4 dt_at;\n";
+  return std::string("flat ") + direction + (language.es ? " highp" : "") + " ivec4 dt_at;\n";
 }
 std::string place_extension(const ShaderLanguage& language, uint32_t version) {
   return language.placed && !language.es && version < 130 ? "#extension GL_EXT_gpu_shader4 : require\n" : "";
 }
 
 // dt_count() counts a fragment, see ShaderLanguage::Counts.
-std::string pixel_block(const ShaderLanguage& language, uint32_t version) {
+std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool quads) {
   const std::string exact = language.es ? "highp " : "";
   std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact + "int dt_pixels[]; };\n";
-  text += language.placed ? place_varying(language, version, "in") + "#define dt_place dt_at\n" : "uniform " + exact + "ivec3 dt_place;\n";
-  text += "void dt_count() {\n  ";
-  if (language.counts == ShaderLanguage::FRAGMENTS) return text + "atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
-  return text + exact + "float x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + exact + "int at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + exact + "int pixel = dt_place.y * int(y) + int(x);\n" +
-         "  dt_pixels[at < dt_place.z ? dt_place.x + 1 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
+  text += language.placed ? place_varying(language, version, "in") + "#define dt_place dt_at\n" : "uniform " + exact + "ivec4 dt_place;\n";
+  text += "void dt_count() {\n";
+  const std::string integer = exact + "int ", real = exact + "float ";
+  if (quads) {
+    text += "  " + integer + "x = int(gl_FragCoord.x), y = int(gl_FragCoord.y), right = x & 1, upper = (y + dt_place.w) & 1, bit = 1 << (right + 2 * upper);\n";
+    // Differences to the neighbours tell what they have.
+    text += "  " + real + "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : -across), along = dFdy(row);\n";
+    text += "  " + integer + "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
+    if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
+    return text + "  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
+           "  if (at >= dt_place.z) atomicAdd(dt_pixels[dt_place.x + 1], bitCount(all));\n" +
+           "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : dt_place.x) * 16 + all;\n}\n";
+  }
+  if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
+  return text + "  " + real + "x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + integer + "pixel = dt_place.y * int(y) + int(x);\n" +
+         "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
 }
 
 // ---- what a text says -------------------------------------------------------------------------------------------------
@@ -538,17 +552,19 @@ class Text {
       if (before < all_.size() && is(before, ".")) continue;
       if (fetches_ || pixels) t.text = "dt_main";
     }
-    if (pixels && !es && discards_.empty() && version_ < 420) {
+    const bool quads = language_.quads && discards_.empty();
+    if (pixels && language_.quads != quads && language_.counts == ShaderLanguage::PIXELS) why_ = "its shader discards fragments";
+    if (pixels && !es && discards_.empty() && version_ < (quads ? 450 : 420)) {
       // Mesa takes the qualifier of an extension in older shaders, but tests late all the same.
       if (language_.version < 43) why_ = "GLSL 4.30 has shaders that run behind the tests";
       for (size_t i = version_end_ ? *version_begin_ : 0, stop = version_end_ ? *version_end_ + 1 : 0; i < stop; ++i) all_[i].text.clear();
-      head_ = std::string("#version 430") + (language_.core ? "" : " compatibility") + "\n" + head_;
+      version_ = quads ? 450 : 430;
+      head_ = new_version(language_, version_) + "\n" + head_;
       replaced_ = true;
-      version_ = 430;
     }
     if (pixels) {
       // What discards has to run before the depth is written.
-      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_);
+      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_, quads);
       end += "\nvoid main() { dt_main(); dt_count(); }\n";
     }
     for (size_t i : discards_)
@@ -632,9 +648,10 @@ std::string version_line(const std::string& text) {
 }
 
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language) {
-  const uint32_t number = version_number(version);
+  const bool newer = language.quads && !language.es;
+  const uint32_t number = newer ? 450 : version_number(version);
   const std::string extensions = language.es ? "" : storage_extensions(number) + place_extension(language, number);
-  return version + "\n" + extensions + pixel_block(language, number) + "void main() { dt_count(); }\n";
+  return (newer ? new_version(language, number) : version) + "\n" + extensions + pixel_block(language, number, language.quads) + "void main() { dt_count(); }\n";
 }
 
 std::string placed_text(const std::string& text, const ShaderLanguage& language) {
@@ -642,7 +659,7 @@ std::string placed_text(const std::string& text, const ShaderLanguage& language)
   const uint32_t number = version_number(version);
   const size_t body = version.empty() ? 0 : text.find(version) + version.size();
   return text.substr(0, body) + "\n" + place_extension(language, number) + "#define main dt_main\n" + text.substr(body) + "\n#undef main\nuniform " + (language.es ? "highp " : "") +
-         "ivec3 dt_place;\n" + place_varying(language, number, "out") + "void main() {\n  dt_main();\n  dt_at = dt_place;\n}\n";
+         "ivec4 dt_place;\n" + place_varying(language, number, "out") + "void main() {\n  dt_main();\n  dt_at = dt_place;\n}\n";
 }
 
 CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language) { return Text(text, fragment, language).made(); }

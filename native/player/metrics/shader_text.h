@@ -14,12 +14,17 @@ struct ShaderLanguage {
   bool es = false;       // of the context
   uint32_t version = 0;  // of the context, 10 times
   uint32_t binding = 0;  // of the block
-  // What main runs adds to the block. FRAGMENTS: one to the integer dt_place.x. PIXELS: also, behind that, at which pixel;
-  // rows have dt_place.y. Without room, after dt_place.z of them, the pixel's own integer becomes dt_place.x. Only fragments that pass the tests run it, but
-  // where it may discard some: then all that it does not.
+  // What main runs adds to the block. FRAGMENTS: one to the integer dt_place.x. PIXELS: also, from the
+  // second behind that on, at which pixel; rows have dt_place.y. Without room, after dt_place.z of them, the pixel's own
+  // integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. Only fragments
+  // that pass the tests run it, but where it may discard some: then all that it does not.
   enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
   bool core = false;  // of the context
+  // One fragment of each two by two counts for all, where none is discarded: FRAGMENTS adds their number, PIXELS one; what
+  // stands there is 16 times the lower left pixel, or 16 times dt_place.x, and a bit for each of the four that is there (1
+  // lower left, 2 lower right, 4 and 8 above). Lower rows are even ones, or odd ones where dt_place.w is 1.
+  bool quads = false;
   // dt_place comes from the vertex shader, see placed_text(): llvmpipe copies 33 KB of state for a uniform of fragments.
   bool placed = false;
 };
