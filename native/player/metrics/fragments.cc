@@ -9,7 +9,7 @@
 // changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
 // Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
 // Each way to another framebuffer and back costs llvmpipe more than a small draw: there, draws of few fragments are counted
-// where they are, by shaders that put a line for each fragment into a list in a storage block.
+// where they are, by shaders that put an integer for each two by two pixels into a list in a storage block.
 // Overdraw is the sum of such pictures over a frame.
 #include <EGL/egl.h>
 
