@@ -15,6 +15,16 @@ int main(int, char** given) {
   const uint64_t rounds = strtoull(given[1], nullptr, 10);
   auto page = std::make_unique<dt_live_surface>();
   std::atomic<bool> over{false};
+  uint64_t kept = 0, grown = 0;
+  {
+    // What a well-behaved program shows is there, once there is room for it.
+    for (int64_t i = 0; i < 100; ++i) page->ring[i] = {static_cast<uint64_t>(1000 + i), 1, 2};
+    page->frames = 100;
+    std::vector<int64_t> rows(3 * 200);
+    dt_live_seen seen{};
+    grown += dt_live_frames(page.get(), &seen, rows.data(), 16, 2000, 0) == 100 && seen.frames == 0;
+    kept += dt_live_frames(page.get(), &seen, rows.data(), 200, 2000, 0) == 0 && seen.end == 100 && rows[99] == 1099 && rows[200] == 1 && rows[400] == 2;
+  }
   std::thread program([&] {
     std::mt19937_64 random(1);
     while (!over) {
@@ -27,7 +37,6 @@ int main(int, char** given) {
       page->frames = frames;
     }
   });
-  uint64_t kept = 0, grown = 0;
   std::vector<int64_t> rows;
   uint64_t room = 0;
   dt_live_seen seen{};
