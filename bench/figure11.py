@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.managed import alone, favoured, manager, tap
+from bench.managed import alone, favoured, last_core, manager, tap
 from bench.measure import BenchError
 from bench.row import Goal, Row
 from bench.setup import ROOT, Setup
@@ -257,7 +257,7 @@ def _copy(setup: Setup, name: str) -> Path:
 
 
 def _placed(name: str) -> Callable[[], None]:
-    core = sorted(os.sched_getaffinity(0))[-1]
+    core = last_core()
 
     def place() -> None:
         os.sched_setaffinity(0, {core})

@@ -83,21 +83,22 @@ def favoured() -> Iterator[None]:
 
 def on_one_core() -> list[str]:
     """Return the words in front of a command line that keep a program on the last core."""
-    return ["taskset", "-c", str(_last_core())]
+    return ["taskset", "-c", str(last_core())]
 
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
     """Have what is started within it stay on the last core."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {_last_core()})
+    os.sched_setaffinity(0, {last_core()})
     try:
         yield
     finally:
         os.sched_setaffinity(0, before)
 
 
-def _last_core() -> int:
+def last_core() -> int:
+    """Return the core that what is measured is kept on."""
     return max(os.sched_getaffinity(0))
 
 

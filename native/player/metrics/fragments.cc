@@ -1774,18 +1774,19 @@ class FragmentSource : public Source {
     int32_t* const list = lists + job.first;
     const auto all = static_cast<uint32_t>(list[0]);
     const size_t listed = std::min<size_t>(all, job.room);
+    const bool quads = places_quads();
     made.value = all;
-    if (job.picture && places_quads()) made.value = job.picture->add_quads(list + 2, listed, job.frame->sums) + static_cast<uint32_t>(list[1]);
+    if (job.picture && quads) made.value = job.picture->add_quads(list + 2, listed, job.frame->sums) + static_cast<uint32_t>(list[1]);
     else if (job.picture) job.picture->add(list + 2, listed, job.frame->sums);
     memset(list, 0, (listed + 2) * sizeof *list);
     if (!job.picture || all == listed) return made;
     size_t others = 0;
     const int32_t width = job.picture->size.width, first = static_cast<int32_t>(job.first);
     for (size_t i = 0; i < s.lists.plane; ++i) {
-      auto pixel = static_cast<int32_t>(i);
-      if (!places_quads() && lists[i] == first) {
+      const auto pixel = static_cast<int32_t>(i);
+      if (!quads && lists[i] == first) {
         job.picture->add(&pixel, 1, job.frame->sums);
-      } else if (places_quads() && lists[i] > 0 && lists[i] / 16 == first) {
+      } else if (quads && lists[i] > 0 && lists[i] / 16 == first) {
         const int32_t x = pixel % width, y = pixel / width, lower = y - ((y + job.odd) & 1);
         const int32_t quad = (lower * width + (x & ~1)) * 16 + lists[i] % 16;
         job.picture->add_quads(&quad, 1, job.frame->sums);

@@ -71,10 +71,8 @@ class Managed:
         """Return what is known now."""
         surfaces = self.stats.surfaces(now_ns)
         gone_ns = now_ns - _GONE_NS
-        for surface in surfaces:
-            if surface.last_ns < gone_ns:
-                surfaces = tuple(s for s in surfaces if s.last_ns >= gone_ns)
-                break
+        if any(s.last_ns < gone_ns for s in surfaces):
+            surfaces = tuple(s for s in surfaces if s.last_ns >= gone_ns)
         if self.surface_limits:
             surfaces = tuple(replace(s, limit=self.surface_limits.get(s.key)) for s in surfaces)
         given = self.profile_given
