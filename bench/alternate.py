@@ -68,6 +68,17 @@ class Alternated:
     fps: NDArray[np.float64]
     cpu: NDArray[np.float64]
     alone_fps: float  # past the tap
+    processes: int = 1
+
+
+def together(found: Sequence[Alternated]) -> Alternated:
+    """Return the pairs of several processes as one."""
+    return Alternated(
+        np.concatenate([one.fps for one in found]),
+        np.concatenate([one.cpu for one in found]),
+        float(np.median([one.alone_fps for one in found])),
+        sum(one.processes for one in found),
+    )
 
 
 def alternate(

@@ -343,6 +343,20 @@ class TestOverdraw:
         truth += (y == 30) & (x >= 0)
         assert (window.counts[::-1] == truth).all()
 
+    def test_a_program_that_draws_to_windows_and_framebuffers_is_counted_right_in_both(
+        self, programs: Bench, tmp_path: Path
+    ):
+        width, height, frames = 47, 37, 8
+        trace = programs.recorded(["fragments_turned", str(frames)], tmp_path).traces[0]
+        with open_trace(trace) as opened:
+            found = overdraw.overdraw(opened, environment=LLVMPIPE)
+        x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
+        truth = x * height + y * width < width * height
+        assert len(found) == 2 * frames
+        for one in found:
+            assert one.why == ""
+            assert (one.counts[::-1] == truth).all()
+
     def test_the_figures_are_those_of_the_pixels(self, recorded: dict[str, Path]):
         trace = recorded["fragments"]
         _measured(trace, ["frame"])

@@ -89,6 +89,9 @@ def test_where_to_count_comes_from_the_vertex_shader(counting: Path):
         ("gl_FragColor = gl_FragCoord.x < 1.0 ? texture2D(s, vec2(0.0)) : vec4(0.0);", -1),
         ("bool b = gl_FragCoord.x < 1.0 && texture2D(s, vec2(0.0)).x > 0.5;", -1),
         ("discard; gl_FragColor = texture2D(s, vec2(0.0));", -1),
+        ("vec4 c = texture2D(s, vec2(0.0)); if (c.w < 0.5) discard; gl_FragColor = c;", 1),
+        ("if (gl_FragCoord.x < 1.0) return; gl_FragColor = texture2D(s, vec2(0.0)); discard;", -1),
+        ("vec4 c = texture2D(s, vec2(0.0)); if (c.x < 1.0) c = texture2D(s, vec2(0.5)); gl_FragColor = c;", -1),
         ("\n#ifdef GL_ES\ngl_FragColor = texture2D(s, vec2(0.0));\n#endif\n", -1),
     ],
 )

@@ -237,3 +237,13 @@ def test_sets_of_events():
         recorder.chosen_events("amdgpu", KNOWN)
     assert recorder.without_drivers(("sched:sched_switch", "dma_fence:dma_fence_init"))
     assert not recorder.without_drivers(("i915:i915_request_queue",))
+
+
+def test_what_is_ignored_stays_ignored_in_the_program(tmp_path: Path) -> None:
+    # As nohup and & ask for it.
+    asked = 'trap "" HUP QUIT; exec "$0" -m drawtap run -- grep SigIgn /proc/self/status'
+    done = subprocess.run(["sh", "-c", asked, sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    ignored = int(done.stdout.split()[1], 16)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        assert ignored >> (number - 1) & 1
+    assert not ignored >> (signal.SIGINT - 1) & 1

@@ -10,7 +10,7 @@
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t { STORAGE_BUFFER = 0x90D2, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1,
+enum : uint32_t { STORAGE_BUFFER = 0x90D2, COPY_BUFFER = 0x8F36, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1,
   SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
 constexpr uint64_t PLACES = 512;
 
@@ -120,10 +120,13 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   if (!buffer_) {
     stride_ = static_cast<uint64_t>(std::max(integer(ALIGNMENT), 64));
     static uint32_t next = 0x6C000000;  // downwards; a name that no program chooses
-    if (!tls.context->core) bind(STORAGE_BUFFER, buffer_ = next--);
-    if (tls.context->core || take_error()) gen(1, &buffer_), bind(STORAGE_BUFFER, buffer_);
+    // As a buffer of another kind: llvmpipe would end what it was given so far whenever one for storage is bound.
+    const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
+    if (!tls.context->core) bind(COPY_BUFFER, buffer_ = next--);
+    if (tls.context->core || take_error()) gen(1, &buffer_), bind(COPY_BUFFER, buffer_);
     std::vector<uint8_t> zeros(PLACES * stride_);
-    data(STORAGE_BUFFER, static_cast<intptr_t>(zeros.size()), zeros.data(), DYNAMIC_READ);
+    data(COPY_BUFFER, static_cast<intptr_t>(zeros.size()), zeros.data(), DYNAMIC_READ);
+    bind(COPY_BUFFER, was);
   }
   if (used_ == PLACES) read();
   range(STORAGE_BUFFER, fetch_binding(), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
@@ -145,21 +148,22 @@ void FetchCounter::read() {
   static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
   static const auto write = DT_REAL(void, glBufferSubData, uint32_t, intptr_t, intptr_t, const void*);
   if (!used_) return;
-  auto was = static_cast<uint32_t>(integer(STORAGE_BINDING));
-  bind(STORAGE_BUFFER, buffer_);
+  auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
+  bind(COPY_BUFFER, buffer_);
   barrier(0x200 | 0x4000);  // GL_BUFFER_UPDATE_BARRIER_BIT, GL_CLIENT_MAPPED_BUFFER_BARRIER_BIT
+  DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it
   auto bytes = static_cast<intptr_t>(used_ * stride_);
-  const auto* at = static_cast<const uint8_t*>(map(STORAGE_BUFFER, 0, bytes, MAP_READ));
+  const auto* at = static_cast<const uint8_t*>(map(COPY_BUFFER, 0, bytes, MAP_READ));
   broken_ = broken_ || !at;
   for (uint64_t i = 0; i < used_; ++i) {
     uint32_t counts[FETCH_COUNTS] = {};
     if (at) memcpy(counts, at + i * stride_, sizeof counts);
     results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32), counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
   }
-  if (at) unmap(STORAGE_BUFFER);
+  if (at) unmap(COPY_BUFFER);
   std::vector<uint8_t> zeros(static_cast<size_t>(bytes));
-  write(STORAGE_BUFFER, 0, bytes, zeros.data());
-  bind(STORAGE_BUFFER, was);
+  write(COPY_BUFFER, 0, bytes, zeros.data());
+  bind(COPY_BUFFER, was);
   used_ = 0;
   kept_.drawn();
 }

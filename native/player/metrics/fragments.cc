@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -739,6 +740,7 @@ class FragmentSource : public Source {
       drop(s.adding);
       drop_slots(s);
       if (s.lists.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &s.lists.buffer);
+      if (s.empty) DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.empty);
       s.kept.forget(true);
       s.fetches.forget(true);
     }
@@ -842,6 +844,8 @@ class FragmentSource : public Source {
       uint32_t buffer = 0;
       size_t size = 0, plane = 0, used = 0;  // integers; plane: one a pixel, in front of all lists
     } lists;
+    uint32_t empty = 0;                                         // a framebuffer without anything
+    std::map<std::tuple<uint32_t, bool, bool>, int> drew_to;  // copies that count in place: height of the window, -1: of none
     StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
     // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
@@ -1133,7 +1137,7 @@ class FragmentSource : public Source {
     if (!target_size(t.draw, t.size, why)) return false;
     const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
     const bool writes = passes_ && !queries && depth_test && boolean(DEPTH_WRITEMASK);
-    const uint64_t last = last_made(s, d.key), few = std::max<uint64_t>(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) / 8);
+    const uint64_t last = last_made(s, d.key), few = std::max(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) / 2);
     if (last > few || (stencil && passes_ && counts)) {
       if (writes && last != UINT64_MAX) s.followed[t.draw] = frames_;
       return false;
@@ -1205,11 +1209,25 @@ class FragmentSource : public Source {
       Off tests;
       tests_off(tests);
       use_placing_copy(program, bare, pixels, place_of(job, t.size), uniform_epoch_);
+      turn_copy(s, program, bare, pixels, t.draw, t.size);
       why = draw.perform() ? nullptr : "the player left it out";
       use_program(program);
     }
     s.storage.give_back();
     queue(s, std::move(job), why);
+  }
+  // A copy is current that drew to another kind of target last. Mesa turns gl_FragCoord in windows, by what it notes when
+  // the target changes for the program that is current then: another one's it does not note again.
+  static void turn_copy(State& s, uint32_t program, bool bare, bool pixels, uint32_t target, Extent size) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    int& drew_to = s.drew_to[{program, bare, pixels}];
+    const int now = target ? -1 : size.height;
+    if (drew_to && drew_to != now) {
+      if (s.empty) bind(DRAW_FRAMEBUFFER, s.empty);
+      else s.empty = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+      bind(DRAW_FRAMEBUFFER, target);
+    }
+    drew_to = now;
   }
   static void take_storage(State& s) {
     s.storage.take();
@@ -1230,8 +1248,12 @@ class FragmentSource : public Source {
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
     place(s, job, p.lists, last);
-    if (first || p.left) use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
-    else move_placing_copy(p.program, p.lists, place_of(job, p.size));
+    if (first || p.left) {
+      use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
+      turn_copy(s, p.program, false, p.lists, p.target, p.size);
+    } else {
+      move_placing_copy(p.program, p.lists, place_of(job, p.size));
+    }
     p.left = false;
     ++s.drawn->unread;
     keep(s, std::move(job));

@@ -525,7 +525,9 @@ class Text {
       for (size_t i = d.begin; i < d.end; ++i)
         if (may_turn(all_[i]) || called_.contains(i)) return -1;
     int conditions = 0;
-    for (size_t i = 0; i < all_.size(); ++i) {
+    // What comes behind the last of them, an early end too, changes nothing.
+    const size_t end = called_.empty() ? 0 : *called_.rbegin() + 1;
+    for (size_t i = 0; i < end; ++i) {
       const Token& t = all_[i];
       if (t.directive) {
         if (t.text != "#" || (i && all_[i - 1].directive == t.directive)) continue;

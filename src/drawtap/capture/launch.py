@@ -693,8 +693,10 @@ def _mapped(pid: int) -> set[str]:
 
 @contextlib.contextmanager
 def _handlers(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
+    # What is ignored stays so, for the program too, which inherits that but no handler: nohup and & ask for it.
+    heard = {number: handler for number, handler in handlers.items() if signal.getsignal(number) != signal.SIG_IGN}
     try:
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        before = {number: signal.signal(number, handler) for number, handler in heard.items()}
     except ValueError:  # not the main thread: signals go elsewhere anyway
         yield
         return
