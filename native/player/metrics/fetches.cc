@@ -10,7 +10,7 @@
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t { STORAGE_BUFFER = 0x90D2, COPY_BUFFER = 0x8F36, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF, DYNAMIC_READ = 0x88E9, MAP_READ = 1,
+enum : uint32_t { STORAGE_BUFFER = 0x90D2, COPY_BUFFER = 0x8F36, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF,
   SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
 constexpr uint64_t PLACES = 512;
 
@@ -31,7 +31,50 @@ int integer(uint32_t name) {
   return v;
 }
 
+void bind_buffer(uint32_t target, uint32_t name) { DT_REAL(void, glBindBuffer, uint32_t, uint32_t)(target, name); }
+
 }  // namespace
+
+uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate) {
+  static uint32_t next = 0x6C000000;  // downwards
+  if (!tls.context->core) {
+    const uint32_t name = next--;
+    bind(target, name);
+    if (!take_error()) return name;
+  }
+  uint32_t name = 0;
+  gl::real<void (*)(int, uint32_t*)>(generate)(1, &name);
+  bind(target, name);
+  return name;
+}
+
+void CountBuffer::make(size_t bytes) {
+  static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
+  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
+  name_ = bind_new(COPY_BUFFER, bind_buffer, "glGenBuffers");
+  const std::vector<uint8_t> zeros(bytes);
+  data(COPY_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), 0x88E9);  // GL_DYNAMIC_READ
+  bind_buffer(COPY_BUFFER, was);
+}
+void* CountBuffer::map(size_t bytes) const {
+  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
+  DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
+  DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
+  bind_buffer(COPY_BUFFER, name_);
+  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(COPY_BUFFER, 0, static_cast<intptr_t>(bytes), 3);
+  bind_buffer(COPY_BUFFER, was);
+  return at;
+}
+void CountBuffer::unmap() const {
+  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
+  bind_buffer(COPY_BUFFER, name_);
+  DT_REAL(uint8_t, glUnmapBuffer, uint32_t)(COPY_BUFFER);
+  bind_buffer(COPY_BUFFER, was);
+}
+void CountBuffer::drop() {
+  if (name_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &name_);
+  name_ = 0;
+}
 
 uint32_t textured_units() {
   static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
@@ -98,10 +141,7 @@ std::string FetchCounter::missing() {
 }
 
 bool FetchCounter::begin(uint32_t program, Count& to) {
-  static const auto gen = DT_REAL(void, glGenBuffers, int, uint32_t*);
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
   static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
-  static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
   if (broken_) return to.lost = "the driver does not give back the counts", false;
   std::string why;
   Reading reads;
@@ -117,19 +157,12 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   }
   if (program && !reads.fragment && !reads.earlier) return false;
   binding_.take();
-  if (!buffer_) {
+  if (!buffer_.name()) {
     stride_ = static_cast<uint64_t>(std::max(integer(ALIGNMENT), 64));
-    static uint32_t next = 0x6C000000;  // downwards; a name that no program chooses
-    // As a buffer of another kind: llvmpipe would end what it was given so far whenever one for storage is bound.
-    const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-    if (!tls.context->core) bind(COPY_BUFFER, buffer_ = next--);
-    if (tls.context->core || take_error()) gen(1, &buffer_), bind(COPY_BUFFER, buffer_);
-    std::vector<uint8_t> zeros(PLACES * stride_);
-    data(COPY_BUFFER, static_cast<intptr_t>(zeros.size()), zeros.data(), DYNAMIC_READ);
-    bind(COPY_BUFFER, was);
+    buffer_.make(PLACES * stride_);
   }
   if (used_ == PLACES) read();
-  range(STORAGE_BUFFER, fetch_binding(), buffer_, static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
+  range(STORAGE_BUFFER, fetch_binding(), buffer_.name(), static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
   kept_.begin();
   to.ticket = next_++;
   return true;
@@ -142,28 +175,16 @@ void FetchCounter::end() {
 
 // All places that are in use; they are free again.
 void FetchCounter::read() {
-  static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-  static const auto barrier = DT_REAL(void, glMemoryBarrier, uint32_t);
-  static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
-  static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
-  static const auto write = DT_REAL(void, glBufferSubData, uint32_t, intptr_t, intptr_t, const void*);
   if (!used_) return;
-  auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  bind(COPY_BUFFER, buffer_);
-  barrier(0x200 | 0x4000);  // GL_BUFFER_UPDATE_BARRIER_BIT, GL_CLIENT_MAPPED_BUFFER_BARRIER_BIT
-  DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it
-  auto bytes = static_cast<intptr_t>(used_ * stride_);
-  const auto* at = static_cast<const uint8_t*>(map(COPY_BUFFER, 0, bytes, MAP_READ));
+  const size_t bytes = used_ * stride_;
+  auto* at = static_cast<uint8_t*>(buffer_.map(bytes));
   broken_ = broken_ || !at;
   for (uint64_t i = 0; i < used_; ++i) {
     uint32_t counts[FETCH_COUNTS] = {};
     if (at) memcpy(counts, at + i * stride_, sizeof counts);
     results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32), counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
   }
-  if (at) unmap(COPY_BUFFER);
-  std::vector<uint8_t> zeros(static_cast<size_t>(bytes));
-  write(COPY_BUFFER, 0, bytes, zeros.data());
-  bind(COPY_BUFFER, was);
+  if (at) memset(at, 0, bytes), buffer_.unmap();
   used_ = 0;
   kept_.drawn();
 }
@@ -184,8 +205,8 @@ bool FetchCounter::take(Count& to, bool wait) {
 }
 
 void FetchCounter::forget(bool current) {
-  if (current && buffer_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &buffer_);
-  buffer_ = 0;
+  if (current) buffer_.drop();
+  buffer_ = {};
   kept_.forget(current);
 }
 

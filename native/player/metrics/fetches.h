@@ -13,6 +13,24 @@ namespace dt::play::metrics {
 // How many textures fixed function reads for each fragment: units with a target that is on.
 uint32_t textured_units();
 
+// A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
+uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate);
+
+// A buffer of 32-bit integers that shaders count in. It is made and read as a buffer of another kind: llvmpipe ends what it
+// was given so far whenever one for storage is bound that it keeps track of.
+class CountBuffer {
+ public:
+  uint32_t name() const { return name_; }
+  void make(size_t bytes);  // of zeros; an error of the driver is left to be taken
+  // Waits for all that was counted; nullptr: the driver does not give it back. To read and to write, until unmap().
+  void* map(size_t bytes) const;
+  void unmap() const;
+  void drop();
+
+ private:
+  uint32_t name_ = 0;
+};
+
 // The binding of storage blocks that shaders of ours count in, fetch_binding(), taken from the program for a while.
 class StorageBinding {
  public:
@@ -64,7 +82,7 @@ class FetchCounter {
   struct Values {
     uint64_t fragment = 0, earlier = 0;
   };
-  uint32_t buffer_ = 0;
+  CountBuffer buffer_;
   uint64_t stride_ = 0, used_ = 0;
   uint64_t next_ = 1, first_ = 1;  // tickets: of the next draw, of results_.front()
   std::deque<Values> results_;     // of draws that were read

@@ -54,7 +54,6 @@ constexpr uint64_t ROOM = 4096;         // fragments that a list has room for at
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
-constexpr uint32_t COPY_BUFFER = 0x8F36, COPY_BINDING = 0x8F36;  // GL_COPY_READ_BUFFER: state of nothing that is drawn
 
 enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, FETCHES, EARLIER_FETCHES, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
 struct Known {
@@ -739,7 +738,7 @@ class FragmentSource : public Source {
       drop(s.counting);
       drop(s.adding);
       drop_slots(s);
-      if (s.lists.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &s.lists.buffer);
+      s.lists.buffer.drop();
       if (s.empty) DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.empty);
       s.kept.forget(true);
       s.fetches.forget(true);
@@ -841,7 +840,7 @@ class FragmentSource : public Source {
     } clear;  // what the whole depth buffer of the program's was cleared to last
     struct {
       int here = -1;  // whether draws can be counted in place, -1: not known
-      uint32_t buffer = 0;
+      CountBuffer buffer;
       size_t size = 0, plane = 0, used = 0;  // integers; plane: one a pixel, in front of all lists
     } lists;
     uint32_t empty = 0;                                         // a framebuffer without anything
@@ -1208,18 +1207,19 @@ class FragmentSource : public Source {
       Masked masked;
       Off tests;
       tests_off(tests);
-      use_placing_copy(program, bare, pixels, place_of(job, t.size), uniform_epoch_);
-      turn_copy(s, program, bare, pixels, t.draw, t.size);
+      use_copy(s, program, bare, pixels, job, t.draw, t.size);
       why = draw.perform() ? nullptr : "the player left it out";
       use_program(program);
     }
     s.storage.give_back();
     queue(s, std::move(job), why);
   }
-  // A copy is current that drew to another kind of target last. Mesa turns gl_FragCoord in windows, by what it notes when
-  // the target changes for the program that is current then: another one's it does not note again.
-  static void turn_copy(State& s, uint32_t program, bool bare, bool pixels, uint32_t target, Extent size) {
+  // Makes the copy of a program current that lists in that place.
+  void use_copy(State& s, uint32_t program, bool bare, bool pixels, const Job& job, uint32_t target, Extent size) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    use_placing_copy(program, bare, pixels, place_of(job, size), uniform_epoch_);
+    // Mesa turns gl_FragCoord in windows, by what it notes for the program that is current when the target changes. For a
+    // copy that drew to another kind of target last it would not note that again: the target changes once more.
     int& drew_to = s.drew_to[{program, bare, pixels}];
     const int now = target ? -1 : size.height;
     if (drew_to && drew_to != now) {
@@ -1231,7 +1231,7 @@ class FragmentSource : public Source {
   }
   static void take_storage(State& s) {
     s.storage.take();
-    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffer);
+    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffer.name());
   }
   // The draw is played with a copy of its program, and whatever follows it without a call between them.
   void play_in_place(State& s, Drawn& d) {
@@ -1248,12 +1248,8 @@ class FragmentSource : public Source {
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
     place(s, job, p.lists, last);
-    if (first || p.left) {
-      use_placing_copy(p.program, false, p.lists, place_of(job, p.size), uniform_epoch_);
-      turn_copy(s, p.program, false, p.lists, p.target, p.size);
-    } else {
-      move_placing_copy(p.program, p.lists, place_of(job, p.size));
-    }
+    if (first || p.left) use_copy(s, p.program, false, p.lists, job, p.target, p.size);
+    else move_placing_copy(p.program, p.lists, place_of(job, p.size));
     p.left = false;
     ++s.drawn->unread;
     keep(s, std::move(job));
@@ -1275,21 +1271,15 @@ class FragmentSource : public Source {
   // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a plane
   // before them.
   bool make_lists(State& s, Extent size) {
-    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
     auto& l = s.lists;
     const size_t plane = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
     if (l.size && l.plane >= plane) return true;
     if ((LISTS_SIZE + plane) * 16 > INT32_MAX) return false;  // places and pixels are stored so
     read_back(s);
-    if (l.buffer) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &l.buffer);
-    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
-    l.buffer = bind_new(COPY_BUFFER, bind, "glGenBuffers");
-    const std::vector<int32_t> zeros(LISTS_SIZE + plane);
-    data(COPY_BUFFER, static_cast<intptr_t>(zeros.size() * sizeof(int32_t)), zeros.data(), 0x88E9);  // GL_DYNAMIC_READ
-    bind(COPY_BUFFER, was);
+    l.buffer.drop();
+    l.size = LISTS_SIZE + plane;
+    l.buffer.make(l.size * sizeof(int32_t));
     l.plane = l.used = plane;
-    l.size = zeros.size();
     if (take_error()) l.here = 0;
     return l.here > 0;
   }
@@ -1686,19 +1676,6 @@ class FragmentSource : public Source {
     if (unpack) bind_buffer(0x88EC, unpack);
     return name;
   }
-  // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
-  static uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate) {
-    static uint32_t next = 0x6C000000;  // downwards
-    if (!tls.context->core) {
-      const uint32_t name = next--;
-      bind(target, name);
-      if (!take_error()) return name;
-    }
-    uint32_t name = 0;
-    gl::real<void (*)(int, uint32_t*)>(generate)(1, &name);
-    bind(target, name);
-    return name;
-  }
   static void drop_slots(State& s) {
     for (auto& [key, all] : s.slots) {
       std::map<std::array<uint32_t, 3>, Private> one;
@@ -1725,7 +1702,7 @@ class FragmentSource : public Source {
       shift = integer(0x0D12), offset = integer(0x0D13), mapped = boolean(0x0D11);
       if (shift || offset || mapped) transfer(0x0D12, 0), transfer(0x0D13, 0), transfer(0x0D11, 0);
     }
-    int32_t* const lists = std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; }) ? map_lists(s) : nullptr;
+    int32_t* const lists = std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; }) ? static_cast<int32_t*>(s.lists.buffer.map(s.lists.used * sizeof(int32_t))) : nullptr;
     while (!s.jobs.empty()) {
       Job job = std::move(s.jobs.front());
       s.jobs.pop_front();
@@ -1764,31 +1741,9 @@ class FragmentSource : public Source {
       }
       if (job.frame) read(*job.frame);
     }
-    if (lists) unmap_lists(s);
+    if (lists) s.lists.buffer.unmap(), s.lists.used = s.lists.plane;
     bind(READ_FRAMEBUFFER, was);
     if (shift || offset || mapped) transfer(0x0D12, shift), transfer(0x0D13, offset), transfer(0x0D11, mapped);
-  }
-  // Waits for all that was listed; nullptr: the driver does not give it back.
-  static int32_t* map_lists(State& s) {
-    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto map = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t);
-    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
-    DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
-    DT_REAL(void, glFinish)();  // llvmpipe has been seen not to wait for what it draws to a framebuffer that was left
-    bind(COPY_BUFFER, s.lists.buffer);
-    void* at = map(COPY_BUFFER, 0, static_cast<intptr_t>(s.lists.used * 4), 3);  // to read and to write
-    bind(COPY_BUFFER, was);
-    return static_cast<int32_t*>(at);
-  }
-  // All lists are empty again.
-  static void unmap_lists(State& s) {
-    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto unmap = DT_REAL(uint8_t, glUnmapBuffer, uint32_t);
-    const auto was = static_cast<uint32_t>(integer(COPY_BINDING));
-    bind(COPY_BUFFER, s.lists.buffer);
-    unmap(COPY_BUFFER);
-    bind(COPY_BUFFER, was);
-    s.lists.used = s.lists.plane;
   }
   static Count read_list(State& s, const Job& job, int32_t* lists) {
     if (!lists) return {"the driver does not give back the counts", 0, 0};
