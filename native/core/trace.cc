@@ -599,6 +599,13 @@ uint64_t Trace::seq_after(size_t chunk) const {
   return calls;
 }
 
+uint64_t Trace::seq_before(size_t chunk) const {
+  auto& own = threads[calls_chunks[chunk].thread].chunks;
+  for (size_t n = calls_chunks[chunk].in_thread; n-- > 0;)
+    if (const uint64_t held = calls_chunks[own[n]].meta.calls) return seq_of(own[n], static_cast<uint32_t>(held - 1));
+  return calls;
+}
+
 const std::vector<uint32_t>& Trace::offsets(size_t chunk) const {
   const OrderGroup& g = groups[calls_chunks[chunk].group];
   merge(calls_chunks[chunk].group);

@@ -153,6 +153,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   }
   // The seq of the thread's next call after a chunk, which what the tap noted at the chunk's end belongs to; `calls`: there is none.
   uint64_t seq_after(size_t chunk) const;
+  // The seq of the thread's last call before a chunk, which what the tap noted at the chunk's start stands behind.
+  uint64_t seq_before(size_t chunk) const;
   const std::vector<uint32_t>& offsets(size_t chunk) const;  // of a chunk in a merged group
   size_t group_of(uint64_t seq) const;
   // Where a call is; false: no such call.

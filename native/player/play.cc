@@ -837,10 +837,8 @@ void Player::find_gaps() {
       auto& records = open.records_of(f);
       for (uint32_t row = 0; row < records.size(); ++row) {
         if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped") continue;
-        // The first of a chunk stands behind the last call of the thread's chunk before.
         const uint32_t call = open.record_calls()[records[row]];
-        auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_after(i));
-        if (!call && at != ends_.begin()) --at;
+        const auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_before(i));
         gaps_.push_back(static_cast<uint64_t>(at - ends_.begin()));
       }
     } catch (const std::exception&) {  // said when the chunk itself is played

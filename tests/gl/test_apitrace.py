@@ -237,8 +237,9 @@ def test_apitrace_replays_an_export_pixel_for_pixel(programs, display, tmp_path,
     assert len(frames) == len(shown) > 3
     from drawtap.trace.trace import Trace
 
+    # Not the first: on busy machines eglretrace draws it before the X server has given its window the size.
     with Trace(trace) as opened:
-        for frame, row in zip(frames, shown, strict=True):
+        for frame, row in list(zip(frames, shown, strict=True))[1:]:
             width, height = row["width"], row["height"]
             rgba = bytes(opened.blob(row["blob"]))
             rows = [rgba[y * width * 4 : (y + 1) * width * 4] for y in reversed(range(height))]
