@@ -229,7 +229,14 @@ class Watched : public metrics::Draw {
     player_.skipped = skipped;
     return drew;
   }
-  void draws(void (*play)(Player&, const Row&), const Row& row) { play_ = play, drawn_ = &row; }
+  std::unique_ptr<metrics::Draw> kept() const override {
+    if (!play_ || list_ || immediate_ || *refusal_ || !player_.spans.empty()) return nullptr;
+    auto same = std::make_unique<Watched>(player_, columns_, row_, seq);
+    same->row_kept_ = *drawn_, same->chunk_ = player_.chunk();
+    same->plays(play_, same->row_kept_);
+    return same;
+  }
+  void plays(void (*play)(Player&, const Row&), const Row& row) { play_ = play, drawn_ = &row; }
   void draws(const std::vector<Waiting>& calls) { immediate_ = &calls; }
   void draws(const List& list) { list_ = &list, refusal_ = list.refusal; }
   void refuse(const char* why) { refusal_ = why; }
@@ -241,6 +248,8 @@ class Watched : public metrics::Draw {
   const char* refusal_ = "";
   void (*play_)(Player&, const Row&) = nullptr;
   const Row* drawn_ = nullptr;
+  Row row_kept_{};
+  std::shared_ptr<Decoded> chunk_;  // that holds it, where it is kept
   const std::vector<Waiting>* immediate_ = nullptr;
   const List* list_ = nullptr;
   mutable std::vector<std::shared_ptr<const std::vector<uint8_t>>> kept_;
@@ -1137,6 +1146,8 @@ void Player::frame_end(bool before) {
 
 // ---- running ---------------------------------------------------------------------------------------------------------
 
+std::shared_ptr<Decoded> Player::chunk() const { return loops_done_ ? nullptr : feed_->shared(); }
+
 void Player::tap_record(Decoded* chunk, uint32_t record, unsigned function) {
   const Columns& c = chunk->columns[chunk->order[record]];
   uint32_t row = chunk->ordinals[record];
@@ -1159,7 +1170,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
     uint8_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
     bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_open_list;
     if (begins || !waiting.empty()) {
-      waiting.push_back({loops_done_ ? nullptr : feed_->shared(), chunk, record, seq, std::move(spans)});
+      waiting.push_back({Player::chunk(), chunk, record, seq, std::move(spans)});
       spans.clear();
       // What cannot stand there at all comes at least when it should.
       bool over = kind & metrics::Session::END || seq == end_seq_ || known < 0 || !g_known[known].play || waiting.size() > 1 << 22;
@@ -1207,14 +1218,16 @@ void Player::execute(Decoded* chunk, uint32_t record) {
             else watched.refuse("it does not end");
           } else if (columns.function->name == "glCallList") {
             auto list = g_lists.find({tls.context->share_group, Recorded::argument(&recorded, "list")});
-            watched.draws(play, row);
+            watched.plays(play, row);
             if (list == g_lists.end()) watched.refuse("a display list draws it that was not seen to be made");
             else watched.draws(list->second);
           } else if (columns.function->name == "glCallLists") {
             watched.refuse("several display lists draw it");
           } else {
-            watched.draws(play, row);
+            watched.plays(play, row);
           }
+        } else if (play && context && !(g_known[known].flags & KNOWN_VG)) {
+          watched.plays(play, row);
         }
         g_session->before(happening);
         happening.seen = nullptr, happening.draw = nullptr;

@@ -272,6 +272,8 @@ class Player {
   };
   Shadow shadow;
   std::vector<Span> spans;  // application memory that the next call reads
+  // Whoever holds it may play its calls later; nullptr: it is there for good.
+  std::shared_ptr<Decoded> chunk() const;
   Context* context = nullptr;  // current on the running thread
   uint64_t seq = 0;
   const Trace& trace;

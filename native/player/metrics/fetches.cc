@@ -56,10 +56,12 @@ void CountBuffer::make(size_t bytes) {
   data(COPY_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), 0x88E9);  // GL_DYNAMIC_READ
   bind_buffer(COPY_BUFFER, was);
 }
-void* CountBuffer::map(size_t bytes) const {
+void* CountBuffer::map(size_t bytes, bool wait) const {
   const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
-  DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
+  if (wait) {  // llvmpipe waits for a barrier too, and needs none
+    DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
+    DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
+  }
   bind_buffer(COPY_BUFFER, name_);
   void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(COPY_BUFFER, 0, static_cast<intptr_t>(bytes), 3);
   bind_buffer(COPY_BUFFER, was);

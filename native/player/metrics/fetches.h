@@ -22,8 +22,9 @@ class CountBuffer {
  public:
   uint32_t name() const { return name_; }
   void make(size_t bytes);  // of zeros; an error of the driver is left to be taken
-  // Waits for all that was counted; nullptr: the driver does not give it back. To read and to write, until unmap().
-  void* map(size_t bytes) const;
+  // Waits for all that was counted, or that is done; nullptr: the driver does not give it back. To read and to write, until
+  // unmap().
+  void* map(size_t bytes, bool wait = true) const;
   void unmap() const;
   void drop();
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -50,7 +51,8 @@ constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather th
 constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
 constexpr uint64_t FEW_FRAGMENTS = 8192;  // that are listed one by one rather than drawn to another framebuffer
 constexpr size_t LISTS_SIZE = 1 << 21;  // integers of lists
-constexpr uint64_t ROOM = 4096;         // fragments that a list has room for at least
+constexpr uint64_t ROOM = 256;          // fragments that a list has room for at least
+constexpr size_t MOST_PUT_OFF = 4096;   // draws, and calls between them
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
@@ -498,16 +500,33 @@ class Picture {
   }
   // The same of two by two pixels, see ShaderLanguage. Returns how many they are.
   uint64_t add_quads(const int32_t* quads, size_t n, Overdraw& sums) {
+    const int32_t width = size.width, pixels = width * size.height;
+    const auto [least, most] = std::minmax_element(quads, quads + n);
+    // Half of a quad may lie below the lowest row, above the highest one, or beside the smallest of what is attached.
+    const int32_t begin = n ? std::max(*least >> 4, -width - 1) : 0, end = n ? std::min(*most >> 4, pixels) + width + 2 : 0;
+    if (n < 16 || (end - begin) / 128 > static_cast<int32_t>(n)) return add_few_quads(quads, n, sums);
+    const auto guard = static_cast<size_t>(width) + 2;
+    draw_.resize(static_cast<size_t>(pixels) + 2 * guard);
+    uint8_t* const counts = draw_.data() + guard;
+    auto flush = [&] {
+      const int32_t from = std::max(begin, 0), to = std::min(end, pixels);
+      if (from < to) add(static_cast<size_t>(from), 0, counts + from, static_cast<size_t>(to - from), sums);
+      memset(counts + begin, 0, static_cast<size_t>(end - begin));
+    };
     uint64_t sum = 0;
     for (size_t i = 0; i < n; ++i) {
-      const int32_t first = (quads[i] - (quads[i] & 15)) / 16;
-      int32_t pixels[4];
-      size_t found = 0;
-      for (int k = 0; k < 4; ++k)
-        if (quads[i] >> k & 1) pixels[found++] = first + k % 2 + k / 2 * size.width;
-      add(pixels, found, sums);
-      sum += found;
+      const auto mask = static_cast<uint32_t>(quads[i]) & 15;
+      const int32_t first = quads[i] >> 4;
+      sum += static_cast<uint64_t>(std::popcount(mask));
+      if (first < -width - 1 || first > pixels) continue;
+      uint16_t lower, upper;
+      uint8_t *const low = counts + first, *const high = low + width;
+      memcpy(&lower, low, 2), memcpy(&upper, high, 2);
+      lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)), upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
+      memcpy(low, &lower, 2), memcpy(high, &upper, 2);
+      if ((lower | upper) & 0x8080) flush();
     }
+    flush();
     return sum;
   }
   std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
@@ -517,8 +536,22 @@ class Picture {
     wide_.assign(low_.begin(), low_.end());
     low_.clear();
   }
+  uint64_t add_few_quads(const int32_t* quads, size_t n, Overdraw& sums) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const int32_t first = quads[i] >> 4;
+      int32_t pixels[4];
+      size_t found = 0;
+      for (int k = 0; k < 4; ++k)
+        if (quads[i] >> k & 1) pixels[found++] = first + k % 2 + k / 2 * size.width;
+      add(pixels, found, sums);
+      sum += found;
+    }
+    return sum;
+  }
   std::vector<uint8_t> low_;
   std::vector<uint32_t> wide_;
+  std::vector<uint8_t> draw_;  // of one draw, between two rows and a bit of zeros
 };
 
 // What was drawn in a frame. It is over when the frame is, and whole when all its pictures are read back.
@@ -579,6 +612,7 @@ struct Drawn {
   FetchCounter::Count fetches;
   int reads = -1;     // of textures by each fragment, where `fetches` need not be counted
   size_t unread = 0;  // pictures of it
+  const char* refused = nullptr;  // why it could not be drawn once more, found out late
 };
 
 class FragmentSource : public Source {
@@ -626,7 +660,7 @@ class FragmentSource : public Source {
     }
     follows_ = false;
     // What the frame before made is soon wanted, and still in the processor's cache.
-    if (!s.ordinal && std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) read_back(s);
+    if (!s.ordinal && std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) turn_lists(s);
     count(s, draw, queries);
     ++s.ordinal;
     if (!alone) s.kept.end();  // another source may want such a query
@@ -639,6 +673,10 @@ class FragmentSource : public Source {
     State& s = states_[current_context()];
     if (!s.in_place) return false;
     const Changes changes = next ? changes_of(next->name) : Changes{};
+    if (!s.in_place->put_off.empty()) {
+      if (changes.inputs && changes.uniforms) s.in_place->stale = true;
+      else if (!changes.inputs || !stay_put_off(*s.in_place, *next)) draw_put_off(s);
+    }
     if (changes.inputs) {
       // The next draw may be counted like this one. What these change of a program they change of the one that is current.
       if (changes.uniforms && !s.in_place->left) use_program(s.in_place->program), s.in_place->left = true;
@@ -738,7 +776,7 @@ class FragmentSource : public Source {
       drop(s.counting);
       drop(s.adding);
       drop_slots(s);
-      s.lists.buffer.drop();
+      drop_lists(s);
       if (s.empty) DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.empty);
       s.kept.forget(true);
       s.fetches.forget(true);
@@ -803,6 +841,7 @@ class FragmentSource : public Source {
     uint64_t made_in = 0, draw = 0;   // in which frame, and see draw_key()
     size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many fragments have room behind it
     int odd = 0;                                                // see Place
+    int lists = 0;                                              // in which buffer, or which was in use then
     bool stencil = false;                                       // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
     Count Drawn::*steps = nullptr;                               // and that of the steps
@@ -814,6 +853,16 @@ class FragmentSource : public Source {
     int depth_bits = 0;
     bool depth_is_float = false;
   };
+  struct PutOff {
+    std::unique_ptr<Draw> call;
+    std::shared_ptr<Drawn> drawn;  // nullptr: it draws nothing, but says where vertices come from
+    Place place;
+    size_t uniforms = 0;  // which of the values
+  };
+  struct Array {
+    int enabled = 0, size = 0, type = 0, normalized = 0, stride = 0, buffer = 0;
+    void* pointer = nullptr;
+  };
   struct InPlace {
     uint32_t program = 0, target = 0;  // the program's own
     Extent size;           // of the target
@@ -822,6 +871,13 @@ class FragmentSource : public Source {
     int reads = -1;                                       // see Drawn
     bool left = false;                                    // the program's own is current, for a call that changes its uniforms
     Job job;
+    // Behind tests its own draw does not tell how many are generated: it is drawn once more, without them. That is put off
+    // while draws follow with other inputs at most, since llvmpipe copies 33 KB for each change between the two.
+    std::optional<Job> all;
+    std::vector<PutOff> put_off;
+    std::vector<UniformValues> uniforms;
+    std::map<uint32_t, Array> arrays;  // as the first of them had those that have been changed since
+    bool stale = false;                // the uniforms are not the last of these any more
   };
   struct State {
     bool asked = false;
@@ -840,8 +896,12 @@ class FragmentSource : public Source {
     } clear;  // what the whole depth buffer of the program's was cleared to last
     struct {
       int here = -1;  // whether draws can be counted in place, -1: not known
-      CountBuffer buffer;
-      size_t size = 0, plane = 0, used = 0;  // integers; plane: one a pixel, in front of all lists
+      // What a frame lists is read when the next one is drawn, so that nobody waits: they take turns.
+      CountBuffer buffers[2];
+      size_t used[2] = {};
+      int now = 0;
+      void* drawn = nullptr;        // a fence behind what was listed in the other one
+      size_t size = 0, plane = 0;   // integers of each; plane: one a pixel, in front of all lists
     } lists;
     uint32_t empty = 0;                                         // a framebuffer without anything
     std::map<std::tuple<uint32_t, bool, bool>, int> drew_to;  // copies that count in place: height of the window, -1: of none
@@ -1062,7 +1122,7 @@ class FragmentSource : public Source {
     if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
       if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
       if (fetches_) count_fetches(s, d, draw, program, samples);
-      if (s.in_place) play_in_place(s, d);
+      if (s.in_place) play_in_place(s, d, draw);
       return;
     }
     // Where there is an exact picture of what is generated, no query has to count it too.
@@ -1166,14 +1226,16 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, std::move(job)};
+      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, std::move(job), {}, {}, {}, {}, false};
       return true;
     }
+    std::optional<Job> all;
     if (makes) {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain && !d.discards) job.counts_too = &Drawn::passed;
-      list(s, t, draw, program, true, last, std::move(job));
+      if (depth && s.tried[LISTED] && draw.kept()) all = std::move(job);
+      else list(s, t, draw, program, true, last, std::move(job));
     }
     if (survives) {
       Job job = new_job(s, t, false);
@@ -1184,7 +1246,7 @@ class FragmentSource : public Source {
     if (!depth) return true;
     Job job = new_job(s, t, false);
     job.counts = &Drawn::passed;
-    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes, -1, false, std::move(job)};
+    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes || all, -1, false, std::move(job), std::move(all), {}, {}, {}, false};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
@@ -1207,7 +1269,7 @@ class FragmentSource : public Source {
       Masked masked;
       Off tests;
       tests_off(tests);
-      use_copy(s, program, bare, pixels, job, t.draw, t.size);
+      use_copy(s, program, bare, pixels, place_of(job, t.size), t.draw, t.size);
       why = draw.perform() ? nullptr : "the player left it out";
       use_program(program);
     }
@@ -1215,9 +1277,10 @@ class FragmentSource : public Source {
     queue(s, std::move(job), why);
   }
   // Makes the copy of a program current that lists in that place.
-  void use_copy(State& s, uint32_t program, bool bare, bool pixels, const Job& job, uint32_t target, Extent size) {
+  void use_copy(State& s, uint32_t program, bool bare, bool pixels, const Place& place, uint32_t target, Extent size, const UniformValues* values = nullptr) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    use_placing_copy(program, bare, pixels, place_of(job, size), uniform_epoch_);
+    if (values) use_placing_copy(program, bare, pixels, place, *values);
+    else use_placing_copy(program, bare, pixels, place, uniform_epoch_);
     // Mesa turns gl_FragCoord in windows, by what it notes for the program that is current when the target changes. For a
     // copy that drew to another kind of target last it would not note that again: the target changes once more.
     int& drew_to = s.drew_to[{program, bare, pixels}];
@@ -1231,16 +1294,80 @@ class FragmentSource : public Source {
   }
   static void take_storage(State& s) {
     s.storage.take();
-    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffer.name());
+    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffers[s.lists.now].name());
   }
   // The draw is played with a copy of its program, and whatever follows it without a call between them.
-  void play_in_place(State& s, Drawn& d) {
+  void play_in_place(State& s, Drawn& d, const Draw& draw) {
     InPlace& p = *s.in_place;
     const uint64_t last = last_made(s, d.key);
     p.repeats = p.repeats && !d.fetches.ticket && !d.fetches.lost;
     p.reads = d.reads;
     take_storage(s);
+    if (p.all) put_off(s, draw.kept(), last);
     count_played(s, last, true);
+  }
+  void put_off(State& s, std::unique_ptr<Draw> draw, uint64_t last) {
+    InPlace& p = *s.in_place;
+    Job job = *p.all;
+    job.drawn = s.drawn;
+    job.ordinal = s.ordinal;
+    place(s, job, pictures_, last);
+    if (p.stale || p.uniforms.empty()) p.uniforms.push_back(uniform_values(p.program, true, pictures_)), p.stale = false;
+    p.put_off.push_back({std::move(draw), s.drawn, place_of(job, p.size), p.uniforms.size() - 1});
+    ++s.drawn->unread;
+    keep(s, std::move(job));
+  }
+  // Draws are put off while this call changes where vertices come from. False: they cannot be.
+  bool stay_put_off(InPlace& p, const Call& call) {
+    static const auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int*);
+    static const auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
+    const auto index = static_cast<uint32_t>(call.number("index"));
+    if (p.put_off.size() >= MOST_PUT_OFF || (!tls.context->buffers[gl::ARRAY] && !strcmp(call.name, "glVertexAttribPointer"))) return false;
+    auto same = call.kept();
+    if (!same) return false;
+    if (!p.arrays.contains(index)) {
+      Array a;
+      int integer = 0, binding = static_cast<int>(index), offset = 0;
+      get(index, 0x8622, &a.enabled), get(index, 0x8623, &a.size), get(index, 0x8624, &a.stride), get(index, 0x8625, &a.type), get(index, 0x886A, &a.normalized), get(index, 0x889F, &a.buffer);
+      get(index, 0x88FD, &integer);
+      if (version() >= (is_es() ? 31u : 43u)) get(index, 0x82D4, &binding), get(index, 0x82D5, &offset);
+      pointer(index, 0x8645, &a.pointer);
+      if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer)) return false;
+      p.arrays[index] = a;
+    }
+    p.put_off.push_back({std::move(same), nullptr, {}, 0});
+    return true;
+  }
+  static void give_arrays(const InPlace& p) {
+    static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
+    static const auto pointer = DT_REAL(void, glVertexAttribPointer, uint32_t, int, uint32_t, uint8_t, int, const void*);
+    static const auto enable = DT_REAL(void, glEnableVertexAttribArray, uint32_t), disable = DT_REAL(void, glDisableVertexAttribArray, uint32_t);
+    for (auto& [index, a] : p.arrays) {
+      bind(0x8892, static_cast<uint32_t>(a.buffer));
+      if (a.buffer) pointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized), a.stride, a.pointer);
+      (a.enabled ? enable : disable)(index);
+    }
+    if (!p.arrays.empty()) bind(0x8892, tls.context->buffers[gl::ARRAY]);
+  }
+  void draw_put_off(State& s) {
+    if (!s.in_place || s.in_place->put_off.empty()) return;
+    InPlace& p = *s.in_place;
+    {
+      s.kept.begin();
+      Masked masked;
+      Off tests;
+      tests_off(tests);
+      give_arrays(p);
+      size_t uniforms = SIZE_MAX;
+      for (auto& one : p.put_off) {
+        if (one.drawn && one.uniforms != uniforms) use_copy(s, p.program, true, pictures_, one.place, p.target, p.size, &p.uniforms[uniforms = one.uniforms]);
+        else if (one.drawn) move_placing_copy(p.program, true, pictures_, one.place);
+        if (!one.call->perform() && one.drawn) one.drawn->refused = "the player left it out";
+      }
+    }
+    p.put_off.clear(), p.uniforms.clear(), p.arrays.clear();
+    use_program(p.program);
+    p.left = true;
   }
   void count_played(State& s, uint64_t last, bool first) {
     InPlace& p = *s.in_place;
@@ -1248,8 +1375,8 @@ class FragmentSource : public Source {
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
     place(s, job, p.lists, last);
-    if (first || p.left) use_copy(s, p.program, false, p.lists, job, p.target, p.size);
-    else move_placing_copy(p.program, p.lists, place_of(job, p.size));
+    const Place at = place_of(job, p.size);
+    first || p.left ? use_copy(s, p.program, false, p.lists, at, p.target, p.size) : move_placing_copy(p.program, false, p.lists, at);
     p.left = false;
     ++s.drawn->unread;
     keep(s, std::move(job));
@@ -1259,10 +1386,14 @@ class FragmentSource : public Source {
     InPlace& p = *s.in_place;
     const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
     if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 || *draw.refusal() || !strcmp(draw.name, "glCallList")) return false;
+    std::unique_ptr<Draw> later = p.all ? draw.kept() : nullptr;
+    if (p.all && !later) return false;
     s.drawn = std::make_shared<Drawn>();
     s.drawn->writes = p.writes;
     s.drawn->reads = p.reads;
     p.job.draw = key;
+    if (p.put_off.size() >= MOST_PUT_OFF) draw_put_off(s);
+    if (later) p.all->draw = key, put_off(s, std::move(later), last);
     count_played(s, last, false);
     ++s.ordinal;
     return true;
@@ -1276,22 +1407,44 @@ class FragmentSource : public Source {
     if (l.size && l.plane >= plane) return true;
     if ((LISTS_SIZE + plane) * 16 > INT32_MAX) return false;  // places and pixels are stored so
     read_back(s);
-    l.buffer.drop();
+    drop_lists(s);
     l.size = LISTS_SIZE + plane;
-    l.buffer.make(l.size * sizeof(int32_t));
-    l.plane = l.used = plane;
+    for (auto& buffer : l.buffers) buffer.make(l.size * sizeof(int32_t));
+    l.plane = l.used[0] = l.used[1] = plane;
     if (take_error()) l.here = 0;
     return l.here > 0;
+  }
+  static void drop_lists(State& s) {
+    for (auto& buffer : s.lists.buffers) buffer.drop();
+    drop_fence(s);
+  }
+  static void drop_fence(State& s) {
+    if (s.lists.drawn) DT_REAL(void, glDeleteSync, void*)(s.lists.drawn);
+    s.lists.drawn = nullptr;
+  }
+  // A frame begins, of which nothing is drawn yet.
+  void turn_lists(State& s) {
+    auto& l = s.lists;
+    if (!s.jobs.empty() && s.jobs.front().lists != l.now) {
+      static const auto wait = DT_REAL(uint32_t, glClientWaitSync, void*, uint32_t, uint64_t);
+      const uint32_t said = l.drawn ? wait(l.drawn, 0, 10'000'000'000) : 0x911D;  // GL_WAIT_FAILED
+      read_back(s, said == 0x911A || said == 0x911C);  // GL_ALREADY_SIGNALED, GL_CONDITION_SATISFIED
+    }
+    drop_fence(s);
+    if (s.jobs.empty()) return;
+    l.drawn = DT_REAL(void*, glFenceSync, uint32_t, uint32_t)(0x9117, 0);  // GL_SYNC_GPU_COMMANDS_COMPLETE
+    l.now = 1 - l.now;
   }
   // Gives a list its place in the buffer, with room for some more `pixels` than its fragments were the `last` time.
   void place(State& s, Job& job, bool pixels, uint64_t last) {
     auto& l = s.lists;
-    job.room = pixels ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
-    if (l.used + job.room + 2 > l.size) read_back(s);
+    job.room = pixels ? static_cast<size_t>(std::min<uint64_t>(4 * last + ROOM, LISTS_SIZE / 2)) : 0;
+    if (l.used[l.now] + job.room + 2 > l.size) read_back(s);
     job.kind = LISTED;
     job.stencil = false;
-    job.first = l.used;
-    l.used += job.room + 2;
+    job.first = l.used[l.now];
+    job.lists = l.now;
+    l.used[l.now] += job.room + 2;
   }
   // Mesa draws to windows upside down: there the rows of two by two pixels are counted from above.
   static Place place_of(const Job& job, Extent size) { return {static_cast<int>(job.first), size.width, static_cast<int>(job.room), job.odd}; }
@@ -1415,6 +1568,7 @@ class FragmentSource : public Source {
     job.ordinal = s.ordinal, job.made_in = frames_, job.draw = s.drawn->key;
     job.box[2] = t.size.width, job.box[3] = t.size.height;
     job.odd = !t.draw && t.size.height % 2;
+    job.lists = s.lists.now;
     if (enabled(SCISSOR_TEST)) scissored(job.box);
     if (!pictured || !pictures_) return job;
     Picture& picture = frame_->pictures[{current_context(), t.draw}];
@@ -1691,10 +1845,12 @@ class FragmentSource : public Source {
   }
 
   // Reads all pictures that were drawn in the current context. No errors are asked for: there may be some of the program's.
-  void read_back(State& s) {
+  // With `older` those alone of the buffer of lists that is not in use, which are drawn.
+  void read_back(State& s, bool older = false) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto transfer = DT_REAL(void, glPixelTransferi, uint32_t, int);
     if (s.jobs.empty()) return;
+    if (!older) draw_put_off(s);
     const auto was = static_cast<uint32_t>(integer(READ_BINDING));
     int shift = 0, offset = 0;
     bool mapped = false;
@@ -1702,15 +1858,19 @@ class FragmentSource : public Source {
       shift = integer(0x0D12), offset = integer(0x0D13), mapped = boolean(0x0D11);
       if (shift || offset || mapped) transfer(0x0D12, 0), transfer(0x0D13, 0), transfer(0x0D11, 0);
     }
-    int32_t* const lists = std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; }) ? static_cast<int32_t*>(s.lists.buffer.map(s.lists.used * sizeof(int32_t))) : nullptr;
-    while (!s.jobs.empty()) {
+    int32_t* lists[2] = {};
+    for (int i = 0; i < 2; ++i)
+      if ((!older || i != s.lists.now) && std::any_of(s.jobs.begin(), s.jobs.end(), [i](auto& j) { return j.kind == LISTED && j.lists == i; }))
+        lists[i] = static_cast<int32_t*>(s.lists.buffers[i].map(s.lists.used[i] * sizeof(int32_t), !older));
+    while (!s.jobs.empty() && (!older || s.jobs.front().lists != s.lists.now)) {
       Job job = std::move(s.jobs.front());
       s.jobs.pop_front();
       Drawn& d = *job.drawn;
       uint64_t most = 0;
       if (job.slot) bind(READ_FRAMEBUFFER, job.slot->framebuffer);
       if (job.kind == LISTED) {
-        const Count made = read_list(s, job, lists);
+        Count made = read_list(s, job, lists[job.lists]);
+        if (d.refused) made.lost = d.refused;
         most = made.lost ? UINT64_MAX : made.value;
         if (job.counts) d.*job.counts = made;
         if (job.counts_too) d.*job.counts_too = made;
@@ -1741,7 +1901,8 @@ class FragmentSource : public Source {
       }
       if (job.frame) read(*job.frame);
     }
-    if (lists) s.lists.buffer.unmap(), s.lists.used = s.lists.plane;
+    for (int i = 0; i < 2; ++i)
+      if (lists[i]) s.lists.buffers[i].unmap(), s.lists.used[i] = s.lists.plane;
     bind(READ_FRAMEBUFFER, was);
     if (shift || offset || mapped) transfer(0x0D12, shift), transfer(0x0D13, offset), transfer(0x0D11, mapped);
   }

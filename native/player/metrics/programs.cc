@@ -24,6 +24,8 @@ using Key = std::pair<uint32_t, uint32_t>;  // share group, program
 struct Uniform {
   uint32_t type;
   int from, to;
+  UniformValues::value_type holds{};  // what the copy's is
+  bool known = false;
 };
 struct Copy {
   uint32_t name = 0;
@@ -154,29 +156,33 @@ Shape shape(uint32_t type) {
   return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
 }
 
-void write_uniform(const Uniform& u, uint32_t original) {
-  Shape s = shape(u.type);
-  if (s.kind == 'f') {
-    float v[16] = {};
-    DT_REAL(void, glGetUniformfv, uint32_t, int, float*)(original, u.from, v);
-    using Matrix = void (*)(int, int, uint8_t, const float*);
-    static const char* const names[3][3] = {{"glUniformMatrix2fv", "glUniformMatrix2x3fv", "glUniformMatrix2x4fv"},
-                                            {"glUniformMatrix3x2fv", "glUniformMatrix3fv", "glUniformMatrix3x4fv"},
-                                            {"glUniformMatrix4x2fv", "glUniformMatrix4x3fv", "glUniformMatrix4fv"}};
-    if (s.columns) return gl::real<Matrix>(names[s.columns - 2][s.count - 2])(u.to, 1, 0, v);
-    static const char* const vectors[4] = {"glUniform1fv", "glUniform2fv", "glUniform3fv", "glUniform4fv"};
-    gl::real<void (*)(int, int, const float*)>(vectors[s.count - 1])(u.to, 1, v);
-  } else if (s.kind == 'i') {
-    int v[4] = {};
-    DT_REAL(void, glGetUniformiv, uint32_t, int, int*)(original, u.from, v);
-    static const char* const vectors[4] = {"glUniform1iv", "glUniform2iv", "glUniform3iv", "glUniform4iv"};
-    gl::real<void (*)(int, int, const int*)>(vectors[s.count - 1])(u.to, 1, v);
-  } else {
-    uint32_t v[4] = {};
-    DT_REAL(void, glGetUniformuiv, uint32_t, int, uint32_t*)(original, u.from, v);
-    static const char* const vectors[4] = {"glUniform1uiv", "glUniform2uiv", "glUniform3uiv", "glUniform4uiv"};
-    gl::real<void (*)(int, int, const uint32_t*)>(vectors[s.count - 1])(u.to, 1, v);
-  }
+UniformValues::value_type value_of(const Uniform& u, uint32_t program) {
+  static const auto floats = DT_REAL(void, glGetUniformfv, uint32_t, int, void*);
+  static const auto integers = DT_REAL(void, glGetUniformiv, uint32_t, int, void*);
+  static const auto naturals = DT_REAL(void, glGetUniformuiv, uint32_t, int, void*);
+  UniformValues::value_type value{};
+  const char kind = shape(u.type).kind;
+  (kind == 'f' ? floats : kind == 'i' ? integers : naturals)(program, u.from, value.data());
+  return value;
+}
+
+// To the copy, which is current.
+void write_uniform(Uniform& u, const UniformValues::value_type& value) {
+  using Matrix = void (*)(int, int, uint8_t, const void*);
+  using Vector = void (*)(int, int, const void*);
+  static const Matrix matrices[3][3] = {
+      {gl::real<Matrix>("glUniformMatrix2fv"), gl::real<Matrix>("glUniformMatrix2x3fv"), gl::real<Matrix>("glUniformMatrix2x4fv")},
+      {gl::real<Matrix>("glUniformMatrix3x2fv"), gl::real<Matrix>("glUniformMatrix3fv"), gl::real<Matrix>("glUniformMatrix3x4fv")},
+      {gl::real<Matrix>("glUniformMatrix4x2fv"), gl::real<Matrix>("glUniformMatrix4x3fv"), gl::real<Matrix>("glUniformMatrix4fv")}};
+  static const Vector vectors[3][4] = {
+      {gl::real<Vector>("glUniform1fv"), gl::real<Vector>("glUniform2fv"), gl::real<Vector>("glUniform3fv"), gl::real<Vector>("glUniform4fv")},
+      {gl::real<Vector>("glUniform1iv"), gl::real<Vector>("glUniform2iv"), gl::real<Vector>("glUniform3iv"), gl::real<Vector>("glUniform4iv")},
+      {gl::real<Vector>("glUniform1uiv"), gl::real<Vector>("glUniform2uiv"), gl::real<Vector>("glUniform3uiv"), gl::real<Vector>("glUniform4uiv")}};
+  if (u.known && u.holds == value) return;
+  u.holds = value, u.known = true;
+  const Shape s = shape(u.type);
+  if (s.columns) matrices[s.columns - 2][s.count - 2](u.to, 1, 0, value.data());
+  else vectors[s.kind == 'f' ? 0 : s.kind == 'i' ? 1 : 2][s.count - 1](u.to, 1, value.data());
 }
 
 // A fragment shader for COUNTING, "" where none can be made.
@@ -365,7 +371,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     for (int k = 0; k < size; ++k) {
       std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
       int from = location(program, original_name(element).c_str()), to = location(made.name, element.c_str());
-      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to});
+      if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
     }
   }
   count = 0;
@@ -432,17 +438,19 @@ Copy* copy_of(uint32_t program, Variant variant) {
   return &it->second;
 }
 // To the copy, which is current.
-void write_uniforms(const Copy& copy, uint32_t program) {
-  for (auto& u : copy.uniforms) write_uniform(u, program);
-  if (!copy.blocks.empty()) {
-    auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
-    auto set = DT_REAL(void, glUniformBlockBinding, uint32_t, uint32_t, uint32_t);
-    for (auto& [from, to] : copy.blocks) {
-      int at = 0;
-      get(program, from, BLOCK_BINDING, &at);
-      set(copy.name, to, static_cast<uint32_t>(at));
-    }
+void write_blocks(const Copy& copy, uint32_t program) {
+  if (copy.blocks.empty()) return;
+  auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int*);
+  auto set = DT_REAL(void, glUniformBlockBinding, uint32_t, uint32_t, uint32_t);
+  for (auto& [from, to] : copy.blocks) {
+    int at = 0;
+    get(program, from, BLOCK_BINDING, &at);
+    set(copy.name, to, static_cast<uint32_t>(at));
   }
+}
+void write_uniforms(Copy& copy, uint32_t program) {
+  for (auto& u : copy.uniforms) write_uniform(u, value_of(u, program));
+  write_blocks(copy, program);
 }
 bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* reads = nullptr, uint32_t units = 0) {
   Copy* copy = copy_of(program, variant);
@@ -467,7 +475,7 @@ bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why
   if (!copy) return why = "the text of its shaders is not known", false;
   return copy->name && copy->place >= 0 ? true : (why = copy->why, false);
 }
-void move_placing_copy(uint32_t program, bool pixels, const Place& place) { write_place(*copy_of(program, placing(false, pixels)), place); }
+void move_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place) { write_place(*copy_of(program, placing(bare, pixels)), place); }
 void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch) {
   Copy& copy = *copy_of(program, placing(bare, pixels));
   use_program(copy.name);
@@ -475,6 +483,19 @@ void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& pla
   if (copy.epoch == epoch) return;
   write_uniforms(copy, program);
   copy.epoch = epoch;
+}
+void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, const UniformValues& values) {
+  Copy& copy = *copy_of(program, placing(bare, pixels));
+  use_program(copy.name);
+  write_place(copy, place);
+  for (size_t i = 0; i < copy.uniforms.size(); ++i) write_uniform(copy.uniforms[i], values[i]);
+  write_blocks(copy, program);
+  copy.epoch = 0;  // none
+}
+UniformValues uniform_values(uint32_t program, bool bare, bool pixels) {
+  UniformValues values;
+  for (auto& u : copy_of(program, placing(bare, pixels))->uniforms) values.push_back(value_of(u, program));
+  return values;
 }
 
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }

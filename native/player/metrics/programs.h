@@ -1,5 +1,6 @@
 // What programs were linked from, and copies of them whose fragments nothing discards.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -47,12 +48,17 @@ uint32_t fetch_binding();
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };
+using UniformValues = std::vector<std::array<uint32_t, 16>>;
 // Whether the copies count two by two fragments at once, see ShaderLanguage.
 bool places_quads();
 bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why);
 void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch);
-// The original's copy is current: it counts elsewhere from now on.
-void move_placing_copy(uint32_t program, bool pixels, const Place& place);
+// With the values of a moment instead of the program's own.
+void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, const UniformValues& values);
+// The program's values of those uniforms that a copy has.
+UniformValues uniform_values(uint32_t program, bool bare, bool pixels);
+// That copy of it is current: it counts elsewhere from now on.
+void move_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place);
 void use_program(uint32_t program);
 
 }  // namespace dt::play::metrics

@@ -44,6 +44,7 @@ class Sink {
 // Segments that are none: whether it works at all is tried, and what measuring costs.
 constexpr uint64_t TRIAL = 0, CALIBRATION = ~0ull;
 
+class Draw;
 // A call of the recording, as it comes to be played.
 class Call {
  public:
@@ -59,6 +60,9 @@ class Call {
   // What an array held that the program handed over (indices in its memory, a matrix); empty where it is an offset into
   // a buffer, or not there. Good until the call is over.
   virtual std::span<const uint8_t> array(const char* parameter) const = 0;
+  // The same call, to be given to the driver (once more) when it is over; nullptr: it cannot be, since it reads the program's
+  // memory or is more than one call.
+  virtual std::unique_ptr<Draw> kept() const { return nullptr; }
 };
 
 // A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
