@@ -51,7 +51,8 @@ constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather th
 constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
 constexpr uint64_t FEW_FRAGMENTS = 8192;  // that are listed one by one rather than drawn to another framebuffer
 constexpr size_t LISTS_SIZE = 1 << 21;  // integers of lists
-constexpr uint64_t ROOM = 256;          // fragments that a list has room for at least
+constexpr uint64_t ROOM = 4096;         // fragments that a list has room for at least
+constexpr uint64_t MANY_FRAGMENTS = 2048;  // of a draw
 constexpr size_t MOST_PUT_OFF = 4096;   // draws, and calls between them
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
@@ -498,6 +499,35 @@ class Picture {
       for (int k = 0; k < 4; ++k) sums.above[k] += before == Overdraw::LIMITS[k];
     }
   }
+  // How many integers there are for two by two pixels each; `odd`: odd rows are the lower ones.
+  static size_t cells_of(Extent size, int odd) { return static_cast<size_t>(size.width + 1) / 2 * static_cast<size_t>((size.height + odd + 1) / 2); }
+  // Adds what each of these has in a byte a pixel, lower left, lower right, upper left, upper right; returns their sum.
+  uint64_t add_cells(const int32_t* cells, int odd, Overdraw& sums) {
+    const size_t columns = static_cast<size_t>(size.width + 1) / 2;
+    draw_.resize(std::max(draw_.size(), 4 * columns));
+    uint8_t* const rows[2] = {draw_.data(), draw_.data() + 2 * columns};
+    uint64_t sum = 0;
+    for (int y = -odd; y < size.height; y += 2, cells += columns) {
+      int32_t any = 0;
+      size_t i = 0;
+#if defined(__SSE2__)
+      __m128i some = _mm_setzero_si128();
+      for (; i + 8 <= columns; i += 8) {
+        const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i)), right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i + 4));
+        some = _mm_or_si128(some, _mm_or_si128(left, right));
+        auto halves = [](__m128i v) { return _mm_srai_epi32(v, 16); };
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[0] + 2 * i), _mm_packs_epi32(halves(_mm_slli_epi32(left, 16)), halves(_mm_slli_epi32(right, 16))));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[1] + 2 * i), _mm_packs_epi32(halves(left), halves(right)));
+      }
+      any = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())) != 0xFFFF;
+#endif
+      for (; i < columns; any |= cells[i++]) memcpy(rows[0] + 2 * i, cells + i, 2), memcpy(rows[1] + 2 * i, reinterpret_cast<const uint8_t*>(cells + i) + 2, 2);
+      for (int k = 0; any && k < 2; ++k)
+        if (y + k >= 0 && y + k < size.height) sum += add(0, static_cast<size_t>(y + k), rows[k], static_cast<size_t>(size.width), sums);
+    }
+    memset(draw_.data(), 0, 4 * columns);
+    return sum;
+  }
   // The same of two by two pixels, see ShaderLanguage. Returns how many they are.
   uint64_t add_quads(const int32_t* quads, size_t n, Overdraw& sums) {
     const int32_t width = size.width, pixels = width * size.height;
@@ -839,7 +869,8 @@ class FragmentSource : public Source {
     int box[4] = {};
     size_t ordinal = 0;               // of the draw in its frame
     uint64_t made_in = 0, draw = 0;   // in which frame, and see draw_key()
-    size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many fragments have room behind it
+    Placed placed = Placed::NUMBER;   // LISTED: as what
+    size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many integers have room there
     int odd = 0;                                                // see Place
     int lists = 0;                                              // in which buffer, or which was in use then
     bool stencil = false;                                       // the stencil buffer counted
@@ -856,6 +887,7 @@ class FragmentSource : public Source {
   struct PutOff {
     std::unique_ptr<Draw> call;
     std::shared_ptr<Drawn> drawn;  // nullptr: it draws nothing, but says where vertices come from
+    Placed placed = Placed::NUMBER;
     Place place;
     size_t uniforms = 0;  // which of the values
   };
@@ -867,7 +899,7 @@ class FragmentSource : public Source {
     uint32_t program = 0, target = 0;  // the program's own
     Extent size;           // of the target
     uint64_t few = 0;      // fragments
-    bool lists = false, writes = false, repeats = false;  // lists: pixels; repeats: nothing but this counts the draw
+    bool pictured = false, writes = false, repeats = false;  // repeats: nothing but this counts the draw
     int reads = -1;                                       // see Drawn
     bool left = false;                                    // the program's own is current, for a call that changes its uniforms
     Job job;
@@ -875,7 +907,7 @@ class FragmentSource : public Source {
     // while draws follow with other inputs at most, since llvmpipe copies 33 KB for each change between the two.
     std::optional<Job> all;
     std::vector<PutOff> put_off;
-    std::vector<UniformValues> uniforms;
+    std::vector<std::array<std::optional<UniformValues>, 3>> uniforms;  // by Placed
     std::map<uint32_t, Array> arrays;  // as the first of them had those that have been changed since
     bool stale = false;                // the uniforms are not the last of these any more
   };
@@ -904,7 +936,7 @@ class FragmentSource : public Source {
       size_t size = 0, plane = 0;   // integers of each; plane: one a pixel, in front of all lists
     } lists;
     uint32_t empty = 0;                                         // a framebuffer without anything
-    std::map<std::tuple<uint32_t, bool, bool>, int> drew_to;  // copies that count in place: height of the window, -1: of none
+    std::map<std::tuple<uint32_t, bool, Placed>, int> drew_to;  // copies that count in place: height of the window, -1: of none
     StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
     // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
@@ -1215,10 +1247,10 @@ class FragmentSource : public Source {
     const bool plain = passes_ && counts && !depth, makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
     const bool survives = counts && d.discards && (discards_ || plain);
     const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(DEPTH_BOUNDS);
-    const bool once = makes && alone && !d.discards && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth)) && has_placing_copy(program, false, pictures_, no);
+    const bool once = makes && alone && !d.discards && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth)) && has_placing_copy(program, false, listed(), no);
     if (depth && (!alone || d.discards)) return false;
-    if ((depth || survives) && !has_placing_copy(program, false, false, no)) return false;
-    if (makes && !once && !has_placing_copy(program, true, pictures_, no)) return false;
+    if ((depth || survives) && !has_placing_copy(program, false, Placed::NUMBER, no)) return false;
+    if (makes && !once && !has_placing_copy(program, true, listed(), no)) return false;
     if (!make_lists(s, t.size)) return false;
     if (counts) d.real = false;
     s.kept.begin();
@@ -1261,15 +1293,14 @@ class FragmentSource : public Source {
   }
   // Draws it once more, with nothing but its fragments' counts written.
   void list(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, uint64_t last, Job job) {
-    const bool pixels = bare && pictures_;
-    place(s, job, pixels, last);
+    place(s, job, draw, program, bare, bare && pictures_, last);
     take_storage(s);
     const char* why = nullptr;
     {
       Masked masked;
       Off tests;
       tests_off(tests);
-      use_copy(s, program, bare, pixels, place_of(job, t.size), t.draw, t.size);
+      use_copy(s, program, bare, job.placed, place_of(job, t.size), t.draw, t.size);
       why = draw.perform() ? nullptr : "the player left it out";
       use_program(program);
     }
@@ -1277,13 +1308,13 @@ class FragmentSource : public Source {
     queue(s, std::move(job), why);
   }
   // Makes the copy of a program current that lists in that place.
-  void use_copy(State& s, uint32_t program, bool bare, bool pixels, const Place& place, uint32_t target, Extent size, const UniformValues* values = nullptr) {
+  void use_copy(State& s, uint32_t program, bool bare, Placed as, const Place& place, uint32_t target, Extent size, const UniformValues* values = nullptr) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    if (values) use_placing_copy(program, bare, pixels, place, *values);
-    else use_placing_copy(program, bare, pixels, place, uniform_epoch_);
+    if (values) use_placing_copy(program, bare, as, place, *values);
+    else use_placing_copy(program, bare, as, place, uniform_epoch_);
     // Mesa turns gl_FragCoord in windows, by what it notes for the program that is current when the target changes. For a
     // copy that drew to another kind of target last it would not note that again: the target changes once more.
-    int& drew_to = s.drew_to[{program, bare, pixels}];
+    int& drew_to = s.drew_to[{program, bare, as}];
     const int now = target ? -1 : size.height;
     if (drew_to && drew_to != now) {
       if (s.empty) bind(DRAW_FRAMEBUFFER, s.empty);
@@ -1304,16 +1335,18 @@ class FragmentSource : public Source {
     p.reads = d.reads;
     take_storage(s);
     if (p.all) put_off(s, draw.kept(), last);
-    count_played(s, last, true);
+    count_played(s, draw, last, true);
   }
   void put_off(State& s, std::unique_ptr<Draw> draw, uint64_t last) {
     InPlace& p = *s.in_place;
     Job job = *p.all;
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
-    place(s, job, pictures_, last);
-    if (p.stale || p.uniforms.empty()) p.uniforms.push_back(uniform_values(p.program, true, pictures_)), p.stale = false;
-    p.put_off.push_back({std::move(draw), s.drawn, place_of(job, p.size), p.uniforms.size() - 1});
+    place(s, job, *draw, p.program, true, pictures_, last);
+    if (p.stale || p.uniforms.empty()) p.uniforms.emplace_back(), p.stale = false;
+    auto& values = p.uniforms.back()[static_cast<size_t>(job.placed)];
+    if (!values) values = uniform_values(p.program, true, job.placed);
+    p.put_off.push_back({std::move(draw), s.drawn, job.placed, place_of(job, p.size), p.uniforms.size() - 1});
     ++s.drawn->unread;
     keep(s, std::move(job));
   }
@@ -1335,7 +1368,7 @@ class FragmentSource : public Source {
       if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer)) return false;
       p.arrays[index] = a;
     }
-    p.put_off.push_back({std::move(same), nullptr, {}, 0});
+    p.put_off.push_back({std::move(same), nullptr, Placed::NUMBER, {}, 0});
     return true;
   }
   static void give_arrays(const InPlace& p) {
@@ -1358,10 +1391,11 @@ class FragmentSource : public Source {
       Off tests;
       tests_off(tests);
       give_arrays(p);
-      size_t uniforms = SIZE_MAX;
+      const PutOff* before = nullptr;
       for (auto& one : p.put_off) {
-        if (one.drawn && one.uniforms != uniforms) use_copy(s, p.program, true, pictures_, one.place, p.target, p.size, &p.uniforms[uniforms = one.uniforms]);
-        else if (one.drawn) move_placing_copy(p.program, true, pictures_, one.place);
+        if (one.drawn && before && before->uniforms == one.uniforms && before->placed == one.placed) move_placing_copy(p.program, true, one.placed, one.place);
+        else if (one.drawn) use_copy(s, p.program, true, one.placed, one.place, p.target, p.size, &*p.uniforms[one.uniforms][static_cast<size_t>(one.placed)]);
+        if (one.drawn) before = &one;
         if (!one.call->perform() && one.drawn) one.drawn->refused = "the player left it out";
       }
     }
@@ -1369,14 +1403,16 @@ class FragmentSource : public Source {
     use_program(p.program);
     p.left = true;
   }
-  void count_played(State& s, uint64_t last, bool first) {
+  void count_played(State& s, const Draw& draw, uint64_t last, bool first) {
     InPlace& p = *s.in_place;
     Job job = p.job;
     job.drawn = s.drawn;
     job.ordinal = s.ordinal;
-    place(s, job, p.lists, last);
+    place(s, job, draw, p.program, false, p.pictured, last);
     const Place at = place_of(job, p.size);
-    first || p.left ? use_copy(s, p.program, false, p.lists, at, p.target, p.size) : move_placing_copy(p.program, false, p.lists, at);
+    if (first || p.left || p.job.placed != job.placed) use_copy(s, p.program, false, job.placed, at, p.target, p.size);
+    else move_placing_copy(p.program, false, job.placed, at);
+    p.job.placed = job.placed;
     p.left = false;
     ++s.drawn->unread;
     keep(s, std::move(job));
@@ -1394,7 +1430,7 @@ class FragmentSource : public Source {
     p.job.draw = key;
     if (p.put_off.size() >= MOST_PUT_OFF) draw_put_off(s);
     if (later) p.all->draw = key, put_off(s, std::move(later), last);
-    count_played(s, last, false);
+    count_played(s, draw, last, false);
     ++s.ordinal;
     return true;
   }
@@ -1435,10 +1471,18 @@ class FragmentSource : public Source {
     l.drawn = DT_REAL(void*, glFenceSync, uint32_t, uint32_t)(0x9117, 0);  // GL_SYNC_GPU_COMMANDS_COMPLETE
     l.now = 1 - l.now;
   }
-  // Gives a list its place in the buffer, with room for some more `pixels` than its fragments were the `last` time.
-  void place(State& s, Job& job, bool pixels, uint64_t last) {
+  Placed listed() const { return pictures_ ? Placed::LIST : Placed::NUMBER; }
+  // Gives a draw's counts their place in the buffer, with room for some more pixels than it had the `last` time where they
+  // make a picture. Where there are many, a count for each is cheaper than a list.
+  void place(State& s, Job& job, const Draw& draw, uint32_t program, bool bare, bool pictured, uint64_t last) {
     auto& l = s.lists;
-    job.room = pixels ? static_cast<size_t>(std::min<uint64_t>(4 * last + ROOM, LISTS_SIZE / 2)) : 0;
+    std::string no;
+    job.placed = pictured ? Placed::LIST : Placed::NUMBER;
+    job.room = pictured ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
+    if (pictured && last >= MANY_FRAGMENTS && places_quads() && most_fragments(draw, program_source(program)) <= 254 && has_placing_copy(program, bare, Placed::PLANE, no)) {
+      job.placed = Placed::PLANE;
+      job.room = Picture::cells_of(job.picture->size, job.odd);
+    }
     if (l.used[l.now] + job.room + 2 > l.size) read_back(s);
     job.kind = LISTED;
     job.stencil = false;
@@ -1910,6 +1954,11 @@ class FragmentSource : public Source {
     if (!lists) return {"the driver does not give back the counts", 0, 0};
     Count made;
     int32_t* const list = lists + job.first;
+    if (job.placed == Placed::PLANE) {
+      made.value = job.picture->add_cells(list, job.odd, job.frame->sums);
+      memset(list, 0, job.room * sizeof *list);
+      return made;
+    }
     const auto all = static_cast<uint32_t>(list[0]);
     const size_t listed = std::min<size_t>(all, job.room);
     const bool quads = places_quads();

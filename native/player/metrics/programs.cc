@@ -42,7 +42,7 @@ std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, VARIANTS };
+enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, MAPPING, MAPPING_BARE, VARIANTS };
 std::map<Key, Copy>& copies(int variant) {
   static std::map<Key, Copy> all[VARIANTS];
   return all[variant];
@@ -223,8 +223,8 @@ ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES)
 
 // The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
 // cannot.
-bool placing_stages(const ProgramSource& source, bool bare, bool pixels, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
-  ShaderLanguage spoken = language(pixels ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
+bool placing_stages(const ProgramSource& source, bool bare, Placed as, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
+  ShaderLanguage spoken = language(as == Placed::PLANE ? ShaderLanguage::PLANE : as == Placed::LIST ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
   const auto vertex = std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
   const bool others = std::any_of(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
   spoken.quads = places_quads();
@@ -302,9 +302,10 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   std::vector<std::pair<uint32_t, std::string>> counting;
   if (std::string why; variant == FETCHING && !counting_stages(source, counting, made.reads, why)) return fail(why);
   if (variant == FETCHING && !made.reads.fragment && !made.reads.earlier) return made;
-  const bool bare = variant == PLACING_BARE || variant == LISTING_BARE, listing = variant == LISTING || variant == LISTING_BARE;
-  const bool placing = listing || variant == PLACING || variant == PLACING_BARE, whole = placing || variant == FETCHING;
-  if (std::string why; placing && !placing_stages(source, bare, listing, counting, why)) return fail(why);
+  const bool placing = variant >= PLACING, whole = placing || variant == FETCHING;
+  const bool bare = variant == PLACING_BARE || variant == LISTING_BARE || variant == MAPPING_BARE;
+  const Placed as = variant >= MAPPING ? Placed::PLANE : variant >= LISTING ? Placed::LIST : Placed::NUMBER;
+  if (std::string why; placing && !placing_stages(source, bare, as, counting, why)) return fail(why);
   made.name = DT_REAL(uint32_t, glCreateProgram)();
   std::string version;
   bool vertex = false;
@@ -465,36 +466,36 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
 }  // namespace
 
 namespace {
-Variant placing(bool bare, bool pixels) { return bare ? pixels ? LISTING_BARE : PLACING_BARE : pixels ? LISTING : PLACING; }
+Variant placing(bool bare, Placed as) { return static_cast<Variant>(PLACING + 2 * static_cast<int>(as) + bare); }
 void write_place(const Copy& copy, const Place& place) { DT_REAL(void, glUniform4i, int, int, int, int, int)(copy.place, place.first, place.row, place.room, place.odd); }
 }  // namespace
 
 bool places_quads() { return is_es() ? tls.context->version >= 31 : tls.context->version >= 45; }
-bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why) {
-  Copy* copy = copy_of(program, placing(bare, pixels));
+bool has_placing_copy(uint32_t program, bool bare, Placed as, std::string& why) {
+  Copy* copy = copy_of(program, placing(bare, as));
   if (!copy) return why = "the text of its shaders is not known", false;
   return copy->name && copy->place >= 0 ? true : (why = copy->why, false);
 }
-void move_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place) { write_place(*copy_of(program, placing(bare, pixels)), place); }
-void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch) {
-  Copy& copy = *copy_of(program, placing(bare, pixels));
+void move_placing_copy(uint32_t program, bool bare, Placed as, const Place& place) { write_place(*copy_of(program, placing(bare, as)), place); }
+void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, uint64_t epoch) {
+  Copy& copy = *copy_of(program, placing(bare, as));
   use_program(copy.name);
   write_place(copy, place);
   if (copy.epoch == epoch) return;
   write_uniforms(copy, program);
   copy.epoch = epoch;
 }
-void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, const UniformValues& values) {
-  Copy& copy = *copy_of(program, placing(bare, pixels));
+void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, const UniformValues& values) {
+  Copy& copy = *copy_of(program, placing(bare, as));
   use_program(copy.name);
   write_place(copy, place);
   for (size_t i = 0; i < copy.uniforms.size(); ++i) write_uniform(copy.uniforms[i], values[i]);
   write_blocks(copy, program);
   copy.epoch = 0;  // none
 }
-UniformValues uniform_values(uint32_t program, bool bare, bool pixels) {
+UniformValues uniform_values(uint32_t program, bool bare, Placed as) {
   UniformValues values;
-  for (auto& u : copy_of(program, placing(bare, pixels))->uniforms) values.push_back(value_of(u, program));
+  for (auto& u : copy_of(program, placing(bare, as))->uniforms) values.push_back(value_of(u, program));
   return values;
 }
 

@@ -42,23 +42,25 @@ bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::s
 bool use_fixed_fetching(uint32_t units, std::string& why);
 uint32_t fetch_binding();
 // The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(): the original,
-// behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. With
-// `pixels` these are listed behind that integer as far as there is `room`, then each pixel's own integer becomes `first`.
-// `row`: pixels of a row. The uniforms' values are those of the last time where `epoch` is the same.
+// behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. As a LIST pixels are put
+// behind that integer as far as there is `room`, then each pixel's own integer becomes `first`; as a PLANE each is counted in
+// a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms' values are those of the last time where
+// `epoch` is the same.
+enum class Placed : uint8_t { NUMBER, LIST, PLANE };
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };
 using UniformValues = std::vector<std::array<uint32_t, 16>>;
 // Whether the copies count two by two fragments at once, see ShaderLanguage.
 bool places_quads();
-bool has_placing_copy(uint32_t program, bool bare, bool pixels, std::string& why);
-void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, uint64_t epoch);
+bool has_placing_copy(uint32_t program, bool bare, Placed as, std::string& why);
+void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, uint64_t epoch);
 // With the values of a moment instead of the program's own.
-void use_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place, const UniformValues& values);
+void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, const UniformValues& values);
 // The program's values of those uniforms that a copy has.
-UniformValues uniform_values(uint32_t program, bool bare, bool pixels);
+UniformValues uniform_values(uint32_t program, bool bare, Placed as);
 // That copy of it is current: it counts elsewhere from now on.
-void move_placing_copy(uint32_t program, bool bare, bool pixels, const Place& place);
+void move_placing_copy(uint32_t program, bool bare, Placed as, const Place& place);
 void use_program(uint32_t program);
 
 }  // namespace dt::play::metrics

@@ -156,6 +156,9 @@ std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool q
     text += "  " + real + "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : -across), along = dFdy(row);\n";
     text += "  " + integer + "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
     if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
+    if (language.counts == ShaderLanguage::PLANE)
+      return text + "  " + integer + "cell = (dt_place.y + 1) / 2 * ((y - upper + 1) / 2) + x / 2;\n" +
+             "  if (cell < dt_place.z) atomicAdd(dt_pixels[dt_place.x + cell], (all & 1) + ((all & 2) << 7) + ((all & 4) << 14) + ((all & 8) << 21));\n}\n";
     return text + "  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
            "  if (at >= dt_place.z) atomicAdd(dt_pixels[dt_place.x + 1], bitCount(all));\n" +
            "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : dt_place.x) * 16 + all;\n}\n";
@@ -555,7 +558,7 @@ class Text {
       if (fetches_ || pixels) t.text = "dt_main";
     }
     const bool quads = language_.quads && discards_.empty();
-    if (pixels && language_.quads != quads && language_.counts == ShaderLanguage::PIXELS) why_ = "its shader discards fragments";
+    if (pixels && language_.quads != quads && language_.counts >= ShaderLanguage::PIXELS) why_ = "its shader discards fragments";
     if (pixels && !es && discards_.empty() && version_ < (quads ? 450 : 420)) {
       // Mesa takes the qualifier of an extension in older shaders, but tests late all the same.
       if (language_.version < 43) why_ = "GLSL 4.30 has shaders that run behind the tests";

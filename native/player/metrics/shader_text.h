@@ -16,9 +16,10 @@ struct ShaderLanguage {
   uint32_t binding = 0;  // of the block
   // What main runs adds to the block. FRAGMENTS: one to the integer dt_place.x. PIXELS: also, from the
   // second behind that on, at which pixel; rows have dt_place.y. Without room, after dt_place.z of them, the pixel's own
-  // integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. Only fragments
-  // that pass the tests run it, but where it may discard some: then all that it does not.
-  enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS } counts = FETCHES;
+  // integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. PLANE, with
+  // `quads` only: to an integer of the dt_place.z from dt_place.x on there is for each two by two pixels, row by row, a byte
+  // for each of them. Only fragments that pass the tests run it, but where it may discard some: then all that it does not.
+  enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS, PLANE } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
   bool core = false;  // of the context
   // One fragment of each two by two counts for all, where none is discarded: FRAGMENTS adds their number, PIXELS one; what
