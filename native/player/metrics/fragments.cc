@@ -683,14 +683,16 @@ class FragmentSource : public Source {
     abandon(s);
     if (s.in_place && goes_on(s, draw)) return;
     restore(nullptr);
+    if (s.begun != frames_) {
+      s.begun = frames_;
+      if (std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) turn_lists(s);
+    }
     const bool queries = no_queries().empty();
     if (!(draw.flags & 8) && !*draw.refusal() && draw.given().vertices <= 0) {  // FLAG_DRAW
       if (passes_ && !queries && !strcmp(draw.name, "glClear")) cleared(s, static_cast<uint32_t>(draw.number("mask")));
       return;
     }
     follows_ = false;
-    // What the frame before made is soon wanted, and still in the processor's cache.
-    if (!s.ordinal && std::any_of(s.jobs.begin(), s.jobs.end(), [](auto& j) { return j.kind == LISTED; })) turn_lists(s);
     count(s, draw, queries);
     ++s.ordinal;
     if (!alone) s.kept.end();  // another source may want such a query
@@ -946,6 +948,7 @@ class FragmentSource : public Source {
     };
     std::vector<Made> made;
     size_t ordinal = 0;  // of the next draw in its frame
+    uint64_t begun = 0;  // the last frame that something was drawn in
     std::map<uint32_t, uint64_t> followed;  // targets whose depth a buffer of ours follows, and in which frame it had to last
     KeptDraws kept;
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
