@@ -903,6 +903,7 @@ class FragmentSource : public Source {
     uint64_t few = 0;      // fragments
     bool pictured = false, writes = false, repeats = false;  // repeats: nothing but this counts the draw
     int reads = -1;                                       // see Drawn
+    bool discards = false;
     bool left = false;                                    // the program's own is current, for a call that changes its uniforms
     Job job;
     // Behind tests its own draw does not tell how many are generated: it is drawn once more, without them. That is put off
@@ -1218,8 +1219,8 @@ class FragmentSource : public Source {
   }
 
   // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
-  // counted by the program's own draw, with a copy of its program that runs behind them; what is generated too where there
-  // are none, else it is drawn once more before. Not all that is asked for but only pictures where `counts` is false. False:
+  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader keeps; what
+  // is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all that is asked for but only pictures where `counts` is false. False:
   // nothing was done, it has to be counted otherwise.
   bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries, bool counts) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
@@ -1250,7 +1251,8 @@ class FragmentSource : public Source {
     const bool plain = passes_ && counts && !depth, makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
     const bool survives = counts && d.discards && (discards_ || plain);
     const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(DEPTH_BOUNDS);
-    const bool once = makes && alone && !d.discards && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth)) && has_placing_copy(program, false, listed(), no);
+    const bool untested = alone && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth));
+    const bool once = makes && untested && !d.discards && has_placing_copy(program, false, listed(), no);
     if (depth && (!alone || d.discards)) return false;
     if ((depth || survives) && !has_placing_copy(program, false, Placed::NUMBER, no)) return false;
     if (makes && !once && !has_placing_copy(program, true, listed(), no)) return false;
@@ -1261,7 +1263,7 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, std::move(job), {}, {}, {}, {}, false};
+      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, false, std::move(job), {}, {}, {}, {}, false};
       return true;
     }
     std::optional<Job> all;
@@ -1269,19 +1271,15 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain && !d.discards) job.counts_too = &Drawn::passed;
-      if (depth && s.tried[LISTED] && draw.kept()) all = std::move(job);
+      if ((depth || (survives && untested)) && s.tried[LISTED] && draw.kept()) all = std::move(job);
       else list(s, t, draw, program, true, last, std::move(job));
     }
-    if (survives) {
-      Job job = new_job(s, t, false);
-      job.counts = &Drawn::survived;
-      if (plain) job.counts_too = &Drawn::passed;
-      list(s, t, draw, program, false, last, std::move(job));
-    }
-    if (!depth) return true;
+    if (!depth && !survives) return true;
     Job job = new_job(s, t, false);
-    job.counts = &Drawn::passed;
-    s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes || all, -1, false, std::move(job), std::move(all), {}, {}, {}, false};
+    job.counts = depth ? &Drawn::passed : &Drawn::survived;
+    if (survives && plain) job.counts_too = &Drawn::passed;
+    if (survives && !untested) list(s, t, draw, program, false, last, std::move(job));
+    else s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes || all, -1, false, false, std::move(job), std::move(all), {}, {}, {}, false};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
@@ -1335,7 +1333,7 @@ class FragmentSource : public Source {
     InPlace& p = *s.in_place;
     const uint64_t last = last_made(s, d.key);
     p.repeats = p.repeats && !d.fetches.ticket && !d.fetches.lost;
-    p.reads = d.reads;
+    p.reads = d.reads, p.discards = d.discards;
     take_storage(s);
     if (p.all) put_off(s, draw.kept(), last);
     count_played(s, draw, last, true);
@@ -1429,7 +1427,7 @@ class FragmentSource : public Source {
     if (p.all && !later) return false;
     s.drawn = std::make_shared<Drawn>();
     s.drawn->writes = p.writes;
-    s.drawn->reads = p.reads;
+    s.drawn->reads = p.reads, s.drawn->discards = p.discards;
     p.job.draw = key;
     if (p.put_off.size() >= MOST_PUT_OFF) draw_put_off(s);
     if (later) p.all->draw = key, put_off(s, std::move(later), last);
