@@ -1232,7 +1232,7 @@ class FragmentSource : public Source {
     if (!target_size(t.draw, t.size, why)) return false;
     const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
     const bool writes = passes_ && !queries && depth_test && boolean(DEPTH_WRITEMASK);
-    const uint64_t last = last_made(s, d.key), few = std::max(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) / 2);
+    const uint64_t last = last_made(s, d.key), few = std::max(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) * 4);
     if (last > few || (stencil && passes_ && counts)) {
       if (writes && last != UINT64_MAX) s.followed[t.draw] = frames_;
       return false;
