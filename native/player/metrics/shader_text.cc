@@ -157,7 +157,7 @@ std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool q
     text += "  " + integer + "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
     if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
     if (language.counts == ShaderLanguage::PLANE)
-      return text + "  " + integer + "cell = (dt_place.y + 1) / 2 * ((y - upper + 1) / 2) + x / 2;\n" +
+      return text + "  " + integer + "cell = ((dt_place.y + 1) >> 1) * ((y - upper + 1) >> 1) + (x >> 1);\n" +
              "  if (cell < dt_place.z) atomicAdd(dt_pixels[dt_place.x + cell], (all & 1) + ((all & 2) << 7) + ((all & 4) << 14) + ((all & 8) << 21));\n}\n";
     return text + "  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
            "  if (at >= dt_place.z) atomicAdd(dt_pixels[dt_place.x + 1], bitCount(all));\n" +
