@@ -21,6 +21,8 @@ from drawtap.trace.trace import open_trace
 from drawtap.view import overdraw as view
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from conftest import Bench
 
 LLVMPIPE = {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
@@ -190,6 +192,37 @@ class TestCounts:
         _measured(recorded["fragments_depth"], ["draw"])
         for frame in range(FRAMES):
             assert _draws(recorded["fragments_depth"], frame) == list(DEPTH)
+
+    def test_draws_between_which_only_inputs_change(self, programs: Bench, tmp_path: Path):
+        width, height, frames = 76, 61, 8
+        trace = programs.recorded(["fragments_runs", str(frames)], tmp_path).traces[0]
+        _measured(trace, ["draw"])
+        x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
+        kept = (np.floor(x) + np.floor(y)) % 2 == 1
+
+        def box(left: int, bottom: int, right: int, top: int) -> NDArray[np.bool_]:
+            return (x > left) & (x < right) & (y > bottom) & (y < top)
+
+        everything, corner = box(0, 0, width, height), x * height + y * width < width * height
+        near, far, moved = box(10, 10, 20, 20), box(8, 8, 24, 24), box(14, 14, 24, 24)
+        depth, expected = np.full((height, width), np.inf), []
+        for shape, at in (
+            *((everything, 0.5), (far, 0.25), (far, 0.25), (far, 0.125), (corner, 0.0625), (corner, 0.0625)),
+            *((moved, 0.03125), (near, 0.03125), (everything, 0)),
+        ):
+            passed = shape & (at < depth)
+            depth[passed] = at
+            expected.append((int(shape.sum()), 0, int(passed.sum()), int(passed.sum())))
+        shapes = [box(0, 0, 20, 20), *[box(3, 3, 10, 10)] * 2, everything]
+        expected += [_all(int(shape.sum()), int((shape & ~kept).sum())) for shape in shapes]
+        for frame in range(frames):
+            assert _draws(trace, frame) == expected, frame
+        with open_trace(trace) as opened:
+            pictures = overdraw.overdraw(opened, environment=LLVMPIPE)
+        # As often as it was drawn, discarded or not.
+        truth = 2 * everything + 3 * far + 2 * corner + moved + near + sum(1 * shape for shape in shapes)
+        assert len(pictures) == frames
+        assert all((one.counts[::-1] == truth).all() for one in pictures)
 
     @pytest.mark.parametrize("bits", [16, 24, 32])
     def test_windows_are_rounded_as_windows(self, programs: Bench, tmp_path: Path, bits: int):
