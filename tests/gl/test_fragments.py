@@ -208,7 +208,7 @@ class TestCounts:
         depth, expected = np.full((height, width), np.inf), []
         for shape, at in (
             *((everything, 0.5), (far, 0.25), (far, 0.25), (far, 0.125), (corner, 0.0625), (corner, 0.0625)),
-            *((moved, 0.03125), (near, 0.03125), (everything, 0)),
+            *((moved, 0.03125), (near, 0.03125), (everything, 0), (corner, 0)),
         ):
             passed = shape & (at < depth)
             depth[passed] = at
@@ -220,7 +220,7 @@ class TestCounts:
         with open_trace(trace) as opened:
             pictures = overdraw.overdraw(opened, environment=LLVMPIPE)
         # As often as it was drawn, discarded or not.
-        truth = 2 * everything + 3 * far + 2 * corner + moved + near + sum(1 * shape for shape in shapes)
+        truth = 2 * everything + 3 * far + 3 * corner + moved + near + sum(1 * shape for shape in shapes)
         assert len(pictures) == frames
         assert all((one.counts[::-1] == truth).all() for one in pictures)
 

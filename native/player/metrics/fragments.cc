@@ -705,6 +705,7 @@ class FragmentSource : public Source {
     State& s = states_[current_context()];
     if (!s.in_place) return false;
     const Changes changes = next ? changes_of(next->name) : Changes{};
+    if (changes.nothing) return true;
     if (!s.in_place->put_off.empty()) {
       if (changes.inputs && changes.uniforms) s.in_place->stale = true;
       else if (!changes.inputs || !stay_put_off(*s.in_place, *next)) draw_put_off(s);
@@ -841,7 +842,8 @@ class FragmentSource : public Source {
 
  private:
   struct Changes {
-    bool depth = false, uniforms = false, inputs = false;  // inputs: values of uniforms or where vertices come from, no more
+    // inputs: values of uniforms or where vertices come from, no more; nothing: also whatever is current is the same to it.
+    bool depth = false, uniforms = false, inputs = false, nothing = false;
   };
   struct Pending {
     uint64_t segment = 0;
@@ -1059,6 +1061,7 @@ class FragmentSource : public Source {
     std::string_view name = function;
     it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") || name.starts_with("glLink") || name.starts_with("glCallList") || name.starts_with("egl");
     it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" || name == "glDisableVertexAttribArray" || (name.starts_with("glUniform") && !name.starts_with("glUniformSub") && !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
+    it->second.nothing = name == "glGetUniformLocation" || name == "glGetAttribLocation";
     bool keeps = name == "glClear";  // around() sees to it
     for (std::string_view known : {"glUniform", "glUseProgram", "glVertexAttrib", "glEnable", "glDisable", "glBindBuffer", "glBindVertexArray", "glBindTexture", "glBindSampler", "glActiveTexture",
                                    "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glFlushMapped", "glBlendColor", "glBlendEquation", "glBlendFunc", "glDepth", "glCull",

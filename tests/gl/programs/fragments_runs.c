@@ -65,15 +65,18 @@ int main(int argc, char **argv) {
     glUniform4f(glGetUniformLocation(plain, "tint"), 1, 0.5f, 0.25f, 1);
     box(plain, 0, 0, WIDTH, HEIGHT, 0);
     quad(); /*  8 all */
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)(6 * 8));
+    glDrawArrays(GL_TRIANGLES, 0, 3); /*  9 a triangle, as far: none */
     glDisable(GL_DEPTH_TEST);
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
     glUseProgram(pattern);
     box(pattern, 0, 0, 20, 20, 0);
-    quad(); /*  9 half of them */
+    quad(); /* 10 half of them */
     box(pattern, 3, 3, 10, 10, 0);
-    quad(); /* 10 about half */
-    quad(); /* 11 the same */
+    quad(); /* 11 about half */
+    quad(); /* 12 the same */
     box(pattern, 0, 0, WIDTH, HEIGHT, 0);
-    quad(); /* 12 half of all */
+    quad(); /* 13 half of all */
     eglSwapBuffers(display, window);
   }
   return 0;
