@@ -8,8 +8,8 @@
 // program's: it is cleared and drawn to as the program's is, and copied from it only where anything else may have
 // changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
 // Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
-// Each way to another framebuffer and back costs llvmpipe more than a small draw: there, draws of few fragments are counted
-// where they are, by shaders that put an integer for each two by two pixels into a list in a storage block.
+// Each way to another framebuffer and back costs llvmpipe more than most draws: there they are counted where they are, by
+// shaders that put an integer for each two by two pixels into a list in a storage block, or many of them into a plane.
 // Overdraw is the sum of such pictures over a frame.
 #include <EGL/egl.h>
 
@@ -1266,7 +1266,7 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {program, t.draw, t.size, few, pictures_, d.writes, !d.real, -1, false, false, std::move(job), {}, {}, {}, {}, false};
+      s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = few, .pictured = pictures_, .writes = d.writes, .repeats = !d.real, .job = std::move(job)};
       return true;
     }
     std::optional<Job> all;
@@ -1282,7 +1282,7 @@ class FragmentSource : public Source {
     job.counts = depth ? &Drawn::passed : &Drawn::survived;
     if (survives && plain) job.counts_too = &Drawn::passed;
     if (survives && !untested) list(s, t, draw, program, false, last, std::move(job));
-    else s.in_place = {program, t.draw, t.size, few, false, d.writes, !makes || all, -1, false, false, std::move(job), std::move(all), {}, {}, {}, false};
+    else s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = few, .writes = d.writes, .repeats = !makes || all, .job = std::move(job), .all = std::move(all)};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
