@@ -910,10 +910,10 @@ class FragmentSource : public Source {
     Job job;
     // Behind tests its own draw does not tell how many are generated: it is drawn once more, without them. That is put off
     // while draws follow with other inputs at most, since llvmpipe copies 33 KB for each change between the two.
-    std::optional<Job> all;
-    std::vector<PutOff> put_off;
-    std::vector<std::array<std::optional<UniformValues>, 3>> uniforms;  // by Placed
-    std::map<uint32_t, Array> arrays;  // as the first of them had those that have been changed since
+    std::optional<Job> all{};
+    std::vector<PutOff> put_off{};
+    std::vector<std::array<std::optional<UniformValues>, 3>> uniforms{};  // by Placed
+    std::map<uint32_t, Array> arrays{};  // as the first of them had those that have been changed since
     bool stale = false;                // the uniforms are not the last of these any more
   };
   struct State {
@@ -1269,7 +1269,7 @@ class FragmentSource : public Source {
       s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = few, .pictured = pictures_, .writes = d.writes, .repeats = !d.real, .job = std::move(job)};
       return true;
     }
-    std::optional<Job> all;
+    std::optional<Job> all{};
     if (makes) {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
