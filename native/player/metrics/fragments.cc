@@ -1406,6 +1406,7 @@ class FragmentSource : public Source {
     p.put_off.clear(), p.uniforms.clear(), p.arrays.clear();
     use_program(p.program);
     p.left = true;
+    drain_errors();
   }
   void count_played(State& s, const Draw& draw, uint64_t last, bool first) {
     InPlace& p = *s.in_place;

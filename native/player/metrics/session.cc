@@ -449,6 +449,7 @@ void Session::show(Draw& draw) {
 void Session::restore(const Call* next) {
   changed_ = false;
   if (!current_context()) return;
+  if (keep_errors) keep_errors();  // draws may be performed that were put off
   for (auto& source : passes_[pass_].sources)
     if (source->watches() & Source::WATCH_DRAWS) changed_ |= source->restore(next);
 }
