@@ -95,7 +95,7 @@ def _row(scene: _Scene, way: _Way, found: Alternated, between: Sequence[float]) 
         f"{fps.value:.4f}, 95 %: {fps}{_undecided(fps, way.wanted)}",
         f"GLACI {way.paper} on Intel",
         f"CPU {cpu.value:.4f} ({cpu})",
-        f"{found.alone_fps:,.0f} FPS alone, {len(found.fps)} pairs in {found.processes} processes",
+        f"{found.alone_fps:,.0f} FPS alone, {len(found.fps)} pairs, processes: {found.processes}",
     ]
     if between:
         runs = interval(between)
