@@ -1222,9 +1222,9 @@ class FragmentSource : public Source {
   }
 
   // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
-  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader keeps; what
-  // is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all that is asked for but only pictures where `counts` is false. False:
-  // nothing was done, it has to be counted otherwise.
+  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader keeps;
+  // what is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all that is
+  // asked for but only pictures where `counts` is false. False: nothing was done, it has to be counted otherwise.
   bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries, bool counts) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     if (!(pictures_ || (counts && (counts_again_ || passes_))) || !program || !counts_in_place(s)) return false;
