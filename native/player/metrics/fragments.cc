@@ -1492,7 +1492,6 @@ class FragmentSource : public Source {
     job.kind = LISTED;
     job.stencil = false;
     job.first = l.used[l.now];
-    job.lists = l.now;
     l.used[l.now] += job.room + 2;
   }
   // Mesa draws to windows upside down: there the rows of two by two pixels are counted from above.
