@@ -4,6 +4,7 @@
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 #include "shader.h"
+#include "texture_target.h"
 
 enum { WIDTH = 47, HEIGHT = 37 };
 
@@ -17,13 +18,7 @@ int main(int argc, char **argv) {
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
   start_current(display, window, start_es(display, config, 3, 0, EGL_NO_CONTEXT));
   const char *const names[] = {"place"};
-  GLuint texture, framebuffer;
-  glGenTextures(1, &texture);
-  glBindTexture(GL_TEXTURE_2D, texture);
-  glTexStorage2D(GL_TEXTURE_2D, 1, GL_RGBA8, WIDTH, HEIGHT);
-  glGenFramebuffers(1, &framebuffer);
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
-  glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
+  const GLuint framebuffer = texture_target(WIDTH, HEIGHT);
   static const GLfloat corner[3][2] = {{-1, -1}, {1, -1}, {-1, 1}};
   GLuint program = link_program(VERTEX, FRAGMENT, names, 1);
   glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, corner);

@@ -2,6 +2,7 @@
  * and ends its frames by glFinish. ES 3. */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
+#include "texture_target.h"
 
 enum { WIDTH = 40, HEIGHT = 30 };
 
@@ -9,13 +10,8 @@ int main(void) {
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);
   start_current(display, start_pbuffer(display, config, 1, 1), start_es(display, config, 3, 0, EGL_NO_CONTEXT));
-  GLuint framebuffer, texture, buffer;
-  glGenTextures(1, &texture);
-  glBindTexture(GL_TEXTURE_2D, texture);
-  glTexStorage2D(GL_TEXTURE_2D, 1, GL_RGBA8, WIDTH, HEIGHT);
-  glGenFramebuffers(1, &framebuffer);
-  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
-  glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
+  texture_target(WIDTH, HEIGHT);
+  GLuint buffer;
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
   glBufferData(GL_PIXEL_PACK_BUFFER, WIDTH * HEIGHT * 4, NULL, GL_STREAM_READ);
