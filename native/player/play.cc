@@ -73,7 +73,7 @@ struct Recorded {
     return f ? static_cast<uint32_t>(self->columns->raw(*f, self->row)) : 0;
   }
 };
-std::vector<uint8_t> g_kinds;  // of the trace's functions, where something is measured
+std::vector<uint16_t> g_kinds;  // of the trace's functions, where something is measured
 bool g_again;  // a draw is made once more for somebody who measures: what is wrong with it is said when it is played
 
 // A call from glBegin to glEnd. They wait for the end where somebody wants to draw them again first.
@@ -1167,7 +1167,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   if (DT_UNLIKELY(known == -1)) return tap_record(chunk, record, chunk->open->info.functions[f].id());
   if (DT_UNLIKELY(g_session != nullptr) && columns.function && context && !g_ended) {
     auto& waiting = g_waiting[chunk->thread];
-    uint8_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
+    uint16_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
     bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_open_list;
     if (begins || !waiting.empty()) {
       waiting.push_back({Player::chunk(), chunk, record, seq, std::move(spans)});
@@ -1293,6 +1293,7 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   if (options.verify) find_gaps();
   if (g_session) {
     g_session->visit = [this](const void* wanted) { return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted))); };
+    g_session->query_name = [this](uint32_t recorded) { return name(QUERY, recorded); };
     g_session->keep_errors = [this] { keep_errors(); };
     g_kinds.resize(trace.signatures.functions.size());
     for (auto& f : trace.signatures.functions) g_kinds[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);

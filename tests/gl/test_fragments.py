@@ -43,6 +43,9 @@ def recorded(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return {
         name: programs.recorded([name, str(FRAMES)], tmp_path_factory.mktemp(name)).traces[0]
         for name in ("fragments", "fragments_depth", "fragments_gl", "fragments_es1")
+    } | {
+        word: programs.recorded(["fragments_more", word, str(FRAMES)], tmp_path_factory.mktemp(word)).traces[0]
+        for word in ("conditional",)
     }
 
 
@@ -106,6 +109,15 @@ GL: Sequence[Fate] = [
     (ALL // 4, 0, ALL // 8, ALL // 8),
     (ALL // 4, 0, ALL // 8, ALL // 8),
 ]
+
+_OWN: Fate = (OWN, OWN, OWN, OWN)
+#: The same of tests/gl/programs/fragments_more.c, by its first argument.
+MORE: Mapping[str, Sequence[Fate]] = {
+    "conditional": [
+        *(_all(ALL), _OWN, _OWN, *[_all(ALL // 2)] * 8, _all(0), _all(0)),
+        *((ALL, 0, ALL * 3 // 4, ALL * 3 // 4), _all(0), _all(ALL // 4), _all(ALL // 2)),
+    ],
+}
 
 ALPHA, TESTS = (
     "OpenGL ES 1: what the alpha test leaves out cannot be counted",
@@ -273,6 +285,12 @@ class TestCounts:
         for frame in range(FRAMES):
             assert _draws(recorded["fragments_gl"], frame) == list(GL)
 
+    @pytest.mark.parametrize("word", MORE)
+    def test_what_is_hard_to_count_is_counted_too(self, recorded: dict[str, Path], word: str):
+        _measured(recorded[word], ["draw"])
+        for frame in range(FRAMES):
+            assert _draws(recorded[word], frame) == list(MORE[word])
+
     def test_in_es_1_what_is_generated_is_exact_and_what_tests_do_is_said_to_be_missing(
         self, recorded: dict[str, Path]
     ):
@@ -408,7 +426,7 @@ class TestOverdraw:
 
 
 class TestNothingChanges:
-    @pytest.mark.parametrize("name", ["fragments", "fragments_depth", "fragments_gl", "fragments_es1"])
+    @pytest.mark.parametrize("name", ["fragments", "fragments_depth", "fragments_gl", "fragments_es1", *MORE])
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path
     ):

@@ -739,7 +739,6 @@ class GeometrySource : public Source {
   Result learnt_;  // of draws that no segment has yet
   std::deque<Result> results_;
   bool runs_ = false, list_runs_ = false;
-  bool conditional_ = false;  // what is drawn depends on a query
   std::map<const void*, std::vector<uint32_t>> blocked_;
   std::map<const void*, Capture> captures_;
   std::map<std::pair<uint32_t, uint32_t>, Twin> twins_;
@@ -1165,7 +1164,7 @@ void GeometrySource::around(Draw& draw) {
       if (!known) lost = why, good = false;
       else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
     } else if (good) {
-      int64_t expected = !known || conditional_ ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
+      int64_t expected = !known ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
       good = capture(draw, expected, state, own_planes, found, lost);
     }
     if (good) learnt_.classes.add(found);
@@ -1188,8 +1187,6 @@ bool changes_matrix(const char* name) {
 void GeometrySource::see(const Call& call) {
   const char* name = call.name;
   if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
-  if (starts(name, "glBeginConditionalRender")) conditional_ = true;
-  else if (starts(name, "glEndConditionalRender")) conditional_ = false;
   Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
   if (!to) return;
   bool draws = draws_primitives(call);

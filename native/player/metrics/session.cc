@@ -114,9 +114,9 @@ bool Request::read(const std::string& path, std::string& why) {
   return true;
 }
 
-uint8_t Session::kind(const std::string& name, uint32_t flags) {
+uint16_t Session::kind(const std::string& name, uint32_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
-  uint8_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
+  uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
   if (name == "glBegin") k |= BEGIN;
   else if (name == "glEnd") k |= END;
   else if (is("glBeginQuery")) k |= QUERY_BEGIN;
@@ -124,6 +124,8 @@ uint8_t Session::kind(const std::string& name, uint32_t flags) {
   else if (name == "glNewList") k |= LIST_BEGIN;
   else if (name == "glEndList") k |= LIST_END;
   else if (is("glLinkProgram")) k |= LINKS;
+  else if (is("glBeginConditionalRender")) k |= CONDITION_BEGIN;
+  else if (is("glEndConditionalRender")) k |= CONDITION_END;
   return k;
 }
 
@@ -435,15 +437,44 @@ void Session::ranges(uint64_t seq) {
   for (auto& [i, scope] : range_scopes_) next_range_at_ = std::min(next_range_at_, all[i].end);
 }
 
-// Shows a draw to the sources that want to see it; no segment runs.
+// Shows a draw to the sources that want to see it; no segment runs. Of one that its condition leaves out there is nothing
+// to see, and what is done about the others is under no condition: it would be left out of clears of ours too.
 void Session::show(Draw& draw) {
   if (!current_context() || paused_ || away_) return;
   uint64_t began = now_ns();
   if (keep_errors) keep_errors();
-  for (auto& source : passes_[pass_].sources)
-    if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
-  changed_ = true;
+  auto it = conditions_.find(current_context());
+  Condition* condition = it == conditions_.end() ? nullptr : &it->second;
+  if (condition && !draws_anything(*condition)) {
+    restore();
+  } else {
+    static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"), begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
+    static const auto end = gl::real<void (*)()>("glEndConditionalRender"), end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
+    if (condition) (is_es() ? end_nv : end)();
+    for (auto& source : passes_[pass_].sources)
+      if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
+    changed_ = true;
+    if (condition) (is_es() ? begin_nv : begin)(condition->query, condition->mode);
+  }
   cost_ns_ += now_ns() - began;
+}
+
+void Session::condition(const Happening& call) {
+  if (!current_context() || in_list_) return;
+  if (call.kind & CONDITION_END) conditions_.erase(current_context());
+  else if (query_name) conditions_[current_context()] = {query_name(call.argument(call.call, "id")), call.argument(call.call, "mode"), {}};
+}
+
+// Waits for the query, as most modes do; the others have the driver draw what it does not know yet, and it does know then.
+bool Session::draws_anything(Condition& condition) {
+  if (condition.draws) return *condition.draws;
+  static const auto get = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv"), get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
+  uint32_t passed = 1;
+  (is_es() && get_es ? get_es : get)(condition.query, 0x8866, &passed);  // GL_QUERY_RESULT
+  const bool inverted = condition.mode >= 0x8E17 && condition.mode <= 0x8E1A;  // GL_QUERY_WAIT_INVERTED and its kind
+  if (take_error()) passed = !inverted;
+  condition.draws = (passed != 0) != inverted;
+  return *condition.draws;
 }
 
 void Session::restore(const Call* next) {
@@ -519,6 +550,7 @@ void Session::before(const Happening& call) {
 
 void Session::after(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
+  if (call.kind & (CONDITION_BEGIN | CONDITION_END)) condition(call);
   if (in_begin_ && !(call.kind & END)) return;
   in_begin_ = false;
   bool query = false, list = call.kind & LIST_END && in_list_;
@@ -636,6 +668,7 @@ void Session::forget(const void* context, const std::function<bool(bool)>& visit
 }
 
 void Session::gone(const void* context) {
+  conditions_.erase(context);
   for (auto& p : passes_)
     for (auto& s : p.sources) s->forget(context);
 }

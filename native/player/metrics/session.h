@@ -5,6 +5,7 @@
 #include <map>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -36,11 +37,13 @@ class Session : Sink {
 
   // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
   // What a function is to a session, worked out once.
-  enum Kind : uint8_t { DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, LINKS = 128 };
-  static uint8_t kind(const std::string& name, uint32_t flags);
+  enum Kind : uint16_t {
+    DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, LINKS = 128, CONDITION_BEGIN = 256, CONDITION_END = 512
+  };
+  static uint16_t kind(const std::string& name, uint32_t flags);
   struct Happening {
     uint64_t seq;
-    uint8_t kind;
+    uint16_t kind;
     uint32_t (*argument)(const void* call, const char* name);  // of the call, recorded
     const void* call;
     Call* seen = nullptr;  // the same for sources that watch
@@ -66,6 +69,7 @@ class Session : Sink {
   std::function<bool(const void*)> visit;  // makes a context current for a moment
   // What the sources of this pass want to be shown: Source::Watch.
   unsigned watches() const { return mode_ == MEASURE && !finished_ ? watches_ : 0; }
+  std::function<uint32_t(uint32_t)> query_name;  // the driver's of a query, by the recording's
   std::function<void()> keep_errors;  // takes the program's errors from the driver and hands them out later
   bool only_asks() const { return mode_ == PLAN; }
   bool answered() const { return answered_; }
@@ -89,6 +93,11 @@ class Session : Sink {
     std::vector<Scope*> scopes;
     uint64_t t_start = 0, t_end = 0;
     size_t waits = 0;
+  };
+  // What the program draws only if a query of its own says so.
+  struct Condition {
+    uint32_t query = 0, mode = 0;
+    std::optional<bool> draws;
   };
   struct Prepared {
     Pass pass;
@@ -117,6 +126,8 @@ class Session : Sink {
   void collect_everywhere();
   void ranges(uint64_t seq);
   void show(Draw& draw);
+  void condition(const Happening& call);
+  static bool draws_anything(Condition& condition);
   void restore(const Call* next = nullptr);
   void calibrate(bool contexts);
   void gone(const void* context);
@@ -145,6 +156,7 @@ class Session : Sink {
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false, answered_ = false;
   bool finished_ = false, changed_ = false;  // changed_: sources may have changed something for draws
+  std::map<const void*, Condition> conditions_;  // by context
   std::map<const void*, bool> contexts_;  // seen, and still there
   std::vector<double> bias_;
   bool calibrated_ = false, calibrating_ = false;
