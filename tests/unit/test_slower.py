@@ -7,11 +7,12 @@ import json
 import pytest
 
 import drawtap
-from drawtap.analysis import slower
+from drawtap.analysis import slower, spent
 from drawtap.analysis.slower import Frame, Side
 from drawtap.errors import UsageError
 from drawtap.trace import measured
 from drawtap.view import slower as view
+from scene import Scene
 from writer import Writer
 
 MS = 1_000_000
@@ -81,8 +82,8 @@ def test_work_that_is_new_has_all_that_came_with_it():
 
 
 def test_several_causes_are_ranked_by_share():
-    one = Frame(2 * MS, {slower.DRAWS: 1 * MS, slower.STATE: 1 * MS}, {"triangles": 10.0, "uniforms": 10.0})
-    other = Frame(7 * MS, {slower.DRAWS: 2 * MS, slower.STATE: 5 * MS}, {"triangles": 20.0, "uniforms": 50.0})
+    one = Frame(2 * MS, {slower.DRAWS: 1 * MS, slower.UNIFORMS: 1 * MS}, {"triangles": 10.0, "uniforms": 10.0})
+    other = Frame(7 * MS, {slower.DRAWS: 2 * MS, slower.UNIFORMS: 5 * MS}, {"triangles": 20.0, "uniforms": 50.0})
     found = slower.explain(side("a", [one]), side("b", [other]))
     assert [(c.name, c.share) for c in found.causes] == [("uniform calls", 0.8), ("triangles", 0.2)]
     assert found.unexplained == 0
@@ -214,3 +215,81 @@ def test_two_runs_of_a_profile(tmp_path):
 
 def test_what_rounds_to_nothing_has_no_sign():
     assert [view._percent(share) for share in (-0.001, 0.004, -0.02)] == ["0 %", "0 %", "-2 %"]
+
+
+# ---- drawing that was put off ---------------------------------------------------------------------------------------
+
+
+def parts_of(tmp_path, body, frames: int = 3) -> dict[str, float]:
+    scene = Scene()
+    for _ in range(frames):
+        body(scene)
+        scene.eglSwapBuffers(0x10, 0x20, result=1, duration=1000)
+    with drawtap.open(scene.write(tmp_path / "waits.dtap")) as trace:
+        return dict(spent.spent(trace).frames[frames - 1])
+
+
+def test_what_a_wait_completes_is_drawing_and_the_rest_its_own(tmp_path):
+    def body(scene):
+        scene.glDrawArrays("GL_TRIANGLES", 0, 3, duration=1000)
+        scene.glFinish(duration=50_000).glFinish(duration=2000).glFinish(duration=2000)
+
+    found = parts_of(tmp_path, body)
+    assert found == {spent.DRAWS: 1000, spent.DRAWN: 48_000, spent.WAITS: 6000, spent.SHOW: 1000}
+
+
+def test_of_a_mipmap_after_a_draw_it_is_said_that_it_cannot_be_told(tmp_path):
+    def body(scene):
+        scene.glBindTexture("GL_TEXTURE_2D", 1, duration=1000).glDrawArrays("GL_TRIANGLES", 0, 3, duration=1000)
+        scene.glGenerateMipmap("GL_TEXTURE_2D", duration=60_000)
+
+    assert parts_of(tmp_path, body) == {
+        spent.BINDS: 1000, spent.DRAWS: 1000, spent.UNCLEAR: 60_000, spent.SHOW: 1000,
+    }  # fmt: skip
+
+    def both(scene):
+        body(scene)
+        scene.glGenerateMipmap("GL_TEXTURE_2D", duration=8000)  # nothing was drawn before it
+
+    found = parts_of(tmp_path, both)
+    assert (found[spent.COPIES], found[spent.DRAWN]) == (16_000, 52_000)
+    assert spent.UNCLEAR not in found
+
+
+def test_binds_are_not_the_cause_of_what_mipmaps_take(tmp_path):
+    def recorded(name: str, binds: int, mipmap: int):
+        scene = Scene()
+        for _ in range(3):
+            for _ in range(binds):
+                scene.glBindTexture("GL_TEXTURE_2D", 1, duration=100)
+            scene.glDrawArrays("GL_TRIANGLES", 0, 3, duration=1000)
+            scene.glGenerateMipmap("GL_TEXTURE_2D", duration=mipmap)
+            scene.eglSwapBuffers(0x10, 0x20, result=1, duration=1000)
+        with drawtap.open(scene.write(tmp_path / name)) as trace:
+            return slower.recorded(trace)
+
+    found = slower.explain(recorded("a.dtap", 2, 100_000), recorded("b.dtap", 40, 900_000))
+    assert "binds" not in [c.name for c in found.causes]  # they grew by 3.8 us, mipmaps by 800
+    assert found.verdict.startswith("nothing that was measured explains most of it")
+    assert "mipmaps and copies that follow draws" in found.verdict
+    assert any("cannot be told" in note and "copies" in note for note in found.notes)
+
+
+def test_vertices_given_one_by_one_set_no_state(tmp_path):
+    def body(scene):
+        scene.glBegin("GL_TRIANGLES", duration=500)
+        for _ in range(3):
+            scene.glColor3f(1, 1, 1, duration=500).glVertex2f(0, 0, duration=500)
+        scene.glEnd(duration=500).glEnable("GL_BLEND", duration=500)
+
+    found = parts_of(tmp_path, body)
+    assert (found[spent.VERTICES], found[spent.STATE]) == (4000, 500)
+
+
+def test_redundant_calls_get_what_they_took_and_no_more():
+    def frame(state: float, needless: float) -> Frame:
+        own = {"redundant": {slower.STATE: needless}}
+        return Frame(state, {slower.STATE: state}, {"redundant": needless / 10}, {}, own)
+
+    one, other = (side(n, [frame(s, r)]) for n, s, r in (("a", 1 * MS, 1000), ("b", 9 * MS, 5000)))
+    assert slower.explain(one, other).causes == []  # 4 us of 8 ms

@@ -12,91 +12,106 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from drawtap.analysis import spent
+from drawtap.analysis.spent import (
+    ASKS,
+    BINDS,
+    COMPILES,
+    CONTEXTS,
+    COPIES,
+    DRAWN,
+    DRAWS,
+    MATRICES,
+    OBJECTS,
+    OUTSIDE,
+    PARTS,
+    SHOW,
+    STATE,
+    TARGETS,
+    UNCLEAR,
+    UNIFORMS,
+    UPLOADS,
+    VERTICES,
+    WAITS,
+)
 from drawtap.errors import UsageError
 from drawtap.trace import measured
 
 if TYPE_CHECKING:
+    from drawtap.analysis.spent import Spent
     from drawtap.trace.trace import Trace
 
-DRAWS, UPLOADS, STATE, COMPILES = "draws and clears", "uploads", "state changes", "compiles and links"
-WAITS, SHOW, OTHER, OUTSIDE = "waits and read-backs", "showing the frame", "other calls", "outside of the API"
-PARTS = (DRAWS, UPLOADS, STATE, COMPILES, WAITS, SHOW, OTHER, OUTSIDE)
-
-#: What is paid in which part. Drivers that put drawing off draw when the frame is shown or waited for.
-_DRAWN = (DRAWS, SHOW, WAITS)
+#: What is paid in which part: in its own calls and no others. Drivers put drawing off: it is also paid where a call
+#: waited for it, or shows the frame. `mapped_bytes` are stored between calls, and what that takes cannot be told.
+_DRAWN = (DRAWS, VERTICES, DRAWN, SHOW, UNCLEAR)
 _WORK: Mapping[str, tuple[str, ...]] = {
     "draws": _DRAWN,
     "triangles": _DRAWN,
+    "primitives": _DRAWN,
     "vertices": _DRAWN,
+    "path_segments": _DRAWN,
     "clears": _DRAWN,
     "dispatches": _DRAWN,
-    "state_calls": (STATE,),
-    "binds": (STATE,),
-    "uniforms": (STATE,),
-    "matrix_operations": (STATE,),
-    "redundant": (STATE, OTHER),
+    "mipmaps": (COPIES, UNCLEAR, DRAWN),
+    "binds": (BINDS, TARGETS),
+    "uniforms": (UNIFORMS,),
+    "matrix_operations": (MATRICES,),
+    "redundant": (STATE, BINDS, UNIFORMS, MATRICES, TARGETS),
     "texture_uploads": (UPLOADS,),
     "texels": (UPLOADS,),
     "texture_bytes": (UPLOADS,),
     "buffer_uploads": (UPLOADS,),
     "buffer_bytes": (UPLOADS,),
-    "mapped_bytes": (OUTSIDE,),
     "client_bytes": _DRAWN,
-    "compiles": (COMPILES, DRAWS),
-    "links": (COMPILES, DRAWS),
+    "compiles": (COMPILES,),
+    "links": (COMPILES,),
     "readbacks": (WAITS,),
     "readback_bytes": (WAITS,),
     "waits": (WAITS,),
-    "flushes": (WAITS, OTHER),
-    "queries": (OTHER, WAITS),
-    "created_objects": (OTHER,),
-    "deleted_objects": (OTHER,),
-    "framebuffer_binds": (STATE, *_DRAWN),
-    "calls": (STATE, OTHER),
+    "flushes": (WAITS,),
+    "queries": (ASKS,),
+    "created_objects": (OBJECTS,),
+    "deleted_objects": (OBJECTS,),
+    "framebuffer_binds": (TARGETS,),
+    "state_calls": (STATE, BINDS, MATRICES, TARGETS, UNIFORMS),
+    "context_switches": (CONTEXTS,),
 }
-_TITLES = {"redundant": ("redundant calls", "count")}
+_TITLES = {"redundant": ("redundant calls", "count"), "mipmaps": ("mipmaps and copies", "count")}
 #: Metrics of drawing are paid in drawing, whatever back-end tells them; those of the processor are no work.
 _NO_WORK = ("cpu:", "perf:", "drm:", "nvml:")
-
-_CALLS = """
-SELECT c.frame, CASE
-    WHEN contains(f.flags, 'draw,') OR f.flags IN ('draw', 'clear', 'dispatch') OR f.category IN ('draw', 'clear')
-      THEN '{draws}'
-    WHEN contains(f.flags, 'frame_end') THEN '{show}'
-    WHEN contains(f.flags, 'upload') AND NOT contains(f.name, 'Shader') AND f.category = 'upload' THEN '{uploads}'
-    WHEN regexp_matches(f.name, '^gl(Compile|Link|ShaderSource|CreateProgram|ProgramBinary)') THEN '{compiles}'
-    WHEN regexp_matches(f.flags, 'finish|sync|readback|flush') THEN '{waits}'
-    WHEN f.category = 'state' THEN '{state}' ELSE '{other}' END AS part, {time}
-FROM {source}
-GROUP BY c.frame, part
-"""
-_NAMES = {
-    "draws": DRAWS, "show": SHOW, "uploads": UPLOADS, "compiles": COMPILES, "waits": WAITS, "state": STATE,
-    "other": OTHER,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of one side: its time (ns), the parts of it, its work by name, and times beside (ns)."""
+    """A frame of one side: its time (ns), the parts of it, its work by name, and times beside (ns).
+
+    `own` is what the calls of some work took themselves, by part.
+    """
 
     time: float
     parts: Mapping[str, float]
     work: Mapping[str, float]
     beside: Mapping[str, float] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Side:
-    """Frames by number; `name` is what it is, `times` where its times come from."""
+    """Frames by number; `name` is what it is, `times` where its times come from.
+
+    `waited` are the functions that waited for drawing, or may have, with the ns that drawing took in them. `shaders`
+    are the texts of the shaders.
+    """
 
     name: str
     times: str
     frames: Mapping[int, Frame]
     units: Mapping[str, str] = field(default_factory=dict)
+    waited: Mapping[str, float] = field(default_factory=dict)
+    shaders: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,20 +188,32 @@ def recorded(trace: Trace) -> Side:
 
     Raises UsageError for one without durations.
     """
-    times = _recorded_times(trace)
-    main = trace.sql(
-        "SELECT c.thread FROM calls c JOIN functions f ON f.id = c.fn WHERE contains(f.flags, 'frame_end') "
-        "GROUP BY c.thread ORDER BY count(*) DESC LIMIT 1"
-    ).fetchall()
-    source = "calls c JOIN functions f ON f.id = c.fn WHERE c.duration IS NOT NULL"
-    source += f" AND c.thread = {int(str(main[0][0]))}" if main else ""
-    inside = _by_part(trace, source, "sum(c.duration)::DOUBLE")
-    work, beside, units = _work(trace, None)
-    frames = {
-        number: Frame(time, _whole(inside.get(number, {}), time), work.get(number, {}), beside.get(number, {}))
-        for number, time in times.items()
-    }
-    return Side(trace.path.name, "as recorded", frames, units)
+    thread = spent.main_thread(trace)
+    calls = spent.spent(trace, thread)
+    between = spent.recording(trace, thread)
+    times = {}
+    for number, time in _recorded_times(trace).items():
+        inside = sum(calls.frames.get(number, {}).values())
+        times[number] = time - max(0.0, min(between.get(number, 0.0), time - inside))
+    return _side(trace, (trace.path.name, "as recorded, without the recorder's"), times, calls, _work(trace, None))
+
+
+def _side(trace: Trace, title: tuple[str, str], times: Mapping[int, float], calls: Spent, known: _Known) -> Side:
+    frames = {}
+    for number, time in times.items():
+        inside = calls.frames.get(number, {})
+        parts = {**inside, OUTSIDE: time - sum(inside.values())}
+        own = {"redundant": calls.redundant.get(number, {})}
+        frames[number] = Frame(time, parts, known.work.get(number, {}), known.beside.get(number, {}), own)
+    waited = {n: ns for part in (DRAWN, UNCLEAR) for n, ns in calls.functions.get(part, {}).items()}
+    return Side(*title, frames, known.units, waited, _shaders(trace))
+
+
+def _shaders(trace: Trace) -> frozenset[str]:
+    if not any(f["name"] == "glShaderSource" for f in trace.table("histogram")):
+        return frozenset()
+    texts = trace.sql('SELECT DISTINCT md5(s.string_data::VARCHAR) FROM "glShaderSource" s')
+    return frozenset(str(text) for (text,) in texts)
 
 
 def _recorded_times(trace: Trace) -> dict[int, float]:
@@ -216,16 +243,14 @@ class Readings:
 
 def played(trace: Trace, name: str, readings: Readings) -> Side:
     """Return the frames of a recording with times of a replay."""
-    inside: dict[int, dict[str, float]] = {}
-    for frame, part, total in _parts_of(trace, readings.calls):
-        inside.setdefault(frame, {})[part] = total
-    counted, _, known = _work(trace, None)
-    frames = {}
-    for number, time in readings.times.items():
-        mine = {**counted.get(number, {}), **{m: v[number] for m, v in readings.work.items() if number in v}}
-        aside = {m: v[number] for m, v in readings.beside.items() if number in v}
-        frames[number] = Frame(time, _whole(inside.get(number, {}), time), mine, aside)
-    return Side(name, "as played", frames, {**known, **readings.units})
+    known = _work(trace, None)
+    work = {
+        number: {**known.work.get(number, {}), **{m: v[number] for m, v in readings.work.items() if number in v}}
+        for number in readings.times
+    }
+    beside = {number: {m: v[number] for m, v in readings.beside.items() if number in v} for number in readings.times}
+    known = _Known(work, beside, {**known.units, **readings.units})
+    return _side(trace, (name, "as played"), readings.times, spent.spent_of(trace, readings.calls), known)
 
 
 def profiled(trace: Trace, run: int) -> Side:
@@ -238,7 +263,8 @@ def profiled(trace: Trace, run: int) -> Side:
     runs = [int(str(r)) for (r,) in trace.sql("SELECT DISTINCT run FROM metrics WHERE run IS NOT NULL ORDER BY run")]
     if run not in runs:
         raise UsageError(f"there is no run {run}", hint=f"runs of drawtap profile --add: {', '.join(map(str, runs))}")
-    work, beside, units = _work(trace, run)
+    known = _work(trace, run)
+    beside = known.beside
     clock = next((m for m in ("cpu:time/wall", "gl:time/elapsed") if any(m in v for v in beside.values())), None)
     if clock is None:
         raise UsageError(f"run {run} has no times of frames", hint="drawtap profile --metrics cpu:time/wall --add")
@@ -251,20 +277,11 @@ def profiled(trace: Trace, run: int) -> Side:
             {"run": run, "per": per, "name": clock},
         )
     }
-    inside: dict[int, dict[str, float]] = {}
-    for frame, part, total in _parts_of(trace, calls):
-        inside.setdefault(frame, {})[part] = total
-    frames = {
-        number: Frame(
-            time,
-            _whole(inside.get(number, {}), time),
-            work.get(number, {}),
-            {m: v for m, v in beside.get(number, {}).items() if m != clock},
-        )
-        for number, time in times.items()
-    }
+    rest = {number: {m: v for m, v in values.items() if m != clock} for number, values in beside.items()}
     [(on,)] = trace.sql("SELECT any_value(engine) FROM metrics WHERE run = $run", {"run": run}).fetchall()
-    return Side(f"{trace.path.name}, run {run} ({on})", f"{clock} of run {run}", frames, units)
+    known = replace(known, beside=rest)
+    name = f"{trace.path.name}, run {run} ({on})"
+    return _side(trace, (name, f"{clock} of run {run}"), times, spent.spent_of(trace, calls), known)
 
 
 def _any(trace: Trace, run: int, per: str, name: str) -> bool:
@@ -276,35 +293,17 @@ def _any(trace: Trace, run: int, per: str, name: str) -> bool:
     )
 
 
-def _by_part(trace: Trace, source: str, time: str) -> dict[int, dict[str, float]]:
-    found: dict[int, dict[str, float]] = {}
-    for frame, part, total in trace.sql(_CALLS.format(source=source, time=time, **_NAMES)):
-        if frame is not None:
-            found.setdefault(int(str(frame)), {})[str(part)] = float(str(total))
-    return found
+@dataclass(frozen=True)
+class _Known:
+    """What frames do and the times that were measured beside, by frame and name, and units by name."""
+
+    work: Mapping[int, Mapping[str, float]]
+    beside: Mapping[int, Mapping[str, float]]
+    units: Mapping[str, str]
 
 
-def _parts_of(trace: Trace, calls: Mapping[int, float]) -> Iterable[tuple[int, str, float]]:
-    if not calls:
-        return
-    source = (
-        "(SELECT unnest($seqs::UBIGINT[]) AS seq, unnest($ns::DOUBLE[]) AS ns) m JOIN calls c ON c.seq = m.seq "
-        "JOIN functions f ON f.id = c.fn WHERE true"
-    )
-    question = _CALLS.format(source=source, time="sum(m.ns)::DOUBLE", **_NAMES)
-    for frame, part, total in trace.sql(question, {"seqs": list(calls), "ns": list(calls.values())}):
-        if frame is not None:
-            yield int(str(frame)), str(part), float(str(total))
-
-
-def _whole(inside: Mapping[str, float], time: float) -> dict[str, float]:
-    return {**inside, OUTSIDE: time - sum(inside.values())}
-
-
-def _work(
-    trace: Trace, run: int | None
-) -> tuple[dict[int, dict[str, float]], dict[int, dict[str, float]], dict[str, str]]:
-    """Return what each frame does, times that were measured beside, and units by name.
+def _work(trace: Trace, run: int | None) -> _Known:
+    """Return what is known of each frame: what a run of drawtap profile measured, and what the calls say.
 
     For None each metric is told by the last run that has it.
     """
@@ -316,6 +315,10 @@ def _work(
     for row in content.frame_stats(trace):
         number = int(str(row["frame"]))
         work[number] = {name: float(str(row[name])) for name in _WORK if isinstance(row.get(name), int | float)}
+    copies = "regexp_matches(c.name, '^gl(Generate(Texture)?Mipmap|Copy|Blit)')"
+    for frame, count in trace.sql(f"SELECT c.frame, count(*) FROM calls c WHERE {copies} GROUP BY c.frame"):
+        if frame is not None and int(str(frame)) in work:
+            work[int(str(frame))]["mipmaps"] = float(str(count))
     for frame, count in trace.sql(
         "SELECT c.frame, count(*) FROM redundancy r JOIN calls c ON c.seq = r.seq GROUP BY c.frame"
     ):
@@ -330,7 +333,10 @@ def _work(
             units[str(name)] = str(unit)
             table = beside if unit == "ns" else work
             table.setdefault(int(str(frame)), {})[str(name)] = float(str(value))
-    return work, beside, units
+    for counts in work.values():
+        counts.setdefault("mipmaps", 0.0)
+        counts.setdefault("redundant", 0.0)
+    return _Known(work, beside, units)
 
 
 # ---- explanation ----------------------------------------------------------------------------------------------------
@@ -369,6 +375,7 @@ def explain(a: Side, b: Side, *, threshold: float = 0.1, frames: range | None = 
     verdict = f"none of {len(numbers)} frames is slower"
     if slow:
         verdict = _verdict(parts, causes, unexplained, same)
+        notes += _doubts(a, b, parts, list(slow.values()))
     return Explanation(
         a, b, numbers, threshold, sorted(single, key=lambda f: f.a - f.b), faster, parts, causes, unexplained,
         verdict, same, notes,
@@ -407,6 +414,8 @@ def _sums(pairs: Sequence[tuple[Frame, Frame]], units: Mapping[str, str]) -> tup
         if other <= one or not paid:
             continue
         explained = {p: _foretold(grown[p], one, other) for p in paid if p in grown}
+        if all(name in y.own for _, y in pairs):
+            explained = {p: min(ns, _own_growth(name, p, pairs)) for p, ns in explained.items()}
         for p, ns in explained.items():
             foretold[p] = max(foretold[p], ns)
         total = sum(explained.values())
@@ -430,8 +439,16 @@ def _paid(name: str) -> tuple[str, ...]:
 
 
 def _foretold(part: Part, a: float, b: float) -> float:
-    # What was not there before has all that came with it; what grew has what it would cost at the old price.
-    return part.difference if not a else min(part.a * (b / a - 1), part.difference)
+    # What was not there before has all that came with it; what grew has what it would cost at the old price. Where
+    # that cannot be seen (all of it was in waits for drawing), at the new one.
+    if not a:
+        return part.difference
+    return min(part.a * (b / a - 1), part.difference) if part.a else part.difference * (b - a) / b
+
+
+def _own_growth(name: str, part: str, pairs: Sequence[tuple[Frame, Frame]]) -> float:
+    """Return how much longer the calls of some work took themselves, in one part."""
+    return max(0.0, _mean(y.own[name].get(part, 0.0) - x.own.get(name, {}).get(part, 0.0) for x, y in pairs))
 
 
 def _unit(name: str) -> str:
@@ -444,6 +461,34 @@ def _title(name: str) -> str:
     from drawtap.analysis import content
 
     return _TITLES.get(name, content.SERIES.get(name, (name, "")))[0]
+
+
+def _doubts(a: Side, b: Side, parts: Sequence[Part], slow: Sequence[tuple[Frame, Frame]]) -> list[str]:
+    """Return what the times of calls cannot tell, of the parts that hold the difference."""
+    share = {p.name: p.share for p in parts}
+    notes = []
+    if share.get(DRAWN, 0) + share.get(UNCLEAR, 0) >= _LEAST_SHARE:
+        names = sorted(b.waited, key=lambda n: -b.waited[n])[:3]
+        notes.append(f"the driver put drawing off; these calls waited for it: {', '.join(names)}")
+    if share.get(UNCLEAR, 0) >= _LEAST_SHARE:
+        notes.append("how much of the copies that follow draws is their own work, and how much drawing, cannot be told")
+    drawing = sum(share.get(p, 0) for p in (DRAWS, VERTICES, DRAWN, UNCLEAR, SHOW))
+    if drawing >= _EXPLAINS:
+        if a.shaders != b.shaders:
+            notes.append("the shaders differ: drawtap shaders tells what each of them asks for")
+        changes = [n for n in ("state_calls", "binds", "uniforms") if _grew(n, slow, 2)]
+        if share.get(DRAWS, 0) >= _LEAST_SHARE and changes:
+            titles = " and ".join(_title(n) for n in changes)
+            notes.append(
+                f"drivers apply new state in the next draw: how much of the draws is due to more {titles} "
+                "cannot be told"
+            )
+    return notes
+
+
+def _grew(name: str, slow: Sequence[tuple[Frame, Frame]], times: float) -> bool:
+    one, other = (_mean(pair[side].work.get(name, 0.0) for pair in slow) for side in (0, 1))
+    return other > times * one
 
 
 def _verdict(parts: Sequence[Part], causes: Sequence[Cause], unexplained: float, same: bool) -> str:

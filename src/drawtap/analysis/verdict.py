@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from drawtap.analysis import spent
 from drawtap.analysis.rule import CLASSES
-from drawtap.analysis.views import VIEWS
-from drawtap.trace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -25,43 +24,28 @@ _FLUENT_NS = 1e9 / 50
 
 #: What the time of calls is spent on, and to which class it counts.
 KINDS: Mapping[str, tuple[str, str]] = {
-    "waiting": ("waiting for the GPU (finish, read-back, fences)", "usage"),
+    "waiting": ("waiting and reading back, beyond what was drawn before", "usage"),
     "compiling": ("compiling and linking", "usage"),
     "asking": ("asking for state, errors and names", "usage"),
     "contexts": ("changing contexts", "usage"),
-    "redundant": ("state that was set already", "usage"),
+    "redundant": ("state that was set already, or that no draw used", "usage"),
     "state": ("setting state", "usage"),
+    "vertices": ("handing over vertices one by one, between glBegin and glEnd", "usage"),
     "uploads": ("uploading", "content"),
     "drawing": ("draw calls", "content"),
+    "drawn": ("drawing that the driver put off, in calls that waited for it", "content"),
+    "copies": ("making mipmaps and copies", "content"),
+    "unclear": ("mipmaps and copies that follow draws: their own work, or drawing that was put off", "content"),
     "showing": ("showing the frame: the GPU's work, or the screen's turn", "content"),
     "outside": ("outside the API", "other"),
 }
 
-_SPENT = """
-WITH showing AS (
-    SELECT c.thread, min(c.frame) AS first, max(c.frame) AS last FROM calls c JOIN functions f ON f.id = c.fn
-    WHERE f.category = 'frame_end' AND c.frame >= 1 GROUP BY c.thread ORDER BY count(*) DESC LIMIT 1
-), spent AS (
-    SELECT CASE
-        WHEN r.seq IS NOT NULL AND r.kind IN ('same value', 'unread state') THEN 'redundant'
-        WHEN f.category = 'frame_end' THEN 'showing'
-        WHEN f.category IN ('draw', 'dispatch', 'clear') THEN 'drawing'
-        WHEN f.category IN ('upload', 'map', 'unmap') THEN 'uploads'
-        WHEN f.category IN ('readback', 'finish', 'flush', 'sync') THEN 'waiting'
-        WHEN f.category IN ('error_query', 'lookup') OR regexp_matches(f.name, '^(gl|egl|glX|vg)(Get|Is|Query)[A-Z]')
-            THEN 'asking'
-        WHEN regexp_matches(f.name, '^gl(Compile|Link|CreateShaderProgram|ProgramString|ProgramBinary)')
-            THEN 'compiling'
-        WHEN f.category IN ('make_current', 'context') THEN 'contexts'
-        ELSE 'state' END AS kind, c.duration
-    FROM calls c JOIN functions f ON f.id = c.fn
-    JOIN showing w ON w.thread = c.thread AND c.frame BETWEEN w.first AND w.last
-    JOIN steady_frames s ON s.frame = c.frame
-    LEFT JOIN redundancy r ON r.seq = c.seq
-)
-SELECT kind, sum(duration)::BIGINT AS ns FROM spent GROUP BY kind
-UNION ALL SELECT 'wall', sum(s.time)::BIGINT FROM steady_frames s
-"""
+_PARTS: Mapping[str, str] = {
+    spent.DRAWS: "drawing", spent.VERTICES: "vertices", spent.DRAWN: "drawn", spent.UNCLEAR: "unclear",
+    spent.COPIES: "copies", spent.UPLOADS: "uploads", spent.MAPS: "uploads", spent.WAITS: "waiting",
+    spent.SHOW: "showing", spent.COMPILES: "compiling", spent.ASKS: "asking", spent.CONTEXTS: "contexts",
+}  # fmt: skip
+_MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -106,13 +90,11 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
     timed = [ns for row in trace.table("frames") if row["end_function"] and isinstance(ns := row["interval"], int)]
     if trace.info["timing"] != "both" or len(timed) < 2:
         why = "calls have no durations" if timed else "there are fewer than three frames"
-        return Verdict(None, f"no time can be divided: {why}", False, None, _classes({}, 0, asked, ()), {})
+        return Verdict(None, f"no time can be divided: {why}", False, None, _classes({}, 0, asked, (), {}), {})
     frame_ns = median(timed)
-    spent = _spent(trace)
-    wall = spent.pop("wall")
-    spent["outside"] = max(0, wall - sum(spent.values()))
+    took, wall, named = _spent(trace)
     times = [_played(trace, name) for name in engines]
-    classes = _classes(spent, wall, asked, times)
+    classes = _classes(took, wall, asked, times, named)
     dominant = max(classes, key=lambda c: c.share)
     return Verdict(
         dominant.name,
@@ -120,31 +102,60 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
         wall <= _FLUENT_NS * len(timed),
         frame_ns,
         classes,
-        {kind: spent.get(kind, 0) for kind in KINDS},
+        {kind: took.get(kind, 0) for kind in KINDS},
         times,
     )
 
 
-def _spent(trace: Trace) -> dict[str, int]:
-    question = _SPENT
-    with Snapshot(trace, [question], VIEWS) as snapshot:
-        return {str(kind): int(str(ns or 0)) for kind, ns in snapshot.ask(question)[1]}
+def _spent(trace: Trace) -> tuple[dict[str, int], int, dict[str, list[str]]]:
+    """Return ns by kind and in all, of the thread that shows frames without the first; and who waited, by kind."""
+    frames = {
+        int(str(row["frame"])): float(str(time))
+        for row in trace.table("frames")
+        if row["end_function"] and int(str(row["frame"])) >= 1
+        and (time := row["interval"] if row["interval"] is not None else row["duration"]) is not None
+    }  # fmt: skip
+    thread = spent.main_thread(trace)
+    calls, recording = spent.spent(trace, thread), spent.recording(trace, thread)
+    took = dict.fromkeys(KINDS, 0.0)
+    for frame, time in frames.items():
+        needless = calls.redundant.get(frame, {})
+        inside = 0.0
+        for part, ns in calls.frames.get(frame, {}).items():
+            kind = _PARTS.get(part, "state")
+            again = needless.get(part, 0.0) if kind == "state" else 0.0
+            took[kind] += ns - again
+            took["redundant"] += again
+            inside += ns
+        took["outside"] += max(0.0, time - inside - recording.get(frame, 0.0))
+    named = {
+        kind: sorted(names, key=lambda n: -names[n])[:_MOST_NAMES]
+        for part, kind in _PARTS.items()
+        if kind in ("drawn", "unclear", "waiting") and (names := calls.functions.get(part, {}))
+    }
+    took_ns = {kind: round(ns) for kind, ns in took.items()}
+    return took_ns, sum(took_ns.values()), named
 
 
 def _classes(
-    spent: Mapping[str, int], wall: int, asked: Checklist, engines: Sequence[EngineTime]
+    took: Mapping[str, int],
+    wall: int,
+    asked: Checklist,
+    engines: Sequence[EngineTime],
+    named: Mapping[str, Sequence[str]],
 ) -> list[ClassEvidence]:
-    of = {name: sum(ns for kind, ns in spent.items() if KINDS[kind][1] == name) for name in CLASSES}
+    of = {name: sum(ns for kind, ns in took.items() if KINDS[kind][1] == name) for name in CLASSES}
     if len(engines) == 2 and engines[0].frame_ns > _SLOWER * engines[1].frame_ns:
         # What the other engine needs for the same frames is the content's; the rest is the engine's.
         drawn = of["content"]
         of["content"] = int(drawn * engines[1].frame_ns / engines[0].frame_ns)
         of["engine"] = drawn - of["content"]
     lines: dict[str, list[str]] = {name: [] for name in CLASSES}
-    for kind, ns in sorted(spent.items(), key=lambda item: -item[1]):
+    for kind, ns in sorted(took.items(), key=lambda item: -item[1]):
         if wall and ns > 0.005 * wall:
             what, name = KINDS[kind]
-            lines[name].append(f"{100 * ns / wall:.0f} % of the time: {what}")
+            who = f" ({', '.join(named[kind])})" if kind in named else ""
+            lines[name].append(f"{100 * ns / wall:.0f} % of the time: {what}{who}")
     for found in asked.findings:
         lines[found.rule.concerns].append(f"{found.rule.severity} {found.rule.id}: {found.rule.title}")
     lines["engine"] += _compared(engines)

@@ -1,0 +1,71 @@
+"""Programs that are slowed in one known way: `compare --explain` and `verdict` name that way and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import drawtap
+from drawtap.analysis import slower, spent
+from drawtap.analysis.checklist import checklist
+from drawtap.analysis.verdict import verdict
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+# What frames were slowed by: the part that it is paid in, work that explains it, and the class and kind of the verdict.
+WAYS: Mapping[str, tuple[set[str], set[str], str | None, str]] = {
+    "draws": ({spent.DRAWN, spent.DRAWS}, {"render calls"}, "content", "drawn"),
+    "draws-then-finish": ({spent.DRAWN, spent.DRAWS}, {"render calls"}, "content", "drawn"),
+    "shader": ({spent.DRAWN}, set(), "content", "drawn"),
+    "uploads": ({spent.UPLOADS}, {"texture upload calls", "texel uploads", "texture data"}, "content", "uploads"),
+    "mipmaps": ({spent.COPIES, spent.DRAWN}, {"mipmaps and copies"}, "content", "copies"),
+    "binds": ({spent.BINDS}, {"binds"}, None, "redundant"),
+    "state": ({spent.STATE, spent.OUTSIDE}, {"state calls"}, None, "redundant"),
+    "processor": ({spent.OUTSIDE}, set(), "other", "outside"),
+    "vertices": ({spent.VERTICES, spent.DRAWN}, {"vertices", "triangles", "primitives"}, "usage", "vertices"),
+    "readbacks": ({spent.WAITS}, {"read-backs", "read back"}, "usage", "waiting"),
+}
+
+
+@pytest.fixture(scope="module")
+def plain(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return programs.record(["slowed", "nothing", "6"], tmp_path_factory.mktemp("slowed") / "nothing.dtap")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_known_way_is_the_one_that_is_named(programs: Bench, plain: Path, tmp_path: Path, way: str) -> None:
+    parts, work, dominant, kind = WAYS[way]
+    path = programs.record(["slowed", way, "6"], tmp_path / "slow.dtap")
+    with drawtap.open(plain) as one, drawtap.open(path) as other:
+        found = slower.explain(slower.recorded(one), slower.recorded(other))
+        said = verdict(other, checklist(other))
+    assert len(found.slower) == 5, found.verdict
+    heaviest = max(found.parts, key=lambda p: p.share)
+    assert heaviest.name in parts, [(p.name, p.share) for p in found.parts]
+    causes = [c for c in found.causes if not c.beside and c.name != "redundant calls"]
+    assert (causes[0].name in work) if work else not causes, causes
+    # No cause gets more than the calls took that it is paid in, and the parts are the whole difference.
+    grown = sum(max(0.0, p.difference) for p in found.parts)
+    assert all(c.ns <= grown * 1.0001 for c in causes)
+    assert sum(p.share for p in found.parts) == pytest.approx(1)
+    assert ("the shaders differ" in " ".join(found.notes)) == (way == "shader")
+    if dominant:
+        assert said.dominant == dominant, said.classes
+    of_calls = {k: ns for k, ns in said.spent.items() if k not in ("outside", "drawn", "drawing")}
+    if kind in of_calls:
+        assert max(of_calls, key=lambda k: of_calls[k]) == kind, said.spent
+
+
+def test_a_wait_for_drawing_is_not_the_fault_of_the_wait(programs: Bench, tmp_path: Path) -> None:
+    path = programs.record(["slowed", "draws", "4"], tmp_path / "draws.dtap")
+    with drawtap.open(path) as trace:
+        said = verdict(trace, checklist(trace))
+        took = spent.spent(trace)
+    assert took.functions[spent.DRAWN].keys() == {"glReadPixels"}
+    assert said.spent["drawn"] > 0.5 * sum(said.spent.values())
+    content = next(c for c in said.classes if c.name == "content")
+    assert any("in calls that waited for it (glReadPixels)" in line for line in content.evidence)
