@@ -1,6 +1,8 @@
 #include "graph.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -9,6 +11,7 @@ namespace dt::extract {
 namespace {
 
 constexpr uint64_t NONE = UINT64_MAX;
+constexpr uint64_t UNKNOWN = 2;  // no hash of a value is even
 constexpr size_t BLOCK = 64;
 constexpr uint64_t MOST_NODES = 1ull << 30;
 constexpr size_t MOST_OPEN = 8;
@@ -106,7 +109,10 @@ void Graph::changed(state::Location l, const state::Value& value) {
   auto hash = [&](const state::Word* words) { return XXH3_64bits(words, field.components * sizeof *words) | 1; };
   const state::Word* initial = value.node->cls->initial + field.word + value.element * field.components;
   uint64_t before = values_[l] ? values_[l] : hash(initial);
-  values_[l] = hash(value.words);
+  const bool known = field.kind == state::Kind::floating || field.kind == state::Kind::color || field.kind == state::Kind::real
+                         ? std::none_of(value.words, value.words + field.components, [](state::Word w) { return std::isnan(std::bit_cast<double>(w)); })
+                         : true;
+  values_[l] = known ? hash(value.words) : UNKNOWN;
   if (std::none_of(changes_.begin(), changes_.end(), [&](auto& c) { return c.location == l; })) changes_.push_back({l, before});
   if (field.components != 1) return;
   const std::string_view name = field.name;
@@ -122,7 +128,7 @@ void Graph::changed(state::Location l, const state::Value& value) {
 
 // Whether the call leaves the variable with the value that it found.
 bool Graph::stays(state::Location l) const {
-  if (kinds_[l] != PLAIN) return false;
+  if (kinds_[l] != PLAIN || values_[l] == UNKNOWN) return false;  // unknown: an array's element became current
   for (auto* node : made_)
     if (l >= node->base && l < node->base + node->cls->locations) return false;
   for (auto& c : changes_)

@@ -86,6 +86,7 @@ void attribute_n(Machine& m, int64_t index, Num x, Num y, Num z, Num w, int64_t 
 void attribute_v(Machine& m, int64_t index, Array v, int64_t scale);
 void begin(Machine& m, int64_t mode);
 void vertex(Machine& m);
+void eval_vertex(Machine& m);
 void array_element(Machine& m);
 uint32_t arrays_on(Machine& m);                        // arrays whose elements become current, one a bit
 void forget_current(Machine& m, uint32_t arrays);

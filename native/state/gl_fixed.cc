@@ -416,8 +416,21 @@ void vertex(Machine& m) {
   Context& c = *m.current();
   if (!c.in_begin) return;
   ++c.begin_vertices;
+  // All that may change before the next vertex is read now: by glEnd only the last of it would be seen.
   read_current(m);
+  if (c.node->get(f_context::enabled_GL_LIGHTING)) m.read_children(c.node, c_context::materials);
   m.touch_content(c.node, f_context::vertices);
+}
+namespace {
+void read_maps(Machine& m) {
+  m.read(m.context(), f_context::group_grid);
+  m.read_children(m.context(), c_context::maps);
+}
+}  // namespace
+// A vertex, and perhaps its color, normal and texture coordinates, that the maps make.
+void eval_vertex(Machine& m) {
+  read_maps(m);
+  vertex(m);
 }
 namespace {
 // Arrays whose elements become current, and what that is: bits of `arrays_on`, those of units and attributes behind them.
@@ -478,9 +491,7 @@ void rect(Machine& m) {
   read_raster(m, false);
 }
 void eval_mesh(Machine& m) {
-  Node* c = m.context();
-  m.read(c, f_context::group_grid);
-  m.read_children(c, c_context::maps);
+  read_maps(m);
   read_current(m);
   read_raster(m, false);
 }

@@ -35,6 +35,7 @@ PROGRAMS = {
     "ff_lit": (26, 0.1),
     "ff_lists": (27, 0.15),
     "ff_state": (25, 0.1),
+    "between": (4, 0.25),
     "fbo_chain": (23, 0.2),
     "transfers": (20, 0.25),
     "modern": (20, 0.6),
@@ -118,6 +119,8 @@ def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_
     # All that it names is made in it: other names do as well.
     assert _hashes(out, "--shift-names")[-1:] == whole
     assert cut.share <= most
+    if name == "between":  # what stands between glBegin and glEnd is read by the vertices after it
+        assert cut.added == ()
     assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
     certificate = _certificate(out)
     assert certificate["images"] == whole
@@ -262,6 +265,21 @@ def test_what_the_graph_misses_is_found(
     assert _hashes(out) == _hashes(recordings["draw_over"], "--frames", "2:3")
     with drawtap.open(recordings["draw_over"]) as trace:
         assert "glLinkProgram" in {trace.calls[seq].name for seq in cut.added}
+
+
+def test_a_search_that_may_try_little_ends_with_an_equal_cut(
+    recordings: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extract, "Graph", _Ignorant)
+    monkeypatch.setattr(extract, "_MOST_TRIALS", 6)
+    out = tmp_path / "cut.dtap"
+    cut = _cut(recordings["draw_over"], out, extract.Wish("llvmpipe"), frames="2")
+    assert cut.equal
+    assert cut.certificate["replays"] <= 12
+    said = cut.certificate["search"]
+    assert isinstance(said, list)
+    assert any("ended after" in str(line) and "all draws are kept" in str(line) for line in said), said
+    assert _hashes(out) == _hashes(recordings["draw_over"], "--frames", "2:3")
 
 
 def test_a_minimal_cut_has_nothing_to_spare(recordings: Mapping[str, Path], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drawtap.analysis.certificate import source_of
+from drawtap.analysis.missing import Group, Search
 from drawtap.analysis.reduce import (
     Budget,
     Oracle,
@@ -28,7 +29,6 @@ from drawtap.analysis.reduce import (
     Script,
     Shown,
     Stage,
-    first_missed,
     reduce,
 )
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 
 _TIME = re.compile(r"([\d.]*)(?::(\+?)([\d.]*))?")
 _ADDED_NAMED = 20  # calls that the certificate names among those that had to be added
-_MOST_ADDITIONS = 200
 _MOST_CONTENTS = 24
+# What the search for missing calls, and for what is painted over, may take. After it more is kept than is needed.
+_MOST_SECONDS = 15.0
+_MOST_TRIALS = 400
 
 Tell = Callable[[str], None]
 
@@ -143,6 +145,12 @@ class Cut:
     written: Row = field(default_factory=dict)
 
     @property
+    def search(self) -> Sequence[str]:
+        """Return what the search for missing calls did, in words."""
+        said = self.certificate.get("search")
+        return [str(line) for line in said] if isinstance(said, list) else []
+
+    @property
     def kept(self) -> int:
         """Count the calls that are kept."""
         return int(self.keep.sum())
@@ -175,6 +183,8 @@ class Cutter:
         self.graph = Graph(trace, lean=True)
         self._tell = tell
         self._full: Graph | None = None
+        self._said: list[str] = []  # what the search for a cut did, for its certificate
+        self._budget = Budget(_MOST_SECONDS, _MOST_TRIALS)
 
     def roots(self, wanted: Target) -> list[int]:
         """Return the calls that the target is made of."""
@@ -195,6 +205,7 @@ class Cutter:
     def cut(self, wanted: Target, output: Path, wish: Wish) -> Cut:
         """Cut, prove and write. Raises UnavailableError where nothing here can play it and it was to be proved."""
         started = time.monotonic()
+        self._said, self._budget = [], Budget(_MOST_SECONDS, _MOST_TRIALS)
         keep = self.needed(wanted)
         before = _end_of(self.trace, wanted)
         added: list[int] = []
@@ -209,6 +220,8 @@ class Cutter:
             keep, reduction = self._minimized(stage, reference, keep, wanted, wish, fresh=fresh)
         certificate = self._certificate(wanted, wish, keep=keep, before=before)
         certificate |= _proof_of(self.trace, stage, reference, added)
+        if self._said:
+            certificate["search"] = list(self._said)
         if reduction is not None:
             certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
         images = self._whole_images(wanted) if _shows_pixels(wish) else np.zeros_like(keep)
@@ -272,6 +285,11 @@ class Cutter:
         """Find which contents are painted over wholly, and from which frame on at the latest, one by one."""
         fresh: list[Fresh] = []
         for content in crossed[:_MOST_CONTENTS]:
+            if not self._budget.spend():
+                self._said.append(
+                    f"the search for what is painted over ended after {self._budget.elapsed:.0f} s: more may go"
+                )
+                break
             guess = [*fresh, (content, graphs.ALWAYS)]
             trial = self.needed(wanted, guess)
             if np.array_equal(trial, keep):
@@ -289,7 +307,7 @@ class Cutter:
         end = _end_of(self.trace, wanted)
         starts = [0, *(s for s in (int(str(row["first_seq"])) for row in self.trace.table("frames")) if 0 < s < end)]
         low, high = 0, len(starts)
-        while high - low > 1:
+        while high - low > 1 and self._budget.spend():
             middle = (low + high) // 2
             guess = [*fresh, (content, starts[middle])]
             trial = self.needed(wanted, guess)
@@ -311,43 +329,80 @@ class Cutter:
                 hint="--no-verify writes the cut without comparing anything",
             )
         # What sets what was set already may matter after all: the next try does not count on it.
-        self._full = self._full or Graph(self.trace, lean=False)
-        wider = self._full.closure(self._roots_of(self._full, wanted)) | keep
+        self._tell("the calls that the graph found show another image: looking for what is missing")
+        self._full = full = self._full or Graph(self.trace, lean=False)
+        wider = full.closure(self._roots_of(full, wanted)) | keep
         if not np.array_equal(wider, keep) and oracle.holds(wider):
-            self._tell("values that were set again turned out to be needed")
-            return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
-        # On the way to the missing call others stand without what they need: only the images count there.
-        images = SamePixels(stage, reference, clean=False)
-        return self._bisected(images, wider, wanted, keep) if not images.holds(wider) else self._all_of(wider, keep)
-
-    def _all_of(self, wider: Calls, keep: Calls) -> tuple[Calls, list[int]]:
+            self._said.append("values that were set again turned out to be needed")
+        else:
+            # On the way to the missing call others stand without what they need: only the images count there.
+            images = SamePixels(stage, reference, clean=False)
+            wider = self._searched(images, wider, wanted)
+            if not oracle.holds(wider):
+                wider[: _end_of(self.trace, wanted)] = True
+                self._said.append("nothing less than all calls up to there shows the same")
+        self._tell(self._said[-1])
         return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
 
-    def _bisected(self, oracle: Oracle, keep: Calls, wanted: Target, first: Calls) -> tuple[Calls, list[int]]:
-        assert self._full is not None
+    def _searched(self, images: Oracle, keep: Calls, wanted: Target) -> Calls:
+        full = self._full
+        assert full is not None
+        groups = self._groups(keep, wanted)
+        near = self._since(wanted)
+
+        def alike(call: int) -> Sequence[Calls]:
+            same = np.zeros_like(keep)
+            found = self.trace.sql("SELECT seq FROM calls WHERE name = $name", {"name": self.trace.calls[call].name})
+            same[[int(str(seq)) for (seq,) in found]] = True
+            same[_end_of(self.trace, wanted) :] = False
+            return (same & near, same) if near[call] else (same,)
+
+        search = Search(
+            images,
+            groups,
+            closed=lambda calls: full.closure(np.flatnonzero(calls).astype(np.uint64)),
+            alike=alike,
+            budget=self._budget,
+            tell=self._tell,
+        )
+        found = search.from_(keep)
+        if found.whole:
+            whole, seconds = ", ".join(found.whole), self._budget.elapsed
+            self._said.append(f"the search for missing calls ended after {seconds:.0f} s: {whole} are kept")
+        else:
+            names = sorted({self.trace.calls[int(seq)].name for seq in np.flatnonzero(found.keep & ~keep)[:1000]})
+            more = f" and {len(names) - _ADDED_NAMED} other functions" if len(names) > _ADDED_NAMED else ""
+            named = ", ".join(names[:_ADDED_NAMED])
+            self._said.append(f"the images need calls that the graph had left out: {named}{more}")
+        return found.keep
+
+    def _since(self, wanted: Target) -> Calls:
+        """Return the calls of the wanted frames, or of the wanted call's frame up to it."""
         end = _end_of(self.trace, wanted)
-        keep = keep.copy()
-        for _ in range(_MOST_ADDITIONS):
-            order = self._candidates(keep, end)
-            if not len(order):
-                break
+        starts = [int(str(row["first_seq"])) for row in self.trace.table("frames")]
+        if wanted.shown.frames is not None:
+            start = starts[wanted.shown.frames.start]
+        else:
+            start = max((s for s in starts if s < end), default=0)
+        chosen = np.zeros(self.graph.calls, np.bool_)
+        chosen[start:end] = True
+        return chosen
 
-            missing = first_missed(oracle, keep, order, budget=Budget(600))
-            self._tell(f"call {missing} is needed too: {self.trace.calls[missing]}")
-            keep |= self._full.closure([missing])
-            keep[missing] = True
-            if oracle.holds(keep):
-                return keep, [int(seq) for seq in np.flatnonzero(keep & ~first)]
-        keep[:end] = True  # nothing smaller was found
-        return keep, [int(seq) for seq in np.flatnonzero(keep & ~first)]
-
-    def _candidates(self, keep: Calls, end: int) -> np.ndarray:
+    def _groups(self, keep: Calls, wanted: Target) -> list[Group]:
         # State first, then contents, then what draws: most often it is the first, and it costs the least.
-        flags = self.graph.flags[:end]
-        left = np.flatnonzero(~keep[:end])
-        heavy = (flags[left] & (graphs.UPLOADS | graphs.COPIES | graphs.MAKES | graphs.COMPILES)) != 0
-        draws = (flags[left] & (graphs.DRAWS | graphs.SHOWS)) != 0
-        return left[np.argsort(heavy * 1 + draws * 2, kind="stable")]
+        flags = self.graph.flags
+        left = ~keep
+        left[_end_of(self.trace, wanted) :] = False
+        heavy = left & ((flags & (graphs.UPLOADS | graphs.COPIES | graphs.MAKES | graphs.COMPILES)) != 0)
+        draws = left & ((flags & (graphs.DRAWS | graphs.SHOWS)) != 0)
+        state = left & ~heavy & ~draws
+        since = self._since(wanted)
+        return [
+            Group("all state that the wanted frames set", state & since),
+            Group("all state that is set before them", state & ~since),
+            Group("all objects and contents", heavy),
+            Group("all draws", draws & ~heavy),
+        ]
 
     def _roots_of(self, graph: Graph, wanted: Target) -> list[int]:
         if wanted.shown.frames is not None:

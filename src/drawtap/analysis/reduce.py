@@ -245,8 +245,20 @@ class Budget:
 
     def spend(self) -> bool:
         """Take one trial from it; False: there is none left."""
+        if self.spent:
+            return False
         self.trials -= 1
-        return self.trials >= 0 and time.monotonic() - self._started < self.seconds
+        return True
+
+    @property
+    def spent(self) -> bool:
+        """Tell whether nothing is left of it."""
+        return self.trials <= 0 or self.elapsed >= self.seconds
+
+    @property
+    def elapsed(self) -> float:
+        """Return the seconds since it was made."""
+        return time.monotonic() - self._started
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def extract(
 
     Kept are the calls that the wanted images need, through bindings, state, uploads, copies, render targets, lists,
     programs, queries and contexts. Then the kept calls are played and the images compared with those of the whole
-    recording; where they differ, calls are added, found by bisection, until they do not. The new file carries a
+    recording; where they differ, calls are added, whole classes first, until they do not. The new file carries a
     certificate (the annotation `certificate`): hash of the source, target, engine, image hashes, what was compared.
 
     --minimize goes on by delta debugging until no call can go. In an oracle's command {} stands for the file to try;
@@ -80,8 +80,7 @@ def extract(
 
 
 def _tell(text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{text[:100]}\033[K\n")
+    sys.stderr.write(f"{text}\n")
 
 
 def _lines(cut: Cut, output: Path) -> list[Verdict]:
@@ -98,6 +97,7 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
     ]
     if cut.added:
         found.append(Verdict("note", "added", f"{number(len(cut.added))} calls that the images turned out to need"))
+    found += [Verdict("note", "search", line) for line in cut.search]
     if cut.reduction is not None:
         how = "no call of them can go" if cut.reduction.minimal else "time was up: more may be able to go"
         found.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))

@@ -357,7 +357,7 @@ for n, coordinates in ((2, "x, y, 0, 1"), (3, "x, y, z, 1"), (4, "x, y, z, w")):
 o.effects("glWindowPos2{d,f,i,s}", run("window_position", "x, y, 0"))
 o.effects("glWindowPos3{d,f,i,s}", run("window_position", "x, y, z"))
 o.effects("glWindowPos{2,3}{d,f,i,s}v", run("window_position_v", "v"))
-o.effects("glEvalCoord{1,2}{d,f}{,v} glEvalPoint{1,2}", run("vertex"))
+o.effects("glEvalCoord{1,2}{d,f}{,v} glEvalPoint{1,2}", run("eval_vertex"))
 o.effects("glEvalMesh{1,2}", run("eval_mesh"))
 o.effects("glMapGrid1{d,f}", set_("context.GL_MAP1_GRID_SEGMENTS", "un"), set_("context.GL_MAP1_GRID_DOMAIN", "u1, u2"))
 o.effects(

@@ -1,0 +1,128 @@
+"""Find the calls that a set of calls lacks: played alone they do not show what all calls show.
+
+Whole groups of calls are added first, from the likely and light ones to the heavy ones, so that after a few trials
+something holds. Then each group gives way to those of its calls that are needed, found by bisection; with a call that
+is needed come those like it. What holds is known all the time: where the budget ends the search, that is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from drawtap.analysis.reduce import Budget, first_missed
+
+if TYPE_CHECKING:
+    from drawtap.analysis.reduce import Oracle
+    from drawtap.trace.graph import Calls
+
+
+@dataclass(frozen=True)
+class Group:
+    """Calls that may be missing; `name` says what they are, as in "the search ended with NAME"."""
+
+    name: str
+    calls: Calls
+
+
+@dataclass(frozen=True)
+class Found:
+    """What holds. `whole`: the groups that had to stay whole, since the budget ended the search."""
+
+    keep: Calls
+    whole: tuple[str, ...] = ()
+
+
+class Search:
+    """A search for the calls of `groups` that an oracle misses.
+
+    `closed(calls)` returns calls with all that they need; `alike(call)` those like it, the near ones first, each set
+    larger than the one before. The oracle holds with all groups: that is not asked.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        groups: Sequence[Group],
+        *,
+        closed: Callable[[Calls], Calls],
+        alike: Callable[[int], Sequence[Calls]],
+        budget: Budget,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._oracle = oracle
+        self._groups = groups
+        self._closed = closed
+        self._alike = alike
+        self._budget = budget
+        self._tell = tell
+
+    def from_(self, keep: Calls) -> Found:
+        """Return `keep` with what it lacks."""
+        below = [keep]
+        for group in self._groups:
+            below.append(below[-1] | group.calls)
+        level = self._first_level(below)
+        whole: list[str] = []
+        found = keep
+        for n in range(level, 0, -1):
+            found, all_found = self._narrowed(self._groups[n - 1], below[n - 1], found)
+            if not all_found:
+                whole.append(self._groups[n - 1].name)
+        return Found(found, tuple(whole))
+
+    def _first_level(self, below: Sequence[Calls]) -> int:
+        for level, group in enumerate(self._groups[:-1], 1):
+            if np.array_equal(below[level], below[level - 1]):
+                continue
+            if not self._budget.spend():
+                break
+            if self._oracle.holds(below[level]):
+                self._tell(f"the images are right with {group.name}: which of them are needed?")
+                return level
+            self._tell(f"the images are not right with {group.name}")
+        return len(self._groups)
+
+    def _narrowed(self, group: Group, below: Calls, found: Calls) -> tuple[Calls, bool]:
+        """Return `found` with those calls of the group without which `found` and what is `below` does not hold.
+
+        It holds with the whole group. The second: whether the search came to its end.
+        """
+        asked: dict[int, int] = {}  # by the size of the smallest set of calls like the missing one: how many were added
+        while True:
+            now = found | below
+            order = np.flatnonzero(group.calls & ~now)
+            if not len(order):
+                return found, True
+            if not self._budget.spend():
+                return found | group.calls, False
+            if self._oracle.holds(now):
+                return found, True
+            missing = first_missed(self._oracle, now, order, budget=self._budget)
+            if self._budget.spent:
+                # Up to there everything was tried together.
+                found = found.copy()
+                found[order[order <= missing]] = True
+                return found, False
+            one = np.zeros_like(found)
+            one[missing] = True
+            found = found | self._closed(one) | one
+            self._tell(f"call {missing} is needed")
+            found = self._with_alike(found, below, missing, asked)
+
+    def _with_alike(self, found: Calls, below: Calls, missing: int, asked: dict[int, int]) -> Calls:
+        # Calls that were overlooked were most often overlooked everywhere: so a search ends after a few rounds.
+        if not self._budget.spend() or self._oracle.holds(found | below):
+            return found
+        sets = self._alike(missing)
+        if not sets:
+            return found
+        key = int(np.flatnonzero(sets[-1])[0])
+        step = asked.get(key, 0)
+        asked[key] = step + 1
+        chosen = sets[min(step, len(sets) - 1)]
+        self._tell(f"... and perhaps the {int((chosen & ~found).sum())} calls like it")
+        return found | self._closed(chosen) | chosen
