@@ -1,5 +1,5 @@
-"""Run the benchmarks: `python -m bench [--quick] [--only capture,files]`, or `python -m bench exact`
-and `python -m bench extract`."""
+"""Run the benchmarks: `python -m bench [--quick] [--only capture,files]`, or `python -m bench exact`,
+`python -m bench extract` and `python -m bench foreign`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from bench import (
     figure11,
     figure39,
     files,
+    foreign,
     glmark,
     instructions,
     kernel_cost,
@@ -87,6 +88,8 @@ def main(arguments: list[str] | None = None) -> int:
         return exact.main(words[1:])
     if words[:1] == ["extract"]:
         return extract.main(words[1:])
+    if words[:1] == ["foreign"]:
+        return foreign.main(words[1:])
     options = _parser().parse_args(words)
     chosen = _chosen(options.only)
     source = str(ROOT / "src")

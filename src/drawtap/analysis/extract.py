@@ -151,6 +151,21 @@ class Cut:
         return [str(line) for line in said] if isinstance(said, list) else []
 
     @property
+    def unlike_program(self) -> tuple[int, int]:
+        """Return how many images of the cut are not what the program showed, and how many were compared with that."""
+        proof = self.certificate.get("file")
+        if not isinstance(proof, dict):
+            return 0, 0
+        return int(str(proof["recorded_images_different"])), int(str(proof["recorded_images_compared"]))
+
+    @property
+    def other_engine(self) -> bool:
+        """Tell whether it was played on another engine than the program drew on."""
+        proof = self.certificate.get("file")
+        recorded = proof["recorded_on"] if isinstance(proof, dict) else ""
+        return bool(recorded) and not str(self.certificate.get("engine", "")).startswith(str(recorded))
+
+    @property
     def kept(self) -> int:
         """Count the calls that are kept."""
         return int(self.keep.sum())
@@ -423,13 +438,14 @@ class Cutter:
                 expected = reference.images
                 if len(images) > len(expected):  # frames in between that are not wanted
                     images = tuple(images[i - chosen[0]] for i in chosen)
-        recorded = _recorded(output, wish.on)
+        compared, different = _recorded(output, wish.on)
         return {
             "equal": images == expected,
             "shown": self._shown_in_file(wanted, keep),
             "images": list(images),
-            "recorded_images_compared": recorded[0],
-            "recorded_images_different": recorded[1],
+            "recorded_images_compared": compared,
+            "recorded_images_different": different,
+            "recorded_on": _recorded_on(self.trace),
         }
 
     def _shown_in_file(self, wanted: Target, keep: Calls) -> Row:
@@ -597,6 +613,15 @@ def _opened(path: Path, like: Trace) -> Trace:
 def _images(trace: Trace, shown: Shown, on: str) -> tuple[str, ...]:
     outcome = Stage(trace, shown, on).play(None)
     return outcome.images if outcome is not None else ()
+
+
+def _recorded_on(trace: Trace) -> str:
+    """Return what the program drew on, as the driver called itself."""
+    for row in trace.table("natives"):
+        if row["kind"] == "driver":
+            about = dict(word.partition("=")[::2] for word in str(row["text"]).split(";"))
+            return about.get("renderer", "")
+    return ""
 
 
 def _recorded(path: Path, on: str) -> tuple[int, int]:

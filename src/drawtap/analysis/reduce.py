@@ -116,7 +116,8 @@ class Stage:
             packed(keep).tofile(bits)
             kept = ["--keep", str(bits)]
         played = player.play(self.trace.path, [*arguments, *kept, *rule], environment=self._environment)
-        self.renderer = played.engine
+        if keep is None:  # few calls may not even make a context
+            self.renderer = played.engine
         return played
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,10 +60,11 @@ def extract(
     programs, queries and contexts. Then the kept calls are played and the images compared with those of the whole
     recording; where they differ, calls are added, whole classes first, until they do not. The new file carries a
     certificate (the annotation `certificate`): hash of the source, target, engine, image hashes, what was compared.
+    Where the recording has hashes of what the program showed (record --hash-frames), the cut is held against them.
 
     --minimize goes on by delta debugging until no call can go. In an oracle's command {} stands for the file to try;
     the oracles other than pixels do not keep the image. The exit code is 1 where the written file does not draw the
-    same after all.
+    same after all, or not what the program showed on the same engine.
     """
     from drawtap.analysis.extract import Cutter, Wish, target
 
@@ -117,4 +119,20 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
         )
     else:
         found.append(Verdict("error", "verified", "the written file does not draw the same images"))
-    return found
+    return [*found, *_as_shown(cut)]
+
+
+def _as_shown(cut: Cut) -> Iterator[Verdict]:
+    from drawtap.view.text import number
+
+    different, compared = cut.unlike_program
+    if not compared:
+        return
+    if not different:
+        yield Verdict("ok", "as shown", f"{number(compared)} of {number(compared)} images are what the program showed")
+    elif cut.other_engine:
+        text = "images are not what the program showed: it drew on another engine"
+        yield Verdict("note", "as shown", f"{number(different)} of {number(compared)} {text}")
+    else:
+        text = "images are not what the program showed, on the same engine: the whole recording plays so too"
+        yield Verdict("error", "as shown", f"{number(different)} of {number(compared)} {text}; see replay --verify")
