@@ -788,8 +788,8 @@ Selection resolve(const Trace& trace, const dt_selection* selection) {
   Selection s;
   if (!selection) return s;
   if (selection->function && *selection->function) {
-    s.function = trace.signatures.by_name(selection->function);
-    if (!s.function) throw Error(DT_E_ARGUMENT, std::string("no function ") + selection->function + " in this trace");
+    s.function = trace.function_named(selection->function);
+    if (!s.function) throw Error(DT_E_ARGUMENT, std::string("no function ") + selection->function);
   }
   if (selection->columns) s.columns = selection->columns, s.default_columns = false;
   s.first_seq = selection->first_seq;
@@ -803,6 +803,8 @@ Selection resolve(const Trace& trace, const dt_selection* selection) {
     if (selection->end_frame && selection->end_frame <= ends.size()) s.end_seq = std::min(s.end_seq, ends[selection->end_frame - 1] + 1);
   }
   s.end_seq = std::min(s.end_seq, trace.calls);
+  // Its number may be another function's in this trace.
+  if (s.function && s.function != trace.signatures.by_name(s.function->name)) s.end_seq = s.first_seq = 0;
   s.threads = selection->threads;
   s.batch_rows = std::min<uint32_t>(selection->batch_rows, 1u << 24);
   return s;

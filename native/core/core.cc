@@ -95,13 +95,21 @@ int dt_set_frame_end(dt_trace* trace, const char* rule) {
   });
 }
 
+int dt_know(dt_trace* trace, const char* text, uint64_t bytes) {
+  return guarded([&] {
+    need(trace && (text || !bytes), "signature text");
+    if (const size_t lines = trace->trace->know({text, bytes}))
+      throw dt::Error(DT_E_FORMAT, std::to_string(lines) + " lines of the signature text make no sense");
+  });
+}
+
 int dt_calls_schema(dt_trace* trace, const char* function, const char** lines) {
   return guarded([&] {
     need(trace && lines, "trace");
     const dt::Function* f = nullptr;
     if (function && *function) {
-      f = trace->trace->signatures.by_name(function);
-      if (!f) throw dt::Error(DT_E_ARGUMENT, std::string("no function ") + function + " in this trace");
+      f = trace->trace->function_named(function);
+      if (!f) throw dt::Error(DT_E_ARGUMENT, std::string("no function ") + function);
     }
     g_text.clear();
     for (auto& c : dt::calls_schema(*trace->trace, f)) {

@@ -38,6 +38,10 @@ typedef struct dt_selection {
   uint32_t batch_rows;      /* 0: the default */
 } dt_selection;
 
+/* Signature text (docs/format.md) of functions that the trace may not have: they then have tables too, without rows. What
+ * the trace says of a function itself stays. Only the first text of a trace counts. */
+DT_API int dt_know(dt_trace* trace, const char* text, uint64_t bytes);
+
 /* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. The note is words:
  * "more" (not part of *), "enum=COLUMN" (its integer twin), "group=GROUP", "unit=ns", "json". The text lives until the
  * next call on this trace from this thread. */

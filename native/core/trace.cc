@@ -640,13 +640,30 @@ bool Trace::locate(uint64_t seq, size_t& chunk, uint32_t& call) const {
 
 // ---- frames --------------------------------------------------------------------------------------------
 
+size_t Trace::know(std::string_view text) {
+  std::lock_guard lock(uncalled_mutex_);
+  if (uncalled_) return 0;
+  auto known = std::make_unique<Signatures>();
+  const size_t senseless = known->parse(text);
+  known->link();
+  uncalled_ = std::move(known);
+  return senseless;
+}
+
+const Function* Trace::function_named(std::string_view name) const {
+  if (const Function* function = signatures.by_name(name)) return function;
+  std::lock_guard lock(uncalled_mutex_);
+  return uncalled_ ? uncalled_->by_name(name) : nullptr;
+}
+
 void Trace::set_frame_end(const std::string& rule) {
   if (rule != "auto") {
     size_t from = 0;
     while (from <= rule.size()) {
       size_t to = std::min(rule.find(',', from), rule.size());
       std::string name = rule.substr(from, to - from);
-      if (!signatures.by_name(name)) throw Error(DT_E_ARGUMENT, "no function " + name + " in this trace: --frame-end takes function names separated by commas, or auto");
+      if (!function_named(name))
+        throw Error(DT_E_ARGUMENT, "no function " + name + ": --frame-end takes function names separated by commas, or auto");
       from = to + 1;
     }
   }

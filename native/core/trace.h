@@ -130,6 +130,11 @@ class Trace : public std::enable_shared_from_this<Trace> {
   bool has_footer() const { return has_footer_; }
 
   Signatures signatures;
+  // Functions that the file does not explain since nobody called them: they have tables too, without rows. The first
+  // text stays: columns of open streams refer to it. Returns how many lines made no sense.
+  size_t know(std::string_view text);
+  // Of `signatures`, else of what `know` was given; nullptr: no such function.
+  const Function* function_named(std::string_view name) const;
   std::vector<ChunkInfo> chunks;
   std::vector<CallsChunk> calls_chunks;  // in the order of seq of their first call
   std::vector<ThreadInfo> threads;
@@ -192,6 +197,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   std::vector<uint64_t> keys(size_t chunk, OpenChunk& open) const;
 
   std::string path_;
+  std::unique_ptr<Signatures> uncalled_;
+  mutable std::mutex uncalled_mutex_;
   int fd_ = -1;
   const uint8_t* data_ = nullptr;
   uint64_t bytes_ = 0;

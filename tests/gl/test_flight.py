@@ -15,7 +15,7 @@ import pytest
 
 import drawtap
 from drawtap.capture import flight
-from drawtap.errors import UsageError
+from drawtap.errors import QueryError, UsageError
 from drawtap.parts import RING, part
 
 FRAMES = 60
@@ -346,6 +346,31 @@ def test_a_question_is_a_reason(programs, tmp_path):
     _, said = process.communicate("", timeout=60)
     assert process.returncode == 0, said
     assert "--when was asked" in said
+
+
+def test_a_question_may_name_a_function_that_was_not_called_yet(programs, tmp_path):
+    # The window does not explain the function before its first call: its table is empty then, not missing.
+    question = 'SELECT count(*) FROM "glDrawArrays" HAVING count(*) > 20 AND NOT EXISTS (FROM "glFinish")'
+    options = ("--ring", "60s", "--when", question, "--every", "0.05")
+    process = _started(programs, tmp_path, ("churn", str(FRAMES), "linger"), *options)
+    _wait(lambda: list(tmp_path.glob("r-f*-sql.dtap")))
+    _, said = process.communicate("", timeout=60)
+    assert process.returncode == 0, said
+    assert "no answer" not in said
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("SELCT 1", "syntax error"),
+        ('SELECT * FROM "glBufferDatta"', "glBufferData"),
+        ("SELECT no_such_column FROM calls", "no_such_column"),
+    ],
+)
+def test_a_question_that_no_window_can_answer_starts_nothing(tmp_path, question, reason):
+    with pytest.raises(QueryError, match=reason) as raised:
+        flight.Ring("10s", when=question).options()
+    assert raised.value.exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,28 @@ def test_parameters(trace: Trace) -> None:
     assert trace.sql("SELECT name FROM calls WHERE seq = $n", {"n": 7}).fetchall() == [("glDrawElements",)]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM glTexSubImage3D",
+        'SELECT seq FROM "glTexSubImage3D" WHERE target = 32879 AND target_value > 3 AND seq < 10',
+        "WITH t AS (FROM gltexsubimage3d) SELECT level FROM t",
+        "SELECT c.seq FROM calls c JOIN eglBindAPI b USING (seq)",
+        "SELECT path FROM vgDrawPath",
+    ],
+)
+def test_a_function_that_was_not_called_has_a_table_without_rows(trace: Trace, query: str) -> None:
+    assert trace.sql(query).fetchall() == []
+    assert trace.sql("SELECT count(*) FROM calls").fetchone() != (0,)
+
+
+def test_a_function_that_was_not_called_is_described(trace: Trace) -> None:
+    described = {row[0]: row[1] for row in trace.sql("DESCRIBE glTexSubImage3D")}
+    assert described["target"] == "VARCHAR"
+    assert described["target_value"] == "BIGINT"
+    assert "glTexSubImage3D" not in {row[0] for row in trace.sql("SHOW TABLES")}
+
+
 def test_several_statements_and_temporary_tables(trace: Trace) -> None:
     assert trace.sql(
         "CREATE TEMP TABLE mine AS SELECT * FROM calls WHERE thread = 1; SELECT count(*) FROM mine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,6 @@ _NS = {"ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LEAST_LIMIT, _USUAL_LIMIT = 16 << 20, 4 << 30
 _LIMIT = re.compile(r"([0-9.]+)\s*(ms|s)?(?::([0-9]+))?")
-_MOST_FAILURES = 3
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,12 @@ class Ring:
     take_calls: int | None = None
 
     def options(self) -> list[str]:
-        """Return the drainer's options. Raises UsageError where one makes no sense."""
+        """Return the drainer's options.
+
+        Raises UsageError where one makes no sense, QueryError where `when` is no question that a window can answer.
+        """
+        if self.when is not None:
+            _check_question(self.when)
         kind, window = _window("--ring", self.window)
         least = 2 * window if kind == "bytes" else 0
         found = ["--ring", self.window, "--most-saves", str(self.most_saves)]
@@ -64,6 +69,17 @@ class Ring:
         for trigger in self.triggers:
             found += _trigger(trigger)
         return found
+
+
+def _check_question(question: str) -> None:
+    # A recording without calls has every table: what cannot be asked of it cannot be asked of a window.
+    from drawtap.trace.core import write
+    from drawtap.trace.trace import open_trace
+
+    with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
+        write([], Path(folder) / "empty.dtap")
+        with open_trace(Path(folder) / "empty.dtap") as empty:
+            empty.sql(question).fetchall()
 
 
 def seconds_of(option: str, text: str) -> int:
@@ -116,7 +132,10 @@ def _trigger(text: str) -> list[str]:
 
 @dataclass
 class Watch:
-    """Asks the window a question every now and then, on a thread of its own; what it cost is in `asked`, `seconds`."""
+    """Asks the window a question every now and then, on a thread of its own; what it cost is in `asked`, `seconds`.
+
+    An ask that fails is counted in `failed`, with the reason of the last one in `reason`; the next one comes all the same.
+    """
 
     when: str
     every: float
@@ -125,7 +144,8 @@ class Watch:
     frame_end: str | None = None
     asked: int = 0
     seconds: float = 0.0
-    failed: str = ""
+    failed: int = 0
+    reason: str = ""
     _end: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Watch:
@@ -138,16 +158,13 @@ class Watch:
         self._thread.join(timeout=30)
 
     def _run(self) -> None:
-        failures = 0
-        while not self._end.wait(self.every) and failures < _MOST_FAILURES:
+        while not self._end.wait(self.every):
             started = time.monotonic()
             try:
                 row = self._ask()
             except DrawtapError as error:
-                # A window without calls yet lacks tables: only what goes on failing is wrong.
-                failures, self.failed = failures + 1, error.message
+                self.failed, self.reason = self.failed + 1, error.message
                 continue
-            failures, self.failed = 0, ""
             self.asked += 1
             self.seconds += time.monotonic() - started
             if row is not None:

@@ -179,7 +179,8 @@ def record(
     tapped = True if drain.processes else tapped
     messages = tuple(drain.messages)
     if watched is not None and watched.failed:
-        messages = (*messages, f"--when could not be asked: {watched.failed}")
+        of = watched.asked + watched.failed
+        messages = (*messages, f"--when had no answer {watched.failed} of {of} times, the last time: {watched.reason}")
     return Recording(
         executable,
         tuple(program[1:]),

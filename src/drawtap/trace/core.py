@@ -10,6 +10,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import cast
 
 from drawtap.errors import QueryError
-from drawtap.parts import CORE, part
+from drawtap.parts import CORE, SIGNATURES, part
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -188,6 +189,7 @@ def _library() -> Library:
         "dt_open": (c_char_p, POINTER(c_void_p)),
         "dt_info": (c_void_p, text),
         "dt_set_frame_end": (c_void_p, c_char_p),
+        "dt_know": (c_void_p, c_char_p, c_uint64),
         "dt_calls_schema": (c_void_p, c_char_p, text),
         "dt_calls": (c_void_p, selection, c_void_p),
         "dt_table": (c_void_p, c_char_p, c_void_p),
@@ -214,6 +216,18 @@ def _library() -> Library:
     return Library(path, "dt", coded, plain, free="dt_blob_free")
 
 
+@functools.cache
+def _shipped_signatures() -> bytes:
+    return part(SIGNATURES).read_bytes()
+
+
+@functools.cache
+def shipped_functions() -> dict[str, str]:
+    """Return the names of all functions that drawtap records unless told otherwise, by their names in lower case."""
+    names = re.findall(rb"^F\t[^\t]*\t[^\t]*\t([^\t\n]+)", _shipped_signatures(), re.MULTILINE)
+    return {name.decode().lower(): name.decode() for name in names}
+
+
 def version() -> str:
     """Return the core's version."""
     return cast(bytes, _library().dt_core_version()).decode()
@@ -237,6 +251,11 @@ class CoreTrace(Handle):
     def set_frame_end(self, rule: str) -> None:
         """Say which calls end a frame: "auto", or function names separated by commas."""
         self._lib.dt_set_frame_end(self.handle, rule.encode())
+
+    def know_uncalled(self) -> None:
+        """Give the functions that drawtap knows and the program did not call tables too, without rows."""
+        text = _shipped_signatures()
+        self._lib.dt_know(self.handle, text, len(text))
 
     def schema(self, function: str | None = None) -> list[Column]:
         """Return the columns of the calls table, or of the table of one function."""

@@ -26,7 +26,7 @@ import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
 from drawtap.trace import measured, sensors
-from drawtap.trace.core import TABLES, Column, Json, Part, Selection, write
+from drawtap.trace.core import TABLES, Column, Json, Part, Selection, shipped_functions, write
 from drawtap.trace.library import Cancelled
 from drawtap.trace.state import TABLES as STATE_TABLES
 from drawtap.trace.trace import LONG
@@ -63,7 +63,7 @@ _ALLOWED = (
     "EXECUTE",
 )
 # A name of the kind that the registries give their commands.
-_FUNCTION_NAME = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w+$")
+_FUNCTION_NAME = re.compile(r"^(gl|egl|vg)\w+$", re.IGNORECASE)
 _CATALOG = re.compile(r"^(duckdb_|pragma_|sqlite_|information_schema)", re.IGNORECASE)
 
 
@@ -292,7 +292,14 @@ class Database:
         lower = name.lower()
         if lower in ("calls", "trace") or self.is_small(lower):
             return lower
-        return self.functions.get(lower)
+        return self.functions.get(lower) or self._uncalled(lower)
+
+    def _uncalled(self, lower: str) -> str | None:
+        # Reading these takes some milliseconds: not for every word of a query.
+        name = shipped_functions().get(lower) if _FUNCTION_NAME.match(lower) else None
+        if name is not None:
+            self._trace.core.know_uncalled()
+        return name
 
     def columns(self, table: str) -> list[Column]:
         """Return the columns of `calls` or a function's table; of the small tables from their streams."""
@@ -639,11 +646,9 @@ class Database:
         missing = re.search(r"Table with name (\S+) does not exist", text)
         if missing:
             name = missing.group(1).strip('"')
-            hint = did_you_mean(name, self._candidate_tables())
+            hint = did_you_mean(name, self._candidate_tables(name))
             tables = "tables: " + ", ".join(["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES])
-            if _FUNCTION_NAME.match(name) and not hint:
-                return QueryError(f"{name} was not called in this recording, so it has no table", hint=tables)
-            return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function that was called")
+            return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function")
         column = re.search(
             r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text
         )
@@ -668,7 +673,7 @@ class Database:
             hint = "only the recording is read; COPY (SELECT ...) TO 'file' writes"
         return QueryError(message.replace("\n", " "), hint=hint)
 
-    def _candidate_tables(self) -> list[str]:
+    def _candidate_tables(self, name: str) -> list[str]:
         others = [f"{name}.{table}" for name, of in self.others.items() for table in of.table_names()]
         return [
             "calls",
@@ -678,6 +683,7 @@ class Database:
             *GRAPH_TABLES,
             *self._readings(),
             *self.functions.values(),
+            *(shipped_functions().values() if _FUNCTION_NAME.match(name) else ()),
             *others,
         ]
 
@@ -699,7 +705,7 @@ class Database:
         for name in tables:
             known = self.known(name)
             if known is None or known == "trace":
-                raise QueryError(f"no table {name}", hint=did_you_mean(name, self._candidate_tables()))
+                raise QueryError(f"no table {name}", hint=did_you_mean(name, self._candidate_tables(name)))
             names.append(known)
         self.close()
         self._cache = set()

@@ -302,6 +302,7 @@ class Trace:
         self.core = CoreTrace(path)
         self.frame_end = frame_end or self._recorded_frame_end() or "auto"
         if self.frame_end != "auto":
+            self.core.know_uncalled()  # a window may begin before the first call that ends a frame
             self.core.set_frame_end(self.frame_end)
         self._database: Database | None = None
         self._state: StateIndex | None = None
