@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "../common/utf8.h"
 #include "error.h"
 
 namespace dt {
@@ -253,7 +254,9 @@ void Column::boolean(bool v) {
 }
 
 void Column::text(std::string_view v) {
-  data.put(v);
+  // Whatever a program calls things: DuckDB takes a table with one bad byte in it for damaged.
+  if (type.type == Type::text) each_valid_utf8(v, [this](std::string_view piece) { data.put(piece); });
+  else data.put(v);
   end_text();
 }
 

@@ -99,7 +99,7 @@ struct Column {
   void null();
   template <class T> void value(T v) { data.value(v); valid(); }
   void boolean(bool v);
-  void text(std::string_view v);                 // also binary
+  void text(std::string_view v);                 // of text bytes that are no UTF-8 are replaced, of binary none
   void end_text() { offsets.value<int64_t>(static_cast<int64_t>(data.size())); valid(); }  // after putting into data
   void end_list() { offsets.value<int32_t>(static_cast<int32_t>(child->length)); valid(); }
   void valid() { if (validity.size()) mark(true); ++length; }

@@ -31,10 +31,7 @@ class Rows {
   Rows& f(double v) { return table_.rows.columns[at_++].value<double>(v), end(); }
   Rows& b(bool v) { return table_.rows.columns[at_++].boolean(v), end(); }
   Rows& s(std::string_view v) {
-    auto& c = table_.rows.columns[at_++];
-    if (c.type.type == Type::binary) c.data.put(v);
-    else put_utf8(c.data, v);
-    c.end_text();
+    table_.rows.columns[at_++].text(v);
     return end();
   }
   Rows& null() { return table_.rows.columns[at_++].null(), end(); }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "../common/utf8.h"
+
 namespace dt {
 namespace {
 
@@ -17,18 +19,19 @@ template <class T> void put_number(Bytes& out, T v) {
   out.advance(static_cast<size_t>(std::to_chars(at, at + 32, v).ptr - at));
 }
 
-// Length of the valid UTF-8 sequence at `s`; 0: none.
-size_t sequence(std::string_view s) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  unsigned c = byte(0);
-  if (c < 0x80) return 1;
-  size_t n = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0;
-  if (!n || n > s.size()) return 0;
-  for (size_t i = 1; i < n; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  unsigned d = byte(1);
-  if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d >= 0xa0) || (c == 0xf0 && d < 0x90) || (c == 0xf4 && d >= 0x90)) return 0;
-  return n;
+// The code point of a two or three byte sequence that a terminal acts upon (C1 controls, marks that turn the direction of
+// writing); 0: it is a character like others.
+unsigned acted_on(std::string_view sequence) {
+  auto low = [&](size_t i) { return static_cast<unsigned char>(sequence[i]) & 0x3fu; };
+  const unsigned first = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 2) {
+    const unsigned code = (first & 0x1f) << 6 | low(1);
+    return code < 0xa0 || code == 0x61c ? code : 0;
+  }
+  if (sequence.size() != 3) return 0;
+  const unsigned code = (first & 0xf) << 12 | low(1) << 6 | low(2);
+  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return turns ? code : 0;
 }
 
 // Escapes of C and JSON alike; `json` decides how control characters look.
@@ -45,8 +48,10 @@ void put_escaped(Bytes& out, std::string_view s, bool json) {
       out.put(text);
     } else if (c < 0x80) {
       out.put(static_cast<char>(c));
-    } else if (size_t n = sequence(s)) {
-      out.put(s.substr(0, n));
+    } else if (size_t n = utf8_length(s)) {
+      char text[8];
+      if (unsigned code = acted_on(s.substr(0, n))) out.put({text, static_cast<size_t>(snprintf(text, sizeof text, "\\u%04x", code))});
+      else out.put(s.substr(0, n));
       s.remove_prefix(n);
       continue;
     } else {
@@ -91,16 +96,7 @@ void put_json(Bytes& out, std::string_view text) {
   out.put('"');
 }
 void put_utf8(Bytes& out, std::string_view s) {
-  size_t plain = 0;
-  while (plain < s.size()) {
-    size_t n = sequence(s.substr(plain));
-    if (n) { plain += n; continue; }
-    out.put(s.substr(0, plain));
-    out.put("\xef\xbf\xbd");
-    s.remove_prefix(plain + 1);
-    plain = 0;
-  }
-  out.put(s);
+  each_valid_utf8(s, [&](std::string_view piece) { out.put(piece); });
 }
 std::string json_text(std::string_view text) {
   Bytes out;

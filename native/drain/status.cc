@@ -8,28 +8,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../common/utf8.h"
+
 namespace dt {
-namespace {
-
-// Length of the UTF-8 sequence at the start of `text`; 0: none.
-size_t sequence(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
-  if (!length || length > text.size()) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  if (length == 3 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0))) return 0;
-  if (length == 4 && ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90))) return 0;
-  return length;
-}
-
-}  // namespace
-
 std::string json_text(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const size_t length = sequence(text);
+    const size_t length = utf8_length(text);
     const unsigned char c = static_cast<unsigned char>(text[0]);
     if (!length) {
       out += "\xef\xbf\xbd";

@@ -3,6 +3,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "../common/utf8.h"
+
 namespace dt::kernel {
 namespace {
 
@@ -186,12 +188,7 @@ void Output::one_text(int at, std::string_view value) {
     column->null();
     return;
   }
-  unsigned char any = 0;
-  for (char c : value) any |= static_cast<unsigned char>(c);
-  if (any < 0x80)
-    column->text(value);
-  else
-    column->text(valid_utf8(value));
+  column->text(value);
 }
 
 void Output::binary(int at, std::string_view value) {
@@ -231,26 +228,7 @@ void Output::list(int at, const uint8_t* from, size_t count, size_t width, bool 
 std::string valid_utf8(std::string_view s) {
   std::string out;
   out.reserve(s.size());
-  for (size_t i = 0; i < s.size();) {
-    auto c = static_cast<unsigned char>(s[i]);
-    size_t n = c < 0x80 ? 1 : (c >> 5) == 6 ? 2 : (c >> 4) == 14 ? 3 : (c >> 3) == 30 ? 4 : 0;
-    bool ok = n && i + n <= s.size();
-    uint32_t code = n == 1 ? c : n == 2 ? c & 31 : n == 3 ? c & 15 : c & 7;
-    for (size_t k = 1; ok && k < n; ++k) {
-      auto d = static_cast<unsigned char>(s[i + k]);
-      ok = (d >> 6) == 2;
-      code = code << 6 | (d & 63);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (ok && (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))) ok = false;
-    if (ok) {
-      out.append(s.substr(i, n));
-      i += n;
-    } else {
-      out += "\xEF\xBF\xBD";
-      ++i;
-    }
-  }
+  each_valid_utf8(s, [&](std::string_view piece) { out += piece; });
   return out;
 }
 

@@ -388,12 +388,12 @@ def _trace_if_wanted() -> None:
 
 
 def _say(text: str, mark: str = "drawtap") -> None:
-    from drawtap.view.text import wants_color
+    from drawtap.view.text import harmless, wants_color
 
     label = f"{mark}:"
     if wants_color(sys.stderr):
         label = f"\x1b[{'36' if mark == 'hint' else '1'}m{label}\x1b[0m"
-    print(f"{label} {text}", file=sys.stderr)
+    print(f"{label} {harmless(text)}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -6,10 +6,13 @@ import json
 import os
 import re
 import struct
+import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import Answer
 from drawtap.errors import UnavailableError
 from drawtap.spec.registry import load_api
 from drawtap.trace.moment import computed_state
@@ -332,6 +335,52 @@ def test_draws_without_a_mode_have_none(recording: Recording, tmp_path: Path) ->
             ("glEvalMesh2", None),
             ("glClear", None),
         ]
+
+
+def test_names_that_are_no_text_leave_every_table_readable(recording: Recording, tmp_path: Path) -> None:
+    odd = Data(b"caf\xe9 \xff\xc3(\xed\xa0\x80\x1b[31m\0")
+    gl = recording.gl
+    gl("glGenTextures", n=1, textures=names(7))
+    gl("glBindTexture", target="GL_TEXTURE_2D", texture=7)
+    gl("glObjectLabel", identifier="GL_TEXTURE", name=7, length=-1, label=odd)
+    gl("glPushDebugGroup", source="GL_DEBUG_SOURCE_APPLICATION", id=1, length=-1, message=odd)
+    gl("glCreateProgram", result=3)
+    gl("glBindAttribLocation", program=3, index=0, name=odd)
+    gl("glUseProgram", program=3)
+    gl("glDrawArrays", mode="GL_TRIANGLES", first=0, count=3)
+    with opened(recording, tmp_path) as trace:
+        texts = []
+        for table in trace.sql("SHOW TABLES").fetchall():
+            texts += [str(row) for row in trace.sql(f'SELECT * FROM "{table[0]}"').fetchall()]
+        labels = trace.sql("SELECT label FROM resources WHERE name = 7 AND class = 'texture'").fetchall()
+    assert labels == [("caf\ufffd \ufffd\ufffd(\ufffd\ufffd\ufffd\x1b[31m",)]
+    assert any("caf\ufffd" in text and "glPushDebugGroup" in text for text in texts)
+
+
+def test_words_of_the_program_do_not_reach_the_terminal_as_commands(
+    recording: Recording, tmp_path: Path, drawtap: Callable[..., Answer]
+) -> None:
+    odd = Data("a\x1b]0;owned\x07b\x9b31mc\u202ed\0".encode())
+    recording.writer.annotate(json.dumps({"kind": "recording", "command_line": "x\x1b[2J\ny", "program": "\x9b1m"}))
+    recording.writer.annotate(json.dumps({"kind": "end", "exit_code": 0, "reason": "\x1b[5m"}))
+    gl = recording.gl
+    gl("glGenTextures", n=1, textures=names(7))
+    gl("glBindTexture", target="GL_TEXTURE_2D", texture=7)
+    gl("glObjectLabel", identifier="GL_TEXTURE", name=7, length=-1, label=odd)
+    gl("glDrawArrays", mode="GL_TRIANGLES", first=0, count=3)
+    path = recording.write(tmp_path / "t.dtap")
+    said = ""
+    for words in (
+        ("info", path), ("state", path, "3"), ("list", path), ("frames", path), ("checklist", path), ("verdict", path),
+        ("sql", path, "SELECT label, [label] AS l, {'a': label} AS s FROM resources"), ("grep", path, "a"),
+    ):  # fmt: skip
+        outcome = drawtap(*words)
+        assert outcome.code in (0, 1), outcome
+        said += outcome.out + outcome.err
+    acted_on = {c for c in said if unicodedata.category(c) in ("Cc", "Cf", "Cs")} - {"\n", "\t"}
+    assert not acted_on
+    assert "x\\x1b[2J" in said
+    assert "\\u202e" in said
 
 
 def test_what_is_kept_is_found_again(recording: Recording, tmp_path: Path) -> None:

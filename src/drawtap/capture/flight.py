@@ -134,7 +134,7 @@ def _trigger(text: str) -> list[str]:
 class Watch:
     """Asks the window a question every now and then, on a thread of its own; what it cost is in `asked`, `seconds`.
 
-    An ask that fails is counted in `failed`, with the reason of the last one in `reason`; the next one comes all the same.
+    `failed` counts the asks that failed, `reason` is why the last of them did; the next one comes all the same.
     """
 
     when: str

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Protocol
 
-from drawtap.view.text import counted, size
+from drawtap.view.text import counted, harmless, size
 
 
 class Arriving(Protocol):
@@ -34,6 +34,7 @@ class Receiving:
 
     def say(self, text: str) -> None:
         """Write a line that stays."""
+        text = harmless(text)
         sys.stderr.write(f"\r\x1b[K{text}\n" if self._watched else f"{text}\n")
         sys.stderr.flush()
 
@@ -49,7 +50,7 @@ class Receiving:
         text = "waiting"
         if arriving:
             calls, frames = sum(s.calls for s in arriving), sum(s.frames for s in arriving)
-            names = ", ".join(s.program for s in arriving[:3]) + (", ..." if len(arriving) > 3 else "")
+            names = harmless(", ".join(s.program for s in arriving[:3])) + (", ..." if len(arriving) > 3 else "")
             text = f"{names}: {counted(calls, 'call')}, {counted(frames, 'frame')}"
             text += f", {size(sum(s.bytes for s in arriving))}, {size(self._rate)}/s"
         sys.stderr.write(f"\r\x1b[K{text}")

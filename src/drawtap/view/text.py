@@ -36,6 +36,20 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
+# What a terminal would act upon, or could not be printed: control characters except for the tab and the end of a line,
+# marks that turn the direction of writing, halves of characters.
+_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(text: str) -> str:
+    """Return `text` with everything written out that a terminal would act upon: recordings hold words of strangers."""
+    return _ACTED_ON.sub(lambda match: _written_out(match[0]), text)
+
+
+def _written_out(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+
+
 def duration(ns: float) -> str:
     """Return `ns` nanoseconds with three digits and a unit: `417 ns`, `1.23 ms`, `2.5 min`."""
     size = abs(ns)
@@ -106,27 +120,28 @@ class TextView:
     def show(self, result: object) -> None:
         """Write one result of a command. None writes nothing."""
         if result is not None:
-            self._line(str(result))
+            self._line(harmless(str(result)))
 
     @show.register
     def _(self, result: Text) -> None:
         if result.text:
-            self.stream.write(result.text if result.text.endswith("\n") else result.text + "\n")
+            text = harmless(result.text)
+            self.stream.write(text if text.endswith("\n") else text + "\n")
 
     @show.register
     def _(self, result: Tree) -> None:
         if result.title:
-            self._line(result.title)
+            self._line(harmless(result.title))
         above: list[str] = []
         for path, value in result.values:
-            *parents, name = _segments(path)
+            *parents, name = _segments(_one_line(path))
             common = next((i for i, (a, b) in enumerate(zip(above, parents, strict=False)) if a != b), None)
             common = min(len(above), len(parents)) if common is None else common
             for depth in range(common, len(parents)):
                 self._line("  " * depth + parents[depth])
             above = parents
             shown = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
-            self._line(f"{'  ' * len(parents)}{name} = {shown}")
+            self._line(f"{'  ' * len(parents)}{name} = {harmless(shown)}")
 
     @show.register
     def _(self, result: Lines) -> None:
@@ -156,17 +171,17 @@ class TextView:
         for title, group in result.groups.items():
             self._line(self.paint(title, "head"))
             for key, value in group.items():
-                first, *more = str(value).splitlines() or [""]
-                self._line(f"  {self.paint(key.ljust(wide), 'key')}  {first}")
+                first, *more = harmless(str(value)).split("\n")
+                self._line(f"  {self.paint(_one_line(key).ljust(wide), 'key')}  {first}")
                 for line in more:
                     self._line(f"  {'':{wide}}  {line}")
         for note in result.notes:
-            self._line(f"{self.paint('note:', 'note')} {note}")
+            self._line(f"{self.paint('note:', 'note')} {harmless(note)}")
 
     @show.register
     def _(self, result: Verdicts) -> None:
         if result.title:
-            self._line(self.paint(result.title, "head"))
+            self._line(self.paint(harmless(result.title), "head"))
         wide = max((len(v.subject) for v in result.verdicts), default=0)
         for verdict in result.verdicts:
             self._verdict(verdict, wide)
@@ -174,7 +189,7 @@ class TextView:
     @show.register
     def _(self, result: Rows) -> None:
         if result.title:
-            self._line(self.paint(result.title, "head"))
+            self._line(self.paint(harmless(result.title), "head"))
         if result.plot:
             self._plot(result.plot)
         self._time_zero = result.time_zero
@@ -194,7 +209,7 @@ class TextView:
         if not measured:
             self._line(self.paint("(no rows)", "dim"))
         if result.note:
-            self._line(self.paint(result.note, "dim"))
+            self._line(self.paint(harmless(result.note), "dim"))
 
     @show.register
     def _(self, result: Sheets) -> None:
@@ -204,7 +219,7 @@ class TextView:
                 self._line("")
             self.show(replace(table, rows=rows))
         for note in result.notes:
-            self._line(f"{self.paint('note:', 'note')} {note}")
+            self._line(f"{self.paint('note:', 'note')} {harmless(note)}")
 
     def paint(self, text: str, style: str | None) -> str:
         """Return `text` in a style of this view, or as it is where there is no colour."""
@@ -233,9 +248,9 @@ class TextView:
     def _verdict(self, verdict: Verdict, wide: int) -> None:
         marks = {"ok": "✓", "note": "·", "warning": "!", "error": "✗"} if self.unicode else {"ok": "+", "error": "x"}
         mark = self.paint(marks.get(verdict.severity, "!"), verdict.severity)
-        self._line(f"{mark} {verdict.subject.ljust(wide)}  {verdict.finding}")
+        self._line(f"{mark} {harmless(verdict.subject).ljust(wide)}  {harmless(verdict.finding)}")
         if verdict.advice:
-            self._line(f"  {'':{wide}}  {self.paint(verdict.advice, 'dim')}")
+            self._line(f"  {'':{wide}}  {self.paint(harmless(verdict.advice), 'dim')}")
 
     def _cells(self, row: Sequence[Cell], kinds: Sequence[str]) -> list[str]:
         return [
@@ -266,7 +281,7 @@ class TextView:
         if kind == "spark" and isinstance(value, list | tuple):
             return self.spark([float(v) for v in value])
         if isinstance(value, list | dict):
-            return json.dumps(value, default=str, ensure_ascii=False)
+            return _one_line(json.dumps(value, default=str, ensure_ascii=False))
         return _one_line(str(value))
 
     def _plain(self, text: str) -> str:
@@ -349,7 +364,7 @@ def _is_right(kind: str, values: Iterable[Cell]) -> bool:
 def _one_line(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else {"\n": "\\n", "\t": "\\t"}.get(c, f"\\x{ord(c):02x}") for c in text)
+    return harmless(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def wants_color(stream: TextIO) -> bool:
