@@ -179,7 +179,7 @@ size_t Signatures::parse(std::string_view text) {
       }
       case 'G': {
         function = nullptr, field = nullptr, group = nullptr;
-        if (part.size() < 3) { ++wrong; break; }
+        if (part.size() < 3 || groups.size() >= MOST_GROUPS) { ++wrong; break; }
         if (!group_by_name_.emplace(std::string(part[1]), static_cast<int>(groups.size())).second) break;
         groups.emplace_back();
         group = &groups.back();
@@ -192,7 +192,8 @@ size_t Signatures::parse(std::string_view text) {
         if (!group) break;
         int64_t value = 0;
         uint64_t large = 0;
-        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large))) { ++wrong; break; }
+        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || members_ >= MOST_MEMBERS) { ++wrong; break; }
+        ++members_;
         if (large) value = static_cast<int64_t>(large);
         group->by_value.emplace(value, static_cast<uint32_t>(group->members.size()));
         group->members.emplace_back(part[1], value);

@@ -86,6 +86,9 @@ struct Function {
 
 class Signatures {
  public:
+  // More than any API has by far: a file of a megabyte can define millions.
+  static constexpr size_t MOST_GROUPS = 1 << 16, MOST_MEMBERS = 1 << 20;
+
   // Add the lines of one SIGNATURES chunk. A function or group already known stays as it is; returns how many
   // lines made no sense (they are ignored).
   size_t parse(std::string_view text);
@@ -103,6 +106,7 @@ class Signatures {
   std::vector<int> by_id_ = std::vector<int>(0x4000, -1);
   std::unordered_map<std::string, int> by_name_;
   std::unordered_map<std::string, int> group_by_name_;
+  size_t members_ = 0;  // of all groups
   std::unordered_map<int64_t, const std::string*> any_;  // values that are nobody's small number
 };
 

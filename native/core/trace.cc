@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 
+#include "../common/json.h"
 #include "chunk.h"
 #include "text.h"
 
@@ -294,7 +295,9 @@ void Trace::read_signatures() {
       if (clean.size() != text.size()) text = clean.view();
       std::replace(text.begin(), text.end(), '\0', ' ');  // and good as C strings
       if (signature) {
-        if (size_t wrong = signatures.parse(text)) problem("signatures", chunk.offset, 0, std::to_string(wrong) + " signature lines made no sense");
+        if (size_t wrong = signatures.parse(text)) problem("signatures", chunk.offset, 0, std::to_string(wrong) + " signature lines made no sense or were too many");
+      } else if (std::string wrong = JsonCheck::object(text); !wrong.empty()) {
+        problem("annotation", chunk.offset, 0, "an annotation is not read, since it is no JSON: " + wrong);
       } else {
         annotations.push_back({chunk.offset, json_string(text, "kind"), std::move(text)});
       }

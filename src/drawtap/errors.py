@@ -99,6 +99,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply", hint="a few levels are all that drawtap reads") from None
 
 
 def did_you_mean(name: str, candidates: Iterable[str], *, limit: int = 3) -> str | None:

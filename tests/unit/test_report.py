@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import json
 import re
 import time
+from html import unescape as html_of
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -139,6 +142,21 @@ def test_a_page_is_whole_and_alone(made):
     assert "@import" not in html
     assert "url(" not in html
     assert len(html) < 200_000
+
+
+def test_a_page_runs_our_scripts_and_nothing_else():
+    html = render(report())
+    policy = html_of(re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1])
+    rules = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    assert "unsafe" not in rules["script-src"]
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 3
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in rules["script-src"].split()
+    assert html.index("Content-Security-Policy") < html.index("<title")
 
 
 def test_a_page_escapes_what_programs_say():

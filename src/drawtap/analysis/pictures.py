@@ -154,8 +154,9 @@ def representatives(durations: Mapping[int, int | None], images: Mapping[int, Im
     def distance(a: int, b: int) -> float:
         apart = 0.0
         one, other = durations[a], durations[b]
-        if one and other:
-            apart = abs(math.log(one / other)) / _SAME_DURATION
+        if one is not None and other is not None:
+            # Frames of two threads may end before they began.
+            apart = abs(math.log(max(one, 1) / max(other, 1))) / _SAME_DURATION
         if a in prints and b in prints:
             apart = max(apart, colour_distance(prints[a], prints[b]) / _SAME_COLOURS)
         return apart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -148,7 +149,8 @@ def _recording(data: Mapping[str, object], notes: Mapping[str, Mapping[str, obje
     }
     when = notes.get("recording", {}).get("time_realtime_ns")
     if isinstance(when, int):
-        group["recorded"] = datetime.fromtimestamp(when / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+        with contextlib.suppress(ValueError, OverflowError, OSError):  # the clock of a machine may say anything
+            group["recorded"] = datetime.fromtimestamp(when / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
     end = notes.get("end", {})
     if end:
         waited, spent = text("duration", end.get("wait_ns")), text("duration", end.get("drainer_cpu_ns"))

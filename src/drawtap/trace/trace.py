@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, cast, overload
 
 from drawtap.errors import InputError, QueryError, did_you_mean
-from drawtap.trace.core import TABLES, Column, CoreTrace, Row, Selection
+from drawtap.trace.core import TABLES, Column, CoreTrace, Json, Row, Selection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -300,14 +300,23 @@ class Trace:
     def __init__(self, path: str | os.PathLike[str], *, frame_end: str | None = None) -> None:
         self.path = Path(path)
         self.core = CoreTrace(path)
+        self._odd_frame_end: str | None = None  # the file's own rule, where it makes no sense
         self.frame_end = frame_end or self._recorded_frame_end() or "auto"
         if self.frame_end != "auto":
             self.core.know_uncalled()  # a window may begin before the first call that ends a frame
-            self.core.set_frame_end(self.frame_end)
+            self._set_frame_end(asked=frame_end is not None)
         self._database: Database | None = None
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: npt.NDArray[np.uint8] | None = None
+
+    def _set_frame_end(self, *, asked: bool) -> None:
+        try:
+            self.core.set_frame_end(self.frame_end)
+        except QueryError:
+            if asked:
+                raise
+            self._odd_frame_end, self.frame_end = self.frame_end, "auto"
 
     def _recorded_frame_end(self) -> str | None:
         # What `drawtap record --frame-end` was given travels in the file.
@@ -369,7 +378,12 @@ class Trace:
     @cached_property
     def info(self) -> Row:
         """What the trace says of itself: calls, threads, frames and the rule for them, times, problems, annotations."""
-        return self.core.info()
+        info = self.core.info()
+        if self._odd_frame_end is not None:
+            said = f"the rule of the file for the end of frames, {self._odd_frame_end!r}, names no function: not used"
+            problem: Row = {"kind": "annotation", "offset": 0, "bytes": 0, "text": said}
+            info["problems"] = [*cast("list[Json]", info["problems"]), problem]
+        return info
 
     @cached_property
     def frames(self) -> Frames:
