@@ -85,6 +85,8 @@ ES: Sequence[Fate] = [
 ]
 OWN = "the program's own query of samples ran"
 MEMORY = "its shaders write memory: drawn again, they would do so again"
+COVERAGE = "the alpha test or coverage leaves out samples: see samples_discarded and samples_passed"
+SMALL = 256 + 16  # two triangles, which meet in the pixels of the diagonal
 #: The same of tests/gl/programs/fragments_gl.c.
 GL: Sequence[Fate] = [
     _all(ALL),
@@ -102,8 +104,8 @@ GL: Sequence[Fate] = [
     (MEMORY, MEMORY, ALL, ALL),
     _all(ALL),
     _all(ALL),
-    _all(4 * 256),
-    _all(4 * 256, 2 * 256),
+    _all(SMALL),
+    (SMALL, COVERAGE, COVERAGE, COVERAGE),
     _all(0),
     (ALL, 0, ALL // 2, ALL // 2),
     (ALL // 4, 0, ALL // 8, ALL // 8),
@@ -175,9 +177,10 @@ def _measured(
         profile.profile(opened, made, profile.Wanted(), environment=environment)
 
 
-def _draws(trace: Path, frame: int) -> list[Fate]:
+def _draws(trace: Path, frame: int, prefix: str = "") -> list[Fate]:
     columns = ", ".join(
-        f"any_value(coalesce(value::VARCHAR, note)) FILTER (m.name = 'fragments:count/{name}')" for name in COUNTS
+        f"any_value(coalesce(value::VARCHAR, note)) FILTER (m.name = 'fragments:count/{prefix}{name}')"
+        for name in COUNTS
     )
     with open_trace(trace) as opened:
         rows = opened.sql(
@@ -192,6 +195,25 @@ def _number(text: object) -> object:
         return int(float(str(text)))
     except ValueError:
         return text
+
+
+def _check_unchanged(trace: Path, tmp_path: Path) -> None:
+    """Images, what is read back and all state are the same while fragments are counted."""
+    known = listing.chosen(listing.metrics(trace, environment=LLVMPIPE), ["fragments:*"])
+    request = tmp_path / "request"
+    request.write_text(request_text(known, ["draw", "frame"], passes=[Pass(tuple(known), ("draw", "frame"))]))
+    with open_trace(trace) as opened:
+        [(last,)] = opened.sql("SELECT max(seq) FROM calls WHERE name = 'glReadPixels'").fetchall()
+    common = ["--verify", "--hashes", "--snapshot-at", "frames:1", "--query-state", str(last), "--query-file"]
+    plain = player.play(trace, [*common, str(tmp_path / "plain")], environment=LLVMPIPE)
+    measuring = ["--measure", str(request), "--measured", str(tmp_path / "rows")]
+    measured = player.play(trace, [*common, str(tmp_path / "measured"), *measuring], environment=LLVMPIPE)
+    assert plain.compared > 0
+    assert (plain.compared, plain.different) == (measured.compared, 0)
+    assert measured.different == 0, measured.findings
+    assert measured.hashes == plain.hashes
+    assert (tmp_path / "measured").read_text() == (tmp_path / "plain").read_text()
+    assert (tmp_path / "plain").read_text().count("\n") > 100
 
 
 class TestCounts:
@@ -290,6 +312,53 @@ class TestCounts:
         _measured(recorded[word], ["draw"])
         for frame in range(FRAMES):
             assert _draws(recorded[word], frame) == list(MORE[word])
+
+    @pytest.mark.parametrize("samples", [1, 2, 4, 8])
+    def test_fragments_and_samples_are_what_a_program_counts_itself(
+        self, programs: Bench, tmp_path: Path, samples: int
+    ):
+        made = programs.recorded(["fragments_more", f"samples{samples}", "4"], tmp_path)
+        if made.result.returncode == 77:
+            pytest.skip(f"no target has {samples} samples a pixel here")
+        said = [line.split() for line in made.result.stdout.splitlines() if line.startswith(("gen", "pass"))]
+        pairs = [(int(fragments), int(count)) for _, fragments, count in said]
+        generated, passed = pairs[::2], pairs[1::2]
+        assert len(generated) == len(passed) == 9
+        assert samples == 1 or all(fragments < count < samples * fragments for fragments, count in generated[1:4])
+        _measured(made.traces[0], ["draw", "frame"])
+        for frame in range(1, 4):
+            rows, of_samples = _draws(made.traces[0], frame), _draws(made.traces[0], frame, "samples_")
+            assert [row[0] for row in rows] == [fragments for fragments, _ in generated]
+            assert [row[0] for row in of_samples] == [count for _, count in generated]
+            assert [row[2] for row in rows[:8]] == [fragments for fragments, _ in passed[:8]]
+            assert rows[8][2] == (passed[8][0] if samples == 1 else COVERAGE)
+            assert [row[2] for row in of_samples[:7]] == [count for _, count in passed[:7]]
+            assert of_samples[7][1:3] == (12 * WIDTH * samples, (HEIGHT - 12) * WIDTH * samples)
+            assert of_samples[8][2] == passed[8][1]
+        with open_trace(made.traces[0]) as opened:
+            [(mean, covered)] = opened.sql(
+                "SELECT any_value(value) FILTER (name LIKE '%/mean'), any_value(value) FILTER (name LIKE '%/covered') "
+                "FROM metrics WHERE per = 'frame' AND frame = 2"
+            ).fetchall()
+        assert covered == ALL
+        assert mean * covered == pytest.approx(sum(fragments for fragments, _ in generated))
+        _check_unchanged(made.traces[0], tmp_path)
+
+    def test_in_es_several_samples_a_pixel_are_counted(self, programs: Bench, tmp_path: Path):
+        made = programs.recorded(["samples_es", "4"], tmp_path)
+        if made.result.returncode == 77:
+            pytest.skip("no target has 4 samples a pixel here")
+        trace = made.traces[0]
+        half = (ALL, 0, ALL // 2, ALL // 2)
+        expected = [_all(ALL), _all(70), _all(ALL, ALL // 2), _all(ALL // 2), half]
+        _check_unchanged(trace, tmp_path)
+        _measured(trace, ["draw"])
+        for frame in range(4):
+            assert _draws(trace, frame) == expected
+            of_samples = _draws(trace, frame, "samples_")
+            assert [fate[:2] for fate in of_samples] == [(4 * int(str(f[0])), 4 * int(str(f[1]))) for f in expected]
+            assert [fate[2] for fate in of_samples[:3]] == [4 * int(str(fate[2])) for fate in expected[:3]]
+            assert [fate[2] for fate in of_samples[3:]] == ["OpenGL ES does not tell which samples pass the tests"] * 2
 
     def test_in_es_1_what_is_generated_is_exact_and_what_tests_do_is_said_to_be_missing(
         self, recorded: dict[str, Path]
@@ -430,22 +499,7 @@ class TestNothingChanges:
     def test_images_answers_and_state_are_the_same_while_it_counts(
         self, recorded: dict[str, Path], name: str, tmp_path: Path
     ):
-        trace = recorded[name]
-        known = listing.chosen(listing.metrics(trace, environment=LLVMPIPE), ["fragments:*"])
-        request = tmp_path / "request"
-        request.write_text(request_text(known, ["draw", "frame"], passes=[Pass(tuple(known), ("draw", "frame"))]))
-        with open_trace(trace) as opened:
-            [(last,)] = opened.sql("SELECT max(seq) FROM calls WHERE name = 'glReadPixels'").fetchall()
-        common = ["--verify", "--hashes", "--snapshot-at", "frames:1", "--query-state", str(last), "--query-file"]
-        plain = player.play(trace, [*common, str(tmp_path / "plain")], environment=LLVMPIPE)
-        measuring = ["--measure", str(request), "--measured", str(tmp_path / "rows")]
-        measured = player.play(trace, [*common, str(tmp_path / "measured"), *measuring], environment=LLVMPIPE)
-        assert plain.compared > 0
-        assert (plain.compared, plain.different) == (measured.compared, 0)
-        assert measured.different == 0, measured.findings
-        assert measured.hashes == plain.hashes
-        assert (tmp_path / "measured").read_text() == (tmp_path / "plain").read_text()
-        assert (tmp_path / "plain").read_text().count("\n") > 100
+        _check_unchanged(recorded[name], tmp_path)
 
 
 def _overdraw(*arguments: str) -> subprocess.CompletedProcess[str]:

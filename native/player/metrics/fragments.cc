@@ -11,11 +11,8 @@
 // Each way to another framebuffer and back costs llvmpipe more than most draws: there they are counted where they are, by
 // shaders that put an integer for each two by two pixels into a list in a storage block, or many of them into a plane.
 // Overdraw is the sum of such pictures over a frame.
-#include <EGL/egl.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -24,28 +21,16 @@
 #include <optional>
 #include <tuple>
 #include <unordered_map>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
+#include "draw_state.h"
 #include "fetches.h"
+#include "overdraw.h"
 #include "programs.h"
 #include "source.h"
 
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t {
-  SAMPLES_PASSED = 0x8914, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
-  DEPTH_TEST = 0x0B71, STENCIL_TEST = 0x0B90, ALPHA_TEST = 0x0BC0, DEPTH_BOUNDS = 0x8890, ALPHA_TO_COVERAGE = 0x809E, SAMPLE_COVERAGE = 0x80A0,
-  SAMPLE_MASK = 0x8E51, TWO_SIDES = 0x8910, SCISSOR_TEST = 0x0C11, RASTERIZER_DISCARD = 0x8C89, FRAGMENT_PROGRAM = 0x8804, FRAGMENT_SHADER_ATI = 0x8920,
-  DEPTH_WRITEMASK = 0x0B72, COLOR_WRITEMASK = 0x0C23, MAX_DRAW_BUFFERS = 0x8824, DRAW_BUFFER0 = 0x8825, STENCIL_FUNC = 0x0B92,
-  SAMPLE_BUFFERS = 0x80A8, FEEDBACK_ACTIVE = 0x8E24, FEEDBACK_PAUSED = 0x8E23, CURRENT_PROGRAM = 0x8B8D, PIPELINE_BINDING = 0x825A,
-  DRAW_FRAMEBUFFER = 0x8CA9, READ_FRAMEBUFFER = 0x8CA8, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA, RENDERBUFFER = 0x8D41, RENDERBUFFER_BINDING = 0x8CA7,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, COLOR_ATTACHMENT0 = 0x8CE0, FRAMEBUFFER_COMPLETE = 0x8CD5,
-  DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
-  UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
-};
 constexpr uint32_t AS_TEXTURE = 1;  // instead of the format of a renderbuffer
 constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather than waited for
 constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
@@ -57,15 +42,15 @@ constexpr size_t MOST_PUT_OFF = 4096;   // draws, and calls between them
 constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
 constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
 
-
-enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, FETCHES, EARLIER_FETCHES, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
 struct Known {
   const char *spec, *group, *unit;
   What what;
 };
 const Known KNOWN[] = {
     {"generated", "count", "count", GENERATED},   {"discarded", "count", "count", DISCARDED}, {"passed", "count", "count", PASSED},
-    {"written", "count", "count", WRITTEN},       {"fetches", "texture", "count", FETCHES},
+    {"written", "count", "count", WRITTEN},       {"samples_generated", "count", "count", SAMPLES_GENERATED},
+    {"samples_discarded", "count", "count", SAMPLES_DISCARDED}, {"samples_passed", "count", "count", SAMPLES_PASSED},
+    {"samples_written", "count", "count", SAMPLES_WRITTEN}, {"fetches", "texture", "count", FETCHES},
     {"vertex_fetches", "texture", "count", EARLIER_FETCHES}, {"mean", "overdraw", "count", MEAN},        {"most", "overdraw", "count", MOST},
     {"covered", "overdraw", "count", COVERED},    {"above_1", "overdraw", "percent", ABOVE_1}, {"above_2", "overdraw", "percent", ABOVE_2},
     {"above_4", "overdraw", "percent", ABOVE_4},  {"above_8", "overdraw", "percent", ABOVE_8},
@@ -75,26 +60,6 @@ const Known* known(const std::string& spec) {
     if (spec == k.spec) return &k;
   return nullptr;
 }
-
-int integer(uint32_t name) {
-  static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
-  int v = 0;
-  get(name, &v);
-  return v;
-}
-bool boolean(uint32_t name) {
-  static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-  uint8_t v[16] = {};
-  get(name, v);
-  return v[0];
-}
-bool enabled(uint32_t cap) {
-  static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
-  return is(cap);
-}
-
-uint32_t version() { return tls.context ? tls.context->version : 0; }
-bool fixed_function() { return tls.context && (tls.context->api == 1 ? !tls.context->core : version() < 20); }
 
 // Why there are no occlusion queries that count, "": there are.
 std::string no_queries() {
@@ -118,151 +83,6 @@ std::string no_metric(What what) {
   return queries.empty() ? "" : pictures;
 }
 
-// Capabilities that are off for a while.
-class Off {
- public:
-  Off() = default;
-  Off(const Off&) = delete;
-  Off& operator=(const Off&) = delete;
-  ~Off() {
-    static const auto enable = DT_REAL(void, glEnable, uint32_t);
-    for (uint32_t cap : back_) enable(cap);
-  }
-  void operator()(uint32_t cap) {
-    static const auto disable = DT_REAL(void, glDisable, uint32_t);
-    if (!enabled(cap)) return;
-    disable(cap);
-    back_.push_back(cap);
-  }
-
- private:
-  std::vector<uint32_t> back_;
-};
-
-void tests_off(Off& off) {
-  off(DEPTH_TEST);
-  off(STENCIL_TEST);
-  if (!is_es() && has_extension("GL_EXT_depth_bounds_test")) off(DEPTH_BOUNDS);
-}
-// What may leave out samples of a fragment that the rasteriser made, beside the shader.
-void coverage_off(Off& off) {
-  if (fixed_function()) off(ALPHA_TEST);
-  off(ALPHA_TO_COVERAGE);
-  off(SAMPLE_COVERAGE);
-  if (version() >= (is_es() ? 31u : 32u)) off(SAMPLE_MASK);
-}
-
-// Colours and depth are not written for a while.
-class Masked {
- public:
-  Masked() {
-    static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
-    static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
-    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
-    depth_ = boolean(DEPTH_WRITEMASK);
-    if (depth_) depth(0);
-    buffers_ = get_indexed && version() >= 30 ? static_cast<uint32_t>(std::clamp(integer(MAX_DRAW_BUFFERS), 1, 16)) : 1;
-    for (uint32_t i = 0; i < buffers_; ++i) buffers_ > 1 ? get_indexed(COLOR_WRITEMASK, i, colors_[i]) : get(COLOR_WRITEMASK, colors_[i]);
-    color(0, 0, 0, 0);
-  }
-  Masked(const Masked&) = delete;
-  Masked& operator=(const Masked&) = delete;
-  ~Masked() {
-    static const auto color = DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto color_indexed = DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t);
-    static const auto depth = DT_REAL(void, glDepthMask, uint8_t);
-    if (depth_) depth(1);
-    bool same = true;
-    for (uint32_t i = 1; i < buffers_; ++i) same = same && !memcmp(colors_[i], colors_[0], 4);
-    color(colors_[0][0], colors_[0][1], colors_[0][2], colors_[0][3]);
-    for (uint32_t i = 1; !same && i < buffers_; ++i) color_indexed(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
-  }
-
- private:
-  uint8_t colors_[16][4] = {};
-  uint32_t buffers_ = 1;
-  bool depth_ = false;
-};
-
-// The stencil test as the program has it; taken and given back while a target with 8 bits is bound, since drivers clamp
-// the reference to the target that is bound.
-class StencilState {
- public:
-  StencilState() {
-    for (size_t i = 0; i < 14; ++i) values_[i] = integer(NAMES[i]);
-  }
-  StencilState(const StencilState&) = delete;
-  StencilState& operator=(const StencilState&) = delete;
-  ~StencilState() {
-    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
-    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
-    for (int side = 0; side < 2; ++side) {
-      const int* v = values_ + side * 7;
-      uint32_t face = side ? BACK : FRONT;
-      func(face, static_cast<uint32_t>(v[0]), v[1], static_cast<uint32_t>(v[2]));
-      op(face, static_cast<uint32_t>(v[3]), static_cast<uint32_t>(v[4]), static_cast<uint32_t>(v[5]));
-      mask(face, static_cast<uint32_t>(v[6]));
-    }
-  }
-  // `failed`: those that fail the depth test too.
-  static void count(bool failed = false) {
-    static const auto func = DT_REAL(void, glStencilFuncSeparate, uint32_t, uint32_t, int, uint32_t);
-    static const auto op = DT_REAL(void, glStencilOpSeparate, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto mask = DT_REAL(void, glStencilMaskSeparate, uint32_t, uint32_t);
-    func(FRONT_AND_BACK, ALWAYS, 0, 0xFF);
-    op(FRONT_AND_BACK, KEEP, failed ? INCREMENT : KEEP, INCREMENT);
-    mask(FRONT_AND_BACK, 0xFF);
-  }
-
- private:
-  static constexpr uint32_t NAMES[14] = {STENCIL_FUNC, 0x0B97, 0x0B93, 0x0B94, 0x0B95, 0x0B96, 0x0B98, 0x8800, 0x8CA3, 0x8CA4, 0x8801, 0x8802, 0x8803, 0x8CA5};
-  int values_[14];
-};
-
-// What a display list may change, as it was: attributes, and matrices by two levels of their stacks that go away with
-// whatever the list leaves there.
-class ListState {
- public:
-  ListState() {
-    static const auto push = DT_REAL(void, glPushAttrib, uint32_t);
-    static const auto push_matrix = DT_REAL(void, glPushMatrix);
-    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
-    static constexpr uint32_t MAXIMA[3] = {0x0D36, 0x0D38, 0x0D39};
-    room_ = integer(0x0BB0) < integer(0x0D35);
-    for (int i = 0; i < 3; ++i) {
-      depths_[i] = integer(DEPTHS[i]);
-      room_ = room_ && depths_[i] + 2 <= integer(MAXIMA[i]);
-    }
-    if (!room_) return;
-    push(0xFFFFFFFF);
-    int was = integer(0x0BA0);
-    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) mode(m), push_matrix(), push_matrix();
-    mode(static_cast<uint32_t>(was));
-  }
-  ListState(const ListState&) = delete;
-  ListState& operator=(const ListState&) = delete;
-  bool room() const { return room_; }
-  ~ListState() {
-    static const auto pop = DT_REAL(void, glPopAttrib);
-    static const auto pop_matrix = DT_REAL(void, glPopMatrix);
-    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
-    if (!room_) return;
-    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) {
-      mode(m);
-      for (int k = integer(DEPTHS[m - MODELVIEW]); k > depths_[m - MODELVIEW]; --k) pop_matrix();
-    }
-    pop();
-  }
-
- private:
-  static constexpr uint32_t MODELVIEW = 0x1700, TEXTURE = 0x1702;
-  static constexpr uint32_t DEPTHS[3] = {0x0BA3, 0x0BA4, 0x0BA5};
-  int depths_[3] = {};
-  bool room_ = false;
-};
-
 // Whether a call in a display list changes nothing but what ListState saves, and no test.
 bool harmless(const Call& call) {
   std::string_view name = call.name;
@@ -280,356 +100,6 @@ bool harmless(const Call& call) {
     if (name.starts_with(known)) return name.find("Query") == name.npos && name.find("Feedback") == name.npos && name.find("Conditional") == name.npos;
   return false;
 }
-
-// The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment, whatever
-// its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its range.
-class Added {
- public:
-  explicit Added(float step = 0) : steps_(step > 0) {
-    if (steps_) {
-      DT_REAL(void, glGetFloatv, uint32_t, float*)(0x8005, constant_);
-      DT_REAL(void, glBlendColor, float, float, float, float)(1 - step, 1 - step, 1 - step, 1 - step);
-    }
-    for (size_t i = 0; i < 6; ++i) values_[i] = static_cast<uint32_t>(integer(NAMES[i]));
-    if (indexed_) {
-      DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*)(COLOR_WRITEMASK, 0, mask_);
-      blends_ = DT_REAL(uint8_t, glIsEnabledi, uint32_t, uint32_t)(BLEND, 0);
-    } else {
-      DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(COLOR_WRITEMASK, mask_);
-      blends_ = enabled(BLEND);
-    }
-    static constexpr uint8_t all[4] = {1, 1, 1, 1};
-    const uint32_t from = steps_ ? 0 : 1, to = steps_ ? 0x8001 : 1;  // GL_CONSTANT_COLOR
-    set(from, from, to, to, 0x8006, 0x8006);
-    masks(all);
-    blends(true);
-  }
-  Added(const Added&) = delete;
-  Added& operator=(const Added&) = delete;
-  ~Added() {
-    set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
-    masks(mask_);
-    blends(blends_);
-    if (steps_) DT_REAL(void, glBlendColor, float, float, float, float)(constant_[0], constant_[1], constant_[2], constant_[3]);
-  }
-
- private:
-  static constexpr uint32_t BLEND = 0x0BE2;
-  void masks(const uint8_t* m) const {
-    if (indexed_) DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, m[0], m[1], m[2], m[3]);
-    else DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t)(m[0], m[1], m[2], m[3]);
-  }
-  void blends(bool on) const {
-    if (indexed_) gl::real<void (*)(uint32_t, uint32_t)>(on ? "glEnablei" : "glDisablei")(BLEND, 0);
-    else gl::real<void (*)(uint32_t)>(on ? "glEnable" : "glDisable")(BLEND);
-  }
-  void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation, uint32_t equation_alpha) const {
-    if (!indexed_) {
-      DT_REAL(void, glBlendFuncSeparate, uint32_t, uint32_t, uint32_t, uint32_t)(from, to, from_alpha, to_alpha);
-      if (equation == equation_alpha) DT_REAL(void, glBlendEquation, uint32_t)(equation);
-      else DT_REAL(void, glBlendEquationSeparate, uint32_t, uint32_t)(equation, equation_alpha);
-      return;
-    }
-    static const auto factors = DT_REAL(void, glBlendFuncSeparatei, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto both = DT_REAL(void, glBlendEquationi, uint32_t, uint32_t);
-    static const auto each = DT_REAL(void, glBlendEquationSeparatei, uint32_t, uint32_t, uint32_t);
-    factors(0, from, to, from_alpha, to_alpha);
-    equation == equation_alpha ? both(0, equation) : each(0, equation, equation_alpha);
-  }
-  static constexpr uint32_t NAMES[6] = {0x80C9, 0x80CB, 0x80C8, 0x80CA, 0x8009, 0x883D};
-  // Before OpenGL ES 3.2 all colour buffers have one state.
-  const bool indexed_ = version() >= 32, steps_;
-  float constant_[4] = {};
-  uint32_t values_[6];
-  uint8_t mask_[4] = {};
-  bool blends_ = false;
-};
-
-struct Extent {
-  int width = 0, height = 0;
-};
-
-// The size of the target that is drawn to; `why` it is not known.
-bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
-  if (!framebuffer) {
-    EGLint w = 0, h = 0;
-    EGLDisplay display = eglGetCurrentDisplay();
-    EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
-    if (surface == EGL_NO_SURFACE || !eglQuerySurface(display, surface, EGL_WIDTH, &w) || !eglQuerySurface(display, surface, EGL_HEIGHT, &h))
-      return why = "the size of the window is not known", false;
-    size = {w, h};
-    return true;
-  }
-  static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
-  static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-  static const auto storage = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int*);
-  static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-  static const auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int, uint32_t, int*);
-  bool any = false;
-  for (uint32_t point : {COLOR_ATTACHMENT0 + 0u, COLOR_ATTACHMENT0 + 1u, COLOR_ATTACHMENT0 + 2u, COLOR_ATTACHMENT0 + 3u, static_cast<uint32_t>(DEPTH_ATTACHMENT), static_cast<uint32_t>(STENCIL_ATTACHMENT)}) {
-    int type = 0, name = 0, layered = 0;
-    Extent one;
-    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &type);
-    if (take_error() || !type) continue;
-    get(DRAW_FRAMEBUFFER, point, 0x8CD1, &name);
-    if (version() >= 32) get(DRAW_FRAMEBUFFER, point, 0x8DA7, &layered);
-    if (layered) return why = "the target has layers", false;
-    if (type == static_cast<int>(RENDERBUFFER)) {
-      int was = integer(RENDERBUFFER_BINDING);
-      bind_storage(RENDERBUFFER, static_cast<uint32_t>(name));
-      storage(RENDERBUFFER, 0x8D42, &one.width);
-      storage(RENDERBUFFER, 0x8D43, &one.height);
-      bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    } else {
-      if (!level_of || version() < (is_es() ? 31u : 11u)) return why = "the size of the target cannot be asked", false;
-      int level = 0, face = 0;
-      get(DRAW_FRAMEBUFFER, point, 0x8CD2, &level);
-      get(DRAW_FRAMEBUFFER, point, 0x8CD3, &face);
-      static const struct { uint32_t target, binding; } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D}, {0x806F, 0x806A}, {0x84F5, 0x84F6}};
-      drain_errors();
-      for (auto& k : kinds) {
-        int was = integer(k.binding);
-        if (take_error()) continue;
-        bind(k.target, static_cast<uint32_t>(name));
-        if (take_error()) continue;
-        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1000, &one.width);
-        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1001, &one.height);
-        bind(k.target, static_cast<uint32_t>(was));
-        break;
-      }
-    }
-    if (one.width <= 0 || one.height <= 0) return why = "the size of the target cannot be asked", false;
-    size = any ? Extent{std::min(size.width, one.width), std::min(size.height, one.height)} : one;
-    any = true;
-  }
-  if (!any) why = "the framebuffer has nothing attached";
-  return any;
-}
-
-// Sums over the pixels of a frame's pictures, kept while fragments are added.
-struct Overdraw {
-  static constexpr uint32_t LIMITS[4] = {1, 2, 4, 8};
-  uint64_t fragments = 0, covered = 0, most = 0, above[4] = {};
-  const char* why = nullptr;
-  double value(What what) const {
-    double pixels = covered ? static_cast<double>(covered) : 1;
-    switch (what) {
-      case MEAN: return static_cast<double>(fragments) / pixels;
-      case MOST: return static_cast<double>(most);
-      case COVERED: return static_cast<double>(covered);
-      default: return 100 * static_cast<double>(above[what - ABOVE_1]) / pixels;
-    }
-  }
-};
-
-// How often each pixel of a target was drawn in the frame, lowest row first: a byte a pixel as long as that is enough.
-class Picture {
- public:
-  Extent size;
-  uint32_t framebuffer = 0;
-  bool empty() const { return low_.empty() && wide_.empty(); }
-  void clear(Extent of) {
-    size = of;
-    wide_.clear();
-    low_.assign(static_cast<size_t>(of.width) * static_cast<size_t>(of.height), 0);
-  }
-  // Adds a row of counts that begins at a pixel; returns their sum.
-  uint64_t add(size_t x, size_t y, const uint8_t* counts, size_t n, Overdraw& sums) {
-    const size_t at = y * static_cast<size_t>(size.width) + x;
-    uint64_t sum = 0;
-    size_t i = 0;
-#if defined(__SSE2__)
-    const __m128i zero = _mm_setzero_si128(), one = _mm_set1_epi8(1);
-    __m128i total = zero, covered = zero, above[4] = {zero, zero, zero, zero}, most = zero;
-    for (; i + 16 <= n && wide_.empty(); i += 16) {
-      const __m128i more = _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts + i));
-      if (_mm_movemask_epi8(_mm_cmpeq_epi8(more, zero)) == 0xFFFF) continue;
-      auto* place = reinterpret_cast<__m128i*>(low_.data() + at + i);
-      const __m128i before = _mm_loadu_si128(place), after = _mm_adds_epu8(before, more);
-      if (_mm_movemask_epi8(_mm_cmpeq_epi8(after, _mm_set1_epi8(-1)))) {
-        widen();
-        break;
-      }
-      _mm_storeu_si128(place, after);
-      total = _mm_add_epi64(total, _mm_sad_epu8(more, zero));
-      // Ones where a pixel had nothing before (no more than the limit) and has now.
-      covered = _mm_add_epi64(covered, _mm_sad_epu8(_mm_andnot_si128(_mm_cmpeq_epi8(after, zero), _mm_and_si128(_mm_cmpeq_epi8(before, zero), one)), zero));
-      for (int k = 0; k < 4; ++k) {
-        const __m128i limit = _mm_set1_epi8(static_cast<char>(Overdraw::LIMITS[k]));
-        const __m128i was = _mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero), is = _mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero);
-        above[k] = _mm_add_epi64(above[k], _mm_sad_epu8(_mm_andnot_si128(is, _mm_and_si128(was, one)), zero));
-      }
-      most = _mm_max_epu8(most, after);
-    }
-    auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
-    sum = both(total);
-    sums.covered += both(covered);
-    for (int k = 0; k < 4; ++k) sums.above[k] += both(above[k]);
-    most = _mm_max_epu8(most, _mm_srli_si128(most, 8));
-    most = _mm_max_epu8(most, _mm_srli_si128(most, 4));
-    most = _mm_max_epu8(most, _mm_srli_si128(most, 2));
-    most = _mm_max_epu8(most, _mm_srli_si128(most, 1));
-    sums.most = std::max(sums.most, static_cast<uint64_t>(_mm_cvtsi128_si32(most) & 0xFF));
-#endif
-    for (; i < n; ++i) {
-      const uint32_t more = counts[i];
-      if (!more) continue;
-      if (wide_.empty() && low_[at + i] + more >= 255) widen();
-      const uint32_t before = wide_.empty() ? low_[at + i] : wide_[at + i], after = before + more;
-      if (wide_.empty()) low_[at + i] = static_cast<uint8_t>(after);
-      else wide_[at + i] = after;
-      sum += more;
-      sums.covered += !before;
-      sums.most = std::max<uint64_t>(sums.most, after);
-      for (int k = 0; k < 4; ++k) sums.above[k] += before <= Overdraw::LIMITS[k] && after > Overdraw::LIMITS[k];
-    }
-    sums.fragments += sum;
-    return sum;
-  }
-  // Adds one to each of some pixels; they may name one several times.
-  void add(const int32_t* pixels, size_t n, Overdraw& sums) {
-    for (size_t i = 0; i < n; ++i) {
-      const auto at = static_cast<size_t>(pixels[i]);
-      if (at >= std::max(low_.size(), wide_.size())) continue;  // beside the smallest of what is attached
-      if (wide_.empty() && low_[at] >= 254) widen();
-      const uint32_t before = wide_.empty() ? low_[at]++ : wide_[at]++, after = before + 1;
-      ++sums.fragments;
-      sums.covered += !before;
-      sums.most = std::max<uint64_t>(sums.most, after);
-      for (int k = 0; k < 4; ++k) sums.above[k] += before == Overdraw::LIMITS[k];
-    }
-  }
-  // How many integers there are for two by two pixels each; `odd`: odd rows are the lower ones.
-  static size_t cells_of(Extent size, int odd) { return static_cast<size_t>(size.width + 1) / 2 * static_cast<size_t>((size.height + odd + 1) / 2); }
-  // Adds what each of these has in a byte a pixel, lower left, lower right, upper left, upper right; returns their sum.
-  uint64_t add_cells(const int32_t* cells, int odd, Overdraw& sums) {
-    const size_t columns = static_cast<size_t>(size.width + 1) / 2;
-    draw_.resize(std::max(draw_.size(), 4 * columns));
-    uint8_t* const rows[2] = {draw_.data(), draw_.data() + 2 * columns};
-    uint64_t sum = 0;
-    for (int y = -odd; y < size.height; y += 2, cells += columns) {
-      int32_t any = 0;
-      size_t i = 0;
-#if defined(__SSE2__)
-      __m128i some = _mm_setzero_si128();
-      for (; i + 8 <= columns; i += 8) {
-        const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i)), right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i + 4));
-        some = _mm_or_si128(some, _mm_or_si128(left, right));
-        auto halves = [](__m128i v) { return _mm_srai_epi32(v, 16); };
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[0] + 2 * i), _mm_packs_epi32(halves(_mm_slli_epi32(left, 16)), halves(_mm_slli_epi32(right, 16))));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[1] + 2 * i), _mm_packs_epi32(halves(left), halves(right)));
-      }
-      any = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())) != 0xFFFF;
-#endif
-      for (; i < columns; any |= cells[i++]) memcpy(rows[0] + 2 * i, cells + i, 2), memcpy(rows[1] + 2 * i, reinterpret_cast<const uint8_t*>(cells + i) + 2, 2);
-      for (int k = 0; any && k < 2; ++k)
-        if (y + k >= 0 && y + k < size.height) sum += add(0, static_cast<size_t>(y + k), rows[k], static_cast<size_t>(size.width), sums);
-    }
-    memset(draw_.data(), 0, 4 * columns);
-    return sum;
-  }
-  // The same of two by two pixels, see ShaderLanguage. Returns how many they are.
-  uint64_t add_quads(const int32_t* quads, size_t n, Overdraw& sums) {
-    const int32_t width = size.width, pixels = width * size.height;
-    const auto [least, most] = std::minmax_element(quads, quads + n);
-    // Half of a quad may lie below the lowest row, above the highest one, or beside the smallest of what is attached.
-    const int32_t begin = n ? std::max(*least >> 4, -width - 1) : 0, end = n ? std::min(*most >> 4, pixels) + width + 2 : 0;
-    if (n < 16 || (end - begin) / 128 > static_cast<int32_t>(n)) return add_few_quads(quads, n, sums);
-    const auto guard = static_cast<size_t>(width) + 2;
-    draw_.resize(static_cast<size_t>(pixels) + 2 * guard);
-    uint8_t* const counts = draw_.data() + guard;
-    auto flush = [&] {
-      const int32_t from = std::max(begin, 0), to = std::min(end, pixels);
-      if (from < to) add(static_cast<size_t>(from), 0, counts + from, static_cast<size_t>(to - from), sums);
-      memset(counts + begin, 0, static_cast<size_t>(end - begin));
-    };
-    uint64_t sum = 0;
-    for (size_t i = 0; i < n; ++i) {
-      const auto mask = static_cast<uint32_t>(quads[i]) & 15;
-      const int32_t first = quads[i] >> 4;
-      sum += static_cast<uint64_t>(std::popcount(mask));
-      if (first < -width - 1 || first > pixels) continue;
-      uint16_t lower, upper;
-      uint8_t *const low = counts + first, *const high = low + width;
-      memcpy(&lower, low, 2), memcpy(&upper, high, 2);
-      lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)), upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
-      memcpy(low, &lower, 2), memcpy(high, &upper, 2);
-      if ((lower | upper) & 0x8080) flush();
-    }
-    flush();
-    return sum;
-  }
-  std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
-
- private:
-  void widen() {
-    wide_.assign(low_.begin(), low_.end());
-    low_.clear();
-  }
-  uint64_t add_few_quads(const int32_t* quads, size_t n, Overdraw& sums) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < n; ++i) {
-      const int32_t first = quads[i] >> 4;
-      int32_t pixels[4];
-      size_t found = 0;
-      for (int k = 0; k < 4; ++k)
-        if (quads[i] >> k & 1) pixels[found++] = first + k % 2 + k / 2 * size.width;
-      add(pixels, found, sums);
-      sum += found;
-    }
-    return sum;
-  }
-  std::vector<uint8_t> low_;
-  std::vector<uint32_t> wide_;
-  std::vector<uint8_t> draw_;  // of one draw, between two rows and a bit of zeros
-};
-
-// What was drawn in a frame. It is over when the frame is, and whole when all its pictures are read back.
-struct Frame {
-  std::map<std::pair<const void*, uint32_t>, Picture> pictures;
-  Overdraw sums;  // of the pictures that are read back
-  const char* why = nullptr;
-  size_t unread = 0;
-  bool over = false;
-  uint64_t number = 0;
-};
-
-uint64_t sum_of(const uint8_t* bytes, size_t n) {
-  uint64_t sum = 0;
-  size_t i = 0;
-#if defined(__SSE2__)
-  const __m128i zero = _mm_setzero_si128();
-  __m128i parts = zero;
-  for (; i + 16 <= n; i += 16) parts = _mm_add_epi64(parts, _mm_sad_epu8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), zero));
-  sum = static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
-#endif
-  for (; i < n; ++i) sum += bytes[i];
-  return sum;
-}
-
-// The same of 16-bit numbers, and the least of them.
-uint64_t sum_of(const uint16_t* numbers, size_t n, uint16_t& least) {
-  uint64_t sum = 0;
-  size_t i = 0;
-#if defined(__SSE2__)
-  const __m128i zero = _mm_setzero_si128(), low = _mm_set1_epi16(0xFF), flip = _mm_set1_epi16(INT16_MIN);
-  __m128i lows = zero, highs = zero, smallest = _mm_set1_epi16(INT16_MAX);
-  for (; i + 8 <= n; i += 8) {
-    const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(numbers + i));
-    lows = _mm_add_epi64(lows, _mm_sad_epu8(_mm_and_si128(v, low), zero));
-    highs = _mm_add_epi64(highs, _mm_sad_epu8(_mm_srli_epi16(v, 8), zero));
-    smallest = _mm_min_epi16(smallest, _mm_xor_si128(v, flip));
-  }
-  auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
-  sum = both(lows) + 256 * both(highs);
-  alignas(16) uint16_t smallest_of[8];
-  _mm_store_si128(reinterpret_cast<__m128i*>(smallest_of), _mm_xor_si128(smallest, flip));
-  for (uint16_t v : smallest_of) least = std::min(least, v);
-#endif
-  for (; i < n; ++i) sum += numbers[i], least = std::min(least, numbers[i]);
-  return sum;
-}
-
 struct Count {
   const char* lost = nullptr;
   uint32_t query = 0;
@@ -639,6 +109,10 @@ struct Drawn {
   uint64_t key = 0;                                     // of the draw
   bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
   Count generated, survived, passed;
+  // Of a target with several samples a pixel, where fragments are something else.
+  bool sampled = false;
+  Count samples_generated, samples_survived, samples_passed;
+  Count& queried() { return sampled ? samples_passed : passed; }  // by a query that is `real`
   FetchCounter::Count fetches;
   int reads = -1;     // of textures by each fragment, where `fetches` need not be counted
   size_t unread = 0;  // pictures of it
@@ -653,9 +127,9 @@ class FragmentSource : public Source {
   };
   FragmentSource(const std::vector<int>& numbers, std::vector<Entry> entries) : Source(numbers), entries_(std::move(entries)) {
     for (auto& e : entries_) {
-      counts_again_ |= e.what == GENERATED || e.what == DISCARDED;
-      discards_ |= e.what == DISCARDED;
-      passes_ |= e.what == PASSED || e.what == WRITTEN;
+      counts_again_ |= e.what == GENERATED || e.what == DISCARDED || e.what == SAMPLES_GENERATED || e.what == SAMPLES_DISCARDED;
+      discards_ |= e.what == DISCARDED || e.what == SAMPLES_DISCARDED;
+      passes_ |= e.what == PASSED || e.what == WRITTEN || e.what == SAMPLES_PASSED || e.what == SAMPLES_WRITTEN;
       fetches_ |= e.what == FETCHES || e.what == EARLIER_FETCHES;
       pictures_ |= e.what >= MEAN;
     }
@@ -737,17 +211,17 @@ class FragmentSource : public Source {
       p.drawn->real = true;
       p.drawn->passed.query = take(s);
       s.kept.end();
-      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
+      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(OCCLUSION, p.drawn->passed.query);
       if (take_error()) {
         give_back(s, *p.drawn);
         return why = "the driver refuses another query of samples beside the one that runs", false;
       }
     } else if (segment != TRIAL && segment != CALIBRATION) {
       p.drawn = std::move(s.drawn);
-      if (p.drawn && p.drawn->real && !p.drawn->passed.lost) {
-        p.drawn->passed.query = take(s);
+      if (p.drawn && p.drawn->real && !p.drawn->queried().lost) {
+        p.drawn->queried().query = take(s);
         s.kept.end();
-        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(SAMPLES_PASSED, p.drawn->passed.query);
+        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(OCCLUSION, p.drawn->queried().query);
       } else if (p.drawn) {
         p.drawn->real = false;
       }
@@ -758,7 +232,7 @@ class FragmentSource : public Source {
   void end() override {
     State& s = states_[current_context()];
     Pending& p = s.pending.back();
-    if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(SAMPLES_PASSED);
+    if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(OCCLUSION);
     p.ended = true;
     if (p.segment == TRIAL) {
       if (p.drawn) give_back(s, *p.drawn);
@@ -808,6 +282,7 @@ class FragmentSource : public Source {
       if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
       drop(s.counting);
       drop(s.adding);
+      drop(s.sampled);
       drop_slots(s);
       drop_lists(s);
       if (s.empty) DT_REAL(void, glDeleteFramebuffers, int, const uint32_t*)(1, &s.empty);
@@ -820,7 +295,7 @@ class FragmentSource : public Source {
   }
   bool uses(uint32_t target) const override {
     // Samples, any samples, and all that a draw that is made again would count too.
-    return target == SAMPLES_PASSED || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 || (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
+    return target == OCCLUSION || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 || (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
   }
   void block(uint32_t target, bool blocked) override {
     State& s = states_[current_context()];
@@ -880,6 +355,8 @@ class FragmentSource : public Source {
     bool stencil = false;                                       // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
     Count Drawn::*steps = nullptr;                               // and that of the steps
+    bool samples_too = false;                                    // these pass, too
+    Count Drawn::*samples = nullptr;                             // LISTED as SAMPLES: how many are covered
     std::vector<Pending*> told;  // whose sums of the frame include this picture and none behind it
   };
   struct Target {
@@ -933,6 +410,7 @@ class FragmentSource : public Source {
     } clear;  // what the whole depth buffer of the program's was cleared to last
     struct {
       int here = -1;  // whether draws can be counted in place, -1: not known
+      bool broken = false;
       // What a frame lists is read when the next one is drawn, so that nobody waits: they take turns.
       CountBuffer buffers[2];
       size_t used[2] = {};
@@ -956,7 +434,7 @@ class FragmentSource : public Source {
     KeptDraws kept;
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
-    std::map<std::array<uint32_t, 3>, Private> counting, adding;
+    std::map<std::array<uint32_t, 3>, Private> counting, adding, sampled;
     uint32_t framebuffer = 0;  // the one in use
     std::vector<uint8_t> read;
   };
@@ -973,7 +451,7 @@ class FragmentSource : public Source {
     return name;
   }
   void give_back(State& s, Drawn& d) {
-    for (Count* c : {&d.generated, &d.survived, &d.passed})
+    for (Count* c : {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
       if (c->query) s.free.push_back(c->query), c->query = 0;
   }
   void abandon(State& s) {
@@ -988,7 +466,8 @@ class FragmentSource : public Source {
     if (!p.drawn) return true;
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
-    for (Count* c : {&p.drawn->passed, &p.drawn->survived, &p.drawn->generated}) {
+    Drawn& d = *p.drawn;
+    for (Count* c : {&d.passed, &d.survived, &d.generated, &d.samples_passed, &d.samples_survived, &d.samples_generated}) {
       if (!c->query) continue;
       uint32_t there = 0;
       if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
@@ -1007,13 +486,19 @@ class FragmentSource : public Source {
     static const Drawn nothing;
     const Drawn& d = p.drawn ? *p.drawn : nothing;
     auto tell = [&](const Count& c, double v) { c.lost ? to.lost(p.segment, e.metric, c.lost) : to.value(p.segment, e.metric, v); };
+    const bool samples = d.sampled && e.what >= SAMPLES_GENERATED && e.what <= SAMPLES_WRITTEN;
+    const Count &generated = samples ? d.samples_generated : d.generated, &survived = samples ? d.samples_survived : d.survived, &passed = samples ? d.samples_passed : d.passed;
     switch (e.what) {
-      case GENERATED: return tell(d.generated, static_cast<double>(d.generated.value));
+      case GENERATED:
+      case SAMPLES_GENERATED: return tell(generated, static_cast<double>(generated.value));
       case DISCARDED:
-        if (d.generated.lost) return to.lost(p.segment, e.metric, d.generated.lost);
-        return tell(d.survived, d.discards ? static_cast<double>(d.generated.value) - static_cast<double>(d.survived.value) : 0);
-      case PASSED: return tell(d.passed, static_cast<double>(d.passed.value));
-      case WRITTEN: return tell(d.passed, d.writes ? static_cast<double>(d.passed.value) : 0);
+      case SAMPLES_DISCARDED:
+        if (generated.lost) return to.lost(p.segment, e.metric, generated.lost);
+        return tell(survived, d.discards ? static_cast<double>(generated.value) - static_cast<double>(survived.value) : 0);
+      case PASSED:
+      case SAMPLES_PASSED: return tell(passed, static_cast<double>(passed.value));
+      case WRITTEN:
+      case SAMPLES_WRITTEN: return tell(passed, d.writes ? static_cast<double>(passed.value) : 0);
       case FETCHES:
       case EARLIER_FETCHES:
         if (d.fetches.lost) return to.lost(p.segment, e.metric, d.fetches.lost);
@@ -1157,7 +642,14 @@ class FragmentSource : public Source {
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
     // Where all can be counted in place, a query for each draw would only cost more.
-    const bool here = !feedback && !samples && !alpha, all_here = here && count_in_place(s, d, draw, program, source, queries, true);
+    if (samples) {
+      count_sampled(s, d, draw, program, shader, alpha || coverage, queries, !feedback);
+      if (fetches_) count_fetches(s, d, draw, program, samples);
+      if (feedback) resume();
+      if (s.in_place) play_in_place(s, d, draw);
+      return;
+    }
+    const bool here = !feedback && !alpha, all_here = here && count_in_place(s, d, draw, program, source, queries, true);
     if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
       if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
       if (fetches_) count_fetches(s, d, draw, program, samples);
@@ -1165,7 +657,7 @@ class FragmentSource : public Source {
       return;
     }
     // Where there is an exact picture of what is generated, no query has to count it too.
-    bool counted = queries && pictures_ && counts_again_ && !samples && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
+    bool counted = queries && pictures_ && counts_again_ && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
     if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
     if (fetches_) count_fetches(s, d, draw, program, samples);
@@ -1452,8 +944,8 @@ class FragmentSource : public Source {
     l.size = LISTS_SIZE + plane;
     for (auto& buffer : l.buffers) buffer.make(l.size * sizeof(int32_t));
     l.plane = l.used[0] = l.used[1] = plane;
-    if (take_error()) l.here = 0;
-    return l.here > 0;
+    if (take_error()) l.here = 0, l.broken = true;
+    return !l.broken;
   }
   static void drop_lists(State& s) {
     for (auto& buffer : s.lists.buffers) buffer.drop();
@@ -1482,7 +974,8 @@ class FragmentSource : public Source {
   void place(State& s, Job& job, const Draw& draw, uint32_t program, bool bare, bool pictured, uint64_t last) {
     auto& l = s.lists;
     std::string no;
-    job.placed = pictured ? Placed::LIST : Placed::NUMBER;
+    if (job.placed == Placed::SAMPLES) pictured = false;
+    else job.placed = pictured ? Placed::LIST : Placed::NUMBER;
     job.room = pictured ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
     if (pictured && last >= MANY_FRAGMENTS && places_quads() && most_fragments(draw, program_source(program)) <= 254 && has_placing_copy(program, bare, Placed::PLANE, no)) {
       job.placed = Placed::PLANE;
@@ -1506,17 +999,148 @@ class FragmentSource : public Source {
     Off tests;
     tests_off(tests);
     auto count = [&](Count& c, bool bare) {
+      if (c.lost) return;
       c.query = take(s);
-      begin(SAMPLES_PASSED, c.query);
+      begin(OCCLUSION, c.query);
       c.lost = perform(draw, program, bare);
-      end(SAMPLES_PASSED);
+      end(OCCLUSION);
     };
     if (generated) {
       Off off;
       coverage_off(off);
-      count(d.generated, shader);
+      count(d.sampled ? d.samples_generated : d.generated, shader);
     }
-    if (discards_ && d.discards) count(d.survived, false);
+    if (discards_ && d.discards) count(d.sampled ? d.samples_survived : d.survived, false);
+  }
+
+  // Of a target with several samples a pixel: shaders count fragments, each once however many of its samples there are.
+  // `leaves_out`: the alpha test or coverage may leave out samples, behind the shader.
+  void count_sampled(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool leaves_out, bool queries, bool here) {
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    d.sampled = true;
+    if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, true);
+    drain_errors();
+    if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
+    Target t;
+    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING)), t.read = static_cast<uint32_t>(integer(READ_BINDING));
+    std::string no = FetchCounter::missing();
+    const char* why = no.empty() ? nullptr : lasting(no);
+    if (!why && !strcmp(draw.name, "glCallList")) why = "a display list draws it to a target with several samples a pixel";
+    if (!why && (draw.given().vertices < 0 && !(draw.flags & 8))) why = "it is no draw of primitives";  // FLAG_DRAW
+    if (!why && program && !has_placing_copy(program, true, Placed::SAMPLES, no)) why = lasting(no);
+    if (!why && !program && !has_placing_copy(0, true, Placed::SAMPLES, no)) why = lasting(no);
+    if (!why) target_size(t.draw, t.size, why);
+    if (!why && !make_lists(s, t.size)) why = "the driver does not give back the counts";
+    if (why) {
+      for (Count* c : {&d.generated, &d.survived, &d.passed}) c->lost = why;
+      if (!queries) d.samples_generated.lost = d.samples_survived.lost = d.samples_passed.lost = why;
+      if (pictures_) frame_->why = why;
+      return;
+    }
+    const uint64_t last = last_made(s, d.key);
+    const bool tests = enabled(DEPTH_TEST) || enabled(STENCIL_TEST), plain = passes_ && !tests;
+    Off each;
+    coverage_off(each);
+    if (version() >= (is_es() ? 32u : 40u)) each(0x8C36);  // GL_SAMPLE_SHADING
+    auto counted = [&](bool pictured, Count Drawn::*fragments, Count Drawn::*samples) {
+      Job job = new_job(s, t, pictured);
+      job.counts = fragments;
+      if (!pictured) job.placed = Placed::SAMPLES, job.samples = queries ? nullptr : samples;
+      return job;
+    };
+    s.kept.begin();
+    if (pictures_) list(s, t, draw, program, true, last, counted(true, nullptr, nullptr));
+    if (counts_again_ || (plain && !d.discards)) {
+      Job job = counted(false, &Drawn::generated, &Drawn::samples_generated);
+      if (plain && !d.discards) job.counts_too = &Drawn::passed, job.samples_too = !queries;
+      list(s, t, draw, program, true, last, std::move(job));
+    }
+    if (d.discards && (discards_ || plain)) {
+      if (leaves_out || !program) why = "the alpha test or coverage leaves out samples: see samples_discarded and samples_passed";
+      else if (!has_placing_copy(program, false, Placed::SAMPLES, no)) why = lasting(no);
+      if (!why) {
+        Job job = counted(false, &Drawn::survived, &Drawn::samples_survived);
+        if (plain) job.counts_too = &Drawn::passed, job.samples_too = !queries;
+        list(s, t, draw, program, false, last, std::move(job));
+      } else {
+        d.survived.lost = why;
+        if (plain) d.passed.lost = why;
+        if (!queries) d.samples_survived.lost = why;
+        if (!queries && plain) d.samples_passed.lost = why;
+      }
+    }
+    if (!passes_ || !tests) return;
+    if (!queries) d.samples_passed.lost = "OpenGL ES does not tell which samples pass the tests";
+    Job job = counted(false, &Drawn::passed, nullptr);
+    if (d.discards) {
+      d.passed.lost = "what is neither discarded nor fails a test is told in samples only: see samples_passed";
+    } else if (!is_es()) {
+      d.passed.lost = list_behind(s, t, draw, program, std::move(job));
+    } else if (here && alone && program && !program_source(program)->writes_depth && !program_source(program)->reads_target && has_placing_copy(program, false, Placed::SAMPLES, no)) {
+      // OpenGL ES copies no depth of several samples: the program's own draw counts.
+      s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = 0, .writes = d.writes, .job = std::move(job)};
+    } else {
+      d.passed.lost = "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
+    }
+  }
+  // Counts fragments of which a sample passes the tests, in a framebuffer with as many samples and a copy of the depth and
+  // stencil buffer. nullptr, or why it cannot.
+  const char* list_behind(State& s, Target t, Draw& draw, uint32_t program, Job job) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
+    int depth = 0, type = 0, stencil = 0;
+    depth_format(t.draw, depth, type);
+    stencil_format(t.draw, stencil);
+    if (depth && depth != 16 && depth != 24 && (depth != 32 || type != 0x1406)) return lasting("a depth buffer of " + std::to_string(depth) + " bits and several samples cannot be copied");
+    t.format = depth == 16 && !stencil ? 0x81A5u : depth == 32 ? static_cast<uint32_t>(DEPTH32F_STENCIL8) : static_cast<uint32_t>(DEPTH24_STENCIL8);
+    drain_errors();
+    const uint32_t framebuffer = sampled_target(s, t, integer(0x80A9));  // GL_SAMPLES
+    const char* why = take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
+    place(s, job, draw, program, true, false, 0);
+    bind(DRAW_FRAMEBUFFER, framebuffer);
+    if (!why && status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer with such a depth buffer";
+    if (!why) {
+      Off off;
+      off(SCISSOR_TEST);
+      bind(READ_FRAMEBUFFER, t.draw);
+      if (depth || stencil) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), NEAREST);
+      bind(READ_FRAMEBUFFER, t.read);
+      if (take_error()) why = "the driver does not copy this depth buffer";
+    }
+    if (!why) {
+      Off missing;
+      if (!depth) missing(DEPTH_TEST);
+      if (!stencil) missing(STENCIL_TEST);
+      take_storage(s);
+      use_copy(s, program, true, job.placed, place_of(job, t.size), framebuffer, t.size);
+      why = draw.perform() ? nullptr : "the player left it out";
+      use_program(program);
+      s.storage.give_back();
+    }
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    return queue(s, std::move(job), why);
+  }
+  // A framebuffer of depth and stencil with so many samples a pixel.
+  static uint32_t sampled_target(State& s, const Target& t, int samples) {
+    static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
+    static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
+    static const auto allocate = DT_REAL(void, glRenderbufferStorageMultisample, uint32_t, int, uint32_t, int, int);
+    static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
+    if (s.sampled.size() > MOST_PRIVATE) drop(s.sampled);
+    Private& p = s.sampled[{t.format + (static_cast<uint32_t>(samples) << 17) + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    if (p.framebuffer) return p.framebuffer;
+    static const uint32_t none = 0;
+    const int was = integer(RENDERBUFFER_BINDING);
+    p.framebuffer = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+    turn(t);
+    DT_REAL(void, glDrawBuffers, int, const uint32_t*)(1, &none);
+    p.storage = bind_new(RENDERBUFFER, bind_storage, "glGenRenderbuffers");
+    allocate(RENDERBUFFER, samples, t.format, t.size.width, t.size.height);
+    attach(DRAW_FRAMEBUFFER, t.format == 0x81A5 ? DEPTH_ATTACHMENT : DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, p.storage);
+    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(DRAW_FRAMEBUFFER, t.draw);
+    return p.framebuffer;
   }
 
   // What it reads of textures, of all fragments that are generated.
@@ -1771,7 +1395,7 @@ class FragmentSource : public Source {
   const char* queue(State& s, Job job, const char* why) {
     drain_errors();
     if (why) {
-      for (auto member : {job.counts, job.counts_too, job.steps})
+      for (auto member : {job.counts, job.counts_too, job.steps, job.samples})
         if (member) (*job.drawn).*member = {why, 0, 0};
       if (job.frame) frame_->why = why;
       return why;
@@ -1779,7 +1403,7 @@ class FragmentSource : public Source {
     const Kind kind = job.kind;
     const auto drawn = job.drawn;
     const std::shared_ptr<Frame> frame = job.frame;
-    const std::array<Count Drawn::*, 3> members{job.counts, job.counts_too, job.steps};
+    const std::array<Count Drawn::*, 4> members{job.counts, job.counts_too, job.steps, job.samples};
     ++job.drawn->unread;
     keep(s, std::move(job));
     if (s.tried[kind]) return nullptr;
@@ -1917,11 +1541,15 @@ class FragmentSource : public Source {
       uint64_t most = 0;
       if (job.slot) bind(READ_FRAMEBUFFER, job.slot->framebuffer);
       if (job.kind == LISTED) {
+        const int32_t* const list = lists[job.lists];
+        const uint32_t covered = list && job.placed == Placed::SAMPLES ? static_cast<uint32_t>(list[job.first + 1]) : 0;
         Count made = read_list(s, job, lists[job.lists]);
         if (d.refused) made.lost = d.refused;
         most = made.lost ? UINT64_MAX : made.value;
         if (job.counts) d.*job.counts = made;
         if (job.counts_too) d.*job.counts_too = made;
+        if (job.samples) d.*job.samples = {made.lost, 0, covered};
+        if (job.samples_too) d.samples_passed = {made.lost, 0, covered};
         if (job.frame && made.lost) job.frame->sums.why = made.lost;
       } else if (job.stencil) {
         Count made;

@@ -42,7 +42,7 @@ std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, MAPPING, MAPPING_BARE, VARIANTS };
+enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, MAPPING, MAPPING_BARE, SAMPLING, SAMPLING_BARE, VARIANTS };
 std::map<Key, Copy>& copies(int variant) {
   static std::map<Key, Copy> all[VARIANTS];
   return all[variant];
@@ -224,10 +224,12 @@ ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES)
 // The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
 // cannot.
 bool placing_stages(const ProgramSource& source, bool bare, Placed as, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
-  ShaderLanguage spoken = language(as == Placed::PLANE ? ShaderLanguage::PLANE : as == Placed::LIST ? ShaderLanguage::PIXELS : ShaderLanguage::FRAGMENTS);
+  static constexpr ShaderLanguage::Counts COUNTS[] = {ShaderLanguage::FRAGMENTS, ShaderLanguage::PIXELS, ShaderLanguage::PLANE, ShaderLanguage::SAMPLES};
+  ShaderLanguage spoken = language(COUNTS[static_cast<int>(as)]);
+  if (as == Placed::SAMPLES && is_es() && tls.context->version < 32) return why = "OpenGL ES 3.2 tells which samples are covered", false;
   const auto vertex = std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
   const bool others = std::any_of(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
-  spoken.quads = places_quads();
+  spoken.quads = places_quads() && as != Placed::SAMPLES;
   spoken.placed = vertex == 1 && !others && (is_es() || tls.context->core || has_extension("GL_EXT_gpu_shader4"));
   std::string version;
   for (auto& [stage, text] : source.stages) {
@@ -303,8 +305,8 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   if (std::string why; variant == FETCHING && !counting_stages(source, counting, made.reads, why)) return fail(why);
   if (variant == FETCHING && !made.reads.fragment && !made.reads.earlier) return made;
   const bool placing = variant >= PLACING, whole = placing || variant == FETCHING;
-  const bool bare = variant == PLACING_BARE || variant == LISTING_BARE || variant == MAPPING_BARE;
-  const Placed as = variant >= MAPPING ? Placed::PLANE : variant >= LISTING ? Placed::LIST : Placed::NUMBER;
+  const bool bare = placing && (variant - PLACING) % 2;
+  const Placed as = placing ? static_cast<Placed>((variant - PLACING) / 2) : Placed::NUMBER;
   if (std::string why; placing && !placing_stages(source, bare, as, counting, why)) return fail(why);
   made.name = DT_REAL(uint32_t, glCreateProgram)();
   std::string version;
@@ -326,7 +328,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
     add(stage, text);
   }
-  if (!vertex && (variant != FETCHING || is_es() || tls.context->core)) return fail("it has no vertex shader");
+  if (!vertex && ((variant != FETCHING && (program || !bare)) || is_es() || tls.context->core)) return fail("it has no vertex shader");
   if (whole) {
     // As they are.
   } else if (variant == BARE) {
@@ -341,7 +343,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   }
   int count = 0;
   char name[512];
-  get(program, ACTIVE_ATTRIBUTES, &count);
+  if (program) get(program, ACTIVE_ATTRIBUTES, &count);
   auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
   auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
@@ -371,13 +373,13 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
       std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = location(program, original_name(element).c_str()), to = location(made.name, element.c_str());
+      int from = program ? location(program, original_name(element).c_str()) : -1, to = location(made.name, element.c_str());
       if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
     }
   }
   count = 0;
   auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
-  if (block_name && tls.context->version >= (is_es() ? 30u : 31u)) get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
+  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u)) get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
   auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
   for (int i = 0; i < count; ++i) {
     block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
@@ -432,7 +434,8 @@ void use_program(uint32_t program) { DT_REAL(void, glUseProgram, uint32_t)(progr
 namespace {
 // nullptr: the text of its shaders is not known.
 Copy* copy_of(uint32_t program, Variant variant) {
-  const ProgramSource* source = program_source(program);
+  static const ProgramSource fixed;
+  const ProgramSource* source = program ? program_source(program) : &fixed;
   if (!source) return nullptr;
   auto it = copies(variant).find(key(program));
   if (it == copies(variant).end()) it = copies(variant).emplace(key(program), make(program, *source, variant)).first;

@@ -46,7 +46,9 @@ uint32_t fetch_binding();
 // behind that integer as far as there is `room`, then each pixel's own integer becomes `first`; as a PLANE each is counted in
 // a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms' values are those of the last time where
 // `epoch` is the same.
-enum class Placed : uint8_t { NUMBER, LIST, PLANE };
+// SAMPLES, of targets with several samples a pixel: the integer behind it counts those that are covered, whatever the tests
+// say. Fixed function, program 0, has bare copies for OpenGL alone.
+enum class Placed : uint8_t { NUMBER, LIST, PLANE, SAMPLES };
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels
 };

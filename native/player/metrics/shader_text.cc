@@ -164,6 +164,7 @@ std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool q
            "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : dt_place.x) * 16 + all;\n}\n";
   }
   if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
+  if (language.counts == ShaderLanguage::SAMPLES) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n  atomicAdd(dt_pixels[dt_place.x + 1], bitCount(gl_SampleMaskIn[0]));\n}\n";
   return text + "  " + real + "x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + integer + "pixel = dt_place.y * int(y) + int(x);\n" +
          "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
 }
@@ -559,7 +560,8 @@ class Text {
     }
     const bool quads = language_.quads && discards_.empty();
     if (pixels && language_.quads != quads && language_.counts >= ShaderLanguage::PIXELS) why_ = "its shader discards fragments";
-    if (pixels && !es && discards_.empty() && version_ < (quads ? 450 : 420)) {
+    const bool samples = language_.counts == ShaderLanguage::SAMPLES;
+    if (pixels && !es && (discards_.empty() || samples) && version_ < (quads ? 450 : 420)) {
       // Mesa takes the qualifier of an extension in older shaders, but tests late all the same.
       if (language_.version < 43) why_ = "GLSL 4.30 has shaders that run behind the tests";
       for (size_t i = version_end_ ? *version_begin_ : 0, stop = version_end_ ? *version_end_ + 1 : 0; i < stop; ++i) all_[i].text.clear();
@@ -653,10 +655,11 @@ std::string version_line(const std::string& text) {
 }
 
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language) {
-  const bool newer = language.quads && !language.es;
-  const uint32_t number = newer ? 450 : version_number(version);
+  const bool newer = (language.quads || language.counts == ShaderLanguage::SAMPLES) && !language.es;
+  const uint32_t number = newer ? std::min(language.version * 10, 450u) : version_number(version);
+  const char* early = language.counts == ShaderLanguage::SAMPLES ? "layout(early_fragment_tests) in;\n" : "";
   const std::string extensions = language.es ? "" : storage_extensions(number) + place_extension(language, number);
-  return (newer ? new_version(language, number) : version) + "\n" + extensions + pixel_block(language, number, language.quads) + "void main() { dt_count(); }\n";
+  return (newer ? new_version(language, number) : version) + "\n" + extensions + early + pixel_block(language, number, language.quads) + "void main() { dt_count(); }\n";
 }
 
 std::string placed_text(const std::string& text, const ShaderLanguage& language) {

@@ -19,7 +19,8 @@ struct ShaderLanguage {
   // integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. PLANE, with
   // `quads` only: to an integer of the dt_place.z from dt_place.x on there is for each two by two pixels, row by row, a byte
   // for each of them. Only fragments that pass the tests run it, but where it may discard some: then all that it does not.
-  enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS, PLANE } counts = FETCHES;
+  // SAMPLES, never with `quads`: as FRAGMENTS, and to the integer behind dt_place.x how many samples of each are covered.
+  enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS, PLANE, SAMPLES } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
   bool core = false;  // of the context
   // One fragment of each two by two counts for all, where none is discarded: FRAGMENTS adds their number, PIXELS one; what

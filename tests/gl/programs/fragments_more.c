@@ -1,5 +1,7 @@
-/* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition.
- * fragments_more conditional [FRAMES] */
+/* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
+ * several samples a pixel. "samples" prints what shaders and queries of its own count in its first frame: fragments and
+ * samples that are generated, and that pass, of each draw.
+ * fragments_more conditional|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -50,8 +52,89 @@ static void conditional(GLuint hidden, GLuint seen) {
   box(-1, -1, 0, 1, 0);                 /* 16 half */
 }
 
+static GLuint framebuffer, programs[3], counter, query;
+
+static void make_sampled(int samples) {
+  GLuint storages[2];
+  glGenFramebuffers(1, &framebuffer);
+  glGenRenderbuffers(2, storages);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+  for (int i = 0; i < 2; i++) {
+    glBindRenderbuffer(GL_RENDERBUFFER, storages[i]);
+    if (samples > 1) glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
+    else glRenderbufferStorage(GL_RENDERBUFFER, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, i ? GL_DEPTH_STENCIL_ATTACHMENT : GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, storages[i]);
+  }
+  GLint got = 0;
+  glGetIntegerv(GL_SAMPLES, &got);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE || got != (samples > 1 ? samples : 0)) exit(77);
+  static const char *const vertex = "#version 430 compatibility\nvoid main() { gl_Position = gl_Vertex; }\n";
+  programs[0] = link_program(vertex, "#version 430 compatibility\nlayout(early_fragment_tests) in;\n"
+    "layout(std430, binding = 0) buffer Sum { uint sum; };\nuniform float lowest;\n"
+    "void main() { if (gl_FragCoord.y >= lowest) atomicAdd(sum, 1u); gl_FragColor = vec4(1.0); }\n", NULL, 0);
+  programs[1] = link_program("#version 120\nvoid main() { gl_Position = gl_Vertex; }\n", "#version 120\nvoid main() { gl_FragColor = vec4(0.5); }\n", NULL, 0);
+  programs[2] = link_program("#version 120\nvoid main() { gl_Position = gl_Vertex; }\n",
+    "#version 120\nvoid main() { if (gl_FragCoord.y < 12.0) discard; gl_FragColor = vec4(0.5); }\n", NULL, 0);
+  glGenQueries(1, &query);
+  glGenBuffers(1, &counter);
+  glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, counter);
+  glBufferData(GL_SHADER_STORAGE_BUFFER, 4, NULL, GL_DYNAMIC_COPY);
+}
+
+static void triangles(const GLfloat *places, int count) {
+  glVertexPointer(3, GL_FLOAT, 0, places);
+  glDrawArrays(GL_TRIANGLES, 0, count);
+}
+
+/* What its own shader and query count of it. */
+static void tell(const GLfloat *places, int count, int tested, float lowest) {
+  GLuint fragments = 0, samples = 0;
+  glUseProgram(programs[0]);
+  glUniform1f(glGetUniformLocation(programs[0], "lowest"), lowest);
+  glBufferSubData(GL_SHADER_STORAGE_BUFFER, 0, 4, &fragments);
+  glBeginQuery(GL_SAMPLES_PASSED, query);
+  triangles(places, count);
+  glEndQuery(GL_SAMPLES_PASSED);
+  glUseProgram(0);
+  glGetQueryObjectuiv(query, GL_QUERY_RESULT, &samples);
+  glMemoryBarrier(GL_ALL_BARRIER_BITS);
+  glGetBufferSubData(GL_SHADER_STORAGE_BUFFER, 0, 4, &fragments);
+  printf("%s %u %u\n", tested ? "passed" : "generated", fragments, samples);
+}
+
+static void sampled(int first) {
+  static const GLfloat all[] = {-1, -1, 0, 3, -1, 0, -1, 3, 0}, behind[] = {-1, -1, 0.9f, 3, -1, 0.9f, -1, 3, 0.9f};
+  static const GLfloat slanted[] = {-0.9f, -0.83f, -0.5f, 0.71f, -0.57f, 0.6f, 0.13f, 0.93f, -0.2f};
+  static const GLfloat more[] = {-0.5f, -0.9f, 0, 0.9f, 0.11f, 0, -0.7f, 0.77f, 0, 0.9f, 0.11f, 0, -0.7f, 0.77f, 0, 0.83f, 0.9f, -0.9f};
+  const struct { const GLfloat *places; int count, depth, program; } draws[] = {
+      {all, 3, 0, 0}, {slanted, 3, 0, 1}, {more, 6, 0, 1}, {slanted, 3, 1, 0}, {all, 3, 1, 1}, {more, 6, 1, 1}, {behind, 3, 1, 0}};
+  for (int i = 0; i < 7; i++) {
+    if (first) {
+      glDepthMask(GL_FALSE);
+      tell(draws[i].places, draws[i].count, 0, 0);
+      glDepthMask(GL_TRUE);
+    }
+    if (draws[i].depth) glEnable(GL_DEPTH_TEST);
+    if (first) tell(draws[i].places, draws[i].count, 1, 0);
+    glUseProgram(draws[i].program ? programs[1] : 0);
+    if (!first) triangles(draws[i].places, draws[i].count);
+    glDisable(GL_DEPTH_TEST);
+  }
+  if (first) tell(all, 3, 0, 0), tell(all, 3, 1, 12);
+  glUseProgram(programs[2]);
+  if (!first) triangles(all, 3);        /* 7 the lowest twelve rows are discarded */
+  glUseProgram(0);
+  if (first) tell(slanted, 3, 0, 0);
+  glEnable(GL_SAMPLE_COVERAGE);
+  glSampleCoverage(0.5f, GL_FALSE);
+  if (first) tell(slanted, 3, 1, 0);
+  else triangles(slanted, 3);           /* 8 half of the samples */
+  glDisable(GL_SAMPLE_COVERAGE);
+}
+
 int main(int argc, char **argv) {
-  int frames = argc > 2 ? atoi(argv[2]) : 4;
+  if (argc < 2) return 2;
+  int frames = argc > 2 ? atoi(argv[2]) : 4, samples = !strncmp(argv[1], "samples", 7) ? atoi(argv[1] + 7) : 0;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
@@ -59,14 +142,19 @@ int main(int argc, char **argv) {
   GLuint queries[2];
   glGenQueries(2, queries);
   glEnableClientState(GL_VERTEX_ARRAY);
+  if (samples) make_sampled(samples);
   for (int frame = 0; frame < frames; frame++) {
     glViewport(0, 0, WIDTH, HEIGHT);
     glClearColor(0.25f * (float)frame, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT);
     glColor3f(0.1f * (float)frame, 0.5f, 1);
-    conditional(queries[0], queries[1]);
+    if (samples) sampled(frame == 0);
+    else conditional(queries[0], queries[1]);
+    if (samples) glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0), glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT, GL_NEAREST);
     eglSwapBuffers(display, window);
+    if (samples) glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
   }
+  if (samples) glBindFramebuffer(GL_FRAMEBUFFER, 0);
   static unsigned char pixels[WIDTH * HEIGHT * 4];
   glReadPixels(0, 0, WIDTH, HEIGHT, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   printf("error 0x%x, %016llx\n", glGetError(), (unsigned long long)checksum(0, pixels, sizeof pixels));

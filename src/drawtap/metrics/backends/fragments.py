@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
 
 _HOW = (
-    "In OpenGL samples are counted (occlusion queries on the program's own target); in OpenGL ES pixels of targets "
-    "with one sample a pixel (a stencil buffer of our own)"
+    "Of a target with several samples a pixel a fragment counts once, however many of its samples are covered: see "
+    "samples_generated"
 )
+_SAMPLES = "in samples, of a target with several a pixel (as many as fragments where there is one)"
 _FRAME = "so far in the frame, over all targets that it draws to; tests are off, so hidden fragments count too"
 _KNOWN = (
     Fixed(
@@ -31,6 +32,16 @@ _KNOWN = (
         "count", "written", "count", "counter",
         "those that passed, of draws that write to a colour buffer (a colour mask lets something through)",
     ),
+    Fixed("count", "samples_generated", "count", "counter", f"what rasterisation made, {_SAMPLES}"),
+    Fixed(
+        "count", "samples_discarded", "count", "counter",
+        f"of those, what the shader, the alpha test or coverage left out, {_SAMPLES}",
+    ),
+    Fixed(
+        "count", "samples_passed", "count", "counter",
+        f"what was not discarded and passed depth and stencil tests, {_SAMPLES}",
+    ),
+    Fixed("count", "samples_written", "count", "counter", "samples that passed, of draws that write a colour buffer"),
     Fixed(
         "texture", "fetches", "count", "counter",
         "texture reads by fragment shaders, counted while they run: by copies of them in which each call of a built-in "
