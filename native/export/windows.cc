@@ -115,6 +115,8 @@ bool Exporter::create_context(const Call& call) {
   std::string list_text = attributes_here.empty() ? "NULL" : attributes(as_egl, attributes_here, "EGLint");
   std::string shared = context_name(share);
   std::string name = names_.handle("context", "EGLContext", call.result(), true);
+  // One of no configuration fits surfaces of all.
+  if (!there) chosen = "host_no_config(display, " + chosen + ")";
   line(name + " = eglCreateContext(display, " + chosen + ", " + shared + ", " + list_text + ");");
   return true;
 }

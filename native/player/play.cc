@@ -882,7 +882,7 @@ void Player::native(const FunctionColumns& c, uint32_t row) {
   if (name == "frame") {
     if (options.verify) hash_frame(c.payload(*text, row));
   } else if (name == "surface" || name == "window") {
-    windows_->resized(c.raw(*handle, row), parse_attributes(c.payload(*text, row)));
+    windows_->size_noted(c.raw(*handle, row), parse_attributes(c.payload(*text, row)));
   }
 }
 
@@ -925,7 +925,8 @@ void Player::hash_frame(std::string_view text) {
   bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] && hash == about["hash"];
   if (same) return;
   ++different;
-  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")" + after_gap());
+  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")" +
+                              (windows_->got_late_size() ? "; the window got this size while the frame was drawn" : "") + after_gap());
 }
 
 bool Player::save_frame(uint64_t frame, const std::string& path) {

@@ -137,7 +137,9 @@ struct Surface {
   void* real = nullptr;
   void* config = nullptr;
   int width = 0, height = 0;
-  bool window = false;
+  bool window = false, drawn = false;      // drawn: it was current once
+  bool late = false;                       // its pbuffer has another size still
+  uint64_t first_seq = 0, first_end = 0;   // the call with which it became current, and the end of that frame
   unsigned long shown = 0;  // the window on the screen
   std::vector<int32_t> attributes;
 };

@@ -363,6 +363,9 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   if (api == API_ES) least = {EGL_CONTEXT_MAJOR_VERSION, version};
   least.push_back(EGL_NONE);
   EGLContext with = shared ? shared->real : EGL_NO_CONTEXT;
+  // A context of no configuration fits surfaces of all: with one of its own their surfaces would have to take that one.
+  const char* extensions = config || !wanted_.empty() ? nullptr : eglQueryString(display_, EGL_EXTENSIONS);
+  const EGLConfig of = extensions && strstr(extensions, "EGL_KHR_no_config_context") ? EGL_NO_CONFIG_KHR : context->config;
   const std::vector<EGLint>* tries[] = {&attributes, &plain, &least};
   std::vector<EGLint> debug = attributes;
   if (player_.options.debug) {
@@ -373,11 +376,11 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
       if (debug[i] == 0x30FC) has = true, debug[i + 1] |= 1;
     if (!has) debug.insert(debug.end(), {0x31B0, EGL_TRUE});
     debug.push_back(EGL_NONE);
-    context->real = eglCreateContext(display_, context->config, with, debug.data());
+    context->real = eglCreateContext(display_, of, with, debug.data());
     if (!context->real) player_.report("context", call.seq, call.function.name, "there are no debug contexts here: the driver may say less");
   }
   for (int i = 0; i < 3 && !context->real; ++i) {
-    context->real = eglCreateContext(display_, context->config, with, tries[i]->data());
+    context->real = eglCreateContext(display_, of, with, tries[i]->data());
     if (context->real && i) player_.report("context", call.seq, call.function.name, "some of the context's attributes do not exist here: left out");
   }
   if (!context->real) {
@@ -385,7 +388,7 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
     return;
   }
   if (auto it = contexts_.find(recorded); it != contexts_.end()) gone_.push_back(it->second);
-  hook::after_eglCreateContext(&tls, display_, context->config, with, attributes.data(), context->real);
+  hook::after_eglCreateContext(&tls, display_, of, with, attributes.data(), context->real);
   contexts_[recorded] = context;
 }
 
@@ -693,32 +696,66 @@ void Windows::resized(uint64_t handle, const Text& text) {
   NativeFact about;
   about.text = text;
   int width = about.number("width"), height = about.number("height");
-  if (!s || (width == s->width && height == s->height)) return;
+  if (!s || (width == s->width && height == s->height && !s->late)) return;
   if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return;
-  EGLSurface old = s->real;
   s->width = width;
   s->height = height;
   if (s->shown) return x11_->resize(s->shown, width, height);
-  if (!build(*s)) {
-    s->real = old;
+  rebuild(*s);
+}
+
+// Gives a surface's pbuffer the size that the surface has.
+void Windows::rebuild(Surface& s) {
+  EGLSurface old = s.real;
+  s.late = false;
+  if (!build(s)) {
+    s.real = old;
     return player_.report("surface", player_.seq, "", "the window cannot be made larger");
   }
   auto& thread = *player_.threads_[player_.running_];
-  if (thread.context && (thread.draw == handle || thread.read == handle)) bind(thread.context, surface(thread.draw), surface(thread.read));
+  if (thread.context && (thread.draw == s.recorded || thread.read == s.recorded)) bind(thread.context, surface(thread.draw), surface(thread.read));
   eglDestroySurface(display_, old);
 }
 
-void Windows::frame_begins(uint64_t begin, uint64_t end) {
+// The last size of a drawable that was noted behind `begin` and up to the end of the frame that it is drawn in.
+const Text* Windows::size_until(uint64_t handle, uint64_t begin, uint64_t end) const {
+  // Where several windows are shown in turn, frames of one go on while those of another end.
+  if (auto it = swaps_.find(handle); it != swaps_.end())
+    if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end()) end = *swap;
+  const Text* found = nullptr;
   auto next = std::upper_bound(facts_.begin(), facts_.end(), begin, [](uint64_t seq, const NativeFact& f) { return seq < f.seq; });
-  if (next == facts_.end()) return;
+  for (; next != facts_.end() && next->seq <= end; ++next)
+    if (next->handle == handle && (next->kind == "window" || next->kind == "surface")) found = &next->text;
+  return found;
+}
+
+// A frame is drawn for the size that its window has when it ends; a new one that was noted late counts from here on.
+void Windows::frame_begins(uint64_t begin, uint64_t end) {
   for (auto& thread : player_.threads_) {
-    // Where several windows are shown in turn, frames of one go on while those of another end.
-    uint64_t until = end;
-    if (auto it = swaps_.find(thread->draw); it != swaps_.end())
-      if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end()) until = *swap;
-    for (auto fact = next; fact != facts_.end() && fact->seq <= until; ++fact)
-      if (fact->handle == thread->draw && (fact->kind == "window" || fact->kind == "surface")) resized(fact->handle, fact->text);
+    if (!thread->draw) continue;
+    if (const Text* size = size_until(thread->draw, begin, end)) resized(thread->draw, *size);
+    if (Surface* s = surface(thread->draw); s && s->late) rebuild(*s);
   }
+}
+
+// Drivers give a window its buffers when it becomes current, and ask for its size again when a frame has ended: what has
+// another size at the end of its first frame was drawn with the one that it had before.
+void Windows::size_noted(uint64_t handle, const Text& text) {
+  Surface* s = surface(handle);
+  const bool first = s && s->drawn && s->first_end == player_.end_seq_ && player_.end_seq_ != UINT64_MAX;
+  if (!first || s->shown || player_.seq <= s->first_seq + 1) return resized(handle, text);  // right behind that call: its size then
+  NativeFact about;
+  about.text = text;
+  const int width = about.number("width"), height = about.number("height");
+  if ((width == s->width && height == s->height) || width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return;
+  s->width = width;
+  s->height = height;
+  s->late = true;
+}
+
+bool Windows::got_late_size() {
+  Surface* s = surface(player_.threads_[player_.running_]->draw);
+  return s && s->late;
 }
 
 // ---- current -------------------------------------------------------------------------------------------------------
@@ -833,6 +870,7 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
   Surface *d = surface(draw), *r = surface(read);
   if (context && d && !bind(context, d, r ? r : d) && eglGetError() == EGL_BAD_MATCH) {
     // The window was made for another configuration.
+    player_.report("config", call.seq, call.function.name, "context and surface do not fit together here: the surface gets the context's configuration, and may show other colors");
     d->config = context->config;
     Surface old = *d;
     if (build(*d)) destroy(old);
@@ -846,6 +884,7 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
   thread.current = recorded;
   thread.draw = draw;
   thread.read = read;
+  if (d && !d->drawn) d->drawn = true, d->first_seq = call.seq, d->first_end = player_.end_seq_;
 }
 
 void Windows::make_current(const Call& call) {

@@ -38,7 +38,7 @@ class Windows {
   // What plays that function: nullptr where there is nothing to do; `known` false where it cannot be played.
   Handler handler(const Function& function, bool& known) const;
 
-  void resized(uint64_t handle, const Text& text);
+  void size_noted(uint64_t handle, const Text& text);  // by the recorder, where the player is now
   // A frame begins that ends with the call `end`: what is drawn to gets the size that it is found to have at its end.
   void frame_begins(uint64_t begin, uint64_t end);
   // Make what a recorded thread has current current on the running one (players of one thread).
@@ -50,6 +50,8 @@ class Windows {
   Surface* surface(uint64_t recorded);
   // Size of what the running thread draws to by default; false: nothing.
   bool drawable_size(int& width, int& height);
+  // Whether that is a size which the window got after its first frame was begun.
+  bool got_late_size();
   // Whether the running thread shows what OpenVG drew, and how large that is.
   bool shows_vg(int& width, int& height);
   std::string engine() const;  // what plays, once something does
@@ -86,6 +88,9 @@ class Windows {
   void read_facts(size_t chunk, size_t function);
   void read_swaps(size_t chunk, size_t function);
   const NativeFact* fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const;
+  void resized(uint64_t handle, const Text& text);
+  void rebuild(Surface& surface);
+  const Text* size_until(uint64_t handle, uint64_t begin, uint64_t end) const;
   EGLConfig choose(const NativeFact* recorded, int renderable, uint64_t seq);
   void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call);
   Surface* add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window, std::vector<EGLint> attributes, const Call& call);

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import drawtap
 from drawtap.commands.replay import _summary
 from drawtap.errors import UnavailableError
 from drawtap.replay import player
@@ -252,6 +253,26 @@ def test_a_size_that_the_program_does_not_notice_is_recorded(programs: Bench, tm
     sizes = [row["text"].split(";")[:2] for row in json.loads(done.stdout)]
     assert sizes[0] == ["width=60", "height=40"]
     assert sizes[-1] == ["width=96", "height=64"]
+
+
+def test_a_window_that_gets_another_size_in_its_first_frame(programs: Bench, tmp_path: Path) -> None:
+    if programs.display is None:
+        pytest.skip("Xvfb is not installed")
+    trace = _record(programs, ["resized_window", "3", "first"], tmp_path / "t.dtap", window=True)
+    with drawtap.open(trace) as opened:
+        sizes = [str(row["text"]).split(";")[:2] for row in opened.table("natives") if row["kind"] == "surface"]
+    assert sizes == [["width=60", "height=40"], ["width=72", "height=88"]]
+    played = _play(trace, "--verify")
+    assert (played.compared, played.different) == (3, 0), played.findings
+
+
+def test_a_context_of_no_configuration_draws_to_what_the_surface_has(programs: Bench, tmp_path: Path) -> None:
+    # Blending over a window without alpha shows whether it got one.
+    trace = _record(programs, ["no_config", "3"], tmp_path / "t.dtap")
+    played = _play(trace, "--verify")
+    assert played.compared == 3
+    assert played.different == 0, played.findings
+    assert not played.findings
 
 
 def test_closing_the_window_ends_it(programs: Bench, tmp_path: Path) -> None:

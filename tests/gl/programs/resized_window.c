@@ -1,5 +1,6 @@
 /* A window of X11 whose size changes between frames; what is drawn depends on the size.
  * resized_window [FRAMES]
+ * resized_window FRAMES first: its size changes once, before anything is drawn to it.
  * resized_window SECONDS unnoticed: another one changes its size once, and for so long the program goes on as before. */
 #include <GLES2/gl2.h>
 #include <X11/Xlib.h>
@@ -33,6 +34,22 @@ int main(int argc, char **argv) {
   EGLSurface surface = eglCreateWindowSurface(display, config, (EGLNativeWindowType)window, NULL);
   if (surface == EGL_NO_SURFACE) return 77;
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
+  if (argc > 2 && !strcmp(argv[2], "first")) {
+    XResizeWindow(x, window, 72, 88);
+    XSync(x, False);
+    for (int i = 0; i < frames; i++) {
+      glViewport(0, 0, 72, 88);
+      glClearColor(0.2f, 0.1f * (float)i, 0.3f, 1);
+      glClear(GL_COLOR_BUFFER_BIT);
+      glEnable(GL_SCISSOR_TEST);
+      glScissor(40, 60, 32, 28); /* above what the window was at first */
+      glClearColor(1, 0.1f * (float)i, 0, 1);
+      glClear(GL_COLOR_BUFFER_BIT);
+      glDisable(GL_SCISSOR_TEST);
+      eglSwapBuffers(display, surface);
+    }
+    return 0;
+  }
   if (argc > 2) {
     const struct timespec nap = {0, 2000000};
     glViewport(0, 0, 60, 40);

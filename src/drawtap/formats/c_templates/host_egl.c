@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #ifdef PLAY_X11
 #include <X11/Xlib.h>
@@ -111,6 +112,12 @@ EGLConfig host_config(EGLDisplay display, const EGLint *wanted) {
   }
   if (!best) fail("no EGL configuration fits");
   return best;
+}
+
+/* What makes a context that fits surfaces of every configuration, where there is that. */
+EGLConfig host_no_config(EGLDisplay display, EGLConfig otherwise) {
+  const char *extensions = eglQueryString(display, EGL_EXTENSIONS);
+  return extensions && strstr(extensions, "EGL_KHR_no_config_context") ? (EGLConfig)0 : otherwise;
 }
 
 EGLSurface host_window(EGLDisplay display, EGLConfig config, int width, int height) {

@@ -43,6 +43,7 @@ extern int play_current;        /* number, in the recording, of the frame that p
 EGLDisplay host_display(void);
 /* The configuration that is nearest to the wanted attributes (pairs, then EGL_NONE). */
 EGLConfig host_config(EGLDisplay display, const EGLint *wanted);
+EGLConfig host_no_config(EGLDisplay display, EGLConfig otherwise);
 /* A new window of that size, as an EGL surface; a pbuffer can stand for it. */
 EGLSurface host_window(EGLDisplay display, EGLConfig config, int width, int height);
 /* The program resized the window: `*surface` has the new size from here on, and stays current where it was. */
