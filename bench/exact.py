@@ -271,7 +271,8 @@ def _hashed_frames(trace: Path) -> int:
 
 
 def limited(program: Program) -> list[str]:
-    return ["timeout", "-s", "INT", str(program.seconds), *program.command] if program.seconds else [*program.command]
+    stopped = ["timeout", "-k", "5", "-s", "INT", str(program.seconds)] if program.seconds else []
+    return [*stopped, *program.command]
 
 
 def run(

@@ -68,12 +68,19 @@ def programs(setup: Setup, frames: int) -> Iterator[Program]:
         for path in sorted(Path(folder).glob("*")):
             if path.name in _NEEDS_MORE or not os.access(path, os.X_OK) or not _is_fixed(path):
                 continue
-            # Those of xscreensaver take X's options; the others have a window of their own size.
-            sized = ("-geometry", _SIZE) if b"XtAppInitialize" in path.read_bytes() else ()
-            yield Program(path.name, (str(path), *sized), "gl", seconds=_SECONDS)
+            yield Program(path.name, (str(path), *_options(path)), "gl", seconds=_SECONDS)
     for name in TOOLS:
         if shutil.which(name):
             yield Program(name, (name,), "gl", seconds=_SECONDS)
+
+
+def _options(path: Path) -> tuple[str, ...]:
+    """Return what a program has to be told: the size of its window, as X's toolkit takes it, or how to live here."""
+    content = path.read_bytes()
+    if b"XtAppInitialize" in content:
+        return ("-geometry", _SIZE)
+    # Those of rss-glx end with an X error where they ask Xvfb for a swap interval.
+    return ("--vsync", "0") if b"vsync" in content else ()
 
 
 def _is_fixed(path: Path) -> bool:

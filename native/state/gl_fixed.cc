@@ -60,9 +60,13 @@ Matrix product(const Matrix& a, const Matrix& b) {
     }
   return x;
 }
+constexpr Matrix IDENTITY{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 void multiply(Machine& m, const Stack& s, const Matrix& by) {
+  const Matrix before = load(s);
   m.read(s.node, s.matrix);
-  store(m, s, product(load(s), by));
+  store(m, s, product(before, by));
+  // What is computed here may be what was there, and yet not be that to the bit in the driver: a full turn, say.
+  if (by != IDENTITY && load(s) == before) m.part(s.node, s.matrix);
 }
 bool given(Array& a, bool transpose, Matrix& x) {
   if (a.count() < 16) return false;

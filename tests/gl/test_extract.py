@@ -121,6 +121,9 @@ def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_
     assert cut.share <= most
     if name == "between":  # what stands between glBegin and glEnd is read by the vertices after it
         assert cut.added == ()
+        with drawtap.open(out) as trace:
+            turns = trace.sql("SELECT angle FROM glRotatef ORDER BY seq")
+            assert [float(str(angle)) for (angle,) in turns] == [30.0, -360.0]
     assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
     certificate = _certificate(out)
     assert certificate["images"] == whole

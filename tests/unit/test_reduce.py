@@ -78,6 +78,24 @@ def test_a_spent_budget_is_said():
     assert not found.minimal
     assert found.trials == 2
     assert found.keep[5]
+    # One of 64 is tried with chunks of 64 and 32 (32 of them gone by now), then 16, 8, 4, 2 and 1 at least.
+    assert found.ahead >= 2 + 4 + 8 + 16 + 32
+
+
+def test_how_it_stands_is_told():
+    said = []
+    oracle = Needs({5, 40})
+    found = reduce(
+        np.ones(64, bool), [[i] for i in range(64)], _left, oracle, budget=Budget(60), tell=said.append, every_s=0
+    )
+    assert found.minimal
+    assert len(said) == found.trials
+    left = [int(line.split(" s ")[1].split()[0]) for line in said]
+    ahead = [int(line.split("at least ")[1].split()[0]) for line in said]
+    assert left[0] == 64
+    assert left == sorted(left, reverse=True)
+    assert ahead[-1] <= 2
+    assert ahead[0] >= 64
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))))

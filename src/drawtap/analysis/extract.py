@@ -239,6 +239,8 @@ class Cutter:
             certificate["search"] = list(self._said)
         if reduction is not None:
             certificate |= {"oracle": wish.oracle, "minimal": reduction.minimal, "trials": reduction.trials}
+            if not reduction.minimal:
+                certificate["trials_ahead"] = reduction.ahead
         images = self._whole_images(wanted) if _shows_pixels(wish) else np.zeros_like(keep)
         part = Part(self.trace.core, keep=packed(keep).tobytes(), keep_images=packed(images).tobytes())
         written = write([part], output, annotation=certificate)
@@ -495,12 +497,13 @@ class Cutter:
             return now & self.graph.closure(everything.astype(np.uint64), removed) & ~removed
 
         budget = Budget(wish.seconds)
-        trials = 0
+        trials, ahead = 0, 0
         minimal = True
         for units in self._phases(keep, set() if free else root_set):
             found = reduce(keep, units, without, oracle, budget=budget, tell=self._tell)
             keep, trials, minimal = found.keep, trials + found.trials, minimal and found.minimal
-        return keep, Reduction(keep, minimal, trials)
+            ahead += found.ahead
+        return keep, Reduction(keep, minimal, trials, ahead, ahead * budget.elapsed / max(trials, 1))
 
     def _oracle(self, stage: Stage, reference: Outcome | None, keep: Calls, wish: Wish) -> tuple[Oracle, bool]:
         # The second: whether it is about something else than the pixels that the graph knows the needs of.

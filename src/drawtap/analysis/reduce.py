@@ -264,11 +264,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What came of a search: the calls that are left; `minimal`: no unit of them can go; `trials` made."""
+    """What came of a search: the calls that are left; `minimal`: no unit of them can go; `trials` made.
+
+    `ahead`: how many trials are missing at least where the budget ended it, and `seconds_ahead` what they take.
+    """
 
     keep: Calls
     minimal: bool
     trials: int
+    ahead: int = 0
+    seconds_ahead: float = 0.0
 
 
 def reduce(
@@ -279,36 +284,53 @@ def reduce(
     *,
     budget: Budget,
     tell: Callable[[str], None] = lambda _: None,
+    every_s: float = 60.0,
 ) -> Reduction:
     """Remove as many units (calls that come and go together) as the oracle lets go.
 
     `without(keep, removed)` returns what is left of `keep` without these calls. In the end no single unit can go,
-    unless the budget was spent before.
+    unless the budget was spent before. `tell` is told how it stands, every so many seconds.
     """
     removed = np.zeros_like(keep)
     left = [unit for unit in units if keep[list(unit)].any()]
     size, trials = max(len(left), 1), 0
+    began = budget.elapsed
+    due = began + every_s
     while left:
         gone = False
-        for chunk in _chunks(left, size):
+        for number, chunk in enumerate(_chunks(left, size)):
             chosen = removed.copy()
             for unit in chunk:
                 chosen[list(unit)] = True
             now = without(keep, chosen)
             if np.array_equal(now, keep):
                 continue
+            ahead = _trials_ahead(len(left), size, number)
+            seconds_ahead = ahead * (budget.elapsed - began) / max(trials, 1)
+            if budget.elapsed >= due:
+                due = budget.elapsed + every_s
+                so_far = f"after {budget.elapsed:.0f} s {int(keep.sum())} calls are left"
+                tell(f"{so_far}; at least {ahead} more trials, about {seconds_ahead:.0f} s")
             if not budget.spend():
-                return Reduction(keep, False, trials)
+                return Reduction(keep, False, trials, ahead, seconds_ahead)
             trials += 1
             if oracle.holds(now):
                 keep, removed, gone = now, chosen, True
-                tell(f"{int(keep.sum())} calls are left")
         left = [unit for unit in left if keep[list(unit)].any()]
         if size == 1 and not gone:
             break
         if size > 1:
             size = max(min(size, len(left)) // 2, 1)
     return Reduction(keep, True, trials)
+
+
+def _trials_ahead(units: int, size: int, done: int) -> int:
+    """Return how many trials are left where no more units can go: in this round, and in those of smaller chunks."""
+    ahead = -(-units // size) - done
+    while size > 1:
+        size = max(min(size, units) // 2, 1)
+        ahead += -(-units // size)
+    return ahead
 
 
 def _chunks(units: Sequence[Sequence[int]], size: int) -> Iterator[Sequence[Sequence[int]]]:

@@ -62,9 +62,9 @@ def extract(
     certificate (the annotation `certificate`): hash of the source, target, engine, image hashes, what was compared.
     Where the recording has hashes of what the program showed (record --hash-frames), the cut is held against them.
 
-    --minimize goes on by delta debugging until no call can go. In an oracle's command {} stands for the file to try;
-    the oracles other than pixels do not keep the image. The exit code is 1 where the written file does not draw the
-    same after all, or not what the program showed on the same engine.
+    --minimize goes on by delta debugging until no call can go, and says each minute what is left of it. In an oracle's
+    command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
+    the written file does not draw the same after all, or not what the program showed on the same engine.
     """
     from drawtap.analysis.extract import Cutter, Wish, target
 
@@ -101,7 +101,10 @@ def _lines(cut: Cut, output: Path) -> list[Verdict]:
         found.append(Verdict("note", "added", f"{number(len(cut.added))} calls that the images turned out to need"))
     found += [Verdict("note", "search", line) for line in cut.search]
     if cut.reduction is not None:
-        how = "no call of them can go" if cut.reduction.minimal else "time was up: more may be able to go"
+        ahead, more = number(cut.reduction.ahead), cut.reduction.seconds_ahead
+        how = "no call of them can go"
+        if not cut.reduction.minimal:
+            how = f"time was up: at least {ahead} more trials would settle it, about {more:.0f} s (--seconds)"
         found.append(Verdict("ok", "minimized", f"after {number(cut.reduction.trials)} trials; {how}"))
     if cut.verified == "no":
         found.append(Verdict("note", "not verified", "nothing was played; the certificate says so"))

@@ -141,6 +141,9 @@ int main(int argc, char **argv) {
   glEnable(GL_LIGHT0);
   for (int frame = 0; frame < frames; frame++) {
     glClear(GL_COLOR_BUFFER_BIT);
+    glLoadIdentity();
+    glRotatef(30, 0, 0, 1);
+    glRotatef(-360, 0, 0, 1); /* leaves what was there, but not to the bit in every driver */
     lit_rows(frame, list);
     coloured_rows(frame, texture, program, colors);
     evaluated_row(frame);
