@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import itertools
+import pickle
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from drawtap.errors import QueryError
+from drawtap.errors import InputError, QueryError
 from drawtap.trace.core import TABLES
 from drawtap.trace.trace import Trace, open_trace
 from writer import Writer, blob, f32, small_trace
@@ -171,6 +172,56 @@ def test_arrow(trace: Trace) -> None:
     stream = nanoarrow.ArrayStream(trace.sql("SELECT seq, value FROM glUniform4fv ORDER BY seq").arrow())
     rows = list(stream.read_all().iter_tuples())
     assert rows[0] == (1, [1, 0.5, -3, 4])
+
+
+def test_rows_know_their_columns(trace: Trace) -> None:
+    rows = trace.sql("SELECT seq, count(*) FROM calls GROUP BY seq ORDER BY seq LIMIT 2").fetchall()
+    assert rows == [(0, 1), (1, 1)]
+    assert rows[0]._fields == ("seq", "count_star()")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(trace.sql("SELECT seq, name FROM calls ORDER BY seq"))
+    assert list(frame.columns) == ["seq", "name"]
+    assert frame["name"][0] == trace.calls[0].name
+
+
+def test_what_is_pickled_is_found_again_by_its_place(trace: Trace) -> None:
+    calls = [trace.calls[0], trace.calls[3]]
+    again = pickle.loads(pickle.dumps((calls, trace.frames[0], trace)))
+    assert [str(c) for c in again[0]] == [str(c) for c in calls]
+    assert again[0][0]._trace is again[0][1]._trace is again[1].trace is again[2]
+    assert again[1].end_seq == trace.frames[0].end_seq
+    assert again[2].sql("SELECT count(*) FROM calls").fetchall() == trace.sql("SELECT count(*) FROM calls").fetchall()
+    again[2].close()
+    with pytest.raises(TypeError, match="pickle its rows"):
+        pickle.dumps(trace.sql("SELECT 1"))
+
+
+def test_another_recording_at_the_place_is_refused(tmp_path: Path) -> None:
+    with open_trace(small_trace().write(tmp_path / "t.dtap")) as trace:
+        kept = pickle.dumps(trace)
+    (tmp_path / "t.dtap").unlink()
+    many(tmp_path).close()
+    (tmp_path / "many.dtap").rename(tmp_path / "t.dtap")
+    with pytest.raises(InputError, match="another recording"):
+        pickle.loads(kept)
+
+
+def test_nothing_answers_after_close(tmp_path: Path) -> None:
+    trace = open_trace(small_trace().write(tmp_path / "t.dtap"))
+    call, frame = trace.calls[0], trace.frames[0]
+    answer = trace.sql("SELECT 1")
+    assert trace.info["calls"]
+    trace.close()
+    trace.close()
+    asked = (
+        lambda: trace.info, lambda: trace.frames, lambda: trace.calls, lambda: trace.sql("SELECT 1"),
+        lambda: trace.table("frames"), lambda: trace.state_index, lambda: trace.graph, lambda: list(trace.text()),
+        lambda: call.args, lambda: frame.calls[0], lambda: pickle.dumps(trace), answer.__arrow_c_stream__,
+        lambda: trace.schema(), lambda: trace.materialise(),
+    )  # fmt: skip
+    for ask in asked:
+        with pytest.raises(InputError, match="closed"):
+            ask()
 
 
 def test_parameters(trace: Trace) -> None:

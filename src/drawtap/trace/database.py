@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import duckdb
 
@@ -116,6 +116,8 @@ class Result:
         described = cursor.description or []
         self.columns: tuple[str, ...] = tuple(str(d[0]) for d in described)
         self.types: tuple[str, ...] = tuple(str(d[1]) for d in described)
+        # Rows that know their columns: what takes named tuples, as pandas does, keeps the names.
+        self._row = type("Row", (tuple,), {"__slots__": (), "_fields": self.columns})
 
     def detach(self) -> None:
         """Fetch what is left into memory, so that the connection is free."""
@@ -127,7 +129,7 @@ class Result:
 
     def __iter__(self) -> Iterator[tuple[object, ...]]:
         while rows := self._fetch(2048):
-            yield from rows
+            yield from map(self._row, rows)
 
     def _fetch(self, count: int) -> list[tuple[object, ...]]:
         if self._rest:
@@ -147,7 +149,10 @@ class Result:
     def fetchone(self) -> tuple[object, ...] | None:
         """Return the next row, None at the end."""
         rows = self._fetch(1)
-        return rows[0] if rows else None
+        return cast("tuple[object, ...]", self._row(rows[0])) if rows else None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an answer is read once and cannot be pickled; pickle its rows: list(result)")
 
     def dicts(self) -> Iterator[dict[str, object]]:
         """Yield rows as dictionaries by column name."""
@@ -197,6 +202,7 @@ class Database:
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The connection, opened when first used."""
         if self._connection is None:
+            self._trace.core.check_open()
             self._connection = duckdb.connect(":memory:")
             self._connection.execute("SET python_enable_replacements = false")
             self._connection.execute("SET autoinstall_known_extensions = false")

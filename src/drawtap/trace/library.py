@@ -139,6 +139,15 @@ class Handle:
             raise InputError(f"{self.WHAT} is closed", hint=self.HINT)
         return self._handle
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed yet."""
+        return self._handle is not None
+
+    def check_open(self) -> None:
+        """Raise InputError where it is closed."""
+        _ = self.handle
+
     def close(self) -> None:
         """Let go of it; streams that are still read keep what they need."""
         handle, self._handle = self._handle, None

@@ -9,9 +9,9 @@ import json
 import os
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, cast, overload
@@ -165,6 +165,9 @@ class Call:
     def __str__(self) -> str:
         return cast(str, self._fetched[0]["text"])
 
+    def __reduce__(self) -> tuple[Callable[[Trace, int], Call], tuple[Trace, int]]:
+        return _call_at, (self._trace, self.seq)
+
     def __repr__(self) -> str:
         return f"<Call {self.seq} {self}>"
 
@@ -309,6 +312,12 @@ class Trace:
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: npt.NDArray[np.uint8] | None = None
+        self._info: Row | None = None
+        self._frames: Frames | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Trace], tuple[object, ...]]:
+        # A recording does not change: where it stands says all. The other process reads the same file.
+        return _unpickled, (str(self.path.absolute()), self.frame_end, self.info["uuid"], self.info["calls"])
 
     def _set_frame_end(self, *, asked: bool) -> None:
         try:
@@ -338,6 +347,7 @@ class Trace:
     def state_index(self) -> StateIndex:
         """The state of OpenGL at every call, computed from the calls; made when first asked for, then kept on disk."""
         if self._state is None:
+            self.core.check_open()
             from drawtap.trace.state import StateIndex
 
             self._state = StateIndex(self.path, frame_end=self.frame_end)
@@ -347,6 +357,7 @@ class Trace:
     def graph(self) -> Graph:
         """Which calls need which; made when first asked for."""
         if self._graph is None:
+            self.core.check_open()
             from drawtap.trace.graph import Graph
 
             self._graph = Graph(self)
@@ -363,7 +374,7 @@ class Trace:
         return waste_table(self._waste)
 
     def close(self) -> None:
-        """Close the file and the database connection."""
+        """Close the file and the database connection. What asks for more from then on raises InputError."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -373,11 +384,17 @@ class Trace:
         if self._graph is not None:
             self._graph.close()
             self._graph = None
+        self._info = self._frames = None
         self.core.close()
 
-    @cached_property
+    @property
     def info(self) -> Row:
         """What the trace says of itself: calls, threads, frames and the rule for them, times, problems, annotations."""
+        if self._info is None:
+            self._info = self._told()
+        return self._info
+
+    def _told(self) -> Row:
         info = self.core.info()
         if self._odd_frame_end is not None:
             said = f"the rule of the file for the end of frames, {self._odd_frame_end!r}, names no function: not used"
@@ -385,12 +402,14 @@ class Trace:
             info["problems"] = [*cast("list[Json]", info["problems"]), problem]
         return info
 
-    @cached_property
+    @property
     def frames(self) -> Frames:
         """The frames, with times, draws and uploads."""
-        return Frames(self, self.core.table_rows("frames"))
+        if self._frames is None:
+            self._frames = Frames(self, self.core.table_rows("frames"))
+        return self._frames
 
-    @cached_property
+    @property
     def calls(self) -> CallSlice:
         """All calls, by number in the total order."""
         return CallSlice(self, range(cast(int, self.info["calls"])))
@@ -409,6 +428,7 @@ class Trace:
     def database(self) -> Database:
         """The DuckDB database over this trace."""
         if self._database is None:
+            self.core.check_open()
             from drawtap.trace.database import Database
 
             self._database = Database(self)
@@ -496,6 +516,26 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"<Trace {self.path}>"
+
+
+# Calls and frames that are unpickled one after the other share their trace.
+_unpickled_traces: weakref.WeakValueDictionary[tuple[object, ...], Trace] = weakref.WeakValueDictionary()
+
+
+def _unpickled(path: str, frame_end: str, uuid: str, calls: int) -> Trace:
+    key = (path, frame_end, uuid, calls)
+    trace = _unpickled_traces.get(key)
+    if trace is None or not trace.core.is_open:
+        trace = open_trace(path, frame_end=frame_end)
+        if (trace.info["uuid"], trace.info["calls"]) != (uuid, calls):
+            trace.close()
+            raise InputError(f"{path} is another recording by now", hint="make what was pickled again from this one")
+        _unpickled_traces[key] = trace
+    return trace
+
+
+def _call_at(trace: Trace, seq: int) -> Call:
+    return trace.calls[seq]
 
 
 def _selection(function: str | None, seqs: range | None, frames: range | None) -> Selection:
