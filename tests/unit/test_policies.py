@@ -409,6 +409,44 @@ def test_scenarios_that_make_no_sense(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("name=late,start=30", "late would start at 30 s, when the scenario is over"),
+        ("name=back,start=5,end=3", "back would end at 3 s and start at 5 s"),
+        ("name=odd,floor=60,cap=30", "floor, 60 FPS, is above its cap, 30"),
+    ],
+)
+def test_programs_that_a_scenario_cannot_have(drawtap: Callable[..., Answer], given: str, said: str) -> None:
+    tried = drawtap("policy", "try", "none", "--seconds", "10", "--program", given, "--program", "name=b")
+    assert tried.code == 2
+    assert said in tried.err
+
+
+def test_programs_that_never_all_run_are_said(drawtap: Callable[..., Answer]) -> None:
+    programs = ("--program", "name=a,end=3", "--program", "name=b,start=4")
+    assert "never all run" in drawtap("policy", "try", "none", "--seconds", "8", *programs).out
+    assert "never all run" not in drawtap("policy", "try", "none", "--seconds", "4", *programs[:2]).out
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("name = 'a'\nfloor = 60\ncap = 30", "floor = 60 is above cap = 30"),
+        ("class = 'high'", "does not say which program"),
+        ("title = 'all'\ntarget = 60", "all does not say which program"),
+    ],
+)
+def test_profiles_that_make_no_sense(drawtap: Callable[..., Answer], tmp_path: Path, table: str, said: str) -> None:
+    file = tmp_path / "manager.toml"
+    file.write_text(f"[[program]]\n{table}\n")
+    checked = drawtap("manager", "--check", "--config", file)
+    assert checked.code == 4
+    assert said in checked.err
+    file.write_text("[[program]]\nname = '*'\nclass = 'high'\n[[program]]\nname = 'a'\nfloor = 30\ncap = 30\n")
+    assert drawtap("manager", "--check", "--config", file).code == 0
+
+
+@pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
         ("statik", {}, "static"),
@@ -430,7 +468,7 @@ def test_policies_are_tried_from_the_command_line(drawtap: Callable[..., Answer]
     done = drawtap("policy", "try", "none,adaptive", "--seconds", "10", "-o", page)
     assert done.code == 0 and "reached" in done.out and "missed" in done.out
     text = page.read_text()
-    assert text.count("<svg") == 2 and "http" not in text.replace("http://www.w3.org", "")
+    assert text.count("<svg") == 2 and "http://" not in text.replace("http://www.w3.org", "") and "https:" not in text
     assert drawtap("policy", "try", "-o", page).code == 2
     found = json.loads(drawtap("policy", "try", "static", "--set", "fps=30", "--json").out)
     assert {o["program"]: round(o["fps"]) for o in found["outcomes"]}["refract"] == 30

@@ -61,7 +61,7 @@ def policy_try(
     is by how much a program's limit went to and fro in it: going one way to where it stays is none. Where not even the
     program alone would reach its target, the result says so. Runs are exactly repeatable.
     """
-    from drawtap.live.scenario import checked, load_of, load_scenario, outcomes
+    from drawtap.live.scenario import checked, load_of, load_scenario, never_together, outcomes
 
     if output is not None:
         check_target(output, force=force)
@@ -81,6 +81,8 @@ def policy_try(
     if output is not None:
         output.write_text(_page(chosen, found, names), encoding="utf-8")
     notes = [f"page: {output}"] if output else []
+    if never_together(chosen):
+        notes.append("the programs never all run at the same time: the figures are of the whole scenario")
     return Sheets([_table(chosen, found)], _data(chosen, found), notes)
 
 

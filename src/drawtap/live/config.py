@@ -184,6 +184,15 @@ def _profile(row: Mapping[str, Any], index: int) -> Profile:
         if each.name.endswith("fps") and value is not None and not 1 <= value <= 10000:
             name = _WRITTEN.get(each.name, each.name)
             raise UsageError(f"[[program]] {title}: {name} = {value}", hint="from 1 to 10000")
+    matching = {"name", "exe", "cgroup", "uid"}
+    if not matching & set(given):
+        hint = 'name, exe, cgroup or uid; name = "*" where every program is meant'
+        raise UsageError(f"[[program]] {title} does not say which program", hint=hint)
+    if profile.floor_fps is not None and profile.cap_fps is not None and profile.floor_fps > profile.cap_fps:
+        raise UsageError(
+            f"[[program]] {title}: floor = {profile.floor_fps:g} is above cap = {profile.cap_fps:g}",
+            hint="a program is never held below its floor, nor let go above its cap",
+        )
     if profile.weight is not None and not 0 < profile.weight <= 1000:
         raise UsageError(f"[[program]] {title}: weight = {profile.weight}", hint="above 0, up to 1000")
     return profile

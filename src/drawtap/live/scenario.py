@@ -111,6 +111,15 @@ def checked(scenario: Scenario) -> Scenario:
             raise UsageError(f"{load.name}: a frame cannot take {load.cost_ms:g} ms", hint="from 0.01 to 10000")
         if load.jitter > 2:
             raise UsageError(f"{load.name}: a jitter of {load.jitter:g} is too much", hint="0.1 scatters by 10 %")
+        if load.start_s >= scenario.seconds:
+            raise UsageError(
+                f"{load.name} would start at {load.start_s:g} s, when the scenario is over",
+                hint=f"the scenario takes {scenario.seconds:g} s; --seconds makes it longer",
+            )
+        if load.end_s <= load.start_s:
+            raise UsageError(f"{load.name} would end at {load.end_s:g} s and start at {load.start_s:g} s")
+        if load.cap_fps is not None and load.floor_fps > load.cap_fps:
+            raise UsageError(f"{load.name}: its floor, {load.floor_fps:g} FPS, is above its cap, {load.cap_fps:g}")
     return scenario
 
 
@@ -166,11 +175,20 @@ def outcomes(scenario: Scenario, name: str, settings: Mapping[str, object]) -> l
 
 def contended(scenario: Scenario) -> tuple[float, float]:
     """Return the window in which all programs run, less its first two seconds (or its first half)."""
-    begin = max(load.start_s for load in scenario.loads)
-    end = min(scenario.seconds, *(load.end_s for load in scenario.loads))
+    begin, end = _together(scenario)
     if end <= begin:
         return 0.0, scenario.seconds
     return begin + min(2.0, (end - begin) / 2), end
+
+
+def never_together(scenario: Scenario) -> bool:
+    """Return whether there is no time in which all programs run."""
+    begin, end = _together(scenario)
+    return end <= begin
+
+
+def _together(scenario: Scenario) -> tuple[float, float]:
+    return max(p.start_s for p in scenario.loads), min(scenario.seconds, *(p.end_s for p in scenario.loads))
 
 
 def _outcome(name: str, shown: Shown, scenario: Scenario, window: tuple[float, float]) -> Outcome:
