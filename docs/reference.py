@@ -30,7 +30,7 @@ from drawtap.system import rule as contention
 from drawtap.system.exporter import EXPORTS
 from drawtap.system.reader import READERS
 from drawtap.system.recorder import RECORDERS
-from drawtap.trace import measured
+from drawtap.trace import computed, measured
 from drawtap.trace.core import TABLES
 from drawtap.trace.database import GRAPH_TABLES
 from drawtap.trace.state import TABLES as STATE_TABLES
@@ -131,7 +131,7 @@ def _tables() -> Iterator[str]:
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
     yield "| `calls` | a call, with its arguments as JSON (`params`) and as text (`call`) |\n"
-    for name in (*TABLES, *STATE_TABLES, *GRAPH_TABLES):
+    for name in (*TABLES, *STATE_TABLES, *GRAPH_TABLES, *computed.names()):
         yield f"| `{name}` | {_ROWS.get(name, '')} |\n"
 
 
@@ -160,7 +160,9 @@ _ROWS = {
     "resources": "an object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses"
     " by draws, writes to it as a target",
     "draws": "a draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost",
-    "redundancy": "a call that did nothing: of which kind (see [how to](../howto/extract.md))",
+    "redundancy": "a call that did nothing: of which kind, and about which program (see [how to](../howto/extract.md))",
+    "findings": "evidence of a rule of the checklist: `rule`, `severity`, `seq` or `frame`, `what`, how many calls"
+    " it stands for (`n`), their `ns` and `bytes`; `drawtap checklist` names rules that could not look",
     "histogram": "a function that was called: number, times, bytes; from the index, without decoding calls",
     "frame_prints": "a frame, and a number that two frames share when they make the same calls with the same content",
     "unreadable": "a call with an array that lay outside the program's memory: function and parameter",

@@ -23,16 +23,20 @@ int guarded(F&& body) {
 
 class Waste : public dt::BatchSource {
  public:
-  explicit Waste(std::vector<uint8_t> kinds) : kinds_(std::move(kinds)) {}
+  Waste(std::vector<uint8_t> kinds, std::vector<dt_program_from> programs) : kinds_(std::move(kinds)), programs_(std::move(programs)) {}
   bool next(dt::Batch& batch) override {
     constexpr int64_t MOST = 1 << 16;
     batch.columns.clear();
     batch.columns.emplace_back(dt::ColumnType{dt::Type::u64});
     batch.columns.emplace_back(dt::ColumnType{dt::Type::text});
+    batch.columns.emplace_back(dt::ColumnType{dt::Type::u64});
     for (batch.rows = 0; at_ < kinds_.size() && batch.rows < MOST; ++at_) {
       if (!kinds_[at_]) continue;
       batch.columns[0].value<uint64_t>(at_);
       batch.columns[1].text(dt::extract::waste_name(kinds_[at_]));
+      while (next_program_ < programs_.size() && programs_[next_program_].seq <= at_) program_ = programs_[next_program_++].program;
+      if (program_) batch.columns[2].value<uint64_t>(program_);
+      else batch.columns[2].null();
       ++batch.rows;
     }
     return batch.rows > 0;
@@ -40,7 +44,9 @@ class Waste : public dt::BatchSource {
 
  private:
   std::vector<uint8_t> kinds_;
-  size_t at_ = 0;
+  std::vector<dt_program_from> programs_;
+  size_t at_ = 0, next_program_ = 0;
+  uint64_t program_ = 0;
 };
 
 }  // namespace
@@ -110,10 +116,23 @@ int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds) {
   });
 }
 
-int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, struct ArrowArrayStream* out) {
+int dt_graph_programs(dt_graph* graph, dt_program_from* programs, uint64_t* count) {
   return guarded([&] {
-    need(kinds && out, "kinds");
-    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}}, std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls)), out);
+    need(graph && count, "graph");
+    auto& found = graph->graph.programs();
+    if (programs) {
+      const size_t most = std::min<uint64_t>(found.size(), *count);
+      for (size_t i = 0; i < most; ++i) programs[i] = {found[i].from, found[i].name};
+    }
+    *count = found.size();
+  });
+}
+
+int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_from* programs, uint64_t count, struct ArrowArrayStream* out) {
+  return guarded([&] {
+    need(kinds && out && (programs || !count), "kinds");
+    auto rows = std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls), std::vector<dt_program_from>(programs, programs + count));
+    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}, {"program", {dt::Type::u64}}}, std::move(rows), out);
   });
 }
 

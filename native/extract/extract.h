@@ -35,8 +35,14 @@ DT_API int dt_graph_crossed(dt_graph* graph, const uint64_t* roots, uint64_t cou
 /* What each call did for nothing: 0 nothing known, 1 same value, 2 repeated upload, 3 unused upload, 4 unseen draw, 5 unread
  * state. `answers`: what the program asked for counts as needed. `kinds`: room for every call. */
 DT_API int dt_graph_waste(dt_graph* graph, uint32_t answers, uint8_t* kinds);
-/* What that found as the table `redundancy`: seq and kind of each call that did nothing. The kinds are copied. */
-DT_API int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, struct ArrowArrayStream* out);
+/* From call `seq` on calls are about `program` (0: none): the one that they set something of, else the one in use. */
+typedef struct dt_program_from {
+  uint64_t seq, program;
+} dt_program_from;
+/* `count`: room at `programs` (NULL: none), then how many there are. */
+DT_API int dt_graph_programs(dt_graph* graph, dt_program_from* programs, uint64_t* count);
+/* What dt_graph_waste found as the table `redundancy`: seq, kind and program of each call that did nothing. Both are copied. */
+DT_API int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_from* programs, uint64_t count, struct ArrowArrayStream* out);
 DT_API struct ArrowArrayStream* dt_graph_new_stream(void);
 DT_API void dt_graph_free_stream(struct ArrowArrayStream* stream);
 DT_API void dt_graph_release_capsule(void* capsule);

@@ -101,9 +101,30 @@ void Graph::created(const state::Node& node) {
       for (unsigned e = 0; e < field.elements; ++e) kinds_[node.base + field.location + e] = listed ? LIST : CONTENT;
   }
   made_.push_back(&node);
+  const std::string_view name = node.cls->name;
+  if (name == "program") {
+    program_places_.push_back({node.base, node.base + node.cls->locations, node.key});
+  } else if (name == "context" && !current_program_) {
+    const state::FieldInfo *first = node.cls->fields, *end = first + node.cls->field_count;
+    const auto* field = std::find_if(first, end, [](auto& f) { return std::string_view(f.name) == "GL_CURRENT_PROGRAM"; });
+    if (field != end) current_program_ = field;
+  }
+}
+
+uint64_t Graph::program_of(const state::CallEvent& e) {
+  if (used_now_) in_use_[e.context] = *used_now_;
+  used_now_.reset();
+  for (auto& a : e.accesses()) {
+    if (a.touch() == state::Touch::read) continue;
+    auto after = std::upper_bound(program_places_.begin(), program_places_.end(), a.first, [](auto l, auto& p) { return l < p.first; });
+    if (after != program_places_.begin() && a.first < std::prev(after)->end) return std::prev(after)->name;
+  }
+  auto used = in_use_.find(e.context);
+  return used == in_use_.end() ? 0 : used->second;
 }
 
 void Graph::changed(state::Location l, const state::Value& value) {
+  if (value.field == current_program_) used_now_ = *value.words;
   if (kinds_[l] != PLAIN) return;
   auto& field = *value.field;
   auto hash = [&](const state::Word* words) { return XXH3_64bits(words, field.components * sizeof *words) | 1; };
@@ -438,6 +459,7 @@ void Graph::call(const state::CallEvent& e) {
   if (e.applied && e.function && (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped"))) maps_.push_back(seq);
   contexts_[seq] = e.context;
   frames_[seq] = static_cast<uint32_t>(e.frame);
+  if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name)) programs_.push_back({seq, program});
 
   const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") || e.function->api.starts_with("vg"));
   const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));  // what is in use ends later

@@ -4,6 +4,7 @@
 // them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -85,6 +86,12 @@ class Graph final : public state::Visitor {
   // A Waste for every call, seen from everything that came out: frames that ended, content that was shown or read back,
   // with `answers` also what the program asked for.
   std::vector<uint8_t> waste(bool answers = false) const;
+  // From which call on calls are about which program: the one that they set something of, else the one in use; 0: none.
+  struct Program {
+    uint64_t from;
+    uint64_t name;
+  };
+  const std::vector<Program>& programs() const { return programs_; }
   // The calls that `seq` needs directly.
   void needs(uint64_t seq, std::vector<uint64_t>& found) const;
 
@@ -141,6 +148,7 @@ class Graph final : public state::Visitor {
     bool stack;
   };
   void grow(state::Location end);
+  uint64_t program_of(const state::CallEvent& event);
   void add(uint32_t kind, uint32_t node);
   template <class Visit>
   void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
@@ -196,6 +204,15 @@ class Graph final : public state::Visitor {
   std::vector<uint64_t> frame_ends_, frame_draws_;  // by frame; NONE: none
   std::unordered_map<uint32_t, std::vector<uint64_t>> draws_;  // per context, ascending
   std::vector<uint32_t> contexts_, frames_;  // per call
+  std::vector<Program> programs_;
+  struct ProgramPlace {
+    state::Location first, end;
+    uint64_t name;
+  };
+  std::vector<ProgramPlace> program_places_;              // ascending
+  std::unordered_map<uint32_t, uint64_t> in_use_;         // by context
+  const state::FieldInfo* current_program_ = nullptr;     // the field of contexts
+  std::optional<uint64_t> used_now_;                      // by the call that is being taken in
   std::unordered_map<state::Location, Upload> uploads_;
   std::vector<std::pair<state::Location, Upload>> pending_;
   void close_over(std::vector<uint32_t> nodes, uint64_t last, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const;

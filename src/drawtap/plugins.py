@@ -75,6 +75,10 @@ class Registry(Generic[T]):
         self._walk()
         return sorted(self._entries)
 
+    def known_names(self) -> list[str]:
+        """Return the names of the built-in entries, by their files alone, and of what is registered already, sorted."""
+        return sorted({m.name for m in self._modules()} | set(self._entries))
+
     def items(self) -> Iterator[tuple[str, T]]:
         """Yield (name, entry) in order of the names."""
         for name in self.names():

@@ -120,7 +120,7 @@ def checklist(
     questions = {rule.id: rule.question for rule in asked}
     judgements = []
     with Snapshot(trace, questions.values(), VIEWS) as snapshot:
-        able = _Able(trace, snapshot)
+        able = Able(trace, snapshot)
         for done, rule in enumerate(asked):
             if told:
                 told(done, len(asked))
@@ -149,7 +149,7 @@ def _with_calls(trace: Trace, judgement: Judgement, most: int) -> Judgement:
     return replace(judgement, evidence=tuple(rows))
 
 
-class _Able:
+class Able:
     """What a trace has, for rules that need something."""
 
     def __init__(self, trace: Trace, snapshot: Snapshot) -> None:
@@ -185,7 +185,7 @@ class _Able:
         return None
 
 
-def _judged(rule: Rule, question: str, snapshot: Snapshot, able: _Able) -> Judgement:
+def _judged(rule: Rule, question: str, snapshot: Snapshot, able: Able) -> Judgement:
     missing = able.missing(rule)
     if missing:
         return Judgement(rule, "not looked", missing)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 import duckdb
 
 from drawtap.errors import QueryError, did_you_mean
-from drawtap.trace import measured, sensors
+from drawtap.trace import computed, measured, sensors
 from drawtap.trace.core import TABLES, Column, Json, Part, Selection, shipped_functions, write
 from drawtap.trace.library import Cancelled
 from drawtap.trace.state import TABLES as STATE_TABLES
@@ -191,6 +191,7 @@ class Database:
         self._running: duckdb.DuckDBPyConnection | None = None
         self._number = 0
         self._cache: set[str] = set()  # tables in the side database
+        self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
         self.others: dict[str, Database] = {}  # traces that are open beside this one, by the name of their schema
         self.into = Path()  # where `SELECT ... INTO name` writes name.dtap
         self.inserted: Path | None = None  # the trace that the last query wrote
@@ -233,6 +234,9 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
+        for answer in self._answers.values():
+            answer.close()
+        self._answers.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -284,14 +288,15 @@ class Database:
     def table_names(self) -> list[str]:
         """Return every table one can ask: calls, trace, the small ones, and the functions that were called."""
         called = [cast(str, row["name"]) for row in self._trace.core.table_rows("histogram")]
-        return ["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES, *self._readings(), *called]
+        return ["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES, *computed.names(), *self._readings(), *called]
 
     def _readings(self) -> dict[str, Path]:
         return sensors.tables(self._trace.path)
 
     def is_small(self, table: str) -> bool:
         """Whether a table is given to DuckDB as it is, not as calls."""
-        return table in TABLES or table in STATE_TABLES or table in GRAPH_TABLES or table in self._readings()
+        named = (TABLES, STATE_TABLES, GRAPH_TABLES, computed.names())
+        return any(table in names for names in named) or table in self._readings()
 
     def known(self, name: str) -> str | None:
         """Return the proper name of a table, None where there is none."""
@@ -318,7 +323,9 @@ class Database:
 
     def _small_columns(self, table: str) -> list[Column]:
         if table in GRAPH_TABLES:  # making it takes long, saying what it is like does not
-            return [Column("seq", "UBIGINT"), Column("kind", "VARCHAR")]
+            return [Column("seq", "UBIGINT"), Column("kind", "VARCHAR"), Column("program", "UBIGINT")]
+        if table in computed.names():
+            return list(computed.TABLES.get(table).columns)
         cursor = self.connection.cursor()
         cursor.register("_", self._small(table))
         described = cursor.execute("SELECT * FROM _ LIMIT 0").description or []
@@ -550,12 +557,19 @@ class Database:
             return _Stream(lambda: self._trace.state_index.table(table, *limits))
         if table in GRAPH_TABLES:
             return _Stream(self._trace.waste_table)
+        if table in computed.names():
+            return _Stream(lambda: self._answer(table).stream())
         if table == "metrics":
             return _Stream(lambda: measured.stream(self._trace.path, lambda: self._trace.core.table("metrics")))
         file = None if table in TABLES else self._readings().get(table)
         if file is not None:
             return _Stream(lambda: sensors.stream(file))
         return _Stream(lambda: self._trace.core.table(table))
+
+    def _answer(self, table: str) -> computed.Answer:
+        if table not in self._answers:
+            self._answers[table] = computed.TABLES.get(table).make(self._trace)
+        return self._answers[table]
 
     def _sensors(self, use: _Use) -> tuple[_Stream, str] | None:
         """Return what `event.sensors` is read from: stored readings, else what was measured of calls and draws."""
@@ -653,7 +667,8 @@ class Database:
         if missing:
             name = missing.group(1).strip('"')
             hint = did_you_mean(name, self._candidate_tables(name))
-            tables = "tables: " + ", ".join(["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES])
+            named = ["calls", "trace", *TABLES, *STATE_TABLES, *GRAPH_TABLES, *computed.names()]
+            tables = "tables: " + ", ".join(named)
             return QueryError(f"no table {name}", hint=hint or f"{tables}, and one for each function")
         column = re.search(
             r'Referenced column "([^"]+)" (?:was )?not found|does not have a column named "([^"]+)"', text
@@ -687,6 +702,7 @@ class Database:
             *TABLES,
             *STATE_TABLES,
             *GRAPH_TABLES,
+            *computed.names(),
             *self._readings(),
             *self.functions.values(),
             *(shipped_functions().values() if _FUNCTION_NAME.match(name) else ()),

@@ -116,6 +116,17 @@ class Graph(Handle):
         self._lib.dt_graph_waste(self.handle, int(answers), _pointer(kinds))
         return kinds[: self.calls]
 
+    def programs(self) -> npt.NDArray[np.uint64]:
+        """Return rows of (seq, program): from that call on calls are about that program.
+
+        It is the one that a call sets something of, else the one in use; 0: none.
+        """
+        count = c_uint64(0)
+        self._lib.dt_graph_programs(self.handle, None, byref(count))
+        found = np.zeros((count.value, 2), np.uint64)
+        self._lib.dt_graph_programs(self.handle, _roots(found), byref(count))
+        return found
+
     def needs(self, seq: int) -> list[int]:
         """Return the calls that a call needs directly."""
         count = c_uint64(0)
@@ -134,10 +145,10 @@ class Graph(Handle):
         return np.unpackbits(bits, bitorder="little")[: self.calls].astype(np.bool_)
 
 
-def waste_table(kinds: npt.NDArray[np.uint8]) -> object:
-    """Return what `Graph.waste` found as the table `redundancy`, a capsule "arrow_array_stream"."""
+def waste_table(kinds: npt.NDArray[np.uint8], programs: npt.NDArray[np.uint64]) -> object:
+    """Return the table `redundancy` of `Graph.waste` and `Graph.programs`, as a capsule "arrow_array_stream"."""
     library = _library()
-    return library.stream(library.dt_graph_waste_table, _pointer(kinds), len(kinds))
+    return library.stream(library.dt_graph_waste_table, _pointer(kinds), len(kinds), _roots(programs), len(programs))
 
 
 def packed(calls: Calls) -> npt.NDArray[np.uint8]:
@@ -166,7 +177,8 @@ def _library() -> Library:
         "dt_graph_needs": (c_void_p, c_uint64, u64s, u64s),
         "dt_graph_size": (c_void_p, u64s),
         "dt_graph_waste": (c_void_p, c_uint32, u8s),
-        "dt_graph_waste_table": (u8s, c_uint64, c_void_p),
+        "dt_graph_programs": (c_void_p, u64s, u64s),
+        "dt_graph_waste_table": (u8s, c_uint64, u64s, c_uint64, c_void_p),
     }
     plain: dict[str, tuple[object, Signature]] = {
         "dt_graph_last_draw": (c_int, (c_void_p, c_uint64, u64s)),

@@ -121,10 +121,10 @@ class Snapshot:
     def _make(self, name: str, view: str | Computed) -> None:
         if isinstance(view, str):
             self.prepare(view)
-            self._execute(f"CREATE TEMP TABLE {_quote(name)} AS {view}")
+            self.execute(f"CREATE TEMP TABLE {_quote(name)} AS {view}")
             return
         rows = [list(row) for row in view.rows(self._trace, self.ask(view.question)[1])]
-        self._execute(f"CREATE TEMP TABLE {_quote(name)} ({view.columns})")
+        self.execute(f"CREATE TEMP TABLE {_quote(name)} ({view.columns})")
         if rows:
             places = ", ".join("?" for _ in rows[0])
             self._connection.executemany(f"INSERT INTO {_quote(name)} VALUES ({places})", rows)
@@ -183,7 +183,7 @@ class Snapshot:
         wanted = self._uses[function]
         nothing = ", ".join(f"NULL{'::BIGINT' if c in _SHARED else ''} AS {_quote(c)}" for c in sorted(wanted))
         if not present:
-            self._execute(f"CREATE TEMP VIEW {_quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
+            self.execute(f"CREATE TEMP VIEW {_quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
             return
         if present == [function]:
             self._copy(function, self._calls(function, wanted))
@@ -192,7 +192,7 @@ class Snapshot:
         for name in present:
             self._copy(f"only {name}", self._calls(name, wanted))
             parts.append(f"SELECT * FROM {_quote(f'only {name}')}")
-        self._execute(f"CREATE TEMP VIEW {_quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
+        self.execute(f"CREATE TEMP VIEW {_quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
 
     def _calls(self, function: str | None, wanted: set[str]) -> _Stream:
         own = self._trace.core.schema(function)
@@ -204,11 +204,16 @@ class Snapshot:
         columns = ", ".join(map(_quote, names)) or "*"
         self._connection.register("_once", stream)
         try:
-            self._execute(f"CREATE TABLE {_quote(table)} AS SELECT {columns} FROM _once")
+            self.execute(f"CREATE TABLE {_quote(table)} AS SELECT {columns} FROM _once")
         finally:
             self._connection.unregister("_once")
 
-    def _execute(self, text: str) -> None:
+    def stream(self, question: str) -> object:
+        """Return an answer as a capsule "arrow_array_stream", which must be read before the snapshot is closed."""
+        return self._connection.cursor().sql(question).__arrow_c_stream__()
+
+    def execute(self, text: str) -> None:
+        """Run a statement on the tables that are loaded. Raises QueryError."""
         try:
             self._connection.execute(text).fetchall()
         except (duckdb.Error, RuntimeError) as error:

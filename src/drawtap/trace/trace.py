@@ -311,7 +311,7 @@ class Trace:
         self._database: Database | None = None
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
-        self._waste: npt.NDArray[np.uint8] | None = None
+        self._waste: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]] | None = None
         self._info: Row | None = None
         self._frames: Frames | None = None
 
@@ -368,10 +368,10 @@ class Trace:
         from drawtap.trace.graph import waste_table
 
         if self._waste is None:
-            self._waste = self.graph.waste()
-            if len(self._waste) > LONG:
+            self._waste = self.graph.waste(), self.graph.programs()
+            if len(self._waste[0]) > LONG:
                 self._graph = None
-        return waste_table(self._waste)
+        return waste_table(*self._waste)
 
     def close(self) -> None:
         """Close the file and the database connection. What asks for more from then on raises InputError."""

@@ -1,0 +1,66 @@
+"""`findings`: what the rules of the checklist find, one row for each piece of evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drawtap.analysis.checklist import Able, chosen
+from drawtap.analysis.views import VIEWS
+from drawtap.errors import DrawtapError
+from drawtap.trace.computed import TABLES, Computed
+from drawtap.trace.core import Column
+from drawtap.trace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+# Of the table: its type, and the value where a rule's question does not have the column.
+_COLUMNS = {
+    "rule": ("VARCHAR", "NULL"),
+    "severity": ("VARCHAR", "NULL"),
+    "seq": ("UBIGINT", "NULL"),
+    "frame": ("UBIGINT", "NULL"),
+    "what": ("VARCHAR", "NULL"),
+    "n": ("UBIGINT", "1"),
+    "ns": ("BIGINT", "NULL"),
+    "bytes": ("UBIGINT", "NULL"),
+}
+_FRAMES = "SELECT seq, frame FROM calls"  # rows that name a call alone get its frame
+
+
+class _Found:
+    """The rows, in the database of the snapshot that they were asked of."""
+
+    def __init__(self, trace: Trace) -> None:
+        questions = {rule: rule.question for rule in chosen((), None)}
+        self._snapshot = Snapshot(trace, [*questions.values(), _FRAMES], VIEWS)
+        columns = ", ".join(f"{name} {kind}" for name, (kind, _) in _COLUMNS.items())
+        self._snapshot.execute(f"CREATE TABLE findings ({columns})")
+        able = Able(trace, self._snapshot)
+        self._snapshot.prepare(_FRAMES)
+        for rule, question in questions.items():
+            if able.missing(rule) is None:
+                self._add(rule.id, rule.severity, question)
+
+    def _add(self, rule: str, severity: str, question: str) -> None:
+        try:
+            given, _ = self._snapshot.ask(f"SELECT * FROM ({question}) LIMIT 0")
+        except DrawtapError:  # the checklist says which rules could not look, and why
+            return
+        values = {name: f"e.{name}" if name in given else default for name, (_, default) in _COLUMNS.items()}
+        join = ""
+        if "seq" in given and "frame" not in given:
+            values["frame"], join = "c.frame", "LEFT JOIN calls c ON c.seq = e.seq"
+        values |= {"rule": f"'{rule}'", "severity": f"'{severity}'"}
+        self._snapshot.execute(f"INSERT INTO findings SELECT {', '.join(values.values())} FROM ({question}) e {join}")
+
+    def stream(self) -> object:
+        """Return all rows."""
+        return self._snapshot.stream("FROM findings")
+
+    def close(self) -> None:
+        """Let go of them."""
+        self._snapshot.close()
+
+
+TABLES.register("findings")(Computed(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _Found))

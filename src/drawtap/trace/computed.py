@@ -1,0 +1,42 @@
+"""Tables that take more than reading: another room computes them when a query mentions them.
+
+One file a table in `drawtap.analysis.tables`, called as its table. The trace knows their names without importing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from drawtap.plugins import Registry
+from drawtap.trace.core import Column
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+class Answer(Protocol):
+    """The rows of a computed table. `stream` returns them as a fresh capsule "arrow_array_stream" each time."""
+
+    def stream(self) -> object:
+        """Return all rows."""
+
+    def close(self) -> None:
+        """Let go of them."""
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A registered table: `columns` can be told without computing anything, `make` computes the rows once a trace."""
+
+    columns: tuple[Column, ...]
+    make: Callable[[Trace], Answer]
+
+
+TABLES: Registry[Computed] = Registry("computed table", "drawtap.analysis.tables")
+
+
+def names() -> list[str]:
+    """Return the names of computed tables, without importing what computes them."""
+    return TABLES.known_names()
