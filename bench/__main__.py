@@ -1,5 +1,5 @@
 """Run the benchmarks: `python -m bench [--quick] [--only capture,files]`, or `python -m bench exact`,
-`python -m bench extract` and `python -m bench foreign`."""
+`python -m bench extract`, `python -m bench findings` and `python -m bench foreign`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from bench import (
     figure11,
     figure39,
     files,
+    findings,
     foreign,
     glmark,
     instructions,
@@ -90,6 +91,8 @@ def main(arguments: list[str] | None = None) -> int:
         return extract.main(words[1:])
     if words[:1] == ["foreign"]:
         return foreign.main(words[1:])
+    if words[:1] == ["findings"]:
+        return findings.main(words[1:])
     options = _parser().parse_args(words)
     chosen = _chosen(options.only)
     source = str(ROOT / "src")

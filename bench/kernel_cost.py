@@ -137,7 +137,7 @@ def _run(folder: Path, program: Sequence[str], environment: dict[str, str], trac
     inside = [sys.executable, "-c", _INSIDE, str(answer), *program]
     command = inside
     if trace is not None:
-        command = [sys.executable, "-m", "drawtap", "system", "record", "-o", str(trace), "-f", "--", *inside]
+        command = [sys.executable, "-m", "drawtap", "system", "record", "-o", str(trace), "--force", "--", *inside]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BenchError(f"{' '.join(command[:5])} ...: {done.stderr[-600:]}")

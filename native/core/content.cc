@@ -1,6 +1,8 @@
 #include "content.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -27,12 +29,13 @@ enum class List : uint8_t { none, drawn, opened, closed, called, several, base, 
 struct Rule {
   std::vector<Count> ones;
   const Function* function = nullptr;
-  bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, readback = false, generates = false,
+  bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, shape = false, readback = false, generates = false,
        deletes = false, bind = false;
   const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr, *height = nullptr, *depth = nullptr, *number = nullptr,
-              *data = nullptr, *target = nullptr, *object = nullptr;
+              *data = nullptr, *target = nullptr, *object = nullptr, *result = nullptr, *angle = nullptr;
+  uint64_t segments = 0;
   List list = List::none;
-  bool wanted() const { return draw || mesh || begin || end || vertex || texture || buffer || image || path || readback || generates || deletes || bind || list != List::none; }
+  bool wanted() const { return draw || mesh || begin || end || vertex || texture || buffer || image || path || shape || readback || generates || deletes || bind || list != List::none; }
 };
 
 const Field* param(const Function& f, std::initializer_list<const char*> names) {
@@ -40,6 +43,27 @@ const Field* param(const Function& f, std::initializer_list<const char*> names) 
     for (auto& p : f.params)
       if (p.name == name) return &p;
   return nullptr;
+}
+
+// What a vertex of glBegin is made of, or what stands around it.
+bool gives_vertices(std::string_view n) {
+  static const char* const names[] = {"glVertex2", "glVertex3", "glVertex4", "glColor3", "glColor4", "glSecondaryColor3", "glNormal3", "glTexCoord1", "glTexCoord2",
+                                      "glTexCoord3", "glTexCoord4", "glMultiTexCoord1", "glMultiTexCoord2", "glMultiTexCoord3", "glMultiTexCoord4", "glFogCoordd",
+                                      "glFogCoordf", "glArrayElement", "glEvalCoord", "glEvalPoint", "glVertexAttrib1", "glVertexAttrib2", "glVertexAttrib3",
+                                      "glVertexAttrib4", "glIndexd", "glIndexf", "glIndexi", "glIndexs", "glIndexub"};
+  for (auto* name : names)
+    if (starts(n, name)) return true;
+  return n == "glBegin" || n == "glEnd" || n == "glEdgeFlag" || n == "glEdgeFlagv";
+}
+
+constexpr uint64_t ARC_CHORD = 0xF101, ARC_PIE = 0xF102;  // VGUArcType
+
+// How many segments a shape of VGU gives to a path (OpenVG 1.1, 17.1); arcs and polygons by what they are called with.
+uint64_t shape_segments(std::string_view n) {
+  static const std::pair<const char*, uint64_t> shapes[] = {{"vguLine", 2}, {"vguPolygon", 0}, {"vguRect", 5}, {"vguRoundRect", 10}, {"vguEllipse", 4}, {"vguArc", 1}};
+  for (auto& [name, segments] : shapes)
+    if (n == name) return segments;
+  return 0;
 }
 
 bool is_matrix(std::string_view n) {
@@ -95,6 +119,10 @@ Rule rule_of(const Function& f) {
   }
   if (r.buffer) one(Count::buffer_uploads), r.data = param(f, {"data", "pointer"});
   if (r.path) r.number = param(f, {"numSegments"});
+  if (starts(n, "vguPolygon") || shape_segments(n)) {
+    r.shape = true, r.segments = shape_segments(n), r.result = f.result.get();
+    r.number = param(f, {"count"}), r.mode = param(f, {"closed", "arcType"}), r.angle = param(f, {"angleExtent"});
+  }
   if (f.flags & FLAG_READBACK) one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
   if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
   if (f.flags & FLAG_FLUSH) one(Count::flushes);
@@ -132,21 +160,21 @@ Rule rule_of(const Function& f) {
   return r;
 }
 
-// Primitives of `n` vertices, and the triangles that they cost where points and lines are two each.
+// Primitives of `n` vertices, and the triangles among them: a quad is two, points and lines are none.
 void primitives(uint64_t mode, uint64_t n, uint64_t& prims, uint64_t& triangles) {
   auto less = [&](uint64_t k) { return n > k ? n - k : 0; };
   switch (mode) {
-    case 0: prims = n, triangles = 2 * n; break;                                        // points
-    case 1: prims = n / 2, triangles = n / 2 * 2; break;                                // lines
-    case 2: prims = n > 1 ? n : 0, triangles = 2 * prims; break;                        // line loop
-    case 3: prims = less(1), triangles = 2 * prims; break;                              // line strip
+    case 0: prims = n; break;                                                           // points
+    case 1: prims = n / 2; break;                                                       // lines
+    case 2: prims = n > 1 ? n : 0; break;                                               // line loop
+    case 3: prims = less(1); break;                                                     // line strip
     case 4: prims = triangles = n / 3; break;                                           // triangles
     case 5: case 6: prims = triangles = less(2); break;                                 // strip, fan
     case 7: prims = n / 4, triangles = 2 * prims; break;                                // quads
     case 8: prims = n >= 4 ? n / 2 - 1 : 0, triangles = 2 * prims; break;               // quad strip
     case 9: prims = n >= 3, triangles = less(2); break;                                 // polygon
-    case 10: prims = n / 4, triangles = 2 * prims; break;                               // lines with adjacency
-    case 11: prims = less(3), triangles = 2 * prims; break;                             // line strip with adjacency
+    case 10: prims = n / 4; break;                                                      // lines with adjacency
+    case 11: prims = less(3); break;                                                    // line strip with adjacency
     case 12: prims = triangles = n / 6; break;                                          // triangles with adjacency
     case 13: prims = triangles = n >= 6 ? (n - 4) / 2 : 0; break;                       // strip with adjacency
     default: prims = n, triangles = 0;                                                  // patches: what they become is not in the calls
@@ -280,6 +308,9 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
   std::vector<Rule> rules(trace.signatures.functions.size());
   for (auto& f : trace.signatures.functions)
     if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
+  if (std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.begin; }))
+    for (auto& rule : rules)  // where vertices are given one by one, what they are made of sets no state
+      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state);
   const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
   std::vector<ChunkContent> parts(trace.calls_chunks.size());
   Work work(trace.generation);
@@ -436,6 +467,21 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
       }
       if (rule->buffer) c(Count::buffer_bytes) += content(args, i);
       if (rule->path) c(Count::path_segments) += positive(rule->number);
+      if (rule->shape && value(rule->result) == 0) {  // VGU_NO_ERROR
+        const uint64_t mode = value(rule->mode);
+        uint64_t segments = rule->segments;
+        if (rule->angle) {  // a piece for each half of an ellipse, and what closes a chord (1) or a pie (2)
+          const auto bits = static_cast<uint32_t>(value(rule->angle));
+          float extent;
+          memcpy(&extent, &bits, 4);
+          const double pieces = std::ceil(std::fabs(static_cast<double>(extent)) / 180);
+          segments += pieces >= 1 && pieces < 1 << 20 ? static_cast<uint64_t>(pieces) : 1;
+          segments += mode == ARC_CHORD ? 1 : mode == ARC_PIE ? 2 : 0;
+        } else if (rule->number) {
+          segments = positive(rule->number) + (mode ? 1 : 0);
+        }
+        c(Count::path_segments) += segments;
+      }
       if (rule->readback) c(Count::readback_bytes) += content(args, i);
       if (rule->generates) c(Count::created) += positive(rule->number);
       if (rule->deletes) c(Count::deleted) += positive(rule->number);

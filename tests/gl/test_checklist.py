@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import drawtap
 from drawtap.analysis.checklist import judge
 from drawtap.analysis.rule import RULES
+from drawtap.replay import player
+from drawtap.trace.graph import packed
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -76,3 +79,25 @@ def test_engines_are_compared(programs: Bench, tmp_path: Path) -> None:
     assert [e["engine"] for e in told["engines"]] == ["softpipe", "llvmpipe"]
     assert all(e["frame_ns"] > 0 for e in told["engines"])
     assert abs(sum(c["share"] for c in told["classes"]) - 1) < 0.02
+
+
+def test_textures_that_display_lists_draw_are_not_replaced_unseen(programs: Bench, tmp_path: Path) -> None:
+    frames = 4
+    path = programs.record(["list_textures", str(frames)], tmp_path / "lists.dtap")
+    with drawtap.open(path) as trace:
+        found = judge(trace, "replaced-textures")
+        uploads = [int(str(seq)) for (seq,) in trace.sql('SELECT seq FROM "glTexImage2D" ORDER BY seq')]
+        calls = len(trace.calls)
+    # The first of each frame's three, and what was uploaded before the first frame.
+    useless = [uploads[0], *uploads[2::3]]
+    assert [row.seq for row in found.evidence] == useless
+    whole = player.play(path, ["--hashes"], environment=programs.environment()).hashes
+    keep = np.ones(calls, np.bool_)
+    keep[useless] = False
+    packed(keep).tofile(tmp_path / "bits")
+    without = player.play(path, ["--hashes", "--keep", str(tmp_path / "bits")], environment=programs.environment())
+    assert whole and without.hashes == whole
+    keep[uploads[3]] = False
+    packed(keep).tofile(tmp_path / "bits")
+    wrong = player.play(path, ["--hashes", "--keep", str(tmp_path / "bits")], environment=programs.environment())
+    assert wrong.hashes != whole

@@ -274,6 +274,55 @@ def test_export_to_standard_output(recording):
         assert "glClear" in done.stdout, done.stderr
 
 
+def test_export_leaves_what_stands_in_standard_output(recording, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for name in ("csv", "json", "text"):
+        log = tmp_path / f"log.{name}"
+        log.write_text("before\n")
+        with log.open("a") as out:
+            command = [sys.executable, "-m", "drawtap", "export", str(recording), "-f", name, "0"]
+            subprocess.run(command, stdout=out, check=True, env=env)
+        text = log.read_text()
+        assert text.startswith("before\n") and "glClear" in text
+
+
+@pytest.mark.parametrize("format", ["text", "csv", "json", "parquet"])
+def test_what_is_not_read_back_says_so_and_which_is(drawtap, recording, tmp_path, format):  # noqa: A002
+    written = tmp_path / f"calls.{format}"
+    assert drawtap("export", recording, "-f", format, "-o", written).code == 0
+    answer = drawtap("import", written, "-o", tmp_path / "again.dtap")
+    assert answer.code == 4
+    assert "cannot be read back" in answer.err and "export --editable" in answer.err
+    assert not (tmp_path / "again.dtap").exists()
+    text = tmp_path / "frame.txt"
+    assert drawtap("export", recording, "--editable", "-o", text).code == 0
+    again = drawtap("import", text, "--base", recording, "-o", tmp_path / "again.dtap")
+    assert (tmp_path / "again.dtap").exists(), again.err
+
+
+def test_text_with_readings_beside_each_call(drawtap, recording, tmp_path):
+    plain = drawtap("export", recording, "-f", "text", "--sensors", "-o", tmp_path / "none.txt")
+    assert plain.code == 2 and "has no readings" in plain.err and "load-inst" in plain.err
+    (tmp_path / "calls.csv").write_text("seq,power,temperature\n2,1.5,30\n3,2.5,\n")
+    (tmp_path / "frames.csv").write_text("frame,average_load\n1,0.25\n")
+    assert drawtap("load-inst", recording, tmp_path / "calls.csv").code == 0
+    assert drawtap("load-inst", recording, tmp_path / "frames.csv", "--name", "load").code == 0
+    answer = drawtap("export", recording, "1:6", "-f", "text", "--sensors", "-o", tmp_path / "some.txt")
+    assert answer.code == 0, answer.err
+    lines = (tmp_path / "some.txt").read_text().splitlines()
+    assert [line.partition("  [")[2] for line in lines] == [
+        "", "sensors.power = 1.5, sensors.temperature = 30]", "sensors.power = 2.5]", "",
+        "frame: load.average_load = 0.25]",
+    ]  # fmt: skip
+    assert lines[1].startswith("2 glDrawElements(")
+    assert drawtap("export", recording, "-f", "csv", "--sensors").code == 2
+
+
+def test_f_is_the_format_everywhere():
+    named = {(c.name, p.name) for _, c in COMMANDS.items() for p in c.params if p.opt.short == "-f"}
+    assert named and {name for _, name in named} == {"format"}
+
+
 @pytest.mark.parametrize(
     ("text", "spans"),
     [

@@ -11,6 +11,7 @@ from drawtap.analysis import content
 from drawtap.errors import InputError, QueryError, UsageError
 from drawtap.trace import measured
 from drawtap.trace.trace import Trace, open_trace
+from scene import Scene
 from writer import MANY, Data, Writer, i32
 
 
@@ -61,7 +62,7 @@ def test_counts_of_frames(trace: Trace) -> None:
     assert frames[1] == {
         "frame": 1, "calls": 18, "draws": 1 + 3 + 1 + 1, "indirect_draws": 1, "vertices": 40 + 8 + 8,
         "primitives": strip + multi + quads, "triangles": strip + multi + 2 * quads, "matrix_operations": 1, "binds": 3,
-        "same_binds": 1, "client_bytes": 50, "state_calls": 13, "api_ns": 8 + 9 * 10 + 100,
+        "same_binds": 1, "client_bytes": 50, "state_calls": 4, "api_ns": 8 + 9 * 10 + 100,
     }  # fmt: skip
     assert frames[2] == {
         "frame": 2,
@@ -69,7 +70,6 @@ def test_counts_of_frames(trace: Trace) -> None:
         "draws": 2,
         "vertices": 1,
         "primitives": 1,
-        "triangles": 2,
         "api_ns": 120,
     }
     assert frames[3]["vertices"] == 3  # after the last frame
@@ -93,7 +93,7 @@ def test_statistics(trace: Trace) -> None:
 def test_overview(trace: Trace) -> None:
     seen = content.overview(trace)
     assert (seen.frames, seen.calls, seen.draws, seen.texture_bytes) == (3, 27, 9, 128)
-    assert seen.triangles_per_frame == pytest.approx((12 + 28 + 2) / 3)
+    assert seen.triangles_per_frame == pytest.approx((12 + 28) / 3)
     assert seen.frames_per_second == pytest.approx(3 / 6100e-9)
     assert sum(seen.fps_histogram) == 2
 
@@ -216,7 +216,7 @@ def test_vertices_of_evaluators_and_array_elements(tmp_path: Path) -> None:
     steps = {"i1": 0, "i2": 4, "j1": 1, "j2": 3}  # 5 by 3 points
     expected = []
     # Points; lines along both directions; 4 by 2 quads.
-    for mode, found in ((0x1B00, (1, 15, 15, 30)), (0x1B01, (1, 30, 22, 44)), (0x1B02, (1, 20, 8, 16))):
+    for mode, found in ((0x1B00, (1, 15, 15, 0)), (0x1B01, (1, 30, 22, 0)), (0x1B02, (1, 20, 8, 16))):
         t.call("glEvalMesh2", mode=mode, **steps, duration=1)
         _swap(t, 1000)
         expected.append(found)
@@ -233,6 +233,55 @@ def test_vertices_of_evaluators_and_array_elements(tmp_path: Path) -> None:
     with open_trace(w.write(tmp_path / "meshes.dtap")) as trace:
         rows = trace.table("content")
     assert [tuple(row[n] for n in ("draws", "vertices", "primitives", "triangles")) for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "primitives", "triangles"),
+    [(0, 8, 0), (1, 4, 0), (2, 8, 0), (3, 7, 0), (4, 2, 2), (5, 6, 6), (6, 6, 6), (7, 2, 4), (8, 3, 6), (9, 1, 6),
+     (10, 2, 0), (11, 5, 0), (12, 1, 1), (13, 2, 2)],
+)  # fmt: skip
+def test_points_and_lines_are_no_triangles(tmp_path: Path, mode: int, primitives: int, triangles: int) -> None:
+    w = Writer(MANY)
+    t = w.thread()
+    t.call("glDrawArrays", mode=mode, count=8, start=1000, duration=10)
+    _swap(t, 2000)
+    t.flush()
+    with open_trace(w.write(tmp_path / "modes.dtap")) as trace:
+        [row] = trace.table("content")
+    assert (row["primitives"], row["triangles"]) == (primitives, triangles)
+
+
+def test_shapes_of_vgu_have_segments(tmp_path: Path) -> None:
+    scene = Scene(api=3)
+    given = [
+        (scene.vguLine(1, 0, 0, 1, 1), 2),
+        (scene.vguPolygon(1, b"\0" * 24, 3, 0), 3),
+        (scene.vguPolygon(1, b"\0" * 24, 3, 1), 4),
+        (scene.vguRect(1, 0, 0, 4, 4), 5),
+        (scene.vguRoundRect(1, 0, 0, 4, 4, 1, 1), 10),
+        (scene.vguEllipse(1, 0, 0, 4, 4), 4),
+        (scene.vguArc(1, 0, 0, 4, 4, 0.0, 90.0, "VGU_ARC_OPEN"), 2),
+        (scene.vguArc(1, 0, 0, 4, 4, 0.0, -270.0, "VGU_ARC_CHORD"), 4),
+        (scene.vguArc(1, 0, 0, 4, 4, 10.0, 360.0, "VGU_ARC_PIE"), 5),
+        (scene.vguRect(1, 0, 0, -4, 4, result="VGU_ILLEGAL_ARGUMENT_ERROR"), 0),
+        (scene.vgAppendPathData(1, 2, b"\2\4", b"\0" * 16), 2),
+    ]
+    scene.frame()
+    with open_trace(scene.write(tmp_path / "shapes.dtap")) as trace:
+        [row] = trace.table("content")
+        assert content.overview(trace).segments_per_frame == sum(segments for _, segments in given)
+    assert row["path_segments"] == sum(segments for _, segments in given)
+
+
+def _drawing(draws: str) -> list[dict[str, object]]:
+    return [{"draws": int(n), "dispatches": 0} for n in draws]
+
+
+@pytest.mark.parametrize(
+    ("draws", "loads"), [("111", 1), ("0111", 2), ("00011", 4), ("000", 1), ("1", 0), ("01", 1), ("", 0)]
+)
+def test_frames_up_to_the_first_that_draws_load(draws: str, loads: int) -> None:
+    assert content.loading(_drawing(draws)) == loads
 
 
 def test_what_was_measured_of_draws_is_sensors(trace: Trace) -> None:

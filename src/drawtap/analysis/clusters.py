@@ -76,13 +76,13 @@ class Clustering:
 def features(trace: Trace) -> dict[str, float]:
     """Return the content features of a recording: means per frame of everything but times, and shares.
 
-    The first frame loads, and how much of a mean that is depends on how long was recorded: it is left out where there
-    are others. Empty for a recording without frames.
+    The frames up to the first that draws load, and how much of a mean that is depends on how long was recorded: they
+    are left out where there are others. Empty for a recording without frames.
     """
     frames = content.frame_stats(trace)
     if not frames:
         return {}
-    frames = frames[1:] or frames
+    frames = frames[content.loading(frames) :]
     means = {}
     for name in content.SERIES:
         if name not in _TIMES:

@@ -181,6 +181,16 @@ def frame_stats(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[dict[str, 
     return rows
 
 
+def loading(rows: Sequence[Mapping[str, object]]) -> int:
+    """Return how many frames at the begin load, of rows as `frame_stats` returns them: up to the first that draws.
+
+    Programs load in the frame that first draws something; some show empty frames before it. Where no frame draws, the
+    first one loads. One frame at least is left: of a single frame nothing is taken away.
+    """
+    first = next((i for i, row in enumerate(rows) if row["draws"] or row["dispatches"]), 0)
+    return max(min(first + 1, len(rows) - 1), 0)
+
+
 def statistics(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[Series]:
     """Return every series over the frames that is not zero throughout, in the order of SERIES, sensors behind."""
     sensors = list(sensors)

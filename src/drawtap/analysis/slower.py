@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from drawtap.analysis import spent
+from drawtap.analysis import content, spent
 from drawtap.analysis.spent import (
     ASKS,
     BINDS,
@@ -102,8 +102,8 @@ class Frame:
 class Side:
     """Frames by number; `name` is what it is, `times` where its times come from.
 
-    `waited` are the functions that waited for drawing, or may have, with the ns that drawing took in them. `shaders`
-    are the texts of the shaders.
+    `waited` are the functions that waited for drawing, or may have, with the ns that drawing took in them. `loading`
+    frames at the begin load. `shaders` are the texts of the shaders.
     """
 
     name: str
@@ -111,6 +111,7 @@ class Side:
     frames: Mapping[int, Frame]
     units: Mapping[str, str] = field(default_factory=dict)
     waited: Mapping[str, float] = field(default_factory=dict)
+    loading: int = 1
     shaders: frozenset[str] = frozenset()
 
 
@@ -206,7 +207,8 @@ def _side(trace: Trace, title: tuple[str, str], times: Mapping[int, float], call
         own = {"redundant": calls.redundant.get(number, {})}
         frames[number] = Frame(time, parts, known.work.get(number, {}), known.beside.get(number, {}), own)
     waited = {n: ns for part in (DRAWN, UNCLEAR) for n, ns in calls.functions.get(part, {}).items()}
-    return Side(*title, frames, known.units, waited, _shaders(trace))
+    loads = content.loading(content.frame_stats(trace))
+    return Side(*title, frames, known.units, waited, loads, _shaders(trace))
 
 
 def _shaders(trace: Trace) -> frozenset[str]:
@@ -307,8 +309,6 @@ def _work(trace: Trace, run: int | None) -> _Known:
 
     For None each metric is told by the last run that has it.
     """
-    from drawtap.analysis import content
-
     work: dict[int, dict[str, float]] = {}
     beside: dict[int, dict[str, float]] = {}
     units = {name: unit for name, (_, unit) in content.SERIES.items()} | {"redundant": "count"}
@@ -355,9 +355,12 @@ def explain(a: Side, b: Side, *, threshold: float = 0.1, frames: range | None = 
     if not numbers:
         raise UsageError("the two have no frames in common", hint="drawtap frames lists them")
     notes = []
-    if frames is None and len(numbers) > 1 and numbers[0] == 0:
-        numbers = numbers[1:]
-        notes.append("frame 0, which loads, is left out: --frames 0:1 compares it")
+    steady = [n for n in numbers if n >= max(a.loading, b.loading)]
+    if frames is None and steady and len(steady) < len(numbers):
+        first, last = numbers[0], steady[0] - 1
+        which = f"frame {first}, which loads, is" if first == last else f"frames {first} to {last}, which load, are"
+        notes.append(f"{which} left out: --frames {first}:{last + 1} compares {'it' if first == last else 'them'}")
+        numbers = steady
     pairs = {n: (a.frames[n], b.frames[n]) for n in numbers}
     slow = {n: p for n, p in pairs.items() if _slower(p[0].time, p[1].time, threshold)}
     faster = sum(_slower(y.time, x.time, threshold) for x, y in pairs.values())
@@ -452,14 +455,10 @@ def _own_growth(name: str, part: str, pairs: Sequence[tuple[Frame, Frame]]) -> f
 
 
 def _unit(name: str) -> str:
-    from drawtap.analysis import content
-
     return content.SERIES.get(name, ("", "count"))[1]
 
 
 def _title(name: str) -> str:
-    from drawtap.analysis import content
-
     return _TITLES.get(name, content.SERIES.get(name, (name, "")))[0]
 
 

@@ -113,7 +113,7 @@ class Request:
                 hint = did_you_mean(name, FEATURES) or ", ".join(FEATURES)
                 raise UsageError(f"there is no feature {name!r}", hint=hint)
             if not (isinstance(value, int | float) and 0 <= value < 1e12):
-                raise UsageError(f"{name} = {value!r} makes no sense", hint="a number from 0 on")
+                raise UsageError(f"{name} = {value!r} makes no sense", hint="a number from 0 to 1e12")
         if not (1 <= self.width <= 8192 and 1 <= self.height <= 8192):
             raise UsageError(f"a surface of {self.width} x {self.height} pixels", hint="1 to 8192")
         if not 1 <= self.frames <= 100_000:
@@ -122,14 +122,20 @@ class Request:
             raise UsageError(f"{self.textures} textures", hint="1 to 4096")
         triangles = self.asked.get("triangles", 0)
         if triangles > 5_000_000:
-            raise UsageError(f"{triangles:.0f} triangles a frame are too many", hint="5000000 at most")
+            raise UsageError(f"{triangles:.0f} triangles a frame are too many", hint="0 to 5000000")
         for name, most in (("draws", 1e5), ("state_calls", 1e6), ("uniforms", 1e6), ("binds", 1e6), ("clears", 1e4)):
             if self.asked.get(name, 0) > most:
-                raise UsageError(f"{self.asked[name]:.0f} {name} a frame are too many", hint=f"{most:.0f} at most")
+                raise UsageError(f"{self.asked[name]:.0f} {name} a frame are too many", hint=f"0 to {most:.0f}")
         if max(self.asked.get(n, 0) for n in ("texture_memory", "texture_bytes", "buffer_bytes")) > 1 << 30:
-            raise UsageError("more than 1 GiB of texture memory or of data a frame are too much")
+            raise UsageError(
+                "more than 1 GiB of texture memory or of data a frame are too much",
+                hint=f"{1 << 30} bytes at most, for each of texture_memory, texture_bytes and buffer_bytes",
+            )
         if self.asked.get("backface_culled", 0) + self.asked.get("frustum_culled", 0) > triangles:
-            raise UsageError("more triangles are to be culled than there are")
+            raise UsageError(
+                "more triangles are to be culled than there are",
+                hint=f"backface_culled and frustum_culled together {triangles:.0f} at most",
+            )
 
 
 @dataclass(frozen=True)
@@ -742,16 +748,14 @@ def _fragment(fetches: int) -> str:
 
 
 def counted(trace: Trace, frames: range | None = None) -> dict[str, float]:
-    """Return the features of a recording that its calls tell, as means over `frames` (None: all but the first).
+    """Return the features of a recording that its calls tell, as means over `frames` (None: all but those that load).
 
     Raises UsageError where there are no such frames.
     """
     from drawtap.analysis import content
 
     rows = content.frame_stats(trace)
-    chosen = (
-        rows[1:] if frames is None and len(rows) > 1 else rows if frames is None else rows[frames.start : frames.stop]
-    )
+    chosen = rows[content.loading(rows) :] if frames is None else rows[frames.start : frames.stop]
     if not chosen:
         raise UsageError(f"{trace.path.name} has no such frames", hint="drawtap frames lists them")
     found = {}
@@ -768,15 +772,23 @@ def not_repeated(trace: Trace, frames: range | None = None) -> dict[str, float]:
     from drawtap.analysis import content
 
     rows = content.frame_stats(trace)
-    chosen = (
-        rows[1:] if frames is None and len(rows) > 1 else rows if frames is None else rows[frames.start : frames.stop]
-    )
+    chosen = rows[content.loading(rows) :] if frames is None else rows[frames.start : frames.stop]
     found = {}
+    if chosen and (points := _points_and_lines(trace, chosen)):
+        found["draws of points and lines"] = points / len(chosen)
     for name in NOT_REPEATED:
         mean = sum(_float(row.get(name)) for row in chosen) / max(len(chosen), 1)
         if mean:
             found[content.SERIES[name][0]] = mean
     return found
+
+
+def _points_and_lines(trace: Trace, chosen: Sequence[Mapping[str, object]]) -> int:
+    """Return how many draws of some frames draw points or lines: a synthetic program draws triangles alone."""
+    modes = "starts_with(mode, 'GL_POINT') OR starts_with(mode, 'GL_LINE')"
+    numbers = f"frame BETWEEN {chosen[0]['frame']} AND {chosen[-1]['frame']}"
+    question = f"SELECT count(*) FROM draws WHERE kind = 'draw' AND ({modes}) AND {numbers}"
+    return int(str(trace.sql(question).fetchall()[0][0]))
 
 
 def _float(value: object) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from drawtap.analysis import spent
+from drawtap.analysis import content, spent
 from drawtap.analysis.rule import CLASSES
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ def verdict(trace: Trace, asked: Checklist, engines: Sequence[str] = ()) -> Verd
 
 
 def _spent(trace: Trace) -> tuple[dict[str, int], int, dict[str, list[str]]]:
-    """Return ns by kind and in all, of the thread that shows frames without the first; and who waited, by kind."""
+    """Return ns by kind and in all, of the thread that shows frames without what loads; and who waited, by kind."""
+    first = content.loading(content.frame_stats(trace))
     frames = {
         int(str(row["frame"])): float(str(time))
         for row in trace.table("frames")
-        if row["end_function"] and int(str(row["frame"])) >= 1
+        if row["end_function"] and int(str(row["frame"])) >= first
         and (time := row["interval"] if row["interval"] is not None else row["duration"]) is not None
     }  # fmt: skip
     thread = spent.main_thread(trace)

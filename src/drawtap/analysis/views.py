@@ -11,16 +11,25 @@ from collections.abc import Mapping
 from drawtap.analysis.indices import INDEX_ENDS
 from drawtap.trace.snapshot import Computed
 
-# Frames that are shown, without the first: that is where programs load what they need.
+# Frames that are shown, without those up to the first that draws: that is where programs load what they need.
 _STEADY = """
 SELECT frame, first_seq, end_seq, calls, draws, upload_bytes, t_start, t_end, duration,
        coalesce("interval", duration) AS time
-FROM frames WHERE end_function IS NOT NULL AND frame >= 1
+FROM frames WHERE end_function IS NOT NULL
+  AND frame > coalesce((SELECT min(f.frame) FROM frames f WHERE f.draws > 0), 0)
+"""
+
+# Where display lists begin and end, and whether what stands between is only kept: GL_COMPILE draws nothing.
+_LIST = """
+SELECT n.seq, n.context, n.mode_value = 4864 AS keeps FROM "glNewList" n
+UNION ALL SELECT e.seq, e.context, false FROM "glEndList" e
 """
 
 _DRAW = """
-SELECT c.seq, c.frame, c.context, c.thread, f.name, c.duration
-FROM calls c JOIN functions f ON f.id = c.fn WHERE f.category = 'draw'
+SELECT d.* EXCLUDE (category) FROM (
+    SELECT c.seq, c.frame, c.context, c.thread, f.name, c.duration, f.category
+    FROM calls c JOIN functions f ON f.id = c.fn WHERE f.category = 'draw') d
+ASOF LEFT JOIN lists l ON l.context = d.context AND l.seq <= d.seq WHERE NOT coalesce(l.keeps, false)
 """
 
 _CLEAR = """
@@ -114,12 +123,14 @@ FROM texture_uploads u JOIN contexts g ON g.context = u.context
 WHERE u.texture IS NOT NULL AND NOT u.part GROUP BY g.share_group, u.texture
 """
 
-# Textures that were bound while something was drawn.
+# What draws read, those of display lists too: the textures of the units that the program, or fixed functions, use.
+_TEXTURE_READ = """
+SELECT d.seq, d.frame, g.share_group, unnest(d.textures) AS texture
+FROM draws d JOIN contexts g ON g.context = d.context WHERE d.kind = 'draw'
+"""
+
 _DRAWN_TEXTURE = """
-SELECT DISTINCT g.share_group, b.texture
-FROM texture_bindings b ASOF JOIN draw_calls d ON d.context = b.context AND d.seq > b.seq
-JOIN contexts g ON g.context = b.context
-WHERE b.texture <> 0 AND (b.until IS NULL OR d.seq < b.until)
+SELECT DISTINCT r.share_group, r.texture FROM texture_reads r WHERE r.texture <> 0
 """
 
 _BOUND_BUFFER = """
@@ -227,6 +238,18 @@ FROM (SELECT e.seq, e.context, e.index, true AS is_on FROM "glEnableVertexAttrib
 ASOF LEFT JOIN vertex_array_bindings v ON v.context = t.context AND v.seq <= t.seq
 """
 
+# Which context threads make current, with its surfaces; calls that failed change nothing.
+_MADE_CURRENT = """
+SELECT e.seq, e.frame, e.thread, e.duration, e.ctx AS made, e.draw AS surface, e.read AS read_surface
+FROM "eglMakeCurrent" e WHERE e.result IS DISTINCT FROM 0
+UNION ALL SELECT g.seq, g.frame, g.thread, g.duration, g.ctx, g.drawable, g.drawable
+FROM "glXMakeCurrent" g WHERE g.result IS DISTINCT FROM 0
+UNION ALL SELECT x.seq, x.frame, x.thread, x.duration, x.ctx, x.draw, x.read
+FROM "glXMakeContextCurrent" x WHERE x.result IS DISTINCT FROM 0
+UNION ALL SELECT r.seq, r.frame, r.thread, r.duration, r.ctx, r.draw, r.read
+FROM "glXMakeCurrentRead" r WHERE r.result IS DISTINCT FROM 0
+"""
+
 # Calls that make or remove objects, by the kind of object.
 _LIFE = """
 SELECT c.seq, c.frame, c.context, f.name, regexp_matches(f.name, '^(gl|egl|glX|vg)(Gen|Create)') AS made,
@@ -252,6 +275,7 @@ ASOF LEFT JOIN (SELECT k.seq, k.result, k.type_value FROM "glCreateShader" k) c
 
 VIEWS: Mapping[str, str | Computed] = {
     "steady_frames": _STEADY,
+    "lists": _LIST,
     "draw_calls": _DRAW,
     "clears": _CLEAR,
     "toggles": _TOGGLE,
@@ -263,6 +287,7 @@ VIEWS: Mapping[str, str | Computed] = {
     "texture_uploads": _TEXTURE_UPLOAD,
     "texture_parameters": _TEXTURE_PARAMETER,
     "textures": _TEXTURE,
+    "texture_reads": _TEXTURE_READ,
     "drawn_textures": _DRAWN_TEXTURE,
     "buffer_bindings": _BOUND_BUFFER,
     "buffer_writes": _BUFFER_WRITE,
@@ -273,6 +298,7 @@ VIEWS: Mapping[str, str | Computed] = {
     "vertex_array_bindings": _VERTEX_ARRAY,
     "attribute_pointers": _ATTRIBUTE_POINTER,
     "attribute_toggles": _ATTRIBUTE_TOGGLE,
+    "made_current": _MADE_CURRENT,
     "lives": _LIFE,
     "uniforms": _UNIFORM,
     "sources": _SOURCE,

@@ -42,7 +42,7 @@ def checklist(
     output: Annotated[Path | None, Opt("Write it to a file.", "-o", "FILE")] = None,
     evidence: Annotated[int, Opt("So many rows of evidence a finding.", "-n", "N")] = 3,
     everything: Annotated[bool, Opt("Name the rules that passed, too.", "-a")] = False,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Text:
     """Hold a recording against rules: what is slow, wasted, wrong or undefined in how a program uses graphics.
 

@@ -30,10 +30,11 @@ def cluster(
 ) -> Sheets:
     """Group recordings by what they draw.
 
-    A recording is what its frames do on average, without the first, which loads: draws, triangles, texels, uploads,
-    state calls, and shares of them; times are left out. Recordings that are alike come into one group. Each group says
-    what sets it apart from the mean of all, in standard deviations, and which recording is typical for it: to test one
-    of each group is to test what there is. Needs scikit-learn: pip install 'drawtap[clusters]'.
+    A recording is what its frames do on average, without those that load (up to the first that draws): draws,
+    triangles, texels, uploads, state calls, and shares of them; times are left out. Recordings that are alike come into
+    one group. Each group says what sets it apart from the mean of all, in standard deviations, and which recording is
+    typical for it: to test one of each group is to test what there is. Needs scikit-learn:
+    pip install 'drawtap[clusters]'.
     """
     from drawtap.analysis import clusters
 

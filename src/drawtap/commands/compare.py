@@ -110,7 +110,7 @@ def _explained(  # noqa: PLR0917
     if output is not None:
         check_target(output, force=force)
     if not 0 <= slower <= 10_000:
-        raise UsageError(f"--slower {slower} makes no sense", hint="--slower 10: a tenth longer")
+        raise UsageError(f"--slower {slower} makes no sense", hint="0 to 10000 percent; --slower 10: a tenth longer")
     if len(on) > 2:
         raise UsageError("there are two sides to compare, and more than two engines")
     if runs is not None and (on or metrics):

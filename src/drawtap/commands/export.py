@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
         "drawtap export game.dtap -o calls.parquet",
         "drawtap export game.dtap -f csv '#100-200' > frames.csv",
         "drawtap export game.dtap -f text --name 'glUniform*' -o uniforms.txt",
+        "drawtap export game.dtap --sensors -o calls.txt            # with what load-inst stored",
         "drawtap export game.dtap '#3' --editable -o frame.txt     # drawtap import reads it back",
         "drawtap export game.dtap -o game.trace         # for apitrace replay and qapitrace",
         "drawtap export game.dtap -f c --frames 100:101 -o bug/",
@@ -42,27 +46,35 @@ def export(
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     editable: Annotated[bool, Opt("Text that can be edited and imported again.")] = False,
+    sensors: Annotated[
+        bool, Opt("With text: beside each call what load-inst stored and what drawtap profile measured of it.")
+    ] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written | Text:
     """Write calls as text, csv, json or parquet, as a trace of apitrace, for Perfetto, or frames as C source.
 
     C source (-f c) is a folder that compiles and draws what was recorded, with a C compiler, EGL and GL headers and
     nothing of drawtap. Perfetto gets frames, the calls of each thread, and what drawtap profile measured as counters.
+
+    drawtap import reads what --editable writes, and traces of apitrace. All other formats are for people and other
+    tools: they shorten arrays or leave them out.
     """
     if format == "perfetto" or (format is None and output is not None and output.suffix == ".pftrace"):
         return _to_perfetto(trace, output, whole=calls is None and frames is None and name is None, force=force)
     chosen = FORMATS.get(format or _by_suffix(output))
     if calls is not None and frames is not None:
         raise UsageError("calls and frames are both named", hint="a range like '#3-5' names frames as well")
+    if sensors and (chosen.name != "text" or editable):
+        raise UsageError("--sensors is for text that people read", hint="-f text --sensors; tables: drawtap sql")
     wanted = selection(calls if frames is None else frames, name=name, of=trace, frames=frames is not None)
     if editable:
         return _editable(trace, chosen.name, wanted, output, force)
     if chosen.name == "c":
         return _to_folder(trace, wanted, output, force)
     if output is None:
-        return _to_stdout(trace, chosen.name, wanted)
+        return _to_stdout(trace, chosen.name, wanted, sensors=sensors)
     check_target(output, force=force)
-    chosen.write(trace, wanted, output)
+    _write(trace, chosen.name, wanted, output, sensors=sensors)
     return Written(str(output), output.stat().st_size, f"calls as {chosen.name}")
 
 
@@ -129,11 +141,28 @@ def _by_suffix(output: Path | None) -> str:
     )
 
 
-def _to_stdout(trace: Trace, name: str, wanted: Selection) -> Text:
+def _write(trace: Trace, name: str, wanted: Selection, target: Path, *, sensors: bool) -> None:
+    if sensors:
+        from drawtap.formats.text import write_text_with_readings
+
+        write_text_with_readings(trace, wanted, target)
+    else:
+        FORMATS.get(name).write(trace, wanted, target)
+
+
+def _to_stdout(trace: Trace, name: str, wanted: Selection, *, sensors: bool) -> Text:
     if name == "parquet" and sys.stdout.isatty():
         raise UsageError("parquet is not for a terminal", hint="name a file with -o")
     sys.stdout.flush()
+    if stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode):
+        # Who opens a file by the name of standard output begins it anew: what stands there already would be lost.
+        with tempfile.TemporaryDirectory() as folder:
+            part = Path(folder) / "calls"
+            _write(trace, name, wanted, part, sensors=sensors)
+            with part.open("rb") as written, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+                shutil.copyfileobj(written, out)
+        return Text("")
     # DuckDB writes to a path; /dev/stdout is this process's own standard output.
     target = Path(f"/proc/self/fd/{os.dup(sys.stdout.fileno())}") if name == "text" else Path("/dev/stdout")
-    FORMATS.get(name).write(trace, wanted, target)
+    _write(trace, name, wanted, target, sensors=sensors)
     return Text("")

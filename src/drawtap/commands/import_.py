@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,8 @@ def import_(
     Traces of Kyostila's Graphics Quality Analysis Toolkit (files that begin with TCY2) are read as well.
 
     Text that drawtap export --editable wrote becomes the recording it was made from (--base) with what was changed in
-    it: values, lines that are gone, lines without a number, which are new calls.
+    it: values, lines that are gone, lines without a number, which are new calls. Plain text, csv, json and parquet are
+    for people and other tools: they shorten arrays, and nothing reads them back.
     """
     from drawtap.formats import apitrace, editable, peers, tcy2
     from drawtap.parts import PEERS, SIGNATURES, part
@@ -44,6 +46,8 @@ def import_(
         raise InputError(f"{file} does not exist")
     if editable.is_editable(file):
         return _text(file, base, output, force)
+    if said := _written_for_others(file):
+        raise InputError(f"{file} cannot be read back: {said}", hint=_READ_BACK)
     target = output or file.with_suffix(".dtap")
     if target.exists() and target.samefile(file):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
@@ -77,6 +81,23 @@ def import_(
         "format": f"apitrace {made.version}, {made.container}",
     }
     return Facts(data, {"imported": {name: fact for name, fact in facts.items() if fact is not None}}, made.notes)
+
+
+_READ_BACK = "drawtap export --editable writes text that import reads (with --base), -f apitrace a whole recording"
+_CALL = re.compile(rb"\d+ (gl|egl|glX|vg|vgu)[A-Z]\w*\(")
+
+
+def _written_for_others(file: Path) -> str:
+    """Return what drawtap export wrote for people and other tools and why that cannot be read back, "" for others."""
+    with file.open("rb") as opened:
+        start = opened.read(4096)
+    if _CALL.match(start):
+        return "it is text for people, in which long arrays are shortened"
+    if start.startswith(b"PAR1"):
+        return "a table of Parquet has no content of arrays"
+    if start.startswith((b"seq,", b'"seq",', b'[{"seq"', b'{"seq"', b'[\n{"seq"', b'[\n\t{"seq"')):
+        return "a table has no content of arrays"
+    return ""
 
 
 def _tcy2(file: Path, target: Path, library: Path, signatures: Path) -> Facts:

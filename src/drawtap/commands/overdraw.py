@@ -29,7 +29,7 @@ def overdraw(
     output: Annotated[Path, Opt("The folder that the pictures go to; it is made.", "-o", "FOLDER")],
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
-    force: Annotated[bool, Opt("Write into a folder that is there.", "-f")] = False,
+    force: Annotated[bool, Opt("Write into a folder that is there.")] = False,
 ) -> Rows:
     """Save how often each pixel is drawn over, a picture for each frame and target.
 

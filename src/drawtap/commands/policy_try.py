@@ -52,7 +52,7 @@ def policy_try(
     seconds: Annotated[float | None, Opt("How long to simulate.", None, "S")] = None,
     seed: Annotated[int | None, Opt("Other random frames.", None, "N")] = None,
     output: Annotated[Path | None, Opt("Write a page with frame rates over time.", "-o", "FILE.html")] = None,
-    force: Annotated[bool, Opt("Replace the page if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
 ) -> Sheets:
     """Try policies of the manager on programs that share a simulated GPU.
 

@@ -83,7 +83,7 @@ def profile(
     output: Annotated[
         Path | None, Opt("Write what was measured here too: .csv, .parquet or .json.", "-o", "FILE")
     ] = None,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Sheets:
     """Measure a recording while it is played, for frames, draws, calls or ranges.
 

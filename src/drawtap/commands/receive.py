@@ -36,7 +36,7 @@ def receive(
         Path | None, Opt("First line: the word that recorders must know. Else $DRAWTAP_TOKEN.", metavar="FILE")
     ] = None,
     allow_remote: Annotated[bool, Opt("Listen where other machines can connect; needs a token.")] = False,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Rows:
     """Receive recordings from drawtap record --to and write them to files.
 

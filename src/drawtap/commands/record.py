@@ -162,7 +162,7 @@ def record(
     frame_end: Annotated[
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
     stream: Stream,
     when_full: Annotated[

@@ -71,7 +71,7 @@ def report(
     pictures: Annotated[int, Opt("Look at so many frames, by playing the recording; 0: none.", metavar="N")] = 64,
     on: Annotated[str, Opt("The engine for the pictures; drawtap engines lists them.", metavar="ENGINE")] = "system",
     seconds: Annotated[float, Opt("Play for so long at most.", metavar="S")] = 120,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written:
     """Write an HTML report: one file, nothing is loaded from anywhere.
 

@@ -36,7 +36,7 @@ def run(
     metrics: Annotated[
         Path | None, Opt("Where metrics and marks of the hooks go, as lines of JSON, without --record.", metavar="FILE")
     ] = None,
-    force: Annotated[bool, Opt("Replace the file of --record if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file of --record if it exists.")] = False,
     managed: Annotated[
         bool, Opt("Have the tap in the program too, for the manager.  [default: without a module]")
     ] = False,

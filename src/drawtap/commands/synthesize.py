@@ -48,7 +48,7 @@ def synthesize(
     ] = "auto",
     tolerance: Annotated[float, Opt("How far off a feature may be, in percent.", metavar="P")] = 5.0,
     on: Annotated[str, Opt("The engine that measures; drawtap engines lists them.", metavar="ENGINE")] = "system",
-    force: Annotated[bool, Opt("Replace what is in the folder.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace what is in the folder.")] = False,
 ) -> Sheets:
     """Write a synthetic benchmark: a C program that draws, uploads and changes as much as is asked for.
 
@@ -69,7 +69,9 @@ def synthesize(
     if output.is_dir() and any(output.iterdir()) and not force:
         raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
     if not 0 < tolerance <= 100:
-        raise UsageError(f"a tolerance of {tolerance} percent makes no sense", hint="--tolerance 5")
+        raise UsageError(
+            f"a tolerance of {tolerance} percent makes no sense", hint="above 0, 100 at most; --tolerance 5"
+        )
     if frames is not None and (source is None or source.suffix == ".toml"):
         raise UsageError("--frames names frames of a recording", hint="--length says how many the program has")
     base, notes = _source(source, frames, on, own=bool(set))

@@ -24,7 +24,7 @@ _USED = {
 }
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 FROM = Opt(
-    "Begin of the window: 1.5, 200ms from the begin of the trace, or a time of the trace in ns: @123.", "-f", "TIME"
+    "Begin of the window: 1.5, 200ms from the begin of the trace, or a time of the trace in ns: @123.", metavar="TIME"
 )
 TO = Opt("End of the window.", "-t", "TIME")
 CALLS = Opt("Also draw frames and API calls of a recording of the same time.", "-c", "FILE")

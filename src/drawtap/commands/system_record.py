@@ -42,7 +42,7 @@ def system_record(
     output: Annotated[Path | None, Opt("Where to.  [default: PROGRAM.dat or kernel.dat]", "-o", "FILE")] = None,
     with_: Annotated[Literal["tracefs", "perf", "lttng"], Opt("Who records.")] = "tracefs",
     seconds: Annotated[float | None, Opt("Without a program: stop after so long.", metavar="N")] = None,
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
 ) -> ExitStatus:
     """Record what the kernel sees while a program runs, or until Ctrl-C.

@@ -34,7 +34,7 @@ def trace(
     frames: Annotated[int | None, Opt("Record so many frames.", "-n", "COUNT")] = None,
     for_: Annotated[str | None, Opt("Record for so long: 5s, 500ms, 2min.", metavar="TIME")] = None,
     timing: Annotated[Literal["both", "entry", "none"], Opt("Time stamps of a call.")] = "both",
-    force: Annotated[bool, Opt("Replace the file if it exists.", "-f")] = False,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     why: Annotated[str | None, Opt("A remark for the recording.", metavar="TEXT")] = None,
     quiet: Annotated[bool, Opt("No summary at the end.", "-q")] = False,
 ) -> ExitStatus:

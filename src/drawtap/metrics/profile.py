@@ -170,13 +170,17 @@ def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[st
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A value of one metric for one frame, draw or call: `number` is the frame's, `seq` the first call."""
+    """A value of one metric for one frame, draw or call: `number` is the frame's, `seq` the first call.
+
+    `note` says why there is no value, or what it lacks.
+    """
 
     per: str
     number: int
     seq: int
     metric: str
     value: float | None
+    note: str = ""
 
 
 def readings(
@@ -196,13 +200,14 @@ def readings(
         try:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
-                "SELECT per, number, min(seq), metric, median(value) FROM raw GROUP BY per, number, metric ORDER BY ALL"
+                "SELECT per, number, min(seq), metric, median(value), coalesce(any_value(note), '') FROM raw "
+                "GROUP BY per, number, metric ORDER BY ALL"
             ).fetchall()
         finally:
             connection.close()
     found = [
-        Reading(str(per), int(n), int(seq), str(metric), None if value is None else float(value))
-        for per, n, seq, metric, value in rows
+        Reading(str(per), int(n), int(seq), str(metric), None if value is None else float(value), str(note))
+        for per, n, seq, metric, value, note in rows
     ]
     return found, runs.engine
 

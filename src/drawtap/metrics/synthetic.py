@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.analysis import synthesis
+from drawtap.analysis import content, synthesis
 from drawtap.analysis.fetches import of_programs
 from drawtap.analysis.synthesis import FEATURES, TOLERANCE, Request
 from drawtap.capture import launch
@@ -82,7 +82,7 @@ class Checked:
 def measure(
     trace: Trace, wanted: Iterable[str], *, frames: range | None = None, engine_name: str = "system", play: bool = True
 ) -> Measured:
-    """Return the features `wanted` of a recording, as means over `frames` (None: all but the first).
+    """Return the features `wanted` of a recording, as means over `frames` (None: all but those that load).
 
     Without `play` only what its calls tell. Raises UsageError where there are no such frames.
     """
@@ -95,7 +95,8 @@ def measure(
         missing = dict.fromkeys(played, "nothing was played")
     elif played:
         count = sum(1 for f in trace.table("frames") if f["end_function"])
-        within = frames if frames is not None else range(min(1, count - 1), count)
+        first = min(content.loading(content.frame_stats(trace)), count - 1)
+        within = frames if frames is not None else range(first, count)
         told, missing = _play(trace, played, within, engine_name)
         values |= {name: value for name, (value, _) in told.items()}
         sources |= {name: id_ for name, (_, id_) in told.items()}
@@ -142,7 +143,10 @@ def _play(
         if values and None not in values:
             told[name] = (sum(v or 0.0 for v in values) / len(values), metric.id)
         else:
-            missing[name] = refused.get(metric.id) or f"{metric.id} gave no value"
+            notes = [row.note for row in rows if row.metric == metric.id and row.value is None and row.note]
+            lacking = sum(row.metric == metric.id and row.value is None for row in rows)
+            why = notes[0] if notes else "gave no value"
+            missing[name] = refused.get(metric.id) or f"{metric.id}: {why} ({lacking} of {len(values)} frames)"
     return told, missing
 
 
@@ -174,7 +178,8 @@ def _fetches(trace: Trace, frames: range, known: Sequence[Metric], environment: 
         if isinstance(count, str):
             raise UnavailableError(f"program {programs[row.seq]}: {count}")
         if count and row.value is None:
-            raise UnavailableError(f"the fragments of call {row.seq} could not be counted")
+            why = f": {row.note}" if row.note else ""
+            raise UnavailableError(f"the fragments of call {row.seq} could not be counted{why}")
         total += count * (row.value or 0.0)
     return total / max(len(frames), 1)
 
@@ -242,8 +247,6 @@ def request_of(
 
     What it does not do is not asked for; what could not be measured neither (`Measured.missing` says why).
     """
-    from drawtap.analysis import content
-
     found = measure(trace, FEATURES, frames=frames, engine_name=engine_name, play=play)
     asked = {name: value for name, value in found.values.items() if value}
     if not asked:

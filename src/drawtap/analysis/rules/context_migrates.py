@@ -15,11 +15,7 @@ def context_migrates() -> str:
     """Every move flushes the context and loses what the other core had in its cache."""
     return """
 WITH moves AS (
-    SELECT m.seq, m.frame, m.ctx AS made, m.thread, lag(m.thread) OVER (PARTITION BY m.ctx ORDER BY m.seq) AS before
-    FROM "eglMakeCurrent" m WHERE m.ctx <> 0
-    UNION ALL
-    SELECT g.seq, g.frame, g.ctx, g.thread, lag(g.thread) OVER (PARTITION BY g.ctx ORDER BY g.seq)
-        FROM "glXMakeCurrent" g WHERE g.ctx <> 0
+    SELECT m.*, lag(m.thread) OVER (PARTITION BY m.made ORDER BY m.seq) AS before FROM made_current m WHERE m.made <> 0
 )
 SELECT m.seq, m.frame, 'from thread ' || m.before || ' to thread ' || m.thread AS what
 FROM moves m JOIN steady_frames s ON s.frame = m.frame WHERE m.before IS NOT NULL AND m.thread <> m.before

@@ -16,11 +16,9 @@ def context_switches() -> str:
     frames switch twice and more on one thread.
     """
     return """
-WITH made AS (
-    SELECT m.seq, m.frame, m.thread, m.duration, m.ctx AS made FROM "eglMakeCurrent" m
-    UNION ALL SELECT g.seq, g.frame, g.thread, g.duration, g.ctx FROM "glXMakeCurrent" g
-), changed AS (
-    SELECT x.* FROM (SELECT m.*, lag(m.made) OVER (PARTITION BY m.thread ORDER BY m.seq) AS before FROM made m) x
+WITH changed AS (
+    SELECT x.*
+    FROM (SELECT m.*, lag(m.made) OVER (PARTITION BY m.thread ORDER BY m.seq) AS before FROM made_current m) x
     WHERE x.made <> 0 AND x.made IS DISTINCT FROM x.before
 ), per_frame AS (
     SELECT c.frame, min(c.seq) AS seq, count(*) AS n, sum(c.duration) AS ns FROM changed c

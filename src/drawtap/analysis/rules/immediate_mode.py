@@ -14,11 +14,7 @@ def immediate_mode() -> str:
     What is kept in a display list is left out.
     """
     return """
-WITH lists AS (
-    SELECT n.seq, n.context, true AS is_open FROM "glNewList" n
-    UNION ALL SELECT e.seq, e.context, false FROM "glEndList" e
-)
 SELECT min(b.seq) AS seq, b.frame, count(*) AS n, count(*) || ' × glBegin' AS what
 FROM "glBegin" b ASOF LEFT JOIN lists l ON l.context = b.context AND l.seq <= b.seq
-WHERE NOT coalesce(l.is_open, false) GROUP BY b.frame ORDER BY seq
+WHERE NOT coalesce(l.keeps, false) GROUP BY b.frame ORDER BY seq
 """

@@ -8,22 +8,25 @@ from drawtap.analysis.rule import rule
 @rule(
     title="Textures uploaded and replaced without being drawn",
     fix="Upload when the content is final.",
+    needs=("redundancy",),
 )
 def replaced_textures() -> str:
-    """The first upload was for nothing. (A finding of Kyostila's in an image gallery.)"""
+    """The first upload was for nothing. (A finding of Kyostila's in an image gallery.) Reported for uploads that no
+    draw reads before the next one, not even one of a display list, and no copy.
+    """
     return """
 WITH uploads AS (
-    SELECT u.*, lead(u.seq) OVER w AS next_seq, lead(u.frame) OVER w AS next_frame FROM texture_uploads u
+    SELECT u.*, g.share_group, lead(u.seq) OVER w AS next_seq
+    FROM texture_uploads u JOIN contexts g ON g.context = u.context
     WHERE u.bytes > 0 AND u.texture <> 0 AND NOT u.part
-    WINDOW w AS (PARTITION BY u.context, u.texture, u.target, u.level ORDER BY u.seq)
+    WINDOW w AS (PARTITION BY g.share_group, u.texture, u.target, u.level ORDER BY u.seq)
+), replaced AS (
+    SELECT u.* FROM uploads u JOIN redundancy r ON r.seq = u.seq AND r.kind = 'unused upload'
+    WHERE u.next_seq IS NOT NULL
 )
 SELECT u.seq, u.frame, u.bytes, u.duration AS ns, u.function || ' of texture ' || u.texture
     || ', replaced by call ' || u.next_seq AS what
-FROM uploads u WHERE u.next_seq IS NOT NULL AND u.seq NOT IN (
-    SELECT x.seq
-    FROM (SELECT y.seq, y.context, greatest(b.seq, y.seq) AS since, least(y.next_seq, coalesce(b.until,
-        y.next_seq)) AS until
-          FROM uploads y JOIN texture_bindings b ON b.context = y.context AND b.texture = y.texture
-          WHERE b.seq < y.next_seq AND coalesce(b.until, y.next_seq) > y.seq) x
-    ASOF JOIN draw_calls d ON d.context = x.context AND d.seq > x.since WHERE d.seq < x.until) ORDER BY u.seq
+FROM replaced u ASOF LEFT JOIN texture_reads d
+  ON d.share_group = u.share_group AND d.texture = u.texture AND d.seq > u.seq
+WHERE d.seq IS NULL OR d.seq > u.next_seq ORDER BY u.seq
 """

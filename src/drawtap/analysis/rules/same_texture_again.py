@@ -12,7 +12,9 @@ from drawtap.analysis.rule import rule
     api="any",
 )
 def same_texture_again() -> str:
-    """The bytes are already there. Kyostila's SVG player uploaded the same images in every frame."""
+    """The same bytes were brought before, into this texture or another: a texture that is kept needs them once.
+    Kyostila's SVG player uploaded the same images in every frame.
+    """
     return """
 WITH uploads AS (
     SELECT i.seq, i.frame, i.function, i.width, i.height, i.bytes, i.duration,

@@ -12,18 +12,18 @@ from drawtap.analysis.rule import rule
     original="Existing texture data modification",
 )
 def texture_modified() -> str:
-    """The driver must wait for the GPU, or copy the texture. Reported for uploads into a texture that was bound
-    while something was drawn in the same frame.
+    """The driver must wait for the GPU, or copy the texture. Reported for uploads into a texture that something of the
+    same frame was drawn with before, since it was last changed.
     """
     return """
 WITH changes AS (
-    SELECT u.seq, u.frame, u.context, u.function, u.texture, u.bytes, u.duration, s.first_seq
-    FROM texture_uploads u JOIN steady_frames s ON s.frame = u.frame WHERE u.texture <> 0 AND u.bytes > 0
+    SELECT u.seq, u.frame, g.share_group, u.function, u.texture, u.bytes, u.duration,
+        greatest(s.first_seq, lag(u.seq, 1, 0) OVER (PARTITION BY g.share_group, u.texture ORDER BY u.seq)) AS since
+    FROM texture_uploads u JOIN steady_frames s ON s.frame = u.frame JOIN contexts g ON g.context = u.context
+    WHERE u.texture <> 0 AND u.bytes > 0
 )
-SELECT DISTINCT c.seq, c.frame, c.bytes, c.duration AS ns, c.function || ' of texture ' || c.texture
+SELECT c.seq, c.frame, c.bytes, c.duration AS ns, c.function || ' of texture ' || c.texture
     || ', drawn with before' AS what
-FROM (SELECT x.*, greatest(b.seq, x.first_seq) AS since, least(x.seq, coalesce(b.until, x.seq)) AS until
-      FROM changes x JOIN texture_bindings b ON b.context = x.context AND b.texture = x.texture
-      WHERE b.seq < x.seq AND coalesce(b.until, x.seq) > x.first_seq) c
-ASOF JOIN draw_calls d ON d.context = c.context AND d.seq > c.since WHERE d.seq < c.until ORDER BY c.seq
+FROM changes c ASOF JOIN texture_reads d
+  ON d.share_group = c.share_group AND d.texture = c.texture AND d.seq < c.seq WHERE d.seq > c.since ORDER BY c.seq
 """

@@ -1,7 +1,7 @@
 /* A host that needs EGL and nothing else: windows are pbuffers, or with PLAY_X11 windows of X11.
  *
  *   play                    plays everything
- *   play --loop 5           plays the frames 5 times more, the first one (with what stands before it) once
+ *   play --loop 5           plays the frames 5 times, the first one (with what stands before it) once
  *   play --frames-per-second
  *
  * With PLAY_CHECK the host says which GL errors there were after each frame and which read-backs differ from the
@@ -333,12 +333,12 @@ static double seconds(void) {
 }
 
 int main(int argc, char **argv) {
-  int loops = 0, timed = 0;
+  int loops = 1, timed = 0;
   for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--loop") && i + 1 < argc) loops = atoi(argv[++i]);
+    if (!strcmp(argv[i], "--loop") && i + 1 < argc && atoi(argv[i + 1]) > 0) loops = atoi(argv[++i]);
     else if (!strcmp(argv[i], "--frames-per-second")) timed = 1;
     else {
-      fprintf(stderr, "usage: %s [--loop N] [--frames-per-second]\n", argv[0]);
+      fprintf(stderr, "usage: %s [--loop N] [--frames-per-second]: play N times, at least once\n", argv[0]);
       return 2;
     }
   }
@@ -346,7 +346,7 @@ int main(int argc, char **argv) {
   int frames = play_frame_count(), shown = 0;
   if (frames) play_frame(0);
   double began = seconds();
-  for (int loop = 0; loop <= loops; loop++)
+  for (int loop = 0; loop < loops; loop++)
     for (int frame = 1; frame < frames; frame++, shown++) play_frame(frame);
   if (timed && {% if vg %}!vector_draws() && {% endif %}eglGetCurrentContext() != EGL_NO_CONTEXT) ((void(PLAY_CALL *)(void))host_function("glFinish"))();
   double took = seconds() - began;
