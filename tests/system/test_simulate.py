@@ -76,7 +76,7 @@ def test_work_is_done_once_and_whole(small, tmp_path):
         rows = model.query(
             "SELECT vgpu, engine, count(*), count(unmatched) FROM requests GROUP BY ALL ORDER BY ALL"
         ).fetchall()
-        assert rows == [(1, "bcs", 20, 0), (1, "rcs", 40, 0), (2, "rcs", 5, 0)]
+        assert rows == [(1, "bcs0", 20, 0), (1, "rcs0", 40, 0), (2, "rcs0", 5, 0)]
         # One workload of an engine is in flight at a time, and all engines go to one virtual GPU.
         overlap = """
             SELECT count(*) FROM executions a JOIN executions b ON a.begin_ns < b.end_ns AND b.begin_ns < a.end_ns
@@ -184,7 +184,7 @@ def test_what_is_open_when_a_run_is_stopped_waits_for_its_card(drawtap, tmp_path
     assert info["environment"]["stopped"].startswith("after 3 s")
     query = "SELECT device, engine, count(*) AS n, count(unmatched) AS open FROM requests GROUP BY ALL"
     (group,) = json.loads(drawtap("system", "sql", run["recording"], query, "--json").out)
-    assert (group["device"], group["engine"]) == ("card0", "rcs")
+    assert (group["device"], group["engine"]) == ("card0", "rcs0")
     assert group["open"] > 1
     assert drawtap("system", "simulate", "alone", "--until", "0").code == 2
 

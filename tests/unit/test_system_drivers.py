@@ -255,7 +255,7 @@ class TestI915:
         )
         # The first was merged into the second: nothing tells of its own end, only that both were done by then.
         assert first["end_ns"] == second["end_ns"] == 9
-        assert first["engine"] == "rcs"
+        assert first["engine"] == "rcs0"
 
     def test_memory_objects(self):
         model, _ = requests(

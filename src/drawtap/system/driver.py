@@ -53,6 +53,8 @@ STEP_COLUMNS: Mapping[str, str] = {
     "engine": "VARCHAR",
     "context": "UBIGINT",
     "seqno": "UBIGINT",
+    "timeline": "UBIGINT",  # where requests end in the order of their `place`; else context and seqno tell that
+    "place": "UBIGINT",
     "client": "VARCHAR",
     "tid": "INTEGER",  # of the thread that asked for the work; NULL in steps that others take
     "pid": "INTEGER",

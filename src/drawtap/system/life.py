@@ -6,7 +6,10 @@ Rules, each in one place:
 - An engine works on one request at a time, in the order in which it gets them. A request that was handed over while the
   engine was busy begins when its predecessor is off (`begin_from` is `order`). Where a request is off before a
   predecessor, the engine does not keep to that, and the request began when it was handed over (`overlap`).
-- An execution without an end is not counted: the trace may have ended, or lost the event.
+- Requests of a context end in order, as its fences do, and so do those that an engine in order works on. A request whose
+  end was not recorded ended no later than one that came after it (`ended_by_ns`); when it was on the engine is not told.
+- Where nothing came after it, it is still there at the end of the trace (`is_open`): it waits, or is on the engine.
+- What is on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`).
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ SELECT row_number() OVER (ORDER BY min(t), driver, k1, k2, k3) - 1 AS id, driver
        max(t) FILTER (phase = 'ready') AS ready_ns,
        min(t) FILTER (phase = 'submitted') AS submitted_ns, max(t) FILTER (phase = 'end') AS end_ns,
        max(t) FILTER (phase = 'done') AS done_ns, max(t) FILTER (phase = 'retired') AS retired_ns,
-       count(*) FILTER (phase = 'begin') AS begins, count(*) FILTER (phase = 'preempted') AS preemptions
+       count(*) FILTER (phase = 'begin') AS begins, count(*) FILTER (phase = 'preempted') AS preemptions,
+       min(t) FILTER (phase = 'begin') AS began_ns, min(t) FILTER (phase = 'preempted') AS preempted_ns,
+       arg_max(phase, t) FILTER (phase IN ('begin', 'preempted', 'end')) AS last_mark,
+       any_value(coalesce(timeline, context)) AS timeline, any_value(coalesce(place, seqno)) AS place
 FROM steps GROUP BY driver, k1, k2, k3
 """
 
@@ -53,46 +59,120 @@ SELECT id, submitted_ns, end_ns, true, false FROM lives
 WHERE begins = 0 AND submitted_ns IS NOT NULL AND end_ns >= submitted_ns AND engine IS NOT NULL
 """
 
-_EXECUTIONS = """
-INSERT INTO executions BY NAME
-WITH ordered AS (
-  SELECT r.*, l.device, l.engine,
+# An engine of which one request was off before another that it got earlier works on several at a time.
+_PARALLEL = """
+CREATE TABLE parallel AS
+SELECT DISTINCT device, engine FROM (
+  SELECT l.device, l.engine, r.begin_ns, r.end_ns,
          max(r.end_ns) OVER (PARTITION BY l.device, l.engine ORDER BY r.begin_ns, r.id, r.end_ns
                              ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS free_ns
   FROM executions_raw r JOIN lives l USING (id)
+) WHERE free_ns > begin_ns AND end_ns < free_ns
+"""
+
+# Whose end was not recorded: when a later one of its context, or of its engine where that works in order, had ended.
+_FATES = """
+CREATE TABLE fates AS
+WITH ends AS (
+  SELECT *, coalesce(end_ns, done_ns) AS over_ns, coalesce(began_ns, submitted_ns) AS given_ns,
+         coalesce(created_ns, queued_ns, submitted_ns, began_ns) AS first_ns
+  FROM lives
+), ordered AS (
+  SELECT id, CASE WHEN timeline IS NOT NULL AND place IS NOT NULL THEN
+           min(over_ns) OVER (PARTITION BY driver, device, engine, timeline ORDER BY place, id
+                              ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) END AS context_ns,
+         CASE WHEN preemptions = 0 AND given_ns IS NOT NULL THEN
+           min(CASE WHEN given_ns IS NOT NULL THEN over_ns END)
+             OVER (PARTITION BY device, engine, given_ns IS NULL ORDER BY given_ns, id
+                   ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) END AS engine_ns
+  FROM ends
+), bounds AS (
+  SELECT e.id, e.first_ns, least(CASE WHEN context_ns >= e.first_ns THEN context_ns END,
+               CASE WHEN engine_ns >= e.first_ns AND p.engine IS NULL THEN engine_ns END) AS ended_by_ns
+  FROM ends e JOIN ordered USING (id)
+  LEFT JOIN parallel p ON p.device = e.device AND p.engine IS NOT DISTINCT FROM e.engine
+  WHERE e.end_ns IS NULL AND e.done_ns IS NULL AND e.retired_ns IS NULL
+)
+SELECT id, ended_by_ns, ended_by_ns IS NULL AND first_ns IS NOT NULL AS is_open FROM bounds
+"""
+
+# What the begin or the end of the trace cuts off. Only where the trace tells of other requests of the engine when they
+# got on it and off it: else nobody knows. On an engine in order nothing that the trace saw come is off before what was
+# there already.
+_CUT = """
+CREATE TABLE executions_cut AS
+WITH told AS (
+  SELECT device, engine, min(end_ns) FILTER (coalesce(began_ns, submitted_ns) IS NOT NULL) AS first_end_ns
+  FROM lives WHERE engine IS NOT NULL GROUP BY device, engine
+  HAVING count(coalesce(began_ns, submitted_ns)) > 0 AND count(end_ns) > 0
+)
+SELECT l.id, w.begin_ns, coalesce(l.preempted_ns, l.end_ns) AS end_ns, true AS at_begin
+FROM lives l JOIN told USING (device, engine), trace_window w
+WHERE coalesce(l.created_ns, l.queued_ns, l.submitted_ns) IS NULL
+  AND (l.began_ns IS NULL OR l.began_ns > l.preempted_ns) AND coalesce(l.preempted_ns, l.end_ns) > w.begin_ns
+  AND (told.first_end_ns IS NULL OR coalesce(l.preempted_ns, l.end_ns) <= told.first_end_ns)
+UNION ALL
+SELECT l.id, CASE WHEN l.begins > 0 THEN m.t ELSE l.submitted_ns END, w.end_ns, false
+FROM lives l JOIN told USING (device, engine) JOIN fates f ON f.id = l.id
+LEFT JOIN (SELECT driver, k1, k2, k3, max(t) AS t FROM steps WHERE phase = 'begin' GROUP BY ALL) m
+  ON m.driver = l.driver AND m.k1 IS NOT DISTINCT FROM l.k1 AND m.k2 IS NOT DISTINCT FROM l.k2
+  AND m.k3 IS NOT DISTINCT FROM l.k3, trace_window w
+WHERE f.is_open AND ((l.begins = 0 AND l.submitted_ns IS NOT NULL) OR l.last_mark = 'begin')
+"""
+
+_EXECUTIONS = """
+INSERT INTO executions BY NAME
+WITH every AS (
+  SELECT id, begin_ns, end_ns, final, told, false AS at_begin, false AS at_end FROM executions_raw
+  UNION ALL
+  SELECT id, c.begin_ns, c.end_ns, false, l.begins > 0 AND NOT at_begin, at_begin, NOT at_begin
+  FROM executions_cut c JOIN lives l USING (id)
+), ordered AS (
+  SELECT r.*, l.device, l.engine, p.engine IS NOT NULL AS parallel,
+         max(r.end_ns) OVER (PARTITION BY l.device, l.engine ORDER BY r.begin_ns, r.id, r.end_ns
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS free_ns
+  FROM every r JOIN lives l USING (id)
+  LEFT JOIN parallel p ON p.device = l.device AND p.engine IS NOT DISTINCT FROM l.engine
+), placed AS (
+  SELECT *, free_ns > begin_ns AND (end_ns < free_ns OR (at_end AND parallel)) AS beside FROM ordered
 )
 SELECT id AS request, device, engine, final,
-       CASE WHEN free_ns IS NULL OR free_ns <= begin_ns OR end_ns < free_ns THEN begin_ns ELSE free_ns END AS begin_ns,
-       end_ns,
-       CASE WHEN free_ns > begin_ns AND end_ns < free_ns THEN 'overlap'
-            WHEN free_ns > begin_ns OR NOT told THEN 'order' ELSE 'event' END AS begin_from
-FROM ordered
+       CASE WHEN free_ns > begin_ns AND NOT beside THEN free_ns ELSE begin_ns END AS begin_ns, end_ns,
+       CASE WHEN beside THEN 'overlap' WHEN free_ns > begin_ns OR NOT told THEN 'order' ELSE 'event' END
+         AS begin_from,
+       at_begin OR at_end AS is_open, NOT at_begin AS begin_known
+FROM placed
+WHERE NOT (at_end AND NOT parallel AND coalesce(free_ns >= end_ns, false))
 """
 
 _REQUESTS = """
 INSERT INTO requests BY NAME
 WITH work AS (
-  SELECT request AS id, min(begin_ns) AS begin_ns, sum(end_ns - begin_ns)::BIGINT AS execution_ns,
-         arg_min(begin_from, begin_ns) AS begin_from, bool_or(final) AS final
+  SELECT request AS id, min(begin_ns) FILTER (begin_known) AS begin_ns,
+         sum(end_ns - begin_ns)::BIGINT AS execution_ns, bool_and(begin_known) AS whole,
+         arg_min(begin_from, begin_ns) FILTER (begin_known) AS begin_from, bool_or(final) AS final
   FROM executions GROUP BY request
 )
 SELECT l.id, driver, device, engine, context, seqno,
        coalesce(client, coalesce(p.comm, 'process') || ' (' || l.pid || ')', l.comm || ' (' || l.tid || ')') AS client,
        l.tid, l.pid, l.comm, vgpu, priority, label, created_ns, queued_ns,
        CASE WHEN met >= blocked THEN ready_ns END AS ready_ns,
-       submitted_ns, begin_ns, end_ns, done_ns, retired_ns, begin_from, l.preemptions::INTEGER AS preemptions,
-       begin_ns - coalesce(created_ns, queued_ns) AS wait_ns,
-       CASE WHEN final THEN execution_ns END AS execution_ns,
+       submitted_ns, CASE WHEN whole THEN begin_ns END AS begin_ns, end_ns, done_ns, retired_ns, f.ended_by_ns,
+       coalesce(f.is_open, false) AS is_open, CASE WHEN whole THEN begin_from END AS begin_from,
+       l.preemptions::INTEGER AS preemptions,
+       CASE WHEN whole THEN begin_ns - coalesce(created_ns, queued_ns) END AS wait_ns,
+       CASE WHEN final AND whole THEN execution_ns END AS execution_ns,
        coalesce(end_ns, done_ns) - coalesce(created_ns, queued_ns) AS latency_ns,
        nullif(concat_ws('; ',
          CASE WHEN created_ns IS NULL AND queued_ns IS NULL
               THEN 'no event for its begin: asked for before the trace, or lost' END,
-         CASE WHEN end_ns IS NULL AND done_ns IS NULL AND retired_ns IS NULL
-              THEN 'no event for its end: open at the end of the trace, or lost'
+         CASE WHEN end_ns IS NULL AND done_ns IS NULL AND retired_ns IS NULL THEN
+                CASE WHEN f.ended_by_ns IS NULL THEN 'no event for its end: open at the end of the trace, or lost'
+                     ELSE 'no event for its end: it was off when a later one ended, and its work is in no figure' END
               WHEN end_ns IS NULL AND done_ns IS NULL THEN 'only retired: the kernel does not tell when it ended' END,
-         CASE WHEN begin_ns IS NULL AND (end_ns IS NOT NULL OR done_ns IS NOT NULL)
+         CASE WHEN begin_ns IS NULL AND work.id IS NULL AND (end_ns IS NOT NULL OR done_ns IS NOT NULL)
               THEN 'the kernel does not tell when it was on the engine' END), '') AS unmatched
-FROM lives l LEFT JOIN work USING (id) LEFT JOIN threads p ON p.tid = l.pid
+FROM lives l LEFT JOIN work USING (id) LEFT JOIN fates f USING (id) LEFT JOIN threads p ON p.tid = l.pid
 ORDER BY l.id
 """
 
@@ -106,60 +186,56 @@ SELECT driver, 'request',
 FROM requests WHERE begin_from = 'overlap' GROUP BY driver, engine
 """
 
-# The parts of a wait, in the order in which they follow each other. A part whose end is not known is left out.
+# The parts of a wait, in the order in which they follow each other. What is open lasts to the end of the trace; another
+# part whose end is not known is left out.
 _SPANS = """
 INSERT INTO spans BY NAME
-WITH parts AS (
+WITH r AS (
+  SELECT *, device || '/' || engine || '/queue' AS queue, CASE WHEN is_open THEN w.trace_end_ns END AS last_ns
+  FROM requests, (SELECT end_ns AS trace_end_ns FROM trace_window) w
+), parts AS (
   SELECT id, 'vgpu/' || vgpu || '/queue' AS track, created_ns AS begin_ns,
-         coalesce(queued_ns, submitted_ns, begin_ns) AS end_ns, 'vgpu queue' AS kind, vgpu, comm, tid, context,
-              seqno, client
-  FROM requests WHERE vgpu IS NOT NULL AND created_ns IS NOT NULL
+         coalesce(queued_ns, submitted_ns, begin_ns) AS end_ns, 'vgpu queue' AS kind FROM r
+  WHERE vgpu IS NOT NULL AND created_ns IS NOT NULL
   UNION ALL
-  SELECT id, device || '/' || engine || '/queue', coalesce(CASE WHEN vgpu IS NULL
-    THEN created_ns END, queued_ns), ready_ns, 'blocked', vgpu, comm, tid, context, seqno, client
-  FROM requests WHERE engine IS NOT NULL AND ready_ns IS NOT NULL
+  SELECT id, queue, coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), ready_ns, 'blocked' FROM r
+  WHERE engine IS NOT NULL AND ready_ns IS NOT NULL
   UNION ALL
-  SELECT id, device || '/' || engine || '/queue',
-         greatest(coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), coalesce(ready_ns, 0)),
-         coalesce(submitted_ns, begin_ns), 'queued', vgpu, comm, tid, context, seqno, client
-  FROM requests WHERE engine IS NOT NULL AND coalesce(queued_ns, CASE WHEN vgpu IS NULL THEN created_ns END) IS NOT NULL
+  SELECT id, queue, greatest(coalesce(CASE WHEN vgpu IS NULL THEN created_ns END, queued_ns), coalesce(ready_ns, 0)),
+         coalesce(submitted_ns, begin_ns), 'queued' FROM r
+  WHERE engine IS NOT NULL AND coalesce(queued_ns, CASE WHEN vgpu IS NULL THEN created_ns END) IS NOT NULL
   UNION ALL
-  SELECT id, device || '/' || engine || '/queue', submitted_ns, begin_ns, 'ring', vgpu, comm, tid, context, seqno,
-    client
-  FROM requests WHERE engine IS NOT NULL AND submitted_ns IS NOT NULL
+  SELECT id, queue, submitted_ns, begin_ns, 'ring' FROM r WHERE engine IS NOT NULL AND submitted_ns IS NOT NULL
   UNION ALL
-  SELECT id, device || '/' || engine || '/notify', end_ns, done_ns, 'notify', vgpu, comm, tid, context, seqno, client
-  FROM requests WHERE engine IS NOT NULL
+  SELECT id, device || '/' || engine || '/notify', end_ns, done_ns, 'notify' FROM r
+  WHERE engine IS NOT NULL AND done_ns IS NOT NULL
+), ended AS (
+  SELECT id, track, p.begin_ns, coalesce(p.end_ns, r.last_ns) AS end_ns, p.kind, p.end_ns IS NULL AS is_open
+  FROM parts p JOIN r USING (id)
   UNION ALL
-  SELECT s.request, s.device || '/' || s.engine, s.begin_ns, s.end_ns, 'execution', r.vgpu, r.comm, r.tid, r.context,
-    r.seqno, r.client
-  FROM executions s JOIN requests r ON r.id = s.request
+  SELECT request, device || '/' || engine, begin_ns, end_ns, 'execution', is_open FROM executions
 )
-SELECT track, begin_ns, end_ns, coalesce(client, 'context ' || context, 'request') || coalesce(' #' || seqno,
-  '') AS name, kind,
-       id AS request, tid, vgpu, false AS is_open
-FROM parts WHERE end_ns > begin_ns OR (kind = 'execution' AND end_ns >= begin_ns)
+SELECT track, e.begin_ns, e.end_ns,
+       coalesce(client, 'context ' || context, 'request') || coalesce(' #' || seqno, '') AS name, kind,
+       id AS request, tid, vgpu, e.is_open
+FROM ended e JOIN requests USING (id) WHERE e.end_ns > e.begin_ns OR (kind = 'execution' AND e.end_ns >= e.begin_ns)
 """
 
+# Who waits for what: only requests of which it is known when they no longer waited, or that they still do. So the mean
+# over time is the rate of requests times their mean wait (Little's law).
 _WAITING = """
 INSERT INTO counters
-WITH changes AS (
-  SELECT device || '/' || engine || '/queue length' AS track, coalesce(queued_ns, created_ns) AS t, 1 AS d FROM requests
-  WHERE engine IS NOT NULL AND coalesce(queued_ns, created_ns) IS NOT NULL AND coalesce(begin_ns, end_ns) IS NOT NULL
+WITH waits AS (
+  SELECT device || '/' || engine || '/queue length' AS track, begin_ns AS until_ns, is_open,
+         coalesce(queued_ns, CASE WHEN vgpu IS NULL THEN created_ns ELSE submitted_ns END) AS from_ns
+  FROM requests WHERE engine IS NOT NULL
   UNION ALL
-  SELECT device || '/' || engine || '/queue length', greatest(coalesce(begin_ns, end_ns), coalesce(queued_ns,
-    created_ns)), -1 FROM requests
-  WHERE engine IS NOT NULL AND coalesce(queued_ns, created_ns) IS NOT NULL AND coalesce(begin_ns, end_ns) IS NOT NULL
+  SELECT 'vgpu/' || vgpu || '/queue length', coalesce(queued_ns, submitted_ns, begin_ns), is_open, created_ns
+  FROM requests WHERE vgpu IS NOT NULL
+), changes AS (
+  SELECT track, from_ns AS t, 1 AS d FROM waits WHERE from_ns IS NOT NULL AND (until_ns IS NOT NULL OR is_open)
   UNION ALL
-  SELECT device || '/' || engine || '/queue length', coalesce(queued_ns, created_ns), 1 FROM requests
-  WHERE engine IS NOT NULL AND coalesce(queued_ns, created_ns) IS NOT NULL
-    AND coalesce(begin_ns, end_ns, done_ns, retired_ns) IS NULL
-  UNION ALL
-  SELECT track, begin_ns, 1 FROM (SELECT regexp_replace(track, 'queue$', 'queue length') AS track, begin_ns
-    FROM spans WHERE kind = 'vgpu queue')
-  UNION ALL
-  SELECT track, end_ns, -1 FROM (SELECT regexp_replace(track, 'queue$', 'queue length') AS track, end_ns
-    FROM spans WHERE kind = 'vgpu queue')
+  SELECT track, greatest(until_ns, from_ns), -1 FROM waits WHERE from_ns IS NOT NULL AND until_ns IS NOT NULL
 ), sums AS (SELECT track, t, sum(d) AS d FROM changes GROUP BY track, t)
 SELECT track, t, sum(d) OVER (PARTITION BY track ORDER BY t)::DOUBLE, 'count' FROM sums
 """
@@ -184,8 +260,10 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
     `known`: names of threads that the trace keeps apart from its events.
     """
     _threads(connection, known)
-    for sql in (_LIVES, _RAW, _EXECUTIONS, _REQUESTS, _UNMATCHED):
+    connection.execute("ALTER TABLE executions ADD COLUMN begin_known BOOLEAN")
+    for sql in (_LIVES, _RAW, _PARALLEL, _FATES, _CUT, _EXECUTIONS, _REQUESTS, _UNMATCHED):
         connection.execute(sql)
+    connection.execute("ALTER TABLE executions DROP COLUMN begin_known")
     _name_machines(connection)
     connection.execute(_SPANS)
     _order_spans(connection)
@@ -193,7 +271,7 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
     connection.execute("CREATE OR REPLACE TABLE counters AS SELECT * FROM counters ORDER BY track, t_ns")
     connection.execute(_WAY)
     connection.execute(_WAITERS)
-    for table in ("steps", "lives", "executions_raw", "seen", "vcpus", "waits"):
+    for table in ("steps", "lives", "executions_raw", "executions_cut", "parallel", "fates", "seen", "vcpus", "waits"):
         connection.execute(f"DROP TABLE {table}")
 
 

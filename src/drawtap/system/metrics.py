@@ -111,7 +111,7 @@ def groups(model: KernelModel, name: str, window: Window, queues: Mapping[str, R
         f"""
         WITH r AS (
           SELECT *, coalesce(created_ns, queued_ns, submitted_ns, begin_ns, end_ns, done_ns, retired_ns) AS first_ns,
-                 coalesce(end_ns, done_ns, retired_ns, {b}) AS last_ns FROM requests
+                 coalesce(end_ns, done_ns, retired_ns, ended_by_ns, {b}) AS last_ns FROM requests
           WHERE {condition}
         ), counts AS (
           SELECT {key}, count(*) AS jobs, count(*) FILTER (coalesce(end_ns, done_ns) BETWEEN {a} AND {b}) AS ended,
@@ -190,7 +190,7 @@ def _reasons(
           SELECT {key}, unnest(string_split(unmatched, '; ')) AS reason FROM requests
           WHERE unmatched IS NOT NULL AND {condition}
             AND coalesce(created_ns, queued_ns, submitted_ns, begin_ns, end_ns, done_ns, retired_ns) <= {window[1]}
-            AND coalesce(end_ns, done_ns, retired_ns, {window[1]}) >= {window[0]}
+            AND coalesce(end_ns, done_ns, retired_ns, ended_by_ns, {window[1]}) >= {window[0]}
         ) GROUP BY ALL ORDER BY count DESC, reason
         """
     )

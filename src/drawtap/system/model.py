@@ -82,6 +82,13 @@ TABLES: Mapping[str, Table] = {
             ("done_ns", "BIGINT", "its owner was told"),
             ("retired_ns", "BIGINT", "the driver forgot it; no earlier than the end"),
             (
+                "ended_by_ns",
+                "BIGINT",
+                "where its end was not recorded: when a later request of its context, or of an engine that works in "
+                "order, had ended; no earlier than its own end",
+            ),
+            ("is_open", "BOOLEAN", "nothing tells that it ended: at the end of the trace it waits or is on the engine"),
+            (
                 "begin_from",
                 "VARCHAR",
                 "`event`: told; `order`: the engine works in order, so it began when it was submitted and its "
@@ -103,6 +110,7 @@ TABLES: Mapping[str, Table] = {
             ("end_ns", "BIGINT", "off"),
             ("final", "BOOLEAN", "off because it was done, not preempted"),
             ("begin_from", "VARCHAR", "as in requests"),
+            ("is_open", "BOOLEAN", "cut off by the begin or the end of the trace: only the part inside"),
         ),
         _table(
             "spans",

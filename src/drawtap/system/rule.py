@@ -29,6 +29,7 @@ class Rule:
     id: str
     title: str
     fix: str
+    urgent: bool  # before all others, whatever it costs: what it finds explains the others
     function: Callable[[], str] = field(repr=False)
 
     @property
@@ -58,12 +59,12 @@ class Finding:
 RULES: Registry[Rule] = Registry("rule about contention", "drawtap.system.rules")
 
 
-def rule(*, title: str, fix: str) -> Callable[[Callable[[], str]], Callable[[], str]]:
+def rule(*, title: str, fix: str, urgent: bool = False) -> Callable[[Callable[[], str]], Callable[[], str]]:
     """Register the decorated function as a rule; its name, with dashes, is the rule's id."""
 
     def add(function: Callable[[], str]) -> Callable[[], str]:
         identity = function.__name__.replace("_", "-")
-        RULES.register(identity)(Rule(identity, title, fix, function))
+        RULES.register(identity)(Rule(identity, title, fix, urgent, function))
         return function
 
     return add
@@ -78,8 +79,11 @@ FROM (SELECT DISTINCT device, engine FROM requests WHERE engine IS NOT NULL)
 _BUSY_WAITS = """
 CREATE OR REPLACE TEMP TABLE busy_waits AS
 WITH waits AS (
-  SELECT device, engine, client, greatest(coalesce(created_ns, queued_ns), {a}) AS b, least(begin_ns, {b}) AS e
-  FROM requests WHERE wait_ns > 0 AND begin_ns > {a} AND coalesce(created_ns, queued_ns) < {b}
+  SELECT device, engine, client, greatest(coalesce(created_ns, queued_ns), {a}) AS b,
+         least(coalesce(begin_ns, {b}), {b}) AS e
+  FROM requests
+  WHERE (wait_ns > 0 OR (is_open AND begin_ns IS NULL AND {b} > coalesce(created_ns, queued_ns)))
+    AND coalesce(begin_ns, {b}) > {a} AND coalesce(created_ns, queued_ns) < {b}
 ), marked AS (
   SELECT *, CASE WHEN b <= max(e) OVER (PARTITION BY device, engine, client ORDER BY b, e
                                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) THEN 0 ELSE 1 END AS fresh
@@ -110,7 +114,7 @@ FROM busy_waits w JOIN work x ON x.low < w.high AND w.low < x.high WHERE x.clien
 
 
 def findings(model: KernelModel, *, begin: int | None = None, end: int | None = None) -> list[Finding]:
-    """Ask all rules about a window and return their findings, the costliest first."""
+    """Ask all rules about a window and return their findings: those of urgent rules, then the costliest first."""
     a = model.window[0] if begin is None else begin
     b = model.window[1] if end is None else end
     # Temporary tables live in a connection: all questions go through one cursor, which has a window of its own.
@@ -134,4 +138,5 @@ def findings(model: KernelModel, *, begin: int | None = None, end: int | None = 
                     )
                 )
     cursor.close()
-    return sorted(found, key=lambda f: (-f.cost_ns, f.rule, f.culprit, f.victim))
+    urgent = {identity for identity, entry in RULES.items() if entry.urgent}
+    return sorted(found, key=lambda f: (f.rule not in urgent, -f.cost_ns, f.rule, f.culprit, f.victim))

@@ -56,14 +56,15 @@ def _old(draft: Draft) -> None:
     )
     _missing(draft, {"drm_sched_job": "queued", "drm_run_job": "submitted", "drm_sched_process_job": "done"})
     _old_contexts(draft)
+    _old_ends(draft)
     draft.steps(
         """
         SELECT fence AS k1, life AS k2, t,
-               CASE rank WHEN 0 THEN 'queued' WHEN 1 THEN 'submitted' ELSE 'end' END AS phase, name AS engine,
-               context, seqno,
+               CASE rank WHEN 0 THEN 'queued' WHEN 1 THEN 'submitted' ELSE 'end' END AS phase,
+               coalesce(name, ended_on) AS engine, context, seqno, entity AS timeline, id::UBIGINT AS place,
                CASE WHEN rank = 0 THEN tid END AS tid, CASE WHEN rank = 0 THEN pid END AS pid,
                CASE WHEN rank = 0 THEN comm END AS comm
-        FROM ev_life LEFT JOIN ev_fence_of USING (fence, life, rank)
+        FROM ev_life LEFT JOIN ev_fence_of USING (fence, life, rank) LEFT JOIN ev_ended_on USING (fence, life, rank)
         """
     )
     _old_dependencies(draft)
@@ -93,6 +94,27 @@ def _old_contexts(draft: Draft) -> None:
         ON j.tid = f.tid AND j.name = f.timeline AND j.t >= f.t
         """
     )
+
+
+def _old_ends(draft: Draft) -> None:
+    # drm_sched_process_job does not name the ring. Of a job from before the trace its fence tells, which is signaled next
+    # on that CPU; else the ring is known where there is only one.
+    draft.run(
+        "CREATE OR REPLACE TABLE ev_ended_on AS SELECT fence, life, 2 AS rank, CASE WHEN rings = 1 THEN ring END AS "
+        "ended_on FROM (SELECT fence, life, count(name) OVER (PARTITION BY fence, life) AS named, rank FROM ev_life), "
+        "(SELECT count(DISTINCT name) AS rings, any_value(name) AS ring FROM ev_life) WHERE rank = 2 AND named = 0"
+    )
+    if draft.load("off", ("dma_fence_signaled",), texts=("driver", "timeline")):
+        draft.run(
+            """
+            UPDATE ev_ended_on SET ended_on = s.timeline FROM (
+              SELECT l.fence, l.life, o.timeline
+              FROM (SELECT fence, life, cpu, t FROM ev_life WHERE rank = 2) l
+              ASOF JOIN (SELECT cpu, t, timeline FROM ev_off WHERE driver = 'drm_sched') o
+              ON l.cpu = o.cpu AND l.t <= o.t
+            ) s WHERE s.fence = ev_ended_on.fence AND s.life = ev_ended_on.life
+            """
+        )
 
 
 def _old_dependencies(draft: Draft) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drawtap.system.driver import Draft, driver
-from drawtap.system.drivers.i915 import ENGINE
+from drawtap.system.drivers.i915 import ENGINE, ENGINE_NUMBER
 
 
 @driver("gvt", order=30)
@@ -44,10 +44,10 @@ def _probes(draft: Draft) -> bool:
     )
     host = draft.count("i915_request_add", "i915_gem_request_add", "i915_request_in", "i915_gem_request_in") > 0
     draft.run(
-        """
+        f"""
         CREATE OR REPLACE TABLE ev_same AS
-        SELECT vgpu, workload, life, any_value(ctx) AS ctx, any_value(seqno) AS seqno, any_value(ring) AS ring,
-               any_value(class) AS class, any_value(instance) AS instance, any_value(dev) AS dev
+        SELECT vgpu, workload, life, any_value(ctx) AS ctx, any_value(seqno) AS seqno,
+               any_value({ENGINE_NUMBER}) AS number, any_value(dev) AS dev
         FROM ev_work WHERE event = 'gvt_workload_submit' GROUP BY ALL
         """
     )
@@ -67,10 +67,7 @@ def _probes(draft: Draft) -> bool:
     """
     same = "USING (vgpu, workload, life)"
     if host:
-        keys = (
-            "s.ctx AS k1, s.seqno AS k2, "
-            "(coalesce(s.dev, 0) * 65536 + coalesce(s.class * 256 + s.instance, s.ring))::UBIGINT AS k3"
-        )
+        keys = "s.ctx AS k1, s.seqno AS k2, (coalesce(s.dev, 0) * 65536 + s.number)::UBIGINT AS k3"
         more = "s.ctx AS context, s.seqno AS seqno,"
         draft.steps(steps.format(keys=keys, more=more, join=f"JOIN ev_same s {same}"), driver="i915")
         rest = f"ANTI JOIN ev_same s {same}"

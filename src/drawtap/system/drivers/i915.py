@@ -6,15 +6,16 @@ from drawtap.system.driver import Draft, driver
 
 _STAGES = ("queue", "add", "submit", "guc_submit", "execute", "in", "out", "retire")
 _NAMES = tuple(f"i915_{kind}_{stage}" for kind in ("request", "gem_request") for stage in _STAGES)
-# Rings of the old numbering, and classes of the new one.
-_RINGS = "['rcs', 'bcs', 'vcs', 'vcs2', 'vecs']"
+# Rings of the old numbering, and classes of the new one: both name an engine as the driver does, so that events of both
+# kinds meet. A ring is a class and an instance.
 _CLASSES = "['rcs', 'bcs', 'vcs', 'vecs', 'ccs']"
-ENGINE = (
-    f"CASE WHEN class IS NOT NULL THEN coalesce({_CLASSES}[class + 1], 'class' || class) || instance "
-    f"ELSE coalesce({_RINGS}[ring + 1], 'ring' || ring) END"
-)
+_CLASS = "coalesce(class, [0, 1, 2, 2, 3][ring + 1])"
+_INSTANCE = "CASE WHEN class IS NOT NULL THEN instance ELSE [0, 0, 0, 1, 0][ring + 1] END"
+ENGINE = f"coalesce(coalesce({_CLASSES}[{_CLASS} + 1], 'class' || class) || ({_INSTANCE}), 'ring' || ring)"
+# The number of an engine in the keys of requests; rings that nobody has named stand behind all classes.
+ENGINE_NUMBER = f"coalesce({_CLASS} * 256 + ({_INSTANCE}), 65280 + ring)"
 # A request is known by context, number and engine; the old events have a ring, the new ones class and instance.
-KEYS = "ctx AS k1, seqno AS k2, (coalesce(dev, 0) * 65536 + coalesce(class * 256 + instance, ring))::UBIGINT AS k3"
+KEYS = f"ctx AS k1, seqno AS k2, (coalesce(dev, 0) * 65536 + {ENGINE_NUMBER})::UBIGINT AS k3"
 
 
 @driver("i915", order=20)
@@ -101,10 +102,11 @@ def _old_ends(draft: Draft) -> None:
         f"""
         WITH ends AS (SELECT dev, ring, global_seqno, min(t) AS t FROM ({ends}) GROUP BY ALL),
         began AS (
-          SELECT coalesce(dev, 0) AS dev, ring, ctx, seqno, max(global_seqno) AS number, min(t) AS t FROM ev_i915
+          SELECT coalesce(dev, 0) AS dev, ring, NULL::BIGINT AS class, NULL::BIGINT AS instance, ctx, seqno,
+                 max(global_seqno) AS number, min(t) AS t FROM ev_i915
           WHERE event = 'in' AND global_seqno > 0 GROUP BY ALL
         )
-        SELECT b.ctx AS k1, b.seqno AS k2, (b.dev * 65536 + b.ring)::UBIGINT AS k3, greatest(e.t, b.t) AS t,
+        SELECT b.ctx AS k1, b.seqno AS k2, (b.dev * 65536 + {ENGINE_NUMBER.replace("ring", "b.ring")})::UBIGINT AS k3, greatest(e.t, b.t) AS t,
           'end' AS phase
         FROM began b ASOF JOIN ends e ON b.dev = e.dev AND b.ring = e.ring AND b.number <= e.global_seqno
         """
