@@ -6,8 +6,9 @@ Rules, each in one place:
 - An engine works on one request at a time, in the order in which it gets them. A request that was handed over while the
   engine was busy begins when its predecessor is off (`begin_from` is `order`). Where a request is off before a
   predecessor, the engine does not keep to that, and the request began when it was handed over (`overlap`).
-- Requests of a context end in order, as its fences do, and so do those that an engine in order works on. A request whose
-  end was not recorded ended no later than one that came after it (`ended_by_ns`); when it was on the engine is not told.
+- Requests of a context end in order, as its fences do, and so do those that an engine in order works on. A request
+  whose end was not recorded ended no later than one that came after it (`ended_by_ns`); when it was on the engine is
+  not told.
 - Where nothing came after it, it is still there at the end of the trace (`is_open`): it waits, or is on the engine.
 - What is on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`).
 """

@@ -29,7 +29,8 @@ def amdgpu(draft: Draft) -> None:
         """
         SELECT context AS k1, seqno AS k2, t,
                CASE event WHEN 'amdgpu_cs_ioctl' THEN 'queued' ELSE 'submitted' END AS phase,
-               coalesce(timeline, CASE WHEN NOT regexp_matches(ring, '^(0x)?[0-9a-f]{8,}$') THEN ring END) AS engine, dev AS device, context, seqno,
+               coalesce(timeline, CASE WHEN NOT regexp_matches(ring, '^(0x)?[0-9a-f]{8,}$') THEN ring END) AS engine,
+               dev AS device, context, seqno,
                CASE WHEN event = 'amdgpu_cs_ioctl' THEN tid END AS tid,
                CASE WHEN event = 'amdgpu_cs_ioctl' THEN pid END AS pid,
                CASE WHEN event = 'amdgpu_cs_ioctl' THEN comm END AS comm

@@ -102,11 +102,10 @@ def _old_ends(draft: Draft) -> None:
         f"""
         WITH ends AS (SELECT dev, ring, global_seqno, min(t) AS t FROM ({ends}) GROUP BY ALL),
         began AS (
-          SELECT coalesce(dev, 0) AS dev, ring, NULL::BIGINT AS class, NULL::BIGINT AS instance, ctx, seqno,
-                 max(global_seqno) AS number, min(t) AS t FROM ev_i915
+          SELECT coalesce(dev, 0) AS dev, ring, {KEYS}, max(global_seqno) AS number, min(t) AS t FROM ev_i915
           WHERE event = 'in' AND global_seqno > 0 GROUP BY ALL
         )
-        SELECT b.ctx AS k1, b.seqno AS k2, (b.dev * 65536 + {ENGINE_NUMBER.replace("ring", "b.ring")})::UBIGINT AS k3, greatest(e.t, b.t) AS t,
+        SELECT b.k1, b.k2, b.k3, greatest(e.t, b.t) AS t,
           'end' AS phase
         FROM began b ASOF JOIN ends e ON b.dev = e.dev AND b.ring = e.ring AND b.number <= e.global_seqno
         """

@@ -17,8 +17,9 @@ def idle_engine() -> str:
     return """
         WITH waits AS (
           SELECT device, engine, greatest(r.queued_ns, w.begin_ns) AS b, least(r.until_ns, w.end_ns) AS e
-          FROM (SELECT *, coalesce(begin_ns, CASE WHEN is_open THEN 9223372036854775807 END) AS until_ns FROM requests) r,
-               trace_window w
+          FROM (
+            SELECT *, coalesce(begin_ns, CASE WHEN is_open THEN 9223372036854775807 END) AS until_ns FROM requests
+          ) r, trace_window w
           WHERE r.until_ns > r.queued_ns AND r.until_ns > w.begin_ns AND r.queued_ns < w.end_ns
         ), edges AS (
           SELECT device, engine, b AS t, 1 AS waits, 0 AS runs FROM waits
