@@ -166,6 +166,11 @@ class Perfetto : public IndexedTrace {
       done = static_cast<uint64_t>(trace.start - reinterpret_cast<const uint8_t*>(data.data()));
     }
     if (trace.cut) note({"truncated", "packets", "the last packet is cut off"});
+    if (depth == 0 && of_gpu_) {
+      note({"unread", "packets",
+            std::to_string(of_gpu_) + " packets of a GPU (render stages, counters, Vulkan) are not read",
+            of_gpu_});
+    }
   }
 
   void packet(View data, int depth) {
@@ -180,6 +185,7 @@ class Perfetto : public IndexedTrace {
         case 50: case 133:
           if (depth < 2) compressed(p.bytes, p.field == 133, depth);
           break;
+        case 52: case 53: case 62: case 63: case 65: ++of_gpu_; break;
         default: break;
       }
     }
@@ -608,6 +614,7 @@ class Perfetto : public IndexedTrace {
 
   std::unique_ptr<File> file_;
   std::deque<std::string> plain_;
+  uint64_t of_gpu_ = 0;  // packets that are left out
   std::unordered_map<uint32_t, Event> events_;
   std::vector<uint32_t> number_of_;  // by class
   std::map<std::string, uint32_t> generic_;

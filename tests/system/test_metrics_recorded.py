@@ -78,6 +78,38 @@ def test_every_request_is_drawn_on_its_way(drm_sched_trace):
             assert int(str(model.scalar(running, [t, t]))) == on
 
 
+def test_queues_of_a_recording_keep_to_littles_law(drm_sched_trace):
+    # Not by the model: jobs are put together here from the events, and begin when their ring is free.
+    with reader.open(drm_sched_trace) as trace, build(trace) as model:
+        jobs: dict[int, list] = {}
+        rows = model.query(
+            "SELECT t, 0 AS step, fence, name FROM drm_sched_job UNION ALL SELECT t, 1, fence, name FROM drm_run_job "
+            "UNION ALL SELECT t, 2, fence, NULL FROM drm_sched_process_job ORDER BY t, step"
+        ).fetchall()
+        ended, free = [], {}
+        for t, step, fence, ring in rows:
+            if step == 0:
+                jobs[fence] = [ring, t, None]
+            elif step == 1:
+                jobs[fence][2] = t
+            else:
+                ring, queued, submitted = jobs.pop(fence)
+                begin = max(submitted, free.get(ring, submitted))
+                free[ring] = t
+                ended.append((ring, queued, begin))
+        assert len(ended) == 194
+        assert not jobs
+        first, last = model.window
+        middle = (first + last) // 2
+        for a, b in ((first, last), (first, middle), (middle, last)):
+            for found in metrics(model, begin=a, end=b)["engines"]:
+                waits = [max(0, min(e, b) - max(q, a)) for ring, q, e in ended if ring == found["engine"]]
+                assert found["queue"]["mean"] == pytest.approx(sum(waits) / (b - a))
+        for found in metrics(model)["engines"]:
+            rate = found["jobs"] / (last - first)
+            assert found["queue"]["mean"] == pytest.approx(rate * found["mean_wait_ns"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

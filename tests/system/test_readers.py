@@ -368,6 +368,23 @@ def test_tracedat_cut_off(tmp_path, pages):
         reader.open(path)
 
 
+def test_a_tail_that_is_cut_off_is_said(tmp_path, drm_sched_trace):
+    path = tmp_path / "trace.dat"
+    whole = drm_sched_trace.read_bytes()
+    path.write_bytes(whole)
+    with reader.open(path) as trace:
+        assert trace.problems == ()
+    for cut in (1, 64):  # inside the last section, which has only names
+        path.write_bytes(whole[:-cut])
+        with reader.open(path) as trace:
+            assert [p.kind for p in trace.problems] == ["truncated"]
+            assert sum(t.count for t in trace.event_names().values()) == 5656
+    for cut in (500, len(whole) // 2):  # where everything stands is behind the end
+        path.write_bytes(whole[:-cut])
+        with pytest.raises(InputError, match="cut off"):
+            reader.open(path)
+
+
 def test_clocks_of_ftrace(tmp_path, pages):
     path = tmp_path / "trace.dat"
     for option, monotonic in ((b"[local] mono\0", False), (b"local [mono]\0", True), (b"[boot]\0", False)):
@@ -525,6 +542,17 @@ def test_perfetto(tmp_path, perfetto_packets):
         assert rows(trace, "my_event", ["a", "s"]) == [(900, 5, "text")]
         assert rows(trace, "own_event", ["level"]) == [(4400, -7)]
         assert [(p.kind, p.where) for p in trace.problems] == [("lost", "CPU 0")]
+
+
+def test_perfetto_packets_of_a_gpu_are_counted(tmp_path, perfetto_packets):
+    path = tmp_path / "t.pftrace"
+    stage, counter, vulkan = (message((number, b"\x08\x01")) for number in (53, 52, 65))
+    path.write_bytes(_perfetto(*perfetto_packets, *((1, part) for part in (stage, stage, counter, vulkan))))
+    with reader.open(path) as trace:
+        trace.event_names()
+        (problem,) = (p for p in trace.problems if p.kind == "unread")
+        assert problem.count == 4
+        assert "render stages" in problem.text
 
 
 def test_perfetto_compressed(tmp_path, perfetto_packets):

@@ -239,6 +239,31 @@ def test_sets_of_events():
     assert not recorder.without_drivers(("i915:i915_request_queue",))
 
 
+def test_a_driver_that_is_not_loaded_is_named():
+    shared = KNOWN | {"drm:drm_vblank_event", "dma_fence:dma_fence_init"}
+    with pytest.raises(UnavailableError, match="amdgpu") as error:
+        recorder.chosen_events("amdgpu", shared)  # what all drivers share is not amdgpu's
+    assert "loaded" in error.value.hint
+    assert recorder.chosen_events("amdgpu,kvm", shared) == (("kvm:kvm_entry",), ("amdgpu",))
+    # Drivers without events of their own submit over the shared scheduler.
+    events, without = recorder.chosen_events("mali", shared | {"gpu_scheduler:drm_run_job"})
+    assert "gpu_scheduler:drm_run_job" in events
+    assert without == ("mali",)
+    assert recorder.chosen_events("i915", shared)[1] == ()
+
+
+def test_tracing_that_is_not_mounted_is_no_question_of_rights(tmp_path, monkeypatch):
+    mount_point = tmp_path / "tracing"
+    mount_point.mkdir()
+    monkeypatch.setattr(recorder, "TRACEFS", (mount_point, tmp_path / "debug"))
+    with pytest.raises(UnavailableError, match="not mounted") as error:
+        recorder.tracefs()
+    assert "mount -t tracefs" in error.value.hint
+    assert "needs root" not in error.value.hint
+    (mount_point / "events").mkdir()
+    assert recorder.tracefs() == mount_point
+
+
 def test_what_is_ignored_stays_ignored_in_the_program(tmp_path: Path) -> None:
     # As nohup and & ask for it.
     asked = 'trap "" HUP QUIT; exec "$0" -m drawtap run -- grep SigIgn /proc/self/status'

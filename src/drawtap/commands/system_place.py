@@ -167,10 +167,15 @@ def _comparison(fleet: Fleet, plan: Plan, later: Fleet) -> Rows:
 def _notes(plan: Plan) -> list[str]:
     if not plan.moves:
         return ["no move is expected to save enough"]
-    return [
-        f"expected stolen time: {plan.before_s:.2f} s now, {plan.after_s:.2f} s after these moves "
+    now, then = (sum(side) for side in zip(*plan.expected_stolen_s.values(), strict=True))
+    notes = [
+        f"expected stolen time: {now:.2f} s now, {then:.2f} s after these moves "
         f"(at most {plan.overcommit:g} vCPUs a CPU)"
     ]
+    waits, later = plan.before_s - now, plan.after_s - then
+    if max(waits, later) >= 0.005:
+        notes.append(f"expected wait for the GPU, weighted: {waits:.2f} s now, {later:.2f} s after these moves")
+    return notes
 
 
 def _data(fleet: Fleet, plan: Plan) -> dict[str, object]:
@@ -190,6 +195,7 @@ def _data(fleet: Fleet, plan: Plan) -> dict[str, object]:
         "places": [asdict(c) for c in fleet.cells.values()],
         "moves": [asdict(m) for m in plan.moves],
         "expected": {
+            # The cost of the plan: stolen time, and the weighted wait for the GPU.
             "before_s": plan.before_s,
             "after_s": plan.after_s,
             "stolen_s": {n: {"before": a, "after": b} for n, (a, b) in plan.expected_stolen_s.items()},

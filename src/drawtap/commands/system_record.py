@@ -86,7 +86,7 @@ def make_recorder(
     stem = Path(program[0]).name if program else "kernel"
     target = output or Path(stem + _SUFFIXES[kind])
     check_target(target, force=force)
-    notes = [f"this kernel has no events of {name}" for name in without]
+    notes = [f"this kernel has no events of {name}: nothing of it was recorded; is it loaded?" for name in without]
     if recorder.without_drivers(chosen) and "gpu" in events.split(","):
         notes.append("no driver of a GPU is loaded: there will be threads and fences, but no requests")
     return recorder.RECORDERS.get(kind)(recorder.Wish(chosen, kib, target)), notes

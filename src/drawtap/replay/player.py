@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError
-from drawtap.parts import PLAYER, part
+from drawtap.parts import PLAYER, TAP, part
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,14 @@ def _run(
 
 
 def environment_with(more: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment for a player, with `more` added; the tap is not loaded into it."""
-    kept = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    """Return this process's environment for a player, with `more` added.
+
+    What the user preloads stays, as a recorded program would have it; only the tap is taken out of `LD_PRELOAD`.
+    """
+    kept = dict(os.environ)
+    libraries = [name for name in re.split("[ :]+", kept.pop("LD_PRELOAD", "")) if name and Path(name).name != TAP]
+    if libraries:
+        kept["LD_PRELOAD"] = " ".join(libraries)
     return {**kept, **more}
 
 

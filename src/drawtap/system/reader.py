@@ -78,8 +78,9 @@ class Problem:
     """Something that is missing or broken.
 
     `kind`: `lost` (events that the kernel dropped), `discarded` (packets or events that the tracer dropped),
-    `truncated`, `corrupt`, `unknown` (an event without description), `order` (time goes back). `count`: how many
-    events, 0 where nobody knows; `begin`, `end`: between which times, None where nobody knows.
+    `truncated`, `corrupt`, `unknown` (an event without description), `unread` (what this reader leaves out), `order`
+    (time goes back). `count`: how many events, 0 where nobody knows; `begin`, `end`: between which times, None where
+    nobody knows.
     """
 
     kind: str

@@ -6,6 +6,8 @@ A recorder is a class with `start()` and `stop()`, one file each in `recorders/`
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,20 +79,29 @@ RECORDERS: Registry[Callable[[Wish], Recorder]] = Registry("recorder", "drawtap.
 
 def tracefs() -> Path:
     """Return where the kernel's tracing is mounted. Raises UnavailableError where it is not, or may not be read."""
+    denied: list[Path] = []
     for folder in TRACEFS:
         try:
-            if (folder / "events").is_dir():
+            if stat.S_ISDIR((folder / "events").stat().st_mode):
                 return folder
         except PermissionError:
-            break
-    present = [folder for folder in TRACEFS if folder.exists()]
-    if present:
+            denied.append(folder)
+        except OSError:
+            continue
+    # A folder that may be read and has no events is where tracing would be mounted. Of the second one nobody but root
+    # may say even that.
+    if denied and (TRACEFS[0] in denied or not TRACEFS[0].exists()):
+        if os.geteuid() == 0:
+            raise UnavailableError(
+                f"{denied[0]} may not be read, not even by root",
+                hint="inside a container: give it CAP_SYS_ADMIN and this folder; or the kernel is locked down",
+            )
         raise UnavailableError(
-            f"{present[0]} may not be read",
+            f"{denied[0]} may not be read",
             hint="it needs root (sudo), or a group: mount -o remount,gid=GROUP /sys/kernel/tracing",
         )
     raise UnavailableError(
-        "the kernel's tracing (tracefs) is not mounted", hint="mount -t tracefs tracefs /sys/kernel/tracing"
+        "the kernel's tracing (tracefs) is not mounted", hint="as root: mount -t tracefs tracefs /sys/kernel/tracing"
     )
 
 
@@ -107,8 +118,9 @@ def known_events(folder: Path) -> frozenset[str]:
 def chosen_events(words: str, known: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the events that `words` name and the sets of which this kernel has none.
 
-    `words` are separated by commas: a set of `SETS`, a system, SYSTEM:EVENT or EVENT. Raises UsageError where one is
-    neither.
+    `words` are separated by commas: a set of `SETS`, a system, SYSTEM:EVENT or EVENT. A set of a driver is missing
+    where the driver's own events are; what all drivers share is then chosen only with the shared scheduler.
+    Raises UsageError where a word is neither, UnavailableError where nothing is chosen.
     """
     systems = {event.partition(":")[0] for event in known}
     found: dict[str, None] = {}
@@ -120,11 +132,16 @@ def chosen_events(words: str, known: frozenset[str]) -> tuple[tuple[str, ...], t
         if members is None:
             near = did_you_mean(word, [*SETS, *systems, *known]) or f"sets: {', '.join(SETS)}; or SYSTEM:EVENT"
             raise UsageError(f"this kernel has no event called {word!r}", hint=near)
-        if not members:
+        if not members or (word in _DRIVERS and not _has_own(word, systems)):
             without.append(word)
+            if "gpu_scheduler" not in systems:
+                continue
         found.update(dict.fromkeys(members))
     if not found:
-        raise UnavailableError(f"this kernel has none of the events of {words}", hint=f"sets: {', '.join(SETS)}")
+        raise UnavailableError(
+            f"this kernel has none of the events of {words}",
+            hint=f"is the driver loaded? (modprobe); sets: {', '.join(SETS)}",
+        )
     return tuple(found), tuple(without)
 
 
@@ -135,6 +152,10 @@ def _members(word: str, known: frozenset[str], systems: set[str]) -> list[str] |
     if word in systems or ":" in word:
         return _of(word, known) or None
     return sorted(event for event in known if event.partition(":")[2] == word) or None
+
+
+def _has_own(driver: str, systems: set[str]) -> bool:
+    return any(system in systems for system in _DRIVERS[driver])
 
 
 def _of(word: str, known: frozenset[str]) -> list[str]:

@@ -125,7 +125,12 @@ def open_tracedat(path: Path) -> KernelTrace:
         except CutError:
             contents.problems.append(Problem("truncated", "metadata", f"the file ends at {len(data)} bytes"))
         if not contents.formats:
-            raise InputError(f"{path} describes no events", hint="it ends inside its metadata")
+            if any(p.kind == "truncated" for p in contents.problems):
+                raise InputError(
+                    f"{path} is cut off: it describes no events",
+                    hint=f"it ends at {len(data)} bytes, inside its metadata; version 7 has that at its end",
+                )
+            raise InputError(f"{path} describes no events", hint="it is broken, or of a tracer without events")
         return _trace(path, cursor.order, long_size, contents)
 
 
@@ -226,9 +231,11 @@ def _version7(cursor: Cursor, contents: _Contents) -> None:
     offset = cursor.number(8)
     seen: set[int] = set()
     sections: list[tuple[int, int]] = []
+    end = 0
     while offset and offset not in seen:
         seen.add(offset)
         options = _section(cursor, offset, method)
+        end = max(end, _section_end(cursor, offset))
         offset = 0
         while options.left() >= 6:
             option = options.number(2)
@@ -243,12 +250,28 @@ def _version7(cursor: Cursor, contents: _Contents) -> None:
                 sections.append((option, inner.number(8)))
             else:
                 _option(option, data, cursor.order, contents)
+    _check_tail(cursor, end, contents)
     for option, where in sections:
         try:
             _SECTIONS[option](_section(cursor, where, method), contents)
         except (CutError, InputError) as error:
             why = "it is cut off" if isinstance(error, CutError) else error.message
             contents.problems.append(Problem("corrupt", f"section {option}", why))
+
+
+def _section_end(cursor: Cursor, offset: int) -> int:
+    return offset + 16 + Cursor(cursor.data, cursor.order, offset + 8).number(8)
+
+
+def _check_tail(cursor: Cursor, at: int, contents: _Contents) -> None:
+    """Follow the sections behind the last options to the end of the file, and say so where one reaches over it."""
+    size = len(cursor.data)
+    while at < size and any(cursor.data[at : at + 16]):
+        at = _section_end(cursor, at) if at + 16 <= size else at + 16
+    if at > size:
+        contents.problems.append(
+            Problem("truncated", "tail", f"the file ends at {size} bytes, inside its last section")
+        )
 
 
 def _section(cursor: Cursor, offset: int, method: int) -> Cursor:
