@@ -260,3 +260,23 @@ class TestNames:
             "SELECT begin_ns, end_ns, is_open FROM spans WHERE track = 'vgpu/1/queue' ORDER BY 1"
         ).fetchall()
         assert drawn == [(0, 10, False), (40, 100, True)]
+
+
+def test_cpus_that_begin_at_different_times_are_said():
+    def switch(t, cpu, before, after):
+        fields = {"prev_comm": "a", "prev_pid": before, "prev_state": 0, "next_comm": "b", "next_pid": after}
+        return (t, "sched_switch", cpu, before, "a", fields)
+
+    def turns(cpu, first, last):
+        times = range(first, last, 10)
+        return [switch(t, cpu, 10 * cpu + 1 + n % 2, 10 * cpu + 2 - n % 2) for n, t in enumerate(times)]
+
+    # Of CPU 1 the first 600 were overwritten; CPU 2 is idle at first, as later on.
+    quiet = [switch(500 + 40 * n, 2, 0 if n % 2 else 25, 25 if n % 2 else 0) for n in range(1)]
+    model = model_of(*turns(0, 0, 1000), *turns(1, 600, 1000), *quiet)
+    said = [r for r in model.rows("SELECT * FROM unmatched") if "different times" in r["reason"]]
+    assert [(r["count"], "CPU 1 0.000001 s" in r["reason"]) for r in said] == [(1, True)]
+    # Who left CPU 1 first is not said to have run there from the begin.
+    assert model.scalar("SELECT min(begin_ns) FROM spans WHERE kind = 'running' AND cpu = 1") == 600
+    even = model_of(*turns(0, 0, 1000), *turns(1, 5, 1000))
+    assert even.query("SELECT reason FROM unmatched WHERE reason LIKE '%different times%'").fetchall() == []

@@ -42,6 +42,7 @@ def sched(draft: Draft) -> None:
         draft.run("ALTER TABLE ev_switch DROP COLUMN next_comm")
         draft.run("ALTER TABLE ev_switch DROP COLUMN comm")
         whole = not any(p.kind in _INCOMPLETE for p in draft.source.problems)
+        _late(draft)
         _runs(draft, _RUNNABLE[text], _DEAD[text], whole=whole)
         _waits(draft, wakes=_wakes(draft), whole=whole)
 
@@ -56,6 +57,32 @@ def _names(draft: Draft) -> None:
         "SELECT prev_tid AS tid, prev_comm AS comm, t FROM ev_switch UNION ALL "
         "SELECT next_tid, next_comm, t FROM ev_switch) WHERE tid > 0 AND comm IS NOT NULL GROUP BY tid"
     )
+
+
+def _late(draft: Draft) -> None:
+    # A buffer that is written round and round keeps the last events of each CPU: busy ones begin later. A CPU is late
+    # where it is silent at first for longer than ever after.
+    draft.run(
+        """
+        CREATE OR REPLACE TABLE ev_late AS
+        SELECT cpu, min(t) AS begin_ns, min(t) - any_value(w.begin_ns) AS late_ns
+        FROM (SELECT cpu, t, t - lag(t) OVER (PARTITION BY cpu ORDER BY t) AS gap FROM ev_switch),
+             (SELECT begin_ns, end_ns FROM trace_window) w
+        GROUP BY cpu HAVING count(*) >= 10 AND min(t) - any_value(w.begin_ns) > max(gap)
+          AND min(t) - any_value(w.begin_ns) > any_value(w.end_ns - w.begin_ns) / 100
+        """
+    )
+    late = draft.connection.execute(
+        "SELECT count(*), max(late_ns), arg_max(cpu, late_ns) FROM ev_late HAVING count(*) > 0"
+    ).fetchone()
+    if late is not None:
+        seconds = f"{late[1] / 1e9:.6f}"
+        draft.lacks(
+            "sched_switch",
+            f"CPUs begin at different times, CPU {late[2]} {seconds} s after the first: before that, figures lack what "
+            f"happened there (--from {seconds})",
+            late[0],
+        )
 
 
 def _runs(draft: Draft, runnable: str, dead: str, *, whole: bool) -> None:
@@ -75,6 +102,7 @@ def _runs(draft: Draft, runnable: str, dead: str, *, whole: bool) -> None:
         UNION ALL
         SELECT prev_tid, cpu, (SELECT begin_ns FROM trace_window), t, runnable, dead, true, false
         FROM s WHERE n = 1 AND prev_tid > 0 AND t > (SELECT begin_ns FROM trace_window)
+          AND cpu NOT IN (SELECT cpu FROM ev_late)
         """
     )
     if not whole:
