@@ -9,7 +9,7 @@ import pytest
 from drawtap.errors import InputError, UsageError
 from drawtap.system import reader
 from drawtap.system.ctf_writer import Columns, write_ctf
-from drawtap.system.simulator import MS, SCENARIOS, Client, Scenario, Scheduler, Vgpu, simulate
+from drawtap.system.simulator import MS, SCENARIOS, SECOND, US, Client, Scenario, Scheduler, Vgpu, simulate
 from drawtap.system.whatif import load_scenario
 
 
@@ -227,3 +227,19 @@ def test_wrong_use(drawtap, arguments):
     result = drawtap("system", "simulate", *arguments)
     assert result.code == 2
     assert "Traceback" not in result.err
+
+
+def test_shares_follow_the_weights_where_debts_are_kept():
+    def share(weights, **rules):
+        clients = (Client(1500 * US, 200 * US, 400_000, jitter=0), Client(800 * MS, 200 * US, 99))
+        vgpus = tuple(Vgpu(f"VM{n}", w, (c,)) for n, (w, c) in enumerate(zip(weights, clients, strict=True)))
+        run = simulate(Scenario("weights", "", vgpus, Scheduler(**rules)), until_ns=40 * SECOND)
+        (done,) = (c for c in run.events.columns() if c.name == "gvt_workload_complete")
+        return int((done.values[0] == 1).sum()) * 1500 * US / run.end_ns
+
+    weights = ((8, 8), (12, 4), (14, 2), (16, 1))
+    kept = [share(w, carry_periods=600) for w in weights]
+    assert kept == sorted(kept)
+    assert kept[-1] > 1.5 * kept[0]
+    forgotten = [share(w) for w in weights]
+    assert max(forgotten) - min(forgotten) < 0.02  # the debt of a workload of 800 ms is forgotten before it is paid
