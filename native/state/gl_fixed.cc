@@ -848,7 +848,14 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
     call_list(m, static_cast<int64_t>(static_cast<uint32_t>(base + v)));
   }
 }
-void render_mode(Machine& m) { m.touch_content(m.context(), f_context::names); }
+void render_mode(Machine& m) {
+  Node* c = m.context();
+  const int64_t mode = c->get(f_context::GL_RENDER_MODE);
+  // It is an error where there is no buffer for what comes.
+  if (mode == 0x1C01) m.read(c, f_context::GL_FEEDBACK_BUFFER_SIZE), m.read(c, f_context::GL_FEEDBACK_BUFFER_TYPE);
+  if (mode == 0x1C02) m.read(c, f_context::GL_SELECTION_BUFFER_SIZE);
+  m.touch_content(c, f_context::names);
+}
 void names(Machine& m, int64_t change) {
   Node* c = m.context();
   int64_t depth = c->get(f_context::GL_NAME_STACK_DEPTH);

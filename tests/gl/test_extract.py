@@ -35,7 +35,7 @@ PROGRAMS = {
     "ff_lit": (26, 0.1),
     "ff_lists": (27, 0.15),
     "ff_state": (25, 0.1),
-    "between": (4, 0.25),
+    "between": (4, 0.3),
     "fbo_chain": (23, 0.2),
     "transfers": (20, 0.25),
     "modern": (20, 0.6),

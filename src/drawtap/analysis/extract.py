@@ -353,8 +353,9 @@ class Cutter:
             self._said.append("values that were set again turned out to be needed")
         else:
             # On the way to the missing call others stand without what they need: only the images count there.
-            images = SamePixels(stage, reference, clean=False)
-            wider = self._searched(images, wider, wanted)
+            for wished in (SamePixels(stage, reference, clean=False), oracle):
+                if not wished.holds(wider):
+                    wider = self._searched(wished, wider, wanted)
             if not oracle.holds(wider):
                 wider[: _end_of(self.trace, wanted)] = True
                 self._said.append("nothing less than all calls up to there shows the same")

@@ -147,6 +147,14 @@ int main(int argc, char **argv) {
     lit_rows(frame, list);
     coloured_rows(frame, texture, program, colors);
     evaluated_row(frame);
+    /* Where a vertex would be: asked for in every frame, with a buffer that is named in every frame. */
+    GLfloat place[8];
+    glFeedbackBuffer(8, GL_2D, place);
+    glRenderMode(GL_FEEDBACK);
+    glBegin(GL_POINTS);
+    glVertex2f(0.1f * (float)frame, 0);
+    glEnd();
+    glRenderMode(GL_RENDER);
     eglSwapBuffers(display, surface);
   }
   printf("error 0x%x\n", glGetError());
