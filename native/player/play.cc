@@ -12,8 +12,10 @@
 #include "attachments.h"
 #include "buffers.h"
 #include "image.h"
+#include "lists.h"
 #include "metrics/session.h"
 #include "query.h"
+#include "watched.h"
 #include "windows.h"
 
 #define XXH_INLINE_ALL
@@ -22,6 +24,9 @@
 namespace dt::play {
 
 extern Player* g_player;
+
+bool g_again;
+Lists g_lists;
 
 namespace {
 
@@ -57,204 +62,9 @@ const char* error_name(uint32_t error) {
   }
 }
 
-const Field* field_of(const Function& f, const char* name) {
-  for (auto& p : f.params)
-    if (p.name == name) return &p;
-  return nullptr;
-}
-
-// A call of the recording, for the session that measures.
-struct Recorded {
-  const FunctionColumns* columns;
-  uint32_t row;
-  static uint32_t argument(const void* call, const char* name) {
-    auto* self = static_cast<const Recorded*>(call);
-    const Field* f = self->columns->function ? field_of(*self->columns->function, name) : nullptr;
-    return f ? static_cast<uint32_t>(self->columns->raw(*f, self->row)) : 0;
-  }
-};
 std::vector<uint16_t> g_kinds;  // of the trace's functions, where something is measured
-bool g_again;  // a draw is made once more for somebody who measures: what is wrong with it is said when it is played
-
-// A call from glBegin to glEnd. They wait for the end where somebody wants to draw them again first.
-struct Waiting {
-  std::shared_ptr<Decoded> keep;
-  Decoded* chunk;
-  uint32_t record;
-  uint64_t seq;
-  std::vector<Player::Span> spans;
-};
 std::unordered_map<uint32_t, std::vector<Waiting>> g_waiting;  // by recorded thread
 const std::vector<Waiting>* g_ended;                            // those that are played now
-
-// What a display list has been seen to hold, which decides whether it may be called twice.
-struct List {
-  metrics::Draw::Given given{0, 0};
-  int64_t mode = -1;                  // of its first primitives
-  int64_t present = 0, vertices = 0;  // mode, and how many, since the last glBegin
-  bool matrices = false, draws = false;  // by other means
-  const char* refusal = "";
-};
-std::map<std::pair<uint32_t, uint32_t>, List> g_lists;  // by share group and recorded name
-List* g_open_list;
-
-int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
-
-// A call that goes into the list which is being made. What changes more than vertices have, materials, lights, textures
-// and matrices is not done twice.
-void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
-  auto any = [&](std::initializer_list<const char*> beginnings) {
-    for (const char* b : beginnings)
-      if (!strncmp(name, b, strlen(b))) return true;
-    return false;
-  };
-  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv",
-           "glLight", "glEndList"}))
-    return;
-  if (!strcmp(name, "glEnd")) {
-    list.given.vertices += list.vertices;
-    list.given.primitives += std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
-    return;
-  }
-  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix", "glPopMatrix"})) {
-    list.matrices = true;
-    return;
-  }
-  if (any({"glVertex2", "glVertex3", "glVertex4", "glArrayElement"})) {
-    ++list.vertices;
-    return;
-  }
-  if (!strcmp(name, "glBegin")) {
-    list.present = mode;
-    list.vertices = 0;
-    if (list.mode < 0) list.mode = mode;
-    else if (dimension(list.mode) != dimension(mode)) list.refusal = "a display list draws points, lines and triangles together";
-    return;
-  }
-  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10) ? "a display list draws by more than glBegin and glEnd" : "a display list changes state";
-  if (flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)) list.draws = true;
-}
-
-// The same for sources that watch calls or draw them again.
-class Watched : public metrics::Draw {
- public:
-  Watched(Player& player, const FunctionColumns& columns, uint32_t row, uint64_t number) : player_(player), columns_(columns), row_(row) {
-    seq = number;
-    name = columns.function->name.c_str();
-    flags = columns.function->flags;
-  }
-  uint64_t number(const char* parameter) const override {
-    const Field* f = field_of(*columns_.function, parameter);
-    if (!f && list_ && !strcmp(parameter, "mode")) return static_cast<uint64_t>(std::max<int64_t>(list_->mode, 0));
-    return f ? columns_.raw(*f, row_) : 0;
-  }
-  double real(const char* parameter) const override {
-    const Field* f = field_of(*columns_.function, parameter);
-    if (!f) return 0;
-    uint64_t raw = columns_.raw(*f, row_);
-    float single;
-    double twice;
-    memcpy(&single, &raw, 4);
-    memcpy(&twice, &raw, 8);
-    return f->wide ? twice : static_cast<double>(single);
-  }
-  std::span<const uint8_t> array(const char* parameter) const override {
-    const Field* f = field_of(*columns_.function, parameter);
-    if (!f || !f->has_data()) return {};
-    auto kind = DT_DATA_KIND(columns_.descriptor(*f, row_));
-    if (kind == DT_DATA_INLINE) {
-      std::string_view bytes = columns_.payload(*f, row_);
-      return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
-    }
-    if (kind == DT_DATA_BLOB) {
-      auto bytes = player_.blob(columns_.hash(*f, row_));
-      if (!bytes) return {};
-      kept_.push_back(bytes);
-      return {bytes->data(), bytes->size()};
-    }
-    uint64_t at = columns_.raw(*f, row_);
-    if (kind == DT_DATA_OFFSET)
-      for (auto& s : player_.spans)
-        if (at >= s.begin && at < s.end) return {s.data + (at - s.begin), s.end - at};
-    return {};
-  }
-  const char* refusal() const override {
-    if (*refusal_ || !(immediate_ || list_)) return refusal_;
-    // What vertices have stays behind after them, and is put back.
-    int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = 0x1700;
-    static const auto get = gl::real<void (*)(uint32_t, int*)>("glGetIntegerv");
-    get(0x0BB0, &depth), get(0x0D35, &most);  // GL_ATTRIB_STACK_DEPTH
-    if (list_ && list_->matrices) get(0x0BA3, &matrices), get(0x0D36, &most_matrices), get(0x0BA0, &mode);  // of GL_MODELVIEW
-    if (mode != 0x1700) return "a display list changes a matrix other than GL_MODELVIEW";
-    return depth < most && matrices < most_matrices ? "" : "there is no room to save what the draw changes";
-  }
-  Given given() const override {
-    if (list_) return list_->draws ? Given{} : list_->given;
-    if (!immediate_) return {};
-    int64_t n = 0;
-    for (auto& w : *immediate_) {
-      const std::string& called = w.chunk->columns[w.chunk->order[w.record]].function->name;
-      n += called.starts_with("glVertex2") || called.starts_with("glVertex3") || called.starts_with("glVertex4") || called.starts_with("glArrayElement");
-    }
-    return {n, metrics::primitives_of(number("mode"), n)};
-  }
-  bool perform() override {
-    if (!play_ && !immediate_) return false;
-    static const auto push = gl::real<void (*)(uint32_t)>("glPushAttrib");
-    static const auto pop = gl::real<void (*)()>("glPopAttrib");
-    static const auto push_matrix = gl::real<void (*)()>("glPushMatrix"), pop_matrix = gl::real<void (*)()>("glPopMatrix");
-    bool lasting = immediate_ || list_;
-    if (lasting) push(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
-    if (list_ && list_->matrices) push_matrix();
-    uint64_t skipped = player_.skipped;
-    g_again = true;
-    if (immediate_) {
-      auto spans = player_.spans;
-      for (auto& w : *immediate_) {
-        uint32_t f = w.chunk->order[w.record];
-        int known = w.chunk->known[f];
-        Row row{&w.chunk->columns[f], w.chunk->ordinals[w.record], w.seq};
-        player_.spans = w.spans;
-        if (known >= 0 && g_known[known].play) g_known[known].play(player_, row);
-      }
-      player_.spans = spans;
-    } else {
-      play_(player_, *drawn_);
-    }
-    g_again = false;
-    player_.missing_memory = false;
-    if (list_ && list_->matrices) pop_matrix();
-    if (lasting) pop();
-    bool drew = player_.skipped == skipped;
-    player_.skipped = skipped;
-    return drew;
-  }
-  std::unique_ptr<metrics::Draw> kept() const override {
-    if (!play_ || list_ || immediate_ || *refusal_ || !player_.spans.empty()) return nullptr;
-    auto same = std::make_unique<Watched>(player_, columns_, row_, seq);
-    same->row_kept_ = *drawn_, same->chunk_ = player_.chunk();
-    same->plays(play_, same->row_kept_);
-    return same;
-  }
-  void plays(void (*play)(Player&, const Row&), const Row& row) { play_ = play, drawn_ = &row; }
-  void draws(const std::vector<Waiting>& calls) { immediate_ = &calls; }
-  void draws(const List& list) { list_ = &list, refusal_ = list.refusal; }
-  void refuse(const char* why) { refusal_ = why; }
-
- private:
-  Player& player_;
-  const FunctionColumns& columns_;
-  uint32_t row_;
-  const char* refusal_ = "";
-  void (*play_)(Player&, const Row&) = nullptr;
-  const Row* drawn_ = nullptr;
-  Row row_kept_{};
-  std::shared_ptr<Decoded> chunk_;  // that holds it, where it is kept
-  const std::vector<Waiting>* immediate_ = nullptr;
-  const List* list_ = nullptr;
-  mutable std::vector<std::shared_ptr<const std::vector<uint8_t>>> kept_;
-};
-
 }  // namespace
 
 double now_seconds() {
@@ -1161,6 +971,26 @@ void Player::tap_record(Decoded* chunk, uint32_t record, unsigned function) {
   }
 }
 
+// A display list is made that runs at once, too: its calls were only compiled so far.
+void Player::list_made(const List& list, Watched& call) {
+  if (!list.runs) return;
+  if (!*list.cannot) return g_lists.expand(*this, list);
+  call.name = "glCallList", call.expanded = true;
+  call.refuse(list.cannot);
+  g_session->within(call, &call);
+  gl<void (*)(uint32_t)>("glCallList")(name(LIST, list.name));
+}
+
+void Player::play_alone(Decoded* chunk, uint32_t record, uint64_t number) {
+  const uint32_t f = chunk->order[record];
+  const uint64_t was = std::exchange(seq, number);
+  scratch_used_ = 0;
+  more_scratch_.clear();
+  g_known[chunk->known[f]].play(*this, {&chunk->columns[f], chunk->ordinals[record], number});
+  missing_memory = false;
+  seq = was;
+}
+
 void Player::execute(Decoded* chunk, uint32_t record) {
   uint32_t f = chunk->order[record];
   int known = chunk->known[f];
@@ -1169,7 +999,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   if (DT_UNLIKELY(g_session != nullptr) && columns.function && context && !g_ended) {
     auto& waiting = g_waiting[chunk->thread];
     uint16_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
-    bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_open_list;
+    bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_lists.compiling();
     if (begins || !waiting.empty()) {
       waiting.push_back({Player::chunk(), chunk, record, seq, std::move(spans)});
       spans.clear();
@@ -1200,30 +1030,31 @@ void Player::execute(Decoded* chunk, uint32_t record) {
     Recorded recorded{columns.decoded, chunk->ordinals[record]};
     metrics::Session::Happening happening{seq, 0, &Recorded::argument, &recorded};
     auto play = known >= 0 ? g_known[known].play : nullptr;
+    bool piece = false, expands = false, runs = false;  // of display lists, see lists.h
     if (DT_UNLIKELY(g_session != nullptr)) {
       happening.kind = g_kinds[static_cast<size_t>(columns.function->index)];
-      if (DT_UNLIKELY(g_open_list != nullptr)) listed(*g_open_list, columns.function->name.c_str(), columns.function->flags, Recorded::argument(&recorded, "mode"));
-      if (happening.kind & metrics::Session::LIST_END) g_open_list = nullptr;
-      if (happening.kind & metrics::Session::LIST_BEGIN && context && tls.context) {
-        g_open_list = &g_lists[{tls.context->share_group, Recorded::argument(&recorded, "list")}];
-        *g_open_list = {};
-      }
       if (g_session->watches()) {
         Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
         Row row{&columns, chunk->ordinals[record], seq};
         happening.seen = &watched;
+        if (DT_UNLIKELY(g_lists.compiling()) && !(happening.kind & metrics::Session::LIST_END)) piece = g_lists.add(watched, {Player::chunk(), chunk, record, seq});
+        if (happening.kind & metrics::Session::LIST_BEGIN && context && tls.context) {
+          runs = g_session->measures() && watched.number("mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
+          happening.expanded = watched.expanded = runs;
+          g_lists.begin(static_cast<uint32_t>(watched.number("list")), runs);
+        }
         if (play && context && !(g_known[known].flags & KNOWN_VG) && happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
           happening.draw = &watched;
           if (happening.kind & metrics::Session::BEGIN) {
             if (g_ended) watched.draws(*g_ended);
             else watched.refuse("it does not end");
-          } else if (columns.function->name == "glCallList") {
-            auto list = g_lists.find({tls.context->share_group, Recorded::argument(&recorded, "list")});
+          } else if (columns.function->name == "glCallList" || columns.function->name == "glCallLists") {
+            const List* list = columns.function->name == "glCallList" ? g_lists.find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
             watched.plays(play, row);
-            if (list == g_lists.end()) watched.refuse("a display list draws it that was not seen to be made");
-            else watched.draws(list->second);
-          } else if (columns.function->name == "glCallLists") {
-            watched.refuse("several display lists draw it");
+            expands = g_session->measures() && !g_lists.compiling() && g_lists.expands(*this, watched);
+            if (expands) happening.draw = nullptr;
+            else if (list) watched.draws(*list);
+            else watched.refuse(columns.function->name == "glCallList" ? "a display list draws it that was not seen to be made" : "several display lists draw it, and one cannot be played call by call");
           } else {
             watched.plays(play, row);
           }
@@ -1231,6 +1062,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
           watched.plays(play, row);
         }
         g_session->before(happening);
+        if (expands) g_lists.expand(*this, watched);
         happening.seen = nullptr, happening.draw = nullptr;
       } else {
         g_session->before(happening);
@@ -1241,7 +1073,10 @@ void Player::execute(Decoded* chunk, uint32_t record) {
       if (DT_LIKELY(context != nullptr) || vg) {
         Row row{&columns, chunk->ordinals[record], seq};
         running = g_known[known].name;
-        play(*this, row);
+        if (DT_UNLIKELY(piece)) g_lists.open_piece(*this);
+        if (DT_UNLIKELY(runs)) gl<void (*)(uint32_t, uint32_t)>("glNewList")(name(LIST, Recorded::argument(&recorded, "list")), 0x1300);
+        else if (DT_LIKELY(!expands)) play(*this, row);
+        if (DT_UNLIKELY(piece)) g_lists.close_piece(*this);
         missing_memory = false;
         if (options.snapshots && options.snapshot_at != Options::AT_FRAMES) {
           uint32_t flags = g_known[known].flags;
@@ -1263,7 +1098,13 @@ void Player::execute(Decoded* chunk, uint32_t record) {
       ++skipped;
       ++skipped_functions_[columns.function->name];
     }
-    if (DT_UNLIKELY(g_session != nullptr)) g_session->after(happening);
+    if (DT_UNLIKELY(g_session != nullptr)) {
+      g_session->after(happening);
+      if (happening.kind & metrics::Session::LIST_END && g_lists.compiling()) {
+        Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
+        list_made(*g_lists.end(), watched);
+      }
+    }
   }
   if (DT_UNLIKELY(!spans.empty())) spans.clear();
   ++calls;

@@ -276,6 +276,8 @@ class Player {
   std::vector<Span> spans;  // application memory that the next call reads
   // Whoever holds it may play its calls later; nullptr: it is there for good.
   std::shared_ptr<Decoded> chunk() const;
+  // Plays a call that was kept, and nothing around it.
+  void play_alone(Decoded* chunk, uint32_t record, uint64_t number);
   Context* context = nullptr;  // current on the running thread
   uint64_t seq = 0;
   const Trace& trace;
@@ -289,6 +291,7 @@ class Player {
   uint64_t compared = 0, different = 0, frames = 0, calls = 0, skipped = 0;
 
  private:
+  void list_made(const struct List& list, class Watched& call);
   friend class Windows;
   struct PlayerThread {
     std::thread thread;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lists.h"
+
 namespace dt::play {
 namespace {
 
@@ -134,24 +136,8 @@ void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const vo
   if (n <= 0 || !lists || names.identity() || type < GL_BYTE || type > 0x1409) return real(n, type, lists);
   // Numbers relative to a base cannot be renamed; whole names can.
   auto* renamed = static_cast<GLuint*>(p.scratch(static_cast<size_t>(n) * 4));
-  auto* at = static_cast<const uint8_t*>(lists);
-  for (GLsizei i = 0; i < n; ++i) {
-    int64_t v = 0;
-    switch (type) {
-      case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
-      case GL_UNSIGNED_BYTE: v = at[i]; break;
-      case GL_SHORT: { int16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
-      case GL_UNSIGNED_SHORT: { uint16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
-      case GL_INT: { int32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
-      case GL_UNSIGNED_INT: { uint32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
-      case GL_FLOAT: { float s; memcpy(&s, at + i * 4, 4); v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0; break; }
-      case 0x1407: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
-      case 0x1408: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
-      case 0x1409: v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3]; break;
-      default: return real(n, type, lists);
-    }
-    renamed[i] = names.of(static_cast<uint32_t>(v + p.context->list_base));
-  }
+  if (!list_numbers(type, lists, static_cast<size_t>(n), p.context->list_base, renamed)) return real(n, type, lists);
+  for (GLsizei i = 0; i < n; ++i) renamed[i] = names.of(renamed[i]);
   auto base = p.gl<void (*)(GLuint)>("glListBase");
   base(0);
   real(n, GL_UNSIGNED_INT, renamed);

@@ -45,7 +45,7 @@ def recorded(programs: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[
         for name in ("fragments", "fragments_depth", "fragments_gl", "fragments_es1")
     } | {
         word: programs.recorded(["fragments_more", word, str(FRAMES)], tmp_path_factory.mktemp(word)).traces[0]
-        for word in ("conditional",)
+        for word in MORE
     }
 
 
@@ -119,6 +119,11 @@ MORE: Mapping[str, Sequence[Fate]] = {
         *(_all(ALL), _OWN, _OWN, *[_all(ALL // 2)] * 8, _all(0), _all(0)),
         *((ALL, 0, ALL * 3 // 4, ALL * 3 // 4), _all(0), _all(ALL // 4), _all(ALL // 2)),
     ],
+    "lists": [
+        *(_all(ALL // 2), _all(ALL // 4), _all(ALL // 2), _all(ALL // 2)),
+        *((ALL * 3 // 2, 0, ALL, ALL), _all(ALL // 2), (ALL, 0, 0, 0), _all(ALL // 2)),
+        *(_all(ALL // 4 + 1), _all(ALL * 3 // 4), _all(ALL // 4), _all(ALL * 3 // 2), _all(ALL)),
+    ],
 }
 
 ALPHA, TESTS = (
@@ -171,7 +176,7 @@ def _measured(
     trace: Path, per: Sequence[str], environment: Mapping[str, str] = LLVMPIPE, metrics: str = "fragments:*"
 ) -> None:
     with open_trace(trace) as opened:
-        known = listing.chosen(listing.metrics(trace, environment=environment), [metrics])
+        known = listing.chosen(listing.metrics(trace, environment=environment), metrics.split(","))
         made = passes.plan(trace, known, per, environment=environment)
         assert len(made.passes) == 1
         profile.profile(opened, made, profile.Wanted(), environment=environment)
@@ -343,6 +348,28 @@ class TestCounts:
         assert covered == ALL
         assert mean * covered == pytest.approx(sum(fragments for fragments, _ in generated))
         _check_unchanged(made.traces[0], tmp_path)
+
+    def test_primitives_of_display_lists_are_counted_with_the_state_that_they_have(self, recorded: dict[str, Path]):
+        _measured(recorded["lists"], ["draw", "frame"], metrics="geometry:*,fragments:count/generated")
+        with open_trace(recorded["lists"]) as opened:
+            rows = opened.sql(
+                "SELECT any_value(value) FILTER (name LIKE '%/submitted'), any_value(value) FILTER (name LIKE "
+                "'%/backface_culled'), any_value(value) FILTER (name LIKE '%/vertices_submitted'), any_value(note) "
+                "FROM metrics WHERE frame = 1 AND name LIKE 'geometry%' AND name NOT LIKE '%average%' AND per = 'draw' "
+                "GROUP BY seq ORDER BY seq"
+            ).fetchall()
+            [(frame, fragments)] = opened.sql(
+                "SELECT any_value(value) FILTER (name LIKE '%/submitted'), any_value(value) FILTER (name LIKE "
+                "'%/generated') FROM metrics WHERE frame = 1 AND per = 'frame'"
+            ).fetchall()
+        primitives = [0, 2, 2, 4, 4, 6, 2, 2, 16, 3, 6, 2, 4, 32]
+        assert [row[0] for row in rows] == primitives
+        assert [row[1] for row in rows] == [0, 0, 0, 2, *[0] * 10]
+        assert [row[2] for row in rows] == [0, 4, 4, 8, 8, 12, 4, 4, 20, 5, 12, 4, 8, 40]
+        assert {row[3] for row in rows} == {None}
+        # The list that runs while it is made is no call of a list, and in the frame.
+        assert frame == sum(primitives) + 4
+        assert fragments == sum(int(str(fate[0])) for fate in MORE["lists"]) + ALL * 3 // 2
 
     def test_in_es_several_samples_a_pixel_are_counted(self, programs: Bench, tmp_path: Path):
         made = programs.recorded(["samples_es", "4"], tmp_path)

@@ -146,48 +146,6 @@ class StencilState {
   int values_[14];
 };
 
-// What a display list may change, as it was: attributes, and matrices by two levels of their stacks that go away with
-// whatever the list leaves there.
-class ListState {
- public:
-  ListState() {
-    static const auto push = DT_REAL(void, glPushAttrib, uint32_t);
-    static const auto push_matrix = DT_REAL(void, glPushMatrix);
-    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
-    static constexpr uint32_t MAXIMA[3] = {0x0D36, 0x0D38, 0x0D39};
-    room_ = integer(0x0BB0) < integer(0x0D35);
-    for (int i = 0; i < 3; ++i) {
-      depths_[i] = integer(DEPTHS[i]);
-      room_ = room_ && depths_[i] + 2 <= integer(MAXIMA[i]);
-    }
-    if (!room_) return;
-    push(0xFFFFFFFF);
-    int was = integer(0x0BA0);
-    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) mode(m), push_matrix(), push_matrix();
-    mode(static_cast<uint32_t>(was));
-  }
-  ListState(const ListState&) = delete;
-  ListState& operator=(const ListState&) = delete;
-  bool room() const { return room_; }
-  ~ListState() {
-    static const auto pop = DT_REAL(void, glPopAttrib);
-    static const auto pop_matrix = DT_REAL(void, glPopMatrix);
-    static const auto mode = DT_REAL(void, glMatrixMode, uint32_t);
-    if (!room_) return;
-    for (uint32_t m = MODELVIEW; m <= TEXTURE; ++m) {
-      mode(m);
-      for (int k = integer(DEPTHS[m - MODELVIEW]); k > depths_[m - MODELVIEW]; --k) pop_matrix();
-    }
-    pop();
-  }
-
- private:
-  static constexpr uint32_t MODELVIEW = 0x1700, TEXTURE = 0x1702;
-  static constexpr uint32_t DEPTHS[3] = {0x0BA3, 0x0BA4, 0x0BA5};
-  int depths_[3] = {};
-  bool room_ = false;
-};
-
 // The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment, whatever
 // its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its range.
 class Added {

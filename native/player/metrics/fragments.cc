@@ -83,23 +83,6 @@ std::string no_metric(What what) {
   return queries.empty() ? "" : pictures;
 }
 
-// Whether a call in a display list changes nothing but what ListState saves, and no test.
-bool harmless(const Call& call) {
-  std::string_view name = call.name;
-  if (name == "glEnable" || name == "glDisable") {
-    auto cap = static_cast<uint32_t>(call.number("cap"));
-    for (uint32_t other : {DEPTH_TEST, STENCIL_TEST, ALPHA_TEST, DEPTH_BOUNDS, ALPHA_TO_COVERAGE, SAMPLE_COVERAGE, SAMPLE_MASK, TWO_SIDES, SCISSOR_TEST, RASTERIZER_DISCARD, FRAGMENT_PROGRAM, FRAGMENT_SHADER_ATI})
-      if (cap == other) return false;
-    return true;
-  }
-  if (name.starts_with("glColorMask") || name.starts_with("glColorTable") || name.starts_with("glColorSub")) return false;
-  for (std::string_view known : {"glNewList", "glEndList", "glBegin", "glEnd", "glVertex", "glNormal", "glColor", "glSecondaryColor", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel",
-                                 "glFrontFace", "glCullFace", "glLight", "glFog", "glPushMatrix", "glPopMatrix", "glMatrixMode", "glLoadIdentity", "glLoadMatrix", "glMultMatrix", "glTranslate", "glRotate",
-                                 "glScale", "glOrtho", "glFrustum", "glBindTexture", "glTexEnv", "glTexGen", "glRect", "glPolygonMode", "glLineWidth", "glPointSize", "glBlendFunc", "glDrawArrays", "glDrawElements",
-                                 "glHint", "glArrayElement"})
-    if (name.starts_with(known)) return name.find("Query") == name.npos && name.find("Feedback") == name.npos && name.find("Conditional") == name.npos;
-  return false;
-}
 struct Count {
   const char* lost = nullptr;
   uint32_t query = 0;
@@ -139,16 +122,7 @@ class FragmentSource : public Source {
   void see(const Call& call) override {
     const Changes changes = changes_of(call.name);
     if (changes.uniforms) uniform_epoch_ = next_epoch();
-    if (!call.in_list) {
-      if (changes.depth) ++depth_epoch_;
-      return;
-    }
-    auto key = [&](uint64_t list) { return std::pair{tls.context->share_group, static_cast<uint32_t>(list)}; };
-    std::string_view name = call.name;
-    if (name == "glNewList") list_ = key(call.number("list")), list_is_harmless_ = true;
-    else if (name == "glEndList") lists_[list_] = list_is_harmless_;
-    else if (name == "glCallList") list_is_harmless_ = list_is_harmless_ && is_harmless(key(call.number("list")));
-    else list_is_harmless_ = list_is_harmless_ && harmless(call);
+    if (!call.in_list && changes.depth) ++depth_epoch_;
   }
   void linked(uint32_t program) override { program_linked(program); }
 
@@ -525,8 +499,7 @@ class FragmentSource : public Source {
     if (!s.blocked.empty()) return lose(d, "the program's own query of samples ran", true);
     d.real = queries && passes_;
     if (passes_) d.writes = writes_color();
-    const char* why = refusal(draw);
-    if (!why) why = unrepeatable(draw);
+    const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
     if (why) lose(d, lasting(why), !queries);
     else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) undrawn(s, d, draw);
     else again(s, d, draw, queries);
@@ -595,17 +568,6 @@ class FragmentSource : public Source {
     return false;
   }
 
-  bool is_harmless(std::pair<uint32_t, uint32_t> list) const {
-    auto it = lists_.find(list);
-    return it != lists_.end() && it->second;
-  }
-  const char* refusal(const Draw& draw) const {
-    if (!*draw.refusal()) return nullptr;
-    if (strcmp(draw.name, "glCallList") != 0) return draw.refusal();
-    if (is_harmless({tls.context->share_group, static_cast<uint32_t>(draw.number("list"))})) return nullptr;
-    return "a display list draws it that changes state, or was made before the frames that are measured";
-  }
-
   static uint32_t current_program() { return version() >= 20 ? static_cast<uint32_t>(integer(CURRENT_PROGRAM)) : 0; }
 
   // Why a draw may not be made once more, nullptr: it may.
@@ -668,12 +630,6 @@ class FragmentSource : public Source {
   static const char* perform(Draw& draw, uint32_t program, bool bare) {
     std::string why;
     bool drew = false;
-    if (!strcmp(draw.name, "glCallList")) {
-      ListState saved;
-      if (!saved.room()) return "the stacks have no room for what a display list changes";
-      if (bare) return "a display list draws it with a program that discards";
-      return draw.perform() ? nullptr : "the player left it out";
-    }
     if (bare && !use_bare_copy(program, why)) {
       use_program(program);
       return lasting(why);
@@ -1025,7 +981,6 @@ class FragmentSource : public Source {
     t.draw = static_cast<uint32_t>(integer(DRAW_BINDING)), t.read = static_cast<uint32_t>(integer(READ_BINDING));
     std::string no = FetchCounter::missing();
     const char* why = no.empty() ? nullptr : lasting(no);
-    if (!why && !strcmp(draw.name, "glCallList")) why = "a display list draws it to a target with several samples a pixel";
     if (!why && (draw.given().vertices < 0 && !(draw.flags & 8))) why = "it is no draw of primitives";  // FLAG_DRAW
     if (!why && program && !has_placing_copy(program, true, Placed::SAMPLES, no)) why = lasting(no);
     if (!why && !program && !has_placing_copy(0, true, Placed::SAMPLES, no)) why = lasting(no);
@@ -2052,10 +2007,6 @@ class FragmentSource : public Source {
   // Counts what may have changed the values of uniforms.
   uint64_t uniform_epoch_ = next_epoch(), frames_ = 1;  // uniform_epoch_: copies outlive this
   std::unordered_map<const char*, Changes> changes_;  // by name of function
-  // Display lists by share group and name: whether drawing them again changes nothing.
-  std::map<std::pair<uint32_t, uint32_t>, bool> lists_;
-  std::pair<uint32_t, uint32_t> list_{};
-  bool list_is_harmless_ = false;
 };
 
 class Fragments : public Backend {

@@ -528,6 +528,20 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     parts.push_back(p);
     return true;
   }
+  if (starts(name, "glEvalMesh")) {
+    // Strips along the grid; without a map of vertices there are none.
+    const bool surface = contains(name, "2");
+    const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1, along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
+    const uint64_t mode = call.number("mode");
+    if (across < 1 || along < 1 || !(surface ? enabled(0x0DB7) || enabled(0x0DB8) : enabled(0x0D97) || enabled(0x0D98))) return true;
+    auto strips = [&](int64_t n, int64_t each) {
+      for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
+    };
+    if (mode == 0x1B00) strips(1, across * along);
+    else if (mode == 0x1B01) strips(along, across), strips(surface ? across : 0, along);
+    else if (surface) strips(along - 1, 2 * across);
+    return true;
+  }
   if (starts(name, "glMultiDraw")) {
     auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"), bases = call.array("basevertex");
     uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
@@ -738,7 +752,7 @@ class GeometrySource : public Source {
   bool needs_[PARTS] = {};
   Result learnt_;  // of draws that no segment has yet
   std::deque<Result> results_;
-  bool runs_ = false, list_runs_ = false;
+  bool runs_ = false, list_runs_ = false, list_expands_ = false;
   std::map<const void*, std::vector<uint32_t>> blocked_;
   std::map<const void*, Capture> captures_;
   std::map<std::pair<uint32_t, uint32_t>, Twin> twins_;
@@ -758,7 +772,11 @@ std::string GeometrySource::can_capture() {
   return "";
 }
 
-uint32_t primitive_mode(const Call& draw) { return starts(draw.name, "glRect") ? 7 : static_cast<uint32_t>(draw.number("mode")); }
+uint32_t primitive_mode(const Call& draw) {
+  const auto mode = static_cast<uint32_t>(draw.number("mode"));
+  if (starts(draw.name, "glEvalMesh")) return mode == 0x1B00 ? 0 : mode == 0x1B01 ? 3 : 8;  // GL_POINT, GL_LINE, GL_FILL
+  return starts(draw.name, "glRect") ? 7 : mode;
+}
 
 // How many primitives the parts make up; -1: it is not known.
 int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
@@ -1186,11 +1204,12 @@ bool changes_matrix(const char* name) {
 
 void GeometrySource::see(const Call& call) {
   const char* name = call.name;
-  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
+  if (call.expanded && strcmp(name, "glNewList") != 0) return;  // it was counted when it was compiled
+  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301, list_expands_ = call.expanded;  // GL_COMPILE_AND_EXECUTE
   Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
   if (!to) return;
   bool draws = draws_primitives(call);
-  if (call.in_list && draws && list_runs_)
+  if (call.in_list && draws && list_runs_ && !list_expands_)
     to->why[PRIMITIVES] = to->why[VERTICES] = "a display list is compiled and executed";
   if (draws && (!call.in_list || list_runs_)) ++to->counts[RENDER];
   if (call.in_list && !list_runs_) return;

@@ -539,13 +539,27 @@ void Session::before(const Happening& call) {
     if (each) call_scope_ = open(AT_CALL, call.seq, call.seq);
     if (list) {
       in_list_ = true;
-      list_runs_ = call.argument(call.call, "mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
+      list_runs_ = !call.expanded && call.argument(call.call, "mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
     }
     if (shown) show(*call.draw);
     start();
   }
   see();
   if (call.kind & BEGIN) in_begin_ = true;
+}
+
+void Session::within(Call& call, Draw* draw) {
+  if (mode_ != MEASURE || finished_ || !in_frames()) return;
+  // What nobody measures would be counted with what comes next.
+  const bool shown = draw && watches_ & Source::WATCH_DRAWS && !open_.empty();
+  if (changed_ && !shown) restore(draw ? nullptr : &call);
+  if (shown) {
+    stop();
+    show(*draw);
+    start();
+  }
+  for (auto& source : passes_[pass_].sources)
+    if (source->watches() & Source::WATCH_CALLS) source->see(call);
 }
 
 void Session::after(const Happening& call) {

@@ -48,9 +48,12 @@ class Session : Sink {
     const void* call;
     Call* seen = nullptr;  // the same for sources that watch
     Draw* draw = nullptr;  // where it draws
+    bool expanded = false;  // see Call
   };
   void before(const Happening& call);
   void after(const Happening& call);
+  // A call of a display list comes, which is played instead of the list; `draw`: the same where it draws.
+  void within(Call& call, Draw* draw);
   // A program, by the driver's name, has been linked.
   void linked(uint32_t program);
   // A frame has ended with the call `seq`; `next` is the number of the one that begins.
@@ -69,6 +72,8 @@ class Session : Sink {
   std::function<bool(const void*)> visit;  // makes a context current for a moment
   // What the sources of this pass want to be shown: Source::Watch.
   unsigned watches() const { return mode_ == MEASURE && !finished_ ? watches_ : 0; }
+  // Whether sources watch what comes.
+  bool measures() const { return watches() && in_frames(); }
   std::function<uint32_t(uint32_t)> query_name;  // the driver's of a query, by the recording's
   std::function<void()> keep_errors;  // takes the program's errors from the driver and hands them out later
   bool only_asks() const { return mode_ == PLAN; }

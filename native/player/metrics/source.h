@@ -53,6 +53,7 @@ class Call {
   const char* name = "";
   uint32_t flags = 0;  // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
   bool in_list = false;  // it is compiled into a display list
+  bool expanded = false;  // it is played instead of a display list that it is part of; glNewList: that runs by itself later
   // A parameter as it was recorded, 0 where there is none of that name. Names of objects are the recording's.
   virtual uint64_t number(const char* parameter) const = 0;
   // The same as a number with a fraction, of a float or double parameter.

@@ -1,7 +1,7 @@
 /* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
- * several samples a pixel. "samples" prints what shaders and queries of its own count in its first frame: fragments and
+ * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in its first frame: fragments and
  * samples that are generated, and that pass, of each draw.
- * fragments_more conditional|samples1|samples2|samples4|samples8 [FRAMES] */
+ * fragments_more conditional|lists|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -50,6 +50,94 @@ static void conditional(GLuint hidden, GLuint seen) {
   box(0, 0, 1, 1, 0);                   /* 15 a quarter */
   glEndConditionalRender();
   box(-1, -1, 0, 1, 0);                 /* 16 half */
+}
+
+static void quad(float left, float bottom, float right, float top) {
+  glBegin(GL_QUADS);
+  glVertex2f(left, bottom), glVertex2f(right, bottom), glVertex2f(right, top), glVertex2f(left, top);
+  glEnd();
+}
+
+static GLuint lists;
+
+static void make_lists(void) {
+  static const GLfloat points[] = {-1, -1, 0, 1, -1, 0, -1, 1, 0, 1, 1, 0};
+  GLfloat corners[] = {-1, -1, 0, 0, -1, 0, -1, 1, 0, 0, 1, 0};
+  const GLubyte names[] = {0, 5, 0};
+  lists = glGenLists(20);
+  glNewList(lists, GL_COMPILE);         /* 0 nothing but a quarter */
+  quad(-1, -1, 0, 0);
+  glEndList();
+  glNewList(lists + 1, GL_COMPILE);     /* 1 turns what is in front, and culls: the first half is left out */
+  glPushAttrib(GL_ENABLE_BIT | GL_POLYGON_BIT);
+  glEnable(GL_CULL_FACE);
+  glFrontFace(GL_CW);
+  quad(-1, -1, 1, 0);
+  glFrontFace(GL_CCW);
+  quad(-1, -1, 1, 0);
+  glDisable(GL_CULL_FACE);
+  glPopAttrib();
+  glEndList();
+  glNewList(lists + 2, GL_COMPILE);     /* 2 calls others and moves */
+  glCallList(lists);
+  glPushMatrix();
+  glTranslatef(1, 1, 0);
+  glCallList(lists);
+  glPopMatrix();
+  glEndList();
+  glNewList(lists + 3, GL_COMPILE);     /* 3 several by name */
+  glListBase(lists);
+  glCallLists(3, GL_UNSIGNED_BYTE, names);
+  glListBase(0);
+  glEndList();
+  glNewList(lists + 4, GL_COMPILE);     /* 4 arrays as they are now */
+  glVertexPointer(3, GL_FLOAT, 0, corners);
+  glDisable(GL_LIGHTING);
+  glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+  glEndList();
+  corners[3] = corners[9] = 5;
+  glNewList(lists + 5, GL_COMPILE);     /* 5 switches tests on by itself: half is behind */
+  glEnable(GL_DEPTH_TEST);
+  glRectf(-1, -1, 1, 1);
+  glDisable(GL_DEPTH_TEST);
+  glEndList();
+  glNewList(lists + 6, GL_COMPILE);     /* 6 evaluators */
+  glMap2f(GL_MAP2_VERTEX_3, 0, 1, 3, 2, 0, 1, 6, 2, points);
+  glEnable(GL_MAP2_VERTEX_3);
+  glMapGrid2f(4, 0, 1, 4, 0, 1);
+  glEvalMesh2(GL_FILL, 0, 4, 0, 2);
+  glEndList();
+  glNewList(lists + 7, GL_COMPILE);     /* 7 points and a quad */
+  glPointSize(1);
+  glBegin(GL_POINTS);
+  glVertex2f(0.5f / WIDTH, 0.5f / HEIGHT);
+  glEnd();
+  quad(0, 0, 1, 1);
+  glEndList();
+  glNewList(lists + 8, GL_COMPILE);     /* 8 vertices alone */
+  glVertex2f(0, 0), glVertex2f(1, 0), glVertex2f(1, 1), glVertex2f(0, 1);
+  glEndList();
+}
+
+static void call_lists(void) {
+  const GLushort names[] = {(GLushort)lists, (GLushort)(lists + 2)};
+  glEnable(GL_DEPTH_TEST);
+  box(-1, -1, 1, 0, -0.5f);             /* 0 half, near */
+  glDisable(GL_DEPTH_TEST);
+  for (GLuint i = 0; i < 8; i++) glCallList(lists + i); /* 1 to 8 */
+  glCallLists(2, GL_UNSIGNED_SHORT, names); /* 9 a quarter, and two */
+  glBegin(GL_QUADS);
+  glCallList(lists + 8);
+  glEnd();                              /* 10 a quarter */
+  glNewList(lists + 9, GL_COMPILE_AND_EXECUTE);
+  glColor3f(1, 0, 0);
+  quad(-1, -1, 1, 1);
+  glEnable(GL_CULL_FACE);
+  quad(-1, -1, 1, 0);
+  glDisable(GL_CULL_FACE);
+  glEndList();
+  glCallList(lists + 9);                /* 11 the same again */
+  glEvalMesh2(GL_FILL, 0, 4, 0, 4);     /* 12 all */
 }
 
 static GLuint framebuffer, programs[3], counter, query;
@@ -143,12 +231,14 @@ int main(int argc, char **argv) {
   glGenQueries(2, queries);
   glEnableClientState(GL_VERTEX_ARRAY);
   if (samples) make_sampled(samples);
+  else if (!strcmp(argv[1], "lists")) make_lists();
   for (int frame = 0; frame < frames; frame++) {
     glViewport(0, 0, WIDTH, HEIGHT);
     glClearColor(0.25f * (float)frame, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT);
     glColor3f(0.1f * (float)frame, 0.5f, 1);
     if (samples) sampled(frame == 0);
+    else if (lists) call_lists();
     else conditional(queries[0], queries[1]);
     if (samples) glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0), glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT, GL_NEAREST);
     eglSwapBuffers(display, window);

@@ -1,0 +1,277 @@
+#include "lists.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "metrics/session.h"
+#include "watched.h"
+
+namespace dt::play {
+namespace {
+
+constexpr int DEEPEST = 64;  // lists that call lists, as drivers have them
+
+bool begins(std::string_view name, std::initializer_list<std::string_view> with) {
+  return std::any_of(with.begin(), with.end(), [&](auto w) { return name.starts_with(w); });
+}
+
+// What is done at once while a list is made, and is no part of it.
+bool is_immediate(std::string_view name) {
+  return begins(name, {"glGen", "glDelete", "glIs", "glGet", "glCreate", "glFlush", "glFinish", "glPixelStore", "glReadPixels", "glRenderMode", "glFeedback", "glSelectBuffer", "glNewList", "glEndList",
+                       "glColorPointer", "glVertexPointer", "glNormalPointer", "glTexCoordPointer", "glIndexPointer", "glEdgeFlagPointer", "glFogCoordPointer", "glSecondaryColorPointer",
+                       "glInterleavedArrays", "glEnableClient", "glDisableClient", "glClientActiveTexture", "glPushClient", "glPopClient", "glVertexAttribPointer", "glVertexAttribIPointer",
+                       "glEnableVertexAttrib", "glDisableVertexAttrib", "glBindVertexArray", "glBindBuffer", "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glShaderSource",
+                       "glCompileShader", "glAttachShader", "glDetachShader", "glLinkProgram", "glValidate", "glBindAttrib", "glAreTextures", "glDebugMessage", "glPushDebug", "glPopDebug", "glObjectLabel",
+                       "glStringMarker", "glPushGroup", "glPopGroup", "glInsertEvent", "egl", "glX"});
+}
+// What goes into a list and can be played instead of it.
+bool is_listed(std::string_view name) {
+  return begins(name, {"glBegin", "glEnd", "glVertex", "glNormal3", "glColor3", "glColor4", "glColorMask", "glColorMaterial", "glIndex", "glSecondaryColor3", "glTexCoord", "glMultiTexCoord", "glFogCoord",
+                       "glEdgeFlag", "glMaterial", "glLight", "glShadeModel", "glFrontFace", "glCullFace", "glPolygon", "glLine", "glPoint", "glEnable", "glDisable", "glDepth", "glAlphaFunc", "glBlend",
+                       "glClear", "glStencil", "glScissor", "glViewport", "glLogicOp", "glFog", "glHint", "glTexEnv", "glTexGen", "glTexParameter", "glTexImage", "glTexSubImage", "glCopyTex",
+                       "glCompressedTex", "glBindTexture", "glActiveTexture", "glMatrixMode", "glLoad", "glMultMatrix", "glMultTranspose", "glTranslate", "glRotate", "glScale", "glOrtho", "glFrustum",
+                       "glPush", "glPop", "glInitNames", "glRasterPos", "glWindowPos", "glBitmap", "glDrawPixels", "glCopyPixels", "glPixelMap", "glPixelTransfer", "glPixelZoom", "glRect", "glMap1",
+                       "glMap2", "glMapGrid", "glEval", "glCallList", "glListBase", "glClipPlane", "glUseProgram", "glUniform", "glAccum", "glReadBuffer", "glDrawBuffer", "glDrawArrays",
+                       "glDrawElements", "glDrawRangeElements", "glMultiDraw", "glPrioritize", "glSampleCoverage", "glPassThrough", "glProvoking"}) &&
+         name.find("Query") == name.npos && name.find("Conditional") == name.npos && name.find("Feedback") == name.npos && name.find("Instanced") == name.npos && name.find("Indirect") == name.npos;
+}
+bool draws_arrays(std::string_view name) { return begins(name, {"glDrawArrays", "glDrawElements", "glDrawRangeElements", "glMultiDraw"}); }
+
+int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
+
+// A call that goes into the list which is being made. What changes more than vertices have, materials, lights, textures
+// and matrices is not done twice.
+void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
+  auto any = [&](std::initializer_list<const char*> beginnings) {
+    for (const char* b : beginnings)
+      if (!strncmp(name, b, strlen(b))) return true;
+    return false;
+  };
+  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv",
+           "glLight", "glEndList"}))
+    return;
+  if (!strcmp(name, "glEnd")) {
+    list.given.vertices += list.vertices;
+    list.given.primitives += std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
+    return;
+  }
+  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix", "glPopMatrix"})) {
+    list.matrices = true;
+    return;
+  }
+  if (any({"glVertex2", "glVertex3", "glVertex4"})) {
+    ++list.vertices;
+    return;
+  }
+  if (!strcmp(name, "glBegin")) {
+    list.present = mode;
+    list.vertices = 0;
+    if (list.mode < 0) list.mode = mode;
+    else if (dimension(list.mode) != dimension(mode)) list.refusal = "a display list draws points, lines and triangles together";
+    return;
+  }
+  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10) ? "a display list draws by more than glBegin and glEnd" : "a display list changes state";
+  if (flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)) list.draws = true;
+}
+
+
+const Function& function_of(const ListedCall& call) { return *call.chunk->columns[call.chunk->order[call.record]].function; }
+
+// Lists that a call calls, by their recorded names.
+std::vector<uint32_t> called(Player& player, const Watched& call) {
+  if (!strcmp(call.name, "glCallList")) return {static_cast<uint32_t>(call.number("list"))};
+  std::vector<uint32_t> names(std::min<uint64_t>(call.number("n"), 1 << 20));
+  auto bytes = call.array("lists");
+  std::vector<uint8_t> whole(bytes.begin(), bytes.end());
+  whole.resize(std::max(whole.size(), names.size() * 4));
+  if (!list_numbers(static_cast<uint32_t>(call.number("type")), whole.data(), names.size(), player.context->list_base, names.data())) names.clear();
+  return names;
+}
+
+metrics::Draw::Given given_by(const Watched& call) {
+  metrics::Draw::Given sum{0, 0};
+  auto add = [&](int64_t n) { sum.vertices += std::max<int64_t>(n, 0), sum.primitives += std::max<int64_t>(metrics::primitives_of(call.number("mode"), n), 0); };
+  if (strncmp(call.name, "glMultiDraw", 11) != 0) {
+    add(static_cast<int32_t>(call.number("count")));
+    return sum;
+  }
+  auto counts = call.array("count");
+  for (size_t i = 0; i + 4 <= counts.size() && i / 4 < std::max(call.number("drawcount"), call.number("primcount")); i += 4) {
+    int32_t n = 0;
+    memcpy(&n, &counts[i], 4);
+    add(n);
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to) {
+  auto* at = static_cast<const uint8_t*>(lists);
+  for (size_t i = 0; i < n; ++i) {
+    int64_t v = 0;
+    switch (type) {
+      case 0x1400: v = reinterpret_cast<const int8_t*>(at)[i]; break;
+      case 0x1401: v = at[i]; break;
+      case 0x1402: { int16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
+      case 0x1403: { uint16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
+      case 0x1404: { int32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
+      case 0x1405: { uint32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
+      case 0x1406: { float s; memcpy(&s, at + i * 4, 4); v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0; break; }
+      case 0x1407: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
+      case 0x1408: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
+      case 0x1409: v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3]; break;
+      default: return false;
+    }
+    to[i] = static_cast<uint32_t>(v + base);
+  }
+  return true;
+}
+
+bool gives_vertex(const char* name) {
+  if (!strncmp(name, "glEvalCoord", 11) || !strncmp(name, "glEvalPoint", 11)) {
+    static const auto is = gl::real<uint8_t (*)(uint32_t)>("glIsEnabled");
+    const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4
+    return surface ? is(0x0DB7) || is(0x0DB8) : is(0x0D97) || is(0x0D98);
+  }
+  return begins(name, {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"});
+}
+
+List* Lists::find(uint32_t name) {
+  auto it = tls.context ? all_.find({tls.context->share_group, name}) : all_.end();
+  return it == all_.end() ? nullptr : &it->second;
+}
+
+void Lists::begin(uint32_t name, bool runs) {
+  open_ = &all_[{tls.context->share_group, name}];
+  *open_ = {};
+  open_->runs = runs, open_->name = name;
+}
+
+bool Lists::add(const Watched& call, ListedCall kept) {
+  if (is_immediate(call.name)) return false;
+  listed(*open_, call.name, call.flags, static_cast<int64_t>(call.number("mode")));
+  if (!is_listed(call.name)) open_->cannot = "a display list holds a call that cannot be played by itself";
+  if (*open_->cannot) return false;
+  const bool arrays = draws_arrays(call.name);
+  if (arrays) {
+    static uint32_t next = 0x6B000000;  // downwards: no program chooses such names
+    kept.piece = next, next -= 2;
+    kept.given = given_by(call);
+  }
+  open_->calls.push_back(std::move(kept));
+  return arrays;
+}
+
+// What is made so far calls the piece, and another list that has the rest.
+void Lists::open_piece(Player& player) {
+  static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
+  static const auto end = player.gl<void (*)()>("glEndList");
+  static const auto call = player.gl<void (*)(uint32_t)>("glCallList");
+  const uint32_t piece = open_->calls.back().piece;
+  call(piece), call(piece - 1);
+  end();
+  list(piece, 0x1300);  // GL_COMPILE
+}
+void Lists::close_piece(Player& player) {
+  static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
+  static const auto end = player.gl<void (*)()>("glEndList");
+  end();
+  list(open_->calls.back().piece - 1, 0x1300);
+}
+
+bool Lists::expandable(Player& player, const List& list, int depth) {
+  if (*list.cannot || depth > DEEPEST) return false;
+  for (auto& call : list.calls) {
+    const Function& f = function_of(call);
+    if (f.name != "glCallList" && f.name != "glCallLists") continue;
+    const auto& columns = call.chunk->columns[call.chunk->order[call.record]];
+    const Watched inner(player, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
+    for (uint32_t name : called(player, inner))
+      if (List* other = find(name); other && !expandable(player, *other, depth + 1)) return false;
+  }
+  return true;
+}
+
+bool Lists::expands(Player& player, const Watched& call) {
+  const auto names = called(player, call);
+  bool needs = names.size() > 1 || strcmp(call.name, "glCallList") != 0;
+  for (uint32_t name : names) {
+    List* list = find(name);
+    if (!list) {
+      if (names.size() == 1) return false;
+      continue;
+    }
+    if (!expandable(player, *list, 1)) return false;
+    needs = needs || *list->refusal;
+  }
+  return needs;
+}
+
+void Lists::expand(Player& player, const Watched& call, int depth) {
+  for (uint32_t name : called(player, call))
+    if (const List* list = find(name)) expand(player, *list, depth + 1);
+}
+
+void Lists::expand(Player& player, const List& list, int depth) {
+  static const auto call_list = player.gl<void (*)(uint32_t)>("glCallList");
+  if (depth > DEEPEST) return;
+  for (size_t i = 0; i < list.calls.size(); ++i) {
+    const ListedCall& call = list.calls[i];
+    const auto& columns = call.chunk->columns[call.chunk->order[call.record]];
+    const Function& f = *columns.function;
+    const int known = call.chunk->known[call.chunk->order[call.record]];
+    if (known < 0 || !g_known[known].play) continue;
+    Watched watched(player, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
+    watched.expanded = true;
+    const Row row{&columns, call.chunk->ordinals[call.record], call.seq};
+    std::vector<Waiting> group;
+    bool draws = (f.flags & (FLAG_DRAW | FLAG_CLEAR | FLAG_DISPATCH)) != 0;
+    if (f.name == "glBegin") {
+      for (bool over = false; i < list.calls.size() && !over; over = function_of(list.calls[i++]).name == "glEnd")
+        group.push_back({list.calls[i].keep, list.calls[i].chunk, list.calls[i].record, list.calls[i].seq, {}});
+      --i;
+      watched.draws(group);
+      draws = true;
+    } else if (f.name == "glCallList" || f.name == "glCallLists") {
+      const List* other = f.name == "glCallList" ? find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
+      if (!other || *other->refusal) {
+        expand(player, watched, depth);
+        continue;
+      }
+      watched.plays(g_known[known].play, row);
+      watched.draws(*other);
+      draws = true;
+    } else if (call.piece) {
+      watched.draws(call);
+    } else {
+      watched.plays(g_known[known].play, row);
+    }
+    metrics::g_session->within(watched, draws ? &watched : nullptr);
+    if (call.piece) call_list(call.piece);
+    else if (group.empty()) player.play_alone(call.chunk, call.record, call.seq);
+    for (auto& one : group) player.play_alone(one.chunk, one.record, one.seq);
+  }
+}
+
+int64_t Lists::vertices(Player& player, const Watched& call, int depth) {
+  int64_t sum = 0;
+  for (uint32_t name : called(player, call)) {
+    const List* list = find(name);
+    if (!list) continue;
+    if (*list->cannot || depth > DEEPEST) return -1;
+    for (auto& one : list->calls) {
+      const std::string& f = function_of(one).name;
+      sum += gives_vertex(f.c_str());
+      if (f != "glCallList" && f != "glCallLists") continue;
+      const auto& columns = one.chunk->columns[one.chunk->order[one.record]];
+      const int64_t more = vertices(player, Watched(player, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);
+      if (more < 0) return -1;
+      sum += more;
+    }
+  }
+  return sum;
+}
+
+}  // namespace dt::play
