@@ -83,6 +83,7 @@ class ContainerWriter {
   // `visit` gets header and payload of SIGNATURES, and header and meta of the other chunks.
   std::string adopt(const std::string& path,
                     const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit);
+  int descriptor() const { return fd_; }  // of the file; -1: there is none
   bool is_open() const { return fd_ >= 0 || sink_; }
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }

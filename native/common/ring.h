@@ -40,7 +40,8 @@ enum {
   DT_CONTROL_RECORD = 1u << 0, /* record calls */
   DT_CONTROL_STOP = 1u << 1,   /* the drainer takes no more: stop for good (disk full, receiver gone) */
   DT_CONTROL_WAIT = 1u << 2,   /* the first call waits, on free_wake, until this is taken away: nobody takes the trace yet */
-  DT_CONTROL_DROP = 1u << 3    /* the drainer is behind: whole frames are to be left out, from the next frame end on */
+  DT_CONTROL_DROP = 1u << 3,   /* the drainer is behind: whole frames are to be left out, from the next frame end on */
+  DT_CONTROL_DROP_CONTENT = 1u << 4 /* beside DROP: that was not enough, the content of uploads is left out as well */
 };
 
 /* dt_pool_header.timing */
@@ -78,6 +79,14 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint64_t) frames_dropped; /* of which draws were left out, DT_CONTROL_DROP */
   DT_ATOMIC(uint64_t) draws_dropped;
   DT_ATOMIC(uint32_t) content_epoch; /* raised by a drainer that lets go of content: what is used from here on is sent again */
+  /* How long a program is held. A thread that needs a chunk waits until none came free, for any thread, for hold_ms; or for
+   * stopped_ms where `beat` stands still as well. From then on calls are counted and not recorded, until chunks are free. */
+  uint32_t hold_ms, stopped_ms;
+  DT_ATOMIC(uint32_t) beat;             /* raised by the drainer at least ten times a second, whatever the disk does */
+  DT_ATOMIC(uint32_t) hand_over;        /* raised by a drainer: at the end of its frame each thread seals its chunk */
+  DT_ATOMIC(uint64_t) calls_unrecorded; /* application calls after STOP, or after a thread had waited for that long */
+  DT_ATOMIC(uint64_t) uploads_dropped;  /* uploads whose content was left out, DT_CONTROL_DROP_CONTENT */
+  DT_ATOMIC(uint64_t) upload_bytes_dropped;
 } dt_pool_header;
 
 /* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
@@ -221,6 +230,8 @@ typedef struct dt_blob_part {
  * its existing memfd by SCM_RIGHTS, with the trace path that the first welcome named: the drainer then goes
  * on with that pool and appends to that file. */
 #define DT_HELLO_MAGIC 0x4f4c4548u
+/* One byte to the drainer in place of all else: the application was welcomed and could not take the pool. It is not recorded. */
+#define DT_GIVEN_UP 'N'
 enum { DT_HELLO_ADOPT = 1u };
 typedef struct dt_hello {
   uint32_t magic, version;

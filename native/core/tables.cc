@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
 
 namespace dt {
@@ -610,6 +611,17 @@ Table make_table(const Trace& trace, const std::string& name) {
   throw Error(DT_E_ARGUMENT, "no table " + name);
 }
 
+namespace {
+
+// Whether the recording was closed and no call that belongs into it is missing.
+bool is_complete(const Trace& trace) {
+  static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
+  const auto all = trace.problems();
+  return trace.has_footer() && std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });
+}
+
+}  // namespace
+
 std::string info_json(const Trace& trace) {
   auto frames = trace.frames();
   uint64_t first = 0, last = 0, content = 0, tap_records = 0;
@@ -638,7 +650,8 @@ std::string info_json(const Trace& trace) {
   snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9],
            u[10], u[11], u[12], u[13], u[14], u[15]);
   key("uuid"), put_json(out, uuid);
-  key("complete"), out.put(trace.has_footer() ? "true" : "false");
+  key("closed"), out.put(trace.has_footer() ? "true" : "false");
+  key("complete"), out.put(is_complete(trace) ? "true" : "false");
   key("calls"), put_u64(out, trace.calls);
   key("tap_records"), put_u64(out, tap_records);
   key("threads"), put_u64(out, trace.threads.size());

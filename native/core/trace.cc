@@ -308,6 +308,31 @@ void Trace::read_signatures() {
   signatures.link();
 }
 
+namespace {
+
+// What the recorder says is missing. The kinds of lost calls are those that `info_json` takes for incomplete.
+std::vector<Problem> losses(const Annotation& end) {
+  const std::string error = json_string(end.json, "write_error"), why = error.empty() ? "" : " (" + error + ")";
+  const std::string could_not = error.empty() ? "read any more" : "written" + why;
+  const std::string when = error.empty() ? "while the recorder took none" : "after recording had ended" + why;
+  const std::pair<const char*, std::string> kinds[] = {
+      {"calls_lost", "calls were recorded and could not be " + could_not},
+      {"calls_unrecorded", "calls were made " + when + ": they were counted, not recorded"},
+      {"chunks_lost", "chunks of calls were lost"},
+      {"invalid_records", "records made no sense and were left out"},
+      {"uploads_dropped",
+       "uploads were recorded without their content, in frames that were left out: what uses it may look different until "
+       "the program uploads it again"}};
+  std::vector<Problem> found;
+  for (auto& [kind, text] : kinds) {
+    uint64_t count = 0;
+    if (json_u64(end.json, kind, count) && count) found.push_back({kind, 0, 0, std::to_string(count) + " " + text});
+  }
+  return found;
+}
+
+}  // namespace
+
 void Trace::read_annotations() {
   for (auto& a : annotations) {
     uint64_t ticks = 0, ns = 0;
@@ -315,6 +340,8 @@ void Trace::read_annotations() {
     if (json_u64(a.json, "start_clock", ticks) && json_u64(a.json, "start_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
     if (json_u64(a.json, "end_clock", ticks) && json_u64(a.json, "end_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
     if (json_number(a.json, "ticks_per_second", value) && value > 0) clock_hint_ = value / 1e9;
+    if (a.kind != "end") continue;
+    for (Problem& loss : losses(a)) problem(std::move(loss.kind), a.offset, 0, std::move(loss.text));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <list>
 #include <map>
@@ -33,9 +35,12 @@
 namespace dt {
 namespace {
 
-constexpr size_t MOST_CONNECTIONS = 256;
+constexpr size_t MOST_CONNECTIONS = 4096;
+constexpr int MOST_ACCEPTED_AT_ONCE = 64;  // then others get their turn
 constexpr double HELLO_SECONDS = 10;  // to say hello after connecting
 constexpr size_t LONGEST_LINE = 1 << 20;
+constexpr int LOOK_MS = 50;  // between looks at a program that another drainer may take
+constexpr uint32_t DROP_HOLD_MS = 500;  // with --when-full drop-frames a program is held no longer
 // For a program to come after the one who started this drainer is gone: the first, and another (a fork of the first).
 constexpr double ORPHAN_SECONDS = 5, LEFT_SECONDS = 1;
 
@@ -52,6 +57,7 @@ struct Options {
   double exit_when_idle = -1;
   uint32_t watch_pid = 0;
   bool keep_existing = false;  // a file that stands where the trace is to go
+  bool end_it = false;         // the pool of adopt_fd is taken and recording of its program ended, whoever lives
 };
 
 const char* const USAGE =
@@ -60,6 +66,7 @@ const char* const USAGE =
     "  [--workers N] [--annotation JSON ...] [--signatures PATH] [--adopt-fd N] [--exit-when-idle SECONDS]\n"
     "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no] [--keep-existing yes|no]\n"
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
+    "  [--stopped SECONDS] [--sync SECONDS] [--end-it yes|no]\n"
     "  [--spill FILE] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
     "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
@@ -78,6 +85,14 @@ T number(const std::string& option, const std::string& text, T least, T most) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
     usage(option + " " + text + ": expected a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+double seconds_option(const std::string& option, const std::string& text, double least, double most) {
+  char* end = nullptr;
+  const double value = strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end || !(value >= least && value <= most))
+    usage(option + " " + text + ": expected seconds from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -154,7 +169,10 @@ Options parse(int argc, char** argv) {
     else if (name == "--when-full") {
       if (value != "block" && value != "drop-frames") usage("--when-full: expected block or drop-frames");
       o.session.drop_frames = value == "drop-frames";
-    } else if (name == "--paused") o.paused = value == "yes";
+    } else if (name == "--stopped") o.pool.stopped_ms = static_cast<uint32_t>(seconds_option(name, value, 0.1, 3600) * 1000);
+    else if (name == "--sync") o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
+    else if (name == "--paused") o.paused = value == "yes";
+    else if (name == "--end-it") o.end_it = value == "yes";
     else if (name == "--keep-existing") o.keep_existing = value == "yes";
     else if (name == "--watch-pid") o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
     else if (name == "--exit-when-idle") o.exit_when_idle = atof(value.c_str());
@@ -193,10 +211,16 @@ Options parse(int argc, char** argv) {
     }
   }
   o.session.timing = o.pool.timing;
+  // While disk or receiver take nothing, a program waits as long as a receiver is waited for.
+  o.pool.hold_ms = static_cast<uint32_t>(std::min(o.stream.stall, 1e6) * 1000);
   if (is_address(o.output) && o.stream.to.empty()) o.stream.to = o.output;  // a successor is told where the trace went
   if (o.stream.to.empty()) o.session.spill.clear();
   else o.output = o.session.spill.empty() ? "/nonexistent/stream.dtap" : o.session.spill;
-  if (!o.stream.to.empty()) o.stream.token = read_token(token_file);
+  if (!o.stream.to.empty()) {
+    o.stream.token = read_token(token_file);
+    o.pool.hold_ms += 5000;  // the drainer gives the receiver up before
+  }
+  if (o.session.drop_frames) o.pool.hold_ms = o.pool.stopped_ms = std::min(DROP_HOLD_MS, o.pool.stopped_ms);
   if (o.output.empty()) usage("--output is missing");
   if (o.output[0] != '/') {
     // The tap hands this name to a successor, which may start in another folder.
@@ -251,6 +275,17 @@ std::string command_line_json(uint32_t pid) {
     at = end + 1;
   }
   return json + "]";
+}
+
+// Whether a trace has its footer: then whoever wrote it was done.
+bool is_finished(const std::string& path) {
+  char end[8] = {};
+  const int fd = path.empty() || is_address(path) ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const off_t size = lseek(fd, 0, SEEK_END);
+  const bool whole = size > 8 && pread(fd, end, 8, size - 8) == 8 && !memcmp(end, DT_END_MAGIC, 8);
+  close(fd);
+  return whole;
 }
 
 // A process that may end at any moment. Where the kernel has no pidfd, it is looked for by pid and start time.
@@ -324,12 +359,15 @@ class Drainer {
   bool set_up();
   bool listen_on(const std::string& path);
   void loop();
-  void accept_one();
+  bool accept_one();  // false: nobody is there, or nobody more can be taken
   bool read_hello(Connection& c);  // false: drop the connection
   void greet(Connection& c);
-  void refuse(Connection& c, const std::string& code, const std::string& why);
+  // The process runs on and is not recorded; whoever started this drainer is told.
+  void refuse(const Connection& c, const std::string& code, const std::string& why);
+  void say_refused(uint32_t pid, const std::string& program, const std::string& code, const std::string& why);
   void begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace);
   void adopt_own_fd();
+  bool wait_while(const std::function<bool()>& condition);
   std::shared_ptr<const LoadedSignatures> signatures(const std::string& path, std::string* error);
   void check_processes();
   bool has_pool(const Recorded& r) const;
@@ -343,7 +381,7 @@ class Drainer {
   bool start_stream();
   void no_longer_wait();
   bool is_wanted(const dt_hello& hello, uint32_t pid) const;
-  void prepare_pool();
+  std::string prepare_pool();
   void report(bool always);
   bool time_to_leave();
   bool is_orphan() const { return has_parent_ && !stdin_open_ && !watched_ && o_.exit_when_idle < 0; }
@@ -369,7 +407,7 @@ class Drainer {
   double last_activity_ = 0, last_report_ = 0, last_mapping_check_ = 0;
   std::string last_reported_;
   unsigned processes_ = 0;
-  bool failed_ = false;
+  bool failed_ = false, out_of_descriptors_ = false;
   int peek_ = -1;  // the memory file that was shown last
   Totals done_totals_;
   Control control_;
@@ -419,8 +457,16 @@ bool Drainer::set_up() {
     watched_ = std::make_unique<Watched>(o_.watch_pid);
     remarks_.watch(o_.watch_pid);
   }
-  prepare_pool();
-  if (!next_pool_) return false;
+  // Five descriptors for each process that is recorded: the usual limit of 1024 is for those who call select().
+  struct rlimit most;
+  if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur < most.rlim_max) {
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &most);
+  }
+  if (error = prepare_pool(); !error.empty()) {
+    status_.error("pool", error);
+    return false;
+  }
   if (o_.control != "none") {
     // Recording works without: then nobody can ask for anything.
     const std::string path = o_.control == "auto" ? Control::default_path() : o_.control;
@@ -444,17 +490,15 @@ bool Drainer::set_up() {
   return true;
 }
 
-void Drainer::prepare_pool() {
+std::string Drainer::prepare_pool() {
+  if (next_pool_) return {};
   auto pool = std::make_unique<Pool>();
   std::string error = pool->create(o_.pool, o_.session.free_ahead);
-  if (!error.empty()) {
-    status_.error("pool", error);
-    failed_ = true;
-    return;
-  }
+  if (!error.empty()) return error;
   if (o_.paused) pool->header()->control.fetch_and(~uint32_t{DT_CONTROL_RECORD});
   if (waiting_for_receiver_.load()) pool->header()->control.fetch_or(DT_CONTROL_WAIT);
   next_pool_ = std::move(pool);
+  return {};
 }
 
 bool Drainer::start_stream() {
@@ -554,20 +598,33 @@ std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& p
 
 // ---- hello ------------------------------------------------------------------------------------------------
 
-void Drainer::accept_one() {
+bool Drainer::accept_one() {
   int fd = accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) return;
+  if (fd < 0) {
+    const bool out = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+    if (out && !out_of_descriptors_) say_refused(0, "", "descriptors", std::string("programs that come now are not recorded: ") + strerror(errno));
+    out_of_descriptors_ |= out;
+    return false;
+  }
   ucred peer{};
   socklen_t size = sizeof peer;
-  if (waiting_.size() + recorded_.size() >= MOST_CONNECTIONS || stopping_ ||
-      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) {
+  if (stopping_ || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != geteuid()) {
     close(fd);
-    return;
+    return true;
+  }
+  if (waiting_.size() + recorded_.size() >= MOST_CONNECTIONS) {
+    Connection c;
+    c.fd = fd;
+    c.pid = static_cast<uint32_t>(peer.pid);
+    refuse(c, "connections", std::to_string(MOST_CONNECTIONS) + " processes are recorded already");
+    close(fd);
+    return true;
   }
   waiting_.emplace_back();
   waiting_.back().fd = fd;
   waiting_.back().pid = static_cast<uint32_t>(peer.pid);
   waiting_.back().since = last_activity_ = seconds_now();
+  return true;
 }
 
 bool Drainer::read_hello(Connection& c) {
@@ -602,8 +659,14 @@ void send_welcome(int fd, const dt_welcome& welcome, int memfd) {
   send_with_descriptor(fd, &welcome, sizeof welcome, memfd, 0);
 }
 
-void Drainer::refuse(Connection& c, const std::string& code, const std::string& why) {
-  status_.error(code, why, c.pid);
+void Drainer::say_refused(uint32_t pid, const std::string& program, const std::string& code, const std::string& why) {
+  JsonObject line;
+  line.text("event", "error").text("code", code).text("text", why).flag("refused", true).number("pid", pid).text("program", program);
+  status_.say(line);
+}
+
+void Drainer::refuse(const Connection& c, const std::string& code, const std::string& why) {
+  say_refused(c.pid, c.hello.program, code, why);
   dt_welcome welcome{};
   welcome.magic = DT_HELLO_MAGIC;
   welcome.version = DT_RING_VERSION;
@@ -625,31 +688,25 @@ void Drainer::greet(Connection& c) {
   }
   const bool adopt = hello.flags & DT_HELLO_ADOPT;
   std::string error;
-  auto pool = std::move(next_pool_);
+  if (!signatures(hello.signatures, &error)) return refuse(c, "signatures", error);
+  std::unique_ptr<Pool> pool;
   if (adopt) {
-    if (c.memfd < 0) {
-      next_pool_ = std::move(pool);
-      return refuse(c, "adopt", "the pool is missing from the hello");
-    }
-    auto old = std::make_unique<Pool>();
+    if (c.memfd < 0) return refuse(c, "adopt", "the pool is missing from the hello");
+    pool = std::make_unique<Pool>();
     const int fd = c.memfd;
     c.memfd = -1;
-    error = old->adopt(fd);
+    error = pool->adopt(fd);
+    if (error.empty()) error = pool->claim();
     // A program that closes all its descriptors also loses the socket to a drainer that is well: two would be one too many.
-    if (error.empty() && old->other_drainer_lives()) error = "the pool's drainer still runs";
-    next_pool_ = std::move(pool);
     if (!error.empty()) return refuse(c, "adopt", error);
-    pool = std::move(old);
   } else {
     // One address space per process: who says hello again has called exec.
     for (Recorded& r : recorded_)
       if (c.pid && r.process->pid() == c.pid && !r.session->ending()) r.session->end("exec");
+    // One is made ahead, and several processes can come at once.
+    if (error = prepare_pool(); !error.empty()) return refuse(c, "pool", "no pool could be made: " + error);
+    pool = std::move(next_pool_);
   }
-  if (!signatures(hello.signatures, &error)) {
-    if (!adopt) next_pool_ = std::move(pool);
-    return refuse(c, "signatures", error);
-  }
-  if (!pool) return refuse(c, "pool", "no pool could be made");
   const int memfd = dup(pool->fd());
   dt_welcome welcome{};
   welcome.magic = DT_HELLO_MAGIC;
@@ -681,6 +738,7 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   struct stat memory;
   if (fstat(pool->fd(), &memory) == 0) r.pool_inode = memory.st_ino;
   ProcessInfo info;
+  info.pool = r.pool_inode;
   info.pid = pid ? pid : hello.pid;
   info.pid_start = r.process->start();
   info.clock = hello.clock == DT_CLOCK_TSC ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
@@ -700,7 +758,12 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
     origin->magic = DT_POOL_ORIGIN_MAGIC;
   }
   SessionSettings settings = o_.session;
-  if (trace) settings.timing = std::min<uint32_t>(pool->header()->timing, DT_TIMING_NONE);
+  if (trace) {
+    settings.timing = std::min<uint32_t>(pool->header()->timing, DT_TIMING_NONE);
+    const uint32_t hold = pool->header()->hold_ms;
+    settings.drop_frames |= hold && hold <= DROP_HOLD_MS;
+  }
+  const int pool_fd = pool->fd();
   r.session = std::make_unique<Session>(settings, info, std::move(pool), loaded, names_, remarks_, status_, done_);
   if (trace) {
     error = r.session->adopt_file(*trace);
@@ -712,13 +775,40 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   processes_++;
   JsonObject line;
   line.text("event", "process").number("pid", pid).text("program", info.program).flag("adopted", trace != nullptr);
-  status_.say(line);
+  line.number("pool", info.pool);
+  status_.say(line, pool_fd);  // whoever started this drainer can have the rest taken out of it, should it be killed
   recorded_.push_back(std::move(r));
+}
+
+// False: SIGTERM came.
+bool Drainer::wait_while(const std::function<bool()>& condition) {
+  while (condition()) {
+    pollfd p = {signals_, POLLIN, 0};
+    if (poll(&p, 1, LOOK_MS) > 0) return false;
+  }
+  return true;
 }
 
 void Drainer::adopt_own_fd() {
   auto pool = std::make_unique<Pool>();
-  std::string error = pool->adopt(o_.adopt_fd);
+  const int fd = o_.adopt_fd;
+  std::string error = pool->adopt(fd);
+  if (error.empty() && !o_.end_it) {
+    // The program may have started a drainer of its own, or do so while it lives: that one takes what is in the pool.
+    const dt_pool_origin* at = pool->origin();
+    Watched program(at->pid);
+    const auto lives = [&] { return program.pid() && program.start() == at->pid_start && !program.gone(); };
+    wait_while([&] { return lives() || pool->other_drainer_lives(); });
+    const std::string trace(at->trace, strnlen(at->trace, sizeof at->trace));
+    if (is_finished(trace)) {
+      JsonObject line;
+      line.text("event", "file").number("pid", at->pid).text("program", std::string(at->program, strnlen(at->program, sizeof at->program)));
+      struct stat memory;
+      line.number("pool", fstat(fd, &memory) == 0 ? memory.st_ino : 0).text("file", trace).text("reason", "another drainer went on");
+      return status_.say(line);
+    }
+    error = pool->claim();
+  }
   if (error.empty() && pool->origin()->magic != DT_POOL_ORIGIN_MAGIC) error = "no process has used this pool";
   if (!error.empty()) {
     failed_ = true;
@@ -740,7 +830,8 @@ void Drainer::adopt_own_fd() {
   }
   // The pid may belong to somebody else by now.
   Recorded& r = recorded_.back();
-  if (r.process->start() != start) r.session->end("process gone");
+  if (o_.end_it) r.session->pool().stop();
+  if (o_.end_it || r.process->start() != start) r.session->end(o_.end_it ? "stopped" : "process gone");
 }
 
 // ---- the life of processes --------------------------------------------------------------------------------
@@ -782,6 +873,7 @@ void Drainer::check_processes() {
     done_totals_.chunks += t.chunks;
     if (r->socket >= 0) close(r->socket);
     r = recorded_.erase(r);
+    out_of_descriptors_ = false;
     last_activity_ = seconds_now();
   }
 }
@@ -1010,12 +1102,13 @@ bool Drainer::time_to_leave() {
 void Drainer::loop() {
   std::vector<pollfd> fds;
   for (;;) {
-    if (!next_pool_ && !stopping_ && !failed_) prepare_pool();
+    // Ahead of the next program, which then need not wait for it. Should it fail, that program is told.
+    if (!stopping_ && !failed_) prepare_pool();
     fds.clear();
     auto add = [&](int fd, bool when = true) { fds.push_back({when ? fd : -1, POLLIN, 0}); };
     add(signals_);
     add(done_);
-    add(listen_, !stopping_);
+    add(listen_, !stopping_ && !out_of_descriptors_);
     add(0, stdin_open_);
     if (watched_) add(watched_->fd(), !watched_->gone());
     const size_t first_control = fds.size();
@@ -1060,12 +1153,17 @@ void Drainer::loop() {
       if (!fds[at].revents) continue;
       char bytes[256];
       const ssize_t n = recv(r->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+      if (n > 0 && bytes[0] == DT_GIVEN_UP) {
+        const ProcessInfo& info = r->session->process();
+        say_refused(info.pid, info.program, "given up", "it could not take the memory that its calls were to go to");
+      }
       if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         r->watch_mapping = true;
         if (!r->process->pid()) r->process->say_gone();
       }
     }
-    if (fds[2].revents) accept_one();
+    for (int i = 0; fds[2].revents && i < MOST_ACCEPTED_AT_ONCE && accept_one(); i++) {
+    }
     signalfd_siginfo info;
     while (read(signals_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo != SIGTERM) {

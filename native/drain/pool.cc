@@ -64,6 +64,8 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
   h->chunk_max = chunk_max_;
   h->timing = settings.timing;
   h->inline_limit = settings.inline_limit;
+  h->hold_ms = settings.hold_ms;
+  h->stopped_ms = settings.stopped_ms;
   h->control.store(DT_CONTROL_RECORD);
   h->drainer_pid.store(static_cast<uint64_t>(getpid()));
   h->magic = DT_RING_MAGIC;
@@ -91,12 +93,20 @@ std::string Pool::adopt(int fd) {
   if (chunk_bytes_ < LEAST_CHUNK || chunk_bytes_ > LARGEST_CHUNK || (chunk_bytes_ & (chunk_bytes_ - 1)) ||
       (uint64_t{chunk_max_} + 1) * chunk_bytes_ != size || chunk_count_ > chunk_max_)
     return "the pool's header was overwritten";
-  if (!other_drainer_lives()) h->drainer_pid.store(static_cast<uint64_t>(getpid()));
   return {};
 }
 
-bool Pool::other_drainer_lives() {
-  const uint64_t pid = header()->drainer_pid.load();
+std::string Pool::claim() {
+  // The program's own successor and that of whoever started the first drainer may come at once: one of them gets it.
+  uint64_t before = header()->drainer_pid.load();
+  if (drainer_lives(before) || !header()->drainer_pid.compare_exchange_strong(before, static_cast<uint64_t>(getpid())))
+    return "the pool's drainer still runs";
+  return {};
+}
+
+bool Pool::other_drainer_lives() { return drainer_lives(header()->drainer_pid.load()); }
+
+bool Pool::drainer_lives(uint64_t pid) {
   if (pid == static_cast<uint64_t>(getpid())) return false;
   char path[64], name[16] = {};
   snprintf(path, sizeof path, "/proc/%llu/comm", static_cast<unsigned long long>(pid));

@@ -15,6 +15,7 @@ struct PoolSettings {
   uint32_t chunk_bytes = DT_CHUNK_BYTES;
   uint32_t timing = DT_TIMING_BOTH;
   uint64_t inline_limit = 1024;
+  uint32_t hold_ms = 60000, stopped_ms = 5000;  // dt_pool_header
 };
 
 class Pool {
@@ -29,8 +30,12 @@ class Pool {
   // One that a process has been writing to. Takes the descriptor. Nothing in it is believed unchecked.
   std::string adopt(int fd);
 
+  // Become the drainer of an adopted pool. An error: there is another.
+  std::string claim();
   // Whether the process that drained an adopted pool before is still there.
   bool other_drainer_lives();
+  // Says to the program that this drainer runs.
+  void beat() { header()->beat.fetch_add(1, std::memory_order_relaxed); }
 
   int fd() const { return fd_; }
   uint64_t bytes() const { return mapped_; }
@@ -63,6 +68,7 @@ class Pool {
   void wait_seal(uint32_t seen, int ms);
 
  private:
+  static bool drainer_lives(uint64_t pid);  // and is not this one
   dt_ring_chunk* chunk(uint32_t index) { return reinterpret_cast<dt_ring_chunk*>(base_ + (uint64_t{index} + 1) * chunk_bytes_); }
   void populate(uint32_t index);
   TakenChunk take(uint32_t index);

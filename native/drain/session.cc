@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -19,6 +20,8 @@ uint64_t clock_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+constexpr auto BEAT = std::chrono::milliseconds(100), DROP_TICK = std::chrono::milliseconds(10);
+constexpr uint64_t RELIEF_NS = 250000000;  // so long draws alone are left out
 constexpr int FAST_LEVEL = -5;  // when the application is ahead of us
 
 std::string cpu_model() {
@@ -113,6 +116,7 @@ Session::Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<
 
 Session::~Session() {
   for (std::thread& thread : threads_) thread.join();
+  if (sync_fd_.load() >= 0) close(sync_fd_.load());
 }
 
 std::string Session::adopt_file(const std::string& path) {
@@ -160,6 +164,7 @@ std::string Session::adopt_file(const std::string& path) {
     }
   });
   totals_.bytes_file = file_.size();
+  if (begun) remarks_written_ = remarks_.annotation_count();
   return error.empty() && !begun ? begin_file() : error;
 }
 
@@ -184,11 +189,12 @@ void Session::tend() {
       std::unique_lock guard(tend_lock_);
       // Who leaves out frames must know of the backlog also while all workers wait for the receiver.
       const auto wanted = [&] { return tend_asked_ || tend_stop_; };
-      if (settings_.drop_frames) tend_changed_.wait_for(guard, std::chrono::milliseconds(10), wanted);
-      else tend_changed_.wait(guard, wanted);
+      tend_changed_.wait_for(guard, settings_.drop_frames ? DROP_TICK : BEAT, wanted);
       if (tend_stop_) return;
       tend_asked_ = false;
     }
+    pool_->beat();
+    if (settings_.sync_seconds > 0) sync();
     if (pool_->header()->free_wanted.load()) ahead = std::min(ahead * 2, 32u);
     const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
     if (settings_.drop_frames) watch_backlog(census.sealed);
@@ -199,9 +205,32 @@ void Session::tend() {
 
 void Session::watch_backlog(uint32_t sealed) {
   auto& control = pool_->header()->control;
-  const bool dropping = control.load() & DT_CONTROL_DROP;
-  if (!dropping && sealed > most_backlog() / 2) control.fetch_or(DT_CONTROL_DROP);
-  if (dropping && sealed <= most_backlog() / 8) control.fetch_and(~uint32_t{DT_CONTROL_DROP});
+  const uint32_t now = control.load();
+  if (!(now & DT_CONTROL_DROP)) {
+    if (sealed <= most_backlog() / 2) return;
+    control.fetch_or(DT_CONTROL_DROP);
+    dropping_since_ns_ = clock_ns(CLOCK_MONOTONIC);
+  } else if (sealed <= most_backlog() / 8) {
+    control.fetch_and(~uint32_t{DT_CONTROL_DROP | DT_CONTROL_DROP_CONTENT});
+  } else if (!(now & DT_CONTROL_DROP_CONTENT) &&
+             (sealed > most_backlog() * 3 / 4 || clock_ns(CLOCK_MONOTONIC) - dropping_since_ns_ > RELIEF_NS)) {
+    // Without the draws it is still too much: then uploads are what is heavy.
+    control.fetch_or(DT_CONTROL_DROP_CONTENT);
+  }
+}
+
+// Half the time for the threads to hand over what they have, half of it until that is on the disk.
+void Session::sync() {
+  const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+  if (static_cast<double>(now - last_sync_ns_) < settings_.sync_seconds * 5e8) return;
+  last_sync_ns_ = now;
+  const uint64_t appended = appended_.load();
+  const int fd = sync_fd_.load();
+  if (fd >= 0 && appended != synced_) {
+    if (fdatasync(fd) == 0) synced_ = appended;
+    else if (!sync_failed_) status_.error("sync", trace() + ": " + strerror(errno), process_.pid), sync_failed_ = true;
+  }
+  pool_->header()->hand_over.fetch_add(1);
 }
 
 uint32_t Session::most_backlog() {
@@ -416,6 +445,10 @@ std::string Session::append(std::span<const char> chunk) {
   // What the receiver did not take, this chunk with it, goes into the file.
   if (!error.empty() && stream_) error = spill(error);
   totals_.bytes_file = file_.size();
+  if (settings_.sync_seconds > 0 && file_.descriptor() >= 0) {
+    if (sync_fd_.load() < 0) sync_fd_.store(fcntl(file_.descriptor(), F_DUPFD_CLOEXEC, 3));
+    appended_++;
+  }
   return error;
 }
 
@@ -730,6 +763,7 @@ std::string Session::end_json(bool wait) {
   object.number("calls", totals_.calls).number("calls_in_flight", totals_.in_flight);
   object.number("calls_dropped", pool->calls_dropped.load()).number("calls_nested", pool->calls_nested.load());
   object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
+  object.number("calls_unrecorded", pool->calls_unrecorded.load());
   object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
   if (!write_error_.empty()) object.text("write_error", write_error_);
   if (!stream_error_.empty()) object.text("stream_error", stream_error_);
@@ -738,6 +772,7 @@ std::string Session::end_json(bool wait) {
   object.number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
   object.number("frames_recorded", pool->frames.load()).number("frames_unrecorded", pool->frames_unseen.load());
   object.number("frames_dropped", pool->frames_dropped.load()).number("draws_dropped", pool->draws_dropped.load());
+  object.number("uploads_dropped", pool->uploads_dropped.load()).number("upload_bytes_dropped", pool->upload_bytes_dropped.load());
   object.number("threads", pool->thread_count.load()).flag("adopted", adopted_);
   object.number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
   return object.str();
@@ -769,7 +804,7 @@ void Session::finish() {
     if (!error.empty() && write_error_.empty()) status_.error("write", error, process_.pid);
   }
   JsonObject line;
-  line.text("event", "file").number("pid", process_.pid).text("program", process_.program);
+  line.text("event", "file").number("pid", process_.pid).text("program", process_.program).number("pool", process_.pool);
   const std::string place = trace();
   if (place.empty() || is_address(place)) line.json("file", "null");
   else line.text("file", place);
@@ -781,12 +816,14 @@ void Session::finish() {
   line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
   line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
   line.number("calls_in_flight", totals_.in_flight).number("calls_dropped", pool_->header()->calls_dropped.load());
+  const uint64_t unrecorded = pool_->header()->calls_unrecorded.load();
   line.number("calls_nested", pool_->header()->calls_nested.load()).number("calls_lost", totals_.calls_lost);
+  line.number("calls_unrecorded", unrecorded).text("write_error", write_error_);
   line.number("chunks_lost", totals_.chunks_lost).number("invalid_records", totals_.invalid_records);
   line.number("invalid_bytes", totals_.invalid_bytes).number("wait_ns", pool_->header()->wait_ns.load());
   line.number("worker_cpu_ns", totals_.worker_cpu_ns).number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
   line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
-                            !totals_.invalid_bytes && !totals_.calls_lost);
+                            !totals_.invalid_bytes && !totals_.calls_lost && !unrecorded);
   status_.say(line);
   say_named();
   finished_.store(true);

@@ -83,12 +83,14 @@ struct SessionSettings {
   Receivers* receivers = nullptr;  // where the trace goes, instead of a file
   std::string spill;               // a file to go on in when the receiver is gone; empty: none
   bool drop_frames = false;        // leave whole frames out rather than let the program wait
+  double sync_seconds = 0;         // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
   RingSettings ring;  // on: nothing goes to a file but what is asked for
 };
 
 struct ProcessInfo {
   uint32_t pid = 0, clock = 0;
   uint64_t pid_start = 0;  // ticks after boot, 0: unknown
+  uint64_t pool = 0;       // inode of its pool, by which the lines about it can be told apart
   uint64_t start_clock = 0, start_ns = 0;
   std::string program, command_line, signatures_path;
   bool exit_known = false, signalled = false;
@@ -148,6 +150,7 @@ class Session {
   std::string all_signatures() const;
   std::string stream_status();
   void watch_backlog(uint32_t sealed);
+  void sync();
   void trace_is(const std::string& name);
   void say_named();
   std::string begin_file();
@@ -223,6 +226,13 @@ class Session {
   std::string end_reason_;
   std::atomic<unsigned> working_{0};
   std::vector<std::thread> threads_;
+
+  // Of the thread that tends.
+  uint64_t dropping_since_ns_ = 0, last_sync_ns_ = 0;
+  uint64_t synced_ = 0;              // appends that are on the disk
+  bool sync_failed_ = false;
+  std::atomic<uint64_t> appended_{0};
+  std::atomic<int> sync_fd_{-1};     // another descriptor of the file: it may be closed at any time
 
   std::mutex tend_lock_;
   std::condition_variable tend_changed_;

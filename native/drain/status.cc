@@ -1,6 +1,7 @@
 #include "status.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../common/descriptor.h"
 #include "../common/utf8.h"
 
 namespace dt {
@@ -54,14 +56,21 @@ bool Status::open(const std::string& where, std::string* error) {
     *error = where + ": " + strerror(errno);
     return false;
   }
+  struct stat about;
+  socket_ = fstat(fd_, &about) == 0 && S_ISSOCK(about.st_mode);
   return true;
 }
 
-void Status::say(const JsonObject& line) {
+void Status::say(const JsonObject& line, int descriptor) {
   std::lock_guard guard(lock_);
   if (fd_ < 0) return;
   const std::string text = line.str() + "\n";
-  for (size_t at = 0; at < text.size();) {
+  size_t at = 0;
+  if (socket_ && descriptor >= 0) {
+    // With its first byte; whatever becomes of it, the line follows.
+    if (send_with_descriptor(fd_, text.data(), 1, descriptor, 0)) at = 1;
+  }
+  while (at < text.size()) {
     ssize_t done = write(fd_, text.data() + at, text.size() - at);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {

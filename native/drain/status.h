@@ -27,12 +27,14 @@ std::string json_text(std::string_view text);
 class Status {
  public:
   bool open(const std::string& where, std::string* error);  // a descriptor number or a path; empty: silent
-  void say(const JsonObject& line);
+  // `descriptor` goes along where the lines go over a socket.
+  void say(const JsonObject& line, int descriptor = -1);
   void error(const std::string& code, const std::string& text, uint32_t pid = 0);
 
  private:
   std::mutex lock_;
   int fd_ = -1;
+  bool socket_ = false;
 };
 
 }  // namespace dt

@@ -322,8 +322,15 @@ bool Player::enough_strings(const Row& w, const In& in, int64_t count, const cha
 
 bool Player::enough_slow(const Row& w, const In& in, int64_t need, int allowed, const char* name) {
   if (in.kind == DT_DATA_NONE && (allowed & NULL_ALLOWED || need <= 0)) return true;
+  // An upload whose content was left out has a length; where NULL is allowed, it still makes what it was to fill.
+  const bool left_out = in.kind == DT_DATA_UNKNOWN && in.bytes;
+  if (left_out && allowed & NULL_ALLOWED) {
+    report("argument", w.seq, w.columns->function->name, std::string(name) + " was not recorded: the content is undefined");
+    return true;
+  }
   std::string why;
   if (in.kind == DT_DATA_NONE) why = " is NULL";
+  else if (left_out) why = " was not recorded";
   else if (in.kind == DT_DATA_UNKNOWN) why = " was not recorded: no rule said how long it is";
   else if (in.kind == DT_DATA_OFFSET) why = " is an offset or an opaque address, which this function does not take";
   else if (in.kind == DT_DATA_FAULT) why = " is not in the recording";

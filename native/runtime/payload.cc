@@ -12,6 +12,7 @@ namespace dt {
 
 uint64_t next_order();  // session.cc
 uint32_t content_epoch();
+bool leaves_content_out(Thread* t, uint64_t bytes);  // and counts it
 __thread unsigned outs_waiting __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -148,6 +149,12 @@ bool put_blob(Thread* t, const void* data, uint64_t bytes, uint8_t hash[16]) {
 
 Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
   Data d = {DT_DATA(DT_DATA_BLOB, 2, bytes), nullptr, {}};
+  if (DT_UNLIKELY(t->no_content)) {
+    // What the drainer has already costs nothing.
+    const Hash128 h = hash128(data, bytes);
+    follow_epoch();
+    if (!is_known(h.low ? h.low : 1) && leaves_content_out(t, bytes)) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, bytes), nullptr, {}};
+  }
   if (!put_blob(t, data, bytes, d.hash)) d.descriptor = DT_DATA(DT_DATA_UNKNOWN, 0, bytes);
   return d;
 }
@@ -282,7 +289,7 @@ DT_EXPORT int drawtap_metric(const char* name, double value) {
     static auto next = (int (*)(const char*, double))dt::next_module_symbol("drawtap_metric");
     return next ? next(name, value) : 0;
   }
-  if (dt::g_mode != dt::MODE_OFF) dt::emit_metric(&dt::tls, name, value);
+  if (!(dt::g_mode & (dt::MODE_OFF | dt::MODE_LOST))) dt::emit_metric(&dt::tls, name, value);
   return 1;
 }
 DT_EXPORT int drawtap_mark(const char* text) {
@@ -290,6 +297,6 @@ DT_EXPORT int drawtap_mark(const char* text) {
     static auto next = (int (*)(const char*))dt::next_module_symbol("drawtap_mark");
     return next ? next(text) : 0;
   }
-  if (dt::g_mode != dt::MODE_OFF) dt::emit_mark(&dt::tls, text);
+  if (!(dt::g_mode & (dt::MODE_OFF | dt::MODE_LOST))) dt::emit_mark(&dt::tls, text);
   return 1;
 }

@@ -99,6 +99,23 @@ void switch_off() {
   if (s.pool) s.pool->recording.store(0, std::memory_order_relaxed);
 }
 
+// Calls are counted from here on, not recorded: nobody takes them, for good (STOP, no recorder) or for a while.
+void count_only() {
+  change_mode(MODE_LOST, 0);
+  s.pool->recording.store(0, std::memory_order_relaxed);
+}
+// What ends recording for good. A session of a manager's is over then, and its program goes at full speed again.
+void end_recording() {
+  if (s.on_demand) switch_off();
+  else count_only();
+}
+// There was no room for the call that this thread is in.
+void miss(Thread* t) {
+  if (t->missed || !(t->special & SPECIAL_BUSY)) return;
+  t->missed = 1;
+  s.pool->calls_unrecorded.fetch_add(1, std::memory_order_relaxed);
+}
+
 long futex(void* word, int op, uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, word, op, value, timeout, nullptr, 0);
 }
@@ -217,6 +234,9 @@ void signature_path(char* out, size_t size) {
 int (*g_key_create)(pthread_key_t*, void (*)(void*));
 int (*g_set_specific)(pthread_key_t, const void*);
 
+// A drainer that is stopped does not answer: the first call waits for it so long, and the program goes on without.
+constexpr time_t HELLO_PATIENCE_S = 10;
+
 int connect_to(const char* path, int tries) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -224,8 +244,13 @@ int connect_to(const char* path, int tries) {
   strcpy(address.sun_path, path);
   int fd = high_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd < 0) return -1;
+  timeval patience = {HELLO_PATIENCE_S, 0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   for (int i = 0;; i++) {
-    if (connect(fd, (sockaddr*)&address, sizeof address) == 0) return fd;
+    int connected;
+    do connected = connect(fd, (sockaddr*)&address, sizeof address);
+    while (connected != 0 && errno == EINTR);  // a local connection is either made or not
+    if (connected == 0) return fd;
     if (i >= tries) break;
     timespec nap = {0, 2000000};
     nanosleep(&nap, nullptr);
@@ -336,7 +361,7 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
   if (n < 0) hello.program[0] = 0;
   if (adopt) snprintf(hello.trace, sizeof hello.trace, "%s", current_trace());
 
-  timeval patience = {10, 0};
+  timeval patience = {HELLO_PATIENCE_S, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (!send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd : -1, 0)) return false;
 
@@ -412,7 +437,7 @@ void begin_fork_child() {
   gl::forget_natives();
   // Whether the child is recorded, its own recorder says.
   t->epoch = g_epoch;
-  change_mode(0, MODE_OFF | MODE_DROPPING);
+  change_mode(0, MODE_OFF | MODE_LOST | MODE_DROPPING);
 }
 
 void seal(Thread* t) {
@@ -459,11 +484,29 @@ bool drainer_gone() {
   return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+// Bounds how long a thread waits for the drainer: until nothing came free for hold_ms, or for stopped_ms without a beat.
+struct Patience {
+  uint64_t progress_ns = monotonic_ns(), life_ns = progress_ns;
+  uint32_t wake = s.pool->free_wake.load(std::memory_order_relaxed), beat = s.pool->beat.load(std::memory_order_relaxed);
+  bool is_over(uint32_t hold_ms) {
+    const uint64_t now = monotonic_ns();
+    const uint32_t wake_now = s.pool->free_wake.load(std::memory_order_relaxed);
+    const uint32_t beat_now = s.pool->beat.load(std::memory_order_relaxed);
+    if (wake_now != wake) progress_ns = life_ns = now;
+    if (beat_now != beat) life_ns = now;
+    wake = wake_now;
+    beat = beat_now;
+    return (hold_ms && now - progress_ns >= hold_ms * 1000000ull) ||
+           (s.pool->stopped_ms && now - life_ns >= s.pool->stopped_ms * 1000000ull);
+  }
+};
+
 // Nobody takes the trace yet, and the user wants nothing to be drawn before. The drainer knows how long.
 void wait_for_consumer() {
-  for (;;) {
+  for (Patience patience;;) {
     const uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
-    if (!(s.pool->control.load(std::memory_order_acquire) & DT_CONTROL_WAIT) || drainer_gone()) return;
+    const bool waits = s.pool->control.load(std::memory_order_acquire) & DT_CONTROL_WAIT;
+    if (!waits || drainer_gone() || patience.is_over(0)) return;
     timespec nap = {0, 100000000};
     futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
   }
@@ -504,6 +547,8 @@ bool connect_session() {
       if (good) good = finish_connecting(fd, memfd, welcome);
       else if (memfd >= 0) close(memfd);
       if (!good) {
+        const char given_up = DT_GIVEN_UP;
+        if (!welcome.quietly) send(fd, &given_up, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         close(fd);
         if (!welcome.quietly) complain("the recorder refused this process", "");
       }
@@ -540,7 +585,7 @@ bool adopt_drainer() {
     } else {
       if (fd >= 0) close(fd);
       complain(s.only ? "the recorder is gone: the program goes on without it" : "the recorder is gone and could not be started again", "");
-      switch_off();
+      end_recording();  // whoever still has the pool's memory can read how many calls that were
       s.state = REFUSED;
     }
   }
@@ -562,15 +607,17 @@ dt_ring_chunk* pop_free() {
   }
 }
 
+// nullptr: recording has ended, or none came free for as long as the program may be held.
 dt_ring_chunk* take_chunk() {
   dt_ring_chunk* chunk = pop_free();
   if (chunk) return chunk;
   uint64_t from = monotonic_ns();
   s.pool->free_wanted.fetch_add(1);
-  for (;;) {
+  for (Patience patience;;) {
     uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
     chunk = pop_free();
     if (chunk || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)) break;
+    if (patience.is_over(s.pool->hold_ms)) break;
     timespec nap = {0, 20000000};
     futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
     if (drainer_gone() && !adopt_drainer()) break;
@@ -600,15 +647,21 @@ char* next_chunk(Thread* t, size_t bytes) {
   if (t->generation != s.generation) register_thread(t);
   if (s.key_made) g_set_specific(s.key, t);
   seal(t);
-  if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8 || !s.pool->recording.load(std::memory_order_relaxed)) return nullptr;
-  if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) {
-    switch_off();
+  if (bytes > s.chunk_bytes - DT_CHUNK_HEADER_BYTES - 8) {
+    miss(t);
     return nullptr;
   }
-  if (drainer_gone() && !adopt_drainer()) return nullptr;
-  dt_ring_chunk* chunk = take_chunk();
+  if (!s.pool->recording.load(std::memory_order_relaxed)) {
+    if (g_flags & MODE_LOST) miss(t);  // paused is not lost
+    return nullptr;
+  }
+  const bool over = s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP;
+  const bool nobody = !over && drainer_gone() && !adopt_drainer();
+  dt_ring_chunk* chunk = over || nobody ? nullptr : take_chunk();
   if (!chunk) {
-    switch_off();
+    if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) end_recording();
+    else if (s.state == CONNECTED) count_only();
+    miss(t);
     return nullptr;
   }
   uint32_t index = (uint32_t)(((char*)chunk - s.base) / s.chunk_bytes) - 1;
@@ -671,6 +724,13 @@ void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
   else long_duration(t, r, ticks);
 }
 
+bool leaves_content_out(Thread* t, uint64_t bytes) {
+  if (!t->no_content || !(g_mode & MODE_DROPPING)) return false;
+  s.pool->uploads_dropped.fetch_add(1, std::memory_order_relaxed);
+  s.pool->upload_bytes_dropped.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
 uint32_t content_epoch() { return s.pool ? s.pool->content_epoch.load(std::memory_order_acquire) : 0; }
 // ---- recordings that a manager asks for in the middle of the program -----------------------------------------
 
@@ -682,7 +742,7 @@ const char* open_session(const char* socket_path, uint32_t frames) {
   if (s.state == CONNECTED) {
     why = "a recorder has it already";
   } else {
-    switch_off();
+    change_mode(MODE_OFF, MODE_LOST);
     g_clock = tsc_usable() ? DT_CLOCK_TSC : DT_CLOCK_MONOTONIC_NS;
     const int fd = connect_to(socket_path, 0);
     dt_welcome welcome;
@@ -765,6 +825,10 @@ void look_around(Thread* t) {
   t->special = before;
 }
 
+// Of frames that are left out: whether the content of uploads is, too, and how many were when the frame began.
+uint32_t g_no_uploads;
+uint64_t g_uploads_dropped_before;
+
 // Says once a frame that is left out, and how many there were when it is over.
 void note_dropped(Thread* t, const char* code, uint64_t number, const char* what) {
   char text[160];
@@ -779,7 +843,12 @@ void count_frame(Thread* t) {
   if (dropping) {
     s.pool->frames_dropped.fetch_add(1, std::memory_order_relaxed);
     note_dropped(t, "frame-dropped", done, "is the number of a frame whose draws were not recorded: the recorder could not keep up");
+    const uint64_t uploads = s.pool->uploads_dropped.load(std::memory_order_relaxed);
+    if (uploads != g_uploads_dropped_before)
+      note_dropped(t, "uploads-dropped", done, "is the number of a frame of which uploads were recorded without their content");
+    g_uploads_dropped_before = uploads;
   }
+  __atomic_store_n(&g_no_uploads, behind && (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_DROP_CONTENT), __ATOMIC_RELAXED);
   if (behind != dropping) change_mode(behind ? (uint32_t)MODE_DROPPING : 0, behind ? 0 : (uint32_t)MODE_DROPPING);
   uint32_t left = s.pool->frames_left.load(std::memory_order_relaxed);
   while (left && !s.pool->frames_left.compare_exchange_weak(left, left - 1)) {
@@ -787,11 +856,26 @@ void count_frame(Thread* t) {
   if (left == 1) s.pool->control.fetch_and(~(uint32_t)DT_CONTROL_RECORD);
 }
 
+// A drainer that is to bring calls to the disk asks for what a thread has, full or not.
+void hand_over(Thread* t) {
+  const uint32_t asked = s.pool->hand_over.load(std::memory_order_relaxed);
+  if (DT_LIKELY(asked == t->handed_over)) return;
+  t->handed_over = asked;
+  if (t->generation == s.generation) seal(t);
+}
+
+// Whether there is room again after a thread had waited in vain.
+bool takes_again() {
+  if (drainer_gone() && !adopt_drainer()) return false;
+  return (uint32_t)s.pool->free_head.load(std::memory_order_acquire) != 0;
+}
+
 }  // namespace
 
 void start_recording(Thread* t) {
   lock();
-  const bool off = s.state == CONNECTED && (g_flags & MODE_OFF);
+  const bool off = s.state == CONNECTED && (g_flags & (MODE_OFF | MODE_LOST));
+  const bool lost = g_flags & MODE_LOST;
   if (off) {
     __atomic_fetch_add(&g_epoch, 1u, __ATOMIC_ACQ_REL);
     gl::forget_maps();
@@ -804,16 +888,24 @@ void start_recording(Thread* t) {
   const uint32_t before = t->special;
   t->special |= SPECIAL_BUSY;
   if (t->generation != s.generation) register_thread(t);
-  char text[200];
-  snprintf(text, sizeof text,
-           "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
-           "objects and state from before are not in the trace",
-           (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
+  t->missed = 1;  // what is noted here is no call
+  char text[240];
+  if (lost)
+    snprintf(text, sizeof text,
+             "calls were not recorded before this one, since the recorder took none for too long (%llu in the whole run so "
+             "far): objects and state may not be what they are in the trace",
+             (unsigned long long)s.pool->calls_unrecorded.load(std::memory_order_relaxed));
+  else
+    snprintf(text, sizeof text,
+             "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
+             "objects and state from before are not in the trace",
+             (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
   report_libraries(t);
-  emit_note(t, "began-late", text);
+  emit_note(t, lost ? "calls-lost" : "began-late", text);
   gl::reread_context(t);
   t->special = before;
-  change_mode(MODE_RESUMED, MODE_OFF | MODE_DROPPING);
+  t->missed = 0;
+  change_mode(MODE_RESUMED, MODE_OFF | MODE_LOST | MODE_DROPPING);
 }
 
 void pause_recording(Thread* t) {
@@ -829,13 +921,22 @@ void at_boundary(Thread* t, Boundary kind) {
   static uint32_t shows;  // the program ends its frames by showing them: nothing else is the end of one
   if (kind == FRAME_SHOWN) shows = 1;
   else if (shows) return;
-  const bool off = g_flags & MODE_OFF;
+  const bool lost = g_flags & MODE_LOST;
+  const bool off = lost || (g_flags & MODE_OFF);
   const bool frame = kind != FLUSHED;
-  if (!off && frame) count_frame(t);
+  if (!off && frame) {
+    count_frame(t);
+    hand_over(t);
+  }
   if (off && frame) s.pool->frames_unseen.fetch_add(1, std::memory_order_relaxed);
   const uint32_t control = s.pool->control.load(std::memory_order_acquire);
   const bool wanted = (control & DT_CONTROL_RECORD) && !(control & DT_CONTROL_STOP);
-  if (off && wanted) start_recording(t);
+  if (lost) {
+    if (wanted && frame && takes_again()) start_recording(t);
+  } else if (!off && (control & DT_CONTROL_STOP)) {
+    seal(t);
+    end_recording();
+  } else if (off && wanted) start_recording(t);
   else if (!off && !wanted) pause_recording(t);
 }
 
@@ -872,10 +973,16 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
     return {real, false};
   }
   const uint32_t mode = g_mode;
+  if (mode & MODE_LOST) {
+    t->missed = 0;
+    s.pool->calls_unrecorded.fetch_add(1, std::memory_order_relaxed);
+    return {real, false};
+  }
   if ((mode & MODE_RESUMED) && t->epoch != __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE)) look_around(t);
   if (mode & MODE_DROPPING) {
     const uint8_t kind = g_draws[id];
-    if (kind > 1) t->in_list = kind == 2;
+    t->no_content = kind == 4 && __atomic_load_n(&g_no_uploads, __ATOMIC_RELAXED);
+    if (kind == 2 || kind == 3) t->in_list = kind == 2;
     if (kind == 1 && !t->in_list) {
       s.pool->draws_dropped.fetch_add(1, std::memory_order_relaxed);
       return {real, false};

@@ -36,14 +36,18 @@ struct Thread {
   void* real;             // the driver's function for the wrapper that is about to record
   uint32_t epoch;         // of recording: what was kept of this thread before belongs to an earlier one
   uint32_t in_list;       // while frames are left out: a display list is being made, whose draws are no draws
+  uint32_t no_content;    // while frames are left out: the content of this call's arrays is left out
+  uint32_t missed;        // there was no room for this call: it is counted once, however often it asks
+  uint32_t handed_over;   // value of hand_over at which this thread sealed its chunk last
 };
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
 // MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
-// so every thread must look first at what it has become; MODE_DROPPING that draws are left out.
+// so every thread must look first at what it has become; MODE_DROPPING that draws are left out; MODE_LOST that nobody takes
+// what is recorded, so that calls are counted only.
 // SPECIAL_TOLD: the tap itself calls, to have the call in the trace; the driver does not see it.
 // SPECIAL_USER: a user's hook runs; its own calls reach the driver and the recorder, but no user's hook.
 enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8, SPECIAL_USER = 16,
-                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128 };
+                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128, MODE_LOST = 256 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

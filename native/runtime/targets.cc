@@ -490,7 +490,7 @@ uint32_t take(Thread* t, GlContext* c, const dt_target& w, bool in_egl) {
 
 void take_targets(Thread* t, bool in_egl) {
   GlContext* c = t->context;
-  if (!can_ask(c) || c->api > 2 || !c->api || !c->share_group || (g_mode & (MODE_DROPPING | MODE_OFF))) return;
+  if (!can_ask(c) || c->api > 2 || !c->api || !c->share_group || (g_mode & (MODE_DROPPING | MODE_OFF | MODE_LOST))) return;
   const int saved = errno;
   // A list that is being made would swallow the calls.
   const bool fixed = c->api == 1 && !c->core;

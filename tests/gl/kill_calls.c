@@ -1,8 +1,9 @@
 /* Calls without end, on one or more threads, and a count of those that returned that survives this program.
  *
- * kill_calls PROGRESS END THREADS [CALLS]: call i of a thread is glVertexAttrib4f(thread, i, i + 0.5, 0, 1) with i
+ * kill_calls PROGRESS END THREADS [CALLS [FRAME]]: call i of a thread is glVertexAttrib4f(thread, i, i + 0.5, 0, 1) with i
  * modulo 2^22. After it returned, the thread's count in the file PROGRESS is i + 1. When the first thread has made
- * CALLS (default: never) the program ends by END: return exit _exit quick_exit abort segv kill sleep.
+ * CALLS (default: never; 0: never) the program ends by END: return exit _exit quick_exit abort segv kill sleep. After each
+ * FRAME calls a thread shows a frame; where END is slow, it rests then.
  */
 #define _GNU_SOURCE
 #include <GLES2/gl2.h>
@@ -16,7 +17,7 @@
 
 static volatile uint64_t *g_progress;
 static const char *g_end;
-static uint64_t g_calls;
+static uint64_t g_calls, g_frame;
 static EGLDisplay g_display;
 static EGLConfig g_config;
 
@@ -40,6 +41,10 @@ static void *draw(void *argument) {
     glVertexAttrib4f(thread, x, x + 0.5f, 0, 1);
     g_progress[thread] = i + 1;
     if (i % 64 == 63) usleep(20); /* about a million calls a second: the traces stay small */
+    if (g_frame && i % g_frame == g_frame - 1) {
+      eglSwapBuffers(g_display, surface);
+      if (!strcmp(g_end, "slow")) usleep(10000);
+    }
     if (thread == 0 && i + 1 == g_calls) break;
   }
   end_here();
@@ -53,6 +58,7 @@ int main(int argc, char **argv) {
   g_progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   g_end = argv[2];
   g_calls = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
+  g_frame = argc > 5 ? strtoull(argv[5], NULL, 0) : 0;
   g_display = start_display();
   g_config = start_config(g_display, EGL_OPENGL_ES2_BIT);
   pthread_t other;

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import random
+import resource
 import select
 import shutil
 import signal
@@ -14,8 +15,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,22 +33,29 @@ class Killed:
 
     program: Path
     folder: Path
+    name: str = "killed.dtap"
 
-    def start(self, end: str, threads: int, calls: int = 0) -> subprocess.Popen[str]:
+    def start(
+        self, end: str, threads: int, calls: int = 0, *options: str, frame: int = 0, **popen: Any
+    ) -> subprocess.Popen[str]:
         """Record the program; the recorder and it share a process group of their own."""
         (self.folder / "progress").unlink(missing_ok=True)
         self.trace.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "drawtap", "record", "-o", str(self.trace), "--", str(self.program)]
-        command += [str(self.folder / "progress"), end, str(threads), str(calls)]
-        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-        environment |= {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+        command = [sys.executable, "-m", "drawtap", "record", "-o", str(self.trace), *options, "--", str(self.program)]
+        command += [str(self.folder / "progress"), end, str(threads), str(calls), str(frame)]
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+            start_new_session=True,
+            **popen,
         )
 
     @property
     def trace(self) -> Path:
-        return self.folder / "killed.dtap"
+        return self.folder / self.name
 
     def counts(self, threads: int) -> list[int]:
         """Return how many calls of each thread have returned."""
@@ -58,6 +67,32 @@ class Killed:
     def wait_for(self, threads: int, calls: int) -> None:
         """Wait until each thread has made that many calls."""
         _wait_for(lambda: min(self.counts(threads)) >= calls)
+
+    def info(self) -> dict[str, Any]:
+        """Return what `drawtap info` says of the trace."""
+        command = [sys.executable, "-m", "drawtap", "info", str(self.trace), "--json"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert answer.returncode == 0, answer.stderr
+        found = json.loads(answer.stdout)
+        assert isinstance(found, dict)
+        return found
+
+    def end(self) -> dict[str, Any]:
+        """Return what the recorder wrote at the end of the trace."""
+        ends = [note for note in self.info()["annotations"] if note["kind"] == "end"]
+        assert ends
+        return dict(ends[-1])
+
+    def recorded(self) -> int:
+        """Return how many of the counted calls are in the trace."""
+        return int(self.ask('SELECT count(*) AS n FROM "glVertexAttrib4f"')[0]["n"])
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a question to the trace."""
+        command = [sys.executable, "-m", "drawtap", "sql", str(self.trace), query, "--json"]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert answer.returncode == 0, answer.stderr
+        return list(json.loads(answer.stdout))
 
     def wait_until_whole(self, code: int, count: int) -> None:
         """Wait until the program's own drainers have ended, and there are so many whole files."""
@@ -95,11 +130,19 @@ def killed(tmp_path: Path, kill_calls: Path) -> Killed:
 
 @pytest.fixture(scope="session")
 def kill_calls(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the program once."""
+    return _built(tmp_path_factory.mktemp("kill"), HERE / "kill_calls.c")
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built(tmp_path_factory.mktemp("noise"), HERE / "programs/stream_frames.c")
+
+
+def _built(folder: Path, source: Path) -> Path:
     if shutil.which("cc") is None or not Path("/usr/include/EGL/egl.h").exists():
         pytest.skip("a C compiler and the GL headers are needed")
-    target = tmp_path_factory.mktemp("kill") / "kill_calls"
-    command = ["cc", "-O2", "-o", str(target), str(HERE / "kill_calls.c"), "-lEGL", "-lGLESv2", "-lpthread"]
+    target = folder / source.stem
+    command = ["cc", "-O2", "-o", str(target), str(source), "-lEGL", "-lGLESv2", "-lm", "-lpthread"]
     subprocess.run(command, check=True)
     return target
 
@@ -156,6 +199,106 @@ def test_killed_recorder_lets_the_program_and_the_trace_finish(killed: Killed) -
     recorder.stderr.close()
 
 
+def test_drainer_and_program_killed_together_lose_no_call(killed: Killed) -> None:
+    """What the drainer had not written stands in memory that the recorder holds, and goes into the same file."""
+    recorder = killed.start("sleep", threads=2)
+    killed.wait_for(2, 30_000)
+    drainer, program = _drainer_of(killed.trace), _child_named(recorder.pid, "kill_calls")
+    os.kill(drainer, signal.SIGSTOP)
+    before = killed.counts(2)
+    _wait_for(lambda: killed.counts(2) > [count + 5000 for count in before])
+    os.kill(program, signal.SIGSTOP)  # so that it does not get another drainer
+    os.kill(drainer, signal.SIGKILL)
+    os.kill(program, signal.SIGKILL)
+    _, said = recorder.communicate(timeout=60)
+    assert recorder.returncode == 137, said
+    assert "killed.dtap: " in said and "was not written" not in said
+    assert "ended by signal 9 (SIGKILL): what it had not written was saved" in " ".join(said.split())
+    assert killed.info()["problems"] == []
+    killed.check(2)
+
+
+def test_a_drainer_of_the_programs_own_is_waited_for(killed: Killed) -> None:
+    """The drainer is killed, the program gets another and ends: the recorder tells of the file that this one wrote."""
+    recorder = killed.start("return", threads=2, calls=300_000)
+    killed.wait_for(2, 30_000)
+    os.kill(_drainer_of(killed.trace), signal.SIGKILL)
+    _, said = recorder.communicate(timeout=60)
+    assert recorder.returncode == 0, said
+    assert "killed.dtap: " in said and "was not written" not in said
+    assert killed.info()["problems"] == []
+    killed.check(2)
+
+
+def test_a_stopped_drainer_holds_the_program_for_a_while_only(killed: Killed) -> None:
+    """The program goes on without, every call is counted, and recording does when the drainer does."""
+    options = ("--when-full", "drop-frames")
+    recorder = killed.start("sleep", 1, 0, *options, frame=5000)
+    killed.wait_for(1, 30_000)
+    drainer = _drainer_of(killed.trace)
+    os.kill(drainer, signal.SIGSTOP)
+    # Far more than the memory takes that is ready: 32 bytes a call, 512 KB a chunk, at most 40 chunks ahead.
+    limit = killed.counts(1)[0] + 2_000_000
+    _wait_for(lambda: killed.counts(1)[0] > limit, 60)
+    os.kill(drainer, signal.SIGCONT)
+    limit = killed.counts(1)[0] + 500_000
+    _wait_for(lambda: killed.counts(1)[0] > limit, 60)
+    os.kill(_child_named(recorder.pid, "kill_calls"), signal.SIGKILL)
+    _, said = recorder.communicate(timeout=60)
+    assert recorder.returncode == 137, said
+    end, returned = killed.end(), killed.counts(1)[0]
+    shown = returned // 5000
+    unrecorded = end["calls_unrecorded"]
+    assert unrecorded > 500_000
+    # Of each lost frame its swap is lost as well, and the call in flight may be in it.
+    recorded = killed.recorded()
+    lost_swaps = shown - _swaps(killed)
+    assert abs(recorded + unrecorded - lost_swaps - returned) <= 2
+    assert "calls were made while the recorder took none" in " ".join(said.split())
+    assert killed.info()["complete"] is False
+    codes = [note["code"] for note in killed.ask("SELECT code FROM notes WHERE code = 'calls-lost'")]
+    assert codes
+
+
+def test_a_full_disk_is_said_and_every_call_is_counted(killed: Killed, noise: Path) -> None:
+    """A limit on the size of files is a full disk to the drainer: 300 frames bring 6 MB that nothing compresses."""
+
+    def recorded(name: str, limit: int) -> tuple[int, str]:
+        limits = (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "drawtap", "record", "-o", str(killed.folder / name), "--", str(noise), "300"],
+            env=_environment(),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, " ".join(done.stderr.split())
+
+    assert recorded("whole.dtap", resource.RLIM_INFINITY)[0] == 0
+    whole = replace(killed, name="whole.dtap").info()
+    assert whole["complete"] is True and whole["problems"] == []
+    code, said = recorded("killed.dtap", 3 << 20)
+    assert code == 1, said  # the program's own is 0
+    assert "File too large" in said and "was not written" not in said and "did it draw" not in said
+    end, info = killed.end(), killed.info()
+    assert end["calls_unrecorded"] > 0
+    assert info["calls"] == end["calls"]
+    assert info["calls"] + end["calls_lost"] + end["calls_unrecorded"] == whole["calls"]
+    assert info["complete"] is False
+    assert any("calls were made after recording had ended" in problem["text"] for problem in info["problems"])
+    assert "calls_unrecorded" in {row["kind"] for row in killed.ask("SELECT kind FROM problems")}
+
+
+def test_calls_reach_the_disk_while_the_program_runs(killed: Killed) -> None:
+    """With --sync a program that makes few calls hands them over all the same."""
+    recorder = killed.start("slow", 1, 0, "--sync", "0.2", frame=2)
+    # At most 200 calls a second of 32 bytes: a chunk would be full in 80 seconds.
+    _wait_for(lambda: killed.trace.exists() and int(killed.ask("SELECT count(*) AS n FROM calls")[0]["n"]) >= 20)
+    os.killpg(recorder.pid, signal.SIGKILL)
+    recorder.communicate(timeout=60)
+
+
 def test_a_preloaded_tap_records_only_where_it_is_told_to(killed: Killed) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("DRAWTAP_") or k == "DRAWTAP_NATIVE"}
     environment |= {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1", "LD_PRELOAD": str(part(TAP))}
@@ -195,6 +338,15 @@ def test_a_drainer_of_the_programs_own_leaves_its_files_alone(killed: Killed) ->
         )  # whoever waits for the program does not wait for its drainer
     killed.wait_until_whole(0, 1)
     killed.check(1, trace=output)
+
+
+def _environment() -> dict[str, str]:
+    inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    return inherited | {"EGL_PLATFORM": "surfaceless", "LIBGL_ALWAYS_SOFTWARE": "1"}
+
+
+def _swaps(killed: Killed) -> int:
+    return int(killed.ask('SELECT count(*) AS n FROM "eglSwapBuffers"')[0]["n"])
 
 
 def _child_named(parent: int, name: str) -> int:

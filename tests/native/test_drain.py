@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -307,6 +308,38 @@ def test_process_without_calls_leaves_no_file_but_is_reported(bench: Bench) -> N
     files = {f["pid"]: f["file"] for f in drain.files()}
     assert files == {idle.pid: None, busy.pid: str(drain.trace)}
     assert sorted(p.name for p in bench.folder.glob("*.dtap")) == ["t.dtap"]
+
+
+def test_processes_that_start_at_the_same_moment_are_all_recorded(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    signatures = bench.folder / "toy.sig"
+    signatures.write_text(SIGNATURES)
+    number = os.getpid()
+    hello = struct.pack(
+        "<6I2Q1024s1024s1024s", 0x4F4C4548, 1, number, 0, 1, 0, 1, 1, os.fsencode(signatures), b"p", b""
+    )
+    with contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(12)]
+        for line in lines:
+            line.connect(str(drain.socket))
+        _wait_for(lambda: _unaccepted(drain.socket) == 0)
+        drain.process.send_signal(signal.SIGSTOP)
+        for line in lines:
+            line.sendall(hello)
+        drain.process.send_signal(signal.SIGCONT)  # all of them have said hello when it looks again
+        for line in lines:
+            line.settimeout(60)
+        # magic, version, accepted
+        assert [struct.unpack_from("<3I", line.recv(4096))[2] for line in lines] == [1] * len(lines)
+    drain.process.terminate()
+    drain.finish()
+    assert drain.errors() == []
+
+
+def _unaccepted(path: Path) -> int:
+    """Return how many clients have connected to the socket at `path` and were not accepted: they have no inode yet."""
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    return sum(line[-1] == str(path) and line[6] == "0" for line in lines)
 
 
 def test_exec_begins_another_file(bench: Bench) -> None:

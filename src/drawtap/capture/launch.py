@@ -18,10 +18,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from socket import socketpair
 from types import FrameType
 from typing import IO
 
 import drawtap
+from drawtap.capture import pools
 from drawtap.capture.flight import Ring, Watch
 from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, check_target, did_you_mean
@@ -93,6 +95,8 @@ class Recording:
     watched: Watch | None = None
     #: programs that made graphics calls and were left out, as `process` asked: names, each once.
     left_out: tuple[str, ...] = ()
+    #: processes that made graphics calls and could not be recorded: which and why, in words.
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,8 @@ class How:
     """How a program is recorded: what the options of `drawtap record` say.
 
     `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
-    `buffer`: bytes of records that may wait for file or receiver; None: 32 MB.
+    `buffer`: bytes of records that may wait for file or receiver; None: 32 MB. `sync`: seconds after which a call is on
+    the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end.
     `process` names the programs of a tree of processes that are recorded (with `*` and `?`); None: all.
     With `paused` nothing is recorded before `capture.control` asks for it. With `streaming` the recording goes where
     that says. With `ring` nothing is written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process,
@@ -114,6 +119,7 @@ class How:
     when_full: str = "block"
     process: str | None = None
     buffer: int | None = None
+    sync: float | None = None
     streaming: Streaming | None = None
     ring: Ring | None = None
 
@@ -122,6 +128,7 @@ class How:
         found = ["--timing", self.timing, *(["--paused", "yes"] if self.paused else [])]
         found += ["--when-full", self.when_full, *(["--process", self.process] if self.process else [])]
         found += [] if self.buffer is None else ["--buffer", str(self.buffer)]
+        found += [] if self.sync is None else ["--sync", str(self.sync)]
         found += [] if self.streaming is None else self.streaming.options()
         return found + ([] if self.ring is None else [*self.ring.options(), "--frame-end", self.frame_end or "auto"])
 
@@ -196,6 +203,7 @@ def record(
         tuple(drain.kept),
         watched,
         tuple(drain.left_out),
+        tuple(drain.refused),
     )
 
 
@@ -250,6 +258,8 @@ class Recorder:
     def files(self, *, seconds: float) -> tuple[Path, ...]:
         """Return the recordings that are whole, waiting up to `seconds` for the first."""
         end = time.monotonic() + seconds
+        if not self._drain.running:
+            self._drain.take_over("", end_it=True)
         while not self._drain.files and self._drain.running and time.monotonic() < end:
             time.sleep(0.01)
         return tuple(self._drain.files)
@@ -452,6 +462,12 @@ def _sent(entry: Mapping[str, object]) -> Sent:
     )
 
 
+def _refused(entry: Mapping[str, object]) -> str:
+    number, program = entry.get("pid"), Path(str(entry.get("program") or "")).name
+    which = f"process {number}" + (f" ({program})" if program else "") if number else ""
+    return ": ".join(filter(None, (which, str(entry.get("text")))))
+
+
 class _Drainer:
     # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
     def __init__(
@@ -465,9 +481,16 @@ class _Drainer:
         self.left_out: list[str] = []
         self.saved: list[Mapping[str, object]] = []
         self.kept: list[Mapping[str, object]] = []
+        self._watched = 0
+        self._killed = False
         self._peeks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.refused: list[str] = []
+        self.pools = pools.Pools()
+        said = ["--annotation", json.dumps(about)]
+        self._take_over = functools.partial(pools.command, drainer, output, [*options, *said])
+        self._keeps_all = "--ring" in options
         self._ready, ready = os.pipe()
-        self._status, status = os.pipe()
+        self._status, status = socketpair()
         arguments = [
             str(drainer),
             "--socket",
@@ -477,19 +500,18 @@ class _Drainer:
             "--ready-fd",
             str(ready),
             "--status",
-            str(status),
-            "--annotation",
-            json.dumps(about),
+            str(status.fileno()),
+            *said,
         ]
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            pass_fds=(ready, status),
+            pass_fds=(ready, status.fileno()),
             start_new_session=True,
         )
         os.close(ready)
-        os.close(status)
+        status.close()
 
     def __enter__(self) -> _Drainer:
         readable, _, _ = select.select([self._ready], [], [], 20)
@@ -528,9 +550,11 @@ class _Drainer:
             self._process.kill()
             self._process.wait()
         self._reader.join(timeout=5)
+        self.pools.close()
 
     def watch(self, pid: int) -> None:
         """Name the program, so that the drainer notices its end even if this process is gone."""
+        self._watched = pid
         self._tell(f"watch {pid}\n")
 
     def finish(self, status: int) -> None:
@@ -539,8 +563,32 @@ class _Drainer:
         self._close_input()
         self._process.wait()
         self._reader.join(timeout=5)
-        if self._process.returncode:
-            self.messages.append(f"the drainer ended with status {self._process.returncode}")
+        self.take_over(f"exit {status}\n" if status >= 0 else f"signal {-status}\n")
+        if self._process.returncode > 0:
+            self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
+
+    def take_over(self, told: str, *, end_it: bool = False) -> None:
+        """Where the drainer was killed, have what it had not written taken out of the programs' memory.
+
+        `told` says to it how the program ended, "" where it lives; `end_it`: its recording is ended then.
+        """
+        self._reader.join(timeout=5)
+        code = self._process.poll()
+        if code is None or code >= 0 or self._killed:
+            return
+        self._killed = True
+        by = f"the recorder's process was ended by signal {-code} ({signal.Signals(-code).name})"
+        if self._keeps_all:
+            self.messages.append(f"{by}: what the flight recorder held is gone")
+            return
+        if not len(self.pools):
+            self.messages.append(f"{by} before a program came")
+            return
+        watched = f"watch {self._watched}\n" if self._watched else ""
+        self.pools.empty_into(self._take_over(end_it=end_it), watched + told, self._hear)
+        missing = "some of what it had not written is lost" if len(self.pools) else "what it had not written was saved"
+        self.messages.append(f"{by}: {missing}")
+        self.pools.close()
 
     @property
     def running(self) -> bool:
@@ -557,32 +605,39 @@ class _Drainer:
         self._reader.join(timeout=5)
 
     def _read_status(self) -> None:
-        with os.fdopen(self._status, errors="replace") as lines:
-            for line in lines:
-                try:
-                    entry = json.loads(line)
-                except ValueError:
-                    continue
-                event = entry.get("event")
-                if event == "process":
-                    self.processes += 1
-                if event == "left out" and (name := Path(str(entry.get("program"))).name) not in self.left_out:
-                    self.left_out.append(name)
-                if event == "file" and entry.get("file"):
-                    self.files.append(Path(entry["file"]))
-                if event == "file" and entry.get("stream") and (entry.get("calls") or entry.get("taken")):
-                    self.sent.append(_sent(entry))
-                if event == "error":
-                    self._errors.append(entry)
-                    self.messages.append(str(entry.get("text")))
-                elif event == "saved":
-                    self.saved.append(entry)
-                    self.files.append(Path(entry["file"]))
-                elif event == "ring":
-                    self.kept.append(entry)
-                elif event == "peek":
-                    self._peeks.put(entry.get("path"))
+        with self._status:
+            for entry in pools.lines(self._status, self.pools.hold):
+                self._hear(entry)
         self._peeks.put(None)
+
+    def _hear(self, entry: Mapping[str, object]) -> None:
+        event = entry.get("event")
+        if event == "process":
+            self.processes += 1
+        elif event == "left out":
+            name = Path(str(entry.get("program"))).name
+            if name not in self.left_out:
+                self.left_out.append(name)
+        elif event == "file":
+            if isinstance(inode := entry.get("pool"), int):
+                self.pools.release(inode)
+            if entry.get("file"):
+                self.files.append(Path(str(entry["file"])))
+            if entry.get("stream") and (entry.get("calls") or entry.get("taken")):
+                self.sent.append(_sent(entry))
+        elif event == "error" and entry.get("refused"):
+            self.refused.append(_refused(entry))
+        elif event == "error":
+            self._errors.append(entry)
+            self.messages.append(str(entry.get("text")))
+        elif event == "saved":
+            self.saved.append(entry)
+            self.files.append(Path(str(entry["file"])))
+        elif event == "ring":
+            self.kept.append(entry)
+        elif event == "peek":
+            path = entry.get("path")
+            self._peeks.put(None if path is None else str(path))
 
     def save(self, reason: str, detail: str, *, limited: bool = False) -> None:
         """Ask a flight recorder to write what it has; if `limited`, not too often. Good in a signal handler."""

@@ -54,13 +54,10 @@ def problems(data: Mapping[str, object]) -> list[str]:
 
 
 _LOSSES = {
-    "calls_lost": "calls that were lost because their memory could not be read any more",
-    "chunks_lost": "chunks of calls that were lost",
     "calls_dropped": "calls made where they cannot be recorded (in a signal handler, after recording had stopped)",
     "calls_in_flight": "calls that had not returned when the program ended, and so have no duration and no outputs",
     "frames_dropped": "frames whose draws were left out, since disk or receiver could not keep up",
     "frames_unrecorded": "frames that the program showed while it was not recorded",
-    "invalid_records": "records that made no sense and were left out",
 }
 
 
@@ -136,7 +133,9 @@ def _recording(data: Mapping[str, object], notes: Mapping[str, Mapping[str, obje
     rule, apis = data["frame_end"], data["apis"]
     assert isinstance(rule, Mapping)
     assert isinstance(apis, Mapping)
-    complete = "whole" if data["complete"] else "not closed: everything up to where recording stopped is here"
+    complete = "whole" if data["complete"] else "closed, and calls are missing"
+    if not data["closed"]:
+        complete = "not closed: everything up to where recording stopped is here"
     by_api = ", ".join(f"{api} {text(api, n)}" for api, n in apis.items())
     group: dict[str, object] = {
         "file": f"{data['path']}, {text('bytes', data['file_bytes'])}, {complete}",

@@ -171,6 +171,9 @@ def record(
     buffer: Annotated[
         str | None, Opt("How much may wait for disk or receiver in memory.  [default: 32M]", metavar="SIZE")
     ] = None,
+    sync: Annotated[
+        float | None, Opt("Bring what was called to the disk within so many seconds.", metavar="SECONDS")
+    ] = None,
     process: Annotated[
         str | None,
         Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
@@ -191,7 +194,8 @@ def record(
 
     Records OpenGL, OpenGL ES, EGL, GLX and OpenVG. The program runs in this terminal as it would without drawtap. Its
     exit code is passed on: 128 + n where signal n ended it, 127 where there is no such program, 126 where it cannot be
-    run. What was recorded is kept whatever happens to the program. A summary goes to standard error; where nothing was
+    run; where it would be 0 and calls were made that are not in the recording, as on a full disk, it is 1. What was
+    recorded is kept whatever happens to the program. A summary goes to standard error; where nothing was
     recorded, it says why. Each process that the program forks and that draws gets a file of its own beside FILE.
     With --openvg a program that needs libOpenVG.so.1 gets the one of drawtap, and an EGL that makes contexts for it.
 
@@ -217,6 +221,7 @@ def record(
         when_full=when_full,
         process=process,
         buffer=_bytes(buffer),
+        sync=_sync(sync, to_file=recorder is None and not stream.is_asked),
         streaming=stream.streaming(output),
         ring=recorder,
     )
@@ -229,12 +234,12 @@ def record(
         if not quiet or not recording.saved:
             report_verdicts(_flight(recording))
         return ExitStatus(recording.code)
-    calls, verdicts = outcome(recording, target, frame_end)
-    if not quiet or not calls:
+    calls, whole, verdicts = outcome(recording, target, frame_end)
+    if not quiet or not calls or not whole:
         report_verdicts(verdicts)
     if require_calls and not calls and recording.code == 0:
         return ExitStatus(3)
-    return ExitStatus(recording.code)
+    return ExitStatus(recording.code or (0 if whole else 1))
 
 
 @contextlib.contextmanager
@@ -283,15 +288,29 @@ def _bytes(text: str | None) -> int | None:
     return found
 
 
-def outcome(recording: Recording, target: Path | None, frame_end: str | None = None) -> tuple[int, list[Verdict]]:
-    """Return how many calls were recorded, and what there is to say of it: why there is none, for one."""
+def _sync(seconds: float | None, *, to_file: bool) -> float | None:
+    if seconds is None:
+        return None
+    if not to_file:
+        raise UsageError("--sync is for recordings that go to a file", hint="leave out --ring, --to and --listen")
+    if not 0.1 <= seconds <= 86400:
+        raise UsageError(f"--sync {seconds}: expected 0.1 to 86400 seconds")
+    return seconds
+
+
+def outcome(recording: Recording, target: Path | None, frame_end: str | None = None) -> tuple[int, bool, list[Verdict]]:
+    """Return how many calls were recorded, whether those are all, and what there is to say of it.
+
+    Why there is none, for one. Frames that were left out since that was asked for are not missed.
+    """
     from drawtap.capture import doctor
 
-    calls = 0
+    calls, whole = 0, not recording.refused
     verdicts: list[Verdict] = []
     # On a full disk not even the beginning of a file may be there: the recorder's message says so.
     for file in recording.files if not recording.messages else filter(Path.exists, recording.files):
         data, lines = _file_verdicts(file, frame_end)
+        whole = whole and bool(data.get("complete"))
         verdicts += lines
         found = _number(data, "calls")
         calls += found
@@ -308,18 +327,20 @@ def outcome(recording: Recording, target: Path | None, frame_end: str | None = N
             Verdict(
                 "warning",
                 "recorded",
-                "no calls" + ("" if recording.files or not target else f"; {target} was not written"),
+                "no calls"
+                + ("" if recording.files or not target or target.exists() else f"; {target} was not written"),
             )
         )
         if recording.left_out:
             verdicts.append(_left_out(recording))
-        elif not recording.messages:  # else the recorder knows why
+        elif not recording.messages and not recording.refused:  # else the recorder knows why
             verdicts += verdicts_of(doctor.missing_calls(recording.program, recording.libraries, recording.tapped))
-    return calls, [*verdicts, *_ending(recording)]
+    return calls, whole, [*verdicts, *_ending(recording)]
 
 
 def _ending(recording: Recording) -> list[Verdict]:
-    verdicts = [Verdict("warning", "recorder", message) for message in recording.messages]
+    verdicts = [Verdict("warning", "not recorded", which) for which in recording.refused]
+    verdicts += [Verdict("warning", "recorder", message) for message in recording.messages]
     if recording.signal is not None:
         verdicts.append(Verdict("note", "program", f"ended by signal {recording.signal} ({_signal(recording.signal)})"))
     elif recording.code:

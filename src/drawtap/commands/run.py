@@ -84,10 +84,10 @@ def run(
         settings["DRAWTAP_LIMIT"] = _checked_limit(fps)
     if record is not None:
         recording = launch.record(program, record, force=force, modules=libraries, settings=settings)
-        calls, verdicts = outcome(recording, record)
-        if not calls or recording.messages:
+        calls, whole, verdicts = outcome(recording, record)
+        if not calls or not whole or recording.messages:
             report_verdicts(verdicts)
-        return ExitStatus(recording.code)
+        return ExitStatus(recording.code or (0 if whole else 1))
     if managed or fps is not None or not module:
         libraries = [*libraries, part(TAP)]
         settings["DRAWTAP_MANAGED"] = "1"

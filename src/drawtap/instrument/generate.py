@@ -308,7 +308,7 @@ const char* const g_names[] = {{
 {names}
 }};
 void* g_real[{len(functions)}][VARIANTS];
-// What may be left out while the recorder is behind: 1 draws, between 2 and 3 they go into a list.
+// What may be left out while the recorder is behind: 1 draws, between 2 and 3 they go into a list; of 4 the content.
 extern const uint8_t g_draws[] __attribute__((visibility("hidden")));
 const uint8_t g_draws[] = {{
 {draws}
@@ -320,7 +320,9 @@ const uint8_t g_draws[] = {{
 def _draws(function: Function) -> int:
     if function.has("list_begin", "list_end"):
         return 2 if function.has("list_begin") else 3
-    return int(function.has("draw", "dispatch") and not function.has("stateful_draw"))
+    if function.has("draw", "dispatch") and not function.has("stateful_draw"):
+        return 1
+    return 4 if function.has("upload") else 0
 
 
 def entries(functions: Sequence[Function], hook_sets: Sequence[Hooks] = ()) -> str:
