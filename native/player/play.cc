@@ -267,6 +267,7 @@ In Player::in(const Row& w, int payload, int descriptor, uint64_t value) {
             in.bytes = s.end - value;
           }
       break;
+    case DT_DATA_UNKNOWN: in.bytes = DT_DATA_LENGTH(d); break;  // there is none here, but it is known how much there was
     default: break;
   }
   return in;
