@@ -36,7 +36,7 @@ class Killed:
     name: str = "killed.dtap"
 
     def start(
-        self, end: str, threads: int, calls: int = 0, *options: str, frame: int = 0, **popen: Any
+        self, end: str, threads: int, calls: int = 0, *options: str, frame: int = 0, **environment: str
     ) -> subprocess.Popen[str]:
         """Record the program; the recorder and it share a process group of their own."""
         (self.folder / "progress").unlink(missing_ok=True)
@@ -48,9 +48,8 @@ class Killed:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=_environment(),
+            env=_environment() | environment,
             start_new_session=True,
-            **popen,
         )
 
     @property
@@ -288,6 +287,14 @@ def test_a_full_disk_is_said_and_every_call_is_counted(killed: Killed, noise: Pa
     assert info["complete"] is False
     assert any("calls were made after recording had ended" in problem["text"] for problem in info["problems"])
     assert "calls_unrecorded" in {row["kind"] for row in killed.ask("SELECT kind FROM problems")}
+
+
+def test_a_process_that_cannot_be_recorded_is_named(killed: Killed) -> None:
+    (killed.folder / "bad.sig").write_text("\n")
+    recorder = killed.start("return", 1, 1000, DRAWTAP_SIGNATURES=str(killed.folder / "bad.sig"))
+    _, said = recorder.communicate(timeout=60)
+    assert recorder.returncode == 1, said  # the program's own is 0
+    assert "not recorded" in said and "(kill_calls): " in said and "no function is described" in said
 
 
 def test_calls_reach_the_disk_while_the_program_runs(killed: Killed) -> None:

@@ -12,6 +12,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -342,6 +343,47 @@ def test_frames_are_left_out_whole_and_that_is_said(
     assert compared == of >= frames - dropped
     assert f"not compared  {dropped} images and read-backs of frames whose draws" in played.out
     assert "were not recorded" in played.out
+
+
+def test_uploads_are_left_out_where_they_are_what_is_heavy_and_whole_frames_come_back(
+    desk: Desk, programs: Bench, drawtap: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver that takes nothing at first, and then all; the program brings more than either can take."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", desk.environment["XDG_RUNTIME_DIR"])
+
+    def seen() -> tuple[int, int]:
+        """Return how many frames there were, and how many of them have no draws."""
+        (program,) = control.programs() or [None]
+        return (program.frames, program.frames_dropped) if program else (0, 0)
+
+    def whole() -> int:
+        frames, dropped = seen()
+        return frames - dropped
+
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as aside:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        listener.settimeout(LIMIT_S)
+        program = str(programs.programs / "upload_frames")
+        recorder = desk.start(
+            "record", "--to", f"unix:{tmp_path}/s", "--when-full", "drop-frames", "--buffer", "2M", "--", program
+        )
+        line = _welcomed(listener)
+        wait_for(lambda: seen()[1] > 50)
+        before = whole()
+        taken = aside.submit(_taken, line)
+        wait_for(lambda: whole() > before + 10)
+        (pid,) = _children(recorder.process.pid, "upload_frames")
+        os.kill(pid, signal.SIGKILL)
+        (tmp_path / "back.dtap").write_bytes(taken.result(LIMIT_S))
+    assert recorder.end()[0] == 137
+    info = json.loads(drawtap("info", tmp_path / "back.dtap", "--json").out)
+    end = next(a for a in info["annotations"] if a["kind"] == "end")
+    assert end["uploads_dropped"] > 0 and end["upload_bytes_dropped"] >= end["uploads_dropped"] * 16384
+    assert end["calls_unrecorded"] == 0
+    assert "uploads_dropped" in {problem["kind"] for problem in info["problems"]}
+    played = drawtap("replay", tmp_path / "back.dtap")
+    assert "was not recorded: the content is undefined" in played.out
 
 
 def test_a_part_of_a_run(desk: Desk, noise: str, drawtap: Callable[..., Answer], tmp_path: Path) -> None:

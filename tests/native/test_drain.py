@@ -496,6 +496,26 @@ def test_pool_of_a_dead_pair_is_recovered_by_descriptor(bench: Bench) -> None:
     assert all(committed[t] <= seen[t] <= committed[t] + 1 for t in range(2))
 
 
+def test_pool_of_a_program_that_lives_is_taken_where_its_recording_is_to_end(bench: Bench) -> None:
+    drain = bench.drain(idle=None)
+    app = bench.app("threads=2", "calls=1000000", "pause=2000")
+    _wait_for(lambda: min(bench.progress(2)) > 20_000)
+    pool = _pool_descriptor(app.pid)
+    try:
+        app.send_signal(signal.SIGSTOP)  # it would look for another drainer itself
+        drain.process.kill()
+        drain.process.wait()
+        committed = bench.progress(2)
+        command = [str(bench.tools.drain), "--output", str(drain.trace), "--adopt-fd", str(pool), "--end-it", "yes"]
+        subprocess.run(command, pass_fds=[pool], check=True, timeout=60, stdin=subprocess.DEVNULL)
+    finally:
+        os.close(pool)
+    trace = read_container(drain.trace, bench.tools.hashes)
+    assert trace.annotation("end")["reason"] == "stopped"
+    seen = check_calls(trace, bench.tools.hashes)
+    assert all(committed[t] <= seen[t] <= committed[t] + 1 for t in range(2))
+
+
 def _pool_descriptor(pid: int) -> int:
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         if "drawtap-pool" in str(entry.readlink()):
