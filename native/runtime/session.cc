@@ -620,7 +620,10 @@ dt_ring_chunk* take_chunk() {
     if (patience.is_over(s.pool->hold_ms)) break;
     timespec nap = {0, 20000000};
     futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
-    if (drainer_gone() && !adopt_drainer()) break;
+    if (drainer_gone()) {
+      if (!adopt_drainer()) break;
+      patience = {};
+    }
   }
   s.pool->free_wanted.fetch_sub(1);
   s.pool->wait_ns.fetch_add(monotonic_ns() - from, std::memory_order_relaxed);
@@ -905,7 +908,9 @@ void start_recording(Thread* t) {
   gl::reread_context(t);
   t->special = before;
   t->missed = 0;
-  change_mode(MODE_RESUMED, MODE_OFF | MODE_LOST | MODE_DROPPING);
+  // There may have been no room even for what is noted here: then calls are counted, until there is.
+  if (!s.pool->recording.load(std::memory_order_relaxed)) change_mode(MODE_LOST, MODE_OFF);
+  else change_mode(MODE_RESUMED, MODE_OFF | MODE_LOST | MODE_DROPPING);
 }
 
 void pause_recording(Thread* t) {
@@ -933,6 +938,7 @@ void at_boundary(Thread* t, Boundary kind) {
   const bool wanted = (control & DT_CONTROL_RECORD) && !(control & DT_CONTROL_STOP);
   if (lost) {
     if (wanted && frame && takes_again()) start_recording(t);
+    else if (!wanted && !(control & DT_CONTROL_STOP)) change_mode(MODE_OFF, MODE_LOST);  // paused meanwhile
   } else if (!off && (control & DT_CONTROL_STOP)) {
     seal(t);
     end_recording();
