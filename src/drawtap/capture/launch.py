@@ -582,7 +582,9 @@ class _Drainer:
             self.messages.append(f"{by}: what the flight recorder held is gone")
             return
         if not len(self.pools):
-            self.messages.append(f"{by}; every recording was finished" if self.processes else f"{by} before a program came")
+            self.messages.append(
+                f"{by}; every recording was finished" if self.processes else f"{by} before a program came"
+            )
             return
         watched = f"watch {self._watched}\n" if self._watched else ""
         self.pools.empty_into(self._take_over(end_it=end_it), watched + told, self._hear)
