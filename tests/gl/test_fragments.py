@@ -371,6 +371,20 @@ class TestCounts:
         assert frame == sum(primitives) + 4
         assert fragments == sum(int(str(fate[0])) for fate in MORE["lists"]) + ALL * 3 // 2
 
+    def test_an_origin_at_the_top_turns_no_triangle_round(self, programs: Bench, tmp_path: Path):
+        made = programs.recorded(["fragments_more", "origin", "3"], tmp_path)
+        seen = [int(line.split()[1]) for line in made.result.stdout.splitlines() if line.startswith("seen")]
+        assert [bool(samples) for samples in seen] in ([True, False, False, True], [False, True, True, False])
+        ids = ["geometry:primitives/backface_culled", "fragments:count/generated"]
+        _measured(made.traces[0], ["draw"], metrics=",".join(ids))
+        with open_trace(made.traces[0]) as opened:
+            rows = opened.sql(
+                f"SELECT any_value(value) FILTER (m.name = '{ids[0]}'), any_value(value) FILTER (m.name = '{ids[1]}') "
+                "FROM metrics m JOIN calls c USING (seq) WHERE m.frame = 2 AND c.name = 'glDrawArrays' "
+                "GROUP BY seq ORDER BY seq"
+            ).fetchall()
+        assert rows == [(int(not samples), samples) for samples in seen]
+
     def test_in_es_several_samples_a_pixel_are_counted(self, programs: Bench, tmp_path: Path):
         made = programs.recorded(["samples_es", "4"], tmp_path)
         if made.result.returncode == 77:

@@ -28,8 +28,8 @@ enum : uint32_t {
   GL_STREAM_READ = 0x88E1, GL_MAP_READ_BIT = 1, GL_ELEMENT_BUFFER = 0x8893, GL_ELEMENT_BUFFER_BINDING = 0x8895, GL_ARRAY_BUFFER = 0x8892, GL_BUFFER_MAPPED = 0x88BC,
   GL_INDIRECT_BUFFER = 0x8F3F, GL_INDIRECT_BUFFER_BINDING = 0x8F43, GL_BUFFER_SIZE = 0x8764, GL_ARRAY_BUFFER_BINDING = 0x8894,
   GL_CULL_FACE = 0x0B44, GL_CULL_FACE_MODE = 0x0B45, GL_FRONT_FACE = 0x0B46, GL_CW = 0x0900, GL_FRONT = 0x0404, GL_BACK = 0x0405,
-  GL_VIEWPORT = 0x0BA2, GL_SUBPIXEL_BITS = 0x0D50, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_ORIGIN = 0x935C, GL_CLIP_DEPTH_MODE = 0x935D,
-  GL_UPPER_LEFT = 0x8CA2, GL_ZERO_TO_ONE = 0x935F, GL_CLIP_DISTANCE0 = 0x3000, GL_MAX_CLIP_DISTANCES = 0x0D32, GL_COLOR_WRITEMASK = 0x0C23, GL_DEPTH_TEST = 0x0B71,
+  GL_VIEWPORT = 0x0BA2, GL_SUBPIXEL_BITS = 0x0D50, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_DEPTH_MODE = 0x935D,
+  GL_ZERO_TO_ONE = 0x935F, GL_CLIP_DISTANCE0 = 0x3000, GL_MAX_CLIP_DISTANCES = 0x0D32, GL_COLOR_WRITEMASK = 0x0C23, GL_DEPTH_TEST = 0x0B71,
   GL_DEPTH_WRITEMASK = 0x0B72, GL_STENCIL_TEST = 0x0B90, GL_STENCIL_WRITEMASK = 0x0B98, GL_STENCIL_BACK_WRITEMASK = 0x8CA5, GL_MAX_DRAW_BUFFERS = 0x8824,
   GL_LIGHTING = 0x0B50, GL_VERTEX_PROGRAM_ARB = 0x8620, GL_RESTART = 0x8F9D, GL_RESTART_INDEX = 0x8F9E, GL_RESTART_FIXED = 0x8D69,
   GL_MODELVIEW_MATRIX = 0x0BA6, GL_PROJECTION_MATRIX = 0x0BA7, GL_VERTEX_ARRAY = 0x8074, GL_VERTEX_ARRAY_SIZE = 0x807A, GL_VERTEX_ARRAY_TYPE = 0x807B,
@@ -613,7 +613,7 @@ int64_t restart_index(uint32_t type) {
 
 // The state between the last vertex stage and the rasteriser.
 // `own_planes`: the planes of the program's own that are on.
-bool raster_state(Raster& r, unsigned& own_planes, const char*& why) {
+void raster_state(Raster& r, unsigned& own_planes) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   bool es = c->api == 2;
@@ -629,7 +629,7 @@ bool raster_state(Raster& r, unsigned& own_planes, const char*& why) {
   r.front_clockwise = integer(GL_FRONT_FACE) == GL_CW;
   if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp")) r.depth_clamp = enabled(GL_DEPTH_CLAMP);
   if (!es ? c->version >= 45 || has_extension("GL_ARB_clip_control") : has_extension("GL_EXT_clip_control")) {
-    if (integer(GL_CLIP_ORIGIN) == GL_UPPER_LEFT) return why = "the origin of clip coordinates is at the top", false;
+    // Where the origin is at the top, the picture is upside down, and which way a triangle faces is told before.
     r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
   }
   bool planes = !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
@@ -660,7 +660,6 @@ bool raster_state(Raster& r, unsigned& own_planes, const char*& why) {
     f.GetIntegerv(GL_SCISSOR_BOX, v);
     r.discards |= !v[2] || !v[3];
   }
-  return true;
 }
 
 // ---- a source --------------------------------------------------------------------------------------------------------
@@ -1177,11 +1176,12 @@ void GeometrySource::around(Draw& draw) {
     unsigned own_planes = 0;
     const char*& lost = learnt_.why[PRIMITIVES];
     Classes found;
-    bool good = raster_state(state, own_planes, lost);
-    if (good && es1) {
+    raster_state(state, own_planes);
+    bool good = true;
+    if (es1) {
       if (!known) lost = why, good = false;
       else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
-    } else if (good) {
+    } else {
       int64_t expected = !known ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
       good = capture(draw, expected, state, own_planes, found, lost);
     }

@@ -1,7 +1,7 @@
 /* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
  * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in its first frame: fragments and
  * samples that are generated, and that pass, of each draw.
- * fragments_more conditional|lists|samples1|samples2|samples4|samples8 [FRAMES] */
+ * fragments_more conditional|lists|origin|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -220,6 +220,26 @@ static void sampled(int first) {
   glDisable(GL_SAMPLE_COVERAGE);
 }
 
+/* Triangles that face either way, with the origin at the top: the first frame prints whether they are seen. */
+static void origin(int first) {
+  static const GLfloat one[] = {-0.5f, -0.5f, 0, 0.75f, -0.5f, 0, 0, 0.75f, 0}, other[] = {-0.5f, -0.5f, 0, 0, 0.75f, 0, 0.75f, -0.5f, 0};
+  glClipControl(GL_UPPER_LEFT, GL_NEGATIVE_ONE_TO_ONE);
+  glEnable(GL_CULL_FACE);
+  for (int i = 0; i < 4; i++) {
+    GLuint seen = 0;
+    glFrontFace(i & 2 ? GL_CW : GL_CCW);
+    if (first) glBeginQuery(GL_SAMPLES_PASSED, query);
+    triangles(i & 1 ? other : one, 3);
+    if (!first) continue;
+    glEndQuery(GL_SAMPLES_PASSED);
+    glGetQueryObjectuiv(query, GL_QUERY_RESULT, &seen);
+    printf("seen %u\n", seen);
+  }
+  glDisable(GL_CULL_FACE);
+  glFrontFace(GL_CCW);
+  glClipControl(GL_LOWER_LEFT, GL_NEGATIVE_ONE_TO_ONE);
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   int frames = argc > 2 ? atoi(argv[2]) : 4, samples = !strncmp(argv[1], "samples", 7) ? atoi(argv[1] + 7) : 0;
@@ -229,6 +249,7 @@ int main(int argc, char **argv) {
   start_current(display, window, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
   GLuint queries[2];
   glGenQueries(2, queries);
+  query = queries[0];
   glEnableClientState(GL_VERTEX_ARRAY);
   if (samples) make_sampled(samples);
   else if (!strcmp(argv[1], "lists")) make_lists();
@@ -239,6 +260,7 @@ int main(int argc, char **argv) {
     glColor3f(0.1f * (float)frame, 0.5f, 1);
     if (samples) sampled(frame == 0);
     else if (lists) call_lists();
+    else if (!strcmp(argv[1], "origin")) origin(frame == 0);
     else conditional(queries[0], queries[1]);
     if (samples) glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0), glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT, GL_NEAREST);
     eglSwapBuffers(display, window);
