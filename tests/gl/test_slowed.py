@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 # What frames were slowed by: the part that it is paid in, work that explains it, and the class and kind of the verdict.
 WAYS: Mapping[str, tuple[set[str], set[str], str | None, str]] = {
-    "draws": ({spent.DRAWN, spent.DRAWS}, {"render calls"}, "content", "drawn"),
-    "draws-then-finish": ({spent.DRAWN, spent.DRAWS}, {"render calls"}, "content", "drawn"),
+    "draws": ({spent.DRAWN, spent.DRAWS}, {"render calls", "vertices", "triangles", "primitives"}, "content", "drawn"),
+    "draws-then-finish": (
+        {spent.DRAWN, spent.DRAWS},
+        {"render calls", "vertices", "triangles", "primitives"},
+        "content",
+        "drawn",
+    ),
     "shader": ({spent.DRAWN}, set(), "content", "drawn"),
     "uploads": ({spent.UPLOADS}, {"texture upload calls", "texel uploads", "texture data"}, "content", "uploads"),
     "mipmaps": ({spent.COPIES, spent.DRAWN}, {"mipmaps and copies"}, "content", "copies"),
