@@ -28,11 +28,20 @@ def wait_for(condition: Callable[[], object], what: str = "it") -> None:
 class PretendedProgram:
     """The program's side: a page of statistics, a connection, a control page."""
 
-    def __init__(self, folder: Folder, *, greet: bool = True, size: int = pages.STATS_BYTES, seal: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        *,
+        greet: bool = True,
+        size: int = pages.STATS_BYTES,
+        seal: bool = True,
+        own_ns: int = 0,  # least time between two frames that the program was started with
+    ) -> None:
         self.fd = os.memfd_create("drawtap-stats", os.MFD_ALLOW_SEALING)
         os.ftruncate(self.fd, size)
         if size >= 64:
             os.pwrite(self.fd, struct.pack("<QII", pages.STATS_MAGIC, pages.VERSION, os.getpid()), 0)
+            os.pwrite(self.fd, struct.pack("<Q", own_ns), pages._OWN_INTERVAL)
         if seal:
             fcntl.fcntl(self.fd, pages._F_ADD_SEALS, pages.SEAL_SHRINK | pages.SEAL_GROW | pages.SEAL_SEAL)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -85,6 +85,9 @@ typedef struct dt_live_stats {
   DT_ATOMIC(uint32_t) letters;     /* of the manager's packets, those read */
   DT_ATOMIC(uint64_t) frames;      /* of all surfaces */
   DT_ATOMIC(uint32_t) seen_word;   /* the control page's word at the last frame */
+  uint32_t reserved;
+  uint64_t own_interval_ns;        /* of the limit that the program was started with; 0: none */
+  uint32_t own_pacing;             /* DT_LIVE_EARLY, DT_LIVE_LATE */
 } dt_live_stats;
 
 #define DT_LIVE_MAGIC 0x4556494cu /* "LIVE" */

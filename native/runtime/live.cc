@@ -70,7 +70,7 @@ struct Live {
   uint64_t next_try_ns, greeted_ns;
   uint32_t letters;
   uint32_t fork_handled;
-  uint64_t own_interval_ns;  // without a manager: DRAWTAP_LIMIT
+  uint64_t own_interval_ns;  // DRAWTAP_LIMIT: without a manager we see to it, and one that is there is told of it
   uint32_t own_pacing;
   uint32_t trace_letter;  // by which the manager asked for the recording that goes on
   const char* path;       // at which the manager was reached
@@ -182,6 +182,8 @@ bool make_stats() {
   stats->magic = DT_LIVE_STATS_MAGIC;
   stats->version = DT_LIVE_VERSION;
   stats->pid = (uint32_t)getpid();
+  stats->own_interval_ns = g.own_interval_ns;
+  stats->own_pacing = g.own_pacing;
   g.stats_fd = fd;
   memset(g_slots, 0, sizeof g_slots);
   if (!g.control) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import sys
@@ -51,8 +52,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     started: list[tuple[Running, threading.Thread]] = []
     monkeypatch.setattr(sys, "stderr", sys.stderr)
 
-    def make(config: dict[str, object] | Path | None = None) -> Running:
-        folder = Folder(tmp_path / f"m{len(started)}")
+    def make(config: dict[str, object] | Path | None = None, *, after: Running | None = None) -> Running:
+        folder = after.folder if after else Folder(tmp_path / f"m{len(started)}")
         given = {"without": ["cpu", "fdinfo", "nvml", "psi", "sysfs"]}
         if isinstance(config, Path):
             made = load_config(config)
@@ -68,7 +69,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     for running, thread in started:
         for program in running.programs:
             program.close()
-        running.loop.call_soon_threadsafe(running.manager.stop)
+        with contextlib.suppress(RuntimeError):  # the test has stopped it
+            running.loop.call_soon_threadsafe(running.manager.stop)
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
         assert not running.events("fault"), running.events("fault")

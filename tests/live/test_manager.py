@@ -22,9 +22,10 @@ from drawtap.live.client import Client
 from drawtap.live.config import load_config, parse
 from drawtap.live.exporter import Exporter, checked_address
 from drawtap.live.folder import Folder, make_folder
-from drawtap.live.identity import Peer, groups_of, is_admin, peer_of
+from drawtap.live.identity import Peer, groups_of, is_admin, peer_of, started_of
 from drawtap.live.protocol import MOST_LINE, REQUESTS, schema
-from pretended import PretendedProgram, wait_for
+from drawtap.live.shares import ordinary
+from pretended import PATIENCE_S, PretendedProgram, wait_for
 
 MS = 1_000_000
 
@@ -109,6 +110,72 @@ def test_a_policy_holds_and_people_go_before_it(start):
         with pytest.raises(UsageError, match="no policy"):
             client.ask("policy", policies=["nonsense"])
     assert running.events("limit")[0]["text"].startswith("40 FPS: the profile of python*")
+
+
+def test_what_a_program_was_started_with_holds_unless_less_is_said(start):
+    running = start()
+    program = running.program(own_ns=50 * MS)
+    program.show(10, 10 * MS)
+    assert program.interval_ns == 50 * MS  # from the first frame on: before any look
+    assert one(running)["limit"] | {"pacing": 0} == {
+        "fps": 20,
+        "reason": "it was started with that",
+        "origin": "start",
+        "pacing": 0,
+    }
+    assert rows_of([one(running)], "*")[0][8:10] == (20, "start: it was started with that")
+    with running.client() as client:
+        client.ask("limit", program=os.getpid(), fps=40)  # people go before it, and may take that back
+        assert program.interval_ns == 25 * MS
+        client.ask("limit", program=os.getpid(), fps=None)
+        assert program.interval_ns == 50 * MS
+    policies = start({"manager": {"policy": "profiles"}, "policy": {"profiles": {"fps": {"python*": 40}}}})
+    for own_ns, holds, who in ((50 * MS, 50 * MS, "start"), (5 * MS, 25 * MS, "profiles")):
+        program = policies.program(own_ns=own_ns)
+        wait_for(lambda: program.interval_ns == holds, "the lower one")  # noqa: B023
+        assert one(policies)["limit"]["origin"] == who
+        program.socket.close()
+        wait_for(lambda: not policies.manager.programs.by_id, "its end")
+
+
+def test_what_people_said_holds_over_a_restart(start):
+    first = start()
+    program = first.program()
+    program.show(10, 10 * MS)
+    with first.client() as client:
+        client.ask("limit", program=os.getpid(), fps=50, pacing="late")
+        client.ask("limit", program="python*", fps=30, surface=1)
+        client.ask("class", program=os.getpid(), **{"class": "high", "target_fps": 60, "weight": 2})
+        before = one(first)
+    assert first.folder.kept.stat().st_mode & 0o777 == 0o600
+    first.loop.call_soon_threadsafe(first.manager.stop)
+    wait_for(lambda: not first.folder.lock.exists(), "the manager's end")
+    second = start(after=first)
+    again = second.program()
+    assert again.interval_ns == 20 * MS  # at once: before any look
+    again.show(10, 10 * MS)
+    known = one(second)
+    same = ("limit", "class", "target_fps", "weight")
+    assert [known[k] for k in same] == [before[k] for k in same]
+    assert known["surfaces"][0]["limit"]["fps"] == 30
+    with second.client() as client:
+        client.ask("limit", program=os.getpid(), fps=None)
+        client.ask("limit", program="python*", fps=None, surface=1)
+        client.ask("class", program=os.getpid(), **{"class": None, "target_fps": None, "weight": None})
+    assert json.loads(second.folder.kept.read_text()) == {}
+
+
+@pytest.mark.parametrize("said", ["", "[", "[" * 9000, "7", '{"1 x /y": 3}', "OWN 3", 'OWN {"limit": {"fps": 1e999}}',
+                                  'OWN {"surfaces": [1], "weight": "x"}', 'OWN {"limit": {"fps": 5}}'])  # fmt: skip
+def test_what_stands_in_that_file_is_not_believed(start, tmp_path, said):
+    first = start()
+    kept = first.folder.kept
+    own = json.dumps(f"{os.getpid()} {started_of(os.getpid())} {Path('/proc/self/exe').readlink()}")
+    kept.write_text(f"{{{own}: {said[4:]}}}" if said.startswith("OWN") else said)
+    kept.chmod(0o600)
+    first.loop.call_soon_threadsafe(first.manager.stop)
+    wait_for(lambda: not first.folder.lock.exists(), "the manager's end")
+    assert start(after=first).program().interval_ns == 0
 
 
 def test_classes_targets_and_focus_are_told(start):
@@ -449,6 +516,78 @@ def test_hostile_clients_hurt_nobody(start, monkeypatch):
     wait_for(can_ask, "room for a client")
     assert next(watcher.events(seconds=30))["event"] == "programs"
     watcher.close()
+
+
+def test_no_user_takes_all_the_room(start, monkeypatch):
+    running = start({"manager": {"max_clients": 32}})
+    asks = {"uid": 0}
+    monkeypatch.setattr(clients, "peer_of", lambda connection: Peer(1, asks["uid"], 4321))
+    greedy, other, third = (os.geteuid() + 1 + i for i in range(3))
+    held = []
+
+    def connected(uid: int) -> socket.socket:
+        """Connect as a user, without a word."""
+        asks["uid"] = uid
+        before = running.manager._ticks  # the connection is taken in the loop that also looks
+        made = socket.socket(socket.AF_UNIX)
+        made.connect(str(running.folder.clients))
+        wait_for(lambda: running.manager._ticks > before + 1, "a look")
+        return made
+
+    def served(uid: int) -> bool:
+        made = connected(uid)
+        made.settimeout(PATIENCE_S)
+        answer = b""
+        with contextlib.suppress(OSError):  # not even an answer
+            with contextlib.suppress(BrokenPipeError):  # it has answered already
+                made.sendall(b'{"op": "hello"}\n')
+            answer = made.recv(65536)
+        made.close()
+        return b'"ok": true' in answer
+
+    held = [connected(greedy) for _ in range(40)]
+    assert sum(_is_open(made) for made in held) == ordinary(32) // 2
+    assert served(other) and served(third) and served(0)
+    # Two of them leave room for root and the manager's user alone, and for a third none of their own is idle yet.
+    monkeypatch.setattr(clients, "IDLE_BEFORE_LEAVING", 1e9)
+    more = [connected(other) for _ in range(40)]
+    assert not served(third) and served(0)
+    # Whoever has most makes room with what was idle for longest.
+    monkeypatch.setattr(clients, "IDLE_BEFORE_LEAVING", 0.0)
+    assert served(third)
+    assert sum(map(_is_open, held)) + sum(map(_is_open, more)) == ordinary(32) - 1
+    for made in (*held, *more):
+        made.close()
+    # Whoever comes again and again is not even answered after a while; others are.
+    for _ in range(400):
+        with socket.socket(socket.AF_UNIX) as made:
+            asks["uid"] = greedy
+            made.connect(str(running.folder.clients))
+    assert not served(greedy)
+    assert served(other) and served(0)
+    assert {e["why"] for e in running.events("refused")} == {"too many", "too often"}
+
+
+def test_idle_clients_are_let_go(start, monkeypatch):
+    monkeypatch.setattr(clients, "IDLE_SECONDS", 0.05)
+    running = start()
+    with running.client() as watcher, socket.socket(socket.AF_UNIX) as idle:
+        watcher.ask("watch", period=0.1)
+        idle.connect(str(running.folder.clients))
+        idle.settimeout(PATIENCE_S)
+        assert idle.recv(100) == b""
+        assert next(watcher.events(seconds=PATIENCE_S))["event"] == "programs"
+
+
+def _is_open(made: socket.socket) -> bool:
+    made.setblocking(False)
+    try:
+        made.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False  # it hung up, or said why it does
 
 
 def test_only_this_machine_reads_figures():

@@ -199,7 +199,9 @@ def test_a_program_from_before_is_found_held_and_let_go(desktop):
     # Another one finds the same program, with the frames that it has shown meanwhile.
     desktop.manager()
     (again,) = desktop.found()
-    assert again["pid"] == shown.process.pid and again["limit"] is None
+    assert again["pid"] == shown.process.pid
+    # What people said holds again.
+    assert again["limit"]["fps"] == 2 and {s["limit"]["fps"] for s in again["surfaces"]} == {2}
     assert sum(s["frames"] for s in again["surfaces"]) > one["frames"] + two["frames"]
 
 
@@ -218,6 +220,12 @@ def test_programs_come_and_go(desktop):
     wait_for(lambda: len(alone.counts) > 10, "frames")
     # Two frames a line of a tenth of a second, however slow the machine: never many more.
     assert alone.counts[-1] <= 2 * len(alone.counts) * 3
+    # Nor under a manager that says nothing.
+    held = desktop.run("1", "1", DRAWTAP_LIMIT="20")
+    wait_for(lambda: len(held.counts) > 10, "frames")
+    assert held.counts[-1] <= 2 * len(held.counts) * 3
+    (known,) = [p for p in desktop.programs() if p["pid"] == held.process.pid]
+    assert (known["limit"]["fps"], known["limit"]["origin"]) == (20, "start")
     assert desktop.drawtap("manager").returncode == 3
 
 

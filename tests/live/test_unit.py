@@ -15,6 +15,8 @@ def test_the_unit_is_one(tmp_path, system):
     text = unit(["--metrics", "127.0.0.1:9105", "--config", "/etc/a name%.toml"], system=system)
     assert "ExecStart=" in text and "'/etc/a name%%.toml'" in text
     assert ("User=root" in text) is system
+    # What is observed with `observe = true`, and what people said outlives a restart.
+    assert all((word in text) is system for word in ("CAP_BPF", "CAP_PERFMON", "RuntimeDirectoryPreserve=yes"))
     if shutil.which("systemd-analyze") is None:
         return  # what it holds is checked above; that systemd takes it needs systemd
     file = tmp_path / "drawtap.service"

@@ -41,8 +41,9 @@ def limit(
 ) -> Rows:
     """Hold a running program to a frame rate, or tell what it is to policies.
 
-    What people say goes before what policies say; `none` takes it back. Holds as long as the manager runs; profiles in
-    its configuration hold for good. Takes effect at once, also for a frame that waits already.
+    What people say goes before what policies say; `none` takes it back. Holds as long as the program runs, also when
+    the manager starts again; profiles in its configuration hold for good. Takes effect at once, also for a frame that
+    waits already.
     """
     from drawtap.live.client import Client
 

@@ -17,7 +17,7 @@ from drawtap.view.result import ExitStatus, Rows, Text, Verdict
     section="instrument",
     examples=(
         "drawtap run -- glmark2                                          # under the manager, nothing recorded",
-        "drawtap run --fps 30 -- glmark2                                 # a limit without a manager",
+        "drawtap run --fps 30 -- glmark2                                 # a limit, with and without a manager",
         "drawtap run --module call-printer -- es2gears_x11",
         "drawtap run -m hooks.py -m gl-errors -- ./game",
         "DRAWTAP_FPS=30 drawtap run -m frame-limiter -- glmark2",
@@ -41,7 +41,8 @@ def run(
         bool, Opt("Have the tap in the program too, for the manager.  [default: without a module]")
     ] = False,
     fps: Annotated[
-        str | None, Opt("Frames a second that are allowed where no manager says otherwise.", metavar="FPS[,late]")
+        str | None,
+        Opt("Frames a second that are allowed, also where a manager allows more.", metavar="FPS[,late]"),
     ] = None,
     print_environment: Annotated[
         bool, Opt("Print what a session's environment needs so that all of its programs can be managed.")

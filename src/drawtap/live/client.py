@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -54,7 +55,8 @@ class Client:
     def ask(self, op: str, **fields: object) -> dict[str, Any]:
         """Send a request and return its answer."""
         try:
-            self._socket.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
+            with contextlib.suppress(BrokenPipeError):  # what it said when it hung up can still be read
+                self._socket.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
             while "event" in (message := self._read()):
                 self._events.append(message)
         except OSError as error:

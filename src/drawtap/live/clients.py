@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import grp
 import json
 import os
 import socket
+import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,9 +22,11 @@ from drawtap.live.manager import Manager, Trace, bind, titles, totals
 from drawtap.live.program import Importance, Limit, Pacing, Program
 from drawtap.live.programs import Managed
 from drawtap.live.protocol import MOST_LINE, VERSION, parse, program_json
+from drawtap.live.shares import Shares, is_first
 
 _MOST_UNREAD = 1 << 20  # bytes that wait for a client which does not read: more, and it is let go
-_IDLE_SECONDS = 3600.0
+IDLE_SECONDS = 300.0  # of a client that has asked for nothing that lasts
+IDLE_BEFORE_LEAVING = 1.0  # a client that was silent for so long makes room for another
 DEAF_SECONDS = 10.0
 
 
@@ -31,9 +36,9 @@ class Clients:
     def __init__(self, manager: Manager, journal: Journal) -> None:
         self._manager = manager
         self._journal = journal
-        self._open: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._open: dict[asyncio.Task[None], _Client] = {}
+        self._shares = Shares()
+        self._listening: socket.socket | None = None
 
     async def start(self, folder: Folder) -> None:
         """Listen. Raises UnavailableError where that cannot be."""
@@ -44,27 +49,86 @@ class Clients:
             raise UnavailableError(f"there is no group {group!r}", hint="[manager] admin_group") from None
         # Who may do what is decided by who asks: a system's manager shows everybody programs of their own.
         made = bind(folder.clients, socket.SOCK_STREAM, 0o666 if self._manager.shared else 0o600)
-        self._server = await asyncio.start_unix_server(self._serve, sock=made, limit=MOST_LINE, backlog=64)
+        made.setblocking(False)
+        made.listen(128)
+        self._listening = made
+        asyncio.get_running_loop().add_reader(made, self._accept, made)
 
     async def close(self, folder: Folder) -> None:
         """Hang up."""
-        if self._server:
-            self._server.close()
-        for task in list(self._tasks):
+        if self._listening:
+            asyncio.get_running_loop().remove_reader(self._listening)
+            self._listening.close()
+        tasks = list(self._open)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         folder.clients.unlink(missing_ok=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self._open.add(writer)
-        client = _Client(self._manager, writer)
-        try:
-            if len(self._open) > self._manager.config.settings.max_clients:
-                client.send(_failure(UnavailableError("the manager has too many clients"), None))
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(64):
+            try:
+                connection, _ = listening.accept()
+            except BlockingIOError:
                 return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    self._journal.say_seldom("no-descriptors", "clients", "warning")
+                    loop = asyncio.get_running_loop()
+                    loop.remove_reader(listening)  # it would wake us at once, again and again
+                    loop.call_later(0.5, loop.add_reader, listening, self._accept, listening)
+                return
+            connection.setblocking(False)
+            if not self._admit(connection):
+                connection.close()
+
+    def _admit(self, connection: socket.socket) -> bool:
+        try:
+            peer = peer_of(connection)
+        except OSError:
+            return False
+        most = self._manager.config.settings.max_clients
+        if self._shares.comes_too_often(peer.uid):
+            self._journal.say_seldom("refused", f"clients of {peer.uid}", "warning", uid=peer.uid, why="too often")
+            return False
+        if not self._shares.has_room(peer.uid, self._held(), most) and not self._makes_room(peer.uid, most):
+            self._journal.say_seldom("refused", f"clients of {peer.uid}", "warning", uid=peer.uid, why="too many")
+            with contextlib.suppress(OSError):
+                connection.send(_line(_failure(UnavailableError("the manager has too many clients"), None)))
+            return False
+        client = _Client(self._manager, connection, peer)
+        task = asyncio.get_running_loop().create_task(self._serve(client, connection))
+        self._open[task] = client
+        task.add_done_callback(self._open.pop)
+        return True
+
+    def _held(self) -> Counter[int]:
+        return Counter(client.peer.uid for client in self._open.values() if not client.leaves)
+
+    def _makes_room(self, uid: int, most: int) -> bool:
+        # Of the user who has most, the client that has been idle for longest goes: but nobody's for one with as many.
+        held = self._held()
+        others = [user for user in held if not is_first(user)]
+        whose = uid if held[uid] or not others else max(others, key=lambda user: held[user])
+        if whose != uid and held[whose] <= held[uid] + 1:
+            return False
+        late = time.monotonic() - IDLE_BEFORE_LEAVING
+        own = [c for c in self._open.values() if c.peer.uid == whose]
+        idle = [c for c in own if not c.lasts and not c.leaves and c.last < late]
+        if not idle:
+            return False
+        gone = min(idle, key=lambda client: client.last)
+        gone.leaves = True
+        if not self._shares.has_room(uid, self._held(), most):
+            gone.leaves = False
+            return False
+        gone.hang_up("the manager has too many clients: this one was idle for longest")
+        return True
+
+    async def _serve(self, client: _Client, connection: socket.socket) -> None:
+        reader, writer = await asyncio.open_unix_connection(sock=connection, limit=MOST_LINE)
+        client.begin(writer)
+        try:
             await client.serve(reader)
         except (ConnectionError, asyncio.IncompleteReadError, TimeoutError, asyncio.CancelledError):
             pass
@@ -72,8 +136,6 @@ class Clients:
             self._journal.say_seldom("fault", "client", "error", text=f"{type(error).__name__}: {error}")
         finally:
             client.close()
-            self._open.discard(writer)
-            self._tasks.discard(task)
             if writer.transport.get_write_buffer_size():
                 writer.transport.abort()  # it would wait for somebody who does not read
             writer.close()
@@ -82,26 +144,46 @@ class Clients:
 
 
 class _Client:
-    def __init__(self, manager: Manager, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, manager: Manager, connection: socket.socket, peer: Peer) -> None:
         self._manager = manager
-        self._writer = writer
+        self._writer: asyncio.StreamWriter | None = None
+        self.peer = self._peer = peer
+        self.last = time.monotonic()  # when it asked
+        self.leaves = False  # it was told to go: its place is given away
         self._watching: asyncio.Task[None] | None = None
         self._waiting: set[asyncio.Task[None]] = set()
         self._traces: list[Trace] = []
         self._tells_focus = False  # for as long as the connection lasts
-        connection = writer.get_extra_info("socket")
-        self._peer: Peer = peer_of(connection)
         self._admin = is_admin(self._peer, groups_of(connection, self._peer), manager.config.settings.admin_group)
 
+    @property
+    def lasts(self) -> bool:
+        """Tell whether it asked for something that lasts: then it may be silent."""
+        return bool(self._watching or self._traces or self._tells_focus)
+
+    def begin(self, writer: asyncio.StreamWriter) -> None:
+        """Speak through `writer` from now on."""
+        self._writer = writer
+        if self.leaves:
+            writer.transport.abort()
+
+    def hang_up(self, why: str) -> None:
+        """Tell it to go."""
+        self.send(_failure(UnavailableError(why), None))
+        if self._writer:
+            self._writer.close()
+
     async def serve(self, reader: asyncio.StreamReader) -> None:
+        assert self._writer is not None
         while True:
             try:
-                line = await asyncio.wait_for(reader.readuntil(b"\n"), None if self._watching else _IDLE_SECONDS)
+                line = await asyncio.wait_for(reader.readuntil(b"\n"), None if self.lasts else IDLE_SECONDS)
             except asyncio.LimitOverrunError:
                 self.send(_failure(UsageError(f"a request has at most {MOST_LINE} bytes"), None))
                 return
             if not line.strip():
                 continue
+            self.last = time.monotonic()
             request: dict[str, Any] = {}
             try:
                 request = parse(line)
@@ -113,13 +195,15 @@ class _Client:
             await asyncio.wait_for(self._writer.drain(), DEAF_SECONDS)
 
     def send(self, message: Mapping[str, object]) -> None:
+        if self._writer is None:
+            return
         transport = self._writer.transport
         if transport.is_closing():
             return
         if transport.get_write_buffer_size() > _MOST_UNREAD:
             transport.abort()
             return
-        self._writer.write(json.dumps(message, ensure_ascii=False).encode() + b"\n")
+        self._writer.write(_line(message))
 
     def close(self) -> None:
         """Forget the client: what it was recording is over."""
@@ -202,6 +286,7 @@ class _Client:
                 managed.target_fps = request["target_fps"]
             if "weight" in request:
                 managed.weight = request["weight"]
+            self._manager.keep(managed)
         self._manager.tick()
         return {"programs": self._of(selected)}
 
@@ -233,6 +318,7 @@ class _Client:
         while True:
             await asyncio.sleep(period)
             # A client that is slow misses some: each is a whole picture.
+            assert self._writer is not None
             if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD // 4:
                 self.send({"event": "programs", **self._programs(recent)})
 
@@ -299,6 +385,10 @@ class _Client:
     def _trace_end(self, request: Mapping[str, Any]) -> dict[str, object]:
         self._manager.end_trace(self._own_trace(request))
         return {}
+
+
+def _line(message: Mapping[str, object]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode() + b"\n"
 
 
 def _failure(error: DrawtapError, key: object) -> dict[str, object]:

@@ -57,13 +57,13 @@ class Settings:
     """The table `[manager]`.
 
     `policies` names those that decide together (the lowest limit wins); without any, only what people say holds.
-    Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. Where looks
-    would take more than `load` of a core (many programs, a slow machine) they come less often, but four times in a
-    lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to the
-    programs of all users. `max_programs` and `max_clients` bound what is accepted. `without` names sources of signals
-    that are not to be used. With `observe`, programs that were not started under drawtap are shown too, where rights
-    allow (CAP_BPF, CAP_PERFMON). Recordings that alarms ask for go to `traces`, at most `max_traces` of them; the
-    oldest makes room.
+    Programs are looked at every `period` seconds; what they were told holds for `lease` seconds after that. Where
+    looks would take more than `load` of a core (many programs, a slow machine) they come less often, but four times
+    in a lease and every second. `pacing` and `spin_us` say how the limiter waits. Members of `admin_group` may see to
+    the programs of all users. `max_programs` and `max_clients` bound what is accepted, half of it from one user.
+    `without` names sources of signals that are not to be used. With `observe`, programs that were not started under
+    drawtap are shown too, where rights allow (CAP_BPF, CAP_PERFMON). Recordings that alarms ask for go to `traces`,
+    at most `max_traces` of them; the oldest makes room.
     """
 
     policies: tuple[str, ...] = ()

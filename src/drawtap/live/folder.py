@@ -34,6 +34,11 @@ class Folder:
         """Return the file that a running manager holds a lock on; its process number stands in it."""
         return self.path / "manager.lock"
 
+    @property
+    def kept(self) -> Path:
+        """Return the file of what people said of programs, for the manager after this one."""
+        return self.path / "limits.json"
+
     def session(self, token: str) -> Path:
         """Return the folder in which the recorder of one trace listens."""
         return self.path / f"trace-{token}"

@@ -85,6 +85,12 @@ def about(pid: int, told: str) -> About:
     return About(name[:64], exe, tuple(part[:200] for part in command[:32]), cgroup[:200])
 
 
+def started_of(pid: int) -> str | None:
+    """Return when a process began, as /proc has it (ticks after boot): with its number that names it for good."""
+    fields = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else None
+
+
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:

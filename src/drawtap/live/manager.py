@@ -28,6 +28,7 @@ from drawtap.live.alarm import Event, Watch
 from drawtap.live.config import Config, load_config
 from drawtap.live.folder import Folder, make_folder, state_folder
 from drawtap.live.journal import Journal
+from drawtap.live.kept import Kept
 from drawtap.live.policy import Policy, Snapshot, combined, decide
 from drawtap.live.program import Limit, Program
 from drawtap.live.programs import Managed, Programs
@@ -77,6 +78,7 @@ class Manager:
         self._config_seen = _stamp(config.path)
         self._sensors = Sensors(without=config.settings.without)
         self._watch = Watch(config.alarms)
+        self.kept = Kept(folder.kept)
         self.observed: tuple[Program, ...] = ()
         self.not_observed: str | None = None
         self._observer: Observer | None = None
@@ -109,6 +111,7 @@ class Manager:
         make_folder(self.folder, shared=self.shared)
         self._take_lock()
         _raise_descriptor_limit()
+        self.kept.load()
         for stale in self.folder.path.glob("trace-*"):
             shutil.rmtree(stale, ignore_errors=True)
         self.programs.listen(bind(self.folder.programs, socket.SOCK_SEQPACKET, 0o666 if self.shared else 0o600))
@@ -254,14 +257,17 @@ class Manager:
     def _hold(self, managed: Managed, decided: Limit | None) -> None:
         settings = self.config.settings
         profile = managed.profile
-        own = managed.profile_limit
-        if own and (decided is None or decided.fps > own.fps):
-            decided = own
+        # The lowest holds: of what a policy says, what the profile sets, and what the program was started with.
+        for own in (managed.profile_limit, managed.own_limit):
+            if own and (decided is None or decided.fps > own.fps):
+                decided = own
         limit = decided
         if managed.user_limit is not None:
             limit = managed.user_limit if managed.user_limit.fps > 0 else None
         if limit:
-            pacing = (profile and profile.pacing) or (settings.pacing if limit.origin != "user" else limit.pacing)
+            pacing = (profile and profile.pacing) or (
+                limit.pacing if limit.origin in ("user", "start") else settings.pacing
+            )
             if limit.pacing != pacing:
                 limit = replace(limit, pacing=pacing)
         before, managed.limit = managed.limit, limit
@@ -317,6 +323,8 @@ class Manager:
 
     def _found(self, managed: Managed) -> None:
         self._find_profile(managed)
+        if self.kept.restore(managed):
+            self.journal.say("restored", pid=managed.pid, name=managed.about.name)
         managed.answered = lambda kind, number, text: self._answered(managed, kind, number, text)
         managed.control.renew(time.monotonic_ns() + round(self.config.settings.lease * 1e9))
         self._hold(managed, None)
@@ -384,6 +392,7 @@ class Manager:
         """
         if surface is None:
             managed.user_limit = limit
+            self.keep(managed)
             self.decide()
             return
         known = managed.program(time.monotonic_ns()).surfaces  # as they are numbered where they are shown
@@ -394,6 +403,13 @@ class Manager:
         managed.surface_limits.pop(known[surface - 1].key, None)
         if limit:
             managed.surface_limits[known[surface - 1].key] = limit
+        self.keep(managed)
+
+    def keep(self, managed: Managed) -> None:
+        """Write down what people said of a program, for a manager after this one."""
+        self.kept.save(managed)
+        if self.kept.failed:
+            self.journal.say_seldom("not-kept", "kept", "warning", text=self.kept.failed)
 
     # ---- what alarms ask for: drawtap.live.alarm.Desk ----------------------------------------------------------
 

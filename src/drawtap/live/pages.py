@@ -38,7 +38,7 @@ STATS_HEADER = 4096
 _FRAME = struct.Struct("<QII")  # shown_ns wait_ns swap_ns
 SURFACE_BYTES = 4096 + RING * _FRAME.size
 STATS_BYTES = STATS_HEADER + SURFACES * SURFACE_BYTES
-_RECORDING, _ALL_FRAMES, _SEEN_WORD = 16, 24, 32
+_RECORDING, _ALL_FRAMES, _SEEN_WORD, _OWN_INTERVAL, _OWN_PACING = 16, 24, 32, 40, 48
 _SURFACE = struct.Struct("<QIIQQiiiIQQQQ")  # key generation kind display handle width height interval tid frames ...
 _NO_KEY = bytes(8)
 _COUNT = (1 << 62) - 1  # a count beyond it is nonsense, and does not fit numpy's numbers
@@ -223,6 +223,15 @@ class StatsPage:
     def recording(self) -> bool:
         """Tell whether the program's calls are recorded now."""
         return bool(struct.unpack_from("<I", self._map, _RECORDING)[0])
+
+    @property
+    def own_limit(self) -> Limit | None:
+        """Return the limit that the program was started with."""
+        interval_ns, pacing = struct.unpack_from("<QI", self._map, _OWN_INTERVAL)
+        if not 100_000 <= interval_ns <= 1_000_000_000:
+            return None
+        fps = round(1e9 / interval_ns, 2)
+        return Limit(fps, "it was started with that", "start", Pacing.LATE if pacing else Pacing.EARLY, chosen=True)
 
     @property
     def frames(self) -> int:

@@ -46,9 +46,9 @@ class Pacing(StrEnum):
 class Limit:
     """Hold a program's surfaces to `fps` frames a second; `reason` says to people why, `origin` who asked for it.
 
-    `origin` is `user`, `profile`, or the name of the policy. `chosen` tells a rate that somebody wants this program to
-    have (a person, a profile, a cap) from one that a policy found because of what else runs: nobody misses a target
-    because of the former.
+    `origin` is `user`, `profile`, `start` (drawtap run --fps), or the name of the policy. `chosen` tells a rate that
+    somebody wants this program to have (a person, a profile, a cap) from one that a policy found because of what else
+    runs: nobody misses a target because of the former.
     """
 
     fps: float

@@ -14,6 +14,7 @@ import os
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +25,7 @@ from drawtap.live.config import Profile
 from drawtap.live.identity import About, Peer, about, peer_of, pidfd_of
 from drawtap.live.journal import Journal
 from drawtap.live.program import Alarm, Importance, Limit, Program
+from drawtap.live.shares import Shares
 
 _HELLO_SECONDS = 5.0
 _MOST_WAITING = 64  # connections that have not said who they are
@@ -49,6 +51,7 @@ class Managed:
     profile: Profile | None = None
     profile_given: Mapping[str, Any] = field(default_factory=dict)  # what it sets of `Program`
     profile_limit: Limit | None = None  # that the profile sets
+    own_limit: Limit | None = None  # that it was started with: drawtap run --fps
     importance: Importance | None = None
     target_fps: float | None = None
     weight: float | None = None
@@ -130,6 +133,7 @@ class Programs:
         self._journal = journal
         self._next = 1
         self._waiting: set[_Waiting] = set()
+        self._shares = Shares()
         self._listening: socket.socket | None = None
 
     def listen(self, listening: socket.socket) -> None:
@@ -175,8 +179,10 @@ class Programs:
         except OSError:
             connection.close()
             return
-        mine = sum(1 for w in self._waiting if w.peer.uid == peer.uid)
-        if (len(self._waiting) >= _MOST_WAITING and mine > _MOST_WAITING // 2) or mine >= _MOST_WAITING:
+        if self._shares.comes_too_often(peer.uid):
+            self._refuse(connection, peer, "too often")
+            return
+        if not self._shares.has_room(peer.uid, Counter(w.peer.uid for w in self._waiting), _MOST_WAITING):
             self._refuse(connection, peer, "too many at once")
             return
         loop = asyncio.get_running_loop()
@@ -229,8 +235,7 @@ class Programs:
         magic, version, inner_pid, flags, exe, api = pages.HELLO.unpack(data)
         if (magic, version) != (pages.MAGIC, pages.VERSION):
             raise InputError("its hello is of another version")
-        mine = sum(1 for p in self.by_id.values() if p.peer.uid == peer.uid)
-        if len(self.by_id) >= self.most or (peer.uid != os.geteuid() and mine >= max(1, self.most // 2)):
+        if not self._shares.has_room(peer.uid, Counter(p.peer.uid for p in self.by_id.values()), self.most):
             raise UnavailableError("there are too many programs")
         stats = pages.StatsPage(descriptors[0])
         try:
@@ -248,6 +253,7 @@ class Programs:
             bool(flags & pages.HELLO_RECORDING),
             stats,
             control,
+            own_limit=stats.own_limit,
         )
         welcome = pages.WELCOME.pack(pages.MAGIC, pages.VERSION, 1, 0)
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [control.fd]))]

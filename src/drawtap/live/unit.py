@@ -33,7 +33,9 @@ TasksMax=32
 WantedBy={target}
 """
 # A user's manager has no privileges to give up, and must not need namespaces of its own: not every system lets users
-# make them. The tap must not be in a system's manager, whatever the environment has.
+# make them. The tap must not be in a system's manager, whatever the environment has. CAP_BPF, CAP_PERFMON and
+# CAP_SYS_RESOURCE are for `observe = true`; CAP_DAC_READ_SEARCH is to find the libraries of programs of others. The
+# runtime directory outlives a restart: what people said of programs stands in it.
 _SYSTEM = """\
 User=root
 UnsetEnvironment=LD_PRELOAD
@@ -41,9 +43,11 @@ ProtectSystem=strict
 ProtectKernelModules=yes
 ProtectKernelTunables=yes
 ProtectControlGroups=yes
-CapabilityBoundingSet=CAP_CHOWN CAP_SYS_PTRACE
+CapabilityBoundingSet=CAP_CHOWN CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_BPF CAP_PERFMON CAP_SYS_RESOURCE
+LimitMEMLOCK=infinity
 RuntimeDirectory=drawtap
 RuntimeDirectoryMode=0755
+RuntimeDirectoryPreserve=yes
 ProtectHome=read-only
 """
 
