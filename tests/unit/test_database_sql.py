@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import itertools
+import os
 import pickle
+import shutil
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from drawtap.errors import InputError, QueryError
+from drawtap.trace import proof
 from drawtap.trace.core import TABLES
 from drawtap.trace.trace import Trace, open_trace
 from writer import Writer, blob, f32, small_trace
@@ -358,6 +361,76 @@ def test_side_database(tmp_path: Path) -> None:
     assert not other.database.cached
     path.write_bytes(b"no database")
     assert open_trace(trace.path).sql("SELECT count(*) FROM calls").fetchall() == [(1,)]
+
+
+def test_only_a_side_database_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    trace = many(tmp_path, 30)
+    path = trace.materialise()
+    assert path.stat().st_mode & 0o777 == 0o600
+    query = "SELECT count(*) FROM calls WHERE name = 'glNothing'"
+
+    def doubted() -> str:
+        with open_trace(trace.path) as again:
+            assert again.sql(query).fetchall() == [(0,)]
+            assert ("calls" in again.database.cached) is not bool(again.database.doubted)
+            return again.database.doubted
+
+    assert doubted() == ""
+    # Rows that somebody changed, with all that a recording is known by as it was; and as it was again, by its content.
+    good, about = path.read_bytes(), path.stat()
+    shutil.copy(path, tmp_path / "changed")
+    with duckdb.connect(str(tmp_path / "changed")) as other:
+        other.execute("UPDATE calls SET name = 'glNothing'")
+    path.write_bytes((tmp_path / "changed").read_bytes())
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert doubted() == "it is not as it was written"
+    path.write_bytes(good)
+    assert doubted() == ""
+    # Writable by others, or in a folder where they may write, or a log beside it that DuckDB would play.
+    path.chmod(0o622)
+    assert "others" in doubted()
+    path.chmod(0o600)
+    tmp_path.chmod(0o777)
+    assert "others" in doubted()
+    tmp_path.chmod(0o700)
+    log = Path(f"{path}.wal")
+    log.symlink_to("/nowhere")
+    assert "others" in doubted()
+    log.unlink()
+    assert doubted() == ""
+    path.rename(tmp_path / "moved")
+    path.symlink_to(tmp_path / "moved")
+    assert "cannot be opened" in doubted()
+    path.unlink()
+    (tmp_path / "moved").rename(path)
+    assert doubted() == ""
+    # One that came with the recording: nothing says that it was written here.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    assert "did not write it" in doubted()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # The recording changed, its size and its time did not.
+    data, about = bytearray(trace.path.read_bytes()), trace.path.stat()
+    data[20] ^= 1  # of its name
+    trace.path.write_bytes(data)
+    os.utime(trace.path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert "for this state of the recording" in doubted()
+
+
+def test_a_side_database_reads_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    trace = many(tmp_path, 30)
+    path = trace.materialise()
+    (tmp_path / "secret.csv").write_text("name\n1\n")
+    with duckdb.connect(str(path)) as other:  # even one of ones own: files are closed off before it is attached
+        other.execute("DROP TABLE frames")
+        other.execute(f"CREATE VIEW frames AS SELECT * FROM read_csv('{tmp_path}/secret.csv')")
+    proof.note(path, trace.database._stamp())
+    with open_trace(trace.path) as again:
+        assert again.sql("SELECT count(*) FROM frames").fetchall() == [(3,)]  # of the recording
+        assert "calls" in again.database.cached
+        with pytest.raises(QueryError):
+            again.sql("SELECT * FROM cache.frames").fetchall()
 
 
 def test_content_that_is_gone_is_null(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import duckdb
 
-from drawtap.errors import QueryError, did_you_mean
-from drawtap.trace import computed, measured, sensors
+from drawtap.errors import QueryError, UnavailableError, did_you_mean
+from drawtap.trace import computed, measured, proof, sensors
 from drawtap.trace.core import TABLES, Column, Json, Part, Selection, shipped_functions, write
 from drawtap.trace.library import Cancelled
 from drawtap.trace.state import TABLES as STATE_TABLES
@@ -38,7 +39,7 @@ Parameters = Sequence[object] | Mapping[str, object]
 _Node = dict[str, object]
 
 MEMORY = "2GB"  # of DuckDB, for long traces
-_CACHE_FORMAT = "1"
+_CACHE_FORMAT = "2"
 GRAPH_TABLES = ("redundancy",)  # made by trace.graph, which needs numpy: imported when asked for
 # `event.state.path.X`: the first word is an argument of the call that names an object; collection below a share group.
 _NAMED = {
@@ -192,6 +193,7 @@ class Database:
         self._number = 0
         self._cache: set[str] = set()  # tables in the side database
         self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
+        self.doubted = ""  # why the side database is not read although there is one
         self.others: dict[str, Database] = {}  # traces that are open beside this one, by the name of their schema
         self.into = Path()  # where `SELECT ... INTO name` writes name.dtap
         self.inserted: Path | None = None  # the trace that the last query wrote
@@ -209,9 +211,7 @@ class Database:
             self._connection.execute("SET autoinstall_known_extensions = false")
             if cast(int, self._trace.info["calls"]) > LONG:
                 self._bound_memory()
-            self._attach_cache()
-            if not self._cache:
-                self._lock()
+            self._lock()
         return self._connection
 
     def _bound_memory(self) -> None:
@@ -224,7 +224,13 @@ class Database:
     def _lock(self) -> None:
         assert self._connection is not None
         # allowed_directories would open whole folders: files are closed off, COPY goes through a connection of its own.
+        path = self._proved_cache()
+        if path is not None:
+            # DuckDB asks for its log too, which is not there: `doubt` has looked.
+            self._connection.execute(f"SET allowed_paths = [{_quote_text(str(path))}, {_quote_text(f'{path}.wal')}]")
         self._connection.execute("SET enable_external_access = false")
+        if path is not None:
+            self._attach_cache(path)
 
     def interrupt(self) -> None:
         """Stop the query that runs now (from another thread); it then raises Cancelled."""
@@ -254,11 +260,18 @@ class Database:
         """Tables that are read from the side database."""
         return frozenset(self._cache)
 
-    def _attach_cache(self) -> None:
+    def _proved_cache(self) -> Path | None:
         path = self.cache_path
-        if not path.exists() or self._trace.frame_end != "auto":
-            return
-        connection = self.connection
+        if self._trace.frame_end != "auto" or not os.path.lexists(path):
+            return None
+        path = path.absolute()
+        self.doubted = proof.doubt(path, self._stamp())
+        return None if self.doubted else path
+
+    def _attach_cache(self, path: Path) -> None:
+        # Only once files are closed off: what is attached could ask for others.
+        assert self._connection is not None
+        connection = self._connection
         try:
             connection.execute(f"ATTACH {_quote_text(str(path))} AS cache (READ_ONLY)")
             stamps = connection.execute("SELECT stamp FROM cache.drawtap_cache").fetchall()
@@ -267,13 +280,12 @@ class Database:
                 return
             rows = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'cache'").fetchall()
             self._cache = {str(row[0]) for row in rows} - {"drawtap_cache"}
-            connection.execute("SET enable_external_access = false")
-        except duckdb.Error:  # another DuckDB wrote it, or somebody writes now: it is only a cache
+        except duckdb.Error as error:  # another DuckDB wrote it, or somebody writes now: it is only a cache
+            self.doubted = str(error).partition("\n")[0]
             self._cache = set()
 
     def _stamp(self) -> str:
-        info = self._trace.info
-        return f"{_CACHE_FORMAT} {info['uuid']} {info['file_bytes']} {self._trace.path.stat().st_mtime_ns}"
+        return f"{_CACHE_FORMAT} {proof.stamp(self._trace.path)}"
 
     # ---- names -----------------------------------------------------------------------------------------
 
@@ -731,8 +743,18 @@ class Database:
             names.append(known)
         self.close()
         self._cache = set()
-        path, part = self.cache_path, self.cache_path.with_name(self.cache_path.name + ".part")
-        part.unlink(missing_ok=True)
+        path = self.cache_path
+        # In a folder of its own that nobody else enters: a name that is known before could be taken by a link.
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            self._write_cache(Path(folder) / "part", names)
+            (Path(folder) / "part").replace(path)
+        try:
+            proof.note(path, self._stamp())
+        except OSError as error:
+            raise UnavailableError(f"that {path} was written here cannot be noted: {error}") from None
+        return path
+
+    def _write_cache(self, part: Path, names: Sequence[str]) -> None:
         writer = duckdb.connect(str(part))
         try:
             for name in names:
@@ -749,8 +771,7 @@ class Database:
             raise self._translated(error, "") from None
         finally:
             writer.close()
-        part.replace(path)
-        return path
+        part.chmod(0o600)
 
 
 def _kind(statement: object) -> str:
