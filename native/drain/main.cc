@@ -755,8 +755,11 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
     origin->pid_start = info.pid_start;
     memcpy(origin->signatures, hello.signatures, sizeof origin->signatures);
     memcpy(origin->program, hello.program, sizeof origin->program);
+    *pool->run() = {info.start_clock, info.start_ns};
     origin->magic = DT_POOL_ORIGIN_MAGIC;
   }
+  info.start_clock = pool->run()->start_clock;
+  info.start_ns = pool->run()->start_ns;
   SessionSettings settings = o_.session;
   if (trace) {
     settings.timing = std::min<uint32_t>(pool->header()->timing, DT_TIMING_NONE);

@@ -18,6 +18,11 @@ struct PoolSettings {
   uint32_t hold_ms = 60000, stopped_ms = 5000;  // dt_pool_header
 };
 
+// What only drainers read of the page that is for a successor; behind dt_pool_origin.
+struct PoolRun {
+  uint64_t start_clock, start_ns;  // of the first hello: they name this run in every file that is made of it
+};
+
 class Pool {
  public:
   Pool() = default;
@@ -45,6 +50,7 @@ class Pool {
   dt_pool_header* header() { return reinterpret_cast<dt_pool_header*>(base_); }
   dt_pool_targets* targets() { return reinterpret_cast<dt_pool_targets*>(base_ + DT_POOL_TARGETS_OFFSET); }
   dt_pool_origin* origin() { return reinterpret_cast<dt_pool_origin*>(base_ + DT_POOL_ORIGIN_OFFSET); }
+  PoolRun* run() { return reinterpret_cast<PoolRun*>(origin() + 1); }
 
   // Chunks by state now.
   struct Census {

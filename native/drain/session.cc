@@ -502,7 +502,12 @@ std::string Session::open_stream() {
   auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(), [this] { return stream_status(); });
   stream_ = sink.get();
   error = file_.create_on(std::move(sink), to);
-  return error.empty() ? begin_file() : spill(error);
+  if (error.empty()) error = begin_file();
+  if (error.empty() && adopted_ && stream_) {
+    JsonObject before;
+    error = append_json(before.text("kind", "continues").text("of", to).text("why", "the drainer before this one died").str());
+  }
+  return error.empty() || !stream_ ? error : spill(error);
 }
 
 std::string Session::all_signatures() const {
@@ -530,8 +535,9 @@ std::string Session::spill(const std::string& why) {
   snprintf(pool_->origin()->trace, sizeof pool_->origin()->trace, "%s", path.c_str());
   trace_is(path);
   std::string error = file_.create(path);
+  remarks_written_ = 0;  // a trace of its own says everything
   if (error.empty()) error = begin_file();
-  if (error.empty() && !stream_taken_) return error;  // it has nothing: this is the whole trace
+  if (error.empty() && !stream_taken_ && !adopted_) return error;  // it has nothing: this is the whole trace
   JsonObject before;
   before.text("kind", "continues").text("of", settings_.receivers->settings().to).text("why", why).number("bytes", stream_taken_);
   if (error.empty()) error = append_json(before.str());

@@ -16,7 +16,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string_view>
 
 #include "../common/stream.h"
 #include "proof.h"
@@ -178,8 +181,44 @@ const char* refusal_about(uint16_t code) {
   }
 }
 
-// We connected: say hello. An empty string, or why the other side does not want us. `local`: it is on this machine.
-std::string greet(int fd, const StreamSettings& s, bool local, Refusal* refusal) {
+// The port and whether it is of this machine alone, of an address as /proc/net/tcp has it.
+bool is_loopback_text(const char* address) {
+  const std::string_view text = address;
+  const bool mapped = text.size() == 32 && text.substr(0, 24) == "0000000000000000FFFF0000";
+  if (text.size() == 8 || mapped) return text.substr(text.size() - 2) == "7F";
+  return text == "00000000000000000000000001000000";
+}
+
+uint16_t port_of(const sockaddr_storage& name) {
+  return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port : reinterpret_cast<const sockaddr_in&>(name).sin_port);
+}
+
+// Whether the other end of a TCP connection within this machine is a socket of this user or of root. The kernel lists whose each is;
+// one that nobody has accepted yet, or that its process has closed, is nobody's.
+bool same_user_tcp(int fd) {
+  sockaddr_storage own{}, peer{};
+  socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) || getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_bytes)) return false;
+  bool found = false;
+  for (const char* list : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream file(list);
+    for (std::string line; std::getline(file, line);) {
+      char local[33], remote[33];
+      unsigned local_port, remote_port, uid;
+      unsigned long inode;
+      if (sscanf(line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", local, &local_port, remote, &remote_port, &uid,
+                 &inode) != 6)
+        continue;
+      if (local_port != port_of(peer) || remote_port != port_of(own) || !is_loopback_text(local) || !is_loopback_text(remote)) continue;
+      if (!inode || (uid != geteuid() && uid != 0)) return false;
+      found = true;
+    }
+  }
+  return found;
+}
+
+// We connected: say hello. An empty string, or why the other side does not want us.
+std::string greet(int fd, const StreamSettings& s, Refusal* refusal) {
   const double end = now() + HANDSHAKE_SECONDS;
   const std::string nonce = s.token.empty() ? "" : random_nonce();
   if (!s.token.empty() && nonce.empty()) return "this system has no random numbers";
@@ -204,7 +243,7 @@ std::string greet(int fd, const StreamSettings& s, bool local, Refusal* refusal)
     if (error.empty()) error = hear(fd, &answer, &text, end);
     if (!error.empty()) return error;
     if (answer.code == DT_STREAM_OK && !same_bytes(text.substr(0, PROOF_BYTES), proof(s, "accepts", nonces))) return "it does not know the token";
-  } else if (answer.code == DT_STREAM_OK && !nonce.empty() && !local) {
+  } else if (answer.code == DT_STREAM_OK && !nonce.empty()) {
     return "it does not show that it knows the token";
   }
   if (answer.code == DT_STREAM_OK) return {};
@@ -314,7 +353,10 @@ int Receivers::connect_once(std::string* error, Refusal* refusal) {
       if (!ready(fd, POLLOUT, now() + HANDSHAKE_SECONDS)) code = ETIMEDOUT;
       else getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
     }
-    why = code ? strerror(code) : a.name.ss_family == AF_UNIX && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, a.local, refusal);
+    const bool local = a.name.ss_family == AF_UNIX;
+    why = code ? strerror(code) : local && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, refusal);
+    // Who has shown that it knows the token may be anybody. It has answered: its end has an owner.
+    if (why.empty() && !local && settings_.token.empty() && !same_user_tcp(fd)) why = "it belongs to another user: a token lets it be";
     if (why.empty()) {
       tune(fd, a.name.ss_family);
       return fd;
@@ -375,8 +417,9 @@ void Receivers::serve() {
     }
     tune(fd, listening_path_.empty() ? AF_INET : AF_UNIX);
     shared_->greeting++;
-    std::thread([fd, shared = shared_, settings = settings_] {
-      const bool good = admit(fd, settings).empty();
+    const bool asks_owner = listening_path_.empty() && settings_.token.empty();
+    std::thread([fd, asks_owner, shared = shared_, settings = settings_] {
+      const bool good = (!asks_owner || same_user_tcp(fd)) && admit(fd, settings).empty();
       std::lock_guard inner(shared->lock);
       shared->greeting--;
       if (good && !shared->stop && shared->ready.size() < MOST_READY) shared->ready.push_back(fd);

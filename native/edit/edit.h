@@ -48,7 +48,7 @@ typedef struct dt_write_options {
 /* Write a new, self-contained trace: the kept calls with everything that they refer to (arrays, memory, map writes, natives,
  * contexts, signatures), notes and annotations, and nothing else. Calls are numbered densely; each remembers its seq in the
  * recording it comes from (column `origin`). Times become ns. The file appears under its name when it is whole; it may be that of a source.
- * No source at all makes an empty trace. `json`: {"calls", "kept", "changed", "inserted", "blobs", "bytes", "lost", "problems": [...]}; until dt_blob_free(owner). */
+ * No source at all makes an empty trace. Whole sources that are parts of one recording (annotation `continues`) count as one source. `json`: {"calls", "kept", "changed", "inserted", "blobs", "bytes", "lost", "problems": [...]}; until dt_blob_free(owner). */
 DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path, const char** json,
                     uint64_t* length, void** owner);
 

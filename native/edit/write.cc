@@ -10,6 +10,7 @@
 
 #include "../core/text.h"
 #include "maker.h"
+#include "splice.h"
 
 namespace dt::edit {
 namespace {
@@ -711,23 +712,23 @@ std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bo
   return marks;
 }
 
-std::string derived(const std::vector<std::unique_ptr<Copy>>& copies, bool by_time) {
+std::string derived(const std::vector<const Trace*>& from, bool by_time) {
   Bytes out;
   out.put("{\"kind\": \"derived\", \"order\": \"");
   out.put(by_time ? "time" : "join");
   out.put("\", \"sources\": [");
   bool comma = false;
-  for (auto& c : copies) {
+  for (const Trace* t : from) {
     if (comma) out.put(", ");
     comma = true;
     out.put("{\"path\": ");
-    put_json(out, c->trace().path());
+    put_json(out, t->path());
     out.put(", \"uuid\": \"");
-    for (uint8_t byte : c->trace().header().uuid) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+    for (uint8_t byte : t->header().uuid) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
     out.put("\", \"calls\": ");
-    put_u64(out, c->trace().calls);
+    put_u64(out, t->calls);
     out.put(", \"problems\": ");
-    put_u64(out, c->trace().problems().size());
+    put_u64(out, t->problems().size());
     out.put('}');
   }
   out.put("]}");
@@ -781,7 +782,8 @@ class Processes {
   };
   // Parts of one recording are of one process.
   static std::string origin_of(const Trace& t) {
-    std::string key;
+    std::string key = run_of(t);
+    if (!key.empty()) return key;
     for (auto& a : t.annotations)
       if (a.kind == "recording") key += a.json;
     if (!key.empty()) return key;
@@ -836,7 +838,13 @@ class Processes {
   uint32_t contexts_ = 0;
 };
 
-std::string attempt(const std::vector<Source>& sources, const Options& options, const std::string& path, bool mark_all) {
+// What the sources were made of, and what was found wrong when they were.
+struct Origin {
+  std::vector<const Trace*> from;
+  std::vector<std::string> problems;
+};
+
+std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options, const std::string& path, bool mark_all) {
   Maker maker(options.level, sources.empty() ? 0 : sources[0].trace->timing);
   std::vector<std::unique_ptr<Copy>> copies;
   for (size_t i = 0; i < sources.size(); ++i) copies.push_back(std::make_unique<Copy>(sources[i], maker));
@@ -871,7 +879,7 @@ std::string attempt(const std::vector<Source>& sources, const Options& options, 
   for (auto& c : copies)
     for (auto& a : c->trace().annotations)
       if (!options.parts && a.kind != "end" && !a.json.empty() && a.json.front() == '{') annotations.push_back(a.json);
-  if (!copies.empty() && !options.parts) annotations.push_back(derived(copies, options.by_time));
+  if (!copies.empty() && !options.parts) annotations.push_back(derived(origin.from, options.by_time));
   if (!options.annotation.empty()) annotations.push_back(options.annotation);
   maker.create(path, annotations);
 
@@ -934,12 +942,14 @@ std::string attempt(const std::vector<Source>& sources, const Options& options, 
   field(", \"renamed\": ", processes.renamed());
   out.put(", \"problems\": [");
   bool comma = false;
+  auto say = [&](const std::string& problem) {
+    if (comma) out.put(", ");
+    comma = true;
+    put_json(out, problem);
+  };
+  for (auto& p : origin.problems) say(p);
   for (auto& c : copies)
-    for (auto& p : c->walker().problems) {
-      if (comma) out.put(", ");
-      comma = true;
-      put_json(out, p);
-    }
+    for (auto& p : c->walker().problems) say(p);
   out.put("]}");
   return std::string(out.view());
 }
@@ -965,15 +975,20 @@ bool in_order(const std::string& path) {
 }  // namespace
 
 std::string write(std::vector<Source> sources, const Options& options, const std::string& path) {
+  Origin origin;
+  for (auto& s : sources) origin.from.push_back(s.trace);
   if (options.parts) {
-    std::string json = attempt(sources, options, path, false);
-    return options.forget || in_order(path) ? json : attempt(sources, options, path, true);
+    std::string json = attempt(sources, origin, options, path, false);
+    return options.forget || in_order(path) ? json : attempt(sources, origin, options, path, true);
   }
+  const Splices splices(sources, path);
+  sources = splices.sources();
+  origin.problems = splices.problems();
   std::string part = path + ".part";
   try {
-    std::string json = attempt(sources, options, part, false);
+    std::string json = attempt(sources, origin, options, part, false);
     // The numbers of an edited trace do not rise through a join, only through a cut.
-    if (sources.size() == 1 && !options.forget && !in_order(part)) json = attempt(sources, options, part, true);
+    if (sources.size() == 1 && !options.forget && !in_order(part)) json = attempt(sources, origin, options, part, true);
     if (rename(part.c_str(), path.c_str())) throw Error(DT_E_IO, path + ": " + strerror(errno));
     return json;
   } catch (...) {

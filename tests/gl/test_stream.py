@@ -199,7 +199,8 @@ def test_a_killed_receiver_leaves_good_traces_on_both_sides(
 ) -> None:
     frames = 400
     receiver, address = desk.receiver("tcp://127.0.0.1:0", "-o", "got.dtap")
-    recorder = desk.start("record", "--to", address, "--spill", "rest.dtap", "--", noise, str(frames), "5000")
+    to = ("--to", address, "--spill", "rest.dtap", "--hash-frames")
+    recorder = desk.start("record", *to, "--", noise, str(frames), "5000")
     wait_for(lambda: (tmp_path / "got.dtap").exists() and (tmp_path / "got.dtap").stat().st_size > 200_000)
     receiver.process.kill()
     code, out, err = recorder.end()
@@ -211,6 +212,26 @@ def test_a_killed_receiver_leaves_good_traces_on_both_sides(
     assert sum(parts) >= 20 * frames
     assert "this is the rest of a recording" in drawtap("info", tmp_path / "rest.dtap").out
     assert drawtap("replay", tmp_path / "got.dtap").code == 0
+    # Together, in any order, they are the recording that a file would have been: every call once, all of them played.
+    for order in (("got.dtap", "rest.dtap"), ("rest.dtap", "got.dtap")):
+        joined = drawtap(
+            "join", *(tmp_path / name for name in order), "-o", tmp_path / "whole.dtap", "--force", "--json"
+        )
+        assert joined.code == 0, joined.err
+        said = json.loads(joined.out)
+        assert (said["renamed"], said["lost"], said["problems"]) == (0, 0, [])
+        assert _count(drawtap, tmp_path / "whole.dtap", "glDrawArrays") == 20 * frames
+        info = json.loads(drawtap("info", tmp_path / "whole.dtap", "--json").out)
+        assert (info["frames"], info["threads"], info["problems"]) == (frames, 1, [])
+        kinds = [note["kind"] for note in info["annotations"]]
+        assert kinds.count("recording") == 1 and "continues" not in kinds
+    played = drawtap("replay", tmp_path / "whole.dtap", "--verify", "--json")
+    assert played.code == 0, played.out
+    assert "skipped" not in drawtap("replay", tmp_path / "whole.dtap").out
+    assert not list(tmp_path.glob("whole.dtap?*"))
+    # What made and set everything is missing without the first part, and that is said.
+    alone = drawtap("join", tmp_path / "rest.dtap", tmp_path / "rest.dtap", "-o", tmp_path / "alone.dtap")
+    assert "whose beginning is not here" in alone.out
 
 
 def test_a_killed_program_and_a_killed_drainer(
@@ -237,7 +258,13 @@ def test_a_killed_program_and_a_killed_drainer(
     assert rows[second.name]["state"] == "whole"
     for trace in (first, second):
         assert _count(drawtap, trace, "glDrawArrays") > 0
-        assert drawtap("info", trace).code == 0
+        info = json.loads(drawtap("info", trace, "--json").out)
+        assert (rows[trace.name]["calls"], rows[trace.name]["frames"]) == (info["calls"], info["frames"])
+    joined = drawtap("join", first, second, "-o", tmp_path / "both.dtap")
+    assert joined.code == 0, joined.out
+    assert "not here" not in joined.out and "told apart" not in joined.out
+    played = drawtap("replay", tmp_path / "both.dtap")
+    assert "calls without a context" not in played.out
     end = [a for a in json.loads(drawtap("info", second, "--json").out)["annotations"] if a["kind"] == "end"]
     assert end[0]["adopted"]
     assert end[0]["chunks_lost"] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import os
 import random
 import socket
 import struct
@@ -17,6 +18,7 @@ import pytest
 from drawtap.capture import stream
 from drawtap.capture.receive import Receiver
 from drawtap.errors import UsageError
+from drawtap.trace.trace import open_trace
 
 TRACE = (Path(__file__).parents[1] / "data/trace-v1-toy.dtap").read_bytes()
 TOKEN, NONCE = b"word", b"n" * 32
@@ -100,9 +102,13 @@ def test_what_arrives_is_what_was_sent(receiver: Receiver) -> None:
     say(receiver, hello(), *session())
     wait_for(lambda: receiver.is_idle)
     (got,) = receiver.streams
-    assert (got.state, got.pid, got.calls, got.frames, got.bytes) == ("whole", 7, 9, 1, len(TRACE))
+    assert (got.state, got.pid, got.bytes) == ("whole", 7, len(TRACE))
     assert got.file.name == "game.dtap"
     assert got.file.read_bytes() == TRACE
+    assert got.file.stat().st_mode & 0o777 == 0o600
+    # What the recorder said (9 calls, 1 frame) is not what is in the file.
+    with open_trace(got.file) as trace:
+        assert (got.calls, got.frames) == (trace.info["calls"], trace.info["frames"]) != (9, 1)
 
 
 def test_a_token_is_shown_to_be_known_by_both_and_never_said(guarded: Receiver) -> None:
@@ -156,13 +162,40 @@ def test_a_recorder_has_to_know_the_token_too(knows: bool) -> None:
     thread.join()
 
 
-def test_elsewhere_a_recorder_must_ask_for_the_token() -> None:
+def test_a_recorder_must_ask_for_the_token_wherever_it_is() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall((stream.ANSWER.pack(stream.MAGIC, 2, stream.OK, 2) + b"{}") * 2)
-        stream.say_hello(ours, TOKEN)
+        stream.say_hello(ours, b"")
         with pytest.raises(stream.StreamError, match="does not show"):
-            stream.say_hello(ours, TOKEN, local=False)
+            stream.say_hello(ours, TOKEN)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_over_loopback_only_the_own_user_is_believed(
+    host: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, 0), family=family)
+    except OSError as error:
+        pytest.skip(f"{host}: {error}")
+    port = listener.getsockname()[1]
+    with listener, socket.create_connection((host, port)) as ours:
+        assert not stream.is_own(ours)  # nobody has accepted it: it may become anybody's
+        theirs, _ = listener.accept()
+        assert stream.is_own(ours) and stream.is_own(theirs)
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        assert stream.is_own(ours) is (os.getuid() == 0)  # root's is believed by all
+        theirs.close()
+        wait_for(lambda: not stream.is_own(ours))
+    monkeypatch.undo()
+    # The receiver asks, unless a token does.
+    monkeypatch.setattr(stream, "is_own", lambda line: False)
+    with Receiver(stream.parse("tcp://127.0.0.1:0"), tmp_path) as made:
+        say(made, hello(), *session())
+        wait_for(lambda: made.refused and closed(made))
+        assert "another user" in made.refused[0] and not made.streams
 
 
 def test_whoever_hangs_up_leaves_whole_chunks(receiver: Receiver) -> None:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from drawtap.capture import stream
 from drawtap.capture.stream import Address, StreamError
-from drawtap.errors import UnavailableError, UsageError
+from drawtap.errors import DrawtapError, UnavailableError, UsageError
+from drawtap.trace.trace import open_trace
 
 _MOST_STREAMS = 64
 _FILE_MAGIC, _CHUNK_MAGIC, _END = b"DTAP\r\n\x1a\n", b"DTCK", b"DTAPEND\n"
@@ -34,7 +35,7 @@ _ACCEPT_SECONDS = 0.1
 class Stream:
     """One trace that arrives, or did: `state` is open, whole or torn, `error` why it is torn.
 
-    `calls` and `frames` are what the recorder says.
+    While it is open, `calls` and `frames` are what the recorder said last; afterwards they are those of the file.
     """
 
     file: Path
@@ -54,6 +55,8 @@ class Receiver:
     `place` is a file for the first trace, whose name those that follow vary, or a folder. Use as a context manager.
     `streams` and `refused` (connections that became none, with the reason) grow as they come.
     """
+
+    _LET_IT_BE = ": a token that both know lets it be"
 
     def __init__(
         self, address: Address, place: Path, *, token: bytes = b"", connect: bool = False, force: bool = False
@@ -129,8 +132,8 @@ class Receiver:
                     line, _ = self._listener.accept()
                 except OSError:
                     continue
-                if self._address.path is not None and not stream.is_own(line):
-                    self._refuse("a process of another user was turned away")
+                if (self._address.path is not None or not self._token) and not stream.is_own(line):
+                    self._refuse("a process of another user was turned away" + self._LET_IT_BE)
                     line.close()
                 elif len(self._lines) >= 2 * _MOST_STREAMS:
                     line.close()  # a flood: not even an answer
@@ -145,7 +148,9 @@ class Receiver:
         while not self._stopping:
             try:
                 line = _connected(self._address)
-                stream.say_hello(line, self._token, local=self._address.is_local)
+                stream.say_hello(line, self._token)
+                if self._address.path is None and not self._token and not stream.is_own(line):
+                    raise StreamError(f"{self._address.text} belongs to another user{self._LET_IT_BE}")
             except (OSError, StreamError) as error:
                 if self.streams or isinstance(error, StreamError):
                     self._refuse(str(error)) if isinstance(error, StreamError) else None
@@ -220,6 +225,7 @@ class Receiver:
             entry.bytes = chunks.good
         finally:
             os.close(file)
+        entry.calls, entry.frames = _counted(entry.file) if chunks.good else (0, 0)
         if not chunks.good:
             entry.file.unlink(missing_ok=True)  # not even a header
         entry.state = state
@@ -325,6 +331,15 @@ def _note(entry: Stream, status: Mapping[str, object]) -> None:
             setattr(entry, name, value)
 
 
+def _counted(file: Path) -> tuple[int, int]:
+    # What the recorder says is of what it recorded: not all of that arrives, and it counts frames before their calls.
+    try:
+        with open_trace(file) as trace:
+            return len(trace.calls), int(str(trace.info["frames"]))
+    except DrawtapError:
+        return 0, 0  # whoever opens it is told why
+
+
 def _object(data: memoryview | bytes) -> Mapping[str, object]:
     try:
         found = json.loads(bytes(data))
@@ -357,7 +372,7 @@ def _clean(program: object) -> str:
 
 
 def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _write_all(file: int, view: memoryview) -> None:

@@ -131,10 +131,10 @@ def check_reach(address: Address, *, allow_remote: bool, token: bytes) -> None:
         )
 
 
-def say_hello(line: socket.socket, token: bytes, *, local: bool = True) -> None:
+def say_hello(line: socket.socket, token: bytes) -> None:
     """Introduce ourselves, as a receiver, to a recorder that we connected to. Raises StreamError.
 
-    `local`: it is on this machine. One that is not must show that it knows the token.
+    With a token the recorder must show that it knows it, too.
     """
     options = json.dumps({"drawtap": drawtap.__version__}).encode()
     nonce = os.urandom(_PROOF) if token else b""
@@ -150,7 +150,7 @@ def say_hello(line: socket.socket, token: bytes, *, local: bool = True) -> None:
             version, code, text = _answer(line)
             if code == OK and not hmac.compare_digest(text[:_PROOF], proof(token, b"accepts", nonces)):
                 raise StreamError("the recorder does not know the token")
-        elif code == OK and token and not local:
+        elif code == OK and token:
             raise StreamError("the recorder does not show that it knows the token")
     except OSError as error:
         raise StreamError(f"the recorder does not answer: {error}") from error
@@ -244,9 +244,41 @@ def fill(line: socket.socket, view: memoryview) -> None:
 
 
 def is_own(line: socket.socket) -> bool:
-    """Tell whether the process at the other end of a UNIX socket is of this user, or root."""
+    """Tell whether the process at the other end is of this user, or root; over TCP, within this machine.
+
+    There the kernel lists whose each socket is. One that nobody has accepted yet, or that was closed, is nobody's.
+    """
+    if line.family != socket.AF_UNIX:
+        return _is_own_tcp(line)
     _, uid, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return uid in (os.geteuid(), 0)
+
+
+def _is_own_tcp(line: socket.socket) -> bool:
+    own, peer = line.getsockname(), line.getpeername()
+    found = False
+    for name in ("tcp", "tcp6"):
+        try:
+            rows = Path(f"/proc/net/{name}").read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for row in rows:
+            fields = row.split()
+            (there, there_port), (here, here_port) = (text.split(":") for text in fields[1:3])
+            ports = int(there_port, 16), int(here_port, 16)
+            if ports != (peer[1], own[1]) or not (_is_own_machine(there) and _is_own_machine(here)):
+                continue
+            if fields[9] == "0" or int(fields[7]) not in (os.geteuid(), 0):
+                return False
+            found = True
+    return found
+
+
+def _is_own_machine(address: str) -> bool:
+    # As /proc/net/tcp writes it: words of the machine's order.
+    if len(address) == 8 or address.startswith("0000000000000000FFFF0000"):
+        return address.endswith("7F")
+    return address == "00000000000000000000000001000000"
 
 
 def _resolved(host: str, port: int) -> list[str]:

@@ -20,7 +20,8 @@ def join(
     """Write recordings one after the other as one.
 
     The times of a later one follow those of the one before. What several programs called alike (contexts, surfaces and
-    the like) is told apart; parts of one recording keep their names.
+    the like) is told apart; parts of one recording keep their names. What a receiver has of a recording and what went
+    elsewhere when that was gone (record --spill) become the one recording that they are, each call once.
     What a recording needs it must make itself: extracts that make the same objects twice do so in the result, too.
     """
     from drawtap.trace.edit import join as joined
