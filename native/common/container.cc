@@ -139,8 +139,29 @@ ContainerWriter::~ContainerWriter() {
   if (reserve_fd_ >= 0) close(reserve_fd_);
 }
 
+namespace {
+
+// A new file of ours: nothing that stands there is written to, and no link that somebody put there is followed.
+int open_new(const std::string& path) {
+  // A file without a name, that we have open already.
+  if (path.rfind("/proc/self/fd/", 0) == 0) return open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
+  for (bool again : {true, false}) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat old;
+    if (fd >= 0 || errno != EEXIST || !again || lstat(path.c_str(), &old)) return fd;
+    if (!S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode)) {
+      errno = EEXIST;
+      return -1;
+    }
+    if (unlink(path.c_str())) return -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
 std::string ContainerWriter::create(const std::string& path) {
-  int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  int fd = open_new(path);
   if (fd < 0) return system_error(path);
   path_ = path;
   fd_ = fd;
@@ -184,8 +205,13 @@ void ContainerWriter::leave() {
 
 std::string ContainerWriter::adopt(const std::string& path,
                                    const std::function<void(const dt_chunk_header&, std::span<const char>)>& visit) {
-  int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  int fd = open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return system_error(path);
+  struct stat about;
+  if (fstat(fd, &about) || about.st_uid != geteuid()) {
+    close(fd);
+    return path + ": it belongs to another user";
+  }
   std::string error;
   std::vector<dt_footer_entry> found;
   uint64_t end = scan_chunks(fd, &error, [&](uint64_t offset, const dt_chunk_header& header) {

@@ -73,7 +73,7 @@ class ContainerWriter {
   ContainerWriter(const ContainerWriter&) = delete;
   ContainerWriter& operator=(const ContainerWriter&) = delete;
 
-  // Start a new file; one that stood there is replaced. Returns an empty string or what went wrong.
+  // Start a new file that only its user reads; one that stood there is replaced, a link too. Returns an empty string or what went wrong.
   std::string create(const std::string& path);
   // The same bytes to a sink; `name` is what path() says.
   std::string create_on(std::unique_ptr<ByteSink> sink, const std::string& name);

@@ -122,6 +122,7 @@ Options parse(int argc, char** argv) {
   std::string token_file;
   if (const char* named = getenv("DRAWTAP_TOKEN_FILE")) token_file = named;
   if (const char* remote = getenv("DRAWTAP_ALLOW_REMOTE")) o.stream.remote = !strcmp(remote, "1");
+  if (const char* identity = getenv("DRAWTAP_IDENTITY")) o.session.anonymous = !strcmp(identity, "none");
   o.session.workers = sysconf(_SC_NPROCESSORS_ONLN) >= 4 ? 2 : 1;
   for (int i = 1; i < argc; i++) {
     const std::string name = argv[i];

@@ -498,7 +498,7 @@ std::string Session::open_stream() {
   const int fd = settings_.receivers->take(&error);
   if (fd < 0) return spill(error);
   JsonObject about;
-  about.number("pid", process_.pid).text("program", process_.program).flag("continues", adopted_);
+  about.number("pid", process_.pid).text("program", told_path(process_.program)).flag("continues", adopted_);
   auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(), [this] { return stream_status(); });
   stream_ = sink.get();
   error = file_.create_on(std::move(sink), to);
@@ -636,18 +636,24 @@ void Session::fail(const std::string& error) {
   status_.error("write", error, process_.pid);
 }
 
+// A path as the trace tells it.
+std::string Session::told_path(const std::string& path) const { return settings_.anonymous ? path.substr(path.rfind('/') + 1) : path; }
+
 std::string Session::recording_json() const {
   utsname system{};
   uname(&system);
   JsonObject machine;
   machine.text("sysname", system.sysname).text("release", system.release).text("version", system.version);
-  machine.text("machine", system.machine).text("hostname", system.nodename).text("cpu", cpu_model());
+  machine.text("machine", system.machine);
+  if (!settings_.anonymous) machine.text("hostname", system.nodename);
+  machine.text("cpu", cpu_model());
   machine.number("cores", static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN)));
   machine.number("memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
   static const char* const timings[] = {"both", "entry", "none"};
   JsonObject object;
-  object.text("kind", "recording").text("version", DRAWTAP_VERSION).text("program", process_.program);
-  object.json("command_line", process_.command_line).number("pid", process_.pid);
+  object.text("kind", "recording").text("version", DRAWTAP_VERSION).text("program", told_path(process_.program));
+  if (!settings_.anonymous) object.json("command_line", process_.command_line);
+  object.number("pid", process_.pid);
   object.number("time_realtime_ns", clock_ns(CLOCK_REALTIME)).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
   object.number("start_clock", process_.start_clock).number("start_ns", process_.start_ns);
   object.text("clock", process_.clock == DT_CLOCK_TSC ? "tsc" : "monotonic");
@@ -660,8 +666,8 @@ std::string Session::recording_json() const {
 
 std::string Session::process_json() const {
   JsonObject object;
-  object.text("kind", "process").number("pid", process_.pid).text("program", process_.program);
-  object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
+  object.text("kind", "process").number("pid", process_.pid).text("program", told_path(process_.program));
+  if (!settings_.anonymous) object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
   return object.str();
 }
 

@@ -82,6 +82,7 @@ struct SessionSettings {
   uint32_t timing = DT_TIMING_BOTH;
   Receivers* receivers = nullptr;  // where the trace goes, instead of a file
   std::string spill;               // a file to go on in when the receiver is gone; empty: none
+  bool anonymous = false;          // say nothing of host, folder and command line
   bool drop_frames = false;        // leave whole frames out rather than let the program wait
   double sync_seconds = 0;         // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
   RingSettings ring;  // on: nothing goes to a file but what is asked for
@@ -163,6 +164,7 @@ class Session {
   std::string append_remarks();
   void fail(const std::string& error);
   void finish();
+  std::string told_path(const std::string& path) const;
   std::string recording_json() const;
   std::string process_json() const;
   std::string end_json(bool wait = true);

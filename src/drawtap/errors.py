@@ -14,10 +14,12 @@ what was expected or lists what would work.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,20 @@ def check_target(path: Path, *, force: bool) -> None:
         raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise UsageError(f"{path} cannot be written", hint="name another file")
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a name to write a file to that then takes the place of `path`, unless an exception comes: whole or not.
+
+    It is in a folder of its own beside `path` that nobody else enters: nobody can have put a link there.
+    """
+    target = path.absolute()
+    with tempfile.TemporaryDirectory(prefix=f".{target.name[:40]}.", dir=target.parent) as folder:
+        part = Path(folder) / target.name
+        yield part
+        part.chmod(0o600)
+        part.replace(target)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

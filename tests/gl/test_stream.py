@@ -473,6 +473,50 @@ def test_glmark2_over_a_stream_replays_exactly(desk: Desk, drawtap: Callable[...
     assert played.code == 0, played.out
 
 
+def test_nothing_of_who_records_where_is_said_and_the_token_is_not_the_programs(
+    desk: Desk, triangle: str, drawtap: Callable[..., Answer], tmp_path: Path
+) -> None:
+    show = tmp_path / "hidden folder" / "show"
+    show.parent.mkdir()
+    show.write_text(f'#!/bin/sh\nenv > "$1"\nexec {triangle} 3\n')
+    show.chmod(0o755)
+    # A link that stands where the file is to be: what it points to is left alone, and the file is its user's alone.
+    (tmp_path / "other").write_text("mine")
+    (tmp_path / "n.dtap").symlink_to(tmp_path / "other")
+    line = ("--force", "-o", "n.dtap", "--identity", "none", "--", str(show), tmp_path / "said")
+    code, _, err = desk.run("record", *line, DRAWTAP_TOKEN="a secret word")
+    assert code == 0, err
+    assert "secret" not in (tmp_path / "said").read_text()
+    trace = tmp_path / "n.dtap"
+    assert trace.stat().st_mode & 0o777 == 0o600 and not trace.is_symlink()
+    assert (tmp_path / "other").read_text() == "mine"
+    info = drawtap("info", trace, "--json").out
+    notes = json.loads(info)["annotations"]
+    words = json.dumps(notes)
+    hidden = (socket.gethostname(), str(tmp_path), str(Path(triangle).parent), "EGL_PLATFORM", "command_line", "argum")
+    for word in hidden:
+        assert word not in words, word
+    assert {n["program"] for n in notes if "program" in n} == {"show", "es2_triangle"}
+    assert "hidden" not in drawtap("info", trace).out.replace(str(trace), "")
+    # The word in the environment is good for a drainer that comes after the first, too.
+    receiver, address = desk.receiver(f"unix:{tmp_path}/s", "-o", "t.dtap", DRAWTAP_TOKEN="a secret word")
+    line = ("--to", address, "--", str(show), tmp_path / "said")
+    code, _, err = desk.run("record", *line, DRAWTAP_TOKEN="a secret word")
+    assert code == 0, err
+    assert receiver.end()[0] == 0
+    said = (tmp_path / "said").read_text()
+    assert "secret" not in said and "DRAWTAP_TOKEN_FILE=" in said
+
+
+@pytest.mark.parametrize("where", ["unix:s", "tcp://127.0.0.1:0"])
+def test_a_recorder_with_a_token_sends_only_to_who_asks_for_it(where: str, desk: Desk, triangle: str) -> None:
+    receiver, address = desk.receiver(where, "-o", "a.dtap")
+    code, out, err = desk.run("record", "--to", address, "--", triangle, "1", DRAWTAP_TOKEN="word")
+    assert (code, out) == (3, "") and "does not show that it knows the token" in err
+    assert desk.run("record", "--to", address, "--", triangle, "1")[0] == 0
+    assert receiver.end()[0] == 0
+
+
 def test_addresses_beyond_this_machine_need_leave_and_a_token(desk: Desk, triangle: str) -> None:
     for command in (
         ("receive", "--listen", "tcp://0.0.0.0:0"),

@@ -433,6 +433,58 @@ def test_a_side_database_reads_no_files(tmp_path: Path, monkeypatch: pytest.Monk
             again.sql("SELECT * FROM cache.frames").fetchall()
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "COPY (SELECT 1) TO '{0}/out.csv'",
+        "COPY calls TO '{0}/out.parquet'",
+        "COPY (SELECT seq FROM calls) TO '{0}/out.dtap'",
+        "SELECT seq INTO out FROM trace",
+        "ATTACH '{0}/out.duckdb' AS other",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET memory_limit = '100GB'",
+        "PRAGMA memory_limit = '100GB'",
+        "CREATE TEMP TABLE t AS SELECT 1",
+        "CREATE MACRO f(x) AS x",
+        "CALL pragma_version()",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/out.csv'",
+        "EXPORT DATABASE '{0}/out'",
+        "SELECT 1; COPY (SELECT 1) TO '{0}/out.csv'",
+        "PIVOT frames ON number USING count(*); COPY (SELECT 1) TO '{0}/out.csv'",
+        "SELECT * FROM read_csv('{0}/secret.csv')",
+        "SELECT * FROM '{0}/secret.csv'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM read_blob('{0}/many.dtap')",
+        "SELECT * FROM glob('/*')",
+        "SELECT * FROM query('SELECT * FROM read_text(''/etc/passwd'')')",
+        "SELECT getenv('HOME')",
+        "WITH a AS (SELECT * FROM sniff_csv('{0}/secret.csv')) SELECT * FROM a",
+        "SELECT * FROM parquet_metadata('{0}/x')",
+    ],
+)
+def test_questions_of_strangers_only_read(tmp_path: Path, query: str) -> None:
+    (tmp_path / "secret.csv").write_text("name\nsecret\n")
+    trace = many(tmp_path, 30)
+    trace.database.into = tmp_path
+    trace.database.make_safe()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(QueryError):
+        trace.sql(query.format(tmp_path)).fetchall()
+    assert sorted(tmp_path.iterdir()) == before
+    wanted = "WITH n AS (SELECT name FROM calls) SELECT count(*) FROM n -- all of them"
+    assert trace.sql(wanted).fetchall() == [(30,)]
+    assert trace.sql("DESCRIBE frames").fetchall() and trace.sql("VALUES (1)").fetchall() == [(1,)]
+
+
+def test_strangers_do_not_fill_the_memory(tmp_path: Path) -> None:
+    trace = many(tmp_path, 30)
+    trace.database.make_safe()
+    with pytest.raises(QueryError, match=r"[Mm]emory"):
+        trace.sql("SELECT list(repeat('x', 1000000)) FROM range(10000)").fetchall()
+    assert not list(tmp_path.glob("*tmp*"))
+
+
 def test_content_that_is_gone_is_null(tmp_path: Path) -> None:
     w = Writer()
     w.thread().call("glUniform4fv", location=1, count=1, value=blob(b"\0" * 16), duration=1).flush()

@@ -107,6 +107,7 @@ class How:
     `buffer`: bytes of records that may wait for file or receiver; None: 32 MB. `sync`: seconds after which a call is on
     the disk at the latest, for threads that end frames; None: when the kernel writes it, and at the end.
     `process` names the programs of a tree of processes that are recorded (with `*` and `?`); None: all.
+    With `identity` "none" the recording names no host, folder, command line or environment.
     With `paused` nothing is recorded before `capture.control` asks for it. With `streaming` the recording goes where
     that says. With `ring` nothing is written but what its triggers ask for, and SIGUSR1 and SIGUSR2 to this process,
     each to a file with a name of its own made from the recording's.
@@ -122,6 +123,7 @@ class How:
     sync: float | None = None
     streaming: Streaming | None = None
     ring: Ring | None = None
+    identity: str = "full"
 
     def options(self) -> list[str]:
         """Return the drainer's options for it. Raises UsageError where one makes no sense."""
@@ -135,6 +137,7 @@ class How:
     def environment(self) -> dict[str, str]:
         """Return what the program's environment says for it."""
         found = {"DRAWTAP_HASH_FRAMES": "1"} if self.hash_frames else {}
+        found |= {} if self.identity == "full" else {"DRAWTAP_IDENTITY": self.identity}
         return found | ({} if self.streaming is None else self.streaming.environment())
 
 
@@ -169,11 +172,12 @@ def record(
     elif how.streaming.spill is not None:
         spill = _checked_output(how.streaming.spill, force=force)
         how = replace(how, streaming=replace(how.streaming, spill=spill))
-    about = _annotation(program, executable, how.frame_end)
+    about = _annotation(program, executable, how)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
-        with _Drainer(drainer, socket, output, about, how.options()) as drain:
-            environment = {**os.environ, "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
+        with _Drainer(drainer, socket, output, about, how.options(), settings=how.environment()) as drain:
+            environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
+            environment |= _token_file(Path(folder)) if how.streaming else {}
             environment["LD_PRELOAD"] = _preload([*modules, tap])
             started = time.monotonic()
             with _flight(how, drain) as watched:
@@ -271,7 +275,7 @@ def run(program: Sequence[str]) -> int:
     Signals go as in `record`. Raises ChildError with code 127 or 126 where it cannot be started.
     """
     executable = find_program(program[0])
-    status, _, _ = _run(executable, program, os.environ, None, lambda pid: None)
+    status, _, _ = _run(executable, program, _inherited(), None, lambda pid: None)
     return 128 - status if status < 0 else status
 
 
@@ -337,7 +341,7 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
     if not program:
         raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
-    environment = dict(os.environ, **(settings or {}), LD_PRELOAD=_preload(modules))
+    environment = dict(_inherited(), **(settings or {}), LD_PRELOAD=_preload(modules))
     # The runtime leaves a letter here at a process's first call. (A program that has become somebody else may not.)
     with tempfile.NamedTemporaryFile(prefix="drawtap-") as letters:
         environment["DRAWTAP_CALLED"] = letters.name
@@ -433,17 +437,35 @@ def _check_frame_end(rule: str | None) -> None:
             raise UsageError(f"--frame-end: there is no function {name}", hint=did_you_mean(name, known))
 
 
-def _annotation(program: Sequence[str], executable: Path, frame_end: str | None) -> dict[str, object]:
-    about: dict[str, object] = {
-        "kind": "command",
-        "program": str(executable),
-        "arguments": list(program[1:]),
-        "directory": str(Path.cwd()),
-        "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(_GRAPHICS_VARIABLES)},
-        "drawtap": drawtap.__version__,
-    }
-    if frame_end and frame_end != "auto":
-        about["frame_end"] = frame_end
+def _inherited() -> dict[str, str]:
+    # A program that is recorded or run has no use for the word between recorder and receiver.
+    return {name: value for name, value in os.environ.items() if name != "DRAWTAP_TOKEN"}
+
+
+def _token_file(folder: Path) -> dict[str, str]:
+    # Should the drainer die, the one that the tap starts in its place reads the word from there.
+    token = os.environb.get(b"DRAWTAP_TOKEN")
+    if not token or "DRAWTAP_TOKEN_FILE" in os.environ:
+        return {}
+    file = folder / "token"
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as to:
+        to.write(token + b"\n")
+    return {"DRAWTAP_TOKEN_FILE": str(file)}
+
+
+def _annotation(program: Sequence[str], executable: Path, how: How) -> dict[str, object]:
+    about: dict[str, object] = {"kind": "command", "drawtap": drawtap.__version__}
+    if how.identity == "none":
+        about["program"] = executable.name
+    else:
+        about |= {
+            "program": str(executable),
+            "arguments": list(program[1:]),
+            "directory": str(Path.cwd()),
+            "environment": {k: v for k, v in sorted(os.environ.items()) if k.startswith(_GRAPHICS_VARIABLES)},
+        }
+    if how.frame_end and how.frame_end != "auto":
+        about["frame_end"] = how.frame_end
     return about
 
 
@@ -471,7 +493,14 @@ def _refused(entry: Mapping[str, object]) -> str:
 class _Drainer:
     # The drainer gets a session of its own: Ctrl-C and a closing terminal must not end it before the program.
     def __init__(
-        self, drainer: Path, socket: Path, output: Path | None, about: Mapping[str, object], options: Sequence[str]
+        self,
+        drainer: Path,
+        socket: Path,
+        output: Path | None,
+        about: Mapping[str, object],
+        options: Sequence[str],
+        *,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.files: list[Path] = []
         self.messages: list[str] = []
@@ -509,6 +538,7 @@ class _Drainer:
             stdout=subprocess.DEVNULL,
             pass_fds=(ready, status.fileno()),
             start_new_session=True,
+            env={**os.environ, **(settings or {})},
         )
         os.close(ready)
         status.close()

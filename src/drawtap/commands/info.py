@@ -71,7 +71,8 @@ def facts(trace: Trace) -> dict[str, object]:
 def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     command_, recording, end = notes.get("command", {}), notes.get("recording", {}), notes.get("end", {})
     line = recording.get("command_line") or command_.get("arguments")
-    group = {"command": text("", line), "file": recording.get("program"), "folder": command_.get("directory")}
+    group = {"command": text("", line) if line else None, "file": recording.get("program")}
+    group["folder"] = command_.get("directory")
     environment = command_.get("environment")
     if isinstance(environment, Mapping) and environment:
         group["environment"] = "\n".join(f"{k}={v}" for k, v in environment.items())
@@ -126,7 +127,7 @@ def _machine(recording: Mapping[str, object]) -> dict[str, object]:
         return {}
     cores = f"{machine.get('cpu')}, {machine.get('cores')} cores, {text('bytes', machine.get('memory_bytes'))}"
     system = " ".join(str(machine[k]) for k in ("sysname", "release", "machine") if k in machine)
-    return {"processor": cores, "system": system, "name": machine.get("hostname")}
+    return {"processor": cores, "system": system} | ({"name": machine["hostname"]} if "hostname" in machine else {})
 
 
 def _recording(data: Mapping[str, object], notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:

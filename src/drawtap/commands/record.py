@@ -185,6 +185,9 @@ def record(
     system: Annotated[
         bool, Opt("Record what the kernel sees too, to FILE with .dat; see drawtap system record.")
     ] = False,
+    identity: Annotated[
+        Literal["full", "none"], Opt("none: the recording names no host, folder, command line or environment.")
+    ] = "full",
     module: Annotated[
         tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
     ] = (),
@@ -224,6 +227,7 @@ def record(
         sync=_sync(sync, to_file=recorder is None and not stream.is_asked),
         streaming=stream.streaming(output),
         ring=recorder,
+        identity=identity,
     )
     target = None if how.streaming else output or _free_name(program[0] if program else "trace")
     modules = _libraries(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from drawtap.errors import whole_file
 from drawtap.system.native import Plan, write
 from drawtap.trace import measured
 
@@ -60,15 +61,8 @@ def write_timeline(trace: Trace, path: Path) -> int:
         "numbers": [_MEASURED + 1 + i for i in range(len(counters))],
     }
     measured_rows = trace.sql(_COUNTERS, values) if counters else trace.sql(_NOTHING)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        written = write(
-            "perfetto", plan, [trace.sql(_SPANS.format(first=first)), measured_rows, trace.sql(_ARROWS)], part
-        )
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return written
+    with whole_file(path) as part:
+        return write("perfetto", plan, [trace.sql(_SPANS.format(first=first)), measured_rows, trace.sql(_ARROWS)], part)
 
 
 def _measured(trace: Trace) -> list[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import duckdb
 
-from drawtap.errors import QueryError, UnavailableError, did_you_mean
+from drawtap.errors import QueryError, UnavailableError, did_you_mean, whole_file
 from drawtap.trace import computed, measured, proof, sensors
 from drawtap.trace.core import TABLES, Column, Json, Part, Selection, shipped_functions, write
 from drawtap.trace.library import Cancelled
@@ -40,6 +40,7 @@ _Node = dict[str, object]
 
 MEMORY = "2GB"  # of DuckDB, for long traces
 _CACHE_FORMAT = "2"
+_SHUT = ("autoload_known_extensions = false", "allow_community_extensions = false")
 GRAPH_TABLES = ("redundancy",)  # made by trace.graph, which needs numpy: imported when asked for
 # `event.state.path.X`: the first word is an argument of the call that names an object; collection below a share group.
 _NAMED = {
@@ -193,6 +194,7 @@ class Database:
         self._number = 0
         self._cache: set[str] = set()  # tables in the side database
         self._answers: dict[str, computed.Answer] = {}  # of computed tables, by name
+        self._safe = False  # questions are those of strangers
         self.doubted = ""  # why the side database is not read although there is one
         self.others: dict[str, Database] = {}  # traces that are open beside this one, by the name of their schema
         self.into = Path()  # where `SELECT ... INTO name` writes name.dtap
@@ -228,9 +230,19 @@ class Database:
         if path is not None:
             # DuckDB asks for its log too, which is not there: `doubt` has looked.
             self._connection.execute(f"SET allowed_paths = [{_quote_text(str(path))}, {_quote_text(f'{path}.wal')}]")
+        if self._safe:
+            for setting in (f"memory_limit = {_quote_text(MEMORY)}", "temp_directory = ''", *_SHUT):
+                self._connection.execute(f"SET {setting}")
         self._connection.execute("SET enable_external_access = false")
         if path is not None:
             self._attach_cache(path)
+        if self._safe:
+            self._connection.execute("SET lock_configuration = true")
+
+    def make_safe(self) -> None:
+        """Answer questions of strangers from now on: SELECTs that read this trace alone, within bounded memory."""
+        self.close()
+        self._safe = True
 
     def interrupt(self) -> None:
         """Stop the query that runs now (from another thread); it then raises Cancelled."""
@@ -357,6 +369,8 @@ class Database:
         connection = self.connection
         self._forget()
         self.inserted = None
+        if self._safe:
+            _only_read(query)
         into = _into(query)
         if into is not None:
             return self._into(*into, parameters)
@@ -744,10 +758,8 @@ class Database:
         self.close()
         self._cache = set()
         path = self.cache_path
-        # In a folder of its own that nobody else enters: a name that is known before could be taken by a link.
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-            self._write_cache(Path(folder) / "part", names)
-            (Path(folder) / "part").replace(path)
+        with whole_file(path) as part:
+            self._write_cache(part, names)
         try:
             proof.note(path, self._stamp())
         except OSError as error:
@@ -771,7 +783,12 @@ class Database:
             raise self._translated(error, "") from None
         finally:
             writer.close()
-        part.chmod(0o600)
+
+
+def _only_read(query: str) -> None:
+    statements = duckdb.extract_statements(query) if _into(query) is None else []
+    if [_kind(statement).removesuffix("_STATEMENT") for statement in statements] != ["SELECT"]:
+        raise QueryError("only one question that reads the recording is answered here", hint="SELECT, WITH, DESCRIBE")
 
 
 def _kind(statement: object) -> str:

@@ -14,7 +14,7 @@ from typing import cast
 
 import duckdb
 
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, whole_file
 
 _KEYS = ("seq", "frame")
 _READERS = {".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json"}
@@ -61,10 +61,10 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
         where = folder(trace)
         where.mkdir(exist_ok=True)
         target = where / f"{name}.parquet"
-        part = target.with_suffix(".part")
         key = next(key for key in _KEYS if key in columns)
-        connection.execute(f"COPY (SELECT * FROM readings ORDER BY {key}) TO {_quoted(str(part))} (FORMAT parquet)")
-        part.replace(target)
+        ordered = f"SELECT * FROM readings ORDER BY {key}"
+        with whole_file(target) as part:
+            connection.execute(f"COPY ({ordered}) TO {_quoted(str(part))} (FORMAT parquet)")
         [(rows,)] = connection.execute("SELECT count(*) FROM readings").fetchall()
         return target, int(rows)
     except duckdb.Error as error:

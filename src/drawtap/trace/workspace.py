@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from drawtap.errors import InputError, UsageError, did_you_mean
+from drawtap.errors import InputError, UsageError, did_you_mean, whole_file
 from drawtap.trace.edit import empty
 from drawtap.trace.trace import Trace, open_trace
 
 
 def copied(trace: Path, file: Path) -> int:
     """Copy a recording; a file of that name is replaced only by the whole. Returns the size in bytes."""
-    part = file.with_name(file.name + ".part")
-    shutil.copyfile(trace, part)
-    part.replace(file)
+    with whole_file(file) as part:
+        shutil.copyfile(trace, part)
     return file.stat().st_size
 
 
