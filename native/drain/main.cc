@@ -67,7 +67,7 @@ const char* const USAGE =
     "  [--watch-pid PID] [--control PATH|auto|none] [--paused yes|no] [--keep-existing yes|no]\n"
     "  [--to ADDRESS] [--serve ADDRESS] [--wait SECONDS] [--stall SECONDS] [--token-file FILE] [--remote yes|no]\n"
     "  [--stopped SECONDS] [--sync SECONDS] [--end-it yes|no]\n"
-    "  [--spill FILE] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
+    "  [--spill FILE] [--identity full|none] [--when-full block|drop-frames] [--process NAME] [--buffer BYTES]\n"
     "  [--ring 10s|500M [--ring-limit BYTES] [--ring-keep CALLS] [--ring-take CALLS] [--ring-least CALLS] [--before S] [--after S]\n"
     "  [--on-error] [--on-mark TEXT ...] [--frame-over MS[:N]] [--fps-below FPS[:N]] [--at-exit] [--not-at-crash]\n"
     "  [--most-saves N] [--save-gap S] [--frame-end RULE]]\n"
@@ -143,7 +143,10 @@ Options parse(int argc, char** argv) {
     }
     if (i + 1 >= argc) usage(name + ": unknown, or its value is missing");
     const std::string value = argv[++i];
-    if (name == "--socket") o.socket = value;
+    if (name == "--identity") {
+      if (value != "full" && value != "none") usage("--identity: expected full or none");
+      o.session.anonymous = value == "none";
+    } else if (name == "--socket") o.socket = value;
     else if (name == "--output") o.output = value;
     else if (name == "--status") o.status = value;
     else if (name == "--signatures") o.signatures = value;

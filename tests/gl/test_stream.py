@@ -517,6 +517,32 @@ def test_a_recorder_with_a_token_sends_only_to_who_asks_for_it(where: str, desk:
     assert receiver.end()[0] == 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_users_receiver_on_loopback_gets_nothing(desk: Desk, triangle: str) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    told, tell = os.pipe()
+    child = os.fork()
+    if not child:  # somebody who listens where a receiver was expected, and says yes to everybody
+        try:
+            os.setuid(65534)
+            line, _ = listener.accept()
+            size = struct.unpack_from("<II", line.recv(24, socket.MSG_WAITALL), 12)
+            line.recv(sum(size), socket.MSG_WAITALL)
+            line.sendall(struct.pack("<8sHHI", b"DTSTREAM", 2, 0, 2) + b"{}")
+            line.settimeout(LIMIT_S)
+            os.write(tell, b"%d" % len(line.recv(1000)))
+        finally:
+            os._exit(0)
+    os.close(tell)
+    port = listener.getsockname()[1]
+    listener.close()
+    code, out, err = desk.run("record", "--to", f"tcp://127.0.0.1:{port}", "--", triangle, "1")
+    assert (code, out) == (3, "") and "it belongs to another user" in err
+    os.waitpid(child, 0)
+    assert os.read(told, 10) == b"0"
+    os.close(told)
+
+
 def test_addresses_beyond_this_machine_need_leave_and_a_token(desk: Desk, triangle: str) -> None:
     for command in (
         ("receive", "--listen", "tcp://0.0.0.0:0"),

@@ -132,6 +132,7 @@ class How:
         found += [] if self.buffer is None else ["--buffer", str(self.buffer)]
         found += [] if self.sync is None else ["--sync", str(self.sync)]
         found += [] if self.streaming is None else self.streaming.options()
+        found += [] if self.identity == "full" else ["--identity", self.identity]
         return found + ([] if self.ring is None else [*self.ring.options(), "--frame-end", self.frame_end or "auto"])
 
     def environment(self) -> dict[str, str]:
@@ -175,7 +176,7 @@ def record(
     about = _annotation(program, executable, how)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
         socket = Path(folder) / "socket"
-        with _Drainer(drainer, socket, output, about, how.options(), settings=how.environment()) as drain:
+        with _Drainer(drainer, socket, output, about, how.options()) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
             environment["LD_PRELOAD"] = _preload([*modules, tap])
@@ -499,8 +500,6 @@ class _Drainer:
         output: Path | None,
         about: Mapping[str, object],
         options: Sequence[str],
-        *,
-        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.files: list[Path] = []
         self.messages: list[str] = []
@@ -538,7 +537,6 @@ class _Drainer:
             stdout=subprocess.DEVNULL,
             pass_fds=(ready, status.fileno()),
             start_new_session=True,
-            env={**os.environ, **(settings or {})},
         )
         os.close(ready)
         status.close()
