@@ -73,6 +73,9 @@ double now_seconds() {
 
 // ---- names -----------------------------------------------------------------------------------------------------------
 
+// The recording began in the middle of the program (a note of the tap's says so).
+static bool g_began_late = false;
+
 void Names::set(uint32_t recorded, uint32_t real) {
   if (!recorded) return;
   identity_ = identity_ && recorded == real;
@@ -94,12 +97,14 @@ bool Names::is_taken(uint32_t real) const {
 uint32_t Names::slow(uint32_t name) {
   auto it = far_.find(name);
   if (it != far_.end()) return it->second;
-  if (identity_) {
+  // A name that was generated before the recording, and is an object only from now on, is to be one that exists here.
+  const bool generated = g_began_late;
+  if (identity_ && !generated) {
     if (name < 1u << 20) set(name, name);  // known from now on
     return name;
   }
   uint32_t real = name;
-  if (is_taken(name)) {
+  if (generated || is_taken(name)) {
     static const char* const makers[CLASS_COUNT] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
                                                     "glGenQueries", nullptr, "glGenProgramPipelines", "glGenTransformFeedbacks", nullptr, "glGenProgramsARB"};
     const char* maker = object_class >= 0 ? makers[object_class] : nullptr;
@@ -687,7 +692,8 @@ void Player::note(const FunctionColumns& c, uint32_t row) {
   if (!code || !text || !code->has_data() || !text->has_data()) return;
   if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
   const std::string_view word = c.payload(*code, row);
-  if (word == "began-late") report("recording", seq, "", std::string(c.payload(*text, row)));
+  if (word == "began-late") g_began_late = true, report("recording", seq, "", std::string(c.payload(*text, row)));
+  else if (word == "not-taken") report("recording", seq, "", "not in the recording: " + std::string(c.payload(*text, row)));
   else if (word == "frame-dropped") report("recording", seq, "", "the draws of a frame were not recorded, since the recorder could not keep up");
 }
 

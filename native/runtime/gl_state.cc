@@ -9,8 +9,16 @@
 #include <stdlib.h>
 
 #include "sizes.h"
+#ifndef DT_PLAYER
+#include "base.h"
+#endif
 
 namespace dt {
+
+// session.cc: how often recording began in the middle of the program, and the number of the recording.
+uint32_t recording_epoch();
+uint64_t session_number();
+
 namespace gl {
 
 namespace {
@@ -87,8 +95,16 @@ void drop(GlContext* c) {
   }
 }
 
-void created(uint32_t system, void* display, void* handle, void* share, uint32_t api) {
-  if (!handle) return;
+// How a context is made again: `config` nullptr where it is to be asked for, numbers up to and with `end`.
+struct Making {
+  void* config;
+  const int32_t* attributes;
+  int32_t end;
+  const void* visual;
+};
+
+void created(Thread* t, uint32_t system, void* display, void* handle, void* share, uint32_t api, Making making) {
+  if (!handle || t->telling) return;
   lock(&g_lock);
   // The same handle again: the one before is gone, though its end was not seen.
   GlContext* old = find(system, handle);
@@ -96,7 +112,20 @@ void created(uint32_t system, void* display, void* handle, void* share, uint32_t
     old->destroyed = 1;
     if (!old->thread) drop(old);
   }
-  add(system, display, handle, share ? find(system, share) : nullptr, api);
+  if (GlContext* c = add(system, display, handle, share ? find(system, share) : nullptr, api)) {
+    c->config = making.config;
+    c->has_visual = making.visual != nullptr;
+    if (making.visual) memcpy(c->visual, making.visual, sizeof c->visual);
+    uint32_t n = 0;
+    while (making.attributes && making.attributes[n] != making.end && n + 2 < MOST_ATTRIBUTES) n += 2;
+    if (n) memcpy(c->attributes, making.attributes, n * sizeof(int32_t));
+    c->attributes[n] = making.end;
+    c->attribute_count = n;
+#ifndef DT_PLAYER
+    // All of it is in the recording where one is under way.
+    if (!is_off()) c->recorded_in = session_number(), c->told_epoch = c->base_epoch = recording_epoch();
+#endif
+  }
   unlock(&g_lock);
 }
 
@@ -161,6 +190,11 @@ void forget_state(GlContext* c) {
   c->id = was.id, c->share_group = was.share_group, c->api = was.api;
   c->next = was.next, c->handle = was.handle, c->display = was.display, c->system = was.system;
   c->thread = was.thread, c->last_thread = was.last_thread;
+  c->config = was.config, c->attribute_count = was.attribute_count;
+  memcpy(c->attributes, was.attributes, sizeof c->attributes);
+  memcpy(c->visual, was.visual, sizeof c->visual);
+  c->has_visual = was.has_visual;
+  c->recorded_in = was.recorded_in, c->told_epoch = was.told_epoch, c->base_epoch = was.base_epoch, c->in_recording = was.in_recording;
   c->element_known = c->default_element_known = 1;
   default_pixel_store(&c->pack);
   default_pixel_store(&c->unpack);
@@ -213,6 +247,15 @@ void make_current(Thread* t, uint32_t system, void* display, void* handle, uint6
     if (system == SYSTEM_EGL) describe_surface(t, display, (void*)(uintptr_t)draw, "surface");
     else describe_drawable(t, display, (unsigned long)draw);
   }
+}
+
+// A context becomes current for the first time since recording began: what it has become comes into the recording.
+void take_unseen(Thread* t) {
+#ifndef DT_PLAYER
+  if (DT_UNLIKELY(hook::g_began_late) && t->context && !is_off()) hook::take_base(t, hook::Moment::MADE_CURRENT);
+#else
+  (void)t;
+#endif
 }
 
 uint32_t egl_api() {
@@ -405,6 +448,9 @@ void pixel_store(Thread* t, uint32_t pname, int32_t value) {
 }
 
 void forget_program(Thread* t, uint32_t program) {
+#ifndef DT_PLAYER
+  if (!t->keep && t->context) keep_drop(KEEP_PROGRAM, t->context->share_group, program, 1);  // it was linked anew
+#endif
   // Other contexts of the group may have it cached too.
   lock(&g_lock);
   uint32_t group = t->context ? t->context->share_group : 0;
@@ -637,6 +683,52 @@ void reread_context(Thread* t) {
   if (t->context) make_current(t, t->context->system, nullptr, nullptr, 0, 0);
 }
 
+void refresh_context(Thread* t) {
+  GlContext* c = t->context;
+  if (c && c->version && !c->destroyed) {
+    auto egl = DT_REAL(void*, eglGetCurrentContext, void);
+    auto glx = DT_REAL(void*, glXGetCurrentContext, void);
+    if ((c->system == SYSTEM_EGL ? egl && egl() == c->handle : glx && glx() == c->handle)) return read_state(c);
+  }
+  reread_context(t);
+}
+
+void as_new(GlContext* c) {
+  default_pixel_store(&c->pack);
+  default_pixel_store(&c->unpack);
+  default_vertex(&c->vertex);
+  memset(c->buffers, 0, sizeof c->buffers);
+  memset(c->vaos, 0, sizeof c->vaos);
+  c->vao = c->default_element = c->program = 0;
+  c->element_known = c->default_element_known = 1;
+  update_client(c);
+}
+
+GlContext* context_of(uint32_t system, void* handle) {
+  lock(&g_lock);
+  GlContext* c = find(system, handle);
+  unlock(&g_lock);
+  return c;
+}
+
+void* recorded_peer(const GlContext* c, uint64_t session) {
+  void* handle = nullptr;
+  lock(&g_lock);
+  for (const GlContext* peer = g_contexts; peer && !handle; peer = peer->next)
+    if (peer != c && peer->share_group == c->share_group && peer->system == c->system && !peer->destroyed && peer->recorded_in == session) handle = peer->handle;
+  unlock(&g_lock);
+  return handle;
+}
+
+bool group_is_taken(const GlContext* c, uint32_t epoch) {
+  bool taken = false;
+  lock(&g_lock);
+  for (const GlContext* peer = g_contexts; peer; peer = peer->next)
+    if (peer != c && peer->share_group == c->share_group && peer->base_epoch == epoch) taken = true;
+  unlock(&g_lock);
+  return taken;
+}
+
 }  // namespace gl
 
 namespace hook {
@@ -647,8 +739,10 @@ using namespace gl;
 void before_eglCreateContext(Thread* t, void* dpy, void* config, void*, const int32_t*) {
   describe_egl_config(t, dpy, config);
 }
-void after_eglCreateContext(Thread*, void* dpy, void*, void* share_context, const int32_t*, void* _result) {
-  created(SYSTEM_EGL, dpy, _result, share_context, egl_api());
+uint32_t g_began_late;
+
+void after_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list, void* _result) {
+  created(t, SYSTEM_EGL, dpy, _result, share_context, egl_api(), {config, attrib_list, 0x3038, nullptr});
 }
 void after_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ctx, uint32_t _result) {
   if (!_result) return;
@@ -665,6 +759,7 @@ void after_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ct
     return;
   }
   make_current(t, SYSTEM_EGL, dpy, ctx, (uint64_t)(uintptr_t)draw, (uint64_t)(uintptr_t)read);
+  take_unseen(t);
 }
 void after_eglDestroyContext(Thread*, void*, void* ctx, uint32_t _result) {
   if (_result) destroyed(SYSTEM_EGL, ctx);
@@ -684,29 +779,29 @@ void after_eglTerminate(Thread*, void* dpy, uint32_t _result) {
   unlock(&g_lock);
 }
 
-void after_glXCreateContext(Thread*, void* dpy, void*, void* shareList, int, void* _result) {
-  created(SYSTEM_GLX, dpy, _result, shareList, 1);
+void after_glXCreateContext(Thread* t, void* dpy, void* vis, void* shareList, int, void* _result) {
+  created(t, SYSTEM_GLX, dpy, _result, shareList, 1, {nullptr, nullptr, 0, vis});
 }
-void after_glXCreateNewContext(Thread*, void* dpy, void*, int, void* share_list, int, void* _result) {
-  created(SYSTEM_GLX, dpy, _result, share_list, 1);
+void after_glXCreateNewContext(Thread* t, void* dpy, void* config, int, void* share_list, int, void* _result) {
+  created(t, SYSTEM_GLX, dpy, _result, share_list, 1, {config, nullptr, 0, nullptr});
 }
-void after_glXCreateContextAttribsARB(Thread*, void* dpy, void*, void* share_context, int, const int*, void* _result) {
-  created(SYSTEM_GLX, dpy, _result, share_context, 1);
+void after_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int, const int* attrib_list, void* _result) {
+  created(t, SYSTEM_GLX, dpy, _result, share_context, 1, {config, attrib_list, 0, nullptr});
 }
-void after_glXCreateContextWithConfigSGIX(Thread*, void* dpy, void*, int, void* share_list, int, void* _result) {
-  created(SYSTEM_GLX, dpy, _result, share_list, 1);
+void after_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int, void* share_list, int, void* _result) {
+  created(t, SYSTEM_GLX, dpy, _result, share_list, 1, {config, nullptr, 0, nullptr});
 }
-void after_glXImportContextEXT(Thread*, void* dpy, unsigned long, void* _result) {
-  created(SYSTEM_GLX, dpy, _result, nullptr, 1);
+void after_glXImportContextEXT(Thread* t, void* dpy, unsigned long, void* _result) {
+  created(t, SYSTEM_GLX, dpy, _result, nullptr, 1, {});
 }
 void after_glXMakeCurrent(Thread* t, void* dpy, unsigned long drawable, void* ctx, int _result) {
-  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, drawable, drawable);
+  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, drawable, drawable), take_unseen(t);
 }
 void after_glXMakeContextCurrent(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx, int _result) {
-  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, draw, read);
+  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, draw, read), take_unseen(t);
 }
 void after_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx, int _result) {
-  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, draw, read);
+  if (_result) make_current(t, SYSTEM_GLX, dpy, ctx, draw, read), take_unseen(t);
 }
 void after_glXDestroyContext(Thread*, void*, void* ctx) { destroyed(SYSTEM_GLX, ctx); }
 void after_glXFreeContextEXT(Thread*, void*, void* context) { destroyed(SYSTEM_GLX, context); }

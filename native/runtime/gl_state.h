@@ -42,6 +42,8 @@ constexpr uint32_t CLIENT_STACK = 16;
 constexpr uint32_t VAO_CACHE = 64;
 constexpr uint32_t PROGRAM_CACHE = 16;
 constexpr uint32_t NAME_CACHE = 256;
+constexpr uint32_t VISUAL_WORDS = 8;
+constexpr uint32_t MOST_ATTRIBUTES = 33;  // numbers in the list that a context is made with
 
 struct Array {
   uint32_t bytes;     // of one element
@@ -123,6 +125,15 @@ struct GlContext {
   uint32_t thread;       // index + 1 of the thread it is current on, 0: none
   uint32_t last_thread;  // index + 1 of the thread it was last current on
   uint32_t destroyed;
+  // How it was made, and which recording has it: the number of the session in which its making stands, the times that
+  // recording began when that was told and when all of it was taken (base.h).
+  void* config;
+  uint64_t visual[gl::VISUAL_WORDS];  // a copy of the XVisualInfo of those that GLX makes without a configuration
+  uint32_t has_visual;
+  int32_t attributes[gl::MOST_ATTRIBUTES];
+  uint32_t attribute_count;
+  uint64_t recorded_in;
+  uint32_t told_epoch, base_epoch, in_recording;
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
   uint64_t size_due_ns;  // when the window's size is asked again after a frame
@@ -157,6 +168,16 @@ static inline void update_client(GlContext* c) {
 DT_COLD void read_state(GlContext* c);
 // Asks which context is current on this thread now, and for its state: recording begins in the middle of the program.
 DT_COLD void reread_context(Thread* t);
+
+// The same, where it may be the one that was current the last time, and only arrays and pixel store matter.
+DT_COLD void refresh_context(Thread* t);
+// What is kept of a context is for a moment what a new one has.
+DT_COLD void as_new(GlContext* c);
+DT_COLD GlContext* context_of(uint32_t system, void* handle);
+// A context that shares objects with this one, and whose making stands in the recording of that number; nullptr: none.
+DT_COLD void* recorded_peer(const GlContext* c, uint64_t session);
+// Whether the objects of the context's group were taken since recording began that time.
+DT_COLD bool group_is_taken(const GlContext* c, uint32_t epoch);
 
 // A lock for rare calls. Never taken on the path of an ordinary call.
 void lock(uint32_t* word);
@@ -212,6 +233,38 @@ DT_COLD void before_gpu_reads(Thread* t);
 
 // ---- contexts (gl_state.cc), natives (natives.cc) ---------------------------------------------------------
 
+// Where recording began in the middle, contexts and surfaces are made in the recording before they become current (base.h).
+#ifdef DT_PLAYER
+inline void before_current(Thread*, uint32_t, void*, uint64_t, uint64_t, void*) {}
+inline void surface_is_recorded(uint64_t) {}
+inline void list_ends(Thread*) {}
+inline void list_is_recorded(Thread*, uint32_t) {}
+#else
+DT_COLD void before_current(Thread* t, uint32_t system, void* display, uint64_t draw, uint64_t read, void* handle);
+DT_COLD void surface_is_recorded(uint64_t handle);
+DT_COLD void list_ends(Thread* t);  // keep.cc
+DT_COLD void list_is_recorded(Thread* t, uint32_t list);
+#endif
+extern uint32_t g_began_late __attribute__((visibility("hidden")));
+static inline void before_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ctx) {
+  if (DT_UNLIKELY(g_began_late)) before_current(t, 1, dpy, (uint64_t)(uintptr_t)draw, (uint64_t)(uintptr_t)read, ctx);
+}
+static inline void before_glXMakeCurrent(Thread* t, void* dpy, unsigned long drawable, void* ctx) {
+  if (DT_UNLIKELY(g_began_late)) before_current(t, 2, dpy, drawable, drawable, ctx);
+}
+static inline void before_glXMakeContextCurrent(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx) {
+  if (DT_UNLIKELY(g_began_late)) before_current(t, 2, dpy, draw, read, ctx);
+}
+static inline void before_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx) {
+  before_glXMakeContextCurrent(t, dpy, draw, read, ctx);
+}
+static inline void after_glNewList(Thread* t, uint32_t list, uint32_t mode) {
+  (void)mode;
+  list_is_recorded(t, list);
+}
+static inline void after_glEndList(Thread* t) {
+  if (DT_UNLIKELY(t->keep)) list_ends(t);
+}
 void before_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list);
 void after_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list,
                             void* _result);

@@ -297,6 +297,7 @@ using namespace gl;
 
 void surface_created(Thread* t, void* dpy, void* config, void* surface, const char* kind) {
   if (!surface) return;
+  if (!t->telling) surface_is_recorded((uint64_t)(uintptr_t)surface);
   describe_egl_config(t, dpy, config);
   describe_surface(t, dpy, surface, kind);
 }

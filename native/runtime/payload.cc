@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "hash.h"
+#include "keep.h"
 
 namespace dt {
 
@@ -80,6 +81,12 @@ void follow_epoch() {
 }
 
 bool hand_over(Thread* t, const void* data, uint64_t bytes, Hash128 hash) {
+  if (DT_UNLIKELY(t->keep != nullptr)) {
+    uint8_t name[16];
+    memcpy(name, &hash.low, 8);
+    memcpy(name + 8, &hash.high, 8);
+    return keep_content(t, data, bytes, name);
+  }
   follow_epoch();
   uint64_t key = hash.low ? hash.low : 1;
   if (is_known(key)) return true;

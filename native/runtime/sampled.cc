@@ -13,7 +13,7 @@ enum : uint32_t {
   STENCIL_BIT = 0x400, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, STENCIL_INDEX = 0x1901, STENCIL_MODE = 0x90EA, RGBA_INTEGER = 0x8D99,
   R32UI = 0x8236, UNSIGNED_BYTE = 0x1401, UNSIGNED_SHORT = 0x1403, UNSIGNED_INT = 0x1405, FLOAT = 0x1406, TWENTY_FOUR_AND_EIGHT = 0x84FA,
   FLOAT_AND_EIGHT = 0x8DAD, VERTEX_SHADER = 0x8B31, FRAGMENT_SHADER = 0x8B30,
-  EGL_CONFIG = 0x3028, EGL_VERSION = 0x3098, EGL_NONE = 0x3038, EGL_DRAW = 0x3059, EGL_READ = 0x305A, EGL_ES = 0x30A0, EGL_RENDERABLE = 0x3040,
+  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, EGL_CONFIG = 0x3028, EGL_VERSION = 0x3098, EGL_NONE = 0x3038, EGL_DRAW = 0x3059, EGL_READ = 0x305A, EGL_ES = 0x30A0, EGL_RENDERABLE = 0x3040,
   EGL_SURFACES = 0x3033, EGL_SUCCESS = 0x3000,
 };
 constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
@@ -28,6 +28,12 @@ const char FLOAT_BITS[] = "#version 300 es\n"
 const char INTEGERS[] = "#version 300 es\n"
                         "precision highp float; uniform highp usampler2D values; out highp uint word;\n"
                         "void main() { word = texelFetch(values, ivec2(gl_FragCoord.xy), 0).r; }\n";
+// Formats that no framebuffer takes: what is white in a pixel, and how opaque it is, in eight bits each.
+const char BYTES[] = "#version 300 es\n"
+                     "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
+                     "void main() {\n"
+                     "  vec4 v = texelFetch(values, ivec2(gl_FragCoord.xy), 0) * 255.0, near = floor(v + 0.5), off = abs(v - near);\n"
+                     "  word = uint(near.r) | uint(near.a) << 8 | (max(off.r, off.a) > 0.01 ? 65536u : 0u);\n}\n";
 const char FARTHEST[] = "#version 300 es\n"
                         "precision highp float; out highp uint word;\n"
                         "void main() { word = 1u; gl_FragDepth = 1.0; }\n";
@@ -142,10 +148,10 @@ class Copier {
     return none;
   }
 
-  enum Shader { AS_FLOATS, AS_INTEGERS, IF_FARTHEST };
+  enum Shader { AS_FLOATS, AS_INTEGERS, IF_FARTHEST, AS_BYTES };
   // What the shader makes of the texture's first level, a word a pixel, and where it stays until the next time; nullptr: it cannot.
   const uint32_t* words(Shader shader, uint32_t texture) {
-    static const char* const texts[] = {FLOAT_BITS, INTEGERS, FARTHEST};
+    static const char* const texts[] = {FLOAT_BITS, INTEGERS, FARTHEST, BYTES};
     if (!programs_[shader]) programs_[shader] = program(texts[shader]);
     const size_t count = (size_t)width_ * (size_t)height_;
     if (!programs_[shader] || (!read_ && !(read_ = (uint32_t*)calloc(count, 16)))) return nullptr;
@@ -166,6 +172,15 @@ class Copier {
       DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(TEXTURE_2D, 1, format, width_, height_);
     }
     return fine() ? textures_[which] : 0;
+  }
+  // A texture of our own that is made of bytes in an old format.
+  uint32_t old_texture(const Layout& l, const void* pixels) {
+    auto image = DT_REAL(void, glTexImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*);
+    if (!image) return 0;
+    DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[0]);
+    bind_texture_(TEXTURE_2D, textures_[0]);
+    image(TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
+    return fine() ? textures_[0] : 0;
   }
   // Makes what is asked for the framebuffer that is read.
   bool attach(const dt_target& w, uint32_t point, uint32_t layer) {
@@ -274,7 +289,7 @@ class Copier {
 
   const int32_t width_, height_;
   bool good_ = false;
-  uint32_t sampler_ = 0, words_ = 0, framebuffers_[3] = {}, textures_[2] = {}, programs_[3] = {};
+  uint32_t sampler_ = 0, words_ = 0, framebuffers_[3] = {}, textures_[2] = {}, programs_[4] = {};
   uint32_t* read_ = nullptr;
   void (*bind_)(uint32_t, uint32_t) = nullptr;
   void (*bind_texture_)(uint32_t, uint32_t) = nullptr;
@@ -413,6 +428,33 @@ uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* pictu
     if (why) return why;
   }
   return w.kind != DT_TARGET_TEXTURE || has_layers(w.target) || is_face(w.target) || copier.takes(w, picture->layout) ? 0 : +DT_REFUSED_FORMAT;
+}
+
+uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture) {
+  if ((uint64_t)picture->width * picture->height * 16 > MOST_PIXEL_BYTES) return DT_REFUSED_SIZE;
+  Beside beside;
+  if (!beside.there()) return DT_REFUSED_SHADER;
+  Copier copier(picture->width, picture->height);
+  if (!copier.good()) return DT_REFUSED_SHADER;
+  const uint32_t components = w.format == LUMINANCE_ALPHA ? 2 : 1;
+  Layout& l = picture->layout;
+  l = Layout{w.format, UNSIGNED_BYTE, components, w.format, UNSIGNED_BYTE, components, 1, 1, false, 0};
+  if (!picture->make_room()) return DT_REFUSED_SIZE;
+  const size_t count = (size_t)picture->width * picture->height;
+  uint32_t* const wanted = (uint32_t*)malloc(count * 4);
+  const uint32_t* found = wanted ? copier.words(Copier::AS_BYTES, (uint32_t)w.name) : nullptr;
+  if (found) memcpy(wanted, found, count * 4);
+  bool eight_bits = true;
+  for (size_t i = 0; found && i < count; i++) {
+    eight_bits = eight_bits && !(wanted[i] >> 16);
+    if (w.format != ALPHA) picture->pixels[i * components] = (uint8_t)wanted[i];
+    if (w.format != LUMINANCE) picture->pixels[i * components + components - 1] = (uint8_t)(wanted[i] >> 8);
+  }
+  const uint32_t again = found && eight_bits ? copier.old_texture(l, picture->pixels) : 0;
+  found = again ? copier.words(Copier::AS_BYTES, again) : nullptr;
+  const bool same = found && !memcmp(found, wanted, count * 4);
+  free(wanted);
+  return same ? 0 : +DT_REFUSED_FORMAT;
 }
 
 }  // namespace hook

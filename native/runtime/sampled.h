@@ -47,5 +47,8 @@ inline bool has_layers(uint32_t target) { return target == 0x806F || target == 0
 // DT_REFUSED_*. The size is filled in by the caller; which of the two of a surface, too.
 uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* picture);
 
+// The first level of a texture of luminance, alpha or both, of eight bits each. The size is filled in by the caller.
+uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture);
+
 }  // namespace hook
 }  // namespace dt

@@ -6,6 +6,7 @@
 #include "targets.h"
 
 #include "../common/descriptor.h"
+#include "base.h"
 #include "gl_state.h"
 #include "live.h"
 #include "objects.h"
@@ -84,16 +85,28 @@ struct KeepErrno {
 };
 
 // What g_mode is made of. MODE_OFF hides the rest, which holds again when recording starts.
-uint32_t g_flags, g_flags_lock, g_epoch;
+uint32_t g_flags, g_flags_lock, g_epoch, g_keepers;
 
 void change_mode(uint32_t add, uint32_t remove) {
   while (__atomic_exchange_n(&g_flags_lock, 1u, __ATOMIC_ACQUIRE)) sched_yield();
   g_flags = (g_flags | add) & ~remove;
-  const uint32_t mode = g_flags & MODE_OFF ? (uint32_t)MODE_OFF : g_flags;
+  const uint32_t mode = !(g_flags & MODE_OFF) ? g_flags : g_keepers ? (uint32_t)MODE_KEEPING : (uint32_t)MODE_OFF;
   const uint32_t before = __atomic_exchange_n(&g_mode, mode, __ATOMIC_SEQ_CST);
   if ((before == MODE_OFF) != (mode == MODE_OFF)) lead_all();
   __atomic_store_n(&g_flags_lock, 0u, __ATOMIC_RELEASE);
 }
+}  // namespace
+
+bool is_off() { return g_flags & (MODE_OFF | MODE_LOST); }
+uint32_t recording_epoch() { return __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE); }
+uint64_t session_number() { return s.generation; }
+void change_keepers(int by) {
+  __atomic_fetch_add(&g_keepers, (uint32_t)by, __ATOMIC_ACQ_REL);
+  change_mode(0, 0);
+}
+
+namespace {
+
 void switch_off() {
   change_mode(MODE_OFF, 0);
   if (s.pool) s.pool->recording.store(0, std::memory_order_relaxed);
@@ -417,6 +430,7 @@ void begin_fork_child() {
   KeepErrno keep;
   s.lock = 0;
   g_flags_lock = 0;
+  g_keepers = tls.keep ? 1 : 0;
   lead_all();  // another thread of the parent may have been about it
   Thread* t = &tls;
   t->cursor = t->limit = nullptr;
@@ -645,6 +659,7 @@ void register_thread(Thread* t) {
 
 char* next_chunk(Thread* t, size_t bytes) {
   if (!g_module_records) return nullptr;  // remarks of the runtime have nowhere to go
+  if (DT_UNLIKELY(t->keep != nullptr)) return keep_room(t, bytes);
   KeepErrno keep;
   if (s.state != CONNECTED && !connect_session()) return nullptr;
   if (t->generation != s.generation) register_thread(t);
@@ -808,7 +823,7 @@ void close_session(Thread* t) {
   unlock();
 }
 
-bool is_recording() { return s.state == CONNECTED && g_mode != MODE_OFF; }
+bool is_recording() { return s.state == CONNECTED && !(g_flags & MODE_OFF); }
 
 uint64_t next_order() { return s.pool ? s.pool->order.fetch_add(1, std::memory_order_seq_cst) + 1 : 0; }
 
@@ -825,6 +840,7 @@ void look_around(Thread* t) {
   t->special |= SPECIAL_BUSY;
   if (t->generation != s.generation) register_thread(t);
   gl::reread_context(t);
+  hook::take_base(t, hook::Moment::ANY);
   t->special = before;
 }
 
@@ -875,13 +891,14 @@ bool takes_again() {
 
 }  // namespace
 
-void start_recording(Thread* t) {
+void start_recording(Thread* t, bool shown) {
   lock();
   const bool off = s.state == CONNECTED && (g_flags & (MODE_OFF | MODE_LOST));
   const bool lost = g_flags & MODE_LOST;
   if (off) {
     __atomic_fetch_add(&g_epoch, 1u, __ATOMIC_ACQ_REL);
     gl::forget_maps();
+    if (!lost) gl::forget_natives(), hook::g_began_late = 1;
     s.pool->recording.store(1, std::memory_order_relaxed);
   }
   unlock();
@@ -901,11 +918,13 @@ void start_recording(Thread* t) {
   else
     snprintf(text, sizeof text,
              "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
-             "objects and state from before are not in the trace",
+             "what it had made and set was asked of the driver",
              (unsigned long long)s.pool->frames_unseen.exchange(0, std::memory_order_relaxed));
   report_libraries(t);
   emit_note(t, lost ? "calls-lost" : "began-late", text);
   gl::reread_context(t);
+  // A recorder that could not keep up is not given more still.
+  if (!lost) hook::take_base(t, shown ? hook::Moment::FRAME_SHOWN : hook::Moment::ANY);
   t->special = before;
   t->missed = 0;
   // There may have been no room even for what is noted here: then calls are counted, until there is.
@@ -937,17 +956,17 @@ void at_boundary(Thread* t, Boundary kind) {
   const uint32_t control = s.pool->control.load(std::memory_order_acquire);
   const bool wanted = (control & DT_CONTROL_RECORD) && !(control & DT_CONTROL_STOP);
   if (lost) {
-    if (wanted && frame && takes_again()) start_recording(t);
+    if (wanted && frame && takes_again()) start_recording(t, kind == FRAME_SHOWN);
     else if (!wanted && !(control & DT_CONTROL_STOP)) change_mode(MODE_OFF, MODE_LOST);  // paused meanwhile
   } else if (!off && (control & DT_CONTROL_STOP)) {
     seal(t);
     end_recording();
-  } else if (off && wanted) start_recording(t);
+  } else if (off && wanted) start_recording(t, kind == FRAME_SHOWN);
   else if (!off && !wanted) pause_recording(t);
 }
 
 // Stands for the driver where a call is only told (targets.cc).
-static void* do_nothing() { return nullptr; }
+static void* do_nothing() { return (void*)(uintptr_t)tls.told_result; }
 
 namespace {
 __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
@@ -973,7 +992,8 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
     if (s.pool) s.pool->calls_nested.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
-  if (g_mode == MODE_OFF) {
+  if (t->keep) return {real, true};
+  if (g_mode == MODE_OFF || g_mode == MODE_KEEPING) {
     // Paused is not lost: the trace says from where to where.
     if (s.pool && (s.state != CONNECTED || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP))) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {real, false};

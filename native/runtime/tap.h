@@ -18,6 +18,7 @@
 namespace dt {
 
 struct GlContext;  // gl_state.h: what capture must know of a context
+struct Keep;       // keep.h: calls that are kept in the program's memory while nothing is recorded
 
 // One per application thread, in initial-exec TLS, all zero at first.
 struct Thread {
@@ -39,15 +40,19 @@ struct Thread {
   uint32_t no_content;    // while frames are left out: the content of this call's arrays is left out
   uint32_t missed;        // there was no room for this call: it is counted once, however often it asks
   uint32_t handed_over;   // value of hand_over at which this thread sealed its chunk last
+  Keep* keep;             // records go there and not to the recorder; nullptr: they do not
+  uint64_t told_result;   // what a call that the tap only tells returns
+  uint32_t telling;       // calls that make contexts are told: they are known
 };
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
 // MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
 // so every thread must look first at what it has become; MODE_DROPPING that draws are left out; MODE_LOST that nobody takes
 // what is recorded, so that calls are counted only.
+// MODE_KEEPING stands alone, too: nothing is recorded, but a thread makes a display list, whose calls are kept (keep.h).
 // SPECIAL_TOLD: the tap itself calls, to have the call in the trace; the driver does not see it.
 // SPECIAL_USER: a user's hook runs; its own calls reach the driver and the recorder, but no user's hook.
 enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8, SPECIAL_USER = 16,
-                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128, MODE_LOST = 256 };
+                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128, MODE_LOST = 256, MODE_KEEPING = 512 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -67,7 +72,8 @@ DT_COLD char* next_chunk(Thread* t, size_t bytes);
 enum Boundary : uint32_t { FRAME_SHOWN, WAITED_FOR_GPU, FLUSHED };
 DT_COLD void at_boundary(Thread* t, Boundary kind);
 // From now on, on this and (at its next call) every other thread. The pool must be connected.
-DT_COLD void start_recording(Thread* t);
+// `shown`: a frame of this thread's has just ended.
+DT_COLD void start_recording(Thread* t, bool shown);
 // The calls of other threads that have begun are still recorded.
 DT_COLD void pause_recording(Thread* t);
 bool is_recording();

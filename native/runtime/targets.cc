@@ -5,6 +5,7 @@
 
 #include "frame_image.h"
 #include "sampled.h"
+#include "told.h"
 
 namespace dt {
 namespace hook {
@@ -32,16 +33,6 @@ enum : uint32_t {
   OUR_TEXTURE = 0xD7A90001, OUR_SOURCE = 0xD7A90002, OUR_DESTINATION = 0xD7A90003,
 };
 constexpr uint32_t MOST_SIDE = 1u << 16;
-
-// A call that the trace gets and the driver does not. Types must be those of the command's parameters.
-template <class... A>
-void tell(Thread* t, const char* name, A... arguments) {
-  const int id = find_function(name);
-  if (id < 0) return;
-  t->special = SPECIAL_TOLD | SPECIAL_USER;
-  ((void (*)(A...))recording_entry((unsigned)id))(arguments...);
-  t->special = SPECIAL_BUSY;
-}
 
 // `whole`: four components are uploaded, into a texture of our own; else as many as the texture has that they go to.
 bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool srgb, uint32_t internal, bool whole, Layout* l) {
@@ -318,6 +309,9 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
   const uint32_t point = point_of(w.format);
   if (c->api == 1 && w.kind == DT_TARGET_TEXTURE)
     if (const GetTexImage get = tex_image_of(c)) return read_level(c, get, w, image);
+  const bool no_target = w.format == LUMINANCE || w.format == LUMINANCE_ALPHA || w.format == ALPHA;
+  if (c->api == 2 && no_target && w.kind == DT_TARGET_TEXTURE && w.target == TEXTURE_2D && !w.level && c->version >= 30)
+    return c->system == 1 && in_egl ? read_bytes_by_shader(w, image) : +DT_REFUSED_CALL;
   if (c->api == 2 && point != COLOR_ATTACHMENT0) {
     if (c->version < 30) return DT_REFUSED_VERSION;
     return c->system == 1 && in_egl ? read_depth_by_shader(w, point, image) : +DT_REFUSED_CALL;
@@ -471,8 +465,10 @@ bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 
 // Textures of stencil alone, which a blit comes from, are younger than all else.
 bool can_tell(const GlContext* c, const Picture& image) { return image.layout.format != STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u); }
 
-// 0, or why not.
-uint32_t take(Thread* t, GlContext* c, const dt_target& w, bool in_egl) {
+}  // namespace
+
+uint32_t take_picture(Thread* t, const dt_target& w, bool in_egl, uint64_t* bytes) {
+  GlContext* c = t->context;
   if (transfers_change(c)) return DT_REFUSED_TRANSFER;
   if (w.width > MOST_SIDE || w.height > MOST_SIDE || w.depth > MOST_SIDE) return DT_REFUSED_SIZE;
   if (w.kind != DT_TARGET_TEXTURE && !can_tell_framebuffer(c)) return DT_REFUSED_VERSION;
@@ -482,11 +478,9 @@ uint32_t take(Thread* t, GlContext* c, const dt_target& w, bool in_egl) {
   if (!can_tell(c, image)) return DT_REFUSED_VERSION;
   if (w.kind == DT_TARGET_TEXTURE) tell_texture(t, c, w, image);
   else tell_framebuffer(t, c, w.kind == DT_TARGET_RENDERBUFFER ? (uint32_t)w.name : 0, image);
-  g_targets->bytes.fetch_add(image.bytes(), std::memory_order_relaxed);
+  *bytes += image.bytes();
   return 0;
 }
-
-}  // namespace
 
 void take_targets(Thread* t, bool in_egl) {
   GlContext* c = t->context;
@@ -501,7 +495,9 @@ void take_targets(Thread* t, bool in_egl) {
     if (w.kind == DT_TARGET_SURFACE ? w.name != c->draw : w.share_group != c->share_group) continue;
     uint32_t asked = DT_TARGET_ASKED;
     if (!w.state.compare_exchange_strong(asked, DT_TARGET_BUSY, std::memory_order_acq_rel)) continue;
-    w.why = take(t, c, w, in_egl);
+    uint64_t bytes = 0;
+    w.why = take_picture(t, w, in_egl, &bytes);
+    g_targets->bytes.fetch_add(bytes, std::memory_order_relaxed);
     if (!w.why) emit_note(t, "pictures-taken", "the flight recorder read pictures back; calls that write them were recorded that the program did not make");
     w.state.store(w.why ? DT_TARGET_REFUSED : DT_TARGET_TAKEN, std::memory_order_release);
     g_targets->open.fetch_sub(1, std::memory_order_release);

@@ -41,7 +41,9 @@ def test_only_what_has_something_to_do_is_entered_while_nothing_is_recorded() ->
     kept = {line.split()[2].strip(",") for line in sources.files["entries.S"].splitlines() if line.endswith(", 1")}
     assert {"eglSwapBuffers", "glXSwapBuffers", "eglGetProcAddress", "glFinish", "glReadPixels", "glFlush"} <= kept
     assert not {"glEnable", "glDrawElements", "eglMakeCurrent"} & kept
-    assert len(kept) < 60
+    # What no driver tells later: called rarely, and long beside what the tap does then.
+    assert {"glNewList", "glLinkProgram", "eglCreateContext", "glXCreatePbuffer"} <= kept
+    assert len(kept) < 70
 
 
 def test_generating_twice_gives_the_same_text() -> None:

@@ -35,6 +35,7 @@ def groups(trace: Trace, data: Mapping[str, object]) -> dict[str, dict[str, obje
         "machine": _machine(notes.get("recording", {})),
         "recording": _recording(data, notes),
         "flight recorder": _flight(notes.get("flight_recorder")),
+        "begun while it ran": _late(trace),
     }
     return {title: group for title, group in found.items() if group}
 
@@ -106,6 +107,17 @@ def _flight(note: Mapping[str, object] | None) -> dict[str, object]:
     if note.get("calls_lost"):
         group["lost"] = f"{text('', note['calls_lost'])} calls: it may not replay as it was"
     return group
+
+
+def _late(trace: Trace) -> dict[str, object]:
+    # What was taken of a program that had drawn before, and what could not be had.
+    said: dict[str, list[str]] = {}
+    for row in trace.table("notes"):
+        said.setdefault(str(row["code"]), []).append(str(row["text"]))
+    if "began-late" not in said:
+        return {}
+    parts = {"recording": "began-late", "taken": "base-ends", "not taken": "not-taken"}
+    return {title: "\n".join(said[code]) for title, code in parts.items() if code in said}
 
 
 def _driver(trace: Trace) -> dict[str, object]:

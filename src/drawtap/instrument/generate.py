@@ -9,6 +9,7 @@ library.
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -136,6 +137,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     always = _always(function, hook_sets)
     lookup = _lookup(function)
     boundary = _boundary(function)
+    unseen = "\n".join(filter(None, (_unseen(function), lookup or boundary)))
     kept = _is_kept(function, hook_sets)
     core = [
         "  _t->special = dt::SPECIAL_BUSY;",
@@ -162,7 +164,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         "  dt::Thread* const _t = &dt::tls;",
         f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
-        f"  if (!_s.record) {{ {_unrecorded(function, names, lookup or boundary)} }}",
+        f"  if (!_s.record) {{ {_unrecorded(function, names, unseen)} }}",
         "  _t->real = _s.real;",
         nested,
         f"  {ret}dt_record_{command.name}({names});",
@@ -183,7 +185,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
 
 def _is_kept(function: Function, hook_sets: Sequence[Hooks]) -> bool:
     """Tell whether the tap has something to do at calls of the function even while nothing is recorded."""
-    return bool(_lookup(function) or _boundary(function) or _always(function, hook_sets))
+    return bool(_lookup(function) or _boundary(function) or _unseen(function) or _always(function, hook_sets))
 
 
 def _entering(command: Command, *, always: bool, kept: bool) -> str:
@@ -249,6 +251,26 @@ def _boundary(function: Function) -> str:
     return ""
 
 
+_UNRECORDED = re.compile(r"\bunrecorded_(\w+)\(")
+
+
+@cache
+def _watched() -> frozenset[str]:
+    path = runtime_folder() / "keep.h"
+    return frozenset(_UNRECORDED.findall(path.read_text()))
+
+
+def _unseen(function: Function) -> str:
+    """Code for what the runtime has to know of even while nothing is recorded (native/runtime/keep.h)."""
+    for name in (function.name, function.command.alias):
+        if name in _watched():
+            arguments = ["_t", *(p.name for p in function.command.params)]
+            if function.returns_value:
+                arguments.append("_result")
+            return f"dt::hook::unrecorded_{name}({', '.join(arguments)});"
+    return ""
+
+
 def _hook_code(function: Function, hook_sets: Sequence[Hooks]) -> tuple[str, str]:
     before: list[str] = []
     after: list[str] = []
@@ -286,6 +308,7 @@ def shared_header(apis: Sequence[str], hook_sets: Sequence[Hooks]) -> str:
         "// Generated. Types, size rules and headers of the hooks.",
         "#pragma once",
         '#include "tap.h"',
+        '#include "keep.h"',
         *(f'#include "{name}"' for name in own),
         *(api.typedefs for api in loaded),
         *(expr.tables_to_cpp(api) for api in loaded if api.tables),

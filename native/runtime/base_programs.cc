@@ -1,0 +1,353 @@
+// Shaders and programs: sources as they were when the program was linked, and the values of uniforms.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base.h"
+#include "told.h"
+
+namespace dt {
+namespace hook {
+
+using namespace gl;
+
+namespace {
+
+enum : uint32_t {
+  DELETE_STATUS = 0x8B80, COMPILE_STATUS = 0x8B81, LINK_STATUS = 0x8B82, SOURCE_LENGTH = 0x8B88, ATTACHED_SHADERS = 0x8B85, ACTIVE_UNIFORMS = 0x8B86,
+  ACTIVE_ATTRIBUTES = 0x8B89, SHADER_TYPE = 0x8B4F, SEPARABLE = 0x8258, RETRIEVABLE = 0x8257, BINARY_LENGTH = 0x8741, UNIFORM_BLOCKS = 0x8A36, BLOCK_BINDING = 0x8A3F,
+  FEEDBACK_VARYINGS = 0x8C83, FEEDBACK_MODE = 0x8C7F, PROGRAM_OUTPUT = 0x92E4, STORAGE_BLOCK = 0x92E6, ACTIVE_RESOURCES = 0x92F5, BUFFER_BINDING = 0x9302,
+  LOCATION = 0x930E, LOCATION_INDEX = 0x930F,
+  OUR_SHADER = 0xD7A91000,  // names that no driver has given out by then
+};
+constexpr int32_t MOST_NAME = 1024, MOST_SHADERS = 16, MOST_VARYINGS = 64;
+
+// What values a uniform of a type has: how many, of what, and how many columns where it is a matrix.
+struct UniformType {
+  uint8_t values;
+  char of;
+  uint8_t columns;
+};
+UniformType uniform_type(uint32_t type) {
+  switch (type) {
+    case 0x1406: return {1, 'f', 0};
+    case 0x8B50: return {2, 'f', 0};
+    case 0x8B51: return {3, 'f', 0};
+    case 0x8B52: return {4, 'f', 0};
+    case 0x8B53: case 0x8B57: return {2, 'i', 0};
+    case 0x8B54: case 0x8B58: return {3, 'i', 0};
+    case 0x8B55: case 0x8B59: return {4, 'i', 0};
+    case 0x1405: return {1, 'u', 0};
+    case 0x8DC6: return {2, 'u', 0};
+    case 0x8DC7: return {3, 'u', 0};
+    case 0x8DC8: return {4, 'u', 0};
+    case 0x8B5A: return {4, 'f', 2};
+    case 0x8B5B: return {9, 'f', 3};
+    case 0x8B5C: return {16, 'f', 4};
+    case 0x8B65: return {6, 'f', 2};
+    case 0x8B66: return {8, 'f', 2};
+    case 0x8B67: return {6, 'f', 3};
+    case 0x8B68: return {12, 'f', 3};
+    case 0x8B69: return {8, 'f', 4};
+    case 0x8B6A: return {12, 'f', 4};
+    case 0x140A: return {1, 'd', 0};
+    case 0x8FFC: return {2, 'd', 0};
+    case 0x8FFD: return {3, 'd', 0};
+    case 0x8FFE: return {4, 'd', 0};
+    case 0x8F46: return {4, 'd', 2};
+    case 0x8F47: return {9, 'd', 3};
+    case 0x8F48: return {16, 'd', 4};
+    case 0x8F49: return {6, 'd', 2};
+    case 0x8F4A: return {8, 'd', 2};
+    case 0x8F4B: return {6, 'd', 3};
+    case 0x8F4C: return {12, 'd', 3};
+    case 0x8F4D: return {8, 'd', 4};
+    case 0x8F4E: return {12, 'd', 4};
+    default: return {1, 'i', 0};  // integers, booleans, samplers, images
+  }
+}
+
+// Calls `each` with the name and location of every uniform outside of blocks, element by element of arrays.
+template <class F>
+void each_uniform(const Driver& d, uint32_t program, F each) {
+  int32_t count = 0;
+  d.glGetProgramiv(program, ACTIVE_UNIFORMS, &count);
+  for (int32_t i = 0; i < count; i++) {
+    char name[MOST_NAME + 16] = {};
+    int32_t length = 0, size = 0;
+    uint32_t type = 0;
+    d.glGetActiveUniform(program, (uint32_t)i, MOST_NAME, &length, &size, &type, name);
+    if (length <= 0 || !strncmp(name, "gl_", 3)) continue;
+    const bool indexed = length > 3 && !strcmp(name + length - 3, "[0]");
+    if (indexed) length -= 3;
+    for (int32_t k = 0; k < size; k++) {
+      if (indexed || size > 1) snprintf(name + length, 16, "[%d]", k);
+      const int32_t location = d.glGetUniformLocation(program, name);
+      if (location >= 0) each(name, location, type);
+    }
+  }
+}
+
+template <class F>
+void each_attribute(const Driver& d, uint32_t program, F each) {
+  int32_t count = 0;
+  d.glGetProgramiv(program, ACTIVE_ATTRIBUTES, &count);
+  for (int32_t i = 0; i < count; i++) {
+    char name[MOST_NAME] = {};
+    int32_t length = 0, size = 0;
+    uint32_t type = 0;
+    d.glGetActiveAttrib(program, (uint32_t)i, MOST_NAME, &length, &size, &type, name);
+    const int32_t location = length > 0 && strncmp(name, "gl_", 3) ? d.glGetAttribLocation(program, name) : -1;
+    if (location >= 0) each(name, location);
+  }
+}
+
+// A shader under `name`, as `shader` is now. False: its source is not there.
+bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, bool compiled) {
+  int32_t type = 0, length = 0;
+  d.glGetShaderiv(shader, SHADER_TYPE, &type);
+  d.glGetShaderiv(shader, SOURCE_LENGTH, &length);
+  tell_result<uint32_t>(t, name, "glCreateShader", (uint32_t)type);
+  if (length <= 1) return false;
+  char* const source = (char*)calloc(1, (size_t)length + 1);
+  if (!source) return false;
+  int32_t got = 0;
+  d.glGetShaderSource(shader, length, &got, source);
+  const char* const texts[] = {source};
+  const int32_t lengths[] = {got};
+  tell<uint32_t, int32_t, const char* const*, const int32_t*>(t, "glShaderSource", name, 1, texts, lengths);
+  if (compiled) tell<uint32_t>(t, "glCompileShader", name);
+  free(source);
+  return got > 0;
+}
+
+// What else decides how the program is linked.
+void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t program) {
+  each_attribute(d, program, [&](const char* name, int32_t location) { tell<uint32_t, uint32_t, const char*>(t, "glBindAttribLocation", program, (uint32_t)location, name); });
+  int32_t value = 0;
+  if (c->version >= (c->api == 2 ? 31u : 41u)) {
+    d.glGetProgramiv(program, SEPARABLE, &value);
+    if (value) tell<uint32_t, uint32_t, int32_t>(t, "glProgramParameteri", program, SEPARABLE, 1);
+  }
+  if (c->version >= 30) {
+    int32_t varyings = 0, mode = 0;
+    d.glGetProgramiv(program, FEEDBACK_VARYINGS, &varyings);
+    d.glGetProgramiv(program, FEEDBACK_MODE, &mode);
+    if (varyings > 0 && varyings <= MOST_VARYINGS) {
+      constexpr int32_t ROOM = 128;
+      char text[MOST_VARYINGS][ROOM];
+      const char* names[MOST_VARYINGS];
+      for (int32_t i = 0; i < varyings; i++) {
+        int32_t length = 0, size = 0;
+        uint32_t type = 0;
+        d.glGetTransformFeedbackVarying(program, (uint32_t)i, ROOM, &length, &size, &type, text[i]);
+        names[i] = text[i];
+      }
+      tell<uint32_t, int32_t, const char* const*, uint32_t>(t, "glTransformFeedbackVaryings", program, varyings, names, (uint32_t)mode);
+    }
+  }
+  // OpenGL ES has them in the source.
+  if (c->api != 1 || c->version < 43) return;
+  int32_t outputs = 0;
+  d.glGetProgramInterfaceiv(program, PROGRAM_OUTPUT, ACTIVE_RESOURCES, &outputs);
+  for (int32_t i = 0; i < outputs; i++) {
+    char name[MOST_NAME] = {};
+    d.glGetProgramResourceName(program, PROGRAM_OUTPUT, (uint32_t)i, MOST_NAME, nullptr, name);
+    const uint32_t properties[] = {LOCATION, LOCATION_INDEX};
+    int32_t values[2] = {-1, 0}, got = 0;
+    d.glGetProgramResourceiv(program, PROGRAM_OUTPUT, (uint32_t)i, 2, properties, 2, &got, values);
+    const size_t length = strlen(name);
+    if (length > 3 && !strcmp(name + length - 3, "[0]")) name[length - 3] = 0;
+    if (values[0] < 0 || !strncmp(name, "gl_", 3)) continue;
+    tell<uint32_t, uint32_t, uint32_t, const char*>(t, "glBindFragDataLocationIndexed", program, (uint32_t)values[0], values[1] > 0 ? 1u : 0u, name);
+  }
+}
+
+}  // namespace
+
+void tell_program_names(Thread* t, uint32_t program) {
+  const GlContext* c = t->context;
+  const Driver& d = driver_of(c);
+  int32_t linked = 0;
+  d.glGetProgramiv(program, LINK_STATUS, &linked);
+  if (!linked) return;
+  each_uniform(d, program, [&](const char* name, int32_t location, uint32_t) {
+    tell_result<uint32_t, const char*>(t, (uint64_t)(int64_t)location, "glGetUniformLocation", program, name);
+  });
+  each_attribute(d, program, [&](const char* name, int32_t location) {
+    tell_result<uint32_t, const char*>(t, (uint64_t)(int64_t)location, "glGetAttribLocation", program, name);
+  });
+  if (c->version < (c->api == 2 ? 30u : 31u)) return;
+  int32_t blocks = 0;
+  d.glGetProgramiv(program, UNIFORM_BLOCKS, &blocks);
+  for (int32_t i = 0; i < blocks; i++) {
+    char name[MOST_NAME] = {};
+    d.glGetActiveUniformBlockName(program, (uint32_t)i, MOST_NAME, nullptr, name);
+    tell_result<uint32_t, const char*>(t, (uint64_t)i, "glGetUniformBlockIndex", program, name);
+  }
+}
+
+void tell_linked_program(Thread* t, uint32_t program) {
+  GlContext* c = t->context;
+  const Driver& d = driver_of(c);
+  uint32_t shaders[MOST_SHADERS];
+  int32_t count = 0, linked = 0;
+  d.glGetAttachedShaders(program, MOST_SHADERS, &count, shaders);
+  d.glGetProgramiv(program, LINK_STATUS, &linked);
+  // Names of shaders come back once the shaders are deleted, so these have others; they live as long as the linking takes.
+  for (int32_t i = 0; i < count; i++) tell_shader(t, d, shaders[i], OUR_SHADER + (uint32_t)i, true);
+  tell_result(t, program, "glCreateProgram");
+  for (int32_t i = 0; i < count; i++) tell<uint32_t, uint32_t>(t, "glAttachShader", program, OUR_SHADER + (uint32_t)i);
+  if (linked) tell_link_settings(t, c, d, program);
+  tell<uint32_t>(t, "glLinkProgram", program);
+  tell_program_names(t, program);
+  for (int32_t i = 0; i < count; i++) {
+    tell<uint32_t, uint32_t>(t, "glDetachShader", program, OUR_SHADER + (uint32_t)i);
+    tell<uint32_t>(t, "glDeleteShader", OUR_SHADER + (uint32_t)i);
+  }
+}
+
+namespace {
+
+template <class T>
+void tell_matrix(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
+  char name[32];
+  const int rows = type.values / type.columns;
+  if (rows == type.columns) snprintf(name, sizeof name, "glUniformMatrix%d%s", rows, suffix);
+  else snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, rows, suffix);
+  tell<int32_t, int32_t, uint8_t, const T*>(t, name, location, 1, 0, values);
+}
+template <class T>
+void tell_vector(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
+  char name[32];
+  snprintf(name, sizeof name, "glUniform%d%s", type.values, suffix);
+  tell<int32_t, int32_t, const T*>(t, name, location, 1, values);
+}
+
+void tell_values(Base& b, uint32_t program) {
+  const Driver& d = b.d;
+  tell<uint32_t>(b.t, "glUseProgram", program);
+  each_uniform(d, program, [&](const char*, int32_t location, uint32_t kind) {
+    const UniformType type = uniform_type(kind);
+    union {
+      float f[16];
+      int32_t i[16];
+      uint32_t u[16];
+      double d[16];
+    } v = {};
+    if (type.of == 'f') d.glGetUniformfv(program, location, v.f);
+    else if (type.of == 'i') d.glGetUniformiv(program, location, v.i);
+    else if (type.of == 'u') d.glGetUniformuiv(program, location, v.u);
+    else d.glGetUniformdv(program, location, v.d);
+    if (!b.fine()) return;
+    if (type.of == 'f') type.columns ? tell_matrix(b.t, "fv", location, type, v.f) : tell_vector(b.t, "fv", location, type, v.f);
+    else if (type.of == 'd') type.columns ? tell_matrix(b.t, "dv", location, type, v.d) : tell_vector(b.t, "dv", location, type, v.d);
+    else if (type.of == 'u') tell_vector(b.t, "uiv", location, type, v.u);
+    else tell_vector(b.t, "iv", location, type, v.i);
+  });
+  if (b.has(31, 30)) {
+    int32_t blocks = 0;
+    d.glGetProgramiv(program, UNIFORM_BLOCKS, &blocks);
+    for (int32_t i = 0; i < blocks; i++) {
+      int32_t binding = 0;
+      d.glGetActiveUniformBlockiv(program, (uint32_t)i, BLOCK_BINDING, &binding);
+      tell<uint32_t, uint32_t, uint32_t>(b.t, "glUniformBlockBinding", program, (uint32_t)i, (uint32_t)binding);
+    }
+  }
+  if (b.has(43, 0)) {
+    int32_t blocks = 0;
+    d.glGetProgramInterfaceiv(program, STORAGE_BLOCK, ACTIVE_RESOURCES, &blocks);
+    for (int32_t i = 0; i < blocks; i++) {
+      const uint32_t property = BUFFER_BINDING;
+      int32_t binding = 0, got = 0;
+      d.glGetProgramResourceiv(program, STORAGE_BLOCK, (uint32_t)i, 1, &property, 1, &got, &binding);
+      tell<uint32_t, uint32_t, uint32_t>(b.t, "glShaderStorageBlockBinding", program, (uint32_t)i, (uint32_t)binding);
+    }
+  }
+  if (b.has(40, 0))
+    for (uint32_t stage : {0x8B31u, 0x8B30u, 0x8DD9u, 0x8E88u, 0x8E87u}) {
+      int32_t count = 0;
+      d.glGetProgramStageiv(program, stage, 0x8DE6, &count);
+      if (b.fine() && count > 0) b.lacks("program %u: which subroutines are chosen was not asked for", program);
+    }
+}
+
+}  // namespace
+
+void Base::take_program(uint32_t name) {
+  if (keep_tell(t, KEEP_PROGRAM, c->share_group, name) == Kept::WHOLE) return;
+  int32_t linked = 0, count = 0, length = 0;
+  uint32_t shaders[MOST_SHADERS];
+  d.glGetProgramiv(name, LINK_STATUS, &linked);
+  d.glGetAttachedShaders(name, MOST_SHADERS, &count, shaders);
+  if (!linked) {
+    tell_result(t, name, "glCreateProgram");
+    return;
+  }
+  bool sources = count > 0;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t bytes_here = 0;
+    d.glGetShaderiv(shaders[i], SOURCE_LENGTH, &bytes_here);
+    sources = sources && bytes_here > 1;
+  }
+  if (sources) return tell_linked_program(t, name);
+  tell_result(t, name, "glCreateProgram");
+  if (has(41, 30)) d.glGetProgramiv(name, BINARY_LENGTH, &length);
+  char* const binary = fine() && length > 0 ? (char*)malloc((size_t)length) : nullptr;
+  uint32_t format = 0;
+  if (binary) d.glGetProgramBinary(name, length, &length, &format, binary);
+  if (binary && fine()) {
+    tell<uint32_t, uint32_t, const void*, int32_t>(t, "glProgramBinary", name, format, binary, length);
+    tell_program_names(t, name);
+    lacks("program %u: the sources that it was linked from are gone; its binary was taken, which no other driver plays", name);
+  } else {
+    lacks("program %u: the sources that it was linked from are gone, and the driver hands out no binary", name);
+  }
+  free(binary);
+}
+
+void Base::programs() {
+  if (!has(20, 20)) return;
+  const Names& all = found[PROGRAMS];
+  for (uint32_t i = 0; i < all.count; i++) take_program(all.list[i]);
+  // Shaders that are there now, and where they are attached.
+  for (uint32_t i = 0; i < found[SHADERS].count; i++) {
+    const uint32_t shader = found[SHADERS].list[i];
+    int32_t compiled = 0;
+    d.glGetShaderiv(shader, COMPILE_STATUS, &compiled);
+    tell_shader(t, d, shader, shader, compiled != 0);
+  }
+  for (uint32_t i = 0; i < all.count; i++) {
+    uint32_t shaders[MOST_SHADERS];
+    int32_t count = 0, linked = 0;
+    d.glGetAttachedShaders(all.list[i], MOST_SHADERS, &count, shaders);
+    for (int32_t k = 0; k < count; k++) tell<uint32_t, uint32_t>(t, "glAttachShader", all.list[i], shaders[k]);
+    d.glGetProgramiv(all.list[i], LINK_STATUS, &linked);
+    if (linked) tell_values(*this, all.list[i]);
+  }
+  for (uint32_t i = 0; i < found[SHADERS].count; i++) {
+    int32_t gone = 0;
+    d.glGetShaderiv(found[SHADERS].list[i], DELETE_STATUS, &gone);
+    if (gone) tell<uint32_t>(t, "glDeleteShader", found[SHADERS].list[i]);
+  }
+  fine();
+}
+
+void Base::pipelines() {
+  static const struct {
+    uint32_t stage, bit;
+  } stages[] = {{0x8B31, 1}, {0x8B30, 2}, {0x8DD9, 4}, {0x8E88, 8}, {0x8E87, 16}, {0x91B9, 32}};
+  for (uint32_t i = 0; i < found[PIPELINES].count; i++) {
+    const uint32_t name = found[PIPELINES].list[i];
+    for (auto& s : stages) {
+      int32_t program = 0;
+      d.glGetProgramPipelineiv(name, s.stage, &program);
+      if (fine() && program) tell<uint32_t, uint32_t, uint32_t>(t, "glUseProgramStages", name, s.bit, (uint32_t)program);
+    }
+    int32_t active = 0;
+    d.glGetProgramPipelineiv(name, 0x8259, &active);
+    if (fine() && active) tell<uint32_t, uint32_t>(t, "glActiveShaderProgram", name, (uint32_t)active);
+  }
+}
+
+}  // namespace hook
+}  // namespace dt
