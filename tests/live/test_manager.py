@@ -357,7 +357,7 @@ def test_looks_that_would_take_too_much_come_less_often(start):
         ("[[program]]\nname = 'x'\nclas = 'high'", r"no setting 'clas' \(did you mean class"),
         ("[[program]]\ntarget = 0", "program 1: target = 0"),
         ("[[program]]\nfps = 0", "fps = 0"),
-        ("[[program]]\nweight = 0", "weight = 0"),
+        ("[[program]]\nname = 'x'\nweight = 0", "weight = 0"),
         ("[program]\nname = 'x'", r"written as \[\[program\]\]"),
         ("[policy.static]\nfpss = 3", "no setting 'fpss'"),
         ("[[alarm]]\nrule = 'none such'", "none such"),
