@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drawtap.system import levels, reader
+from drawtap.system import cpus, levels, reader
 from drawtap.system.ctf_writer import write_ctf
 from drawtap.system.model import build
 from drawtap.system.simulator import MS, Client, Scenario, Scheduler, Vgpu, simulate
 from drawtap.view.system_report import Block, unpacked
+from kernel_events import MemoryTrace
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -71,8 +72,10 @@ def test_the_page_has_the_figures_of_metrics(drawtap, drm_sched_trace, tmp_path)
     with reader.open(drm_sched_trace) as trace, build(trace) as model:
         shown = {row["track"]: i for i, row in enumerate(head["rows"])}
         want = model.query(
-            "SELECT count(*), sum(end_ns - begin_ns)::BIGINT FROM spans "
-            "WHERE list_contains(?, track) AND NOT (kind = 'blocked' AND track LIKE 'thread/%')",
+            "SELECT count(*), sum(ns)::BIGINT FROM ("
+            "SELECT end_ns - begin_ns AS ns FROM spans "
+            "WHERE list_contains(?, track) AND NOT (kind = 'blocked' AND track LIKE 'thread/%') UNION ALL "
+            "SELECT end_ns - begin_ns FROM spans WHERE kind = 'running')",
             [list(shown)],
         ).fetchone()
     spans = {name: columns[c] for name, c in head["spans"]["columns"].items()}
@@ -130,6 +133,94 @@ def test_histograms_count_every_request(drawtap, contention, tmp_path):
     assert {int(s) for s in columns[long["step"]]} <= {112, 113}
 
 
+# ---- rows of CPUs ---------------------------------------------------------------------------------------------------
+
+# Who was on each CPU, from the switches themselves: nothing of the model. Two CPUs, machines named by their threads.
+_ON_CPUS = """
+SELECT cpu, next_tid AS tid, arg_max(next_comm, t) AS comm, sum(until - t)::BIGINT AS ns, count(*) AS n FROM (
+  SELECT cpu, t, next_tid, next_comm, lead(t) OVER (PARTITION BY cpu ORDER BY t) AS until FROM sched_switch
+) WHERE until IS NOT NULL AND next_tid > 0 GROUP BY cpu, next_tid
+"""
+
+
+def test_cpus_have_rows_with_who_ran_there(drawtap, kvm_traces, tmp_path):
+    text, head, columns = page(drawtap, kvm_traces[0], tmp_path)
+    with reader.open(kvm_traces[0]) as trace, build(trace) as model:
+        switches = model.rows(_ON_CPUS)
+        # Before the first switch and after the last one of a CPU the thread is known too.
+        edges = sum(
+            row["ns"]
+            for row in model.rows("SELECT end_ns - begin_ns AS ns FROM spans WHERE kind = 'running' AND is_open")
+        )
+    spans = {name: columns[c] for name, c in head["spans"]["columns"].items()}
+    rows = {row["track"]: (i, row) for i, row in enumerate(head["rows"]) if row["shape"] == "cpu"}
+    assert list(rows) == ["cpu/0", "cpu/1"]
+    assert [row["label"] for _, row in rows.values()] == ["CPU 0", "CPU 1"]
+    assert {row["group"] for _, row in rows.values()} == {"CPUs"}
+    assert head["owners"][:4] == ["VM-533", "VM-532", "VM-535", "VM-536"]
+    for track, (i, row) in rows.items():
+        told = {r["tid"]: r for r in switches if f"cpu/{r['cpu']}" == track}
+        drawn, here = {}, spans["track"] == i
+        for base, length in zip(spans["base"][here], spans["length"][here], strict=True):
+            name = head["spans"]["bases"][base]
+            drawn.setdefault(int(name.rpartition("(")[2][:-1]), []).append(int(length))
+        assert set(told) <= set(drawn)
+        assert all(abs(sum(drawn[tid]) - told[tid]["ns"]) <= edges for tid in told)
+        assert all(0 <= len(drawn[tid]) - told[tid]["n"] <= 2 for tid in told)
+        # From sums: the same time, by machine and process.
+        parts = {p["client"]: int(columns[p["column"]].sum()) for p in row["levels"]}
+        assert sum(parts.values()) == sum(map(sum, drawn.values()))
+        for machine in (r for r in told.values() if r["comm"].startswith("VM-")):
+            assert parts[machine["comm"]] == sum(drawn[machine["tid"]])
+            assert head["spans"]["owners"][f"{machine['comm']} ({machine['tid']})"] == machine["comm"]
+    # Spans of a CPU do not overlap: one thread at a time.
+    for i, _ in rows.values():
+        here = spans["track"] == i
+        assert np.all((spans["begin"] + spans["length"])[here][:-1] <= spans["begin"][here][1:])
+    assert "Rows of CPUs have the colours of virtual machines and processes" in text
+    # A window has the part inside, which is what the figures say.
+    _, head, columns = page(drawtap, kvm_traces[0], tmp_path, "--from", "1", "--to", "1.5")
+    ran = {m["vm"]: m["run_ns"] for m in figures(drawtap, kvm_traces[0], "--from", "1", "--to", "1.5")["vms"]}
+    for vm, ns in ran.items():
+        parts = [p for row in head["rows"] if row["shape"] == "cpu" for p in row["levels"] if p["client"] == vm]
+        assert sum(int(columns[p["column"]].sum()) for p in parts) == ns
+
+
+def test_cpus_stand_beside_the_engines(drawtap, drm_sched_trace, contention, tmp_path):
+    _, head, _ = page(drawtap, drm_sched_trace, tmp_path)
+    groups = list(dict.fromkeys(row["group"] for row in head["rows"]))
+    assert groups == ["GPU", "CPUs", "Threads and virtual CPUs"]
+    # Who asks for work is the same one on the CPUs.
+    assert set(head["clients"]) <= set(head["owners"])
+    # The page has time of its own for the eight that ran longest; the rest is there, together.
+    assert len(head["owners"]) == 9
+    assert re.fullmatch(r"others \(\d+\)", head["owners"][-1])
+    text, head, _ = page(drawtap, contention, tmp_path)
+    assert head["owners"] == []
+    assert "who ran on the CPUs is not known" in text
+
+
+def test_all_threads_of_a_machine_are_the_machine():
+    names = {0: "swapper", 10: "win10", 11: "CPU 0/KVM", 12: "worker", 20: "game", 30: "kworker"}
+    known = {tid: (comm, {11: 10, 12: 10, 30: None}.get(tid, tid)) for tid, comm in names.items() if tid}
+    events = [
+        (i * 100, "sched_switch", 0, a, names[a],
+         {"prev_pid": a, "prev_comm": names[a], "prev_state": 1, "next_pid": b, "next_comm": names[b]})
+        for i, (a, b) in enumerate(pairwise([0, 11, 12, 20, 11, 30, 0]))
+    ]  # fmt: skip
+    events.append((350, "kvm_entry", 0, 11, "CPU 0/KVM", {"vcpu_id": 0}))
+    with build(MemoryTrace(events, known)) as model:
+        found = {o.name: (o.is_vm, o.run_ns) for o in cpus.owners(model, model.window)}
+        assert found == {"win10": (True, 300), "game (20)": (False, 100), "kworker (30)": (False, 100)}
+        owners = cpus.owner_of_names(model, ["win10 vCPU 0 (11)", "worker (12)"])
+        assert owners == {"win10 vCPU 0 (11)": "win10", "worker (12)": "win10"}
+        sums = levels.on_cpus(model, levels.Buckets.of(*model.window, 5), ["win10"], "others (2)")
+        assert [(x.kind, x.busy.tolist()) for x in sums] == [
+            ("win10", [100, 100, 0, 100, 0]),
+            ("others (2)", [0, 0, 100, 0, 100]),
+        ]
+
+
 # ---- levels of detail -----------------------------------------------------------------------------------------------
 
 
@@ -167,11 +258,16 @@ class _Model:
     def __init__(self, spans):
         self.connection = duckdb.connect(":memory:")
         self.connection.execute(
-            "CREATE TABLE spans (id BIGINT, track VARCHAR, kind VARCHAR, begin_ns BIGINT, end_ns BIGINT)"
+            "CREATE TABLE spans (id BIGINT, track VARCHAR, kind VARCHAR, begin_ns BIGINT, end_ns BIGINT, name VARCHAR, "
+            "request BIGINT, vgpu INTEGER, tid INTEGER, cpu INTEGER)"
         )
+        self.connection.execute("CREATE TABLE threads (tid INTEGER, pid INTEGER, comm VARCHAR, is_vcpu BOOLEAN, "
+                                "vm VARCHAR, vcpu INTEGER)")  # fmt: skip
         rows = [(i, track, kind, b, b + n) for i, (track, kind, b, n) in enumerate(spans)]
         if rows:
-            self.connection.executemany("INSERT INTO spans VALUES (?, ?, ?, ?, ?)", rows)
+            self.connection.executemany(
+                "INSERT INTO spans (id, track, kind, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?)", rows
+            )
         self.window = (0, max([1, *(r[4] for r in rows)]))
 
 
@@ -356,6 +452,10 @@ def test_a_browser_draws_it_without_complaint(drawtap, drm_sched_trace, contenti
         document, complaints = opened(tmp_path / "page.html")
         assert not complaints
         assert 'id="loading"' not in document  # it came to its end
+        if trace == kvm_traces[0]:
+            data = figures(drawtap, trace)
+            used = dict(re.findall(r"<span title=\"(VM-[^\"]*)\">[^<]*</span><b>([^<]*)</b>", document))
+            assert used == {m["vm"]: f"{m['run_ns'] / data['window']['duration_ns']:.2f}" for m in data["vms"]}
         if trace == drm_sched_trace:
             shares = dict(re.findall(r"<span title=\"([^\"]*rcs0)\">[^<]*</span><b>([^<]*)</b>", document))
             data = figures(drawtap, trace)

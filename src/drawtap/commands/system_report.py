@@ -25,6 +25,7 @@ _BUCKETS, _THREAD_BUCKETS, _HISTOGRAM_BUCKETS = 8192, 2048, 512
 _CURVES, _SERIES = 8, 48
 _ARROWS = 20_000
 _POINTS = 400_000
+_OWNERS = 8
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def system_report(
     """Write an HTML report about a trace of the kernel: one file, nothing is loaded from anywhere.
 
     GPU usage per engine, process, virtual GPU and guest; queue lengths, memory and other counters; a graph of requests
-    in queues and on engines, with arrows along their way, and of threads and virtual CPUs; all of it zooms together.
+    in queues and on engines, with arrows along their way; who ran on each CPU; threads and virtual CPUs. All of it
+    zooms together.
     Below it histograms of waits, executions and latencies, the events, who keeps whom waiting, and all figures of
     drawtap system metrics with what they mean. Of a long trace the page has exact sums for all of the time, and single
     spans around what is worth a look; it says where. --from and --to make a page of a part.
@@ -92,7 +94,7 @@ def system_report(
 
 def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemReport:
     """Ask a trace everything that its page shows."""
-    from drawtap.system import levels
+    from drawtap.system import cpus, levels
     from drawtap.system.metrics import MEANINGS, metrics
     from drawtap.system.rule import findings
     from drawtap.view.system_report import Block, SystemReport, figures, legend
@@ -103,7 +105,8 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemR
     data = metrics(model, begin=a, end=b)
     found = findings(model, begin=a, end=b)
     block = Block()
-    rows, hidden = _rows(model, block, buckets, wanted.threads)
+    on_cpus, owners = _on_cpus(model, block, (a, b))
+    rows, hidden = _rows(model, block, buckets, wanted.threads, on_cpus)
     moments = _moments(model, found, (a, b))
     chosen = levels.windows(model, buckets, moments, wanted.spans)
     kept = [str(row["track"]) for row in rows]
@@ -122,10 +125,12 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemR
         "width": buckets.width,
         "detail": [[max(x, a) - a, min(y, b) - a] for x, y in chosen],
         "clients": clients,
+        "owners": owners,
         "rows": rows,
         "spans": {
             "kinds": spans["kinds"],
             "bases": spans["bases"],
+            "owners": cpus.owner_of_names(model, spans["bases"]),
             "columns": {n: block.ints(c, sorted_=n in ("begin", "track")) for n, c in spans["columns"].items()},
         },
         "arrows": {n: block.ints(c, sorted_=n.endswith("_ns")) for n, c in arrows.items()},
@@ -144,6 +149,7 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemR
         findings=[_finding(f, a, b) for f in found],
         findings_note=_findings_note(model, found),
         has_requests=bool(data["engines"]),
+        has_cpus=bool(owners),
         panels=panels,
         histogram_step=duration(coarse.width),
         events_note=_events_note(trace, len(events["t"]), all_events),
@@ -152,7 +158,7 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemR
         else "all of the trace",
         tables=[figures(replace(t, rows=list(t.rows)), MEANINGS) for t in tables(data, {}) if list(t.rows)],
         definitions=[(k.replace("_", " ").removesuffix(" ns"), v) for k, v in MEANINGS.items()],
-        shown=_shown(buckets, chosen, single, hidden, wanted),
+        shown=[_who_ran(owners), *_shown(buckets, chosen, single, hidden, wanted)],
         block=block.packed(header),
         legend=legend({str(kind) for kind in spans["kinds"]}),
     )
@@ -161,7 +167,9 @@ def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemR
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(model: KernelModel, block: Block, buckets: Buckets, most_threads: int) -> tuple[list[dict[str, object]], int]:
+def _rows(
+    model: KernelModel, block: Block, buckets: Buckets, most_threads: int, on_cpus: Sequence[dict[str, object]]
+) -> tuple[list[dict[str, object]], int]:
     from drawtap.system import levels
 
     found: dict[str, list[dict[str, object]]] = {}
@@ -174,8 +182,23 @@ def _rows(model: KernelModel, block: Block, buckets: Buckets, most_threads: int)
         if x.name.split("/")[1] in names
     ]:
         found.setdefault(level.name, []).append({"kind": level.kind, "width": width, "column": block.ints(level.busy)})
-    rows = [_row(track, parts, names) for track, parts in found.items()]
+    rows = [*on_cpus, *(_row(track, parts, names) for track, parts in found.items())]
     return sorted(rows, key=lambda r: _order(str(r["track"]), list(names))), hidden
+
+
+def _on_cpus(model: KernelModel, block: Block, window: tuple[int, int]) -> tuple[list[dict[str, object]], list[str]]:
+    """Return a row for each CPU, and who has time of their own in them: the others are put together."""
+    from drawtap.system import cpus, levels
+
+    ran = [owner.name for owner in cpus.owners(model, window)]
+    shown, rest = ran[:_OWNERS], ran[_OWNERS:]
+    others = f"others ({len(rest)})"
+    buckets = levels.Buckets.of(*window, _THREAD_BUCKETS)
+    found: dict[str, list[dict[str, object]]] = {}
+    for level in levels.on_cpus(model, buckets, shown, others):
+        part = {"kind": "running", "client": level.kind, "width": buckets.width, "column": block.ints(level.busy)}
+        found.setdefault(level.name, []).append(part)
+    return [_row(track, parts, {}) for track, parts in found.items()], [*shown, *([others] if rest else [])]
 
 
 def _threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[dict[str, str], int]:
@@ -223,6 +246,8 @@ def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) 
         group = "Virtual GPUs"
         label = f"vGPU {parts[1]} {'has the GPU' if parts[2] == 'slice' else parts[2]}"
         shape = "queue" if parts[2] == "queue" else "line"
+    elif parts[0] == "cpu":
+        group, label, shape = "CPUs", f"CPU {parts[1]}", "cpu"
     elif parts[0] == "crtc":
         group, label = "Displays", "display " + " ".join(parts[1:])
     elif any(part["kind"] == "execution" for part in levels) or parts[-1] in ("queue", "notify"):
@@ -237,7 +262,8 @@ def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) 
 
 
 def _order(track: str, tids: Sequence[str]) -> tuple[object, ...]:
-    # The way of a request goes down: queue of the virtual GPU, queue of the engine, engine. Threads come last.
+    # The way of a request goes down: queue of the virtual GPU, queue of the engine, engine. CPUs stand beside the
+    # engines, threads come last.
     parts = track.split("/")
     if parts[0] in ("thread", "vcpu"):
         return (4, "", tids.index(parts[1]), parts[0] != "thread", track)
@@ -245,8 +271,10 @@ def _order(track: str, tids: Sequence[str]) -> tuple[object, ...]:
         return (-1, parts[1] != "frames", 0, False, track)
     if parts[0] == "vgpu":
         return (0, "", int(parts[1]) if parts[1].isdigit() else 0, parts[-1] != "queue", track)
+    if parts[0] == "cpu":
+        return (2, "", int(parts[1]), False, track)
     if parts[0] in ("crtc", "qemu"):
-        return (2, parts[0], 0, False, track)
+        return (3, parts[0], 0, False, track)
     last = {"queue": 0, "notify": 2}.get(parts[-1], 1)
     of = parts[:-1] if last != 1 else parts
     return (1, "/".join(of), 0, False, str(last))
@@ -512,6 +540,15 @@ def _events_note(trace: KernelTrace, shown: int, complete: bool) -> str:
         return "all of this time; a click goes to their time"
     total = sum(t.count for t in trace.event_names().values())
     return f"{number(shown)} of the {number(total)} in the trace, from the times in detail; a click goes to their time"
+
+
+def _who_ran(owners: Sequence[str]) -> str:
+    if not owners:
+        return "No switches of threads (sched_switch) are in this time: who ran on the CPUs is not known."
+    return (
+        f"Rows of CPUs have the colours of virtual machines and processes: of the {_OWNERS} that ran longest, machines "
+        "first; the others are grey. Where a row is empty, nobody is known to have run."
+    )
 
 
 def _shown(buckets: Buckets, chosen: Sequence[tuple[int, int]], single: int, hidden: int, wanted: Wanted) -> list[str]:

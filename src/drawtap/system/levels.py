@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drawtap.errors import UsageError
-from drawtap.system import listing
+from drawtap.system import cpus, listing
 from drawtap.system.metrics import GROUPS
 from drawtap.system.model import KernelModel
 
@@ -26,6 +26,11 @@ Floats = npt.NDArray[np.float64]
 
 # What is drawn: a thread that waits for something is a gap.
 _DRAWN = "NOT (kind = 'blocked' AND track LIKE 'thread/%')"
+# All that is drawn: what ran is in the row of its thread and in that of its CPU.
+_SHOWN = f"""
+    SELECT id, track, kind, begin_ns, end_ns, request, vgpu, name FROM spans WHERE {_DRAWN}
+    UNION ALL {cpus.SPANS}
+"""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,15 @@ def tracks(model: KernelModel, buckets: Buckets, *, threads: bool) -> list[Level
     where = "track LIKE 'thread/%' OR track LIKE 'vcpu/%'"
     rest = f"({where}) AND {_DRAWN}" if threads else f"NOT ({where})"
     return _levels(model, buckets, f"SELECT track, kind, begin_ns, end_ns FROM spans WHERE {rest}")
+
+
+def on_cpus(model: KernelModel, buckets: Buckets, shown: Sequence[str], others: str) -> list[Level]:
+    """Return how long each owner of `shown` was on each CPU, and all others together as `others`.
+
+    `Level.kind` is the owner. Owners are virtual machines and processes; see `drawtap.system.cpus`.
+    """
+    found = _levels(model, buckets, cpus.pieces(shown, others))
+    return sorted(found, key=lambda x: (int(x.name.split("/")[1]), [*shown, others].index(x.kind)))
 
 
 def marks(model: KernelModel, buckets: Buckets) -> list[Level]:
@@ -229,7 +243,7 @@ def windows(model: KernelModel, buckets: Buckets, moments: Sequence[int], bound:
         f"""
         SELECT greatest(begin_ns - {a}, 0) // {w} AS first, least(greatest(end_ns - 1, begin_ns) - {a},
                  {b - a} - 1) // {w} AS last, count(*) AS n
-        FROM spans WHERE end_ns >= {a} AND begin_ns < {b} AND {_DRAWN}
+        FROM ({_SHOWN}) WHERE end_ns >= {a} AND begin_ns < {b}
         GROUP BY ALL
         """
     ).fetchnumpy()
@@ -281,9 +295,8 @@ def spans(model: KernelModel, chosen: Sequence[tuple[int, int]], begin: int, kep
         SELECT s.id, s.track, s.kind, s.begin_ns - {begin} AS b, s.end_ns - s.begin_ns AS length, s.request, s.vgpu,
                regexp_extract(s.name, '^(.*?)(0|[1-9][0-9]{{0,14}})?$', 1) AS base,
                coalesce(try_cast(regexp_extract(s.name, '^(.*?)(0|[1-9][0-9]{{0,14}})?$', 2) AS BIGINT), -1) AS number
-        FROM spans s JOIN kept_tracks USING (track)
-        WHERE ({" OR ".join(f"(s.end_ns >= {a} AND s.begin_ns < {b})" for a, b in chosen) or "false"})
-          AND {_DRAWN.replace("track", "s.track")}
+        FROM ({_SHOWN}) s JOIN kept_tracks USING (track)
+        WHERE {" OR ".join(f"(s.end_ns >= {a} AND s.begin_ns < {b})" for a, b in chosen) or "false"}
         """
     )
     result: dict[str, Any] = {}

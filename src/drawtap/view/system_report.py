@@ -149,6 +149,7 @@ class SystemReport:
     findings: Sequence[FindingCard]
     findings_note: str
     has_requests: bool
+    has_cpus: bool
     panels: Sequence[Panel]
     histogram_step: str
     events_note: str

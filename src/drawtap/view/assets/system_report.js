@@ -99,11 +99,16 @@
   }
   repaint();
   const hue = new Map(data.clients.map((c, i) => [c, palette[i] || "--other"]));
-  // One colour for one owner on all of the page; who is no client takes what is left.
+  // One colour for one owner on all of the page; who has none takes what is left in this picture.
   function colorsOf(labels) {
-    const free = palette.filter(p => !labels.some(l => hue.get(l) === p));
-    return labels.map(l => hue.get(l) || free.shift() || "--other");
+    const mine = new Map(), taken = new Set();
+    for (const l of labels) { const c = hue.get(l); if (c && !mine.has(l) && (c === "--other" || !taken.has(c))) { mine.set(l, c); taken.add(c); } }
+    const free = palette.filter(p => !taken.has(p));
+    return labels.map(l => mine.get(l) || free.shift() || "--other");
   }
+  const others = /^others \(\d+\)$/, owners = data.owners.filter(o => !others.test(o));
+  colorsOf(owners).forEach((c, i) => hue.set(owners[i], c));
+  const ownerOf = i => data.spans.owners[data.spans.bases[S.base[i]]];
   const kinds = { running: "--green", guest: "--c0", preempted: "--red", waking: "--orange", queued: "--queue", "vgpu queue": "--queue",
     blocked: "--blocked", ring: "--ring", notify: "--other", current: "--c2", "fence wait": "--blocked", mark: "--ink", execution: "--c0",
     frame: "--c4", call: "--c5" };
@@ -161,7 +166,7 @@
     r.parts = r.levels.filter(l => l.kind !== "mark");
     r.marks = r.levels.find(l => l.kind === "mark");
     const n = Math.min(Math.max(r.lanes.length, 1), 8);
-    r.high = r.shape === "queue" ? Math.max(24, n * 8 + 4) : r.shape === "engine" ? 28 : 18;
+    r.high = r.shape === "queue" ? Math.max(24, n * 8 + 4) : r.shape === "engine" ? 28 : r.shape === "cpu" ? 22 : 18;
   }
   const groups = [];
   for (const r of rows) {
@@ -194,6 +199,7 @@
   function color(name) { return paint[name] || paint["--other"]; }
   function spanColor(i) {
     const kind = kindOf(i);
+    if (rows[S.track[i]].shape === "cpu") return color(hue.get(ownerOf(i)) || "--other");
     return kind === "execution" ? color(hue.get(clientOf(data.spans.bases[S.base[i]])) || "--other") : color(kinds[kind] || "--other");
   }
   let perRow = 0;
@@ -363,11 +369,12 @@
     fit(c, w, h);
     g.clearRect(0, 0, w, h);
     const all = kind => rows.flatMap(r => [...r.parts, r.marks]).filter(p => p && p.kind === kind);
-    const parts = engines.length ? engines : all("running").length ? all("running") : all("mark");
+    const onCpus = rows.filter(r => r.shape === "cpu");
+    const parts = engines.length ? engines : onCpus.length ? onCpus.flatMap(r => r.parts) : all("mark");
     if (parts.length) {
       const st = parts.map(p => level(p.steps, total, w)), one = st[0];
       g.fillStyle = paint["--blue"]; g.globalAlpha = 0.55;
-      let top = engines.length ? 1 : 0;
+      let top = engines.length ? 1 : onCpus.length;
       const sums = Array.from({ length: one.values.length }, (_, i) => { const v = st.reduce((s, l) => s + l.values[i], 0) / (Math.min((i + 1) * one.width, total) - i * one.width); top = Math.max(top, v); return v; });
       sums.forEach((v, i) => g.fillRect(i * one.width / total * w, h - 8 - v / top * (h - 10), one.width / total * w + 0.3, v / top * (h - 10)));
       g.globalAlpha = 1;
@@ -479,6 +486,20 @@
       u.setData(exact(usage.series, 240) || shares(usage.series, 240));
       chips($("usage-key"), usage.series.map(s => ({ name: s.label, color: s.color, value: (100 * sum(s.steps, view.a, view.b) / (view.b - view.a)).toFixed(1) + " %" })));
     });
+  }
+  const cpus = rows.filter(r => r.shape === "cpu");
+  if (cpus.length) { // who has how many CPUs: the rows of the CPUs, added up
+    const lines = data.owners.map(name => {
+      const parts = cpus.flatMap(r => r.parts.filter(p => p.client === name)).map(p => p.steps[0]);
+      return { label: name, color: others.test(name) ? "--other" : hue.get(name), steps: pyramid(parts[0].values.map((_, i) => parts.reduce((s, p) => s + p.values[i], 0)), parts[0].width) };
+    });
+    const u = plot($("cpus-plot"), lines.map(s => ({ label: s.label, stroke: () => paint[s.color], width: 1.4, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) })),
+      v => String(+(v / 100).toFixed(2)), (w, lo, hi) => [0, Math.max((hi ?? 0) * 1.08, 10)], 165);
+    drawers.push(() => {
+      u.setData(shares(lines, 240));
+      chips($("cpus-key"), lines.map(s => ({ name: s.label, color: s.color, value: (sum(s.steps, view.a, view.b) / (view.b - view.a)).toFixed(2) })));
+    });
+    curves.push(u);
   }
   const formats = { count: v => Number.isInteger(v) ? count(v) : v == null ? "–" : v.toFixed(2), bytes, ns: duration, Hz: v => count(v) + " Hz", percent: v => v + " %" };
   for (const panel of data.counters) {
@@ -659,6 +680,7 @@
     if (u.span >= 0) {
       const i = u.span;
       said.push(["", label(i)], [kindOf(i) === "mark" ? "at" : kindOf(i), kindOf(i) === "mark" ? clock(S.begin[i], 1000) : duration(S.length[i])], ["from", clock(S.begin[i], 1000)], ["row", u.place.row.label]);
+      if (u.place.row.shape === "cpu" && ownerOf(i) && ownerOf(i) !== label(i)) said.push(["of", ownerOf(i)]);
     } else {
       said.push(["", u.place.row.label]);
       for (const p of u.place.row.parts) { const v = sum(p.steps, view.a, view.b); if (v) said.push([p.client ?? p.kind, u.place.row.shape === "queue" ? "ø " + (v / (view.b - view.a)).toFixed(2) : (100 * v / (view.b - view.a)).toFixed(1) + " %"]); }
