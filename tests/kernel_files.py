@@ -509,3 +509,83 @@ def message(*fields: tuple[int, int | bytes | str]) -> bytes:
 
 def packed(values: Iterable[int]) -> bytes:
     return b"".join(varint(v) for v in values)
+
+
+def fixed64(number: int, value: int | float) -> bytes:
+    """A field of a message with eight bytes: an integer, or a double."""
+    return varint(number << 3 | 1) + struct.pack("<d" if isinstance(value, float) else "<Q", value)
+
+
+GPU_CLOCK = 200  # a clock of a producer: 1,000,000 at CLOCK_BOOTTIME 500,000
+
+
+def gpu_packets() -> bytes:
+    """A trace of Perfetto that holds what producers tell of a GPU, and nothing of the kernel.
+
+    CLOCK_BOOTTIME is CLOCK_MONOTONIC and 1,000. The clock of render stages has a snapshot of its own. Two submissions
+    of the process `game` (50, thread 51): the first has a render pass with two stages inside, the second one stage. A
+    queue and a stage of the older form have their names in a packet that comes after them.
+    """
+
+    def packet(*fields: tuple[int, int | bytes]) -> bytes:
+        return message((1, message(*fields)))
+
+    def clocks(*pairs: tuple[int, int]) -> bytes:
+        return packet((6, message(*((1, message((1, number), (2, t))) for number, t in pairs))))
+
+    def stage(t: int, number: int, duration: int, name: int, submission: int, *more: tuple[int, int | str]) -> bytes:
+        event = message(
+            (1, number), *([(2, duration)] if duration else []), (13, 1), (14, name), (5, 0x77), (10, submission), *more
+        )
+        return packet((8, t), (10, 1), (58, GPU_CLOCK), (13, 2), (53, event))
+
+    def submit(t: int, submission: int) -> bytes:
+        return packet((8, t), (65, message((2, message((1, 30), (2, 50), (3, 51), (4, 9), (5, 7), (6, submission))))))
+
+    def counter(t: int, *values: bytes) -> bytes:
+        return packet((8, t), (52, message(*((2, value) for value in values))))
+
+    def allocation(t: int, operation: int, size: int, handle: int) -> bytes:
+        return packet(
+            (8, t), (10, 1), (62, message((1, 3), (2, operation), (4, 50), (6, size), (7, 4)) + fixed64(17, handle))
+        )
+
+    specifications = message(
+        (24, message((1, 1), (2, "gfx"))), (24, message((1, 2), (2, "pass"))), (24, message((1, 3), (2, "binning"))),
+        (23, message((1, 0x77), (2, 50), (3, 2))), (5, message((1, 4), (2, "vkAllocateMemory"))),
+    )  # fmt: skip
+    older = message((1, 90), (2, 400), (3, 0), (4, 1), (11, 1))
+    named = message((7, message((2, message((1, "copy"))), (3, message((1, "?"))), (3, message((1, "blit"))))))
+    specs = message(
+        (1, message((1, 1), (2, "busy"), (7, 37))),
+        (1, message((1, 2), (2, "read"), (7, 7), (8, 22))),
+        (1, message((1, 3), (2, "clock"), (7, 15))),
+    )
+    object_name = message((1, message((1, 50), (2, 0x77), (3, 19), (4, 5), (5, "shadows"))))
+    return b"".join(
+        (
+            clocks((6, 401_000), (3, 400_000)),
+            clocks((GPU_CLOCK, 1_000_000), (6, 500_000)),
+            packet((2, message((1, message((1, 50), (3, "/usr/bin/game")))))),
+            packet((10, 1), (13, 1), (12, specifications)),
+            submit(511_000, 1),
+            stage(1_020_000, 10, 10_000, 2, 1, (9, 0x55)),
+            stage(1_021_000, 11, 2_000, 3, 1),
+            stage(1_024_000, 12, 5_000, 3, 1, (17, "shading")),
+            submit(521_000, 2),
+            stage(1_030_000, 13, 20_000, 2, 2),
+            stage(1_035_000, 14, 0, 3, 2),
+            packet((8, 541_000), (53, older)),
+            packet((8, 541_000), (53, named)),
+            packet((8, 500_000), (52, message((1, specs)))),
+            counter(501_000, message((1, 1), (2, 0)), message((1, 2), (2, 0)), message((1, 3), (2, 500))),
+            counter(511_000, message((1, 1), (2, 40)), message((1, 2)) + fixed64(3, 2.5), message((1, 3), (2, 600))),
+            counter(521_000, message((1, 1), (2, 60)), message((1, 2), (2, 7)), message((1, 3), (2, 700))),
+            allocation(502_000, 1, 4096, 0xA0),
+            allocation(503_000, 1, 1000, 0xA1),
+            allocation(504_000, 2, 0, 0xA0),
+            packet((8, 505_000), (65, object_name)),
+            packet((8, 506_000), (63, message((1, 3), (2, "gpu"), (3, "too hot")))),
+            packet((8, 507_000), (71, message((1, 0), (2, 50), (3, 8192)))),
+        )
+    )

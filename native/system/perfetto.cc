@@ -1,4 +1,4 @@
-// Perfetto's traces: the bundles of ftrace events in them.
+// Perfetto's traces: the bundles of ftrace events in them, and what producers tell of GPUs (perfetto_gpu.h).
 //
 // The plan: classes (Trace::read_classes); events: count; each number in FtraceEvent, class, fields: count; each number,
 // whether its integer is zigzag coded. Fields stand in the order of the class's. path
@@ -8,84 +8,13 @@
 #include <deque>
 
 #include "indexed.h"
+#include "perfetto_gpu.h"
+#include "proto.h"
 
 namespace dt::kernel {
 namespace {
 
-using View = std::string_view;
-
-// A message of protocol buffers, field by field.
-class Proto {
- public:
-  explicit Proto(View data) : at_(reinterpret_cast<const uint8_t*>(data.data())), end_(at_ + data.size()) {}
-  uint32_t field = 0, wire = 0;
-  uint64_t value = 0;  // varints and fixed numbers
-  View bytes;
-  bool cut = false;
-  const uint8_t* start = nullptr;  // of the field, its tag
-
-  bool next() {
-    if (at_ >= end_) return false;
-    start = at_;
-    uint64_t tag;
-    if (!varint(&tag)) return false;
-    field = static_cast<uint32_t>(tag >> 3);
-    wire = tag & 7;
-    switch (wire) {
-      case 0: return varint(&value);
-      case 1: return fixed(8);
-      case 5: return fixed(4);
-      case 2: {
-        uint64_t n;
-        if (!varint(&n)) return false;
-        if (n > static_cast<uint64_t>(end_ - at_)) return stop();
-        bytes = {reinterpret_cast<const char*>(at_), n};
-        at_ += n;
-        return true;
-      }
-      default: return stop();
-    }
-  }
-  bool varint(uint64_t* out) {
-    uint64_t v = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-      if (at_ >= end_) return stop();
-      uint8_t byte = *at_++;
-      if (shift < 64) v |= static_cast<uint64_t>(byte & 127) << shift;
-      if (!(byte & 128)) {
-        *out = v;
-        return true;
-      }
-    }
-    return stop();
-  }
-  bool more() const { return at_ < end_; }
-
- private:
-  bool fixed(size_t n) {
-    if (static_cast<size_t>(end_ - at_) < n) return stop();
-    value = load_bytes(at_, n, false);
-    at_ += n;
-    return true;
-  }
-  bool stop() {
-    cut = true;
-    at_ = end_;
-    return false;
-  }
-  const uint8_t *at_, *end_;
-};
-
-std::vector<uint64_t> packed(const Proto& p) {
-  std::vector<uint64_t> all;
-  if (p.wire == 0) return {p.value};
-  Proto list(p.bytes);
-  uint64_t v;
-  while (list.more() && list.varint(&v)) all.push_back(v);
-  return all;
-}
-
-constexpr uint64_t k_compact = uint64_t{1} << 63;
+constexpr uint64_t k_compact = uint64_t{1} << 63, k_gpu = uint64_t{1} << 62;
 constexpr uint32_t k_generic = 327;
 
 class Perfetto : public IndexedTrace {
@@ -116,6 +45,10 @@ class Perfetto : public IndexedTrace {
     if (place.cpu >= 0) out.base(base_cpu, place.cpu);
     if (place.at & k_compact) {
       emit_compact(out, place);
+      return;
+    }
+    if (place.at & k_gpu) {
+      gpu_.emit(out, place.at & ~k_gpu, [this](int64_t pid) { return process(pid); });
       return;
     }
     Proto outer(message_at(place.at));
@@ -166,30 +99,29 @@ class Perfetto : public IndexedTrace {
       done = static_cast<uint64_t>(trace.start - reinterpret_cast<const uint8_t*>(data.data()));
     }
     if (trace.cut) note({"truncated", "packets", "the last packet is cut off"});
-    if (depth == 0 && of_gpu_) {
-      note({"unread", "packets",
-            std::to_string(of_gpu_) + " packets of a GPU (render stages, counters, Vulkan) are not read",
-            of_gpu_});
-    }
   }
 
   void packet(View data, int depth) {
     Proto p(data);
+    GpuPacket about;
+    View snapshot;
     while (p.next()) {
+      if (p.wire == 0) about.number(p.field, p.value);
       if (p.wire != 2) continue;
       switch (p.field) {
         case 1: bundle(p.bytes); break;
         case 2: tree(p.bytes); break;
-        case 6: clocks(p.bytes); break;
+        case 6: snapshot = p.bytes; break;
         case 34: stats(p.bytes); break;
         case 50: case 133:
           if (depth < 2) compressed(p.bytes, p.field == 133, depth);
           break;
-        case 52: case 53: case 62: case 63: case 65: ++of_gpu_; break;
-        default: break;
+        default: about.part(p.field, p.bytes); break;
       }
     }
     if (p.cut) note({"corrupt", "packets", "a packet cannot be read to its end"});
+    if (!snapshot.empty()) clocks(snapshot, about.sequence);
+    gpu_.packet(about);
   }
 
   void compressed(View data, bool zstd, int depth) {
@@ -257,21 +189,26 @@ class Perfetto : public IndexedTrace {
     }
   }
 
-  // Times of events are CLOCK_BOOTTIME; snapshots say what CLOCK_MONOTONIC was.
-  void clocks(View data) {
+  // Times of ftrace's events are CLOCK_BOOTTIME; snapshots say what CLOCK_MONOTONIC was.
+  void clocks(View data, uint64_t sequence) {
     Proto p(data);
     int64_t boot = -1, mono = -1;
+    std::vector<GpuClock> others;
     while (p.next()) {
       if (p.field != 1 || p.wire != 2) continue;
       Proto clock(p.bytes);
-      uint64_t id = 0, t = 0;
+      GpuClock c;
       while (clock.next()) {
-        if (clock.field == 1) id = clock.value;
-        if (clock.field == 2) t = clock.value;
+        if (clock.field == 1) c.id = clock.value;
+        if (clock.field == 2) c.t = static_cast<int64_t>(clock.value);
+        if (clock.field == 3) c.adds_up = clock.value != 0;
+        if (clock.field == 4 && clock.value && clock.value <= 1000000000) c.unit_ns = static_cast<int64_t>(clock.value);
       }
-      if (id == 6) boot = static_cast<int64_t>(t);
-      if (id == 3) mono = static_cast<int64_t>(t);
+      if (c.id == k_boot) boot = c.t;
+      if (c.id == k_mono) mono = c.t;
+      if (c.id != k_boot && c.id != k_mono) others.push_back(c);
     }
+    for (auto& c : others) gpu_.clock(c, sequence, boot, mono);
     if (boot >= 0 && mono >= 0) snapshots_.push_back({boot, mono - boot});
   }
 
@@ -472,14 +409,19 @@ class Perfetto : public IndexedTrace {
   }
 
   void finish() {
+    std::stable_sort(snapshots_.begin(), snapshots_.end());
+    auto of_gpu = gpu_.finish([this](int64_t boot) {
+      return static_cast<int64_t>(static_cast<uint64_t>(boot) + static_cast<uint64_t>(offset(boot)));
+    }, k_gpu);
+    for (auto& problem : gpu_.problems) note(problem);
     index_names();
     number_of_.resize(classes.size(), k_generic);
     for (auto& [number, e] : events_) number_of_[e.cls] = number;
     if (!clock_) {
-      std::stable_sort(snapshots_.begin(), snapshots_.end());
       for (auto& list : places)
         for (auto& place : list) place.t += offset(place.t);
     }
+    if (!of_gpu.empty()) places.push_back(std::move(of_gpu));
     sort_places();
     // Compact switches do not say who ran before: the one that came on last.
     for (auto& list : places) {
@@ -526,6 +468,11 @@ class Perfetto : public IndexedTrace {
     if (found == threads_.end()) return;
     if (found->second.second >= 0) out.base(base_pid, found->second.second);
     if (!found->second.first.empty()) out.comm(found->second.first);
+  }
+
+  View process(int64_t pid) const {
+    auto found = threads_.find(pid);
+    return found == threads_.end() ? View() : View(found->second.first);
   }
 
   static void put(Output& out, int column, Type type, const Proto& p, bool zigzag) {
@@ -614,7 +561,12 @@ class Perfetto : public IndexedTrace {
 
   std::unique_ptr<File> file_;
   std::deque<std::string> plain_;
-  uint64_t of_gpu_ = 0;  // packets that are left out
+  PerfettoGpu gpu_{[this](const char* name, std::vector<FieldInfo> fields) {
+    if (uint32_t known = called(name); known != UINT32_MAX) return known;
+    uint32_t cls = add_class(name);
+    classes[cls].fields = std::move(fields);
+    return cls;
+  }, classes};
   std::unordered_map<uint32_t, Event> events_;
   std::vector<uint32_t> number_of_;  // by class
   std::map<std::string, uint32_t> generic_;

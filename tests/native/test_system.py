@@ -22,6 +22,7 @@ from kernel_files import (
     RICH_METADATA,
     PerfData,
     ctf2_trace,
+    gpu_packets,
     job_record,
     lttng_packet,
     lttng_trace,
@@ -117,6 +118,7 @@ MAKERS = {
     "text": lambda f: _written(f / "d", TEXT),
     "qemu": lambda f: _written(f / "d", QEMU),
     "perfetto": lambda f: _written(f / "d", perfetto()),
+    "perfetto-gpu": lambda f: _written(f / "d", gpu_packets()),
 }
 
 

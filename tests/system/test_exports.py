@@ -14,7 +14,7 @@ import pytest
 from drawtap.system import reader
 from drawtap.system.exporter import EXPORTS, Window
 from drawtap.system.model import build
-from kernel_files import message
+from kernel_files import gpu_packets, message
 from trace_processor import ask, bundle
 
 
@@ -214,6 +214,35 @@ def test_ftrace_of_perfetto_is_what_trace_processor_sees(tmp_path):
         assert [r for r in theirs if r[0] >= switches[0][0]][-len(switches) :] == connection.execute(
             "SELECT * FROM e"
         ).fetchall()
+
+
+def test_packets_of_a_gpu_are_what_trace_processor_sees(tmp_path):
+    bundle()
+    path = tmp_path / "gpu.pftrace"
+    path.write_bytes(gpu_packets())
+    stages, counters = ask(
+        path.read_bytes(),
+        [
+            "SELECT s.name, t.name, s.dur, s.submission_id FROM gpu_slice s JOIN track t ON t.id = s.track_id "
+            "WHERE s.submission_id > 0 AND t.name <> 'Vulkan Events' ORDER BY s.ts, s.dur DESC",
+            "SELECT t.name, c.value FROM counter c JOIN gpu_counter_track t ON t.id = c.track_id "
+            "WHERE t.name IN ('busy', 'read', 'clock') ORDER BY c.ts, t.name",
+        ],
+        tmp_path,
+    )
+    with reader.open(path) as trace, build(trace) as model:
+        assert (
+            stages
+            == model.query(
+                # A stage's own name is newer than this trace_processor.
+                "SELECT if(stage = 'shading', 'binning', stage), queue, coalesce(duration_ns, 0), submission_id FROM gpu_render_stage "
+                "WHERE submission_id > 0 ORDER BY t, duration_ns DESC"
+            ).fetchall()
+        )
+        ours = model.query("SELECT track[6:], value, t_ns FROM counters WHERE track LIKE 'gpu0/%' ORDER BY t_ns, track")
+        found = [(n, v * (1e-6 if n == "clock" else 1)) for n, v, _ in ours.fetchall() if "queue" not in n]
+        # It closes each counter with a zero, where the last value of ours holds on.
+        assert counters[: len(found)] == found
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import struct
 import zlib
 
@@ -13,12 +14,14 @@ import pytest
 
 from drawtap.errors import InputError, QueryError, UsageError
 from drawtap.system import reader
+from drawtap.system.model import build
 from kernel_files import (
     JOB_FORMAT,
     LTTNG_METADATA,
     RICH_METADATA,
     PerfData,
     ctf2_trace,
+    gpu_packets,
     job_record,
     lttng_packet,
     lttng_trace,
@@ -544,15 +547,103 @@ def test_perfetto(tmp_path, perfetto_packets):
         assert [(p.kind, p.where) for p in trace.problems] == [("lost", "CPU 0")]
 
 
-def test_perfetto_packets_of_a_gpu_are_counted(tmp_path, perfetto_packets):
+@pytest.fixture
+def gpu_trace(tmp_path):
+    path = tmp_path / "gpu.pftrace"
+    path.write_bytes(gpu_packets())
+    return path
+
+
+def test_perfetto_packets_of_a_gpu_are_events(gpu_trace):
+    with reader.open(gpu_trace) as trace:
+        assert trace.clock.monotonic
+        assert trace.problems == ()
+        assert {n: t.count for n, t in trace.event_names().items()} == {
+            "gpu_counter": 9, "gpu_log": 1, "gpu_mem_total": 1, "gpu_render_stage": 6, "vulkan_memory": 3,
+            "vulkan_object_name": 1, "vulkan_queue_submit": 2,
+        }  # fmt: skip
+        fields = ["gpu_id", "queue", "stage", "duration_ns", "context", "pid=event.pid", "process", "submission_id"]
+        own = (0x77, 50, "game")
+        assert rows(trace, "gpu_render_stage", fields) == [
+            (519_000, None, "gfx", "pass", 10_000, *own, 1),
+            (520_000, None, "gfx", "binning", 2_000, *own, 1),
+            (523_000, None, "gfx", "shading", 5_000, *own, 1),
+            (529_000, None, "gfx", "pass", 20_000, *own, 2),
+            (534_000, None, "gfx", "binning", None, *own, 2),
+            (540_000, 1, "copy", "blit", 400, None, None, None, None),
+        ]
+        assert rows(trace, "gpu_counter", ["name", "value", "unit"])[3:6] == [
+            (510_000, "busy", 40.0, "percent"), (510_000, "read", 2.5, "byte/second"), (510_000, "clock", 600.0, "megahertz"),
+        ]  # fmt: skip
+        assert rows(trace, "vulkan_memory", ["source", "operation", "size", "device_memory", "caller"])[::2] == [
+            (501_000, "device memory", "create", 4096, 0xA0, "vkAllocateMemory"),
+            (503_000, "device memory", "destroy", 0, 0xA0, "vkAllocateMemory"),
+        ]
+        assert rows(trace, "vulkan_queue_submit", ["tid=event.tid", "queue", "submission_id", "command_buffers"]) == [
+            (510_000, 51, 9, 1, "7"), (520_000, 51, 9, 2, "7")
+        ]  # fmt: skip
+        assert rows(trace, "vulkan_object_name", ["object_type", "object", "name"]) == [(504_000, 19, 5, "shadows")]
+        assert rows(trace, "gpu_log", ["severity", "tag", "message"]) == [(505_000, "warning", "gpu", "too hot")]
+
+
+def test_what_cannot_be_read_of_a_gpu_is_counted(tmp_path):
     path = tmp_path / "t.pftrace"
-    stage, counter, vulkan = (message((number, b"\x08\x01")) for number in (53, 52, 65))
-    path.write_bytes(_perfetto(*perfetto_packets, *((1, part) for part in (stage, stage, counter, vulkan))))
+    unknown_clock = message((8, 5), (58, 99), (10, 3), (53, message((1, 1), (2, 5))))
+    interned = message((8, 5), (52, message((4, 1), (2, message((1, 1), (2, 5))))))
+    path.write_bytes(gpu_packets() + message((1, unknown_clock), (1, unknown_clock), (1, interned)))
     with reader.open(path) as trace:
-        trace.event_names()
-        (problem,) = (p for p in trace.problems if p.kind == "unread")
-        assert problem.count == 4
-        assert "render stages" in problem.text
+        assert trace.event_names()["gpu_render_stage"].count == 6
+        assert [(p.kind, p.count) for p in trace.problems] == [("unread", 2), ("unread", 1)]
+
+
+def test_interned_names_are_those_of_their_sequence(tmp_path):
+    path = tmp_path / "t.pftrace"
+    event = message((1, 1), (2, 5), (13, 1))
+
+    def names(name):
+        return message((24, message((1, 1), (2, name))))
+
+    packets = [
+        message((8, 10), (10, 1), (12, names("a")), (53, event)),
+        message((8, 20), (10, 2), (12, names("b")), (53, event)),
+        message((8, 30), (10, 1), (53, event)),
+        message((8, 40), (10, 1), (13, 1), (53, event)),  # what was interned is forgotten
+    ]
+    path.write_bytes(message(*((1, p) for p in packets)))
+    with reader.open(path) as trace:
+        assert [r[1] for r in rows(trace, "gpu_render_stage", ["queue"])] == ["a", "b", "a", None]
+
+
+def test_render_stages_are_requests(gpu_trace):
+    with reader.open(gpu_trace) as trace, build(trace) as model:
+        assert model.drivers == ("gpu_memory", "perfetto_gpu")
+        assert model.query(
+            "SELECT device, engine, label, client, seqno, tid, queued_ns, begin_ns, end_ns, wait_ns FROM requests"
+        ).fetchall() == [
+            ("gpu0", "gfx", "pass", "game (50)", 1, 51, 510_000, 519_000, 529_000, 9_000),
+            ("gpu0", "gfx", "pass", "game (50)", 2, 51, 520_000, 529_000, 549_000, 9_000),
+            ("gpu1", "copy", "blit", None, None, None, None, 540_000, 540_400, None),
+        ]
+        assert model.window == (500_000, 549_000)  # to the end of what lasts longest
+        assert model.query("SELECT begin_ns, end_ns, begin_from FROM executions ORDER BY 1").fetchall()[:2] == [
+            (519_000, 529_000, "event"), (529_000, 549_000, "event")
+        ]  # fmt: skip
+        assert model.query("SELECT name, kind, begin_ns, end_ns FROM spans WHERE track = 'gpu0/gfx/stages'").fetchall() == [
+            ("binning", "stage", 520_000, 522_000), ("shading", "stage", 523_000, 528_000), ("binning", "mark", 534_000, 534_000)
+        ]  # fmt: skip
+        counted = "SELECT t_ns, value, unit FROM counters WHERE track = '{}'"
+        assert model.query(counted.format("gpu0/busy")).fetchall() == [
+            (500_000, 40.0, "percent"), (510_000, 60.0, "percent")
+        ]  # fmt: skip
+        assert model.query(counted.format("gpu0/clock")).fetchall()[0] == (500_000, 6e8, "Hz")
+        assert model.query(counted.format("gpu0/read")).fetchall()[0] == (500_000, 2.5, "byte/second")
+        assert model.query(counted.format("process/50/vulkan device memory")).fetchall() == [
+            (501_000, 4096.0, "bytes"), (502_000, 5096.0, "bytes"), (503_000, 1000.0, "bytes")
+        ]  # fmt: skip
+        assert model.query(counted.format("process/50/gpu 0 memory")).fetchall() == [(506_000, 8192.0, "bytes")]
+        lacking = dict(model.query("SELECT event, count FROM unmatched WHERE driver = 'perfetto_gpu'").fetchall())
+        assert lacking["gpu_counter"] == 3
+        assert lacking["gpu_render_stage"] == 1
 
 
 def test_perfetto_compressed(tmp_path, perfetto_packets):
@@ -582,6 +673,19 @@ def test_info(drawtap, ctf):
     assert answer.code == 0
     assert "gpu_job" in answer.out
     assert "monotonic" in answer.out
+
+
+def test_a_trace_of_a_gpu_alone_is_shown(drawtap, gpu_trace, tmp_path):
+    info = drawtap("system", "info", gpu_trace, "--json")
+    assert info.code == 0
+    assert json.loads(info.out)["events"] == 23
+    figures = drawtap("system", "metrics", gpu_trace, "--json")
+    assert figures.code == 0
+    engine = next(e for e in json.loads(figures.out)["engines"] if e["engine"] == "gfx")
+    assert (engine["jobs"], engine["busy_ns"], engine["mean_wait_ns"]) == (2, 30_000, 9_000)
+    page = tmp_path / "gpu.html"
+    assert drawtap("system", "report", gpu_trace, "-o", page).code == 0
+    assert all(name in page.read_text() for name in ("gfx", "game (50)", "vulkan device memory", "gpu0/busy"))
 
 
 def test_info_of_something_else(drawtap, tmp_path):

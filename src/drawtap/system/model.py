@@ -9,7 +9,7 @@ did not tell is NULL; the table `unmatched` and the column `requests.unmatched` 
 
 Tracks are paths: `DEVICE/ENGINE` (work on an engine), `DEVICE/ENGINE/queue` (requests that wait for it), `vgpu/N/queue`
 (requests that wait in the hypervisor), `vgpu/N/slice` (time slices), `thread/TID` (`running` spans have
-their CPU), `vcpu/TID`, `crtc/N`.
+their CPU), `vcpu/TID`, `crtc/N`, `DEVICE/ENGINE/stages` (what an execution is made of).
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ TABLES: Mapping[str, Table] = {
                 "VARCHAR",
                 "execution; blocked, queued, ring, vgpu queue (the parts of a wait); notify; running, preempted, "
                 "waking, blocked (threads); guest (a vCPU in its guest); current (a virtual GPU has the GPU); "
-                "fence wait; mark",
+                "fence wait; stage (inside of an execution); mark",
             ),
             ("request", "BIGINT", "requests.id, for parts of a request's life"),
             ("tid", "INTEGER", "the thread, for spans of threads and CPUs"),
@@ -302,6 +302,9 @@ def assembled(source: Source, *, only: Collection[str] | None = None, database: 
         draft.driver, draft.order = entry.name, entry.order
         entry.function(draft)
         draft.forget()
+    # A driver whose events tell what lasts makes the window reach to the end of that.
+    ((begin, end),) = connection.execute("SELECT begin_ns, end_ns FROM trace_window").fetchall()
+    window = (int(begin), int(end))
     life.assemble(connection, source.threads)
     return KernelModel(connection, source, window, draft.used, scratch)
 

@@ -1,4 +1,4 @@
-"""Perfetto's traces, as far as they hold events of ftrace."""
+"""Perfetto's traces, as far as they hold events of ftrace, or tell of a GPU."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 @reader("perfetto", _is_perfetto)
 def open_perfetto(path: Path) -> KernelTrace:
     """Perfetto's traces: bundles of ftrace events, compact scheduling, compressed packets, names of threads.
+
+    What producers tell of a GPU is events too: gpu_render_stage, gpu_counter, vulkan_queue_submit, vulkan_memory,
+    vulkan_object_name, gpu_log and gpu_mem_total. Their clocks are tied to the others by the trace's snapshots; a
+    problem counts the events of a clock that none ties, and counters whose descriptor is interned, which are not read.
 
     Events of Perfetto 0.59 are known by number, newer ones where the trace describes them itself. Times are
     CLOCK_BOOTTIME in the file and become CLOCK_MONOTONIC by its snapshots of the clocks; a problem says where there are
