@@ -1,4 +1,4 @@
-// What producers tell of GPUs in Perfetto's traces: render stages, counters, logs, and Vulkan's memory, submissions, names.
+// What producers of Perfetto tell of GPUs: render stages, counters, logs, and memory, submissions, names of Vulkan.
 #pragma once
 #include <functional>
 #include <initializer_list>

@@ -9,6 +9,8 @@ import pytest
 from drawtap.errors import InputError, UsageError
 from drawtap.system import reader
 from drawtap.system.ctf_writer import Columns, write_ctf
+from drawtap.system.metrics import groups
+from drawtap.system.model import build
 from drawtap.system.simulator import MS, SCENARIOS, SECOND, US, Client, Scenario, Scheduler, Vgpu, simulate
 from drawtap.system.whatif import load_scenario
 
@@ -54,6 +56,72 @@ def test_hotspot_and_what_if(drawtap):
     assert found["both", "VM1"]["phases_percent"][0] == pytest.approx(45, abs=2)
     assert found["both", "VM1"]["preemptions"] > 1000
     assert found["as it is", "VM1"]["preemptions"] == 0
+
+
+@pytest.mark.parametrize(("executions", "waits"), [("exponential", 1.0), ("even", 0.5)])
+def test_open_arrivals_give_the_queues_of_theory(tmp_path, executions, waits):
+    # M/M/1 and M/D/1 at half load, executions of one second on average.
+    count, rate, tick = 8_000, 0.5, 0.1
+    client = Client(SECOND, round(SECOND / rate), count, arrivals="poisson", executions=executions, jitter=0)
+    rules = Scheduler(work_conserving=True, tick_ns=round(tick * SECOND), period_ns=SECOND)
+    done = simulate(Scenario("queue", "", (Vgpu("one", clients=(client,)),), rules), until_ns=100_000 * SECOND)
+    assert not done.stopped
+    write_ctf(tmp_path / "t", done.events.columns())
+    with reader.open(tmp_path / "t") as trace, build(trace) as model:
+        (figures,) = groups(model, "vgpus", model.window)
+        waiting = model.scalar("SELECT avg(begin_ns - created_ns) / 1e9 FROM requests")
+        seconds = (model.window[1] - model.window[0]) / SECOND
+    assert figures["jobs"] == figures["ended"] == count
+    # Variance of the mean wait of so many in a row in M/M/1 (they depend on each other); in M/D/1 it is smaller.
+    load = rate
+    variance = load * (2 + 5 * load - 4 * load**2 + load**3) / (1 - load) ** 4 / count
+    margin = 3 * variance**0.5 + tick
+    assert waiting == pytest.approx(waits, abs=margin)
+    # By Little's law; and so many arrivals take as long as they do on average, within three deviations.
+    assert count / seconds == pytest.approx(rate, rel=3 / count**0.5)
+    assert figures["queue"]["mean"] == pytest.approx(count / seconds * waiting, rel=0.01)
+    assert figures["queue"]["mean"] == pytest.approx(rate * waits, abs=margin)
+
+
+def test_open_clients_wait_for_no_answer():
+    # Executions take three times as long as the time between two requests.
+    periodic = Client(30 * MS, 10 * MS, 5, arrivals="periodic", jitter=0)
+    recorded = Client(30 * MS, 0, 3, start_ns=MS, arrivals="recorded", times_ns=(0, 5 * MS, 5 * MS), jitter=0)
+    done = simulate(Scenario("open", "", (Vgpu("one", clients=(periodic, recorded)),)))
+    asked = {c.name: c for c in done.events.columns()}["gvt_workload_queue"]
+    assert sorted(int(t) for t in asked.t) == [t * MS for t in (1, 6, 6, 10, 20, 30, 40, 50)]
+
+
+def test_arrivals_of_a_recording(tmp_path, drm_sched_trace, drawtap):
+    with reader.open(drm_sched_trace) as trace, build(trace) as model:
+        times = [
+            t for (t,) in model.query("SELECT coalesce(created_ns, queued_ns) AS t FROM requests ORDER BY t").fetchall()
+        ]
+    shutil.copy(drm_sched_trace, tmp_path / "trace.dat")
+    path = tmp_path / "mine.toml"
+    path.write_text('[[vgpu]]\n[[vgpu.client]]\nrecorded = "trace.dat"\nexecution_us = 50\n')
+    (client,) = load_scenario(str(path)).vgpus[0].clients
+    assert client.times_ns == tuple(t - times[0] for t in times)
+    assert outcomes(drawtap, path)["as it is", "VM1"]["requests"] == len(times)
+    path.write_text('[[vgpu]]\n[[vgpu.client]]\nrecorded = "trace.dat"\nrecorded_engine = "x"\nexecution_us = 50\n')
+    with pytest.raises(InputError, match="no request was asked for on x"):
+        load_scenario(str(path))
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        Client(MS, MS, 1, arrivals="poison"),
+        Client(MS, MS, 1, executions="odd"),
+        Client(MS, 0, 1, arrivals="poisson"),
+        Client(MS, MS, 2, arrivals="periodic", depth=2),
+        Client(MS, MS, 2, arrivals="recorded", times_ns=(5, 1)),
+        Client(MS, MS, 2, times_ns=(1, 5)),
+    ],
+)
+def test_open_clients_that_make_no_sense(client):
+    with pytest.raises(UsageError):
+        simulate(Scenario("bad", "", (Vgpu("one", clients=(client,)),)))
 
 
 @pytest.fixture

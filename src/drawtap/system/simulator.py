@@ -25,14 +25,18 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
-from drawtap.errors import UsageError
+from drawtap.errors import UsageError, did_you_mean
 from drawtap.system.ctf_writer import Columns
 
 US: Final = 1_000
 MS: Final = 1_000_000
 SECOND: Final = 1_000_000_000
+
+ARRIVALS: Final = ("answers", "periodic", "poisson", "recorded")
+EXECUTIONS: Final = ("even", "exponential")
 
 # How long the steps of a request take that are no waiting and no work.
 _ADD_NS, _READY_NS, _IN_NS, _OUT_NS, _COMPLETE_NS = 1 * US, 2 * US, 3 * US, 1 * US, 2 * US
@@ -40,10 +44,12 @@ _ADD_NS, _READY_NS, _IN_NS, _OUT_NS, _COMPLETE_NS = 1 * US, 2 * US, 3 * US, 1 * 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program in a virtual machine that asks, waits for the answer and asks again.
+    """A program in a virtual machine that asks for work, `count` times in all.
 
-    `execution_ns` and `gap_ns` (between an answer and the next request) vary by the share `jitter`. `depth` requests
-    are on their way at once. `count` requests in all.
+    `arrivals` says when: `answers`, `gap_ns` after an answer, with `depth` requests on their way at once. The others
+    are open, they wait for no answer: `periodic`, every `gap_ns`; `poisson`, with exponential gaps of the mean
+    `gap_ns`; `recorded`, at `times_ns` after the start. Periodic gaps, those after answers and `execution_ns` vary by
+    the share `jitter`; with `executions` `exponential`, `execution_ns` is the mean of an exponential distribution.
     """
 
     execution_ns: int
@@ -54,6 +60,41 @@ class Client:
     engine: int = 0
     jitter: float = 0.05
     name: str = "client"
+    arrivals: str = "answers"
+    executions: str = "even"
+    times_ns: tuple[int, ...] = ()
+
+    def check(self, owner: str) -> None:
+        """Raise UsageError where it makes no sense; `owner` is its virtual GPU."""
+        if self.execution_ns <= 0 or self.gap_ns < 0 or self.count < 1 or self.depth < 1:
+            raise UsageError(
+                f"the client {self.name} of {owner} asks for nothing", hint="execution, count and depth are above 0"
+            )
+        if self.count > _MOST_REQUESTS or not 0 <= self.jitter < 1:
+            raise UsageError(f"the client {self.name} of {owner}: too many requests, or jitter not below 1")
+        for what, value, known in (
+            ("arrivals", self.arrivals, ARRIVALS),
+            ("executions", self.executions, EXECUTIONS),
+        ):
+            if value not in known:
+                raise UsageError(
+                    f"the client {self.name} of {owner}: there are no {what} {value!r}",
+                    hint=did_you_mean(value, known) or f"there are: {', '.join(known)}",
+                )
+        if self.arrivals != "answers" and self.depth != 1:
+            raise UsageError(
+                f"the client {self.name} of {owner} waits for no answer, so it has no depth", hint="leave depth out"
+            )
+        if self.arrivals in ("periodic", "poisson") and not self.gap_ns:
+            raise UsageError(f"the client {self.name} of {owner} asks without end at once", hint="a gap above 0")
+        if (self.arrivals == "recorded") != bool(self.times_ns) or (self.times_ns and not self._times_fit()):
+            raise UsageError(
+                f"the client {self.name} of {owner}: recorded arrivals are as many times as requests, in order"
+            )
+
+    def _times_fit(self) -> bool:
+        times = self.times_ns
+        return len(times) == self.count and times[0] >= 0 and all(a <= b for a, b in pairwise(times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +143,7 @@ class Scenario:
             if not 1 <= vgpu.weight <= 16:
                 raise UsageError(f"the weight {vgpu.weight} of {vgpu.name}", hint="GVT-g takes 1 to 16")
             for client in vgpu.clients:
-                if client.execution_ns <= 0 or client.gap_ns < 0 or client.count < 1 or client.depth < 1:
-                    raise UsageError(
-                        f"the client {client.name} of {vgpu.name} asks for nothing",
-                        hint="execution, count and depth are above 0",
-                    )
-                if client.count > _MOST_REQUESTS or not 0 <= client.jitter < 1:
-                    raise UsageError(
-                        f"the client {client.name} of {vgpu.name}: too many requests, or jitter not below 1"
-                    )
+                client.check(vgpu.name)
         s = self.scheduler
         if s.period_ns < s.tick_ns or s.tick_ns < US or s.carry_periods < 1 or s.slowdown <= 0 or s.switch_ns < 0:
             raise UsageError(
@@ -240,6 +273,9 @@ class Simulation:
         """Run to the end of all clients, or to `until_ns`."""
         for (v, c), _ in self._open.items():
             client = self.scenario.vgpus[v - 1].clients[c]
+            if client.arrivals != "answers":
+                self._at(self._arrival(client, client.start_ns, 0), partial(self._arrive, v, c))
+                continue
             for _ in range(min(client.depth, client.count)):
                 self._at(client.start_ns + self._spread(client.gap_ns, client.jitter), partial(self._ask, v, c))
         self._balance()
@@ -266,6 +302,25 @@ class Simulation:
 
     # ---- clients -----------------------------------------------------------------------------------------
 
+    def _arrival(self, client: Client, since: int, number: int) -> int:
+        # When an open client asks for the number-th time, `since` being the time before.
+        if client.arrivals == "recorded":
+            return client.start_ns + client.times_ns[number]
+        if client.arrivals == "poisson":
+            return since + round(self._random.expovariate(1 / client.gap_ns))
+        return since + self._spread(client.gap_ns, client.jitter)
+
+    def _arrive(self, v: int, c: int) -> None:
+        client, asked = self.scenario.vgpus[v - 1].clients[c], self._asked[v, c] + 1
+        if asked < client.count:
+            self._at(self._arrival(client, self._now, asked), partial(self._arrive, v, c))
+        self._ask(v, c)
+
+    def _execution(self, client: Client) -> float:
+        if client.executions == "exponential":
+            return self._random.expovariate(1 / client.execution_ns)
+        return self._spread(client.execution_ns, client.jitter)
+
     def _ask(self, v: int, c: int) -> None:
         client = self.scenario.vgpus[v - 1].clients[c]
         if self._asked[v, c] == client.count:
@@ -273,7 +328,7 @@ class Simulation:
         self._asked[v, c] += 1
         self._workloads += 1
         slow = self.rules.slowdown if len(self.scenario.vgpus) > 1 else 1.0
-        execution = max(1, round(self._spread(client.execution_ns, client.jitter) * slow))
+        execution = max(1, round(self._execution(client) * slow))
         work = _Workload(v, c, self._workloads, client.engine, execution)
         self._states[v].queues.setdefault(client.engine, deque()).append(work)
         self.events.workload("queue", self._now, work)
@@ -310,10 +365,10 @@ class Simulation:
         key = (work.vgpu, work.client)
         self._open[key] -= 1
         client = self.scenario.vgpus[work.vgpu - 1].clients[work.client]
-        if self._open[key]:
+        if self._open[key] and client.arrivals == "answers":
             again = self._now + _COMPLETE_NS + self._spread(client.gap_ns, client.jitter)
             self._at(again, partial(self._ask, *key))
-        else:
+        elif not self._open[key]:
             self.finished_ns[key] = self._now
         if self._reschedule:
             self._switch()

@@ -145,6 +145,8 @@ def load_scenario(name: str) -> Scenario:
         execution_ms = 1.5
         gap_ms = 0.2
         count = 14400
+
+    A client with `recorded` asks when the requests of that trace were asked for; the path is as seen from the file.
     """
     if name in SCENARIOS:
         return SCENARIOS[name]
@@ -173,8 +175,42 @@ def _tables(path: Path, content: Mapping[str, object], key: str) -> list[Mapping
 
 def _vgpu(path: Path, entry: Mapping[str, object], number: int) -> Vgpu:
     plain = {k: v for k, v in entry.items() if k != "client"}
-    clients = tuple(Client(**_values(path, c, Client)) for c in _tables(path, entry, "client"))
+    clients = tuple(_client(path, c) for c in _tables(path, entry, "client"))
     return replace(Vgpu(f"VM{number}", clients=clients), **_values(path, plain, Vgpu))
+
+
+def _client(path: Path, entry: Mapping[str, object]) -> Client:
+    plain = dict(entry)
+    source, engine = plain.pop("recorded", None), plain.pop("recorded_engine", None)
+    if source is None and engine is None:
+        return Client(**_values(path, plain, Client))
+    if not isinstance(source, str) or not isinstance(engine, str | None):
+        raise InputError(f"{path}: recorded names a trace, recorded_engine one of its engines")
+    times = recorded_arrivals(path.parent / source, engine)
+    values = _values(path, {"gap_ms": 0, "count": len(times), "arrivals": "recorded", **plain}, Client)
+    count = min(values["count"], len(times))
+    return Client(**{**values, "count": count, "times_ns": times[: max(count, 0)]})
+
+
+def recorded_arrivals(path: Path, engine: str | None = None) -> tuple[int, ...]:
+    """Return when the requests of a trace were asked for, in ns after the first; of one engine where it is named.
+
+    Where that was not recorded, it is when they were handed over, or began. Raises InputError where there are none.
+    """
+    with reader.open(path) as trace, build(trace) as model:
+        rows = model.query(
+            "SELECT coalesce(created_ns, queued_ns, submitted_ns, begin_ns) AS t FROM requests "
+            "WHERE t IS NOT NULL AND (engine = ? OR ? IS NULL) ORDER BY t",
+            [engine, engine],
+        ).fetchall()
+        if not rows:
+            known = model.query("SELECT DISTINCT engine FROM requests WHERE engine IS NOT NULL ORDER BY 1").fetchall()
+            names = ", ".join(str(name) for (name,) in known)
+            raise InputError(
+                f"{path}: no request was asked for" + (f" on {engine}" if engine else ""),
+                hint=f"there are: {names}" if names else "drawtap system info lists the events",
+            )
+    return tuple(int(t) - int(rows[0][0]) for (t,) in rows)
 
 
 _UNITS = {"_ms": MS, "_us": US, "_s": SECOND}
@@ -184,7 +220,7 @@ def _values(path: Path, entry: object, kind: type[Client | Vgpu | Scheduler]) ->
     """Return fields of a dataclass from a table; `period_ms` and `period_us` set `period_ns`."""
     if not isinstance(entry, dict):
         raise InputError(f"{path}: {kind.__name__.lower()} is no table")
-    types = {f.name: str(f.type) for f in fields(kind) if f.name != "clients"}
+    types = {f.name: str(f.type) for f in fields(kind) if f.name not in ("clients", "times_ns")}
     found: dict[str, Any] = {}
     for key, value in entry.items():
         name, scale = key, 1
