@@ -6,10 +6,13 @@ import contextlib
 import fcntl
 import os
 import shutil
+import struct
 import subprocess
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -49,3 +52,19 @@ def x_server(*options: str) -> Iterator[str | None]:
     finally:
         server.terminate()
         server.wait()
+
+
+def read_packed_png(path: Path) -> np.ndarray:
+    """Return a PNG as `drawtap.view.picture.png` writes it, RGBA: every row is told as what the one above it lacks."""
+    content, packed, head, at = path.read_bytes(), b"", b"", 8
+    while at < len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        body, at = content[at + 8 : at + 8 + length], at + length + 12
+        head, packed = (body if kind == b"IHDR" else head), (packed + body if kind == b"IDAT" else packed)
+    width, height, depth, colors = struct.unpack_from(">IIBB", head)
+    channels = {2: 3, 6: 4}[colors]
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, width * channels + 1)
+    assert depth == 8
+    assert (rows[:, 0] == 2).all()
+    pixels = np.cumsum(rows[:, 1:], axis=0, dtype=np.uint8).reshape(height, width, channels)
+    return pixels if channels == 4 else np.dstack([pixels, np.full((height, width), 255, np.uint8)])

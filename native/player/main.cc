@@ -13,6 +13,7 @@
 
 #include "attachments.h"
 #include "metrics/session.h"
+#include "objects.h"
 #include "windows.h"
 
 namespace {
@@ -35,6 +36,7 @@ const char USAGE[] =
     "  --query-state CALLS  after these calls (A,B,C) ask the driver for its state: lines SEQ<TAB>PATH<TAB>VALUE\n"
     "  --query-path PATH    only paths that begin so\n"
     "  --query-file FILE    of these lines; else standard output\n"
+    "  --objects FILE       save what objects hold: lines CALL<TAB>WHAT<TAB>FILE (objects.h)\n"
     "  --serve              answer requests from standard input: state CALL PATH<TAB>FILE, image CALL FILE\n"
     "  --frame-end RULE     what ends a frame\n"
     "  --as-recorded        keep the recorded pace\n"
@@ -140,6 +142,23 @@ std::string annotated(const dt::Trace& trace, std::string_view kind, std::string
   return found;
 }
 
+// Lines CALL<TAB>WHAT<TAB>FILE: what of an object is saved after a call.
+bool objects(const char* path, std::vector<dt::play::Point>& points) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    dt::play::Point point;
+    dt::play::ObjectImage image;
+    size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    if (first == line.npos || second == line.npos || !number(line.substr(0, first).c_str(), point.seq)) return false;
+    point.what = dt::play::Point::OBJECT;
+    point.path = line.substr(first + 1, second - first - 1);
+    point.target = line.substr(second + 1);
+    if (!dt::play::parse_object(point.path, image)) return false;
+    points.push_back(std::move(point));
+  }
+  return file.eof();
+}
+
 bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
   FILE* file = fopen(path.c_str(), "rb");
   if (!file) return false;
@@ -218,6 +237,9 @@ int main(int argc, char** argv) {
     } else if (a == "--query-path" || a == "--query-file") {
       if (!value) return usage((a + " needs a word").c_str());
       (a == "--query-path" ? query_path : o.query_file) = argv[++i];
+    } else if (a == "--objects") {
+      if (!value || !objects(value, o.points)) return usage("--objects needs a file of lines CALL<TAB>WHAT<TAB>FILE");
+      ++i;
     } else if (a == "--serve") {
       o.serve = true;
     } else if (a == "--frame-end") {
@@ -252,7 +274,8 @@ int main(int argc, char** argv) {
   if (measure.empty() != measured.empty()) return usage("--measure and --measured belong together");
   if (o.trace.empty() && !probe && !list) return usage("which trace?");
   if (!o.keep_path.empty() && !read_bits(o.keep_path, o.keep)) return usage((o.keep_path + " cannot be read").c_str());
-  for (auto& point : o.points) point.path = query_path;
+  for (auto& point : o.points)
+    if (point.what == dt::play::Point::STATE) point.path = query_path;
   if (!snapshot_calls.empty()) {
     if (!o.snapshots) return usage("--snapshot-at needs --snapshots");
     o.snapshots = false;

@@ -14,6 +14,7 @@
 #include "image.h"
 #include "lists.h"
 #include "metrics/session.h"
+#include "objects.h"
 #include "query.h"
 #include "watched.h"
 #include "windows.h"
@@ -795,6 +796,7 @@ void Player::do_point(const Point& point) {
     }
     case Point::IMAGE: save_frame(frame_, point.target); return;
     case Point::SNAPSHOT: return snapshot(point.target, point.seq);
+    case Point::OBJECT: return save_object(point);
   }
 }
 
@@ -837,6 +839,33 @@ void Player::snapshot(const std::string& base, uint64_t call) {
     }
   }
   for (auto& text : why) report("image", call, "", text);
+}
+
+// One image of an object as a file of bare pixels, and a line that says what they are.
+void Player::save_object(const Point& point) {
+  ObjectImage wanted;
+  parse_object(point.path, wanted);
+  keep_errors();
+  ObjectContent got = read_object(*this, wanted);
+  if (got.why.empty()) {
+    FILE* to = fopen(point.target.c_str(), "wb");
+    bool good = to && fwrite(got.bytes.data(), 1, got.bytes.size(), to) == got.bytes.size();
+    if (to && fclose(to)) good = false;
+    if (!good) got.why = point.target + " cannot be written";
+  }
+  if (!status_) return;
+  auto words = [&](const char* name, const std::string& value) {
+    fprintf(status_, "\"%s\": %s, ", name, json_text(value).c_str());
+  };
+  fprintf(status_, "{\"kind\": \"object\", ");
+  words("path", point.target);
+  words("why", got.why);
+  words("lost", got.lost);
+  words("type", got.type);
+  words("channels", got.channels);
+  fprintf(status_, "\"format\": %u, \"width\": %d, \"height\": %d, \"depth\": %d, ",
+          got.format, got.width, got.height, got.depth);
+  fprintf(status_, "\"bits\": [%d, %d, %d, %d]}\n", got.bits[0], got.bits[1], got.bits[2], got.bits[3]);
 }
 
 void Player::snapshot_call() {

@@ -146,11 +146,11 @@ struct Surface {
 
 // Something to do after a call, before the next one.
 struct Point {
-  enum What : uint8_t { STATE, IMAGE, SNAPSHOT };
+  enum What : uint8_t { STATE, IMAGE, SNAPSHOT, OBJECT };
   uint64_t seq = 0;
   What what = STATE;
   std::string target;  // a file, or what snapshots' names begin with
-  std::string path;    // the beginning of the wanted state paths
+  std::string path;    // the beginning of the wanted state paths; what is wanted of an object (parse_object)
 };
 
 struct Options {
@@ -324,6 +324,7 @@ class Player {
   bool save_frame(uint64_t frame, const std::string& path);
   void snapshot(const std::string& base, uint64_t call);
   void snapshot_call();
+  void save_object(const Point& point);
   void keep_errors();
   void pause(bool at_end);
   void do_point(const Point& point);

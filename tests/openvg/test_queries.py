@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import drawtap
+from drawtap.commands.textures import textures
+from shared import read_packed_png
 
 # Figure 32 of the thesis, as it is printed.
 FIGURE_32 = """
@@ -32,3 +34,23 @@ def test_detailed_paths_that_are_drawn_small(request: pytest.FixtureRequest, rec
             "SELECT event.sensors.average_path_size, event.state.path.coordinate_count FROM trace"
         ).fetchall()
         assert [size for size, _ in sizes if size is not None and size > 0][:1] == [1600.0]
+
+
+def test_images_are_saved_as_files(recorded: Callable[..., Path], tmp_path: Path) -> None:
+    recording, out = recorded("images"), tmp_path / "out"
+    with drawtap.open(recording) as trace:
+        rows = list(textures(trace, output=out).objects())
+    assert len(rows) == 4
+    assert {row["source"] for row in rows} == {"read back"}
+    assert not any(row["note"] for row in rows)
+    red, green, blue, magenta = (255, 0, 0, 255), (0, 255, 0, 255), (0, 0, 255, 255), (255, 0, 255, 255)
+    names = [str(row["files"]) for row in rows]
+    whole, grey, packed, child = (read_packed_png(out / name).tolist() for name in names)
+    assert whole == [[list(blue), list(magenta)], [list(red), list(green)]]  # the top row first
+    assert grey == [[[v, v, v, 255] for v in row] for row in ((30, 40), (10, 20))]
+    assert packed == [[list(blue), [255] * 4], [list(red), list(green)]]
+    assert child == [[list(magenta)], [list(green)]]
+    with drawtap.open(recording) as trace:
+        (cleared,) = trace.sql('SELECT seq FROM "vgClearImage"').fetchall()
+        assert len(list(textures(trace, output=tmp_path / "before", at=str(cleared[0] - 1)).objects())) == 4
+    assert read_packed_png(tmp_path / "before" / names[0])[0, 1].tolist() == [255, 255, 255, 128]

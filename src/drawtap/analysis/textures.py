@@ -102,12 +102,7 @@ def _texture(trace: Trace, name: int, uploads: Sequence[dict[str, object]], widt
 
 
 def _decoded(trace: Trace, upload: dict[str, object]) -> Image:
-    call = trace.calls[_int(upload["seq"])]
-    content = call.args.get("pixels", call.args.get("data"))
-    if isinstance(content, np.ndarray):
-        content = content.tobytes()
-    if not isinstance(content, bytes):
-        raise ValueError("its content came from a buffer object")
+    content = _content(trace, upload)
     width, height = _int(upload["width"]), _int(upload["height"])
     if width * height > _MOST_PIXELS:
         raise ValueError("it is too large")
@@ -116,6 +111,24 @@ def _decoded(trace: Trace, upload: dict[str, object]) -> Image:
     if upload["format"] is None:
         return vg_image(content, width, height, str(upload["internalformat"]))
     return pixels(content, width, height, str(upload["format"]), str(upload["type"]))
+
+
+def uploaded(trace: Trace, upload: dict[str, object]) -> tuple[bytes, Image | None]:
+    """Return the bytes of a row of `texture_uploads`, and what they show; None for compressed formats.
+
+    Raises ValueError for formats and sizes that are not understood, and where the content is not in the recording.
+    """
+    return _content(trace, upload), None if upload["compressed"] else _decoded(trace, upload)
+
+
+def _content(trace: Trace, upload: dict[str, object]) -> bytes:
+    call = trace.calls[_int(upload["seq"])]
+    content = call.args.get("pixels", call.args.get("data"))
+    if isinstance(content, np.ndarray):
+        content = content.tobytes()
+    if not isinstance(content, bytes):
+        raise ValueError("its content came from a buffer object")
+    return content
 
 
 def _int(value: object) -> int:

@@ -1,0 +1,144 @@
+"""`drawtap textures`: textures, renderbuffers and images of OpenVG as files."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.trace.ranges import CALL_HELP, call_of
+from drawtap.view.result import Rows
+
+if TYPE_CHECKING:
+    from drawtap.analysis.held import Held, Part
+    from drawtap.trace.trace import Trace
+
+_COLUMNS = ("kind", "name", "share_group", "call", "width", "height", "format", "source", "files", "note")
+
+
+@command(
+    section="replay",
+    examples=(
+        "drawtap textures game.dtap -o textures",
+        "drawtap textures game.dtap --at 1234 -o textures      # those there are, as they are after call 1234",
+        "drawtap textures game.dtap --at '#10' -o textures --on softpipe",
+    ),
+)
+def textures(
+    trace: Trace,
+    *,
+    output: Annotated[Path, Opt("The folder that the files go to; it is made.", "-o", "FOLDER")],
+    at: Annotated[str | None, Opt(CALL_HELP, metavar="CALL")] = None,
+    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    force: Annotated[bool, Opt("Write into a folder that is not empty.")] = False,
+) -> Rows:
+    """Save what textures, renderbuffers and images of OpenVG hold as files.
+
+    The recording is played and the driver is asked for the content: of every object that there is after call --at, else
+    of all, as each was last before it was deleted or the recording ended. Colours of at most 8 bits a channel become
+    PNG. Others keep every value in a NumPy array (.npy, layers x height x width x channels); depth and stencil are
+    channels of one. Compressed textures keep their blocks (.ktx), with a PNG beside them where drawtap decodes them.
+    Levels, faces and layers are files of their own.
+
+    Where a driver does not hand a texture over, as OpenGL ES with formats that nothing draws to, the last upload of the
+    whole level is taken. The table and `manifest.json` say for each object where its content is from, what is lost, and
+    why an object could not be had. In PNG of textures the first row is that of t = 0.
+    """
+    from drawtap.analysis.held import held
+    from drawtap.replay import engine
+
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is no folder", hint="name another")
+    if output.is_dir() and any(output.iterdir()) and not force:
+        raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
+    call = None if at is None else call_of(trace, at)
+    environment = engine.environment_of(on)
+    output.mkdir(parents=True, exist_ok=True)
+    rows, objects, taken = [], [], set[str]()
+    with tempfile.TemporaryDirectory(prefix=".drawtap-", dir=output) as folder:
+        for found in held(trace, Path(folder).absolute(), at=call, environment=environment):
+            stem = f"{found.kind}-{found.share_group}-{found.name}"
+            if not found.name:
+                stem += "-" + found.target.removeprefix("GL_TEXTURE_").lower()
+            if stem in taken:
+                stem += f"-made{found.created_seq}"
+            taken.add(stem)
+            parts = [_saved(output, stem, part, found) for part in found.parts]
+            objects.append(_about(found, parts))
+            rows.append(_row(found, parts))
+    listed = {"recording": Path(trace.path).name, "at": call, "objects": objects}
+    (output / "manifest.json").write_text(json.dumps(listed, indent=1) + "\n")
+    had = sum(1 for row in rows if row[8])
+    note = f"{had} of {len(rows)} objects written to {output}; manifest.json says what each file is"
+    return Rows(_COLUMNS, rows, {"name": "plain", "call": "plain"}, note=note)
+
+
+def _saved(folder: Path, stem: str, part: Part, of: Held) -> dict[str, Any]:
+    """Write the files of a part and return what the manifest says of it."""
+    import numpy as np
+
+    from drawtap.analysis.held import picture
+    from drawtap.view.picture import ktx, png
+
+    files: list[str] = []
+
+    def write(name: str, content: bytes) -> None:
+        (folder / name).write_bytes(content)
+        files.append(name)
+
+    base = stem + part.suffix
+    if part.blocks is not None:
+        write(f"{base}.ktx", ktx(part.blocks, part.internal, part.width, part.height, part.depth))
+        image = picture(part, of.format)
+        if image is not None:
+            write(f"{base}.png", png(image))
+    elif part.pixels is not None and part.pixels.dtype == np.uint8 and part.channels != "s":
+        for layer, image in enumerate(part.pixels):
+            write(f"{base}{f'-layer{layer}' if len(part.pixels) > 1 else ''}.png", png(_rgba(image, part.channels)))
+    elif part.pixels is not None:
+        buffer = io.BytesIO()
+        np.save(buffer, np.ascontiguousarray(part.pixels))
+        write(f"{base}.npy", buffer.getvalue())
+    said = {"files": files, "width": part.width, "height": part.height, "depth": part.depth}
+    said |= {"channels": part.channels or None, "source": part.source or None, "upload": part.upload}
+    return {**said, "lost": part.lost or None, "why": part.why or None}
+
+
+def _rgba(image: Any, channels: str) -> Any:
+    import numpy as np
+
+    out = np.zeros((*image.shape[:2], 4), np.uint8)
+    out[..., 3] = 255
+    for i, channel in enumerate(channels):
+        out[..., slice(0, 3) if channel == "l" else "rgba".index(channel)] = (
+            image[..., i, None] if channel == "l" else image[..., i]
+        )
+    return out
+
+
+def _about(found: Held, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    said = {"kind": found.kind, "name": found.name, "share_group": found.share_group}
+    said |= {"label": found.label, "created_seq": found.created_seq, "deleted_seq": found.deleted_seq}
+    said |= {"target": found.target or None, "format": found.format or None, "call": found.call}
+    return {
+        **said,
+        "first_row": "t = 0" if found.kind == "texture" else "top",
+        "why": found.why or None,
+        "parts": parts,
+    }
+
+
+def _row(found: Held, parts: list[dict[str, Any]]) -> tuple[object, ...]:
+    files = [name for part in parts for name in part["files"]]
+    sources = list(dict.fromkeys(str(part["source"]) for part in parts if part["source"]))
+    notes = [found.why, *(part["why"] or part["lost"] or "" for part in parts)]
+    shown = files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "") if files else None
+    note = "; ".join(dict.fromkeys(n for n in notes if n))
+    return (
+        found.kind, found.name, found.share_group, found.call, found.width, found.height, found.format or None,
+        ", ".join(sources) or None, shown, note or None,
+    )  # fmt: skip
