@@ -74,6 +74,8 @@ def textures(
     (output / "manifest.json").write_text(json.dumps(listed, indent=1) + "\n")
     had = sum(1 for row in rows if row[8])
     note = f"{had} of {len(rows)} objects written to {output}; manifest.json says what each file is"
+    if not rows:
+        note = f"there are no textures, renderbuffers or images of OpenVG {'' if at is None else 'then'}".rstrip()
     return Rows(_COLUMNS, rows, {"name": "plain", "call": "plain"}, note=note)
 
 
