@@ -14,6 +14,7 @@ import pytest
 from drawtap.system import reader
 from drawtap.system.exporter import EXPORTS, Window
 from drawtap.system.model import build
+from kernel_events import MemoryTrace
 from kernel_files import gpu_packets, message
 from trace_processor import ask, bundle
 
@@ -277,6 +278,17 @@ def test_a_part_has_its_events_and_what_lasts_into_it(opened, part, tmp_path):
         assert connection.execute(held.format(f"'{tmp_path}/tables/counters.parquet'")).fetchall()[0][
             0
         ] == model.scalar(held.format("counters"))
+
+
+def test_a_part_has_the_memory_that_holds_in_it():
+    rows = [
+        (t, "gpu_mem_total", 0, 40, "a", {"gpu_id": 0, "pid": pid, "size": size})
+        for t, pid, size in ((0, 40, 1), (10, 40, 2), (10, 50, 5), (30, 40, 3), (90, 50, 6))
+    ]
+    with build(MemoryTrace(rows)) as model:
+        sql = Window(20, 60).memory()
+        found = model.query(f"SELECT pid, t_ns, bytes FROM ({sql}) ORDER BY pid, t_ns").fetchall()
+    assert found == [(40, 10, 2), (40, 30, 3), (50, 10, 5)]
 
 
 def test_a_part_for_viewers(opened, part, tmp_path):

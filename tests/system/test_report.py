@@ -221,6 +221,54 @@ def test_all_threads_of_a_machine_are_the_machine():
         ]
 
 
+# ---- memory ---------------------------------------------------------------------------------------------------------
+
+
+def _memory_trace(path: Path) -> Path:
+    # A machine, and ten processes that ask for more and more; one has little.
+    lines = ["# tracer: nop", "#", "#           TASK-PID    TGID     CPU#  |||||  TIMESTAMP  FUNCTION"]
+    lines.append("       CPU 0/KVM-41     (   40) [000] d..2. 1.000000: kvm_entry: vcpu 0, rip 0xff")
+    for step in range(1, 4):
+        for pid in (40, *range(51, 61)):
+            lines.append(
+                f"           p{pid}-{pid}     (   {pid}) [000] d..2. {1 + step / 10 + pid / 1e5:.6f}: "
+                f"gpu_mem_total: gpu_id=0 pid={pid} size={step * pid * 1000}"
+            )
+    lines.append("       CPU 0/KVM-41     (   40) [000] d..2. 2.000000: kvm_exit: vcpu 0 reason HLT rip 0xff")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_curves_of_memory_by_machine_and_process(drawtap, tmp_path):
+    trace = _memory_trace(tmp_path / "memory.txt")
+    text, head, columns = page(drawtap, trace, tmp_path)
+    panels = {
+        title: (panel, more)
+        for (panel, title, more) in (
+            (next(p for p in head["counters"] if p["id"] == found[2]), found[1], found[3])
+            for found in re.finditer(
+                r'<h3>([^<]*)</h3><div id="(counter-\d+)-key" class="chips"></div>(?:<p class="hint">([^<]*)</p>)?',
+                text,
+            )
+        )
+    }
+    assert list(panels) == ["Memory by virtual machine", "Memory by process"]
+    (machine,) = panels["Memory by virtual machine"][0]["series"]
+    assert machine["label"] == "p40"
+    assert columns[machine["v"]].tolist() == [40_000, 80_000, 120_000]
+    series, more = panels["Memory by process"][0]["series"], panels["Memory by process"][1]
+    assert [s["label"] for s in series] == [f"p{pid} ({pid})" for pid in range(60, 52, -1)]
+    assert more == "and 3 more, in no curve"
+    data = figures(drawtap, trace)
+    for s, row in zip(series, data["memory_processes"], strict=False):
+        assert (s["label"], columns[s["v"]][-1], np.nanmax(columns[s["top"]])) == (
+            row["client"], row["last_bytes"], row["max_bytes"],
+        )  # fmt: skip
+    assert len(data["memory_processes"]) == 11
+    printed = drawtap("system", "metrics", trace).out
+    assert re.search(r"Memory by virtual machine\n.*\np40 +gpu 0 +total", printed)
+
+
 # ---- levels of detail -----------------------------------------------------------------------------------------------
 
 
@@ -447,7 +495,7 @@ def opened(path: Path, hash_: str = "") -> tuple[str, str]:
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")
 def test_a_browser_draws_it_without_complaint(drawtap, drm_sched_trace, contention, kvm_traces, tmp_path):
-    for trace in (drm_sched_trace, contention, kvm_traces[0]):
+    for trace in (drm_sched_trace, contention, kvm_traces[0], _memory_trace(tmp_path / "memory.txt")):
         page(drawtap, trace, tmp_path, *(("--spans", "1500") if trace == contention else ()))
         document, complaints = opened(tmp_path / "page.html")
         assert not complaints

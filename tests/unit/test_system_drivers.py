@@ -267,6 +267,27 @@ class TestI915:
         )
         (memory,) = metrics(model)["memory"]
         assert (memory["max_bytes"], memory["last_bytes"]) == (4196, 100)
+        assert (
+            "i915_gem_object_create",
+            "objects from before the trace, or lost: their memory is not known",
+        ) in reasons(model)
+
+    def test_memory_is_of_who_made_the_object(self):
+        model, _ = requests(
+            (1, "i915_gem_object_create", 0, APP, "app", {"obj": 7, "size": 4096}),
+            (2, "i915_gem_object_create", 0, OTHER, "k", {"obj": 8, "size": 100}),
+            (3, "i915_gem_object_destroy", 0, OTHER, "k", {"obj": 7}),  # a thread of the kernel frees it
+            (4, "i915_gem_object_create", 0, OTHER, "k", {"obj": 7, "size": 50}),  # the address again
+            i915(5, "add", 1),
+        )
+        rows = model.query("SELECT client, basis, t_ns, bytes FROM memory_use ORDER BY client, t_ns").fetchall()
+        assert rows == [
+            (f"app ({APP})", "made", 1, 4096),
+            (f"app ({APP})", "made", 3, 0),
+            (f"k ({OTHER})", "made", 2, 100),
+            (f"k ({OTHER})", "made", 4, 150),
+        ]
+        assert not any("before the trace" in reason for event, reason in reasons(model) if "gem" in event)
 
 
 def gvt(t, event, workload, *, vgpu=1, **more):
@@ -558,6 +579,53 @@ def test_memory_and_activity_by_process():
     assert active == [(10, 40.0), (20, 0.0)]
     (activity,) = metrics(model, begin=10, end=30)["activity"]
     assert (activity["mean_percent"], activity["max_percent"]) == (20, 40)
+
+
+def test_memory_by_machine_and_process():
+    def told(t, pid, size, gpu=0):
+        return (t, "gpu_mem_total", 0, APP, "a", {"gpu_id": gpu, "pid": pid, "size": size})
+
+    rows = (
+        told(0, 0, 500),  # of the GPU: nobody's
+        told(10, 40, 100),
+        told(20, 50, 30),
+        told(20, 60, 7),
+        told(30, 40, 60),
+        told(40, 40, 5, gpu=1),
+        (40, "kvm_entry", 0, 41, "CPU 0/KVM", {"vcpu_id": 0}),
+        (45, "kvm_entry", 0, 51, "CPU 0/KVM", {"vcpu_id": 0}),
+        (50, "kvm_exit", 0, 51, "CPU 0/KVM", {"exit_reason": 1}),
+    )
+    known = {40: ("win10", 40), 41: ("CPU 0/KVM", 40), 50: ("win11", 50), 51: ("CPU 0/KVM", 50), 60: ("game", 60)}
+    with build(MemoryTrace(rows, known)) as model:
+        data = metrics(model)
+        machines = {(m["vm"], m["device"]): m for m in data["memory_vms"]}
+        assert set(machines) == {("win10", "gpu 0"), ("win10", "gpu 1"), ("win11", "gpu 0")}
+        assert machines["win10", "gpu 0"]["mean_bytes"] == (100 * 20 + 60 * 20) / 40
+        assert (machines["win10", "gpu 0"]["max_bytes"], machines["win10", "gpu 0"]["last_bytes"]) == (100, 60)
+        processes = {(p["client"], p["vm"], p["device"]): p["last_bytes"] for p in data["memory_processes"]}
+        assert processes == {
+            ("win10 (40)", "win10", "gpu 0"): 60,
+            ("win10 (40)", "win10", "gpu 1"): 5,
+            ("win11 (50)", "win11", "gpu 0"): 30,
+            ("game (60)", None, "gpu 0"): 7,
+        }
+        # A window has what holds in it, also where nothing changes.
+        (win10,) = (m for m in metrics(model, begin=35, end=39)["memory_vms"] if m["vm"] == "win10")
+        assert (win10["mean_bytes"], win10["max_bytes"]) == (60, 60)
+
+
+def test_memory_of_two_processes_of_one_machine_is_added():
+    rows = [
+        (t, "amdgpu_bo_create", 0, tid, "q", {"bo": t, "pages": pages}) for t, tid, pages in ((1, 40, 1), (2, 42, 2))
+    ]
+    rows.append((3, "kvm_entry", 0, 41, "win10", {"vcpu_id": 0}))
+    with build(MemoryTrace(rows, {40: ("win10", 40), 41: ("win10", 40), 42: ("worker", 40)})) as model:
+        (machine,) = metrics(model)["memory_vms"]
+        assert (machine["vm"], machine["basis"], machine["last_bytes"]) == ("win10", "allocated", 3 * 4096)
+    with build(MemoryTrace(rows, {40: ("win10", 40), 41: ("win10", None)})) as model:
+        assert not metrics(model)["memory_vms"]
+        assert any("nor is the memory of their machines" in reason for _, reason in reasons(model))
 
 
 def test_missed_vertical_blanks():

@@ -142,6 +142,16 @@ def tables(data: Record, usage: Mapping[str, Sequence[Record]]) -> list[Rows]:
             ),
         ),
         _table("Memory", ("track", "mean_bytes", "max_bytes", "last_bytes"), _records(data, "memory")),
+        _table(
+            "Memory by virtual machine",
+            ("vm", "device", "basis", "mean_bytes", "max_bytes", "last_bytes"),
+            _records(data, "memory_vms"),
+        ),
+        _table(
+            "Memory by process",
+            ("client", "vm", "device", "basis", "mean_bytes", "max_bytes", "last_bytes"),
+            _records(data, "memory_processes"),
+        ),
         _table("Activity", ("track", "mean_percent", "max_percent"), _records(data, "activity")),
         _table("Displays", ("crtc", "delivered", "events", "missed", "period_ns"), _records(data, "displays")),
         _table("Waits for fences", ("comm", "tid", "waits", "wait_ns", "longest_ns"), _records(data, "fence_waits")),

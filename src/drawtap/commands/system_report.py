@@ -15,7 +15,7 @@ from drawtap.view.result import Written
 from drawtap.view.text import duration, number
 
 if TYPE_CHECKING:
-    from drawtap.system.levels import Buckets, Level
+    from drawtap.system.levels import Buckets, CounterLevel, Floats, Ints, Level
     from drawtap.system.model import KernelModel
     from drawtap.system.reader import KernelTrace
     from drawtap.system.rule import Finding
@@ -369,27 +369,75 @@ def _counters(
     by_title: dict[tuple[str, str], list[dict[str, object]]] = {}
     left = _POINTS
     for level in levels.counters(model, buckets):
+        if _BY_PROCESS.fullmatch(level.track):  # these have curves by process, below
+            continue
         what = level.track.rpartition("/")[2]
         title = what.capitalize() if level.unit == "count" else _TITLES.get(level.unit, what.capitalize())
         owner = level.track.rpartition("/")[0]
         label = re.sub(r"^vgpu/", "vGPU ", owner)
-        points = levels.points(model, chosen, buckets.begin, level.track, left)
-        series: dict[str, object] = {
-            "track": level.track,
-            "label": label if level.unit == "count" or what in ("memory", "time left") else f"{label} {what}",
-            "mean": block.floats(level.mean),
-            "top": block.floats(level.top),
-        }
-        if points is not None:
-            left -= len(points[0])
-            series |= {"t": block.ints(points[0], sorted_=True), "v": block.floats(points[1])}
-        by_title.setdefault((title, level.unit), []).append(series)
+        points = levels.points(model, chosen, buckets.begin, level.track, most=left)
+        left -= len(points[0]) if points is not None else 0
+        label = label if level.unit == "count" or what in ("memory", "time left") else f"{label} {what}"
+        by_title.setdefault((title, level.unit), []).append(_curve(block, level, label, points))
+    ordered = [(title, unit, series) for (title, unit), series in sorted(by_title.items(), key=_counter_order)]
+    ordered += [(title, "bytes", series) for title, series in _memory(model, block, buckets, chosen, left)]
     curves: list[dict[str, object]] = [
-        {"id": f"counter-{i}", "unit": unit, "series": series[:_CURVES]}
-        for i, ((_, unit), series) in enumerate(sorted(by_title.items(), key=_counter_order))
+        {"id": f"counter-{i}", "unit": unit, "series": series[:_CURVES]} for i, (_, unit, series) in enumerate(ordered)
     ]
-    titles = [title for (title, _), _ in sorted(by_title.items(), key=_counter_order)]
-    return [Panel(str(c["id"]), t) for c, t in zip(curves, titles, strict=True)], curves
+    panels = [
+        Panel(f"counter-{i}", title, max(len(series) - _CURVES, 0)) for i, (title, _, series) in enumerate(ordered)
+    ]
+    return panels, curves
+
+
+def _curve(block: Block, level: CounterLevel, label: str, points: tuple[Ints, Floats] | None) -> dict[str, object]:
+    series: dict[str, object] = {
+        "track": level.track,
+        "label": label,
+        "mean": block.floats(level.mean),
+        "top": block.floats(level.top),
+    }
+    if points is not None:
+        series |= {"t": block.ints(points[0], sorted_=True), "v": block.floats(points[1])}
+    return series
+
+
+# As `drawtap.system.drivers.gpu_memory` calls them; the table memory_use has the same with names.
+_BY_PROCESS = re.compile(r"process/\d+/gpu \d+ memory")
+_MEMORY_OF = {
+    "total": "Memory by {}",
+    "made": "Memory by {}, made since the trace began",
+    "allocated": "Memory by {}, allocated: freeing is not told",
+}
+
+
+def _memory(
+    model: KernelModel, block: Block, buckets: Buckets, chosen: Sequence[tuple[int, int]], most: int
+) -> list[tuple[str, list[dict[str, object]]]]:
+    """Return curves of GPU memory by virtual machine and by process, those with the most first."""
+    import numpy as np
+
+    from drawtap.system import levels
+
+    devices = model.scalar("SELECT count(DISTINCT device) FROM memory_use")
+    found: list[tuple[str, list[dict[str, object]]]] = []
+    for basis, title in _MEMORY_OF.items():
+        for machines, owner in ((True, "virtual machine"), (False, "process")):
+            source = levels.memory(machines, basis)
+            series = levels.counters(model, buckets, source)
+            series = [x for x in series if not np.all(np.isnan(x.top))]
+            series.sort(key=lambda x: -float(np.nanmax(x.top)))
+            drawn = []
+            for i, level in enumerate(series):
+                name, _, device = level.track.partition("\t")
+                points = None
+                if i < _CURVES:
+                    points = levels.points(model, chosen, buckets.begin, level.track, most=most, source=source)
+                most -= len(points[0]) if points is not None else 0
+                drawn.append(_curve(block, level, name if devices == 1 else f"{name} · {device}", points))
+            if drawn:
+                found.append((title.format(owner), drawn))
+    return found
 
 
 def _counter_order(item: tuple[tuple[str, str], object]) -> tuple[bool, str, str]:

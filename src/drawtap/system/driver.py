@@ -120,6 +120,10 @@ class Draft:
             "seqno UBIGINT, "
             "timeline VARCHAR)"
         )
+        connection.execute(
+            "CREATE TABLE memory_steps (device VARCHAR, basis VARCHAR, tid INTEGER, pid INTEGER, t BIGINT, "
+            "change BIGINT)"
+        )
 
     def knows(self, *names: str) -> bool:
         """Tell whether the trace describes one of these events."""
@@ -208,6 +212,13 @@ class Draft:
     def counters(self, sql: str, *, unit: str) -> None:
         """Add counter values: a SELECT with `track`, `t_ns`, `value`."""
         self.connection.execute(f"INSERT INTO counters BY NAME SELECT *, '{unit}' AS unit FROM ({sql})")
+
+    def memory(self, sql: str, *, basis: str) -> None:
+        """Add changes of the GPU memory of processes: a SELECT with `device`, `tid`, `pid`, `t`, `change` in bytes.
+
+        `tid` and `pid` are of who asked for the memory, also where it is given back. `basis`: see `memory_use`.
+        """
+        self.connection.execute(f"INSERT INTO memory_steps BY NAME SELECT *, '{basis}' AS basis FROM ({sql})")
 
     def links(self, sql: str) -> None:
         """Add links: a SELECT with columns of the table `links`."""

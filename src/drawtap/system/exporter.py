@@ -28,9 +28,17 @@ class Window:
 
     def counters(self) -> str:
         """Return a query for the counters: their steps in the window, and the one before that still holds."""
+        return self._steps("counters", "track")
+
+    def memory(self) -> str:
+        """Return a query for the memory of processes and machines: as `counters`, of the table memory_use."""
+        return self._steps("memory_use", "device, basis, client, CASE WHEN client IS NULL THEN vm END")
+
+    def _steps(self, table: str, key: str) -> str:
         return (
-            "SELECT * EXCLUDE (until_ns) FROM (SELECT *, coalesce(lead(t_ns) OVER (PARTITION BY track ORDER BY t_ns), "
-            f"9223372036854775807) AS until_ns FROM counters) WHERE t_ns < {self.end} AND until_ns > {self.begin}"
+            "SELECT * EXCLUDE (until_ns) FROM "
+            f"(SELECT *, coalesce(lead(t_ns) OVER (PARTITION BY {key} ORDER BY t_ns), 9223372036854775807) AS until_ns "
+            f"FROM {table}) WHERE t_ns < {self.end} AND until_ns > {self.begin}"
         )
 
 

@@ -184,11 +184,11 @@ def _levels(model: KernelModel, buckets: Buckets, pieces: str) -> list[Level]:
     return [Level(str(track), str(kind), sums[i]) for i, (track, kind) in enumerate(names)]
 
 
-def counters(model: KernelModel, buckets: Buckets) -> list[CounterLevel]:
-    """Return every counter in buckets."""
+def counters(model: KernelModel, buckets: Buckets, source: str = "counters") -> list[CounterLevel]:
+    """Return every counter in buckets. `source`: a table, or SQL in brackets, with the columns of `counters`."""
     a, b = buckets.begin, buckets.end
     cursor = model.connection.cursor()
-    names = cursor.execute("SELECT track, any_value(unit) FROM counters GROUP BY track ORDER BY track").fetchall()
+    names = cursor.execute(f"SELECT track, any_value(unit) FROM {source} GROUP BY track ORDER BY track").fetchall()
     found = []
     for track, unit in names:
         rows = cursor.execute(
@@ -196,7 +196,7 @@ def counters(model: KernelModel, buckets: Buckets) -> list[CounterLevel]:
             WITH held AS (
               SELECT greatest(t_ns, {a}) - {a} AS b, value,
                      least(coalesce(lead(t_ns) OVER (ORDER BY t_ns), {b}), {b}) - {a} AS e
-              FROM counters WHERE track = ?
+              FROM {source} WHERE track = ?
             )
             SELECT b, e, value FROM held WHERE e > b ORDER BY b
             """,
@@ -205,6 +205,15 @@ def counters(model: KernelModel, buckets: Buckets) -> list[CounterLevel]:
         found.append(CounterLevel(str(track), str(unit), *_held(rows, buckets, nobody=unit == "count")))
     cursor.close()
     return found
+
+
+def memory(machines: bool, basis: str) -> str:
+    """Return GPU memory as a source of counters: a track for each process or virtual machine and GPU, tab between."""
+    name, condition = ("vm", "client IS NULL") if machines else ("client", "client IS NOT NULL")
+    return (
+        f"(SELECT {name} || chr(9) || device AS track, t_ns, bytes::DOUBLE AS value, 'bytes' AS unit FROM memory_use "
+        f"WHERE {condition} AND basis = '{basis}')"
+    )
 
 
 def _held(rows: Mapping[str, Any], buckets: Buckets, *, nobody: bool) -> tuple[Floats, Floats]:
@@ -366,7 +375,13 @@ def arrows(
 
 
 def points(
-    model: KernelModel, chosen: Sequence[tuple[int, int]], begin: int, track: str, most: int
+    model: KernelModel,
+    chosen: Sequence[tuple[int, int]],
+    begin: int,
+    track: str,
+    *,
+    most: int,
+    source: str = "counters",
 ) -> tuple[Ints, Floats] | None:
     """Return the steps of a counter in the chosen times, with the last before each; None where they are too many."""
     cursor = model.connection.cursor()
@@ -374,7 +389,7 @@ def points(
     found = cursor.execute(
         f"""
         SELECT t_ns - {begin} AS t, value FROM (
-          SELECT t_ns, value, lead(t_ns) OVER (ORDER BY t_ns) AS next_ns FROM counters WHERE track = ?
+          SELECT t_ns, value, lead(t_ns) OVER (ORDER BY t_ns) AS next_ns FROM {source} WHERE track = ?
         ) WHERE {inside} ORDER BY t_ns LIMIT {most + 1}
         """,
         [track],

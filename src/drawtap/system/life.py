@@ -241,6 +241,36 @@ WITH waits AS (
 SELECT track, t, sum(d) OVER (PARTITION BY track ORDER BY t)::DOUBLE, 'count' FROM sums
 """
 
+# Whose memory it is, as requests say whose work it is. A machine has what its processes have together.
+_MEMORY = """
+INSERT INTO memory_use BY NAME
+WITH machines AS (
+  SELECT pid, any_value(vm) AS vm FROM threads WHERE vm IS NOT NULL AND pid IS NOT NULL GROUP BY pid
+), owned AS (
+  SELECT s.device, s.basis, s.t, s.change, coalesce(s.pid, t.pid) AS pid, coalesce(m.vm, t.vm) AS vm,
+         coalesce(coalesce(p.comm, 'process') || ' (' || coalesce(s.pid, t.pid) || ')',
+                  coalesce(t.comm, 'thread') || ' (' || s.tid || ')') AS client
+  FROM memory_steps s LEFT JOIN threads t ON t.tid = s.tid
+  LEFT JOIN threads p ON p.tid = coalesce(s.pid, t.pid) LEFT JOIN machines m ON m.pid = coalesce(s.pid, t.pid)
+), changes AS (
+  SELECT device, basis, client, any_value(pid) AS pid, any_value(vm) AS vm, t, sum(change) AS change FROM owned
+  GROUP BY device, basis, client, t
+  UNION ALL
+  SELECT device, basis, NULL, NULL, vm, t, sum(change) FROM owned WHERE vm IS NOT NULL GROUP BY device, basis, vm, t
+)
+SELECT device, basis, client, pid, vm, t AS t_ns,
+       sum(change) OVER (PARTITION BY device, basis, client, CASE WHEN client IS NULL THEN vm END ORDER BY t)::BIGINT
+         AS bytes
+FROM changes ORDER BY client IS NULL, device, basis, client, vm, t
+"""
+
+_MEMORY_UNTOLD = """
+INSERT INTO unmatched
+SELECT 'kvm', 'kvm_entry', 'the process of these virtual CPUs is not told: nor is the memory of their machines',
+       count(*)
+FROM threads WHERE is_vcpu AND pid IS NULL AND EXISTS (SELECT 1 FROM memory_use) HAVING count(*) > 0
+"""
+
 _WAY = """
 INSERT INTO links BY NAME
 WITH ordered AS (
@@ -268,11 +298,14 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
     _name_machines(connection)
     connection.execute(_SPANS)
     _order_spans(connection)
+    connection.execute(_MEMORY)
+    connection.execute(_MEMORY_UNTOLD)
     connection.execute(_WAITING)
     connection.execute("CREATE OR REPLACE TABLE counters AS SELECT * FROM counters ORDER BY track, t_ns")
     connection.execute(_WAY)
     connection.execute(_WAITERS)
-    for table in ("steps", "lives", "executions_raw", "executions_cut", "parallel", "fates", "seen", "vcpus", "waits"):
+    for table in ("steps", "lives", "executions_raw", "executions_cut", "parallel", "fates", "seen", "vcpus", "waits",
+                  "memory_steps"):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")
 
 

@@ -143,6 +143,23 @@ TABLES: Mapping[str, Table] = {
             ("unit", "VARCHAR", "count, bytes, ns, Hz, percent"),
         ),
         _table(
+            "memory_use",
+            "GPU memory of processes and of virtual machines. A row holds until the next one of its device, basis and "
+            "client, or of its machine where client is NULL.",
+            ("device", "VARCHAR", "the GPU, as its driver tells: `i915`, `gpu 0` ..."),
+            (
+                "basis",
+                "VARCHAR",
+                "`total`: all that the process has; `made`: objects that it made during the trace, less those that are "
+                "gone; `allocated`: what it allocated during the trace, for a driver that does not tell what is freed",
+            ),
+            ("client", "VARCHAR", "the process, as in requests; NULL in rows of a whole virtual machine"),
+            ("pid", "INTEGER", "its number; NULL where the trace does not tell"),
+            ("vm", "VARCHAR", "the virtual machine that the process runs; NULL where none is known"),
+            ("t_ns", "BIGINT", "from when on"),
+            ("bytes", "BIGINT", "how much"),
+        ),
+        _table(
             "links",
             "What leads to what. Ids are those of the table that the kind names: request, span, thread, call, frame.",
             ("from_kind", "VARCHAR", "kind of the cause"),

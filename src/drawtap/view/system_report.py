@@ -132,10 +132,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over time, below the usage: an id of the page, and a title."""
+    """Curves over time, below the usage: an id of the page, a title, and how many more curves there would be."""
 
     id: str
     title: str
+    hidden: int = 0
 
 
 @dataclass(frozen=True)

@@ -64,4 +64,8 @@ def _memory(draft: Draft) -> None:
         "FROM ev_amdbo",
         unit="bytes",
     )
+    draft.memory(
+        "SELECT 'gpu' AS device, tid, pid, t, pages * 4096 AS change FROM ev_amdbo WHERE pages IS NOT NULL AND tid > 0",
+        basis="allocated",
+    )
     draft.lacks("amdgpu_bo_create", "amdgpu does not tell when memory is freed: `memory allocated` only grows")

@@ -18,6 +18,14 @@ def gpu_memory(draft: Draft) -> None:
             "' memory' END AS track, t AS t_ns, size::DOUBLE AS value FROM ev_mem",
             unit="bytes",
         )
+        draft.memory(
+            """
+            SELECT 'gpu ' || gpu_id AS device, owner::INTEGER AS pid, t,
+                   size - coalesce(lag(size) OVER (PARTITION BY gpu_id, owner ORDER BY t), 0) AS change
+            FROM ev_mem WHERE owner > 0 AND size IS NOT NULL
+            """,
+            basis="total",
+        )
     if draft.load("gfreq", ("gpu_frequency",), ints=("gpu_id", "state")):
         draft.counters(
             "SELECT 'gpu/' || coalesce(gpu_id, 0) || '/frequency' AS track, t AS t_ns, state * 1e3 AS value "

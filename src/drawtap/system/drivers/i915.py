@@ -128,18 +128,37 @@ def _fences(draft: Draft) -> None:
 def _memory(draft: Draft) -> None:
     if not draft.load("gem", ("i915_gem_object_create", "i915_gem_object_destroy"), keys=("obj",), ints=("size",)):
         return
-    # What was there before the trace is not known: a destroyed object that was not seen made does not count.
-    draft.counters(
+    # What was there before the trace is not known: a destroyed object that was not seen made does not count. An object
+    # is of the process that made it, whoever destroys it.
+    draft.run(
         """
-        WITH sized AS (
-          SELECT t, CASE WHEN event LIKE '%create' THEN size ELSE -lag(CASE WHEN event LIKE '%create' THEN size END)
-                 OVER (PARTITION BY obj ORDER BY t) END AS change
-          FROM ev_gem
+        CREATE OR REPLACE TABLE ev_objects AS
+        WITH pairs AS (
+          SELECT t, event LIKE '%create' AS made, size, tid, pid, lag(event LIKE '%create') OVER w AS was_made,
+                 lag(size) OVER w AS made_size, lag(tid) OVER w AS made_tid, lag(pid) OVER w AS made_pid
+          FROM ev_gem WINDOW w AS (PARTITION BY obj ORDER BY t)
         )
-        SELECT 'i915/memory' AS track, t AS t_ns, sum(change) OVER (ORDER BY t)::DOUBLE AS value
-        FROM sized WHERE change IS NOT NULL
-        """,
+        SELECT t, CASE WHEN made THEN size ELSE -made_size END AS change,
+               CASE WHEN made THEN tid ELSE made_tid END AS tid, CASE WHEN made THEN pid ELSE made_pid END AS pid
+        FROM pairs WHERE made OR was_made
+        """
+    )
+    older = draft.value(
+        "SELECT count(*) FROM ev_gem g WHERE event LIKE '%destroy' AND NOT EXISTS ("
+        "SELECT 1 FROM ev_gem m WHERE m.obj = g.obj AND m.event LIKE '%create' AND m.t <= g.t)"
+    )
+    if older:
+        draft.lacks(
+            "i915_gem_object_create", "objects from before the trace, or lost: their memory is not known", older
+        )
+    draft.counters(
+        "SELECT 'i915/memory' AS track, t AS t_ns, sum(change) OVER (ORDER BY t)::DOUBLE AS value FROM ev_objects "
+        "WHERE change IS NOT NULL",
         unit="bytes",
+    )
+    draft.memory(
+        "SELECT 'i915' AS device, tid, pid, t, change FROM ev_objects WHERE change IS NOT NULL AND tid > 0",
+        basis="made",
     )
 
 

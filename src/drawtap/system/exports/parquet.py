@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Window | None) -> int:
     """Parquet: a folder with a file for each table of the model, and `events/NAME.parquet` for each event.
 
-    Of a window: the requests, executions, spans and states that touch it, counters and links inside it.
+    Of a window: the requests, executions, spans and states that touch it, counters, memory and links inside it.
     """
     from drawtap.system.model import TABLES
 
@@ -44,6 +44,8 @@ def _rows(name: str, window: Window | None) -> str:
         return f"SELECT * FROM {name}"
     if name == "counters":
         return window.counters()
+    if name == "memory_use":
+        return window.memory()
     columns = {"requests": (_FIRST, _LAST), "links": ("coalesce(from_ns, to_ns)", "coalesce(to_ns, from_ns)")}
     return f"SELECT * FROM {name} WHERE {window.touches(*columns.get(name, ('begin_ns', 'end_ns')))}"
 

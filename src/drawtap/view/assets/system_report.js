@@ -396,14 +396,14 @@
 
   // ---- curves --------------------------------------------------------------------------------------------------------
   const curves = [];
-  function plot(host, series, format, range, height) {
+  function plot(host, series, format, range, height, incrs) {
     const u = new uPlot({
       width: host.clientWidth, height, padding: [8, 0, 0, 0],
       cursor: { sync: { key: "system" }, points: { size: 6 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { look(0, total); return null; } } },
       legend: { show: false },
       scales: { x: { time: false, range: () => [view.a, view.b] }, y: { range } },
       axes: [Object.assign(axis(26), { values: (v, splits, n, space, step) => splits.map(t => t > view.b - (view.b - view.a) * 0.03 ? "" : clock(t, step)), space: 110 }),
-             Object.assign(axis(72), { values: (v, splits) => splits.map(format), space: 20 })],
+             Object.assign(axis(72), { values: (v, splits) => splits.map(format), space: 20 }, incrs && { incrs })],
       series: [{}, ...series],
       hooks: {
         setSelect: [v => { if (v.select.width > 3) { const a = v.posToVal(v.select.left, "x"), b = v.posToVal(v.select.left + v.select.width, "x"); v.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false); look(a, b); } }],
@@ -502,10 +502,11 @@
     curves.push(u);
   }
   const formats = { count: v => Number.isInteger(v) ? count(v) : v == null ? "–" : v.toFixed(2), bytes, ns: duration, Hz: v => count(v) + " Hz", percent: v => v + " %" };
+  const powersOfTwo = Array.from({ length: 60 }, (_, i) => 2 ** i); // sizes have round numbers there
   for (const panel of data.counters) {
     const format = formats[panel.unit] || count, shown = colorsOf(panel.series.map(s => s.label)), lines = panel.series.map((s, i) => ({ mean: columns[s.mean], top: columns[s.top], t: s.t == null ? null : columns[s.t], v: s.v == null ? null : columns[s.v], label: s.label, color: shown[i] }));
     const u = plot($(panel.id), lines.map(s => ({ label: s.label, stroke: () => paint[s.color], width: 1.4, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) })),
-      panel.unit === "count" ? v => Number.isInteger(v) ? count(v) : "" : format, (w, lo, hi) => [Math.min(0, lo ?? 0) * 1.05, Math.max(hi ?? 0, panel.unit === "count" ? 1 : 0.001) * 1.08], 130);
+      panel.unit === "count" ? v => Number.isInteger(v) ? count(v) : "" : format, (w, lo, hi) => [Math.min(0, lo ?? 0) * 1.05, Math.max(hi ?? 0, panel.unit === "count" ? 1 : 0.001) * 1.08], 130, panel.unit === "bytes" ? powersOfTwo : undefined);
     drawers.push(() => {
       // Steps where they are in the page and not too many; else the largest value of the buckets a pixel has.
       const real = inDetail() && lines.every(s => s.t && between(s.t) <= 6000);
