@@ -641,6 +641,14 @@ def test_render_stages_are_requests(gpu_trace):
             (501_000, 4096.0, "bytes"), (502_000, 5096.0, "bytes"), (503_000, 1000.0, "bytes")
         ]  # fmt: skip
         assert model.query(counted.format("process/50/gpu 0 memory")).fetchall() == [(506_000, 8192.0, "bytes")]
+        assert model.query(
+            "SELECT device, basis, client, t_ns, bytes FROM memory_use ORDER BY device DESC, t_ns"
+        ).fetchall() == [
+            ("vulkan", "made", "game (50)", 501_000, 4096),
+            ("vulkan", "made", "game (50)", 502_000, 5096),
+            ("vulkan", "made", "game (50)", 503_000, 1000),
+            ("gpu 0", "total", "game (50)", 506_000, 8192),
+        ]
         lacking = dict(model.query("SELECT event, count FROM unmatched WHERE driver = 'perfetto_gpu'").fetchall())
         assert lacking["gpu_counter"] == 3
         assert lacking["gpu_render_stage"] == 1

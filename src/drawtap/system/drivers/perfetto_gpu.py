@@ -152,7 +152,7 @@ def _memory(draft: Draft) -> None:
                       WHEN source = 'device memory' THEN device_memory ELSE address END AS handle
           FROM ev_vulkan WHERE operation IN ('create', 'destroy', 'bind', 'destroy bound')
         )
-        SELECT t, 'process/' || coalesce(owner, 0) || '/vulkan ' || kind || ' memory' AS track,
+        SELECT t, owner, kind, 'process/' || coalesce(owner, 0) || '/vulkan ' || kind || ' memory' AS track,
                CASE WHEN operation IN ('create', 'bind') THEN size
                     ELSE -coalesce(size, lag(size) OVER (PARTITION BY owner, kind, handle ORDER BY t)) END AS change
         FROM kinds WHERE kind IS NOT NULL
@@ -167,6 +167,18 @@ def _memory(draft: Draft) -> None:
         SELECT track, t AS t_ns, (value - least(0, min(value) OVER (PARTITION BY track)))::DOUBLE AS value FROM sums
         """,
         unit="bytes",
+    )
+    # What was there before shows where more is freed than was allocated: it counts from the first event on.
+    draft.memory(
+        """
+        WITH device AS (
+          SELECT t, owner, change, sum(change) OVER (PARTITION BY owner ORDER BY t) AS sum FROM ev_vulkan_changes
+          WHERE kind = 'device' AND change IS NOT NULL AND owner > 0
+        )
+        SELECT 'vulkan' AS device, owner::INTEGER AS pid, t, change FROM device UNION ALL
+        SELECT 'vulkan', owner::INTEGER, min(t), -min(sum)::BIGINT FROM device GROUP BY owner HAVING min(sum) < 0
+        """,
+        basis="made",
     )
     unsized = draft.value("SELECT count(*) FROM ev_vulkan_changes WHERE change IS NULL")
     if unsized:
