@@ -87,6 +87,7 @@ typedef struct dt_pool_header {
   DT_ATOMIC(uint64_t) calls_unrecorded; /* application calls after STOP, or after a thread had waited for that long */
   DT_ATOMIC(uint64_t) uploads_dropped;  /* uploads whose content was left out, DT_CONTROL_DROP_CONTENT */
   DT_ATOMIC(uint64_t) upload_bytes_dropped;
+  DT_ATOMIC(uint64_t) calls_left;    /* calls that the program left by longjmp or an exception: recorded, without an end */
 } dt_pool_header;
 
 /* What the drainer notes in the pool for a successor (adoption, also after the application's death). */

@@ -685,6 +685,7 @@ void Session::make_ring() {
       JsonObject object;
       object.text("kind", "end").text("reason", "saved: " + reason).number("calls", totals_.calls).number("calls_in_flight", 0);
       object.number("calls_dropped", pool_->header()->calls_dropped.load()).number("calls_nested", pool_->header()->calls_nested.load());
+      object.number("calls_left", pool_->header()->calls_left.load());
       object.number("calls_lost", ring_->totals().lost_calls).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
       return object.str();
     }
@@ -764,6 +765,11 @@ void Session::end_ring() {
   status_.say(line);
 }
 
+uint64_t Session::in_flight() const {
+  // Of the calls without an end, those that the program left will never have one.
+  return totals_.in_flight - std::min<uint64_t>(totals_.in_flight, pool_->header()->calls_left.load());
+}
+
 std::string Session::end_json(bool wait) {
   bool signalled = process_.signalled;
   int value = process_.exit_value;
@@ -772,8 +778,9 @@ std::string Session::end_json(bool wait) {
   JsonObject object;
   object.text("kind", "end").text("reason", end_reason_).flag("sealed_by_exit", pool->finished.load() == 1);
   if (known) object.signed_number(signalled ? "signal" : "exit_code", value);
-  object.number("calls", totals_.calls).number("calls_in_flight", totals_.in_flight);
+  object.number("calls", totals_.calls).number("calls_in_flight", in_flight());
   object.number("calls_dropped", pool->calls_dropped.load()).number("calls_nested", pool->calls_nested.load());
+  object.number("calls_left", pool->calls_left.load());
   object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
   object.number("calls_unrecorded", pool->calls_unrecorded.load());
   object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
@@ -827,7 +834,7 @@ void Session::finish() {
   line.number("frames", pool_->header()->frames.load()).number("frames_dropped", pool_->header()->frames_dropped.load());
   line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
   line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
-  line.number("calls_in_flight", totals_.in_flight).number("calls_dropped", pool_->header()->calls_dropped.load());
+  line.number("calls_in_flight", in_flight()).number("calls_dropped", pool_->header()->calls_dropped.load());
   const uint64_t unrecorded = pool_->header()->calls_unrecorded.load();
   line.number("calls_nested", pool_->header()->calls_nested.load()).number("calls_lost", totals_.calls_lost);
   line.number("calls_unrecorded", unrecorded).text("write_error", write_error_);

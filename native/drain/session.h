@@ -167,6 +167,7 @@ class Session {
   std::string told_path(const std::string& path) const;
   std::string recording_json() const;
   std::string process_json() const;
+  uint64_t in_flight() const;
   std::string end_json(bool wait = true);
 
   const SessionSettings settings_;

@@ -252,10 +252,11 @@ template <class F>
 void while_off(Thread* t, F work) {
   if (!g_module_records || !is_off() || t->keep || (t->special & SPECIAL_BUSY)) return;
   const int saved = errno;
-  const uint32_t before = t->special;
-  t->special |= SPECIAL_BUSY;
-  work();
-  t->special = before;
+  {
+    HeldSignals held;
+    Inside inside(t);
+    work();
+  }
   errno = saved;
 }
 

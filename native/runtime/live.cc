@@ -20,6 +20,7 @@
 
 #include "../common/descriptor.h"
 #include "gl_state.h"
+#include "own_fd.h"
 
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS 1033
@@ -60,10 +61,8 @@ enum State : uint32_t { UNASKED, ALONE, GREETED, MANAGED };
 struct Live {
   uint32_t state;
   uint32_t lock;  // held while connecting, reading packets, giving out slots
-  int socket;
-  dev_t socket_device;
-  ino_t socket_inode;
-  int stats_fd;
+  OwnFd socket;
+  OwnFd stats_fd;
   dt_live_stats* stats;
   dt_live_control* control;  // an empty page while there is no manager: reading it is always allowed
   uint32_t pages;            // control pages that stood there so far
@@ -79,7 +78,7 @@ struct Live {
 };
 Live g;
 Slot g_slots[DT_LIVE_SURFACES];
-__thread uint32_t t_inside __attribute__((tls_model("initial-exec")));
+__thread Swap* t_inside __attribute__((tls_model("initial-exec")));  // the frame that is being shown
 __thread int32_t t_interval __attribute__((tls_model("initial-exec"))) = -1;
 
 struct KeepErrno {
@@ -110,7 +109,7 @@ void add_path(const char* format, const char* folder, unsigned uid) {
 
 // At the first frame. False: nothing is wanted here, ever.
 bool look_around() {
-  g.socket = g.stats_fd = -1;
+  g.socket.number = g.stats_fd.number = -1;
   const char* named = secure_getenv("DRAWTAP_MANAGER");
   if (getauxval(AT_SECURE)) return false;
   if (const char* limit = secure_getenv("DRAWTAP_LIMIT")) {
@@ -132,16 +131,9 @@ bool look_around() {
   return true;
 }
 
-bool is_our_socket() {
-  // A program may close what it does not know, and get the number again for something of its own.
-  struct stat now;
-  return g.socket >= 0 && fstat(g.socket, &now) == 0 && now.st_dev == g.socket_device && now.st_ino == g.socket_inode;
-}
-
 // With the lock held: no manager any more. What it set no longer holds.
 void leave(uint64_t now) {
-  if (is_our_socket()) close(g.socket);
-  g.socket = -1;
+  g.socket.drop();
   g.letters = 0;
   if (g.control) mmap(g.control, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   g.next_try_ns = now + RETRY_NS;
@@ -151,14 +143,13 @@ void leave(uint64_t now) {
 void forget_parent() {
   KeepErrno keep;
   // The pages belong to the process that was forked.
-  if (is_our_socket()) close(g.socket);
+  g.socket.drop();
   if (g.stats) munmap(g.stats, DT_LIVE_STATS_BYTES);
-  if (g.stats_fd >= 0) close(g.stats_fd);
+  g.stats_fd.drop();
   g.stats = nullptr;
-  g.stats_fd = g.socket = -1;
   g.lock = g.trace_letter = 0;
   memset(g_slots, 0, sizeof g_slots);
-  t_inside = 0;
+  t_inside = nullptr;
   if (g.state > ALONE) leave(0);
 }
 
@@ -166,11 +157,6 @@ bool make_stats() {
   if (g.stats) return true;
   int fd = (int)syscall(SYS_memfd_create, "drawtap-stats", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return false;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, 200);
-  if (moved >= 0) {
-    close(fd);
-    fd = moved;
-  }
   void* at = MAP_FAILED;
   if (ftruncate(fd, DT_LIVE_STATS_BYTES) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     at = mmap(nullptr, DT_LIVE_STATS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -184,7 +170,7 @@ bool make_stats() {
   stats->pid = (uint32_t)getpid();
   stats->own_interval_ns = g.own_interval_ns;
   stats->own_pacing = g.own_pacing;
-  g.stats_fd = fd;
+  g.stats_fd.keep(fd);
   memset(g_slots, 0, sizeof g_slots);
   if (!g.control) {
     at = mmap(nullptr, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -210,11 +196,6 @@ int connect_to(const char* path) {
   strcpy(address.sun_path, path);
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
-  int moved = fcntl(fd, F_DUPFD_CLOEXEC, 200);
-  if (moved >= 0) {
-    close(fd);
-    fd = moved;
-  }
   if (connect(fd, (sockaddr*)&address, sizeof address) == 0 && is_trusted(fd)) return fd;
   close(fd);
   return -1;
@@ -231,20 +212,17 @@ bool say_hello(uint32_t kind) {
   ssize_t n = readlink("/proc/self/exe", hello.program, sizeof hello.program - 1);
   if (n < 0) hello.program[0] = 0;
   snprintf(hello.api, sizeof hello.api, "%s", kind == DT_LIVE_EGL ? "egl" : kind == DT_LIVE_GLX ? "glx" : "other");
-  return send_with_descriptor(g.socket, &hello, sizeof hello, g.stats_fd, MSG_DONTWAIT);
+  return send_with_descriptor(g.socket.number, &hello, sizeof hello, g.stats_fd.number, MSG_DONTWAIT);
 }
 
 // With the lock held.
 void look_for_manager(uint64_t now, uint32_t kind) {
   g.next_try_ns = now + RETRY_NS;
-  for (uint32_t i = 0; i < g.path_count && g.socket < 0; i++) g.socket = connect_to(g.path = g.paths[i]);
-  if (g.socket < 0) return;
-  struct stat about;
-  if (fstat(g.socket, &about) == 0) {
-    g.socket_device = about.st_dev;
-    g.socket_inode = about.st_ino;
-  }
-  if (!make_stats() || !say_hello(kind)) {
+  int fd = -1;
+  for (uint32_t i = 0; i < g.path_count && fd < 0; i++) fd = connect_to(g.path = g.paths[i]);
+  if (fd < 0) return;
+  g.socket.keep(fd);
+  if (!make_stats() || !g.stats_fd.is_ours() || !say_hello(kind)) {
     leave(now);
     return;
   }
@@ -277,7 +255,7 @@ ssize_t receive(void* to, size_t size, int* fd) {
   message.msg_control = room;
   message.msg_controllen = sizeof room;
   ssize_t n;
-  do n = recvmsg(g.socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  do n = recvmsg(g.socket.number, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   while (n < 0 && errno == EINTR);
   if (n < 0) return errno == EAGAIN ? -1 : 0;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
@@ -295,7 +273,7 @@ ssize_t receive(void* to, size_t size, int* fd) {
 
 // With the lock held: has the answer to our hello come?
 void hear_welcome(uint64_t now) {
-  if (!is_our_socket()) return leave(now);
+  if (!g.socket.is_ours()) return leave(now);
   dt_live_welcome welcome{};
   int fd = -1;
   ssize_t n = receive(&welcome, sizeof welcome, &fd);
@@ -320,7 +298,7 @@ void answer(uint32_t kind, uint32_t number, const char* text) {
   letter.kind = kind;
   letter.number = number;
   snprintf(letter.text, sizeof letter.text, "%s", text);
-  ssize_t ignored = send(g.socket, &letter, sizeof letter, MSG_NOSIGNAL | MSG_DONTWAIT);
+  ssize_t ignored = send(g.socket.number, &letter, sizeof letter, MSG_NOSIGNAL | MSG_DONTWAIT);
   (void)ignored;
 }
 
@@ -343,10 +321,8 @@ void obey(Thread* t, const dt_live_letter& letter) {
     answer(why ? DT_LIVE_REFUSED : DT_LIVE_BEGUN, letter.number, why ? why : "");
   } else if (letter.kind == DT_LIVE_MARK) {
     if (!is_recording()) return answer(DT_LIVE_REFUSED, letter.number, "it is not recorded");
-    const uint32_t special = t->special;
-    t->special |= SPECIAL_BUSY;
+    Inside inside(t);
     emit_mark(t, letter.text);
-    t->special = special;
     answer(DT_LIVE_BEGUN, letter.number, "");
   } else if (letter.kind == DT_LIVE_STOP) {
     stop_session(t);
@@ -358,7 +334,7 @@ void obey(Thread* t, const dt_live_letter& letter) {
 
 // With the lock held: packets, and whether the manager is still there.
 void read_letters(Thread* t, uint64_t now) {
-  if (!is_our_socket()) return leave(now);
+  if (!g.socket.is_ours()) return leave(now);
   for (;;) {
     dt_live_letter letter{};
     int fd = -1;
@@ -375,6 +351,7 @@ void read_letters(Thread* t, uint64_t now) {
 
 // Everything that is not the common case: once a second without a manager, seldom with one.
 DT_COLD void attend(Thread* t, uint64_t now, uint32_t kind) {
+  HeldSignals held;  // a handler that jumps away must not keep the lock
   if (!try_lock()) return;
   KeepErrno keep;
   if (g.state == UNASKED) {
@@ -449,12 +426,7 @@ Slot* find_slot(uint64_t now, uint32_t kind, uint64_t display, uint64_t handle) 
 // Asked before the swap: an error of the question's would be lost in the answer to the swap anyway.
 DT_COLD void look_at_size(Thread* t, Slot* slot, uint64_t now, uint32_t kind, uint64_t display, uint64_t handle) {
   slot->sized_ns = now;
-  struct Quiet {  // whatever the driver calls to answer is nothing of the program's
-    Thread* t;
-    uint32_t special;
-    explicit Quiet(Thread* thread) : t(thread), special(thread->special) { t->special = SPECIAL_BUSY; }
-    ~Quiet() { t->special = special; }
-  } quiet(t);
+  Inside inside(t);
   int32_t width = 0, height = 0;
   if (kind == DT_LIVE_EGL) {
     auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
@@ -590,8 +562,9 @@ void at_pause(Thread* t) {
 }
 
 void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64_t handle) {
+  if (t_inside && (Swap*)swap >= t_inside && has_left(t_inside, swap)) t_inside = nullptr;
   if (t_inside || (t->special & SPECIAL_BUSY)) return;  // a library shows a frame inside a call that shows one
-  t_inside = 1;
+  t_inside = swap;
   swap->entered = true;
   swap->slot = nullptr;
   swap->holds_late = false;
@@ -609,8 +582,14 @@ void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64
   swap->shown_ns = now;
 }
 
+void forget_frame(const void* here) {
+  if (t_inside && (!here || has_left(t_inside, here))) t_inside = nullptr;
+}
+
+bool is_in_frame() { return t_inside != nullptr; }
+
 void after_frame(Thread*, Swap* swap) {
-  t_inside = 0;
+  t_inside = nullptr;
   Slot* slot = swap->slot;
   if (!slot) return;
   uint64_t now = now_ns();

@@ -28,6 +28,13 @@ static inline void before_swap(Thread* t, Swap* swap, uint32_t kind, uint64_t di
 static inline void after_swap(Thread* t, Swap* swap) {
   if (swap->entered) after_frame(t, swap);
 }
+// The program goes on at `here` on the stack, nullptr: behind the frame that it was showing, if it was. It may be no more.
+DT_COLD void forget_frame(const void* here);
+DT_COLD bool is_in_frame();
+// In a function with a Swap: unwinding past it is told, as in mark_frame.
+static inline __attribute__((always_inline)) void tell_when_left() {
+  __asm__ volatile(".cfi_personality 0x1b, dt_personality");
+}
 void interval_set(int32_t interval);
 // After a call that waits for the GPU, flushes or reads back: a program may never show a frame, and is there all the same.
 DT_COLD void at_pause(Thread* t);

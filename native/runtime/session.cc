@@ -10,6 +10,7 @@
 #include "gl_state.h"
 #include "live.h"
 #include "objects.h"
+#include "own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,8 +64,10 @@ struct Session {
   uint32_t state;
   uint32_t lock;       // 0 free, 1 taken: held while connecting only
   uint64_t generation; // counts sessions of this address space; a fork begins a new one
-  int socket;
-  int memfd;
+  OwnFd socket;
+  OwnFd memfd;
+  pid_t drainer;         // as this process sees it; 0: it does not
+  uint64_t drainer_start;
   dt_pool_header* pool;
   char* base;          // of the mapping; chunk i stands at base + (i + 1) * chunk_bytes
   size_t mapped;
@@ -195,19 +198,6 @@ void calibrate(uint64_t* ticks, uint64_t* ns, uint64_t* width) {
   }
 }
 
-int high_fd(int fd) {
-  if (fd < 0) return fd;
-  static const int FLOORS[] = {700, 200, 20};
-  for (int floor : FLOORS) {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, floor);
-    if (moved >= 0) {
-      close(fd);
-      return moved;
-    }
-  }
-  return fd;
-}
-
 // The path of this module; nullptr where the loader does not say.
 const char* module_path() {
   static Object object;
@@ -255,7 +245,7 @@ int connect_to(const char* path, int tries) {
   address.sun_family = AF_UNIX;
   if (strlen(path) >= sizeof address.sun_path) return -1;
   strcpy(address.sun_path, path);
-  int fd = high_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   timeval patience = {HELLO_PATIENCE_S, 0};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -376,7 +366,7 @@ bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
 
   timeval patience = {HELLO_PATIENCE_S, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (!send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd : -1, 0)) return false;
+  if (!send_with_descriptor(fd, &hello, sizeof hello, adopt ? s.memfd.number : -1, 0)) return false;
 
   size_t got = 0;
   *memfd = -1;
@@ -438,8 +428,8 @@ void begin_fork_child() {
   t->commit = nullptr;
   t->calls = t->serial = 0;
   if (s.state != CONNECTED) return;
-  close(s.socket);
-  close(s.memfd);
+  s.socket.drop();
+  s.memfd.drop();
   munmap(s.base, s.mapped);
   hook::g_targets = nullptr;
   s.pool = nullptr;
@@ -469,13 +459,36 @@ void thread_ends(void*) {
   if (s.state == CONNECTED && t->generation == s.generation) seal(t);
 }
 
+// When a process began, as the kernel counts it; 0: it is gone, or a zombie, or not to be seen.
+uint64_t start_of(pid_t pid) {
+  char path[32], text[512];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[n > 0 ? n : 0] = 0;
+  const char* at = strrchr(text, ')');  // the name before may hold anything
+  if (!at || !at[1] || at[2] == 'Z' || at[2] == 'X') return 0;
+  for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+  return at ? strtoull(at, nullptr, 10) : 0;
+}
+
+void keep_socket(int fd) {
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  s.drainer = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+  s.drainer_start = s.drainer > 0 ? start_of(s.drainer) : 0;
+  s.socket.keep(fd);
+}
+
 bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
   if (memfd < 0 || !map_pool(memfd, welcome.pool_bytes)) {
     if (memfd >= 0) close(memfd);
     return false;
   }
-  s.socket = fd;
-  s.memfd = high_fd(memfd);
+  keep_socket(fd);
+  s.memfd.keep(memfd);
   s.only = welcome.only;
   memset(s.touched, 0, sizeof s.touched);
   snprintf(s.trace, sizeof s.trace, "%s", welcome.trace);
@@ -493,8 +506,10 @@ bool finish_connecting(int fd, int memfd, const dt_welcome& welcome) {
 }
 
 bool drainer_gone() {
+  // The program may have closed the socket. The drainer then watches the process in another way, and so do we.
+  if (!s.socket.is_ours()) return s.drainer_start && start_of(s.drainer) != s.drainer_start;
   char byte;
-  ssize_t n = recv(s.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  ssize_t n = recv(s.socket.number, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -515,14 +530,24 @@ struct Patience {
   }
 };
 
+// What a thread waits for while signal handlers may run.
+enum Waits : uint32_t { FOR_NOTHING, FOR_CHUNK, FOR_CONSUMER };
+
+// With the lock held, once everything is there.
+void begin_session() {
+  s.generation++;
+  __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
+  if (s.pool->control.load() & DT_CONTROL_RECORD) s.pool->recording.store(1);
+  else switch_off();
+}
+
 // Nobody takes the trace yet, and the user wants nothing to be drawn before. The drainer knows how long.
-void wait_for_consumer() {
+void wait_for_consumer(const HeldSignals& held) {
   for (Patience patience;;) {
     const uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
     const bool waits = s.pool->control.load(std::memory_order_acquire) & DT_CONTROL_WAIT;
     if (!waits || drainer_gone() || patience.is_over(0)) return;
-    timespec nap = {0, 100000000};
-    futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
+    held.nap(&s.pool->free_wake, seen, 100000000);
   }
 }
 
@@ -532,7 +557,7 @@ bool is_managed_only() {
   return value && *value == '1';
 }
 
-bool connect_session() {
+bool connect_session(const HeldSignals& held) {
   lock();
   if (s.state == UNCONNECTED && is_managed_only()) {
     s.state = REFUSED;
@@ -568,11 +593,10 @@ bool connect_session() {
       }
     }
     if (good) {
-      s.generation++;
-      wait_for_consumer();
-      __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
-      if (s.pool->control.load() & DT_CONTROL_RECORD) s.pool->recording.store(1);
-      else switch_off();
+      tls.waits = FOR_CONSUMER;
+      wait_for_consumer(held);
+      tls.waits = FOR_NOTHING;
+      begin_session();
     } else {
       s.state = REFUSED;
       switch_off();
@@ -588,17 +612,19 @@ bool adopt_drainer() {
   lock();
   bool good = true;
   if (drainer_gone()) {
-    int fd = s.only ? -1 : connect_own_drainer(current_trace());
+    const bool lost = !s.memfd.is_ours();  // a successor could not reach the pool
+    int fd = s.only || lost ? -1 : connect_own_drainer(current_trace());
     dt_welcome welcome;
     int memfd = -1;
     good = fd >= 0 && exchange(fd, true, &welcome, &memfd);
     if (memfd >= 0) close(memfd);
     if (good) {
-      close(s.socket);
-      s.socket = fd;
+      s.socket.drop();
+      keep_socket(fd);
     } else {
       if (fd >= 0) close(fd);
-      complain(s.only ? "the recorder is gone: the program goes on without it" : "the recorder is gone and could not be started again", "");
+      complain(lost ? "the recorder is gone, and the program has closed the descriptors that another would need"
+               : s.only ? "the recorder is gone: the program goes on without it" : "the recorder is gone and could not be started again", "");
       end_recording();  // whoever still has the pool's memory can read how many calls that were
       s.state = REFUSED;
     }
@@ -621,24 +647,26 @@ dt_ring_chunk* pop_free() {
   }
 }
 
-// nullptr: recording has ended, or none came free for as long as the program may be held.
-dt_ring_chunk* take_chunk() {
+// nullptr: recording has ended, or none came free for as long as the program may be held. With signals held; but for while it
+// waits, and a handler may not come back then.
+dt_ring_chunk* take_chunk(Thread* t, const HeldSignals& held) {
   dt_ring_chunk* chunk = pop_free();
   if (chunk) return chunk;
   uint64_t from = monotonic_ns();
   s.pool->free_wanted.fetch_add(1);
+  t->waits = FOR_CHUNK;
   for (Patience patience;;) {
     uint32_t seen = s.pool->free_wake.load(std::memory_order_acquire);
     chunk = pop_free();
     if (chunk || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)) break;
     if (patience.is_over(s.pool->hold_ms)) break;
-    timespec nap = {0, 20000000};
-    futex(&s.pool->free_wake, FUTEX_WAIT, seen, &nap);
+    held.nap(&s.pool->free_wake, seen, 20000000);
     if (drainer_gone()) {
       if (!adopt_drainer()) break;
       patience = {};
     }
   }
+  t->waits = FOR_NOTHING;
   s.pool->free_wanted.fetch_sub(1);
   s.pool->wait_ns.fetch_add(monotonic_ns() - from, std::memory_order_relaxed);
   return chunk;
@@ -661,7 +689,8 @@ char* next_chunk(Thread* t, size_t bytes) {
   if (!g_module_records) return nullptr;  // remarks of the runtime have nowhere to go
   if (DT_UNLIKELY(t->keep != nullptr)) return keep_room(t, bytes);
   KeepErrno keep;
-  if (s.state != CONNECTED && !connect_session()) return nullptr;
+  HeldSignals held;
+  if (s.state != CONNECTED && !connect_session(held)) return nullptr;
   if (t->generation != s.generation) register_thread(t);
   if (s.key_made) g_set_specific(s.key, t);
   seal(t);
@@ -675,7 +704,7 @@ char* next_chunk(Thread* t, size_t bytes) {
   }
   const bool over = s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP;
   const bool nobody = !over && drainer_gone() && !adopt_drainer();
-  dt_ring_chunk* chunk = over || nobody ? nullptr : take_chunk();
+  dt_ring_chunk* chunk = over || nobody ? nullptr : take_chunk(t, held);
   if (!chunk) {
     if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) end_recording();
     else if (s.state == CONNECTED) count_only();
@@ -703,6 +732,30 @@ char* next_chunk(Thread* t, size_t bytes) {
   t->cursor = (char*)chunk + DT_CHUNK_HEADER_BYTES;
   t->limit = (char*)chunk + s.chunk_bytes - 8;
   return t->cursor;
+}
+
+void abandon_call(Thread* t) {
+  outs_waiting = 0;
+  t->special &= (uint32_t)SPECIAL_VARIANT;  // of the call that comes
+  const uint32_t waited = t->waits;
+  t->waits = FOR_NOTHING;
+  t->missed = t->no_content = 0;
+  if (waited == FOR_CONSUMER) {
+    begin_session();
+    unlock();
+  }
+  if (!s.pool) return;
+  if (waited == FOR_CHUNK) s.pool->free_wanted.fetch_sub(1);
+  s.pool->calls_left.fetch_add(1, std::memory_order_relaxed);
+  if (!t->chunk || t->keep) return;
+  // The jump may have come between a record and its number.
+  uint64_t calls = t->chunk->first_call;
+  for (const char* at = (const char*)t->chunk + DT_CHUNK_HEADER_BYTES; at < t->cursor;) {
+    const dt_record* r = (const dt_record*)at;
+    if (!(r->function & DT_RECORD_TAP)) calls++;
+    at += (size_t)r->words * 8;
+  }
+  t->calls = calls;
 }
 
 // The recorder may have died since the last chunk was taken, and nobody would come for what is in the pool.
@@ -816,8 +869,8 @@ void close_session(Thread* t) {
     // A thread may sit in the driver for long yet, and write how long into its record when it comes back: there is
     // memory at that place for good, but it is nobody's.
     mmap(s.base, s.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    close(s.memfd);
-    close(s.socket);
+    s.memfd.drop();
+    s.socket.drop();
     s.on_demand = 0;
   }
   unlock();
@@ -836,12 +889,10 @@ namespace {
 // A thread's first call since recording started in the middle of the program.
 void look_around(Thread* t) {
   t->epoch = __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE);
-  const uint32_t before = t->special;
-  t->special |= SPECIAL_BUSY;
+  Inside inside(t);
   if (t->generation != s.generation) register_thread(t);
   gl::reread_context(t);
   hook::take_base(t, hook::Moment::ANY);
-  t->special = before;
 }
 
 // Of frames that are left out: whether the content of uploads is, too, and how many were when the frame began.
@@ -892,6 +943,7 @@ bool takes_again() {
 }  // namespace
 
 void start_recording(Thread* t, bool shown) {
+  HeldSignals held;
   lock();
   const bool off = s.state == CONNECTED && (g_flags & (MODE_OFF | MODE_LOST));
   const bool lost = g_flags & MODE_LOST;
@@ -905,8 +957,7 @@ void start_recording(Thread* t, bool shown) {
   if (!off) return;
   // This thread's remarks come first: the others are still off.
   t->epoch = g_epoch;
-  const uint32_t before = t->special;
-  t->special |= SPECIAL_BUSY;
+  Inside inside(t);
   if (t->generation != s.generation) register_thread(t);
   t->missed = 1;  // what is noted here is no call
   char text[240];
@@ -925,7 +976,6 @@ void start_recording(Thread* t, bool shown) {
   gl::reread_context(t);
   // A recorder that could not keep up is not given more still.
   if (!lost) hook::take_base(t, shown ? hook::Moment::FRAME_SHOWN : hook::Moment::ANY);
-  t->special = before;
   t->missed = 0;
   // There may have been no room even for what is noted here: then calls are counted, until there is.
   if (!s.pool->recording.load(std::memory_order_relaxed)) change_mode(MODE_LOST, MODE_OFF);
@@ -934,6 +984,7 @@ void start_recording(Thread* t, bool shown) {
 
 void pause_recording(Thread* t) {
   if (s.state != CONNECTED || (g_flags & MODE_OFF)) return;
+  HeldSignals held;
   switch_off();
   seal(t);
 }
@@ -969,9 +1020,10 @@ void at_boundary(Thread* t, Boundary kind) {
 static void* do_nothing() { return (void*)(uintptr_t)tls.told_result; }
 
 namespace {
-__attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
+__attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id, const void* here) {
   KeepErrno keep;
   void* real;
+  if ((t->special & (SPECIAL_BUSY | SPECIAL_USER)) && here >= t->frame && has_left(t->frame, here)) abandon_call(t);
   if (t->special & SPECIAL_TOLD) {
     if (g_mode & MODE_ORDERED) emit_order(t);
     return {(void*)do_nothing, true};
@@ -1022,12 +1074,12 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id) {
 }
 }  // namespace
 
-Slow enter_slow(Thread* t, unsigned id) {
+Slow enter_slow(Thread* t, unsigned id, const void* here) {
   // Where recording began in the middle of the program, every call comes here, and after each thread's first one nothing is
   // out of the ordinary any more.
   if (g_mode == MODE_RESUMED && !t->special && t->epoch == __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE))
     if (void* const main = g_real[id][0]) return {main, true};
-  return enter_unusual(t, id);
+  return enter_unusual(t, id, here);
 }
 
 }  // namespace dt

@@ -43,6 +43,8 @@ struct Thread {
   Keep* keep;             // records go there and not to the recorder; nullptr: they do not
   uint64_t told_result;   // what a call that the tap only tells returns
   uint32_t telling;       // calls that make contexts are told: they are known
+  char* frame;            // a place on the stack in the wrapper of the call that goes on, while `special` says there is one
+  uint32_t waits;         // for a chunk
 };
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
 // MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
@@ -55,6 +57,50 @@ enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY 
                   MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128, MODE_LOST = 256, MODE_KEEPING = 512 };
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+// ---- leave.cc: calls that the program leaves without returning from them ------------------------------
+
+// At the start of each wrapper that is busy with a call. The second line makes unwinding tell dt_personality (leave.cc):
+// it costs nothing while calls return.
+static inline __attribute__((always_inline)) void mark_frame(Thread* t) {
+#if defined(__x86_64__)
+  __asm__ volatile("movq %%rsp, %0" : "=m"(t->frame)::"memory");
+#else
+  __asm__ volatile("mov %0, sp" : "=r"(t->frame)::"memory");
+#endif
+  __asm__ volatile(".cfi_personality 0x1b, dt_personality");
+}
+// Whether a function that had `frame` on its stack is gone for sure, seen from one that has `here` and goes on.
+DT_COLD bool has_left(const void* frame, const void* here);
+// The call that was going on did not return, and never will.
+DT_COLD void abandon_call(Thread* t);
+// Signal handlers of the program wait, for as long as a jump out of one would leave things half done.
+struct HeldSignals {
+  uint64_t before = 0;
+  HeldSignals();
+  ~HeldSignals();
+  // Let them run while this thread sleeps: until the futex is no longer `seen`, or for so long.
+  void nap(void* word, uint32_t seen, uint64_t ns) const;
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+};
+
+// The runtime's own work: what the driver calls meanwhile is nothing of the program's.
+struct Inside {
+  Thread* const t;
+  const uint32_t special;
+  char* const frame;
+  explicit Inside(Thread* thread) : t(thread), special(thread->special), frame(thread->frame) {
+    t->frame = (char*)__builtin_frame_address(0);
+    t->special = SPECIAL_BUSY;
+  }
+  ~Inside() {
+    t->special = special;
+    t->frame = frame;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
 
 // MODE_ORDERED: record, with an exact order mark before every call. MODE_OFF: forward only.
 extern uint32_t g_mode __attribute__((visibility("hidden")));
@@ -325,11 +371,12 @@ void* real_dlsym(void* handle, const char* name);
 void* real_dlopen(const char* file, int flags);
 
 // Out of the fast path: variant calls, nested calls, unresolved functions, recording off, exact order.
-// Returns the real function to call (nullptr: no library has it) and whether to record this call.
+// Returns the real function to call (nullptr: no library has it) and whether to record this call. `here` is on the stack of
+// the wrapper.
 struct Slow {
   void* real;
   bool record;
 };
-DT_COLD Slow enter_slow(Thread* t, unsigned id);
+DT_COLD Slow enter_slow(Thread* t, unsigned id, const void* here);
 
 }  // namespace dt

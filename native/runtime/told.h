@@ -10,8 +10,10 @@ template <class... A>
 void tell(Thread* t, const char* name, A... arguments) {
   const int id = find_function(name);
   if (id < 0) return;
+  char* const frame = t->frame;
   t->special = SPECIAL_TOLD | SPECIAL_USER;
   ((void (*)(A...))recording_entry((unsigned)id))(arguments...);
+  t->frame = frame;
   t->special = SPECIAL_BUSY;
 }
 // The same for a command that returns something.

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import drawtap
+
 if TYPE_CHECKING:
     from conftest import Bench
 
@@ -82,6 +84,12 @@ CASES = (
     _trap("two_local", "{}/libfake_user.so", "{}/libplain_plugin.so", "lazy"),
     _trap("reopen", "{}/libfakegl.so"),
     _trap("threads", "{}/libplain_plugin.so", "{}/libfakegl.so"),
+    # out of a call without returning from it
+    _trap("leaving"),
+    _trap("leaving", "altstack"),
+    _trap("leaving", "thread"),
+    # descriptors that the program closes or puts others in the place of
+    *(_trap("closing", way) for way in ("close", "range", "replace")),
     # what is not there
     _trap("nulls"),
     # processes
@@ -140,3 +148,12 @@ def test_every_program_has_a_case() -> None:
 
 def _cmake_lines() -> list[str]:
     return (Path(__file__).parent / "traps" / "CMakeLists.txt").read_text().splitlines()
+
+
+def test_calls_that_a_program_leaves_are_said_and_no_others_are_lost(traps: Bench, tmp_path: Path) -> None:
+    seen = traps.recorded(["leaving"], tmp_path)
+    assert "left by longjmp or an exception, and so have no duration and no outputs: 6" in seen.result.stderr
+    assert "had not returned" not in seen.result.stderr
+    with drawtap.open(seen.traces[0]) as trace:
+        unended = trace.sql("SELECT name, count(*) FROM calls WHERE duration IS NULL GROUP BY name").fetchall()
+    assert unended == [("glEnable", 6)]

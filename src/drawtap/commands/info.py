@@ -47,6 +47,9 @@ def problems(data: Mapping[str, object]) -> list[str]:
     for name, what in _LOSSES.items():
         if end.get(name):
             found.append(f"{what}: {text(name, end[name])}")
+    nested, calls = end.get("calls_nested"), end.get("calls")
+    if isinstance(nested, int) and isinstance(calls, int) and nested > max(calls // 100, 100):
+        found.append(f"calls that were made inside of other calls, and are not recorded: {text('', nested)}")
     for note in _maps(data["annotations"]):
         if note.get("kind") == "continues":
             before = text("bytes", note.get("bytes"))
@@ -57,6 +60,7 @@ def problems(data: Mapping[str, object]) -> list[str]:
 _LOSSES = {
     "calls_dropped": "calls made where they cannot be recorded (in a signal handler, after recording had stopped)",
     "calls_in_flight": "calls that had not returned when the program ended, and so have no duration and no outputs",
+    "calls_left": "calls that the program left by longjmp or an exception, and so have no duration and no outputs",
     "frames_dropped": "frames whose draws were left out, since disk or receiver could not keep up",
     "frames_unrecorded": "frames that the program showed while it was not recorded",
 }

@@ -140,6 +140,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
     unseen = "\n".join(filter(None, (_unseen(function), lookup or boundary)))
     kept = _is_kept(function, hook_sets)
     core = [
+        "  dt::mark_frame(_t);",
         "  _t->special = dt::SPECIAL_BUSY;",
         textwrap.indent(before, "  "),
         f"  {returns} _result = _real({names});" if function.returns_value else f"  _real({names});",
@@ -154,7 +155,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"static {_prototype(command, 'dt_record_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
-        *([textwrap.indent(user_code.enclosed(function, isolated), "  ")] if isolated else core),
+        *(["  dt::mark_frame(_t);", textwrap.indent(user_code.enclosed(function, isolated), "  ")] if isolated else core),
         f"  {lookup}" if lookup else "",
         "  _t->special = 0;",
         f"  {boundary}" if boundary else "",
@@ -162,7 +163,7 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         "}",
         f"{'static' if kept else 'DT_INNER'} DT_COLD {_prototype(command, 'dt_slow_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
-        f"  const dt::Slow _s = dt::enter_slow(_t, {function.id});",
+        f"  const dt::Slow _s = dt::enter_slow(_t, {function.id}, __builtin_frame_address(0));",
         f"  if (!_s.real) return{' (' + returns + ')0' if function.returns_value else ''};",
         f"  if (!_s.record) {{ {_unrecorded(function, names, unseen)} }}",
         "  _t->real = _s.real;",
@@ -204,6 +205,7 @@ def _around_all(function: Function, hooks: Sequence[Hook]) -> list[str]:
     call = f"dt_tap_{command.name}({', '.join(p.name for p in command.params)});"
     return [
         f"DT_EXPORT {_prototype(command)} {{",
+        "  dt::live::tell_when_left();",
         *(textwrap.indent(hook.before_run, "  ") for hook in hooks),
         f"  {command.returns.spelling} _result = {call}" if function.returns_value else f"  {call}",
         *(textwrap.indent(hook.after_run, "  ") for hook in reversed(hooks)),
@@ -220,8 +222,10 @@ def _around_core(function: Function, isolated: Sequence[Hooks], core: Sequence[s
         f"static {_prototype(command, 'dt_core_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({command.returns.spelling} (*)({_types(command)}))_t->real;",
+        "  char* const _outer = _t->frame;",
         *core,
         "  _t->special = dt::SPECIAL_USER;",
+        "  _t->frame = _outer;",
         "  return _result;" if function.returns_value else "",
         "}",
     ]
