@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../common/losses.h"
 #include "../common/ring.h"
 #include "encoder.h"
 
@@ -49,6 +50,7 @@ class Pool {
   uint32_t chunk_count() const { return chunk_count_; }
   dt_pool_header* header() { return reinterpret_cast<dt_pool_header*>(base_); }
   dt_pool_targets* targets() { return reinterpret_cast<dt_pool_targets*>(base_ + DT_POOL_TARGETS_OFFSET); }
+  const dt_loss* losses() const { return reinterpret_cast<const dt_loss*>(base_ + DT_POOL_LOSSES_OFFSET); }
   dt_pool_origin* origin() { return reinterpret_cast<dt_pool_origin*>(base_ + DT_POOL_ORIGIN_OFFSET); }
   PoolRun* run() { return reinterpret_cast<PoolRun*>(origin() + 1); }
 

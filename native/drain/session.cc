@@ -770,6 +770,19 @@ uint64_t Session::in_flight() const {
   return totals_.in_flight - std::min<uint64_t>(totals_.in_flight, pool_->header()->calls_left.load());
 }
 
+std::string Session::content_lost() const {
+  const dt_loss* all = pool_->losses();
+  JsonObject found;
+  for (const dt_loss* loss = all; loss < all + DT_MOST_LOSSES; ++loss) {
+    const std::string code(loss->code, strnlen(loss->code, sizeof loss->code));
+    if (loss->state.load() != DT_LOSS_NAMED || !loss->count.load()) continue;
+    // The program may have written there.
+    if (code.empty() || code.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos) continue;
+    found.number(code, loss->count.load());
+  }
+  return found.str();
+}
+
 std::string Session::end_json(bool wait) {
   bool signalled = process_.signalled;
   int value = process_.exit_value;
@@ -784,6 +797,7 @@ std::string Session::end_json(bool wait) {
   object.number("calls_lost", totals_.calls_lost).number("chunks_lost", totals_.chunks_lost);
   object.number("calls_unrecorded", pool->calls_unrecorded.load());
   object.number("invalid_records", totals_.invalid_records).number("invalid_bytes", totals_.invalid_bytes);
+  object.json("content_lost", content_lost());
   if (!write_error_.empty()) object.text("write_error", write_error_);
   if (!stream_error_.empty()) object.text("stream_error", stream_error_);
   object.number("wait_ns", pool->wait_ns.load()).number("drainer_cpu_ns", process_cpu_ns());

@@ -168,6 +168,7 @@ class Session {
   std::string recording_json() const;
   std::string process_json() const;
   uint64_t in_flight() const;
+  std::string content_lost() const;
   std::string end_json(bool wait = true);
 
   const SessionSettings settings_;

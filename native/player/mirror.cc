@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "../runtime/losses.h"
 #include "play.h"
 
 namespace dt {
@@ -47,6 +48,7 @@ void emit_note(Thread*, const char* code, const char*) {
   // What a draw reads is not known then: neither is it known to be there.
   if (what == "indirect-client-arrays" || (what == "index-buffer-unread" && g_player->spans.empty())) gl::memory_is_missing();
 }
+void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
 void emit_memory(Thread*, const void* address, uint64_t bytes) {
   auto begin = reinterpret_cast<uint64_t>(address);
   for (auto& span : g_player->spans)

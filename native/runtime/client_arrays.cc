@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "gl_state.h"
+#include "losses.h"
 #include "sizes.h"
 
 namespace dt {
@@ -167,13 +168,13 @@ IndexRange draw_indices(Thread* t, GlContext* c, uint64_t count, uint32_t type, 
     uint64_t offset = (uint64_t)(uintptr_t)indices;
     int64_t held = element_bytes_readable(c);
     if (held <= 0 || offset >= (uint64_t)held) {
-      if (held <= 0) emit_note(t, "index-buffer-unread", "indices in a buffer object could not be read back");
+      if (held <= 0) emit_loss(t, "index-buffer-unread", "indices in a buffer object could not be read back");
       return none;
     }
     if (count > ((uint64_t)held - offset) / size) count = ((uint64_t)held - offset) / size;
     copy = malloc(count * size + 8);
     if (!copy || !count || !read_elements(c, offset, count * size, copy)) {
-      emit_note(t, "index-buffer-unread", "indices in a buffer object could not be read back");
+      emit_loss(t, "index-buffer-unread", "indices in a buffer object could not be read back");
       free(copy);
       return none;
     }
@@ -260,12 +261,12 @@ void emit_client_arrays(Thread* t, const DrawRange& range) {
     if (b.pointer + a.relative < LOWEST_ADDRESS) continue;
     // A range like that is an error of the program (an index gone wild); a driver that clamps it reads less.
     if (begin < (__int128)LOWEST_ADDRESS || end > (__int128)INTPTR_MAX || end - begin > (__int128)LARGEST_SPAN) {
-      emit_note(t, "client-array-wild", "a draw names vertices far outside of any memory; its arrays were left out");
+      emit_loss(t, "client-array-wild", "a draw names vertices far outside of any memory; its arrays were left out");
       continue;
     }
     Span span{(uintptr_t)begin, (uintptr_t)end};
     if (certain || readable(c, span)) spans[count++] = span;
-    else emit_note(t, "client-array-unreadable", "an enabled array points to memory that cannot be read: left out");
+    else emit_loss(t, "client-array-unreadable", "an enabled array points to memory that cannot be read: left out");
   }
   count = merge_spans(spans, count);
   for (uint32_t i = 0; i < count; i++) emit_memory(t, (const void*)spans[i].begin, spans[i].end - spans[i].begin);
@@ -354,7 +355,7 @@ static void indirect(Thread* t, const void* commands, int32_t drawcount, int32_t
   if (!c || drawcount <= 0 || stride < 0 || c->core) return;
   if (c->buffers[INDIRECT]) {
     if (client_draw(t))
-      emit_note(t, "indirect-client-arrays", "an indirect draw from a buffer reads client arrays: not recorded");
+      emit_loss(t, "indirect-client-arrays", "an indirect draw from a buffer reads client arrays: not recorded");
     return;
   }
   if (c->api != 1) return;

@@ -569,6 +569,19 @@ void before_glNamedBufferStorage(Thread* t, uint32_t buffer, intptr_t size, cons
 void before_glInvalidateBufferData(Thread* t, uint32_t buffer);
 void before_glInvalidateBufferSubData(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length);
 
+// ---- OpenVG: which segments paths have (paths_vg.cc)
+void after_vguLine(Thread* t, uint32_t path, float x0, float y0, float x1, float y1, uint32_t _result);
+void after_vguRect(Thread* t, uint32_t path, float x, float y, float width, float height, uint32_t _result);
+void after_vguRoundRect(Thread* t, uint32_t path, float x, float y, float width, float height, float arcWidth, float arcHeight,
+                        uint32_t _result);
+void after_vguEllipse(Thread* t, uint32_t path, float cx, float cy, float width, float height, uint32_t _result);
+void after_vguPolygon(Thread* t, uint32_t path, const void* points, int32_t count, uint32_t closed, uint32_t _result);
+void after_vguArc(Thread* t, uint32_t path, float x, float y, float width, float height, float startAngle, float angleExtent,
+                  uint32_t arcType, uint32_t _result);
+void after_vgAppendPath(Thread* t, uint32_t dstPath, uint32_t srcPath);
+void after_vgTransformPath(Thread* t, uint32_t dstPath, uint32_t srcPath);
+void after_vgInterpolatePath(Thread* t, uint32_t dstPath, uint32_t startPath, uint32_t endPath, float amount, uint32_t _result);
+
 }  // namespace hook
 // Vertices, indices and draw parameters can only come from buffers here: a core profile.
 static inline bool refuses_client_memory(const Thread* t) { return t->context && t->context->core; }

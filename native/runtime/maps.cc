@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "gl_state.h"
+#include "losses.h"
 
 namespace dt {
 namespace hook {
@@ -316,7 +317,7 @@ void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t
     __atomic_fetch_add(&g_map_count, 1u, __ATOMIC_RELAXED);
     unlock(&g_maps_lock);
   } else {
-    emit_note(t, "map-lost", "no memory to follow a mapped buffer: what is stored through it is not recorded");
+    emit_loss(t, "map-lost", "no memory to follow a mapped buffer: what is stored through it is not recorded");
   }
   errno = saved;
 }

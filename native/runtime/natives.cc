@@ -10,6 +10,7 @@
 
 #include "frame_image.h"
 #include "gl_state.h"
+#include "losses.h"
 
 namespace dt {
 namespace gl {
@@ -395,7 +396,7 @@ void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t sy
 void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int, const int*) {
   int saved = errno;
   if (!record_pixmap(t, dpy, drawable))
-    emit_note(t, "pixmap-texture", "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
+    emit_loss(t, "pixmap-texture", "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
   errno = saved;
 }
 void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {

@@ -8,12 +8,14 @@
 
 #include "hash.h"
 #include "keep.h"
+#include "losses.h"
 
 namespace dt {
 
 uint64_t next_order();  // session.cc
 uint32_t content_epoch();
 bool leaves_content_out(Thread* t, uint64_t bytes);  // and counts it
+void count_loss(const char* code);
 __thread unsigned outs_waiting __attribute__((tls_model("initial-exec")));
 
 namespace {
@@ -166,8 +168,7 @@ Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
   return d;
 }
 
-void fill_out_blob(Thread* t, uint64_t* descriptor, char* at, const void* data, uint64_t bytes) {
-  (void)t;
+void fill_out_blob(Thread*, uint64_t* descriptor, char* at, const void* data, uint64_t bytes) {
   uint64_t room = DT_DATA_CAPACITY(*descriptor);
   if (bytes <= room * 8) {
     memcpy(at, data, bytes);
@@ -175,6 +176,7 @@ void fill_out_blob(Thread* t, uint64_t* descriptor, char* at, const void* data, 
     return;
   }
   if (room < 2 || outs_waiting >= MOST_WAITING) {
+    count_loss("results-without-room");  // a note could move the chunk that the record is in
     *descriptor = DT_DATA(DT_DATA_UNKNOWN, room, bytes);
     return;
   }
@@ -197,10 +199,16 @@ Data prepare_strings(Thread* t, int64_t count, const char* const* strings, const
   for (int64_t i = 0; i < count; i++) {
     size_t n = !strings[i] ? 0 : lengths && lengths[i] >= 0 ? (size_t)lengths[i] : strlen(strings[i]);
     total += 4 + n;
-    if (total > (1u << 30)) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, 0), nullptr, {}};
+    if (total > (1u << 30)) {
+      emit_loss(t, "strings-too-long", "strings of more than 1 GiB in one call were not recorded");
+      return Data{DT_DATA(DT_DATA_UNKNOWN, 0, 0), nullptr, {}};
+    }
   }
   char* buffer = scratch_of(total);
-  if (!buffer) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, total), nullptr, {}};
+  if (!buffer) {
+    emit_loss(t, "strings-without-memory", "there was no memory to put a call's strings together: not recorded");
+    return Data{DT_DATA(DT_DATA_UNKNOWN, 0, total), nullptr, {}};
+  }
   char* at = buffer;
   for (int64_t i = 0; i < count; i++) {
     uint32_t n = !strings[i] ? 0 : lengths && lengths[i] >= 0 ? (uint32_t)lengths[i] : (uint32_t)strlen(strings[i]);
@@ -270,6 +278,11 @@ void emit_note(Thread* t, const char* code, const char* text) {
   uint64_t words[2] = {c.descriptor, x.descriptor};
   const Data* all[] = {&c, &x};
   emit(t, DT_FN_NOTE, words, 2, nullptr, 0, all, 2);
+}
+
+void emit_loss(Thread* t, const char* code, const char* text) {
+  count_loss(code);
+  emit_note(t, code, text);
 }
 
 void emit_metric(Thread* t, const char* name, double value) {

@@ -6,6 +6,7 @@
 #include "targets.h"
 
 #include "../common/descriptor.h"
+#include "../common/losses.h"
 #include "base.h"
 #include "gl_state.h"
 #include "live.h"
@@ -877,6 +878,22 @@ void close_session(Thread* t) {
 }
 
 bool is_recording() { return s.state == CONNECTED && !(g_flags & MODE_OFF); }
+
+void count_loss(const char* code) {
+  if (s.state != CONNECTED) return;
+  dt_loss* const all = (dt_loss*)(s.base + DT_POOL_LOSSES_OFFSET);
+  for (dt_loss* loss = all; loss < all + DT_MOST_LOSSES; loss++) {
+    uint32_t state = DT_LOSS_FREE;
+    if (loss->state.compare_exchange_strong(state, 1)) {
+      snprintf(loss->code, sizeof loss->code, "%s", code);
+      loss->state.store(state = DT_LOSS_NAMED);
+    }
+    for (int i = 0; state == 1 && i < 1000; i++) state = loss->state.load();  // another thread is about to name it
+    if (strcmp(loss->code, code)) continue;
+    loss->count.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+}
 
 uint64_t next_order() { return s.pool ? s.pool->order.fetch_add(1, std::memory_order_seq_cst) + 1 : 0; }
 

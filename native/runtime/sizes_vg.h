@@ -1,9 +1,11 @@
 // Sizes of OpenVG path data; see spec/apis/vg.py.
 //
 // vgAppendPathData says in its segment commands how many coordinates follow. vgModifyPathCoords does not, and OpenVG
-// cannot be asked for the commands of a path: so the commands that pass here are remembered per thread (a path
-// belongs to the thread's context), and trusted only while the driver's own counts agree with them.
+// cannot be asked for the commands of a path: so those that each call adds are remembered per thread (a path belongs to
+// the thread's context; paths_vg.cc has the calls that name no commands), and trusted only while the driver's own counts
+// agree with them. Where they do not, more is recorded than the call reads, never less.
 #pragma once
+#include <errno.h>
 #include <sys/mman.h>
 #include "tap.h"
 
@@ -19,7 +21,7 @@ struct Path {
   uint32_t handle;
   uint32_t segments;
   uint64_t coordinates;
-  uint8_t* counts;  // coordinates of each segment
+  uint8_t* types;  // of each segment: its command without the bit that says how it counts
   size_t capacity;
 };
 struct Paths {
@@ -46,11 +48,13 @@ inline int64_t coordinate_size(int64_t path) {
   }
 }
 
+enum : uint8_t { CLOSE, MOVE, LINE, HLINE, VLINE, QUAD, CUBIC, SQUAD, SCUBIC, ARC, TYPES = 15 };
+constexpr int MOST_COORDINATES = 8;
+constexpr int8_t COORDINATES[TYPES] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5, 5, MOST_COORDINATES};
+
 // Coordinates of a segment command; -1: the driver refuses it, and with it the call.
 inline int coordinates(uint8_t command) {
-  static const int8_t counts[] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5, 5, 8};
-  unsigned segment = command >> 1;
-  return segment < sizeof counts ? counts[segment] : -1;
+  return command >> 1 < TYPES ? COORDINATES[command >> 1] : -1;
 }
 
 inline Path* slot(uint32_t handle) {
@@ -74,12 +78,12 @@ inline bool room(Path* path, size_t segments) {
   size_t capacity = path->capacity ? path->capacity : 4096;
   while (capacity < segments) capacity *= 2;
   if (segments > MAX_SEGMENTS || remembered()->bytes + capacity - path->capacity > MAX_REMEMBERED) return false;
-  void* memory = path->counts
-                     ? mremap(path->counts, path->capacity, capacity, MREMAP_MAYMOVE)
+  void* memory = path->types
+                     ? mremap(path->types, path->capacity, capacity, MREMAP_MAYMOVE)
                      : mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   remembered()->bytes += capacity - path->capacity;
-  path->counts = (uint8_t*)memory;
+  path->types = (uint8_t*)memory;
   path->capacity = capacity;
   return true;
 }
@@ -96,9 +100,26 @@ inline void remember(int64_t handle, int64_t count, const uint8_t* commands) {
   else if (!agrees(path, handle)) return;  // built in another way: stays in disagreement
   if (!room(path, (size_t)path->segments + (size_t)count)) return;
   for (int64_t i = 0; i < count; ++i) {
-    path->counts[path->segments++] = (uint8_t)coordinates(commands[i]);
+    path->types[path->segments++] = commands[i] >> 1;
     path->coordinates += (uint64_t)coordinates(commands[i]);
   }
+}
+
+// Bytes from `data` on that can be read, as far as whole pages tell, `most` at most.
+inline int64_t readable(int64_t data, int64_t most) {
+  constexpr uintptr_t PAGE = 4096;
+  constexpr int POPULATE_READ = 22;  // MADV_POPULATE_READ, Linux 5.14
+  const uintptr_t begin = (uintptr_t)data, end = begin + (uintptr_t)most;
+  const int saved = errno;
+  uintptr_t at = begin & ~(PAGE - 1);
+  while (at < end) {
+    bool there = madvise((void*)at, PAGE, POPULATE_READ) == 0;
+    if (!there && errno == EINVAL) there = msync((void*)at, PAGE, MS_ASYNC) == 0;
+    if (!there) break;
+    at += PAGE;
+  }
+  errno = saved;
+  return at >= end ? most : at > begin ? (int64_t)(at - begin) : 0;
 }
 
 }  // namespace vg
@@ -118,19 +139,27 @@ inline int64_t vg_path_data_size(int64_t path, int64_t segments, int64_t command
   return count * bytes;
 }
 
-// Bytes that vgModifyPathCoords reads: known for a whole path, and for any part of a path made of vgAppendPathData.
-inline int64_t vg_path_part_size(int64_t handle, int64_t start, int64_t segments) {
+// Bytes that vgModifyPathCoords reads of `data`; more where the segments of the path are not known.
+inline int64_t vg_path_part_size(int64_t handle, int64_t start, int64_t segments, int64_t data) {
   int64_t bytes = vg::coordinate_size(handle);
   int64_t total = vg::parameter(handle, vg::PATH_NUM_SEGMENTS);
   if (!bytes || start < 0 || segments <= 0 || start > total || segments > total - start) return 0;
-  if (segments == total) return vg::parameter(handle, vg::PATH_NUM_COORDS) * bytes;
+  const int64_t all = vg::parameter(handle, vg::PATH_NUM_COORDS);
+  if (segments == total) return all * bytes;
   vg::Path* path = vg::slot((uint32_t)handle);
   if (!path || !vg::agrees(path, handle)) {
-    emit_note(&tls, "vg-path-part", "vgModifyPathCoords changed part of a path whose segments are not known: not recorded");
-    return 0;
+#ifdef DT_PLAYER
+    (void)data;
+    return 0;  // whatever was recorded is played
+#else
+    if (!data) return 0;
+    emit_note(&tls, "vg-path-part",
+              "vgModifyPathCoords changed part of a path whose segments are not known: its array may be longer than what it reads");
+    return vg::readable(data, at_most(all, segments * vg::MOST_COORDINATES) * bytes);
+#endif
   }
   int64_t count = 0;
-  for (int64_t i = start; i < start + segments; ++i) count += path->counts[i];
+  for (int64_t i = start; i < start + segments; ++i) count += vg::COORDINATES[path->types[i]];
   return count * bytes;
 }
 

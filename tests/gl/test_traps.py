@@ -6,6 +6,7 @@ Each program of `traps/` finds GL functions in one way and prints what a trace o
 from __future__ import annotations
 
 import ctypes.util
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,8 @@ CASES = (
     _trap("address"),
     _trap("weak"),
     _trap("address_sanitizer"),
+    _trap("address_sanitizer_library"),
+    _trap("address_sanitizer_options"),
     _trap("thread_sanitizer"),
     # dlopen and dlsym
     _trap("open", "libGL.so.1", "lazy"),
@@ -119,7 +122,7 @@ def concrete(trap: Trap, bench: Bench) -> tuple[str, ...]:
     """Return the trap's arguments for this machine; skips where it lacks what the trap is about."""
     if trap.argv[0] in NEEDS_DISPLAY and bench.display is None:
         pytest.skip("Xvfb is not installed")
-    if trap.argv[0].endswith("_sanitizer") and not (bench.programs / trap.argv[0]).exists():
+    if "_sanitizer" in trap.argv[0] and not (bench.programs / trap.argv[0]).exists():
         pytest.skip(f"the compiler has no {trap.argv[0]}")
     if FULL_SONAME in trap.argv and ctypes.util.find_library("GL") is None:
         pytest.skip("libGL is not installed")
@@ -157,3 +160,18 @@ def test_calls_that_a_program_leaves_are_said_and_no_others_are_lost(traps: Benc
     with drawtap.open(seen.traces[0]) as trace:
         unended = trace.sql("SELECT name, count(*) FROM calls WHERE duration IS NULL GROUP BY name").fetchall()
     assert unended == [("glEnable", 6)]
+
+
+def test_a_program_for_another_c_library_runs_without_the_tap(traps: Bench, tmp_path: Path) -> None:
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("musl-gcc is not installed")
+    program, script = tmp_path / "other", tmp_path / "script"
+    program.with_suffix(".c").write_text('#include <stdio.h>\nint main(void) { puts("runs"); return 7; }\n')
+    subprocess.run(["musl-gcc", "-o", program, program.with_suffix(".c")], check=True)
+    script.write_text(f"#!{program}\n")
+    script.chmod(0o755)
+    for path in (program, script):
+        seen = traps.recorded([str(path)], tmp_path)
+        assert (seen.result.returncode, seen.result.stdout) == (7, "runs\n"), seen.result.stderr
+        assert "linked to musl" in seen.result.stderr
+        assert "the program runs without it" in seen.result.stderr

@@ -88,6 +88,7 @@ void emit_map_write(Thread*, uint32_t, uint32_t buffer, uint64_t offset, const v
 }
 void emit_native(Thread*, const char*, uint64_t, const char* text) { g_natives.push_back(text); }
 void emit_note(Thread*, const char* code, const char*) { g_notes.push_back(code); }
+void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
 }  // namespace dt
 
 using namespace dt;

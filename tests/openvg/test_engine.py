@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from drawtap import open as open_trace
 from drawtap import parts
 from drawtap.spec.registry import load_api
 
@@ -68,6 +69,21 @@ def test_programs_are_recorded_on_it(drawtap: Callable[..., object], recorded: C
     assert answer.code == 0  # type: ignore[attr-defined]
     for name in ("vgAppendPathData", "vgDrawPath", "vgGaussianBlur", "vguEllipse", "vgDrawGlyphs"):
         assert f'"{name}"' in answer.out  # type: ignore[attr-defined]
+
+
+def test_parts_of_paths_are_recorded_however_the_paths_came_about(
+    program: Callable[[str], Path],
+    environment: dict[str, str],
+    recorded: Callable[..., Path],
+    drawtap: Callable[..., object],
+) -> None:
+    said = subprocess.run([program("parts")], env=environment, capture_output=True, text=True, check=True).stdout
+    file = recorded("parts", "--hash-frames")
+    with open_trace(file) as trace:
+        found = trace.sql('SELECT pathData_bytes FROM "vgModifyPathCoords" ORDER BY seq').fetchall()
+        assert [n for (n,) in found] == [int(word) for word in said.split()]
+        assert trace.sql("SELECT count(*) FROM notes").fetchall() == [(0,)]
+    assert drawtap("replay", file, "--verify").code == 0  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["calls", "frames", "shared", "shared frames", "shared targets"])

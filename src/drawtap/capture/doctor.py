@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 import drawtap
-from drawtap.capture.elf import Elf, read_elf
+from drawtap.capture.elf import Elf, behind_scripts, is_musl, read_elf
 from drawtap.capture.launch import find_program, output_of
 from drawtap.errors import DrawtapError
 from drawtap.parts import PARTS, part
@@ -81,7 +81,7 @@ def program(name: str) -> Iterator[Check]:
     Nothing is run: the answers come from the file and its libraries. Raises ChildError where there is no such program.
     """
     path = find_program(name)
-    path, wrappers = _behind_scripts(path)
+    path, wrappers = behind_scripts(path)
     yield Check("ok", "program", " -> ".join(str(p) for p in (*wrappers, path)))
     yield from _sandbox(path, wrappers)
     elf = read_elf(path)
@@ -95,7 +95,7 @@ def program(name: str) -> Iterator[Check]:
 
 def refusals(path: Path) -> list[Check]:
     """Return what keeps the tap out of the program at `path` for certain (an empty list: nothing)."""
-    path, wrappers = _behind_scripts(path)
+    path, wrappers = behind_scripts(path)
     elf = read_elf(path)
     found = [*_sandbox(path, wrappers)]
     if elf is not None:
@@ -290,25 +290,6 @@ def _disk() -> Check:
     return Check("ok", "disk", text)
 
 
-def _behind_scripts(path: Path) -> tuple[Path, tuple[Path, ...]]:
-    # A script runs in its interpreter; the tap goes there and on into what the script starts.
-    wrappers: list[Path] = []
-    for _ in range(4):
-        with path.open("rb") as file:
-            line = file.readline(512)
-        if not line.startswith(b"#!"):
-            break
-        words = line[2:].decode(errors="replace").split()
-        if words and Path(words[0]).name == "env":
-            words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
-        found = shutil.which(words[0]) if words else None
-        if not found:
-            break
-        wrappers.append(path)
-        path = Path(found)
-    return path, tuple(wrappers)
-
-
 def _sandbox(path: Path, wrappers: Sequence[Path]) -> Iterator[Check]:
     real = path.resolve()
     if real.name == "snap" or str(path).startswith("/snap/"):
@@ -370,8 +351,13 @@ def _loader(path: Path, elf: Elf) -> Iterator[Check]:
             "statically linked: there is no dynamic linker that could load the tap",
             "link it dynamically, at least to the C library and the GL libraries",
         )
-    elif "musl" in elf.interpreter:
-        yield Check("error", "format", f"linked to musl ({elf.interpreter}); the tap needs glibc")
+    elif is_musl(elf):
+        yield Check(
+            "error",
+            "format",
+            f"linked to musl ({elf.interpreter}); the tap needs glibc, so the program runs without it",
+            "record a build of the program for glibc",
+        )
     else:
         yield Check("ok", "format", f"{elf.bits}-bit {elf.machine}, dynamically linked")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,30 @@ def read_elf(path: Path) -> Elf | None:
             return _read(path, file)
         except (struct.error, ValueError, IndexError):
             return None
+
+
+def is_musl(elf: Elf) -> bool:
+    """Tell whether the program is linked to musl, whose dynamic linker cannot load what is made for glibc."""
+    return elf.interpreter is not None and "musl" in Path(elf.interpreter).name
+
+
+def behind_scripts(path: Path) -> tuple[Path, tuple[Path, ...]]:
+    """Return the program that runs when `path` is started, and the scripts that lead to it. Raises OSError."""
+    wrappers: list[Path] = []
+    for _ in range(4):
+        with path.open("rb") as file:
+            line = file.readline(512)
+        if not line.startswith(b"#!"):
+            break
+        words = line[2:].decode(errors="replace").split()
+        if words and Path(words[0]).name == "env":
+            words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        found = shutil.which(words[0]) if words else None
+        if not found:
+            break
+        wrappers.append(path)
+        path = Path(found)
+    return path, tuple(wrappers)
 
 
 def _read(path: Path, file: BinaryIO) -> Elf:

@@ -24,6 +24,7 @@ from typing import IO
 
 import drawtap
 from drawtap.capture import pools
+from drawtap.capture.elf import behind_scripts, is_musl, read_elf
 from drawtap.capture.flight import Ring, Watch
 from drawtap.capture.stream import Streaming
 from drawtap.errors import ChildError, InputError, UnavailableError, UsageError, check_target, did_you_mean
@@ -52,6 +53,10 @@ _GRAPHICS_VARIABLES = (
 # When the running program's libraries are looked at, in seconds one after the other: densely at first, since
 # programs can be short, and not for ever, since reading the maps of a large process is not free for it.
 _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+# AddressSanitizer's library wants to be the first that is loaded, unless it is told otherwise.
+_ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
+_OPTIONS_OF_PROGRAM = b"__asan_default_options"
+_ANY_ORDER = "verify_asan_link_order=0"
 _LAST_LINES = 20  # of what a command said that failed aside
 
 
@@ -179,7 +184,7 @@ def record(
         with _Drainer(drainer, socket, output, about, how.options()) as drain:
             environment = {**_inherited(), "DRAWTAP_SOCKET": str(socket), **how.environment(), **(settings or {})}
             environment |= _token_file(Path(folder)) if how.streaming else {}
-            environment["LD_PRELOAD"] = _preload([*modules, tap])
+            environment |= _loading(executable, [*modules, tap])
             started = time.monotonic()
             with _flight(how, drain) as watched:
                 status, tapped, libraries = _run(executable, program, environment, tap, drain.watch)
@@ -342,7 +347,7 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
     if not program:
         raise UsageError("there is no program to run", hint="drawtap run --module M -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
-    environment = dict(_inherited(), **(settings or {}), LD_PRELOAD=_preload(modules))
+    environment = {**_inherited(), **(settings or {}), **_loading(executable, modules)}
     # The runtime leaves a letter here at a process's first call. (A program that has become somebody else may not.)
     with tempfile.NamedTemporaryFile(prefix="drawtap-") as letters:
         environment["DRAWTAP_CALLED"] = letters.name
@@ -350,6 +355,33 @@ def run_with(program: Sequence[str], modules: Sequence[Path], settings: Mapping[
         called = Path(letters.name).stat().st_size > 0
     code, killed_by = (128 - status, -status) if status < 0 else (status, None)
     return Run(executable, code, killed_by, libraries, loaded, called)
+
+
+def _loading(executable: Path, modules: Sequence[Path]) -> dict[str, str]:
+    """Return what the environment of a program has to say for its dynamic linker to load the modules.
+
+    Nothing where the program would not start with them: it runs without, and the doctor says why.
+    """
+    preload = _preload(modules)
+    try:
+        program, _ = behind_scripts(executable)
+        elf = read_elf(program)
+        if elf is None:
+            return {"LD_PRELOAD": preload}
+        if is_musl(elf):
+            return {}
+        if (
+            any(name.startswith(_ADDRESS_SANITIZER) for name in elf.needed)
+            and _OPTIONS_OF_PROGRAM in program.read_bytes()
+        ):
+            # The module has an answer to what this asks, but the program's own is heard first.
+            return {
+                "LD_PRELOAD": preload,
+                "ASAN_OPTIONS": ":".join(filter(None, (_ANY_ORDER, os.environ.get("ASAN_OPTIONS")))),
+            }
+    except OSError:
+        pass  # not to be read, and yet it may run
+    return {"LD_PRELOAD": preload}
 
 
 def _preload(modules: Sequence[Path]) -> str:

@@ -50,6 +50,10 @@ def problems(data: Mapping[str, object]) -> list[str]:
     nested, calls = end.get("calls_nested"), end.get("calls")
     if isinstance(nested, int) and isinstance(calls, int) and nested > max(calls // 100, 100):
         found.append(f"calls that were made inside of other calls, and are not recorded: {text('', nested)}")
+    for lost in _maps(data.get("content_lost")):
+        why = lost["why"] or f"data of calls was not recorded ({lost['code']})"
+        place = f", first for call #{lost['seq']} ({lost['function']})" if lost["function"] else ""
+        found.append(f"{why}: {text('', lost['calls'])} times{place}")
     for note in _maps(data["annotations"]):
         if note.get("kind") == "continues":
             before = text("bytes", note.get("bytes"))
@@ -70,7 +74,21 @@ def facts(trace: Trace) -> dict[str, object]:
     """Return what the reader says of a trace, with the annotations as objects."""
     told = trace.info["annotations"]
     assert isinstance(told, list)
-    return {**trace.info, "annotations": [json.loads(str(note)) for note in told]}
+    annotations = [json.loads(str(note)) for note in told]
+    end = next((note for note in annotations if note.get("kind") == "end"), {})
+    return {**trace.info, "annotations": annotations, "content_lost": _content_lost(trace, end.get("content_lost"))}
+
+
+def _content_lost(trace: Trace, counts: object) -> list[dict[str, object]]:
+    """Return what of the calls' data was not recorded: a code, how often, why, and the first call that it is about."""
+    if not isinstance(counts, Mapping) or not counts:
+        return []
+    notes = trace.sql(
+        "SELECT n.code, n.text, c.seq, c.name FROM notes n ASOF LEFT JOIN calls c ON n.thread = c.thread AND n.seq <= c.seq"
+    ).fetchall()
+    first = {str(code): (why, seq, function) for code, why, seq, function in reversed(notes)}
+    keys = ("code", "calls", "why", "seq", "function")
+    return [dict(zip(keys, (code, n, *first.get(code, (None, None, None))), strict=True)) for code, n in counts.items()]
 
 
 def _program(notes: Mapping[str, Mapping[str, object]]) -> dict[str, object]:

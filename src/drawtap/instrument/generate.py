@@ -155,7 +155,11 @@ def wrapper(function: Function, hook_sets: Sequence[Hooks]) -> str:
         f"static {_prototype(command, 'dt_record_')} {{",
         "  dt::Thread* const _t = &dt::tls;",
         f"  const auto _real = ({returns} (*)({_types(command)}))_t->real;",
-        *(["  dt::mark_frame(_t);", textwrap.indent(user_code.enclosed(function, isolated), "  ")] if isolated else core),
+        *(
+            ["  dt::mark_frame(_t);", textwrap.indent(user_code.enclosed(function, isolated), "  ")]
+            if isolated
+            else core
+        ),
         f"  {lookup}" if lookup else "",
         "  _t->special = 0;",
         f"  {boundary}" if boundary else "",

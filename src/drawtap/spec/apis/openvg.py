@@ -13,7 +13,8 @@ OVERLAY = o = Overlay(
 # Implemented by native/runtime/sizes_vg.h.
 expr.declare("vg_path_data_size(path, segments, commands)", "bytes of path data that these segment commands take")
 expr.declare(
-    "vg_path_part_size(path, start, segments)", "bytes of path data of these segments, as far as they are known"
+    "vg_path_part_size(path, start, segments, data)",
+    "bytes of path data of these segments; more, of what can be read of `data`, where they are not known",
 )
 
 # ---- paths --------------------------------------------------------------------------------------------------
@@ -23,7 +24,7 @@ o.data(
     pathSegments=Array("numSegments", group="VGPathCommand"),
     pathData=Array("vg_path_data_size(dstPath, numSegments, pathSegments)"),
 )
-o.data("vgModifyPathCoords", pathData=Array("vg_path_part_size(dstPath, startIndex, numSegments)"))
+o.data("vgModifyPathCoords", pathData=Array("vg_path_part_size(dstPath, startIndex, numSegments, pathData)"))
 o.data("vguPolygon", points=Array("count * 2"))
 
 # ---- images and pixels --------------------------------------------------------------------------------------
