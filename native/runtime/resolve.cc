@@ -740,7 +740,10 @@ void* resolve(unsigned id) {
   void* at = resolve_quietly(id);
   if (!at) return nullptr;
   say_called();
-  if (g_mode != MODE_OFF) report_libraries(&tls);
+  if (g_mode != MODE_OFF) {
+    Inside inside(&tls);  // a signal handler may jump out of it: that is told as for any call
+    report_libraries(&tls);
+  }
   __atomic_store_n(&g_real[id][0], at, __ATOMIC_SEQ_CST);
   __atomic_fetch_or(&g_led[id / 64], (uint64_t)1 << id % 64, __ATOMIC_SEQ_CST);
   lead(id);

@@ -84,7 +84,8 @@ def _content_lost(trace: Trace, counts: object) -> list[dict[str, object]]:
     if not isinstance(counts, Mapping) or not counts:
         return []
     notes = trace.sql(
-        "SELECT n.code, n.text, c.seq, c.name FROM notes n ASOF LEFT JOIN calls c ON n.thread = c.thread AND n.seq <= c.seq"
+        "SELECT n.code, n.text, c.seq, c.name"
+        " FROM notes n ASOF LEFT JOIN calls c ON n.thread = c.thread AND n.seq <= c.seq"
     ).fetchall()
     first = {str(code): (why, seq, function) for code, why, seq, function in reversed(notes)}
     keys = ("code", "calls", "why", "seq", "function")
