@@ -119,7 +119,7 @@ class Bench:
                 program = [str(self.folder / "fault_calls"), f"{here}/progress", str(CALLS)]
                 code = subprocess.run(program, env=environment, stdout=said, stderr=said, timeout=60).returncode
                 self._let_end(here, drainer)
-                drainer_code = drainer.wait(60)
+                drainer_code = drainer.wait(30)
             finally:
                 drainer.kill()
                 drainer.wait()

@@ -75,7 +75,7 @@ def facts(trace: Trace) -> dict[str, object]:
     told = trace.info["annotations"]
     assert isinstance(told, list)
     annotations = [json.loads(str(note)) for note in told]
-    end = next((note for note in annotations if note.get("kind") == "end"), {})
+    end: Mapping[str, object] = next((note for note in annotations if note.get("kind") == "end"), {})
     return {**trace.info, "annotations": annotations, "content_lost": _content_lost(trace, end.get("content_lost"))}
 
 
