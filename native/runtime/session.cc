@@ -76,6 +76,7 @@ struct Session {
   uint8_t touched[8192 / 8];  // chunks whose pages this process has mapped already
   pthread_key_t key;
   uint32_t key_made, atfork_made;
+  uint32_t left_before;  // calls that the program left while there was no pool yet
   uint32_t only;       // the drainer keeps everything in memory: nobody can take its place
   uint32_t on_demand;     // a manager asked for this session: when it is over there may be another
   uint64_t off_since_ns;  // when that one was first seen to have stopped
@@ -537,6 +538,7 @@ enum Waits : uint32_t { FOR_NOTHING, FOR_CHUNK, FOR_CONSUMER };
 // With the lock held, once everything is there.
 void begin_session() {
   s.generation++;
+  s.pool->calls_left.fetch_add(__atomic_exchange_n(&s.left_before, 0u, __ATOMIC_RELAXED));
   __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
   if (s.pool->control.load() & DT_CONTROL_RECORD) s.pool->recording.store(1);
   else switch_off();
@@ -745,7 +747,10 @@ void abandon_call(Thread* t) {
     begin_session();
     unlock();
   }
-  if (!s.pool) return;
+  if (!s.pool) {
+    __atomic_fetch_add(&s.left_before, 1u, __ATOMIC_RELAXED);
+    return;
+  }
   if (waited == FOR_CHUNK) s.pool->free_wanted.fetch_sub(1);
   s.pool->calls_left.fetch_add(1, std::memory_order_relaxed);
   if (!t->chunk || t->keep) return;
