@@ -31,11 +31,23 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 PLAYER = (
-    *("attachments", "buffers", "depth_copy", "play", "feed", "image", "mirror", "query", "special", "windows", "x11"),
-    *("metrics/session", "metrics/source", "metrics/plan"),
+    *(
+        "attachments",
+        "buffers",
+        "depth_copy",
+        "play",
+        "feed",
+        "image",
+        "lists",
+        "mirror",
+        "objects",
+        "query",
+        "special",
+    ),
+    *("windows", "x11", "metrics/session", "metrics/source", "metrics/plan"),
 )
 CORE = ("arrow", "chunk", "signature", "text", "trace")
-RUNTIME = ("client_arrays", "frame_image", "gl_state", "sizes")
+RUNTIME = ("client_arrays", "frame_image", "gl_state", "paths_vg", "sizes")
 
 
 @pytest.fixture(scope="session")

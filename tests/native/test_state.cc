@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "../../native/runtime/base.h"
 #include "../../native/runtime/gl_state.h"
+#include "../../native/runtime/keep.h"
 #include "../../native/runtime/sizes.h"
 
 #define CHECK(condition)                                                      \
@@ -89,6 +91,15 @@ void emit_map_write(Thread*, uint32_t, uint32_t buffer, uint64_t offset, const v
 void emit_native(Thread*, const char*, uint64_t, const char* text) { g_natives.push_back(text); }
 void emit_note(Thread*, const char* code, const char*) { g_notes.push_back(code); }
 void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
+// Recorded from the start: there is no state to take, and nothing is kept.
+uint32_t recording_epoch() { return 1; }
+uint64_t session_number() { return 1; }
+bool is_off() { return false; }
+void keep_drop(KeepKind, uint32_t, uint32_t, uint32_t) {}
+namespace hook {
+void take_base(Thread*, Moment) {}
+void surface_is_recorded(uint64_t) {}
+}  // namespace hook
 }  // namespace dt
 
 using namespace dt;

@@ -7,6 +7,7 @@ goes into the new file as its certificate.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -164,6 +165,12 @@ class Cut:
         proof = self.certificate.get("file")
         recorded = proof["recorded_on"] if isinstance(proof, dict) else ""
         return bool(recorded) and not str(self.certificate.get("engine", "")).startswith(str(recorded))
+
+    @property
+    def own_configuration(self) -> bool:
+        """Tell whether the recording asks for another framebuffer configuration than the program had."""
+        proof = self.certificate.get("file")
+        return isinstance(proof, dict) and bool(proof["own_configuration"])
 
     @property
     def kept(self) -> int:
@@ -449,6 +456,7 @@ class Cutter:
             "recorded_images_compared": compared,
             "recorded_images_different": different,
             "recorded_on": _recorded_on(self.trace),
+            "own_configuration": _own_configuration(self.trace),
         }
 
     def _shown_in_file(self, wanted: Target, keep: Calls) -> Row:
@@ -626,6 +634,12 @@ def _recorded_on(trace: Trace) -> str:
             about = dict(word.partition("=")[::2] for word in str(row["text"]).split(";"))
             return about.get("renderer", "")
     return ""
+
+
+def _own_configuration(trace: Trace) -> str:
+    """Return the framebuffer configuration that the recording asks for in place of the program's; "": none."""
+    notes = [json.loads(str(row["json"])) for row in trace.table("annotations") if row["kind"] == "player"]
+    return str(notes[-1].get("config", "")) if notes else ""
 
 
 def _recorded(path: Path, on: str) -> tuple[int, int]:

@@ -133,6 +133,9 @@ def _as_shown(cut: Cut) -> Iterator[Verdict]:
         return
     if not different:
         yield Verdict("ok", "as shown", f"{number(compared)} of {number(compared)} images are what the program showed")
+    elif cut.own_configuration:
+        text = "images are not what the program showed: the recording asks for a configuration of its own"
+        yield Verdict("note", "as shown", f"{number(different)} of {number(compared)} {text}")
     elif cut.other_engine:
         text = "images are not what the program showed: it drew on another engine"
         yield Verdict("note", "as shown", f"{number(different)} of {number(compared)} {text}")
