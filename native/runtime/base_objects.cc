@@ -596,7 +596,7 @@ void Base::take_framebuffer(uint32_t name) {
   take_attachment(target, DEPTH_ATTACHMENT);
   take_attachment(target, STENCIL_ATTACHMENT);
   if (has(43, 31))
-    for (uint32_t what : {0x9310u, 0x9311u, 0x9312u, 0x9313u, 0x9314u}) {
+    for (uint32_t what : Each<uint32_t>{0x9310u, 0x9311u, 0x9312u, 0x9313u, 0x9314u}) {
       int32_t value = 0;
       d.glGetFramebufferParameteriv(target, what, &value);
       if (fine() && value) tell<uint32_t, uint32_t, int32_t>(t, "glFramebufferParameteri", target, what, value);

@@ -264,7 +264,7 @@ void tell_values(Base& b, uint32_t program) {
     }
   }
   if (b.has(40, 0))
-    for (uint32_t stage : {0x8B31u, 0x8B30u, 0x8DD9u, 0x8E88u, 0x8E87u}) {
+    for (uint32_t stage : Each<uint32_t>{0x8B31u, 0x8B30u, 0x8DD9u, 0x8E88u, 0x8E87u}) {
       int32_t count = 0;
       d.glGetProgramStageiv(program, stage, 0x8DE6, &count);
       if (b.fine() && count > 0) b.lacks("program %u: which subroutines are chosen was not asked for", program);

@@ -426,8 +426,8 @@ void Base::take_lights() {
   // Materials follow the colour where that is switched on, so it must not be yet.
   tell<uint32_t>(t, "glDisable", 0x0B57);
   if (!es) tell<uint32_t, uint32_t>(t, "glColorMaterial", (uint32_t)get(0x0B55, FRONT_AND_BACK), (uint32_t)get(0x0B56, 0x1602));
-  for (uint32_t face : {+FRONT, +BACK}) {
-    for (uint32_t name : {0x1200u, 0x1201u, 0x1202u, 0x1600u}) {
+  for (uint32_t face : Each<uint32_t>{+FRONT, +BACK}) {
+    for (uint32_t name : Each<uint32_t>{0x1200u, 0x1201u, 0x1202u, 0x1600u}) {
       d.glGetMaterialfv(face, name, v);
       if (fine() && (!es || face == FRONT)) tell<uint32_t, uint32_t, const float*>(t, "glMaterialfv", es ? +FRONT_AND_BACK : face, name, v);
     }
@@ -454,7 +454,7 @@ void Base::take_texture_environment() {
   const uint32_t active = many ? (uint32_t)get(0x84E0, TEXTURE0) : +TEXTURE0;
   for (uint32_t u = 0; u < c->max_tex_units; u++) {
     if (many) d.glActiveTexture(TEXTURE0 + u), tell<uint32_t>(t, "glActiveTexture", TEXTURE0 + u);
-    for (uint32_t target : {0x0DE0u, 0x0DE1u, 0x806Fu, 0x8513u, 0x84F5u}) {
+    for (uint32_t target : Each<uint32_t>{0x0DE0u, 0x0DE1u, 0x806Fu, 0x8513u, 0x84F5u}) {
       if ((es && target != 0x0DE1) || (target == 0x806F && !has(12, 0)) || (target == 0x8513 && !has(13, 0)) || (target == 0x84F5 && !has(31, 0))) continue;
       const bool on = d.glIsEnabled(target);
       if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", target);
@@ -469,7 +469,7 @@ void Base::take_texture_environment() {
     }
     d.glGetTexEnvfv(0x2300, 0x2201, f);
     tell<uint32_t, uint32_t, const float*>(t, "glTexEnvfv", 0x2300, 0x2201, f);
-    for (uint32_t name : {0x8573u, 0x0D1Cu}) {
+    for (uint32_t name : Each<uint32_t>{0x8573u, 0x0D1Cu}) {
       if (!has(13, 11)) continue;
       d.glGetTexEnvfv(0x2300, name, f);
       if (fine()) tell<uint32_t, uint32_t, float>(t, "glTexEnvf", 0x2300, name, f[0]);
@@ -485,7 +485,7 @@ void Base::take_texture_environment() {
     for (uint32_t coordinate = 0x2000; !es && coordinate < 0x2004; coordinate++) {
       d.glGetTexGeniv(coordinate, 0x2500, i);
       if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexGeni", coordinate, 0x2500, i[0]);
-      for (uint32_t plane : {0x2501u, 0x2502u}) {
+      for (uint32_t plane : Each<uint32_t>{0x2501u, 0x2502u}) {
         d.glGetTexGenfv(coordinate, plane, f);
         if (fine()) tell<uint32_t, uint32_t, const float*>(t, "glTexGenfv", coordinate, plane, f);
       }
@@ -534,15 +534,15 @@ void Base::take_old_rest() {
   tell<uint32_t, float>(t, "glAlphaFunc", (uint32_t)get(0x0BC1, 0x0207), v[0]);
   tell<uint32_t>(t, "glShadeModel", (uint32_t)get(0x0B54, 0x1D01));
   tell<uint32_t, float>(t, "glFogf", 0x0B65, (float)get(0x0B65, 0x0800));
-  for (uint32_t name : {0x0B62u, 0x0B63u, 0x0B64u}) {
+  for (uint32_t name : Each<uint32_t>{0x0B62u, 0x0B63u, 0x0B64u}) {
     d.glGetFloatv(name, v);
     tell<uint32_t, float>(t, "glFogf", name, v[0]);
   }
   d.glGetFloatv(0x0B66, v);
   tell<uint32_t, const float*>(t, "glFogfv", 0x0B66, v);
-  for (uint32_t name : {0x0C50u, 0x0C51u, 0x0C54u}) tell<uint32_t, uint32_t>(t, "glHint", name, (uint32_t)get(name, 0x1100));
+  for (uint32_t name : Each<uint32_t>{0x0C50u, 0x0C51u, 0x0C54u}) tell<uint32_t, uint32_t>(t, "glHint", name, (uint32_t)get(name, 0x1100));
   if (has(14, 11)) {
-    for (uint32_t name : {0x8126u, 0x8127u}) {
+    for (uint32_t name : Each<uint32_t>{0x8126u, 0x8127u}) {
       d.glGetFloatv(name, v);
       if (fine()) tell<uint32_t, float>(t, "glPointParameterf", name, v[0]);
     }
@@ -580,7 +580,7 @@ void Base::take_old_rest() {
     if (get(map + 0x40, 1) > 1) lacks("pixel map 0x%X: its table was not asked for", map);
   if (get(0x0BB0) > 0) lacks("%d levels of glPushAttrib: what they hold", get(0x0BB0));
   if (get(0x0BB1) > 0) lacks("%d levels of glPushClientAttrib: what they hold", get(0x0BB1));
-  for (uint32_t name : {0x8620u, 0x8804u})
+  for (uint32_t name : Each<uint32_t>{0x8620u, 0x8804u})
     if (has_extension(c, name == 0x8620 ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program") && is(name))
       lacks("the %s program in assembly language that is used", name == 0x8620 ? "vertex" : "fragment");
   fine();

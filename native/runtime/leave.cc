@@ -31,7 +31,7 @@ void set_signals(int how, uint64_t wanted, uint64_t* before) {
 void hold_signals(uint64_t* before) {
   // Faults cannot wait: they would kill the program.
   uint64_t all = ~0ull;
-  for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS}) all &= ~(1ull << (fault - 1));
+  for (int fault : Each<int>{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS}) all &= ~(1ull << (fault - 1));
   set_signals(SIG_BLOCK, all, before);
 }
 

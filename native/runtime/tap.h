@@ -17,6 +17,9 @@
 
 namespace dt {
 
+// A list to loop over: braces alone take <initializer_list>, a header of the C++ library.
+template <class T> using Each = const T[];
+
 struct GlContext;  // gl_state.h: what capture must know of a context
 struct Keep;       // keep.h: calls that are kept in the program's memory while nothing is recorded
 
