@@ -93,6 +93,17 @@ def check_target(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path} cannot be written", hint="name another file")
 
 
+def check_folder(path: Path, *, force: bool) -> None:
+    """Ask whether files can be written into the folder `path`, which need not exist, before work is put into them.
+
+    Raises UsageError where `path` is a file, where something is in it and `force` is not set.
+    """
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file", hint="name another folder with -o")
+    if path.is_dir() and any(path.iterdir()) and not force:
+        raise UsageError(f"{path} is not empty", hint="--force replaces what is in the way")
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a name to write a file to that then takes the place of `path`, unless an exception comes: whole or not.

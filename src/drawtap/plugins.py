@@ -45,6 +45,7 @@ class Registry(Generic[T]):
         self.package = package
         self._entries: dict[str, T] = {}
         self._walked = False
+        self._files: frozenset[str] | None = None  # names of the package's modules, once they were listed
         _registries.append(self)
 
     def register(self, name: str) -> Callable[[T], T]:
@@ -77,7 +78,7 @@ class Registry(Generic[T]):
 
     def known_names(self) -> list[str]:
         """Return the names of the built-in entries, by their files alone, and of what is registered already, sorted."""
-        return sorted({m.name for m in self._modules()} | set(self._entries))
+        return sorted(self._modules() | set(self._entries))
 
     def items(self) -> Iterator[tuple[str, T]]:
         """Yield (name, entry) in order of the names."""
@@ -86,18 +87,21 @@ class Registry(Generic[T]):
 
     def _import_one(self, name: str) -> None:
         module = name.replace("-", "_").replace(" ", "_")
-        if module.isidentifier() and module in {m.name for m in self._modules()}:
+        if module.isidentifier() and module in self._modules():
             importlib.import_module(f"{self.package}.{module}")
 
-    def _modules(self) -> list[pkgutil.ModuleInfo]:
-        return list(pkgutil.iter_modules(importlib.import_module(self.package).__path__))
+    def _modules(self) -> frozenset[str]:
+        if self._files is None:
+            path = importlib.import_module(self.package).__path__
+            self._files = frozenset(module.name for module in pkgutil.iter_modules(path))
+        return self._files
 
     def _walk(self) -> None:
         if self._walked:
             return
         self._walked = True
-        for module in self._modules():
-            importlib.import_module(f"{self.package}.{module.name}")
+        for module in sorted(self._modules()):
+            importlib.import_module(f"{self.package}.{module}")
         load_plugins()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_target
+from drawtap.errors import UsageError, check_folder, check_target
 from drawtap.formats import FORMATS
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.view.result import Text, Written
@@ -117,10 +117,7 @@ def _editable(trace: Trace, name: str, wanted: Selection, output: Path | None, f
 def _to_folder(trace: Trace, wanted: Selection, output: Path | None, force: bool) -> Written:
     if output is None:
         raise UsageError("C source is a folder", hint="name it with -o")
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"{output} is a file", hint="name another folder with -o")
-    if output.is_dir() and any(output.iterdir()) and not force:
-        raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
+    check_folder(output, force=force)
     FORMATS.get("c").write(trace, wanted, output)
     written = sum(file.stat().st_size for file in output.iterdir() if file.is_file())
     return Written(str(output), written, "C source: cmake -S . -B build && cmake --build build")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError, UsageError
+from drawtap.errors import InputError, UsageError, check_folder
 from drawtap.trace.ranges import FRAMES_HELP
 from drawtap.view.result import Rows, Sheets
 
@@ -64,10 +64,7 @@ def synthesize(
 
     if output is None:
         raise UsageError("there is no place for the program", hint="-o FOLDER")
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"{output} is a file", hint="name another folder with -o")
-    if output.is_dir() and any(output.iterdir()) and not force:
-        raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
+    check_folder(output, force=force)
     if not 0 < tolerance <= 100:
         raise UsageError(
             f"a tolerance of {tolerance} percent makes no sense", hint="above 0, 100 at most; --tolerance 5"

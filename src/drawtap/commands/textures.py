@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError
+from drawtap.errors import check_folder
 from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows
 
@@ -51,10 +51,7 @@ def textures(
     from drawtap.analysis.held import held
     from drawtap.replay import engine
 
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"{output} is no folder", hint="name another")
-    if output.is_dir() and any(output.iterdir()) and not force:
-        raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
+    check_folder(output, force=force)
     call = None if at is None else call_of(trace, at)
     environment = engine.environment_of(on)
     output.mkdir(parents=True, exist_ok=True)

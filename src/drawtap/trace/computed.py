@@ -27,14 +27,14 @@ class Answer(Protocol):
 
 
 @dataclass(frozen=True)
-class Computed:
+class ComputedTable:
     """A registered table: `columns` can be told without computing anything, `make` computes the rows once a trace."""
 
     columns: tuple[Column, ...]
     make: Callable[[Trace], Answer]
 
 
-TABLES: Registry[Computed] = Registry("computed table", "drawtap.analysis.tables")
+TABLES: Registry[ComputedTable] = Registry("computed table", "drawtap.analysis.tables")
 
 
 def names() -> list[str]:

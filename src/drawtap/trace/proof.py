@@ -15,6 +15,7 @@ from pathlib import Path
 
 _FOOTER_END = b"DTAPEND\n"
 _MOST_NOTE = 4096  # bytes
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # neither a link nor a pipe holds us up
 
 
 def stamp(path: Path) -> str:
@@ -54,12 +55,12 @@ def note(side: Path, of: str) -> None:
 def doubt(side: Path, of: str) -> str:
     """Return why `side` is not to be read as the side database of the recording with the stamp `of`; "": it is."""
     try:
-        file = os.open(side, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(side, _LOOK)
     except OSError as error:
         return f"it cannot be opened: {error.strerror}"
     try:
         about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o022:
+        if not _is_own_file(about):
             return "others may have written it"
         if _others_write(side.parent) or os.path.lexists(side.with_name(side.name + ".wal")):
             return "others may write beside it"
@@ -79,12 +80,12 @@ def doubt(side: Path, of: str) -> str:
 
 def _told(of: str) -> dict[str, object] | None:
     try:
-        file = os.open(_place(of), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(_place(of), _LOOK)
     except OSError:
         return None
     try:
         about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o022:
+        if not _is_own_file(about):
             return None
         found = json.loads(os.read(file, _MOST_NOTE))
     except (OSError, ValueError, RecursionError):
@@ -103,6 +104,10 @@ def _place(of: str) -> Path:
 def _identity(about: os.stat_result) -> list[int]:
     # Nobody but root sets the time of the last change of a file.
     return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
+
+
+def _is_own_file(about: os.stat_result) -> bool:
+    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o022
 
 
 def _others_write(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from drawtap.analysis.checklist import Able, chosen
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError
-from drawtap.trace.computed import TABLES, Computed
+from drawtap.trace.computed import TABLES, ComputedTable
 from drawtap.trace.core import Column
 from drawtap.trace.snapshot import Snapshot
 
@@ -63,4 +63,4 @@ class _Found:
         self._snapshot.close()
 
 
-TABLES.register("findings")(Computed(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _Found))
+TABLES.register("findings")(ComputedTable(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _Found))
