@@ -6,6 +6,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= $(shell nproc)
 TESTS ?= tests
+# The C and C++ that is ours (native/third_party is not)
+NATIVE := 'native/*.[ch]' 'native/*.cc' 'tests/*.[ch]' 'tests/*.cc' 'bench/*.[ch]' 'bench/*.cc' \
+	':!native/third_party'
 
 .PHONY: help
 help: ## list the targets
@@ -43,17 +46,19 @@ test: $(VENV)/.ready build ## run all tests
 	$(PY) -m pytest -n $(JOBS) $(TESTS)
 
 .PHONY: check
-check: $(VENV)/.ready ## lint, format, types, import directions, fresh reference pages
+check: $(VENV)/.ready ## lint, format (Python, C++), types, import directions, fresh reference pages
 	$(VENV)/bin/ruff check src tests docs
 	$(VENV)/bin/ruff format --check src tests docs
+	@git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	$(VENV)/bin/mypy src
 	$(VENV)/bin/lint-imports
 	$(PY) docs/reference.py --check
 
 .PHONY: format
-format: $(VENV)/.ready ## rewrite the Python sources in the project's style
+format: $(VENV)/.ready ## rewrite the Python and C++ sources in the project's style
 	$(VENV)/bin/ruff check --fix src tests docs
 	$(VENV)/bin/ruff format src tests docs
+	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench
 bench: $(VENV)/.ready build ## measure capture and reading, beside apitrace where it does the job

@@ -10,14 +10,14 @@
 #include <unistd.h>
 #include "egl_start.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 2) {
     fprintf(stderr, "usage: counted_calls COUNTER\n");
     return 2;
   }
   int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
   if (file < 0 || ftruncate(file, 4096)) return 1;
-  volatile uint64_t *completed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  volatile uint64_t* completed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (completed == MAP_FAILED) return 1;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);

@@ -55,7 +55,8 @@ static void name(char* out, unsigned tid) {
 
 static int write_stream(const char* folder, int cpu, uint64_t events) {
   static uint8_t packet[PACKET];
-  static const uint8_t uuid[16] = {0xe2, 0x2c, 0xeb, 0xcf, 0x6f, 0xfb, 0xa1, 0x40, 0x97, 0x28, 0x46, 0x3a, 0xd9, 0x1c, 0x9e, 0xce};
+  static const uint8_t uuid[16] = {0xe2, 0x2c, 0xeb, 0xcf, 0x6f, 0xfb, 0xa1, 0x40,
+                                   0x97, 0x28, 0x46, 0x3a, 0xd9, 0x1c, 0x9e, 0xce};
   char path[4096];
   snprintf(path, sizeof path, "%s/channel0_%d", folder, cpu);
   FILE* file = fopen(path, "wb");
@@ -122,7 +123,8 @@ int main(int argc, char** argv) {
   char path[4096];
   snprintf(path, sizeof path, "%s/metadata", argv[1]);
   FILE* file = fopen(path, "w");
-  if (!file || fwrite(metadata, 1, sizeof metadata - 1, file) != sizeof metadata - 1 || fclose(file)) return perror(path), 1;
+  if (!file || fwrite(metadata, 1, sizeof metadata - 1, file) != sizeof metadata - 1 || fclose(file))
+    return perror(path), 1;
   for (int cpu = 0; cpu < cpus; ++cpu)
     if (write_stream(argv[1], cpu, events / (uint64_t)cpus + (cpu < (int)(events % (uint64_t)cpus)))) return 1;
   return 0;

@@ -15,12 +15,12 @@ static int64_t clock_ns(clockid_t which) {
   clock_gettime(which, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 4) return 2;
   EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   eglInitialize(display, NULL, NULL);
@@ -50,8 +50,7 @@ int main(int argc, char **argv) {
   while (clock_ns(CLOCK_MONOTONIC) < end) {
     random = random * 1664525u + 1013904223u;
     int64_t until = clock_ns(work) + least + (most > least ? (int64_t)(random >> 8) % (most - least) : 0);
-    while (clock_ns(work) < until) {
-    }
+    while (clock_ns(work) < until) {}
     eglSwapBuffers(display, surface);
   }
   return 0;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 3) return 2;
   pid_t child = fork();
   if (child == 0) {
@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
   int status;
   struct rusage usage;
   if (child < 0 || wait4(child, &status, 0, &usage) < 0) return 2;
-  FILE *file = fopen(argv[1], "w");
+  FILE* file = fopen(argv[1], "w");
   if (!file) return 2;
   fprintf(file, "%ld\n", usage.ru_maxrss);
   fclose(file);

@@ -26,36 +26,37 @@ static int is_address(unsigned kind) {
 #endif
 }
 
-static void take(struct link_map *program, const ElfW(Sym) *symbols, const char *strings, const ElfW(Rela) *first,
+static void take(struct link_map* program, const ElfW(Sym) * symbols, const char* strings, const ElfW(Rela) * first,
                  size_t bytes) {
-  void *(*find)(void *, const char *) = libc_dlsym();
-  const char *libraries[] = {"libGLESv2.so.2", "libEGL.so.1"};
-  for (const ElfW(Rela) *r = first; (const char *)r < (const char *)first + bytes; r++) {
-    const char *name = strings + symbols[ELF64_R_SYM(r->r_info)].st_name;
+  void* (*find)(void*, const char*) = libc_dlsym();
+  const char* libraries[] = {"libGLESv2.so.2", "libEGL.so.1"};
+  for (const ElfW(Rela)* r = first; (const char*)r < (const char*)first + bytes; r++) {
+    const char* name = strings + symbols[ELF64_R_SYM(r->r_info)].st_name;
     const int egl = !strncmp(name, "egl", 3);
     if (!is_address(ELF64_R_TYPE(r->r_info)) || (!egl && strncmp(name, "gl", 2))) continue;
-    void *library = dlopen(libraries[egl], RTLD_LAZY | RTLD_NOLOAD);
-    struct slot slot = {(void **)(program->l_addr + r->r_offset), {library ? find(library, name) : NULL, find(RTLD_DEFAULT, name)}};
+    void* library = dlopen(libraries[egl], RTLD_LAZY | RTLD_NOLOAD);
+    struct slot slot = {(void**)(program->l_addr + r->r_offset),
+                        {library ? find(library, name) : NULL, find(RTLD_DEFAULT, name)}};
     if (!slot.sides[0] || slot.sides[0] == slot.sides[1]) continue;
     if (count == SLOTS) _exit(125);
     const uintptr_t page = (uintptr_t)slot.at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-    if (mprotect((void *)page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE)) _exit(125);
+    if (mprotect((void*)page, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE)) _exit(125);
     slots[count++] = slot;
   }
 }
 
 static void find_slots(void) {
-  const ElfW(Sym) *symbols = NULL;
-  const char *strings = NULL;
-  const ElfW(Rela) *plain = NULL, *lazy = NULL;
+  const ElfW(Sym)* symbols = NULL;
+  const char* strings = NULL;
+  const ElfW(Rela)* plain = NULL, *lazy = NULL;
   size_t plain_bytes = 0, lazy_bytes = 0;
-  struct link_map *program = _r_debug.r_map;
-  for (const ElfW(Dyn) *d = program->l_ld; d->d_tag != DT_NULL; d++) {
-    if (d->d_tag == DT_SYMTAB) symbols = (const void *)d->d_un.d_ptr;
-    if (d->d_tag == DT_STRTAB) strings = (const void *)d->d_un.d_ptr;
-    if (d->d_tag == DT_RELA) plain = (const void *)d->d_un.d_ptr;
+  struct link_map* program = _r_debug.r_map;
+  for (const ElfW(Dyn)* d = program->l_ld; d->d_tag != DT_NULL; d++) {
+    if (d->d_tag == DT_SYMTAB) symbols = (const void*)d->d_un.d_ptr;
+    if (d->d_tag == DT_STRTAB) strings = (const void*)d->d_un.d_ptr;
+    if (d->d_tag == DT_RELA) plain = (const void*)d->d_un.d_ptr;
     if (d->d_tag == DT_RELASZ) plain_bytes = d->d_un.d_val;
-    if (d->d_tag == DT_JMPREL) lazy = (const void *)d->d_un.d_ptr;
+    if (d->d_tag == DT_JMPREL) lazy = (const void*)d->d_un.d_ptr;
     if (d->d_tag == DT_PLTRELSZ) lazy_bytes = d->d_un.d_val;
   }
   if (plain) take(program, symbols, strings, plain, plain_bytes);

@@ -120,7 +120,8 @@ uint64_t scan_chunks(int fd, std::string* error, const std::function<bool(uint64
     return 0;
   }
   if (file.version > DT_FILE_VERSION) {
-    *error = "format version " + std::to_string(file.version) + ", this program knows " + std::to_string(DT_FILE_VERSION);
+    *error =
+        "format version " + std::to_string(file.version) + ", this program knows " + std::to_string(DT_FILE_VERSION);
     return 0;
   }
   uint64_t at = sizeof file;

@@ -20,7 +20,10 @@ namespace dt {
 class ChunkBuffer {
  public:
   ChunkBuffer() { clear(); }
-  void clear() { used_ = sizeof(dt_chunk_header); if (bytes_.size() < 4096) bytes_.resize(4096); }
+  void clear() {
+    used_ = sizeof(dt_chunk_header);
+    if (bytes_.size() < 4096) bytes_.resize(4096);
+  }
   // Room for `bytes` more at the end; the pointer holds until the next call. `take` makes them part of the chunk.
   char* room(size_t bytes) {
     if (bytes_.size() - used_ < bytes) bytes_.resize((used_ + bytes) + (used_ + bytes) / 2);
@@ -59,8 +62,8 @@ uint64_t scan_chunks(int fd, std::string* error, const std::function<bool(uint64
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
-  // All of `bytes`: at first the file's header, then one whole chunk at a time, at last the footer with the end mark. An
-  // empty string, or what went wrong; after that nothing more is written.
+  // All of `bytes`: at first the file's header, then one whole chunk at a time, at last the footer with the end mark.
+  // An empty string, or what went wrong; after that nothing more is written.
   virtual std::string write(std::span<const char> bytes) = 0;
   // Everything was written.
   virtual std::string finish() = 0;
@@ -73,7 +76,8 @@ class ContainerWriter {
   ContainerWriter(const ContainerWriter&) = delete;
   ContainerWriter& operator=(const ContainerWriter&) = delete;
 
-  // Start a new file that only its user reads; one that stood there is replaced, a link too. Returns an empty string or what went wrong.
+  // Start a new file that only its user reads; one that stood there is replaced, a link too. Returns an empty string or
+  // what went wrong.
   std::string create(const std::string& path);
   // The same bytes to a sink; `name` is what path() says.
   std::string create_on(std::unique_ptr<ByteSink> sink, const std::string& name);

@@ -38,7 +38,8 @@ class JsonCheck {
     return false;
   }
   void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   bool word(std::string_view word) {
     if (text_.substr(at_, word.size()) != word) return fail("a value is none");
@@ -99,7 +100,10 @@ class JsonCheck {
   bool escape() {
     const int c = peek();
     ++at_;
-    if (c != 'u') return c > 0 && std::string_view("\"\\/bfnrt").find(static_cast<char>(c)) != std::string_view::npos ? true : fail("an escape is none");
+    if (c != 'u')
+      return c > 0 && std::string_view("\"\\/bfnrt").find(static_cast<char>(c)) != std::string_view::npos
+                 ? true
+                 : fail("an escape is none");
     unsigned code = 0, low = 0;
     if (!hex(code)) return false;
     if (code >= 0xdc00 && code < 0xe000) return fail("half of a character");
@@ -130,7 +134,8 @@ class JsonCheck {
       if (!take('+')) take('-');
       if (!digits()) return false;
     }
-    if (at_ - from > 400 || !std::isfinite(strtod(std::string(text_.substr(from, at_ - from)).c_str(), nullptr))) return fail("a number is too large");
+    if (at_ - from > 400 || !std::isfinite(strtod(std::string(text_.substr(from, at_ - from)).c_str(), nullptr)))
+      return fail("a number is too large");
     return true;
   }
 

@@ -1,9 +1,10 @@
 /* What a tapped program and the manager share while the program runs: two pages and the packets that carry them.
  *
- * The program connects to the manager's SOCK_SEQPACKET socket at its first frame and sends dt_live_hello with the memfd of
- * its statistics, which it made and sealed and the manager maps for reading only. The manager answers with dt_live_welcome
- * and the memfd of the control page, which it made and sealed (also against writing by others) and the program maps for
- * reading only. Neither side maps a memfd that can shrink. Both pages are state, not queues: who looks late sees what holds now.
+ * The program connects to the manager's SOCK_SEQPACKET socket at its first frame and sends dt_live_hello with the memfd
+ * of its statistics, which it made and sealed and the manager maps for reading only. The manager answers with
+ * dt_live_welcome and the memfd of the control page, which it made and sealed (also against writing by others) and the
+ * program maps for reading only. Neither side maps a memfd that can shrink. Both pages are state, not queues: who looks
+ * late sees what holds now.
  *
  * Nothing on the control page holds after its lease: a manager that died has freed its programs by that time.
  * Times are ns of CLOCK_MONOTONIC.
@@ -44,7 +45,8 @@ typedef struct dt_live_control {
   DT_ATOMIC(uint64_t) interval_ns; /* least time between two frames of a surface, at most a second; 0: no limit */
   DT_ATOMIC(uint32_t) pacing;      /* DT_LIVE_EARLY, DT_LIVE_LATE */
   DT_ATOMIC(uint32_t) spin_ns;     /* the end of a wait that is spent without sleeping, at most 2 ms */
-  DT_ATOMIC(uint32_t) letters;     /* packets that the manager has sent after the welcome: the program looks at the next frame */
+  /* packets that the manager has sent after the welcome: the program looks at the next frame */
+  DT_ATOMIC(uint32_t) letters;
   uint32_t reserved;
   dt_live_surface_limit surfaces[DT_LIVE_SURFACES];
 } dt_live_control;
@@ -59,17 +61,17 @@ enum { DT_LIVE_EGL = 1, DT_LIVE_GLX = 2, DT_LIVE_OTHER = 3 }; /* dt_live_surface
 
 #define DT_LIVE_SURFACE_BYTES (4096u + DT_LIVE_RING * 16u)
 typedef struct dt_live_surface {
-  DT_ATOMIC(uint64_t) key;         /* names the surface in this process; 0: unused. Stored last when a slot is taken */
-  DT_ATOMIC(uint32_t) generation;  /* surfaces that had this slot before */
+  DT_ATOMIC(uint64_t) key;        /* names the surface in this process; 0: unused. Stored last when a slot is taken */
+  DT_ATOMIC(uint32_t) generation; /* surfaces that had this slot before */
   uint32_t kind;
-  uint64_t display, handle;        /* as the program calls them */
-  DT_ATOMIC(int32_t) width, height;      /* 0: not known */
-  DT_ATOMIC(int32_t) swap_interval;      /* as last set by the program on the thread that shows it; -1: not set */
-  uint32_t tid;                          /* of the thread that showed it first */
-  DT_ATOMIC(uint64_t) frames;      /* shown so far: frame i stands at ring[i % DT_LIVE_RING] */
-  DT_ATOMIC(uint64_t) waited;      /* frames that the limiter held back */
-  DT_ATOMIC(uint64_t) wait_ns;     /* in all */
-  DT_ATOMIC(uint64_t) resyncs;     /* times that the schedule began anew since a frame was more than an interval late */
+  uint64_t display, handle;         /* as the program calls them */
+  DT_ATOMIC(int32_t) width, height; /* 0: not known */
+  DT_ATOMIC(int32_t) swap_interval; /* as last set by the program on the thread that shows it; -1: not set */
+  uint32_t tid;                     /* of the thread that showed it first */
+  DT_ATOMIC(uint64_t) frames;       /* shown so far: frame i stands at ring[i % DT_LIVE_RING] */
+  DT_ATOMIC(uint64_t) waited;       /* frames that the limiter held back */
+  DT_ATOMIC(uint64_t) wait_ns;      /* in all */
+  DT_ATOMIC(uint64_t) resyncs; /* times that the schedule began anew since a frame was more than an interval late */
   char room[4096 - 80];
   dt_live_frame ring[DT_LIVE_RING];
 } dt_live_surface;
@@ -80,14 +82,14 @@ typedef struct dt_live_surface {
 typedef struct dt_live_stats {
   uint64_t magic;
   uint32_t version;
-  uint32_t pid;                    /* as the program sees itself */
-  DT_ATOMIC(uint32_t) recording;   /* 1: calls are recorded now */
-  DT_ATOMIC(uint32_t) letters;     /* of the manager's packets, those read */
-  DT_ATOMIC(uint64_t) frames;      /* of all surfaces */
-  DT_ATOMIC(uint32_t) seen_word;   /* the control page's word at the last frame */
+  uint32_t pid;                  /* as the program sees itself */
+  DT_ATOMIC(uint32_t) recording; /* 1: calls are recorded now */
+  DT_ATOMIC(uint32_t) letters;   /* of the manager's packets, those read */
+  DT_ATOMIC(uint64_t) frames;    /* of all surfaces */
+  DT_ATOMIC(uint32_t) seen_word; /* the control page's word at the last frame */
   uint32_t reserved;
-  uint64_t own_interval_ns;        /* of the limit that the program was started with; 0: none */
-  uint32_t own_pacing;             /* DT_LIVE_EARLY, DT_LIVE_LATE */
+  uint64_t own_interval_ns; /* of the limit that the program was started with; 0: none */
+  uint32_t own_pacing;      /* DT_LIVE_EARLY, DT_LIVE_LATE */
 } dt_live_stats;
 
 #define DT_LIVE_MAGIC 0x4556494cu /* "LIVE" */
@@ -105,7 +107,8 @@ typedef struct dt_live_welcome {
 
 /* After the welcome, both ways. */
 enum {
-  DT_LIVE_TRACE = 1,   /* to the program: say hello to the drainer at trace-TEXT/socket beside the manager's socket and record */
+  /* to the program: say hello to the drainer at trace-TEXT/socket beside the manager's socket and record */
+  DT_LIVE_TRACE = 1,
   DT_LIVE_STOP = 2,    /* to the program: record no more */
   DT_LIVE_BEGUN = 3,   /* from the program: what was asked by the letter `number` is done */
   DT_LIVE_REFUSED = 4, /* from the program: it was not; `text` says why */

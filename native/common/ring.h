@@ -39,8 +39,9 @@ enum { DT_CHUNK_FREE = 0, DT_CHUNK_OWNED = 1, DT_CHUNK_SEALED = 2 };
 enum {
   DT_CONTROL_RECORD = 1u << 0, /* record calls */
   DT_CONTROL_STOP = 1u << 1,   /* the drainer takes no more: stop for good (disk full, receiver gone) */
-  DT_CONTROL_WAIT = 1u << 2,   /* the first call waits, on free_wake, until this is taken away: nobody takes the trace yet */
-  DT_CONTROL_DROP = 1u << 3,   /* the drainer is behind: whole frames are to be left out, from the next frame end on */
+  /* the first call waits, on free_wake, until this is taken away: nobody takes the trace yet */
+  DT_CONTROL_WAIT = 1u << 2,
+  DT_CONTROL_DROP = 1u << 3, /* the drainer is behind: whole frames are to be left out, from the next frame end on */
   DT_CONTROL_DROP_CONTENT = 1u << 4 /* beside DROP: that was not enough, the content of uploads is left out as well */
 };
 
@@ -54,57 +55,64 @@ typedef struct dt_pool_header {
   uint64_t magic;
   uint32_t version;
   uint32_t chunk_bytes;
-  uint32_t chunk_max;                /* chunks that the mapping reserves address space for */
-  DT_ATOMIC(uint32_t) chunk_count;   /* chunks usable now; the drainer raises it after pre-faulting */
-  DT_ATOMIC(uint64_t) free_head;     /* Treiber stack: tag << 32 | (chunk index + 1); 0 in the low half: empty */
-  DT_ATOMIC(uint32_t) free_wake;     /* futex: the drainer increments and wakes when it frees or adds chunks */
-  DT_ATOMIC(uint32_t) seal_wake;     /* futex: an application thread increments and wakes when it seals a chunk */
-  DT_ATOMIC(uint32_t) free_wanted;   /* application threads now waiting for a free chunk */
-  DT_ATOMIC(uint32_t) control;       /* DT_CONTROL_* */
-  uint32_t timing;                   /* DT_TIMING_*, set by the drainer before the application sees the pool */
-  uint32_t clock;                    /* DT_CLOCK_*, set by the application at hello */
-  DT_ATOMIC(uint64_t) order;         /* last exact order number given out */
-  DT_ATOMIC(uint32_t) thread_count;  /* recording threads registered so far */
-  DT_ATOMIC(uint32_t) finished;      /* 1: the application left by exit and sealed what it could; 2: it goes on without a recorder */
+  uint32_t chunk_max;               /* chunks that the mapping reserves address space for */
+  DT_ATOMIC(uint32_t) chunk_count;  /* chunks usable now; the drainer raises it after pre-faulting */
+  DT_ATOMIC(uint64_t) free_head;    /* Treiber stack: tag << 32 | (chunk index + 1); 0 in the low half: empty */
+  DT_ATOMIC(uint32_t) free_wake;    /* futex: the drainer increments and wakes when it frees or adds chunks */
+  DT_ATOMIC(uint32_t) seal_wake;    /* futex: an application thread increments and wakes when it seals a chunk */
+  DT_ATOMIC(uint32_t) free_wanted;  /* application threads now waiting for a free chunk */
+  DT_ATOMIC(uint32_t) control;      /* DT_CONTROL_* */
+  uint32_t timing;                  /* DT_TIMING_*, set by the drainer before the application sees the pool */
+  uint32_t clock;                   /* DT_CLOCK_*, set by the application at hello */
+  DT_ATOMIC(uint64_t) order;        /* last exact order number given out */
+  DT_ATOMIC(uint32_t) thread_count; /* recording threads registered so far */
+  /* 1: the application left by exit and sealed what it could; 2: it goes on without a recorder */
+  DT_ATOMIC(uint32_t) finished;
   DT_ATOMIC(uint64_t) calls_dropped; /* application calls not recorded: nested, after STOP, re-entered from a signal */
   DT_ATOMIC(uint64_t) drainer_pid;
-  DT_ATOMIC(uint64_t) wait_ns;       /* time that application threads spent waiting for chunks */
-  uint64_t inline_limit;             /* arrays up to this many bytes stand in the record, longer ones become blobs */
-  DT_ATOMIC(uint64_t) calls_nested;  /* calls that a library made inside another call: forwarded, not recorded */
+  DT_ATOMIC(uint64_t) wait_ns;      /* time that application threads spent waiting for chunks */
+  uint64_t inline_limit;            /* arrays up to this many bytes stand in the record, longer ones become blobs */
+  DT_ATOMIC(uint64_t) calls_nested; /* calls that a library made inside another call: forwarded, not recorded */
   /* What the tap finds at the end of a frame. RECORD that was taken away or given again holds from there on. */
-  DT_ATOMIC(uint64_t) frames;         /* recorded so far: those that the program ends by showing them, else by waiting for the GPU */
-  DT_ATOMIC(uint64_t) frames_unseen;  /* that ended while nothing was recorded */
-  DT_ATOMIC(uint32_t) frames_left;    /* 0: no limit; else the tap takes RECORD away when so many more have been recorded */
+  /* recorded so far: those that the program ends by showing them, else by waiting for the GPU */
+  DT_ATOMIC(uint64_t) frames;
+  DT_ATOMIC(uint64_t) frames_unseen; /* that ended while nothing was recorded */
+  /* 0: no limit; else the tap takes RECORD away when so many more have been recorded */
+  DT_ATOMIC(uint32_t) frames_left;
   DT_ATOMIC(uint32_t) recording;      /* 1: the tap records; 0: it forwards only, or has not begun */
   DT_ATOMIC(uint64_t) frames_dropped; /* of which draws were left out, DT_CONTROL_DROP */
   DT_ATOMIC(uint64_t) draws_dropped;
-  DT_ATOMIC(uint32_t) content_epoch; /* raised by a drainer that lets go of content: what is used from here on is sent again */
-  /* How long a program is held. A thread that needs a chunk waits until none came free, for any thread, for hold_ms; or for
-   * stopped_ms where `beat` stands still as well. From then on calls are counted and not recorded, until chunks are free. */
+  /* raised by a drainer that lets go of content: what is used from here on is sent again */
+  DT_ATOMIC(uint32_t) content_epoch;
+  /* How long a program is held. A thread that needs a chunk waits until none came free, for any thread, for hold_ms; or
+   * for stopped_ms where `beat` stands still as well. From then on calls are counted and not recorded, until chunks are
+   * free. */
   uint32_t hold_ms, stopped_ms;
   DT_ATOMIC(uint32_t) beat;             /* raised by the drainer at least ten times a second, whatever the disk does */
   DT_ATOMIC(uint32_t) hand_over;        /* raised by a drainer: at the end of its frame each thread seals its chunk */
   DT_ATOMIC(uint64_t) calls_unrecorded; /* application calls after STOP, or after a thread had waited for that long */
   DT_ATOMIC(uint64_t) uploads_dropped;  /* uploads whose content was left out, DT_CONTROL_DROP_CONTENT */
   DT_ATOMIC(uint64_t) upload_bytes_dropped;
-  DT_ATOMIC(uint64_t) calls_left;    /* calls that the program left by longjmp or an exception: recorded, without an end */
+  /* calls that the program left by longjmp or an exception: recorded, without an end */
+  DT_ATOMIC(uint64_t) calls_left;
 } dt_pool_header;
 
 /* What the drainer notes in the pool for a successor (adoption, also after the application's death). */
 #define DT_POOL_ORIGIN_OFFSET 4096u
 #define DT_POOL_ORIGIN_MAGIC 0x4749524fu
 typedef struct dt_pool_origin {
-  uint32_t magic;      /* 0: no process has said hello yet */
+  uint32_t magic; /* 0: no process has said hello yet */
   uint32_t pid;
-  uint64_t pid_start;  /* field 22 of /proc/PID/stat: tells whether PID still is that process */
+  uint64_t pid_start; /* field 22 of /proc/PID/stat: tells whether PID still is that process */
   char signatures[1024];
   char program[1024];
-  char trace[1024];    /* empty until the file exists: it does from the first committed record on */
+  char trace[1024]; /* empty until the file exists: it does from the first committed record on */
 } dt_pool_origin;
 
-/* Pictures that a flight recorder asks for, since too many calls stand behind them: at the end of a frame the tap reads each
- * back and records calls that put the same content there again (native/runtime/targets.cc). They reach the trace alone, not
- * the driver. The drainer fills the list while `open` is 0, then stores how many there are; the tap counts down. */
+/* Pictures that a flight recorder asks for, since too many calls stand behind them: at the end of a frame the tap reads
+ * each back and records calls that put the same content there again (native/runtime/targets.cc). They reach the trace
+ * alone, not the driver. The drainer fills the list while `open` is 0, then stores how many there are; the tap counts
+ * down. */
 #define DT_POOL_TARGETS_OFFSET 8192u
 #define DT_MOST_TARGETS 64u
 enum { DT_TARGET_TEXTURE = 1, DT_TARGET_RENDERBUFFER = 2, DT_TARGET_SURFACE = 3 };
@@ -125,22 +133,22 @@ enum {
   DT_TARGET_ASKED = 0,
   DT_TARGET_BUSY = 1,
   DT_TARGET_TAKEN = 2,
-  DT_TARGET_REFUSED = 3,   /* this picture cannot be read back exactly, or not written again: not now, not later */
-  DT_TARGET_WITHDRAWN = 4  /* by the drainer: nobody came by */
+  DT_TARGET_REFUSED = 3,  /* this picture cannot be read back exactly, or not written again: not now, not later */
+  DT_TARGET_WITHDRAWN = 4 /* by the drainer: nobody came by */
 };
 typedef struct dt_target {
-  uint64_t name;             /* of the object, or the surface's handle */
-  uint32_t kind;             /* DT_TARGET_* */
-  uint32_t share_group;      /* of textures and renderbuffers */
-  uint32_t target, level;    /* of a texture: what it is bound to (a cube map's face: the face); of a surface target is GL_COLOR,
-                                GL_DEPTH or GL_STENCIL */
+  uint64_t name;          /* of the object, or the surface's handle */
+  uint32_t kind;          /* DT_TARGET_* */
+  uint32_t share_group;   /* of textures and renderbuffers */
+  uint32_t target, level; /* of a texture: what it is bound to (a cube map's face: the face); of a surface target is
+                             GL_COLOR, GL_DEPTH or GL_STENCIL */
   uint32_t width, height, depth;
   uint32_t format;           /* internal format, as it was asked for */
   DT_ATOMIC(uint32_t) state; /* DT_TARGET_ASKED ... */
   uint32_t why;              /* of one that was refused: DT_REFUSED_* */
 } dt_target;
 typedef struct dt_pool_targets {
-  DT_ATOMIC(uint32_t) open;  /* how many the tap has not looked at */
+  DT_ATOMIC(uint32_t) open; /* how many the tap has not looked at */
   uint32_t count;
   DT_ATOMIC(uint64_t) bytes; /* read back so far */
   dt_target list[DT_MOST_TARGETS];
@@ -150,19 +158,20 @@ typedef struct dt_pool_targets {
 #define DT_CHUNK_HEADER_BYTES 128u
 typedef struct dt_ring_chunk {
   DT_ATOMIC(uint32_t) state;
-  DT_ATOMIC(uint32_t) next_free;  /* chunk index + 1, while free */
-  DT_ATOMIC(uint32_t) commit;     /* low 32 bits of the address after the last whole record, stored after each one;
-                                     commit & (chunk_bytes - 1) is its offset in the chunk; 0: none yet (the
-                                     drainer hands chunks out with 0) */
-  uint32_t thread;                /* index of the thread in this process, from 0 in order of registration */
-  uint32_t tid;                   /* kernel thread id */
-  uint32_t context;               /* id of the context current on the thread when the chunk was taken, 0: none */
-  uint64_t serial;                /* number of this chunk among the thread's, from 0 */
-  uint64_t first_call;            /* number of the first call record here among the thread's calls, from 0 */
-  uint64_t calibration_clock;     /* a pair read together when the chunk was taken: clock ticks ... */
-  uint64_t calibration_ns;        /* ... and CLOCK_MONOTONIC in ns */
-  uint64_t calibration_width;     /* ticks between the reads before and after: how good the pair is */
-  char thread_name[16];           /* as the kernel has it, when the chunk was taken */
+  DT_ATOMIC(uint32_t) next_free; /* chunk index + 1, while free */
+  DT_ATOMIC(uint32_t)
+  commit;                     /* low 32 bits of the address after the last whole record, stored after each one;
+                                 commit & (chunk_bytes - 1) is its offset in the chunk; 0: none yet (the
+                                 drainer hands chunks out with 0) */
+  uint32_t thread;            /* index of the thread in this process, from 0 in order of registration */
+  uint32_t tid;               /* kernel thread id */
+  uint32_t context;           /* id of the context current on the thread when the chunk was taken, 0: none */
+  uint64_t serial;            /* number of this chunk among the thread's, from 0 */
+  uint64_t first_call;        /* number of the first call record here among the thread's calls, from 0 */
+  uint64_t calibration_clock; /* a pair read together when the chunk was taken: clock ticks ... */
+  uint64_t calibration_ns;    /* ... and CLOCK_MONOTONIC in ns */
+  uint64_t calibration_width; /* ticks between the reads before and after: how good the pair is */
+  char thread_name[16];       /* as the kernel has it, when the chunk was taken */
 } dt_ring_chunk;
 
 /* One call, or one note that the tap itself adds.
@@ -172,32 +181,33 @@ typedef struct dt_ring_chunk {
  * Which field stands where is fixed per function and written in its signature (format.md).
  */
 typedef struct dt_record {
-  uint16_t function;  /* low 14 bits: function id; bit 15: DT_RECORD_TAP */
-  uint16_t words;     /* size of the whole record in units of 8 bytes */
-  uint32_t duration;  /* ticks from entry to exit; DT_IN_FLIGHT until the driver returned */
-  uint64_t entry;     /* ticks at entry; 0: not timed */
+  uint16_t function; /* low 14 bits: function id; bit 15: DT_RECORD_TAP */
+  uint16_t words;    /* size of the whole record in units of 8 bytes */
+  uint32_t duration; /* ticks from entry to exit; DT_IN_FLIGHT until the driver returned */
+  uint64_t entry;    /* ticks at entry; 0: not timed */
 } dt_record;
 
 #define DT_FUNCTION_MASK 0x3fffu
-#define DT_RECORD_TAP 0x8000u         /* made by the tap, not by the application */
-#define DT_IN_FLIGHT 0xffffffffu      /* the driver had not returned when this was read */
-#define DT_LONG_DURATION 0xfffffffeu  /* did not fit: a dtapLongDuration record of this thread follows */
-#define DT_NO_DURATION 0xfffffffdu    /* finished, but exit was not timed */
+#define DT_RECORD_TAP 0x8000u        /* made by the tap, not by the application */
+#define DT_IN_FLIGHT 0xffffffffu     /* the driver had not returned when this was read */
+#define DT_LONG_DURATION 0xfffffffeu /* did not fit: a dtapLongDuration record of this thread follows */
+#define DT_NO_DURATION 0xfffffffdu   /* finished, but exit was not timed */
 
 /* Array descriptor: a w8 field beside each captured array. */
 #define DT_DATA_KIND(d) ((unsigned)((d) & 7u))
-#define DT_DATA_CAPACITY(d) ((uint32_t)(((d) >> 3) & 0x1fffu)) /* payload units of 8 bytes that the record sets aside */
-#define DT_DATA_LENGTH(d) ((uint64_t)(d) >> 16)                /* bytes of content */
-#define DT_DATA(kind, capacity, length) \
-  ((uint64_t)(kind) | ((uint64_t)(capacity) << 3) | ((uint64_t)(length) << 16))
+#define DT_DATA_CAPACITY(d)                                                                            \
+  ((uint32_t)(((d) >> 3) & 0x1fffu))            /* payload units of 8 bytes that the record sets aside \
+                                                 */
+#define DT_DATA_LENGTH(d) ((uint64_t)(d) >> 16) /* bytes of content */
+#define DT_DATA(kind, capacity, length) ((uint64_t)(kind) | ((uint64_t)(capacity) << 3) | ((uint64_t)(length) << 16))
 enum {
-  DT_DATA_NONE = 0,     /* NULL pointer, or nothing to capture */
-  DT_DATA_INLINE = 1,   /* content stands in the record */
-  DT_DATA_BLOB = 2,     /* the record has the 16-byte content hash (XXH3-128, low 8 bytes first) */
-  DT_DATA_OFFSET = 3,   /* the pointer is an offset into a bound buffer object, or an opaque address */
-  DT_DATA_PENDING = 4,  /* an output that the driver had not written when this was read */
-  DT_DATA_UNKNOWN = 5,  /* there is content, but no rule says how much: not captured */
-  DT_DATA_FAULT = 6     /* the address could not be read */
+  DT_DATA_NONE = 0,    /* NULL pointer, or nothing to capture */
+  DT_DATA_INLINE = 1,  /* content stands in the record */
+  DT_DATA_BLOB = 2,    /* the record has the 16-byte content hash (XXH3-128, low 8 bytes first) */
+  DT_DATA_OFFSET = 3,  /* the pointer is an offset into a bound buffer object, or an opaque address */
+  DT_DATA_PENDING = 4, /* an output that the driver had not written when this was read */
+  DT_DATA_UNKNOWN = 5, /* there is content, but no rule says how much: not captured */
+  DT_DATA_FAULT = 6    /* the address could not be read */
 };
 
 /* Function ids of the tap's own records; their signatures are in every trace like any other. */
@@ -219,9 +229,9 @@ enum {
 /* Body of a DT_FN_BLOB record, after dt_record. Content longer than fits is split over records. */
 typedef struct dt_blob_part {
   uint64_t hash_low, hash_high;
-  uint64_t total;   /* bytes of the whole content */
-  uint64_t offset;  /* of this part */
-  uint64_t bytes;   /* of this part; they follow, padded to 8 */
+  uint64_t total;  /* bytes of the whole content */
+  uint64_t offset; /* of this part */
+  uint64_t bytes;  /* of this part; they follow, padded to 8 */
 } dt_blob_part;
 
 /* Hello on the UNIX stream socket named by DRAWTAP_SOCKET. The application sends dt_hello, the drainer
@@ -231,7 +241,8 @@ typedef struct dt_blob_part {
  * its existing memfd by SCM_RIGHTS, with the trace path that the first welcome named: the drainer then goes
  * on with that pool and appends to that file. */
 #define DT_HELLO_MAGIC 0x4f4c4548u
-/* One byte to the drainer in place of all else: the application was welcomed and could not take the pool. It is not recorded. */
+/* One byte to the drainer in place of all else: the application was welcomed and could not take the pool. It is not
+ * recorded. */
 #define DT_GIVEN_UP 'N'
 enum { DT_HELLO_ADOPT = 1u };
 typedef struct dt_hello {
@@ -245,11 +256,11 @@ typedef struct dt_hello {
 } dt_hello;
 typedef struct dt_welcome {
   uint32_t magic, version;
-  uint32_t accepted, quietly;     /* accepted 0: not this process (the fd is then absent); quietly: that is no fault */
-  uint64_t pool_bytes;            /* of address space to map */
-  char trace[1024];               /* the file asked for; of several processes the first to commit a record gets it,
-                                     the others FILE-PID.dtap: dt_pool_origin.trace says which it became */
-  uint32_t only, reserved;        /* only 1: what this drainer has goes with it; when it is gone, record no longer */
+  uint32_t accepted, quietly; /* accepted 0: not this process (the fd is then absent); quietly: that is no fault */
+  uint64_t pool_bytes;        /* of address space to map */
+  char trace[1024];           /* the file asked for; of several processes the first to commit a record gets it,
+                                 the others FILE-PID.dtap: dt_pool_origin.trace says which it became */
+  uint32_t only, reserved;    /* only 1: what this drainer has goes with it; when it is gone, record no longer */
 } dt_welcome;
 
 #ifdef __cplusplus

@@ -33,8 +33,7 @@ class Fields {
   size_t count_ = 0;
 };
 
-template <typename T>
-bool number(std::string_view text, T* out) {
+template <typename T> bool number(std::string_view text, T* out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -132,7 +131,8 @@ std::string SignatureSet::add(std::string owned) {
       if (kind == 'P') parsed.name = fields.word(1);
       parsed.ctype = fields.word(first);
       parsed.kind = fields.word(first + 1);
-      if (!slot(fields.raw(first + 2), *function, &parsed.slot)) return wrong("the slot is not one of the function's fields");
+      if (!slot(fields.raw(first + 2), *function, &parsed.slot))
+        return wrong("the slot is not one of the function's fields");
       parsed.group = fields.word(first + 3);
       parsed.object_class = fields.word(first + 4);
       if (kind == 'P') {

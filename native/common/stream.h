@@ -1,5 +1,5 @@
-/* A trace on its way to somebody else: what recorder and receiver say to each other. docs/stream-protocol.md is normative.
- * All integers little endian, structures packed by construction. */
+/* A trace on its way to somebody else: what recorder and receiver say to each other. docs/stream-protocol.md is
+ * normative. All integers little endian, structures packed by construction. */
 #ifndef DRAWTAP_COMMON_STREAM_H
 #define DRAWTAP_COMMON_STREAM_H
 #include <stdint.h>
@@ -23,11 +23,18 @@ typedef struct dt_stream_hello {
   uint32_t reserved2;
 } dt_stream_hello; /* 24 bytes */
 
-enum { DT_STREAM_OK = 0, DT_STREAM_VERSION_REFUSED = 1, DT_STREAM_TOKEN_REFUSED = 2, DT_STREAM_ROLE_REFUSED = 3, DT_STREAM_BUSY = 4, DT_STREAM_CHALLENGE = 5 };
+enum {
+  DT_STREAM_OK = 0,
+  DT_STREAM_VERSION_REFUSED = 1,
+  DT_STREAM_TOKEN_REFUSED = 2,
+  DT_STREAM_ROLE_REFUSED = 3,
+  DT_STREAM_BUSY = 4,
+  DT_STREAM_CHALLENGE = 5
+};
 
-/* From the side that was connected to; text follows: its options (JSON) if ok, else the reason, a sentence. A side with a
- * token first challenges: the text is its nonce, and is answered by DT_STREAM_PROOF_BYTES; the text of the answer to that
- * begins with as many if ok. */
+/* From the side that was connected to; text follows: its options (JSON) if ok, else the reason, a sentence. A side with
+ * a token first challenges: the text is its nonce, and is answered by DT_STREAM_PROOF_BYTES; the text of the answer to
+ * that begins with as many if ok. */
 typedef struct dt_stream_answer {
   char magic[8];
   uint16_t version;
@@ -46,7 +53,7 @@ enum {
 };
 typedef struct dt_stream_message {
   uint8_t type, reserved[3];
-  uint32_t bytes; /* that follow, at most DT_STREAM_LONGEST_MESSAGE */
+  uint32_t bytes;    /* that follow, at most DT_STREAM_LONGEST_MESSAGE */
 } dt_stream_message; /* 8 bytes */
 
 #endif

@@ -55,8 +55,8 @@ void make_schema(ArrowSchema* out, const char* format, std::string name, size_t 
     child = ArrowSchema{};
     holder->pointers.push_back(&child);
   }
-  *out = ArrowSchema{format, holder->name.c_str(), nullptr, 2, static_cast<int64_t>(children), holder->pointers.data(),
-                     nullptr, release_schema, holder};
+  *out = ArrowSchema{format,  holder->name.c_str(), nullptr, 2, static_cast<int64_t>(children), holder->pointers.data(),
+                     nullptr, release_schema,       holder};
 }
 
 void column_schema(ArrowSchema* out, const std::string& name, const ColumnType& type) {
@@ -98,7 +98,8 @@ void words_array(ArrowArray* out, const std::vector<std::string>& words) {
   }
   holder->buffers[1] = address(holder->offsets);
   holder->buffers[2] = address(holder->data);
-  *out = ArrowArray{static_cast<int64_t>(words.size()), 0, 0, 3, 0, holder->buffers, nullptr, nullptr, release_array, holder};
+  *out = ArrowArray{
+      static_cast<int64_t>(words.size()), 0, 0, 3, 0, holder->buffers, nullptr, nullptr, release_array, holder};
 }
 
 void column_array(ArrowArray* out, Column&& column) {
@@ -120,8 +121,16 @@ void column_array(ArrowArray* out, Column&& column) {
   } else {
     holder->buffers[1] = address(holder->data);
   }
-  *out = ArrowArray{column.length, column.nulls, 0, buffers, static_cast<int64_t>(holder->children.size()), holder->buffers,
-                    holder->pointers.data(), nullptr, release_array, holder};
+  *out = ArrowArray{column.length,
+                    column.nulls,
+                    0,
+                    buffers,
+                    static_cast<int64_t>(holder->children.size()),
+                    holder->buffers,
+                    holder->pointers.data(),
+                    nullptr,
+                    release_array,
+                    holder};
   if (column.type.type == Type::dictionary) {
     static const std::vector<std::string> none;
     words_array(&holder->dictionary, column.words ? *column.words : none);
@@ -140,7 +149,8 @@ int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
   try {
     make_schema(out, "+s", "", holder->columns.size());
     out->flags = 0;
-    for (size_t i = 0; i < holder->columns.size(); ++i) column_schema(out->children[i], holder->columns[i].name, holder->columns[i].type);
+    for (size_t i = 0; i < holder->columns.size(); ++i)
+      column_schema(out->children[i], holder->columns[i].name, holder->columns[i].type);
     return 0;
   } catch (const std::exception& e) {
     holder->error = e.what();
@@ -162,8 +172,16 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
       column_array(&top->children[i], std::move(batch.columns[i]));
       top->pointers.push_back(&top->children[i]);
     }
-    *out = ArrowArray{batch.rows, 0, 0, 1, static_cast<int64_t>(top->children.size()), top->buffers, top->pointers.data(), nullptr,
-                      release_array, top};
+    *out = ArrowArray{batch.rows,
+                      0,
+                      0,
+                      1,
+                      static_cast<int64_t>(top->children.size()),
+                      top->buffers,
+                      top->pointers.data(),
+                      nullptr,
+                      release_array,
+                      top};
     return 0;
   } catch (const Error& e) {
     holder->error = e.what();
@@ -174,7 +192,9 @@ int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
   }
 }
 
-const char* stream_error(ArrowArrayStream* stream) { return static_cast<StreamHolder*>(stream->private_data)->error.c_str(); }
+const char* stream_error(ArrowArrayStream* stream) {
+  return static_cast<StreamHolder*>(stream->private_data)->error.c_str();
+}
 
 void stream_release(ArrowArrayStream* stream) {
   delete static_cast<StreamHolder*>(stream->private_data);
@@ -235,13 +255,23 @@ void Column::null() {
   mark(false);
   ++nulls;
   switch (type.type) {
-    case Type::text: case Type::binary: offsets.value<int64_t>(static_cast<int64_t>(data.size())); break;
+    case Type::text:
+    case Type::binary: offsets.value<int64_t>(static_cast<int64_t>(data.size())); break;
     case Type::list: offsets.value<int32_t>(static_cast<int32_t>(child->length)); break;
-    case Type::boolean: if (static_cast<size_t>(length) / 8 >= data.size()) data.put('\0'); break;
-    case Type::u8: case Type::i8: data.value<uint8_t>(0); break;
-    case Type::u16: case Type::i16: data.value<uint16_t>(0); break;
-    case Type::u32: case Type::i32: case Type::f32: case Type::dictionary: data.value<uint32_t>(0); break;
-    case Type::u64: case Type::i64: case Type::f64: data.value<uint64_t>(0); break;
+    case Type::boolean:
+      if (static_cast<size_t>(length) / 8 >= data.size()) data.put('\0');
+      break;
+    case Type::u8:
+    case Type::i8: data.value<uint8_t>(0); break;
+    case Type::u16:
+    case Type::i16: data.value<uint16_t>(0); break;
+    case Type::u32:
+    case Type::i32:
+    case Type::f32:
+    case Type::dictionary: data.value<uint32_t>(0); break;
+    case Type::u64:
+    case Type::i64:
+    case Type::f64: data.value<uint64_t>(0); break;
   }
   ++length;
 }
@@ -255,8 +285,10 @@ void Column::boolean(bool v) {
 
 void Column::text(std::string_view v) {
   // Whatever a program calls things: DuckDB takes a table with one bad byte in it for damaged.
-  if (type.type == Type::text) each_valid_utf8(v, [this](std::string_view piece) { data.put(piece); });
-  else data.put(v);
+  if (type.type == Type::text)
+    each_valid_utf8(v, [this](std::string_view piece) { data.put(piece); });
+  else
+    data.put(v);
   end_text();
 }
 

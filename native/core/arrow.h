@@ -63,8 +63,16 @@ std::string duckdb_type(const ColumnType& type);
 class Bytes {
  public:
   Bytes() = default;
-  Bytes(Bytes&& o) noexcept : at_(o.at_), size_(o.size_), room_(o.room_) { o.at_ = nullptr; o.size_ = o.room_ = 0; }
-  Bytes& operator=(Bytes&& o) noexcept { std::swap(at_, o.at_); std::swap(size_, o.size_); std::swap(room_, o.room_); return *this; }
+  Bytes(Bytes&& o) noexcept : at_(o.at_), size_(o.size_), room_(o.room_) {
+    o.at_ = nullptr;
+    o.size_ = o.room_ = 0;
+  }
+  Bytes& operator=(Bytes&& o) noexcept {
+    std::swap(at_, o.at_);
+    std::swap(size_, o.size_);
+    std::swap(room_, o.room_);
+    return *this;
+  }
   ~Bytes() { free(at_); }
   char* data() { return at_; }
   const char* data() const { return at_; }
@@ -75,8 +83,14 @@ class Bytes {
     return at_ + size_;
   }
   void advance(size_t n) { size_ += n; }
-  char* extend(size_t n) { char* at = reserve(n); size_ += n; return at; }
-  void put(std::string_view s) { if (!s.empty()) memcpy(extend(s.size()), s.data(), s.size()); }
+  char* extend(size_t n) {
+    char* at = reserve(n);
+    size_ += n;
+    return at;
+  }
+  void put(std::string_view s) {
+    if (!s.empty()) memcpy(extend(s.size()), s.data(), s.size());
+  }
   void put(char c) { *extend(1) = c; }
   template <class T> void value(T v) { memcpy(extend(sizeof v), &v, sizeof v); }
   std::string_view view() const { return {at_, size_}; }
@@ -91,18 +105,30 @@ class Bytes {
 struct Column {
   ColumnType type;
   int64_t length = 0, nulls = 0;
-  Bytes validity, data, offsets;       // offsets: i64 for text and binary, i32 for lists
-  std::unique_ptr<Column> child;       // items of a list, strings of a dictionary
+  Bytes validity, data, offsets;                          // offsets: i64 for text and binary, i32 for lists
+  std::unique_ptr<Column> child;                          // items of a list, strings of a dictionary
   std::shared_ptr<const std::vector<std::string>> words;  // of a dictionary; copied at export
 
   explicit Column(ColumnType t);
   void null();
-  template <class T> void value(T v) { data.value(v); valid(); }
+  template <class T> void value(T v) {
+    data.value(v);
+    valid();
+  }
   void boolean(bool v);
-  void text(std::string_view v);                 // of text bytes that are no UTF-8 are replaced, of binary none
-  void end_text() { offsets.value<int64_t>(static_cast<int64_t>(data.size())); valid(); }  // after putting into data
-  void end_list() { offsets.value<int32_t>(static_cast<int32_t>(child->length)); valid(); }
-  void valid() { if (validity.size()) mark(true); ++length; }
+  void text(std::string_view v);  // of text bytes that are no UTF-8 are replaced, of binary none
+  void end_text() {
+    offsets.value<int64_t>(static_cast<int64_t>(data.size()));
+    valid();
+  }  // after putting into data
+  void end_list() {
+    offsets.value<int32_t>(static_cast<int32_t>(child->length));
+    valid();
+  }
+  void valid() {
+    if (validity.size()) mark(true);
+    ++length;
+  }
   // `n` values copied at once; the column must have no nulls so far or gets validity for them.
   void values(const void* from, size_t n, size_t width);
   void valid_many(size_t n);

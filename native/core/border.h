@@ -1,5 +1,5 @@
-// Where C++ ends and C begins, for every library with a C ABI: what is thrown becomes a DT_E_* code and a sentence, what
-// is handed out gets an owner, and streams live in memory of C.
+// Where C++ ends and C begins, for every library with a C ABI: what is thrown becomes a DT_E_* code and a sentence,
+// what is handed out gets an owner, and streams live in memory of C.
 #pragma once
 #include <dlfcn.h>
 
@@ -15,8 +15,7 @@
 
 namespace dt {
 
-template <class F>
-int at_border(std::string& said, F&& body) {
+template <class F> int at_border(std::string& said, F&& body) {
   try {
     body();
     return DT_OK;
@@ -43,8 +42,7 @@ inline void need(bool given, const char* what) {
 }
 
 // Text (a string, Bytes) that lives until its owner is deleted, as the type that it is here.
-template <class Text>
-void hand_out(Text text, const char** at, uint64_t* length, void** owner) {
+template <class Text> void hand_out(Text text, const char** at, uint64_t* length, void** owner) {
   auto* kept = new Text(std::move(text));
   *at = kept->data();
   *length = kept->size();
@@ -60,7 +58,8 @@ inline void free_stream(ArrowArrayStream* stream) {
 // The destructor of a Python capsule "arrow_array_stream" around a stream.
 inline void release_capsule(void* capsule) {
   // The interpreter's own function, wherever it lives: no library of ours is linked with it.
-  static auto* const pointer_of = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  static auto* const pointer_of =
+      reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
   if (pointer_of) free_stream(static_cast<ArrowArrayStream*>(pointer_of(capsule, "arrow_array_stream")));
 }
 

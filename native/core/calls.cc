@@ -32,9 +32,12 @@ Type item_type(Element element, const EnumGroup* group) {
     case Element::u16: return Type::u16;
     case Element::i16: return Type::i16;
     case Element::u32: return Type::u32;
-    case Element::i32: case Element::attribs32: return Type::i32;
-    case Element::u64: case Element::ptr: return Type::u64;
-    case Element::i64: case Element::attribs64: return Type::i64;
+    case Element::i32:
+    case Element::attribs32: return Type::i32;
+    case Element::u64:
+    case Element::ptr: return Type::u64;
+    case Element::i64:
+    case Element::attribs64: return Type::i64;
     case Element::f32: return Type::f32;
     case Element::f64: return Type::f64;
     default: return Type::text;
@@ -46,8 +49,11 @@ ColumnType value_type(const Field& f) {
     case Kind::i32: return {f.wide ? Type::i64 : Type::i32, Type::u64};
     case Kind::u32: return {f.wide ? Type::u64 : Type::u32, Type::u64};
     case Kind::i64: return {f.wide ? Type::i64 : Type::i32, Type::u64};
-    case Kind::u64: case Kind::ptr: case Kind::handle: return {f.wide ? Type::u64 : Type::u32, Type::u64};
-    case Kind::f32: case Kind::f64: return {f.wide ? Type::f64 : Type::f32, Type::u64};
+    case Kind::u64:
+    case Kind::ptr:
+    case Kind::handle: return {f.wide ? Type::u64 : Type::u32, Type::u64};
+    case Kind::f32:
+    case Kind::f64: return {f.wide ? Type::f64 : Type::f32, Type::u64};
     case Kind::boolean: return {Type::boolean, Type::u64};
     case Kind::enumeration: return {Type::dictionary, Type::u64};
     case Kind::bitmask: return {Type::text, Type::u64};
@@ -58,23 +64,27 @@ ColumnType value_type(const Field& f) {
 // What a chunk must decode for a column.
 struct Cursor {
   std::shared_ptr<OpenChunk> chunk;
-  size_t function = 0;                         // of function tables
+  size_t function = 0;                             // of function tables
   const std::vector<uint32_t>* records = nullptr;  // row -> record; nullptr: row == record
-  const FunctionColumns* columns = nullptr;    // of function tables
+  const FunctionColumns* columns = nullptr;        // of function tables
 };
 
-// Rows of one chunk, one after the other: in function tables numbers among the function's records, else numbers of calls.
+// Rows of one chunk, one after the other: in function tables numbers among the function's records, else numbers of
+// calls.
 struct Segment {
   size_t cursor = 0;
   uint32_t from = 0, to = 0;
 };
 
 struct Item {  // of work: rows that make one batch
-  struct Part { size_t chunk; uint32_t from, to; };  // calls of a chunk
+  struct Part {
+    size_t chunk;
+    uint32_t from, to;
+  };  // calls of a chunk
   std::vector<Part> parts;
-  size_t group = SIZE_MAX;       // with it: the calls [from, to) of a merged group, as offsets from its base
+  size_t group = SIZE_MAX;  // with it: the calls [from, to) of a merged group, as offsets from its base
   uint32_t from = 0, to = 0;
-  uint64_t weight = 0;           // bytes of the file, for progress
+  uint64_t weight = 0;  // bytes of the file, for progress
 };
 
 std::vector<Item> plan(const Trace& trace, const Selection& s, uint32_t batch_rows) {
@@ -102,7 +112,8 @@ std::vector<Item> plan(const Trace& trace, const Selection& s, uint32_t batch_ro
       for (uint64_t at = first; at < end;) {
         uint64_t to = end;
         if (!s.function && to - at > batch_rows - rows) to = at + (batch_rows - rows);
-        item.parts.push_back({group.chunks[0], static_cast<uint32_t>(at - group.base), static_cast<uint32_t>(to - group.base)});
+        item.parts.push_back(
+            {group.chunks[0], static_cast<uint32_t>(at - group.base), static_cast<uint32_t>(to - group.base)});
         item.weight += bytes * (to - at) / std::max<uint64_t>(group.calls, 1);
         rows += s.function ? present : to - at;
         at = to;
@@ -112,7 +123,8 @@ std::vector<Item> plan(const Trace& trace, const Selection& s, uint32_t batch_ro
     }
     flush();
     uint64_t window = batch_rows;
-    if (s.function) window = std::min<uint64_t>(group.calls, std::max<uint64_t>(batch_rows, batch_rows * group.calls / present));
+    if (s.function)
+      window = std::min<uint64_t>(group.calls, std::max<uint64_t>(batch_rows, batch_rows * group.calls / present));
     for (uint64_t at = first; at < end; at += window) {
       Item w;
       w.group = g;
@@ -129,7 +141,8 @@ std::vector<Item> plan(const Trace& trace, const Selection& s, uint32_t batch_ro
 void say_damaged(const Trace& trace, size_t chunk, const Error& e) {
   if (e.code != DT_E_FORMAT) throw e;
   auto& info = trace.chunks[trace.calls_chunks[chunk].chunk];
-  trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+  trace.problem("damaged", info.offset, info.header.payload_bytes,
+                std::string("a calls chunk could not be read: ") + e.what());
 }
 
 // Small map from enumerant to index in a batch's dictionary.
@@ -160,14 +173,16 @@ class Builder {
       auto* f = trace.signatures.by_id(id);
       if (!trace.calls_of(id) && !(function && f == function)) continue;
       names_->push_back(f ? f->name : "function" + std::to_string(id));
-      of_function_[id] = {static_cast<uint32_t>(names_->size() - 1), index(*apis_, f ? f->api : "?"), index(*categories_, f ? f->category : "?")};
+      of_function_[id] = {static_cast<uint32_t>(names_->size() - 1), index(*apis_, f ? f->api : "?"),
+                          index(*categories_, f ? f->category : "?")};
     }
   }
 
   void build(const Item& item, Batch& batch) {
     cursors_.clear();
     std::vector<Segment> segments;
-    if (item.group != SIZE_MAX) window(item, segments);
+    if (item.group != SIZE_MAX)
+      window(item, segments);
     else
       for (auto& part : item.parts) plain_part(part, segments);
     batch.rows = 0;
@@ -184,7 +199,9 @@ class Builder {
   }
 
  private:
-  struct OfFunction { uint32_t name, api, category; };
+  struct OfFunction {
+    uint32_t name, api, category;
+  };
 
   // Open a chunk and decode what the columns need, so that damage is found before any row is made.
   bool open(size_t chunk, Cursor& cursor) {
@@ -198,8 +215,14 @@ class Builder {
           case Source::duration: c.durations(); break;
           case Source::t_end: c.entries(), c.durations(); break;
           case Source::context: c.context(0); break;
-          case Source::name: case Source::fn: case Source::api: case Source::category: order = true; break;
-          case Source::params: case Source::result_text: case Source::call: case Source::payload_bytes:
+          case Source::name:
+          case Source::fn:
+          case Source::api:
+          case Source::category: order = true; break;
+          case Source::params:
+          case Source::result_text:
+          case Source::call:
+          case Source::payload_bytes:
             order = true;
             if (!function_) {
               c.durations();
@@ -218,7 +241,8 @@ class Builder {
         cursor.function = static_cast<size_t>(entry - c.info.functions.data());
         cursor.records = &c.records_of(cursor.function);
         for (auto& s : specs_)
-          if (s.field || s.source == Source::params || s.source == Source::call || s.source == Source::payload_bytes) cursor.columns = &c.columns(cursor.function);
+          if (s.field || s.source == Source::params || s.source == Source::call || s.source == Source::payload_bytes)
+            cursor.columns = &c.columns(cursor.function);
         if (cursor.columns) c.ordinals(), c.durations();
       } else if (!c.plain()) {
         cursor.records = &c.call_records();
@@ -244,8 +268,10 @@ class Builder {
       uint32_t low = 0, high = static_cast<uint32_t>(c.records->size());
       while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (call(c, middle) < wanted) low = middle + 1;
-        else high = middle;
+        if (call(c, middle) < wanted)
+          low = middle + 1;
+        else
+          high = middle;
       }
       return low;
     };
@@ -265,7 +291,10 @@ class Builder {
   void window(const Item& item, std::vector<Segment>& segments) {
     trace_.merge(item.group);
     auto& group = trace_.groups[item.group];
-    struct Run { size_t cursor; uint32_t at, end; };
+    struct Run {
+      size_t cursor;
+      uint32_t at, end;
+    };
     std::vector<Run> runs;
     for (size_t n = 0; n < group.chunks.size(); ++n) {
       auto& o = group.offsets[n];
@@ -280,14 +309,18 @@ class Builder {
       cursors_.push_back(std::move(cursor));
       runs.push_back({cursors_.size() - 1, first, end});
     }
-    auto seq = [&](const Run& r) { return trace_.seq_of(cursors_[r.cursor].chunk->index, call(cursors_[r.cursor], r.at)); };
+    auto seq = [&](const Run& r) {
+      return trace_.seq_of(cursors_[r.cursor].chunk->index, call(cursors_[r.cursor], r.at));
+    };
     while (!runs.empty()) {
       size_t best = 0;
       uint64_t least = UINT64_MAX, second = UINT64_MAX;
       for (size_t i = 0; i < runs.size(); ++i) {
         uint64_t s = seq(runs[i]);
-        if (s < least) second = least, least = s, best = i;
-        else if (s < second) second = s;
+        if (s < least)
+          second = least, least = s, best = i;
+        else if (s < second)
+          second = s;
       }
       Run& r = runs[best];
       uint32_t from = r.at;
@@ -347,7 +380,8 @@ class Builder {
         if (group.chunks.size() == 1) {
           for (size_t k = 0; k < n; ++k) out[k] = group.base + call(cursor, s.from + static_cast<uint32_t>(k));
         } else {
-          for (size_t k = 0; k < n; ++k) out[k] = trace_.seq_of(c.index, call(cursor, s.from + static_cast<uint32_t>(k)));
+          for (size_t k = 0; k < n; ++k)
+            out[k] = trace_.seq_of(c.index, call(cursor, s.from + static_cast<uint32_t>(k)));
         }
         column.valid_many(n);
         break;
@@ -374,17 +408,22 @@ class Builder {
       case Source::origin:
         for (size_t k = 0; k < n; ++k) {
           uint64_t origin = c.origin(call(cursor, s.from + static_cast<uint32_t>(k)));
-          if (origin == NO_ORIGIN) column.null();
-          else column.value<uint64_t>(origin);
+          if (origin == NO_ORIGIN)
+            column.null();
+          else
+            column.value<uint64_t>(origin);
         }
         break;
       case Source::tid:
         for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.info.meta.tid);
         break;
       case Source::context:
-        for (size_t k = 0; k < n; ++k) column.value<uint32_t>(c.context(record(cursor, s.from + static_cast<uint32_t>(k))));
+        for (size_t k = 0; k < n; ++k)
+          column.value<uint32_t>(c.context(record(cursor, s.from + static_cast<uint32_t>(k))));
         break;
-      case Source::name: case Source::api: case Source::category: {
+      case Source::name:
+      case Source::api:
+      case Source::category: {
         auto* out = reinterpret_cast<uint32_t*>(column.data.extend(n * 4));
         std::vector<uint32_t> of(c.info.functions.size());
         for (size_t f = 0; f < of.size(); ++f) {
@@ -397,7 +436,8 @@ class Builder {
         break;
       }
       case Source::fn:
-        for (uint32_t row = s.from; row < s.to; ++row) column.value<uint16_t>(static_cast<uint16_t>(c.info.functions[c.order()[record(cursor, row)]].id()));
+        for (uint32_t row = s.from; row < s.to; ++row)
+          column.value<uint16_t>(static_cast<uint16_t>(c.info.functions[c.order()[record(cursor, row)]].id()));
         break;
       case Source::t_start: {
         auto& entries = c.entries();
@@ -405,13 +445,16 @@ class Builder {
         if (!entries_timed(entries, cursor, s)) {
           for (uint32_t row = s.from; row < s.to; ++row) {
             uint64_t t = entries[record(cursor, row)];
-            if (t) column.value<int64_t>(trace_.clock.ns(t, hint));
-            else column.null();
+            if (t)
+              column.value<int64_t>(trace_.clock.ns(t, hint));
+            else
+              column.null();
           }
           break;
         }
         auto* out = reinterpret_cast<int64_t*>(column.data.extend(n * 8));
-        for (size_t k = 0; k < n; ++k) out[k] = trace_.clock.ns(entries[record(cursor, s.from + static_cast<uint32_t>(k))], hint);
+        for (size_t k = 0; k < n; ++k)
+          out[k] = trace_.clock.ns(entries[record(cursor, s.from + static_cast<uint32_t>(k))], hint);
         column.valid_many(n);
         break;
       }
@@ -421,8 +464,10 @@ class Builder {
         for (uint32_t row = s.from; row < s.to; ++row) {
           uint32_t r = record(cursor, row);
           uint64_t ticks = durations[r];
-          if (ticks < DT_NO_DURATION || c.duration(r, ticks)) column.value<int64_t>(trace_.clock.duration(ticks));
-          else column.null();
+          if (ticks < DT_NO_DURATION || c.duration(r, ticks))
+            column.value<int64_t>(trace_.clock.duration(ticks));
+          else
+            column.null();
         }
         break;
       }
@@ -432,8 +477,11 @@ class Builder {
           uint32_t r = record(cursor, row);
           uint64_t entry = c.entries()[r], ticks;
           int64_t end;
-          if (entry && c.duration(r, ticks) && !__builtin_add_overflow(trace_.clock.ns(entry, hint), trace_.clock.duration(ticks), &end)) column.value<int64_t>(end);
-          else column.null();
+          if (entry && c.duration(r, ticks) &&
+              !__builtin_add_overflow(trace_.clock.ns(entry, hint), trace_.clock.duration(ticks), &end))
+            column.value<int64_t>(end);
+          else
+            column.null();
         }
         break;
       }
@@ -485,17 +533,24 @@ class Builder {
     size_t n = s.to - s.from;
     auto slot = static_cast<size_t>(std::max(f.slot, 0));
     bool result = spec.field == function_->result.get();
-    auto unknown = [&](uint32_t i) { return result && cursor.chunk->durations()[(*cursor.records)[i]] == DT_IN_FLIGHT; };
+    auto unknown = [&](uint32_t i) {
+      return result && cursor.chunk->durations()[(*cursor.records)[i]] == DT_IN_FLIGHT;
+    };
     switch (spec.source) {
-      case Source::value: case Source::number: case Source::pointer:
+      case Source::value:
+      case Source::number:
+      case Source::pointer:
         if (result) {  // a call in flight has none yet
           for (uint32_t i = s.from; i < s.to; ++i) {
-            if (unknown(i)) column.null();
-            else one_value(spec, column, f, c.raw(f, i));
+            if (unknown(i))
+              column.null();
+            else
+              one_value(spec, column, f, c.raw(f, i));
           }
           return;
         }
-        if (f.slot < 0 || spec.type.type == Type::dictionary || spec.type.type == Type::text || spec.type.type == Type::boolean) {
+        if (f.slot < 0 || spec.type.type == Type::dictionary || spec.type.type == Type::text ||
+            spec.type.type == Type::boolean) {
           for (uint32_t i = s.from; i < s.to; ++i) one_value(spec, column, f, c.raw(f, i));
         } else if (f.wide) {
           column.values(c.w8[slot].data() + s.from, n, 8);
@@ -509,17 +564,22 @@ class Builder {
         for (uint32_t i = s.from; i < s.to; ++i) {
           uint64_t d = c.descriptor(f, i);
           unsigned kind = DT_DATA_KIND(d);
-          if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) column.value<uint64_t>(DT_DATA_LENGTH(d));
-          else column.null();
+          if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB)
+            column.value<uint64_t>(DT_DATA_LENGTH(d));
+          else
+            column.null();
         }
         return;
       case Source::blob:
         for (uint32_t i = s.from; i < s.to; ++i) {
-          if (DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB) column.text(hash_text(c.hash(f, i)));
-          else column.null();
+          if (DT_DATA_KIND(c.descriptor(f, i)) == DT_DATA_BLOB)
+            column.text(hash_text(c.hash(f, i)));
+          else
+            column.null();
         }
         return;
-      case Source::data: case Source::list:
+      case Source::data:
+      case Source::list:
         for (uint32_t i = s.from; i < s.to; ++i) content(spec, column, f, c, i);
         return;
       default: return;
@@ -531,7 +591,9 @@ class Builder {
       case Type::dictionary: column.value<uint32_t>(word(f.group, raw)); break;
       case Type::text: put_mask(column.data, f.group, raw), column.end_text(); break;
       case Type::boolean: column.boolean(raw != 0); break;
-      case Type::u32: case Type::i32: case Type::f32: column.value<uint32_t>(static_cast<uint32_t>(raw)); break;
+      case Type::u32:
+      case Type::i32:
+      case Type::f32: column.value<uint32_t>(static_cast<uint32_t>(raw)); break;
       default: column.value<uint64_t>(raw);
     }
   }
@@ -651,7 +713,9 @@ class CallSource : public BatchSource {
         size_t mine;
         {
           std::unique_lock lock(mutex_);
-          room_.wait(lock, [&] { return stop_ || failed_ || given_ == items_.size() || given_ < taken_ + threads_wanted_ * 2 + 1; });
+          room_.wait(lock, [&] {
+            return stop_ || failed_ || given_ == items_.size() || given_ < taken_ + threads_wanted_ * 2 + 1;
+          });
           if (stop_ || failed_ || given_ == items_.size()) return;
           mine = given_++;
         }
@@ -726,7 +790,8 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
   };
   for (auto& p : function->params) name_it(p);
   if (function->result) name_it(*function->result);
-  auto extra = [&](const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f, bool shown = false) {
+  auto extra = [&](const std::string& base, const char* suffix, ColumnType type, Source source, const Field& f,
+                   bool shown = false) {
     std::string name = base + suffix;
     while (!used.insert(lower(name)).second) name += "_";
     out.push_back({name, type, source, &f, shown, ""});
@@ -741,7 +806,12 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
       if (f->kind == Kind::enumeration || f->kind == Kind::bitmask) {
         out.back().note = "enum=" + lower(name + "_value");
         size_t at = out.size() - 1;
-        std::string twin = extra(name, "_value", {f->wide ? Type::u64 : f->kind == Kind::enumeration ? Type::i64 : Type::u32, Type::u64}, Source::number, *f);
+        std::string twin = extra(name, "_value",
+                                 {f->wide                        ? Type::u64
+                                  : f->kind == Kind::enumeration ? Type::i64
+                                                                 : Type::u32,
+                                  Type::u64},
+                                 Source::number, *f);
         out[at].note = "enum=" + twin;
         if (!f->group_name.empty()) out[at].note += " group=" + f->group_name;
         more.push_back(std::move(out.back()));
@@ -757,11 +827,17 @@ std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* functio
       }
       continue;
     }
-    ColumnType type = f->element == Element::chars ? ColumnType{Type::text, Type::u64} : ColumnType{Type::list, item_type(f->element, f->data_group)};
+    ColumnType type = f->element == Element::chars ? ColumnType{Type::text, Type::u64}
+                                                   : ColumnType{Type::list, item_type(f->element, f->data_group)};
     out.push_back({name, type, Source::list, f, true, ""});
-    struct { const char* suffix; ColumnType type; Source source; } const extras[] = {
-        {"_pointer", {Type::u64, Type::u64}, Source::pointer}, {"_bytes", {Type::u64, Type::u64}, Source::bytes},
-        {"_blob", {Type::text, Type::u64}, Source::blob}, {"_data", {Type::binary, Type::u64}, Source::data}};
+    struct {
+      const char* suffix;
+      ColumnType type;
+      Source source;
+    } const extras[] = {{"_pointer", {Type::u64, Type::u64}, Source::pointer},
+                        {"_bytes", {Type::u64, Type::u64}, Source::bytes},
+                        {"_blob", {Type::text, Type::u64}, Source::blob},
+                        {"_data", {Type::binary, Type::u64}, Source::data}};
     for (auto& e : extras) {
       ColumnType t = e.type;
       if (e.source == Source::pointer && f->slot < 0) continue;
@@ -798,9 +874,12 @@ Selection resolve(const Trace& trace, const dt_selection* selection) {
     auto frames = trace.frames();
     auto& ends = frames->ends;
     uint64_t f = selection->first_frame;
-    if (f > ends.size()) s.end_seq = s.first_seq;
-    else if (f) s.first_seq = std::max(s.first_seq, ends[f - 1] + 1);
-    if (selection->end_frame && selection->end_frame <= ends.size()) s.end_seq = std::min(s.end_seq, ends[selection->end_frame - 1] + 1);
+    if (f > ends.size())
+      s.end_seq = s.first_seq;
+    else if (f)
+      s.first_seq = std::max(s.first_seq, ends[f - 1] + 1);
+    if (selection->end_frame && selection->end_frame <= ends.size())
+      s.end_seq = std::min(s.end_seq, ends[selection->end_frame - 1] + 1);
   }
   s.end_seq = std::min(s.end_seq, trace.calls);
   // Its number may be another function's in this trace.
@@ -822,7 +901,8 @@ void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowA
       size_t to = std::min(s.columns.find(',', from), s.columns.size());
       std::string name = s.columns.substr(from, to - from);
       auto it = std::find_if(all.begin(), all.end(), [&](auto& c) { return c.name == name; });
-      if (it == all.end()) it = std::find_if(all.begin(), all.end(), [&](auto& c) { return lower(c.name) == lower(name); });
+      if (it == all.end())
+        it = std::find_if(all.begin(), all.end(), [&](auto& c) { return lower(c.name) == lower(name); });
       if (it == all.end()) throw Error(DT_E_ARGUMENT, "no column " + name);
       specs.push_back(*it);
       from = to + 1;
@@ -835,7 +915,8 @@ void calls_stream(std::shared_ptr<const Trace> trace, const Selection& s, ArrowA
   export_stream(std::move(types), std::move(source), out);
 }
 
-void each_call(const Trace& trace, const Selection& s, const std::function<void(OpenChunk&, uint32_t, uint64_t)>& visit) {
+void each_call(const Trace& trace, const Selection& s,
+               const std::function<void(OpenChunk&, uint32_t, uint64_t)>& visit) {
   Work work(trace.generation);
   for (size_t g = 0; g < trace.groups.size(); ++g) {
     auto& group = trace.groups[g];
@@ -857,11 +938,16 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
     }
     trace.merge(g);
     // Chunks are opened when their first call comes and closed after their last.
-    struct Live { size_t n; std::unique_ptr<OpenChunk> open; uint32_t at; };
+    struct Live {
+      size_t n;
+      std::unique_ptr<OpenChunk> open;
+      uint32_t at;
+    };
     std::vector<size_t> waiting;
     for (size_t n = 0; n < group.chunks.size(); ++n)
       if (!group.offsets[n].empty() && group.base + group.offsets[n].back() >= first) waiting.push_back(n);
-    std::sort(waiting.begin(), waiting.end(), [&](size_t a, size_t b) { return group.offsets[a].front() < group.offsets[b].front(); });
+    std::sort(waiting.begin(), waiting.end(),
+              [&](size_t a, size_t b) { return group.offsets[a].front() < group.offsets[b].front(); });
     size_t next = 0;
     std::vector<Live> live;
     for (uint64_t seq = first; seq < end;) {
@@ -870,7 +956,8 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
         auto& o = group.offsets[n];
         work.check();
         trace.done += o.size();
-        auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) - o.begin());
+        auto at = static_cast<uint32_t>(std::lower_bound(o.begin(), o.end(), static_cast<uint32_t>(seq - group.base)) -
+                                        o.begin());
         if (at == o.size()) continue;
         try {
           auto open = std::make_unique<OpenChunk>(trace, group.chunks[n]);
@@ -914,7 +1001,8 @@ void each_call(const Trace& trace, const Selection& s, const std::function<void(
 namespace {
 
 // The text of one stretch of calls; `full` is called whenever `out` holds a good piece.
-void print_calls(const Trace& trace, const Selection& s, uint32_t flags, Printer& printer, Bytes& out, const std::function<void()>& full) {
+void print_calls(const Trace& trace, const Selection& s, uint32_t flags, Printer& printer, Bytes& out,
+                 const std::function<void()>& full) {
   bool times = !(flags & 1);
   size_t hint = 0;
   each_call(trace, s, [&](OpenChunk& chunk, uint32_t call, uint64_t seq) {
@@ -923,8 +1011,10 @@ void print_calls(const Trace& trace, const Selection& s, uint32_t flags, Printer
     if (!(flags & 16)) put_u64(out, seq), out.put(' ');
     if (times && (flags & 8)) {
       uint64_t t = chunk.entries()[r];
-      if (t) put_i64(out, trace.clock.ns(t, hint));
-      else out.put('-');
+      if (t)
+        put_i64(out, trace.clock.ns(t, hint));
+      else
+        out.put('-');
       out.put(' ');
     }
     if (flags & 2) {
@@ -1064,7 +1154,8 @@ void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
     first = false;
     put_u64(out, seq);
     out.put(", \"frame\": ");
-    put_u64(out, static_cast<uint64_t>(std::lower_bound(frames->ends.begin(), frames->ends.end(), seq) - frames->ends.begin()));
+    put_u64(out, static_cast<uint64_t>(std::lower_bound(frames->ends.begin(), frames->ends.end(), seq) -
+                                       frames->ends.begin()));
     out.put(", \"thread\": ");
     put_u64(out, chunk.info.thread);
     out.put(", \"tid\": ");
@@ -1075,11 +1166,15 @@ void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
     auto* f = trace.signatures.by_id(id);
     put_json(out, f ? f->name : "function" + std::to_string(id));
     out.put(", \"t_start\": ");
-    if (t) put_i64(out, trace.clock.ns(t, hint));
-    else out.put("null");
+    if (t)
+      put_i64(out, trace.clock.ns(t, hint));
+    else
+      out.put("null");
     out.put(", \"duration\": ");
-    if (timed) put_i64(out, trace.clock.duration(ticks));
-    else out.put("null");
+    if (timed)
+      put_i64(out, trace.clock.duration(ticks));
+    else
+      out.put("null");
     out.put('}');
   });
   out.put(']');
@@ -1088,7 +1183,8 @@ void calls_rows(const Trace& trace, const Selection& s, Bytes& out) {
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
   size_t index;
   uint32_t call;
-  if (!trace.locate(seq, index, call)) throw Error(DT_E_ARGUMENT, "no call " + std::to_string(seq) + ": the trace has " + std::to_string(trace.calls));
+  if (!trace.locate(seq, index, call))
+    throw Error(DT_E_ARGUMENT, "no call " + std::to_string(seq) + ": the trace has " + std::to_string(trace.calls));
   OpenChunk chunk(trace, index);
   uint32_t r = chunk.record_of(call);
   uint16_t fi = chunk.order()[r];
@@ -1117,9 +1213,12 @@ void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
     if (f.kind == Kind::enumeration || f.kind == Kind::bitmask) {
       json.put(", \"text\": ");
       Bytes text;
-      if (f.kind == Kind::bitmask) put_mask(text, f.group, raw);
-      else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw))) text.put(*name);
-      else put_unnamed(text, raw);
+      if (f.kind == Kind::bitmask)
+        put_mask(text, f.group, raw);
+      else if (auto* name = trace.signatures.enum_name(f.group, static_cast<int64_t>(raw)))
+        text.put(*name);
+      else
+        put_unnamed(text, raw);
       put_json(json, text.view());
     }
     if (f.has_data()) {
@@ -1153,8 +1252,10 @@ void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data) {
       argument(columns.function->params[p]);
     }
   json.put("], \"result\": ");
-  if (columns.function && columns.function->result && chunk.durations()[r] != DT_IN_FLIGHT) argument(*columns.function->result);
-  else json.put("null");
+  if (columns.function && columns.function->result && chunk.durations()[r] != DT_IN_FLIGHT)
+    argument(*columns.function->result);
+  else
+    json.put("null");
   json.put(", \"text\": ");
   Bytes text;
   printer.call(text, chunk, r);

@@ -5,7 +5,23 @@
 namespace dt {
 
 enum class Source : uint8_t {
-  seq, frame, thread, tid, context, name, fn, t_start, duration, t_end, api, category, params, result_text, call, payload_bytes, origin,
+  seq,
+  frame,
+  thread,
+  tid,
+  context,
+  name,
+  fn,
+  t_start,
+  duration,
+  t_end,
+  api,
+  category,
+  params,
+  result_text,
+  call,
+  payload_bytes,
+  origin,
   value,    // a parameter (or result) as it is: enum -> name
   number,   // the integer twin of an enum or bitmask
   pointer,  // the address of an array
@@ -20,8 +36,8 @@ struct ColumnSpec {
   ColumnType type;
   Source source = Source::seq;
   const Field* field = nullptr;
-  bool shown = true;    // part of *
-  std::string note;     // "enum=mode_value", "unit=ns"
+  bool shown = true;  // part of *
+  std::string note;   // "enum=mode_value", "unit=ns"
 };
 
 std::vector<ColumnSpec> calls_schema(const Trace& trace, const Function* function);
@@ -45,6 +61,7 @@ void calls_rows(const Trace& trace, const Selection& selection, Bytes& out);
 void one_call(const Trace& trace, uint64_t seq, Bytes& json, Bytes& data);
 
 // Visit calls in order of seq.
-void each_call(const Trace& trace, const Selection& selection, const std::function<void(OpenChunk&, uint32_t call, uint64_t seq)>& visit);
+void each_call(const Trace& trace, const Selection& selection,
+               const std::function<void(OpenChunk&, uint32_t call, uint64_t seq)>& visit);
 
 }  // namespace dt

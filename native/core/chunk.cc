@@ -35,7 +35,9 @@ bool lz4(const uint8_t* in, size_t in_bytes, uint8_t* out, size_t out_bytes) {
   while (in < end) {
     unsigned token = *in++;
     size_t literals = 0, match = 0;
-    if (!length(token >> 4, literals) || literals > static_cast<size_t>(end - in) || literals > static_cast<size_t>(out_end - at)) return false;
+    if (!length(token >> 4, literals) || literals > static_cast<size_t>(end - in) ||
+        literals > static_cast<size_t>(out_end - at))
+      return false;
     if (literals) memcpy(at, in, literals);
     at += literals, in += literals;
     if (in == end) break;  // the last sequence has no match
@@ -77,7 +79,8 @@ void decompress(uint16_t codec, const uint8_t* stored, uint64_t stored_bytes, ui
   } else if (codec == DT_CODEC_ZSTD) {
     thread_local ZstdContext zstd;
     if (!zstd.context) throw std::bad_alloc();
-    if (ZSTD_decompressDCtx(zstd.context, raw, raw_bytes, stored, stored_bytes) != raw_bytes) broken("a block does not decompress");
+    if (ZSTD_decompressDCtx(zstd.context, raw, raw_bytes, stored, stored_bytes) != raw_bytes)
+      broken("a block does not decompress");
   } else if (codec == DT_CODEC_LZ4) {
     if (!lz4(stored, stored_bytes, raw, raw_bytes)) broken("a block does not decompress");
   } else {
@@ -95,14 +98,17 @@ const CallsFunction* CallsChunk::find(unsigned function) const {
 OpenChunk::OpenChunk(const Trace& t, size_t i) : trace(t), index(i), info(t.calls_chunks[i]) {
   const ChunkInfo& chunk = trace.chunks[info.chunk];
   payload_ = trace.at(chunk.offset) + sizeof(dt_chunk_header);
-  if (XXH3_64bits(payload_, chunk.header.payload_bytes) != chunk.header.payload_hash) broken("the checksum does not fit");
+  if (XXH3_64bits(payload_, chunk.header.payload_bytes) != chunk.header.payload_hash)
+    broken("the checksum does not fit");
   blocks_.resize(info.meta.blocks);
   if (!blocks_.empty())
-    memcpy(blocks_.data(), payload_ + sizeof(dt_calls_meta) + info.functions.size() * sizeof(dt_calls_function), blocks_.size() * sizeof(dt_block));
+    memcpy(blocks_.data(), payload_ + sizeof(dt_calls_meta) + info.functions.size() * sizeof(dt_calls_function),
+           blocks_.size() * sizeof(dt_block));
   raw_.resize(blocks_.size());
   uint64_t at = chunk.header.meta_bytes;
   for (auto& block : blocks_) {
-    if (block.stored_bytes > chunk.header.payload_bytes - at || !sane_sizes(block.codec, block.stored_bytes, block.raw_bytes, MAX_BLOCK))
+    if (block.stored_bytes > chunk.header.payload_bytes - at ||
+        !sane_sizes(block.codec, block.stored_bytes, block.raw_bytes, MAX_BLOCK))
       broken("a block's sizes make no sense");
     block_offsets_.push_back(at);
     at += block.stored_bytes;
@@ -113,7 +119,8 @@ const std::vector<uint8_t>& OpenChunk::block(size_t i) {
   auto& raw = raw_[i];
   if (raw.empty() && blocks_[i].raw_bytes) {
     raw.resize(blocks_[i].raw_bytes + 8);  // and room for wide reads
-    decompress(blocks_[i].codec, payload_ + block_offsets_[i], blocks_[i].stored_bytes, raw.data(), blocks_[i].raw_bytes);
+    decompress(blocks_[i].codec, payload_ + block_offsets_[i], blocks_[i].stored_bytes, raw.data(),
+               blocks_[i].raw_bytes);
   }
   return raw;
 }
@@ -138,11 +145,17 @@ const std::vector<uint16_t>& OpenChunk::order() {
     for (size_t i = 0; i < n; ++i) order_[i] = raw[i];
   }
   for (size_t i = 0; i < n; ++i) largest = order_[i] > largest ? order_[i] : largest;
-  if (n && largest >= functions) { order_.clear(); broken("the order block names a function that is not there"); }
+  if (n && largest >= functions) {
+    order_.clear();
+    broken("the order block names a function that is not there");
+  }
   std::vector<uint32_t> counts(functions);
   for (uint16_t f : order_) ++counts[f];
   for (size_t f = 0; f < functions; ++f)
-    if (counts[f] != info.functions[f].count) { order_.clear(); broken("the order block and the function table disagree"); }
+    if (counts[f] != info.functions[f].count) {
+      order_.clear();
+      broken("the order block and the function table disagree");
+    }
   raw_[b] = {};
   order_done_ = true;
   return order_;
@@ -222,14 +235,16 @@ const std::vector<uint32_t>& OpenChunk::durations() {
   auto& ord = ordinals();
   for (uint32_t i = 0; i < n; ++i) {
     auto& f = info.functions[o[i]];
-    if (!f.tap()) last = i;
+    if (!f.tap())
+      last = i;
     else if (f.function == LONG && last != UINT32_MAX) {
       auto& c = columns(o[i]);
       if (!c.w8.empty()) long_[last] = c.w8[0][ord[i]];
     }
   }
   auto& siblings = trace.threads[info.thread].chunks;
-  if (last != UINT32_MAX && durations_[last] == DT_LONG_DURATION && !long_.count(last) && info.in_thread + 1 < siblings.size()) {
+  if (last != UINT32_MAX && durations_[last] == DT_LONG_DURATION && !long_.count(last) &&
+      info.in_thread + 1 < siblings.size()) {
     size_t next = siblings[info.in_thread + 1];
     if (trace.calls_chunks[next].has(LONG)) {
       try {
@@ -305,8 +320,10 @@ uint32_t OpenChunk::context(uint32_t record) {
   size_t low = 0, high = contexts_.size();
   while (low < high) {
     size_t middle = (low + high) / 2;
-    if (contexts_[middle].first <= record) low = middle + 1;
-    else high = middle;
+    if (contexts_[middle].first <= record)
+      low = middle + 1;
+    else
+      high = middle;
   }
   return low ? contexts_[low - 1].second : context;
 }
@@ -341,9 +358,11 @@ const FunctionColumns& OpenChunk::columns(size_t function) {
   c.count = c.entry->count;
   size_t n = c.count;
   if (c.function && (c.function->w8 || c.function->w4)) {
-    if (c.entry->block >= blocks_.size() || blocks_[c.entry->block].kind != DT_BLOCK_ARGS) broken("a function has no arguments block");
+    if (c.entry->block >= blocks_.size() || blocks_[c.entry->block].kind != DT_BLOCK_ARGS)
+      broken("a function has no arguments block");
     uint64_t size = blocks_[c.entry->block].raw_bytes;
-    if (c.entry->offset > size || c.entry->bytes > size - c.entry->offset) broken("a function's arguments lie outside of their block");
+    if (c.entry->offset > size || c.entry->bytes > size - c.entry->offset)
+      broken("a function's arguments lie outside of their block");
     uint64_t fixed = n * (8ull * c.function->w8 + 4ull * c.function->w4);
     if (fixed > c.entry->bytes) broken("a function's arguments are cut off");
     const uint8_t* start = block(c.entry->block).data() + c.entry->offset;

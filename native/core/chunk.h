@@ -43,21 +43,21 @@ class OpenChunk {
   const size_t index;
   const CallsChunk& info;
 
-  const std::vector<uint16_t>& order();              // per record: index into info.functions
-  uint32_t record_of(uint32_t call);                 // record of a call
+  const std::vector<uint16_t>& order();                                // per record: index into info.functions
+  uint32_t record_of(uint32_t call);                                   // record of a call
   bool plain() const { return info.meta.records == info.meta.calls; }  // no tap records: record == call
-  const std::vector<uint32_t>& call_records();       // only when !plain()
-  const std::vector<uint32_t>& record_calls();       // only when !plain(): number of the (next) call
-  const std::vector<uint64_t>& entries();            // ticks per record; 0: not timed
-  const std::vector<uint32_t>& durations();          // as dt_record has them
+  const std::vector<uint32_t>& call_records();                         // only when !plain()
+  const std::vector<uint32_t>& record_calls();                         // only when !plain(): number of the (next) call
+  const std::vector<uint64_t>& entries();                              // ticks per record; 0: not timed
+  const std::vector<uint32_t>& durations();                            // as dt_record has them
   // Ticks; false: none (in flight or not timed).
   bool duration(uint32_t record, uint64_t& ticks);
   uint32_t context(uint32_t record);
   // Seq that a call had in the recording this trace was made from; NO_ORIGIN: it is not said, or the call is new.
   uint64_t origin(uint32_t call);
-  const std::vector<uint32_t>& ordinals();           // per record: number among the records of its function
+  const std::vector<uint32_t>& ordinals();                   // per record: number among the records of its function
   const std::vector<uint32_t>& records_of(size_t function);  // records of one function
-  const FunctionColumns& columns(size_t function);   // index into info.functions
+  const FunctionColumns& columns(size_t function);           // index into info.functions
 
  private:
   const std::vector<uint8_t>& block(size_t i);

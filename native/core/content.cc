@@ -12,11 +12,40 @@
 namespace dt {
 namespace {
 
-const char* const NAMES[] = {
-    "calls", "draws", "indirect_draws", "vertices", "primitives", "triangles", "dispatches", "clears", "state_calls", "same_binds", "binds", "uniforms",
-    "matrix_operations", "texture_uploads", "texels", "texture_bytes", "buffer_uploads", "buffer_bytes", "client_bytes", "mapped_bytes", "path_segments",
-    "readbacks", "readback_bytes", "queries", "waits", "flushes", "compiles", "links", "created_objects", "deleted_objects", "list_calls", "framebuffer_binds",
-    "context_switches", "api_ns"};
+const char* const NAMES[] = {"calls",
+                             "draws",
+                             "indirect_draws",
+                             "vertices",
+                             "primitives",
+                             "triangles",
+                             "dispatches",
+                             "clears",
+                             "state_calls",
+                             "same_binds",
+                             "binds",
+                             "uniforms",
+                             "matrix_operations",
+                             "texture_uploads",
+                             "texels",
+                             "texture_bytes",
+                             "buffer_uploads",
+                             "buffer_bytes",
+                             "client_bytes",
+                             "mapped_bytes",
+                             "path_segments",
+                             "readbacks",
+                             "readback_bytes",
+                             "queries",
+                             "waits",
+                             "flushes",
+                             "compiles",
+                             "links",
+                             "created_objects",
+                             "deleted_objects",
+                             "list_calls",
+                             "framebuffer_binds",
+                             "context_switches",
+                             "api_ns"};
 static_assert(sizeof NAMES / sizeof *NAMES == COUNTS);
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -29,13 +58,17 @@ enum class List : uint8_t { none, drawn, opened, closed, called, several, base, 
 struct Rule {
   std::vector<Count> ones;
   const Function* function = nullptr;
-  bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false, image = false, path = false, shape = false, readback = false, generates = false,
-       deletes = false, bind = false;
-  const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr, *height = nullptr, *depth = nullptr, *number = nullptr,
-              *data = nullptr, *target = nullptr, *object = nullptr, *result = nullptr, *angle = nullptr;
+  bool draw = false, mesh = false, begin = false, end = false, vertex = false, texture = false, buffer = false,
+       image = false, path = false, shape = false, readback = false, generates = false, deletes = false, bind = false;
+  const Field *mode = nullptr, *count = nullptr, *instances = nullptr, *many = nullptr, *width = nullptr,
+              *height = nullptr, *depth = nullptr, *number = nullptr, *data = nullptr, *target = nullptr,
+              *object = nullptr, *result = nullptr, *angle = nullptr;
   uint64_t segments = 0;
   List list = List::none;
-  bool wanted() const { return draw || mesh || begin || end || vertex || texture || buffer || image || path || shape || readback || generates || deletes || bind || list != List::none; }
+  bool wanted() const {
+    return draw || mesh || begin || end || vertex || texture || buffer || image || path || shape || readback ||
+           generates || deletes || bind || list != List::none;
+  }
 };
 
 const Field* param(const Function& f, std::initializer_list<const char*> names) {
@@ -47,10 +80,13 @@ const Field* param(const Function& f, std::initializer_list<const char*> names) 
 
 // What a vertex of glBegin is made of, or what stands around it.
 bool gives_vertices(std::string_view n) {
-  static const char* const names[] = {"glVertex2", "glVertex3", "glVertex4", "glColor3", "glColor4", "glSecondaryColor3", "glNormal3", "glTexCoord1", "glTexCoord2",
-                                      "glTexCoord3", "glTexCoord4", "glMultiTexCoord1", "glMultiTexCoord2", "glMultiTexCoord3", "glMultiTexCoord4", "glFogCoordd",
-                                      "glFogCoordf", "glArrayElement", "glEvalCoord", "glEvalPoint", "glVertexAttrib1", "glVertexAttrib2", "glVertexAttrib3",
-                                      "glVertexAttrib4", "glIndexd", "glIndexf", "glIndexi", "glIndexs", "glIndexub"};
+  static const char* const names[] = {
+      "glVertex2",         "glVertex3",        "glVertex4",        "glColor3",         "glColor4",
+      "glSecondaryColor3", "glNormal3",        "glTexCoord1",      "glTexCoord2",      "glTexCoord3",
+      "glTexCoord4",       "glMultiTexCoord1", "glMultiTexCoord2", "glMultiTexCoord3", "glMultiTexCoord4",
+      "glFogCoordd",       "glFogCoordf",      "glArrayElement",   "glEvalCoord",      "glEvalPoint",
+      "glVertexAttrib1",   "glVertexAttrib2",  "glVertexAttrib3",  "glVertexAttrib4",  "glIndexd",
+      "glIndexf",          "glIndexi",         "glIndexs",         "glIndexub"};
   for (auto* name : names)
     if (starts(n, name)) return true;
   return n == "glBegin" || n == "glEnd" || n == "glEdgeFlag" || n == "glEdgeFlagv";
@@ -60,17 +96,42 @@ constexpr uint64_t ARC_CHORD = 0xF101, ARC_PIE = 0xF102;  // VGUArcType
 
 // How many segments a shape of VGU gives to a path (OpenVG 1.1, 17.1); arcs and polygons by what they are called with.
 uint64_t shape_segments(std::string_view n) {
-  static const std::pair<const char*, uint64_t> shapes[] = {{"vguLine", 2}, {"vguPolygon", 0}, {"vguRect", 5}, {"vguRoundRect", 10}, {"vguEllipse", 4}, {"vguArc", 1}};
+  static const std::pair<const char*, uint64_t> shapes[] = {{"vguLine", 2},       {"vguPolygon", 0}, {"vguRect", 5},
+                                                            {"vguRoundRect", 10}, {"vguEllipse", 4}, {"vguArc", 1}};
   for (auto& [name, segments] : shapes)
     if (n == name) return segments;
   return 0;
 }
 
 bool is_matrix(std::string_view n) {
-  static const char* const names[] = {"glLoadIdentity", "glLoadMatrix", "glMultMatrix", "glLoadTransposeMatrix", "glMultTransposeMatrix", "glRotate", "glScale", "glTranslate",
-                                      "glFrustum", "glOrtho", "glPushMatrix", "glPopMatrix", "glMatrixLoad", "glMatrixMult", "glMatrixRotate", "glMatrixScale",
-                                      "glMatrixTranslate", "glMatrixOrtho", "glMatrixFrustum", "glMatrixPush", "glMatrixPop", "vgLoadIdentity", "vgLoadMatrix",
-                                      "vgMultMatrix", "vgTranslate", "vgScale", "vgShear", "vgRotate"};
+  static const char* const names[] = {"glLoadIdentity",
+                                      "glLoadMatrix",
+                                      "glMultMatrix",
+                                      "glLoadTransposeMatrix",
+                                      "glMultTransposeMatrix",
+                                      "glRotate",
+                                      "glScale",
+                                      "glTranslate",
+                                      "glFrustum",
+                                      "glOrtho",
+                                      "glPushMatrix",
+                                      "glPopMatrix",
+                                      "glMatrixLoad",
+                                      "glMatrixMult",
+                                      "glMatrixRotate",
+                                      "glMatrixScale",
+                                      "glMatrixTranslate",
+                                      "glMatrixOrtho",
+                                      "glMatrixFrustum",
+                                      "glMatrixPush",
+                                      "glMatrixPop",
+                                      "vgLoadIdentity",
+                                      "vgLoadMatrix",
+                                      "vgMultMatrix",
+                                      "vgTranslate",
+                                      "vgScale",
+                                      "vgShear",
+                                      "vgRotate"};
   for (auto* name : names)
     if (starts(n, name) && !starts(n, "glScissor")) return true;
   return false;
@@ -107,10 +168,14 @@ Rule rule_of(const Function& f) {
   if (f.flags & FLAG_DISPATCH) one(Count::dispatches);
   if (f.flags & FLAG_CLEAR) one(Count::clears);
   if (f.flags & FLAG_UPLOAD) {
-    if (has(n, "Tex") && has(n, "Image")) r.texture = true;
-    else if (has(n, "Buffer")) r.buffer = true;
-    else if (n == "vgImageSubData" || n == "vgWritePixels") r.texture = true;
-    else if (n == "vgAppendPathData") r.path = true;
+    if (has(n, "Tex") && has(n, "Image"))
+      r.texture = true;
+    else if (has(n, "Buffer"))
+      r.buffer = true;
+    else if (n == "vgImageSubData" || n == "vgWritePixels")
+      r.texture = true;
+    else if (n == "vgAppendPathData")
+      r.path = true;
   }
   if (r.texture) {
     one(Count::texture_uploads);
@@ -123,15 +188,18 @@ Rule rule_of(const Function& f) {
     r.shape = true, r.segments = shape_segments(n), r.result = f.result.get();
     r.number = param(f, {"count"}), r.mode = param(f, {"closed", "arcType"}), r.angle = param(f, {"angleExtent"});
   }
-  if (f.flags & FLAG_READBACK) one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
+  if (f.flags & FLAG_READBACK)
+    one(Count::readbacks), r.readback = true, r.data = param(f, {"pixels", "data", "img", "bits"});
   if (f.flags & (FLAG_FINISH | FLAG_SYNC)) one(Count::waits);
   if (f.flags & FLAG_FLUSH) one(Count::flushes);
   if (starts(n, "glGet") || starts(n, "glIs") || starts(n, "vgGet") || f.flags & FLAG_ERROR_QUERY) one(Count::queries);
   if (starts(n, "glUniform") || starts(n, "glProgramUniform")) one(Count::uniforms);
   if (is_matrix(n)) one(Count::matrix);
   if (starts(n, "glCompileShader") || n == "glShaderBinary") one(Count::compiles);
-  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram")) one(Count::links);
-  bool bind = starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
+  if (starts(n, "glLinkProgram") || starts(n, "glProgramBinary") || starts(n, "glCreateShaderProgram"))
+    one(Count::links);
+  bool bind =
+      starts(n, "glBind") || starts(n, "glUseProgram") || n == "glActiveTexture" || n == "glClientActiveTexture";
   if (bind) {
     one(Count::binds);
     r.bind = true;
@@ -141,22 +209,32 @@ Rule rule_of(const Function& f) {
   if (n == "glNewList") r.list = List::opened, r.object = param(f, {"list"}), r.mode = param(f, {"mode"});
   if (n == "glEndList") r.list = List::closed;
   if (n == "glCallList") r.list = List::called, r.object = param(f, {"list"});
-  if (n == "glCallLists") r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"}), r.data = param(f, {"lists"});
+  if (n == "glCallLists")
+    r.list = List::several, r.number = param(f, {"n"}), r.mode = param(f, {"type"}), r.data = param(f, {"lists"});
   if (n == "glListBase") r.list = List::base, r.object = param(f, {"base"});
   if (n == "glDeleteLists") r.list = List::deleted, r.object = param(f, {"list"}), r.number = param(f, {"range"});
   if (f.flags & FLAG_MAKE_CURRENT) one(Count::contexts);
-  if (starts(n, "glGen") && !starts(n, "glGenerate")) r.generates = true, r.number = param(f, {"n", "range", "count"});
+  if (starts(n, "glGen") && !starts(n, "glGenerate"))
+    r.generates = true, r.number = param(f, {"n", "range", "count"});
   else if (starts(n, "glCreate")) {
     r.number = param(f, {"n"});
-    if (r.number) r.generates = true;
-    else one(Count::created);
-  } else if (starts(n, "vgCreate")) one(Count::created);
+    if (r.number)
+      r.generates = true;
+    else
+      one(Count::created);
+  } else if (starts(n, "vgCreate"))
+    one(Count::created);
   if (starts(n, "glDelete")) {
     r.number = param(f, {"n", "range"});
-    if (r.number) r.deletes = true;
-    else one(Count::deleted);
-  } else if (starts(n, "vgDestroy")) one(Count::deleted);
-  if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) && !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet")) one(Count::state);
+    if (r.number)
+      r.deletes = true;
+    else
+      one(Count::deleted);
+  } else if (starts(n, "vgDestroy"))
+    one(Count::deleted);
+  if (f.category == "state" && (f.api == "gl" || f.api == "vg") && !(f.flags & FLAG_DRAW_SETUP) &&
+      !starts(n, "glGet") && !starts(n, "glIs") && !starts(n, "vgGet"))
+    one(Count::state);
   return r;
 }
 
@@ -164,20 +242,24 @@ Rule rule_of(const Function& f) {
 void primitives(uint64_t mode, uint64_t n, uint64_t& prims, uint64_t& triangles) {
   auto less = [&](uint64_t k) { return n > k ? n - k : 0; };
   switch (mode) {
-    case 0: prims = n; break;                                                           // points
-    case 1: prims = n / 2; break;                                                       // lines
-    case 2: prims = n > 1 ? n : 0; break;                                               // line loop
-    case 3: prims = less(1); break;                                                     // line strip
-    case 4: prims = triangles = n / 3; break;                                           // triangles
-    case 5: case 6: prims = triangles = less(2); break;                                 // strip, fan
-    case 7: prims = n / 4, triangles = 2 * prims; break;                                // quads
-    case 8: prims = n >= 4 ? n / 2 - 1 : 0, triangles = 2 * prims; break;               // quad strip
-    case 9: prims = n >= 3, triangles = less(2); break;                                 // polygon
-    case 10: prims = n / 4; break;                                                      // lines with adjacency
-    case 11: prims = less(3); break;                                                    // line strip with adjacency
-    case 12: prims = triangles = n / 6; break;                                          // triangles with adjacency
-    case 13: prims = triangles = n >= 6 ? (n - 4) / 2 : 0; break;                       // strip with adjacency
-    default: prims = n, triangles = 0;                                                  // patches: what they become is not in the calls
+    case 0: prims = n; break;                  // points
+    case 1: prims = n / 2; break;              // lines
+    case 2: prims = n > 1 ? n : 0; break;      // line loop
+    case 3: prims = less(1); break;            // line strip
+    case 4: prims = triangles = n / 3; break;  // triangles
+    case 5:
+    case 6: prims = triangles = less(2); break;                            // strip, fan
+    case 7: prims = n / 4, triangles = 2 * prims; break;                   // quads
+    case 8: prims = n >= 4 ? n / 2 - 1 : 0, triangles = 2 * prims; break;  // quad strip
+    case 9: prims = n >= 3, triangles = less(2); break;                    // polygon
+    case 10: prims = n / 4; break;                                         // lines with adjacency
+    case 11: prims = less(3); break;                                       // line strip with adjacency
+    case 12: prims = triangles = n / 6; break;                             // triangles with adjacency
+    case 13:
+      prims = triangles = n >= 6 ? (n - 4) / 2 : 0;
+      break;  // strip with adjacency
+    // patches: what they become is not in the calls
+    default: prims = n, triangles = 0;
   }
 }
 
@@ -194,26 +276,29 @@ struct Step {
   size_t frame;
   uint32_t context;
   List what;
-  uint32_t name = 0, mode = 0;     // mode: of glNewList; how many are deleted
+  uint32_t name = 0, mode = 0;  // mode: of glNewList; how many are deleted
   Drawn drawn{};
   std::vector<uint32_t> names{};
 };
 struct ChunkContent {
-  std::vector<Step> steps;             // where the trace has display lists
+  std::vector<Step> steps;                            // where the trace has display lists
   std::vector<std::pair<uint32_t, uint32_t>> groups;  // of contexts
-  size_t lead_step = SIZE_MAX;         // of the first glEnd
+  size_t lead_step = SIZE_MAX;                        // of the first glEnd
   std::vector<std::pair<size_t, FrameContent>> frames;
-  bool begins = false, ends = false;   // a glBegin or a glEnd stands in it
-  uint64_t lead = 0;                   // vertices before the first of them
-  bool lead_ended = false;             // the first of them is a glEnd ...
-  size_t lead_frame = 0;               // ... in this frame
-  Open tail;                           // what is open at its end
+  bool begins = false, ends = false;  // a glBegin or a glEnd stands in it
+  uint64_t lead = 0;                  // vertices before the first of them
+  bool lead_ended = false;            // the first of them is a glEnd ...
+  size_t lead_frame = 0;              // ... in this frame
+  Open tail;                          // what is open at its end
 };
 
 std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t count) {
   std::vector<uint32_t> out;
   auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  const size_t size = type == 0x1400 || type == 0x1401 ? 1 : type == 0x1402 || type == 0x1403 || type == 0x1407 ? 2 : type == 0x1408 ? 3 : 4;
+  const size_t size = type == 0x1400 || type == 0x1401                     ? 1
+                      : type == 0x1402 || type == 0x1403 || type == 0x1407 ? 2
+                      : type == 0x1408                                     ? 3
+                                                                           : 4;
   for (uint64_t i = 0; i < count && (i + 1) * size <= bytes.size(); ++i) {
     const size_t at = i * size;
     uint32_t v = 0;
@@ -234,8 +319,8 @@ std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t
   return out;
 }
 
-// Move what lists draw from where they were made to where they are called. A list inside another counts as it was when that
-// one was made.
+// Move what lists draw from where they were made to where they are called. A list inside another counts as it was when
+// that one was made.
 void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out) {
   std::map<uint32_t, uint32_t> groups;
   std::vector<const Step*> steps;
@@ -289,7 +374,9 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
         break;
       case List::deleted:
         if (step->mode <= INT32_MAX)  // of a negative number nothing is deleted
-          lists.erase(lists.lower_bound({group, step->name}), lists.lower_bound({group, step->mode > UINT32_MAX - step->name ? UINT32_MAX : step->name + step->mode}));
+          lists.erase(
+              lists.lower_bound({group, step->name}),
+              lists.lower_bound({group, step->mode > UINT32_MAX - step->name ? UINT32_MAX : step->name + step->mode}));
         break;
       case List::none: break;
     }
@@ -330,7 +417,11 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
     std::vector<uint8_t> tap(info.functions.size());
     for (size_t f = 0; f < of.size(); ++f) {
       auto* function = trace.signatures.by_id(info.functions[f].id());
-      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY ? 2 : info.functions[f].id() == DT_FN_MAP_WRITE ? 3 : lists && info.functions[f].id() == DT_FN_CONTEXT ? 4 : 1 : 0;
+      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY             ? 2
+                                         : info.functions[f].id() == DT_FN_MAP_WRITE        ? 3
+                                         : lists && info.functions[f].id() == DT_FN_CONTEXT ? 4
+                                                                                            : 1
+                                       : 0;
       if (tap[f] > 1 && function) columns[f] = &chunk.columns(f);
       if (tap[f] || !function) continue;
       of[f] = &rules[static_cast<size_t>(function->index)];
@@ -356,10 +447,13 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
       if (vertices > UINT32_MAX) vertices = 0;  // a negative count draws nothing
       primitives(mode, vertices, prims, triangles);
       auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
-      c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances, c(Count::triangles) += triangles * instances;
+      c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances,
+          c(Count::triangles) += triangles * instances;
     };
     auto close_time = [&] {
-      if (!part.frames.empty()) part.frames.back().second.counts[static_cast<size_t>(Count::api_ns)] += static_cast<uint64_t>(static_cast<double>(ticks_sum) * slope + 0.5);
+      if (!part.frames.empty())
+        part.frames.back().second.counts[static_cast<size_t>(Count::api_ns)] +=
+            static_cast<uint64_t>(static_cast<double>(ticks_sum) * slope + 0.5);
       ticks_sum = 0;
     };
     for (uint32_t r = 0; r < order.size(); ++r) {
@@ -371,22 +465,26 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
             return field && field->slot >= 0 ? static_cast<uint32_t>(columns[f]->raw(*field, ordinals[r])) : 0;
           };
           part.groups.emplace_back(number("context"), number("share_group"));
-        } else if (tap[f] > 1 && columns[f] && columns[f]->function) (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
+        } else if (tap[f] > 1 && columns[f] && columns[f]->function)
+          (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
         continue;
       }
       uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
       ++call;
       bool moved = false;
       while (position != ends.end() && *position < seq) ++position, moved = true;
-      if (part.frames.empty() || moved) close_time(), part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), FrameContent{});
+      if (part.frames.empty() || moved)
+        close_time(), part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), FrameContent{});
       FrameContent& frame = part.frames.back().second;
       auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
       ++c(Count::calls);
       c(Count::client_bytes) += client, c(Count::mapped_bytes) += mapped;
       client = mapped = 0;
       uint64_t ticks = 0;
-      if (durations[r] < DT_NO_DURATION) ticks_sum += durations[r];
-      else if (chunk.duration(r, ticks)) ticks_sum += ticks;
+      if (durations[r] < DT_NO_DURATION)
+        ticks_sum += durations[r];
+      else if (chunk.duration(r, ticks))
+        ticks_sum += ticks;
       const Rule* rule = of[f];
       if (!rule) continue;
       Drawn before{};
@@ -426,8 +524,11 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
           }
         } else {
           ++c(Count::draws);
-          if (rule->count && rule->mode) add_primitives(frame, value(rule->mode), positive(rule->count), rule->instances ? positive(rule->instances) : 1);
-          else if (has(rule->function->name, "DrawTex") || has(rule->function->name, "glRect")) add_primitives(frame, 7, 4, 1);
+          if (rule->count && rule->mode)
+            add_primitives(frame, value(rule->mode), positive(rule->count),
+                           rule->instances ? positive(rule->instances) : 1);
+          else if (has(rule->function->name, "DrawTex") || has(rule->function->name, "glRect"))
+            add_primitives(frame, 7, 4, 1);
         }
       }
       if (rule->mesh) {
@@ -450,14 +551,18 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         }
       }
       if (rule->vertex) {
-        if (part.tail.begun) ++part.tail.vertices;
-        else if (!part.begins && !part.ends) ++part.lead;
+        if (part.tail.begun)
+          ++part.tail.vertices;
+        else if (!part.begins && !part.ends)
+          ++part.lead;
       }
       if (rule->begin) part.begins = true, part.tail = {true, value(rule->mode), 0};
       if (rule->end) {
         ++c(Count::draws);
-        if (!part.begins && !part.ends) part.lead_ended = true, part.lead_frame = part.frames.back().first;
-        else if (part.tail.begun) add_primitives(frame, part.tail.mode, part.tail.vertices, 1);
+        if (!part.begins && !part.ends)
+          part.lead_ended = true, part.lead_frame = part.frames.back().first;
+        else if (part.tail.begun)
+          add_primitives(frame, part.tail.mode, part.tail.vertices, 1);
         part.ends = true;
         part.tail = {};
       }
@@ -502,7 +607,8 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         if (rule->end && part.lead_ended && part.lead_step == SIZE_MAX) part.lead_step = part.steps.size();
         if (!part.steps.empty() && part.lead_step != part.steps.size()) {
           Step& last = part.steps.back();
-          if (last.what == List::drawn && last.frame == step.frame && last.context == step.context && part.steps.size() - 1 != part.lead_step) {
+          if (last.what == List::drawn && last.frame == step.frame && last.context == step.context &&
+              part.steps.size() - 1 != part.lead_step) {
             for (size_t k = 0; k < DRAWN.size(); ++k) last.drawn[k] += step.drawn[k];
             continue;
           }
@@ -538,7 +644,8 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
         uint64_t prims = 0, triangles = 0;
         primitives(open.mode, open.vertices, prims, triangles);
         auto& f = out[part.lead_frame].counts;
-        f[static_cast<size_t>(Count::vertices)] += open.vertices, f[static_cast<size_t>(Count::primitives)] += prims, f[static_cast<size_t>(Count::triangles)] += triangles;
+        f[static_cast<size_t>(Count::vertices)] += open.vertices, f[static_cast<size_t>(Count::primitives)] += prims,
+            f[static_cast<size_t>(Count::triangles)] += triangles;
         if (part.lead_step < part.steps.size()) {
           Drawn& drawn = part.steps[part.lead_step].drawn;
           drawn[1] += open.vertices, drawn[2] += prims, drawn[3] += triangles;

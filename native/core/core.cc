@@ -25,10 +25,7 @@ using dt::need;
 thread_local std::string g_error;
 thread_local std::string g_text;
 
-template <class F>
-int guarded(F&& body) {
-  return dt::at_border(g_error, body);
-}
+template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
 // What dt_blob_free frees.
 struct Owner {
@@ -154,7 +151,8 @@ int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** js
   });
 }
 
-int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data, uint64_t* data_length, void** owner) {
+int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data,
+            uint64_t* data_length, void** owner) {
   return guarded([&] {
     need(trace && json && length && data && data_length && owner, "trace");
     auto bytes = std::make_unique<BytesOwner>();
@@ -195,8 +193,8 @@ int dt_text(dt_trace* trace, const dt_selection* selection, int fd, uint32_t fla
   });
 }
 
-int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options, const char** json,
-                uint64_t* length, void** owner) {
+int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options,
+                const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && folder && json && length && owner, "folder");
     dt::c::Options wanted;
@@ -209,8 +207,8 @@ int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* fold
   });
 }
 
-int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path, const char** json, uint64_t* length,
-             void** owner) {
+int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path,
+             const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need((sources || !count) && path && json && length && owner, "a source or the path");
     std::vector<dt::edit::Source> from;
@@ -247,8 +245,10 @@ int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, uint32_t 
     std::vector<dt::Selection> selections;
     for (uint32_t n = 0; n < count; n++) {
       dt_selection s{};
-      if (ranges[n].frames) s.first_frame = ranges[n].first, s.end_frame = ranges[n].end;
-      else s.first_seq = ranges[n].first, s.end_seq = ranges[n].end;
+      if (ranges[n].frames)
+        s.first_frame = ranges[n].first, s.end_frame = ranges[n].end;
+      else
+        s.first_seq = ranges[n].first, s.end_seq = ranges[n].end;
       selections.push_back(dt::resolve(*trace->trace, &s));
     }
     if (selections.empty()) selections.push_back(dt::resolve(*trace->trace, nullptr));
@@ -265,8 +265,8 @@ int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* 
   });
 }
 
-int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags, const char** json, uint64_t* length,
-            void** owner) {
+int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags,
+            const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(a && b && json && length && owner, "a trace");
     dt::edit::DiffOptions options;
@@ -280,8 +280,8 @@ int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, 
   });
 }
 
-int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes, const char** json,
-                    uint64_t* length, void** owner) {
+int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes,
+                    const char** json, uint64_t* length, void** owner) {
   return guarded([&] {
     need(trace && text && json && length && owner, "a text");
     auto bytes = std::make_unique<BytesOwner>();

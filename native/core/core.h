@@ -29,17 +29,17 @@ DT_API int dt_set_frame_end(dt_trace* trace, const char* rule);
 
 /* A selection of calls. Zero-initialise; fields left 0 / NULL do not restrict. */
 typedef struct dt_selection {
-  const char* function;     /* name of one function; NULL: all */
-  const char* columns;      /* names, comma separated; NULL: the default ones */
-  uint64_t first_seq;       /* inclusive */
-  uint64_t end_seq;         /* exclusive; 0: to the end */
+  const char* function;            /* name of one function; NULL: all */
+  const char* columns;             /* names, comma separated; NULL: the default ones */
+  uint64_t first_seq;              /* inclusive */
+  uint64_t end_seq;                /* exclusive; 0: to the end */
   uint64_t first_frame, end_frame; /* likewise */
-  uint32_t threads;         /* decoders; 0: as many as the machine has */
-  uint32_t batch_rows;      /* 0: the default */
+  uint32_t threads;                /* decoders; 0: as many as the machine has */
+  uint32_t batch_rows;             /* 0: the default */
 } dt_selection;
 
-/* Signature text (docs/format.md) of functions that the trace may not have: they then have tables too, without rows. What
- * the trace says of a function itself stays. Only the first text of a trace counts. */
+/* Signature text (docs/format.md) of functions that the trace may not have: they then have tables too, without rows.
+ * What the trace says of a function itself stays. Only the first text of a trace counts. */
 DT_API int dt_know(dt_trace* trace, const char* text, uint64_t bytes);
 
 /* Columns of the calls table, or of one function's, as "name<TAB>duckdb type<TAB>note" lines. The note is words:
@@ -54,14 +54,17 @@ DT_API int dt_table(dt_trace* trace, const char* name, struct ArrowArrayStream* 
 /* The same as a JSON list of objects. `json` is not terminated; it lives until dt_blob_free(owner). */
 DT_API int dt_table_json(dt_trace* trace, const char* name, const char** json, uint64_t* length, void** owner);
 /* Calls in order of seq as a JSON list of objects: seq frame thread tid context name t_start duration. */
-DT_API int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** json, uint64_t* length, void** owner);
-/* One call with decoded arguments: {"args": [{"name", "kind", "value", "text", "data", "element", "at", "bytes", "blob"}],
- * "result": the same or null, "text"}; a float's value is its bits; inline arrays stand at "at" behind the JSON text:
- * `json` has `length` bytes, `data` has `data_length`. */
-DT_API int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data, uint64_t* data_length, void** owner);
+DT_API int dt_rows_json(dt_trace* trace, const dt_selection* selection, const char** json, uint64_t* length,
+                        void** owner);
+/* One call with decoded arguments: {"args": [{"name", "kind", "value", "text", "data", "element", "at", "bytes",
+ * "blob"}], "result": the same or null, "text"}; a float's value is its bits; inline arrays stand at "at" behind the
+ * JSON text: `json` has `length` bytes, `data` has `data_length`. */
+DT_API int dt_call(dt_trace* trace, uint64_t seq, const char** json, uint64_t* length, const uint8_t** data,
+                   uint64_t* data_length, void** owner);
 
-/* A zeroed stream to pass to dt_calls or dt_table, and what ends it. `dt_release_capsule` is the destructor of the Python
- * capsule "arrow_array_stream" around one: it may run on any thread that has the interpreter, without calling Python code. */
+/* A zeroed stream to pass to dt_calls or dt_table, and what ends it. `dt_release_capsule` is the destructor of the
+ * Python capsule "arrow_array_stream" around one: it may run on any thread that has the interpreter, without calling
+ * Python code. */
 DT_API struct ArrowArrayStream* dt_new_stream(void);
 DT_API void dt_free_stream(struct ArrowArrayStream* stream);
 DT_API void dt_release_capsule(void* capsule);
@@ -81,11 +84,11 @@ typedef struct dt_export_c_options {
   uint32_t calls_per_file;     /* about; 0: the default */
   uint32_t calls_per_function; /* 0: the default */
 } dt_export_c_options;
-DT_API int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder, const dt_export_c_options* options, const char** json,
-                       uint64_t* length, void** owner);
+DT_API int dt_export_c(dt_trace* trace, const dt_selection* selection, const char* folder,
+                       const dt_export_c_options* options, const char** json, uint64_t* length, void** owner);
 
-/* Write calls as a trace of apitrace (format 6, snappy): of each range the calls first..end-1 (end 0: to the end), or the
- * frames where `frames` is 1. No ranges: all calls. */
+/* Write calls as a trace of apitrace (format 6, snappy): of each range the calls first..end-1 (end 0: to the end), or
+ * the frames where `frames` is 1. No ranges: all calls. */
 typedef struct dt_export_range {
   uint64_t first, end;
   uint32_t frames, reserved;
@@ -94,8 +97,9 @@ DT_API int dt_export_apitrace(dt_trace* trace, const dt_export_range* ranges, ui
 
 /* ---- running programs ---- */
 
-/* Of one surface on a program's page (dt_live_surface in native/common/live.h): what was read of it so far. Its last frames
- * stand in the columns [begin, end) of three rows: shown, wait and swap, in ns. Columns that were filled are not written again. */
+/* Of one surface on a program's page (dt_live_surface in native/common/live.h): what was read of it so far. Its last
+ * frames stand in the columns [begin, end) of three rows: shown, wait and swap, in ns. Columns that were filled are not
+ * written again. */
 typedef struct dt_live_seen {
   uint64_t frames; /* read so far */
   uint64_t lost;   /* of these, those that were overwritten before they were read */
@@ -103,10 +107,11 @@ typedef struct dt_live_seen {
 } dt_live_seen;
 enum { DT_LIVE_MOST_FRAMES = (1ull << 62) - 1 }; /* a count beyond it is nonsense */
 
-/* Read the frames that were shown since the last time into `rows` (3 x `room`), and let go of those before `oldest_ns`. Nothing
- * on the page is believed: what was shown before that or after now is left out, times that go back do not. Returns 0, or how
- * many columns are needed behind `end` where there is less room: nothing was read then. */
-DT_API uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int64_t* rows, uint64_t room, int64_t now_ns, int64_t oldest_ns);
+/* Read the frames that were shown since the last time into `rows` (3 x `room`), and let go of those before `oldest_ns`.
+ * Nothing on the page is believed: what was shown before that or after now is left out, times that go back do not.
+ * Returns 0, or how many columns are needed behind `end` where there is less room: nothing was read then. */
+DT_API uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int64_t* rows, uint64_t room, int64_t now_ns,
+                               int64_t oldest_ns);
 
 /* Ask all running work on this trace to stop (any thread); it then fails with DT_E_CANCELLED. */
 DT_API void dt_cancel(dt_trace* trace);

@@ -17,11 +17,14 @@ int64_t now_in_ns() {
 }
 
 // The program may write anything at any time: each value is taken once.
-uint64_t taken(const std::atomic<uint64_t>& count, std::memory_order order) { return count.load(order) & DT_LIVE_MOST_FRAMES; }
+uint64_t taken(const std::atomic<uint64_t>& count, std::memory_order order) {
+  return count.load(order) & DT_LIVE_MOST_FRAMES;
+}
 
 }  // namespace
 
-extern "C" uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int64_t* rows, uint64_t room, int64_t now_ns, int64_t oldest_ns) {
+extern "C" uint64_t dt_live_frames(const void* surface, dt_live_seen* seen, int64_t* rows, uint64_t room,
+                                   int64_t now_ns, int64_t oldest_ns) {
   const auto& page = *static_cast<const dt_live_surface*>(surface);
   const uint64_t frames = taken(page.frames, std::memory_order_acquire);
   if (frames <= seen->frames) return 0;

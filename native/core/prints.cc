@@ -90,13 +90,15 @@ Prints prints(const Trace& trace) {
     for (uint32_t r = 0; r < order.size(); ++r) {
       Of& o = of[order[r]];
       if (!o.counts) continue;
-      // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not known.
+      // What stands behind the last call is for the first one of the next chunk; it counts here, where that is not
+      // known.
       if (call >= info.meta.calls && part.frames.empty()) continue;
       uint32_t at = call < info.meta.calls ? call : call - 1;
       uint64_t seq = alone ? group.base + at : trace.seq_of(index, at);
       bool moved = false;
       while (position != ends.end() && *position < seq) ++position, moved = true;
-      if (part.frames.empty() || moved) part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), Rolling{});
+      if (part.frames.empty() || moved)
+        part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), Rolling{});
       Rolling& rolling = part.frames.back().second;
       uint64_t hash = mixed(o.id);
       if (o.columns && o.columns->function) {
@@ -105,7 +107,8 @@ Prints prints(const Trace& trace) {
         for (auto* field : o.plan.contents) {
           uint64_t d = o.columns->descriptor(*field, i);
           unsigned kind = DT_DATA_KIND(d);
-          if (kind == DT_DATA_FAULT) part.unreadable.push_back({seq, o.tap ? nullptr : o.columns->function, o.tap ? nullptr : field});
+          if (kind == DT_DATA_FAULT)
+            part.unreadable.push_back({seq, o.tap ? nullptr : o.columns->function, o.tap ? nullptr : field});
           if (field->out) continue;
           if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) {
             auto content = o.columns->payload(*field, i);

@@ -30,29 +30,54 @@ bool slot(std::string_view text, bool& wide, int& out) {
 
 bool kind(std::string_view text, Kind& out) {
   static const std::pair<std::string_view, Kind> known[] = {
-      {"i32", Kind::i32}, {"u32", Kind::u32}, {"i64", Kind::i64}, {"u64", Kind::u64}, {"f32", Kind::f32}, {"f64", Kind::f64},
-      {"bool", Kind::boolean}, {"enum", Kind::enumeration}, {"bitmask", Kind::bitmask}, {"ptr", Kind::ptr}, {"handle", Kind::handle}};
+      {"i32", Kind::i32},         {"u32", Kind::u32}, {"i64", Kind::i64},      {"u64", Kind::u64},
+      {"f32", Kind::f32},         {"f64", Kind::f64}, {"bool", Kind::boolean}, {"enum", Kind::enumeration},
+      {"bitmask", Kind::bitmask}, {"ptr", Kind::ptr}, {"handle", Kind::handle}};
   for (auto& [name, value] : known)
     if (name == text) return out = value, true;
   return false;
 }
 
 Element element(std::string_view text) {
-  static const std::pair<std::string_view, Element> known[] = {
-      {"u8", Element::u8}, {"i8", Element::i8}, {"u16", Element::u16}, {"i16", Element::i16}, {"u32", Element::u32},
-      {"i32", Element::i32}, {"u64", Element::u64}, {"i64", Element::i64}, {"f32", Element::f32}, {"f64", Element::f64},
-      {"char", Element::chars}, {"strings", Element::strings}, {"bytes", Element::bytes}, {"pixels", Element::pixels},
-      {"attribs32", Element::attribs32}, {"attribs64", Element::attribs64}, {"ptr", Element::ptr}};
+  static const std::pair<std::string_view, Element> known[] = {{"u8", Element::u8},
+                                                               {"i8", Element::i8},
+                                                               {"u16", Element::u16},
+                                                               {"i16", Element::i16},
+                                                               {"u32", Element::u32},
+                                                               {"i32", Element::i32},
+                                                               {"u64", Element::u64},
+                                                               {"i64", Element::i64},
+                                                               {"f32", Element::f32},
+                                                               {"f64", Element::f64},
+                                                               {"char", Element::chars},
+                                                               {"strings", Element::strings},
+                                                               {"bytes", Element::bytes},
+                                                               {"pixels", Element::pixels},
+                                                               {"attribs32", Element::attribs32},
+                                                               {"attribs64", Element::attribs64},
+                                                               {"ptr", Element::ptr}};
   for (auto& [name, value] : known)
     if (name == text) return value;
   return text.substr(0, 7) == "struct:" ? Element::structure : Element::bytes;
 }
 
-const std::pair<std::string_view, uint32_t> g_flags[] = {
-    {"frame_end", FLAG_FRAME_END}, {"finish", FLAG_FINISH}, {"readback", FLAG_READBACK}, {"draw", FLAG_DRAW},
-    {"dispatch", FLAG_DISPATCH}, {"clear", FLAG_CLEAR}, {"upload", FLAG_UPLOAD}, {"marker", FLAG_MARKER},
-    {"make_current", FLAG_MAKE_CURRENT}, {"sync", FLAG_SYNC}, {"map", FLAG_MAP}, {"unmap", FLAG_UNMAP}, {"flush", FLAG_FLUSH},
-    {"context", FLAG_CONTEXT}, {"lookup", FLAG_LOOKUP}, {"error_query", FLAG_ERROR_QUERY}, {"draw_setup", FLAG_DRAW_SETUP}};
+const std::pair<std::string_view, uint32_t> g_flags[] = {{"frame_end", FLAG_FRAME_END},
+                                                         {"finish", FLAG_FINISH},
+                                                         {"readback", FLAG_READBACK},
+                                                         {"draw", FLAG_DRAW},
+                                                         {"dispatch", FLAG_DISPATCH},
+                                                         {"clear", FLAG_CLEAR},
+                                                         {"upload", FLAG_UPLOAD},
+                                                         {"marker", FLAG_MARKER},
+                                                         {"make_current", FLAG_MAKE_CURRENT},
+                                                         {"sync", FLAG_SYNC},
+                                                         {"map", FLAG_MAP},
+                                                         {"unmap", FLAG_UNMAP},
+                                                         {"flush", FLAG_FLUSH},
+                                                         {"context", FLAG_CONTEXT},
+                                                         {"lookup", FLAG_LOOKUP},
+                                                         {"error_query", FLAG_ERROR_QUERY},
+                                                         {"draw_setup", FLAG_DRAW_SETUP}};
 
 uint32_t flag_bits(std::string_view text) {
   uint32_t bits = 0;
@@ -64,11 +89,22 @@ uint32_t flag_bits(std::string_view text) {
 
 // The first of these flags that a function has is its category.
 std::string category(uint32_t flags) {
-  static const std::pair<uint32_t, const char*> order[] = {
-      {FLAG_FRAME_END, "frame_end"}, {FLAG_DRAW, "draw"}, {FLAG_DISPATCH, "dispatch"}, {FLAG_CLEAR, "clear"}, {FLAG_UPLOAD, "upload"},
-      {FLAG_READBACK, "readback"}, {FLAG_MAP, "map"}, {FLAG_UNMAP, "unmap"}, {FLAG_MAKE_CURRENT, "make_current"}, {FLAG_CONTEXT, "context"},
-      {FLAG_FINISH, "finish"}, {FLAG_FLUSH, "flush"}, {FLAG_SYNC, "sync"}, {FLAG_MARKER, "marker"}, {FLAG_LOOKUP, "lookup"},
-      {FLAG_ERROR_QUERY, "error_query"}};
+  static const std::pair<uint32_t, const char*> order[] = {{FLAG_FRAME_END, "frame_end"},
+                                                           {FLAG_DRAW, "draw"},
+                                                           {FLAG_DISPATCH, "dispatch"},
+                                                           {FLAG_CLEAR, "clear"},
+                                                           {FLAG_UPLOAD, "upload"},
+                                                           {FLAG_READBACK, "readback"},
+                                                           {FLAG_MAP, "map"},
+                                                           {FLAG_UNMAP, "unmap"},
+                                                           {FLAG_MAKE_CURRENT, "make_current"},
+                                                           {FLAG_CONTEXT, "context"},
+                                                           {FLAG_FINISH, "finish"},
+                                                           {FLAG_FLUSH, "flush"},
+                                                           {FLAG_SYNC, "sync"},
+                                                           {FLAG_MARKER, "marker"},
+                                                           {FLAG_LOOKUP, "lookup"},
+                                                           {FLAG_ERROR_QUERY, "error_query"}};
   for (auto& [bit, name] : order)
     if (flags & bit) return name;
   return "state";
@@ -80,10 +116,20 @@ std::string dashless(std::string_view text) { return text == "-" ? std::string()
 
 size_t element_bytes(Element element) {
   switch (element) {
-    case Element::u8: case Element::i8: case Element::chars: return 1;
-    case Element::u16: case Element::i16: return 2;
-    case Element::u32: case Element::i32: case Element::f32: case Element::attribs32: return 4;
-    case Element::u64: case Element::i64: case Element::f64: case Element::attribs64: case Element::ptr: return 8;
+    case Element::u8:
+    case Element::i8:
+    case Element::chars: return 1;
+    case Element::u16:
+    case Element::i16: return 2;
+    case Element::u32:
+    case Element::i32:
+    case Element::f32:
+    case Element::attribs32: return 4;
+    case Element::u64:
+    case Element::i64:
+    case Element::f64:
+    case Element::attribs64:
+    case Element::ptr: return 8;
     default: return 0;
   }
 }
@@ -104,8 +150,8 @@ size_t Signatures::parse(std::string_view text) {
         function = nullptr, field = nullptr, group = nullptr;
         unsigned id = 0;
         Function f;
-        if (part.size() < 8 || !number(part[1], id) || id >= by_id_.size() || !number(part[4], f.w8) || !number(part[5], f.w4) ||
-            f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
+        if (part.size() < 8 || !number(part[1], id) || id >= by_id_.size() || !number(part[4], f.w8) ||
+            !number(part[5], f.w4) || f.w8 > 255 || f.w4 > 255 || part[3].empty()) {
           ++wrong;
           break;
         }
@@ -122,7 +168,8 @@ size_t Signatures::parse(std::string_view text) {
         function->text.assign(line).push_back('\n');
         break;
       }
-      case 'R': case 'P': {
+      case 'R':
+      case 'P': {
         if (!function) break;
         function->text.append(line).push_back('\n');
         field = nullptr;
@@ -130,7 +177,8 @@ size_t Signatures::parse(std::string_view text) {
         Field f;
         bool bare = part.size() >= 4 + o && part[3 + o] == "-";  // only its content is there, if a D says so
         if (part.size() < 4 + o || !kind(part[2 + o], f.kind) ||
-            (!bare && (!slot(part[3 + o], f.wide, f.slot) || static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)))) {
+            (!bare && (!slot(part[3 + o], f.wide, f.slot) ||
+                       static_cast<uint32_t>(f.slot) >= (f.wide ? function->w8 : function->w4)))) {
           ++wrong;
           break;
         }
@@ -139,7 +187,10 @@ size_t Signatures::parse(std::string_view text) {
         if (part.size() > 4 + o) f.group_name = dashless(part[4 + o]);
         if (part.size() > 5 + o) f.object_class = dashless(part[5 + o]);
         if (o) {
-          if (function->params.size() >= 255) { ++wrong; break; }
+          if (function->params.size() >= 255) {
+            ++wrong;
+            break;
+          }
           function->params.push_back(std::move(f));
           field = &function->params.back();
         } else {
@@ -179,7 +230,10 @@ size_t Signatures::parse(std::string_view text) {
       }
       case 'G': {
         function = nullptr, field = nullptr, group = nullptr;
-        if (part.size() < 3 || groups.size() >= MOST_GROUPS) { ++wrong; break; }
+        if (part.size() < 3 || groups.size() >= MOST_GROUPS) {
+          ++wrong;
+          break;
+        }
         if (!group_by_name_.emplace(std::string(part[1]), static_cast<int>(groups.size())).second) break;
         groups.emplace_back();
         group = &groups.back();
@@ -192,7 +246,10 @@ size_t Signatures::parse(std::string_view text) {
         if (!group) break;
         int64_t value = 0;
         uint64_t large = 0;
-        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || members_ >= MOST_MEMBERS) { ++wrong; break; }
+        if (part.size() < 3 || (!number(part[2], value) && !number(part[2], large)) || members_ >= MOST_MEMBERS) {
+          ++wrong;
+          break;
+        }
         ++members_;
         if (large) value = static_cast<int64_t>(large);
         group->by_value.emplace(value, static_cast<uint32_t>(group->members.size()));
@@ -222,7 +279,8 @@ void Signatures::link() {
     f.descriptors.erase(std::unique(f.descriptors.begin(), f.descriptors.end()), f.descriptors.end());
     auto number_payload = [&](Field& field) {
       if (field.has_data())
-        field.payload = static_cast<int>(std::lower_bound(f.descriptors.begin(), f.descriptors.end(), field.data_slot) - f.descriptors.begin());
+        field.payload = static_cast<int>(std::lower_bound(f.descriptors.begin(), f.descriptors.end(), field.data_slot) -
+                                         f.descriptors.begin());
     };
     for (auto& p : f.params) number_payload(p);
     if (f.result) number_payload(*f.result);

@@ -13,7 +13,25 @@ namespace dt {
 
 enum class Kind : uint8_t { i32, u32, i64, u64, f32, f64, boolean, enumeration, bitmask, ptr, handle };
 enum class Element : uint8_t {
-  none, u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, chars, strings, bytes, pixels, attribs32, attribs64, ptr, structure
+  none,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f32,
+  f64,
+  chars,
+  strings,
+  bytes,
+  pixels,
+  attribs32,
+  attribs64,
+  ptr,
+  structure
 };
 size_t element_bytes(Element element);  // 0: not made of equal elements
 inline bool is_opaque(Element e) { return e == Element::bytes || e == Element::pixels || e == Element::structure; }
@@ -34,11 +52,11 @@ struct EnumGroup {
 struct Field {
   std::string name, ctype, kind_name, group_name, object_class, element_name;
   Kind kind = Kind::i32;
-  bool wide = false;       // stands in a w8 field
-  int slot = -1;           // which one; -1: the value itself is not in the record
+  bool wide = false;  // stands in a w8 field
+  int slot = -1;      // which one; -1: the value itself is not in the record
   const EnumGroup* group = nullptr;
-  int data_slot = -1;      // w8 field of the array descriptor; -1: no content is captured
-  int payload = -1;        // number among the function's descriptors
+  int data_slot = -1;  // w8 field of the array descriptor; -1: no content is captured
+  int payload = -1;    // number among the function's descriptors
   Element element = Element::none;
   bool out = false;
   std::string data_group_name;
@@ -67,9 +85,23 @@ struct Field {
 };
 
 enum Flag : uint32_t {
-  FLAG_FRAME_END = 1, FLAG_FINISH = 2, FLAG_READBACK = 4, FLAG_DRAW = 8, FLAG_DISPATCH = 16, FLAG_CLEAR = 32, FLAG_UPLOAD = 64,
-  FLAG_MARKER = 128, FLAG_MAKE_CURRENT = 256, FLAG_SYNC = 512, FLAG_MAP = 1024, FLAG_UNMAP = 2048, FLAG_FLUSH = 4096,
-  FLAG_CONTEXT = 8192, FLAG_LOOKUP = 16384, FLAG_ERROR_QUERY = 32768, FLAG_DRAW_SETUP = 65536
+  FLAG_FRAME_END = 1,
+  FLAG_FINISH = 2,
+  FLAG_READBACK = 4,
+  FLAG_DRAW = 8,
+  FLAG_DISPATCH = 16,
+  FLAG_CLEAR = 32,
+  FLAG_UPLOAD = 64,
+  FLAG_MARKER = 128,
+  FLAG_MAKE_CURRENT = 256,
+  FLAG_SYNC = 512,
+  FLAG_MAP = 1024,
+  FLAG_UNMAP = 2048,
+  FLAG_FLUSH = 4096,
+  FLAG_CONTEXT = 8192,
+  FLAG_LOOKUP = 16384,
+  FLAG_ERROR_QUERY = 32768,
+  FLAG_DRAW_SETUP = 65536
 };
 
 struct Function {
@@ -93,7 +125,9 @@ class Signatures {
   // lines made no sense (they are ignored).
   size_t parse(std::string_view text);
   void link();  // after the last parse: groups into fields
-  const Function* by_id(unsigned id) const { return id < by_id_.size() && by_id_[id] >= 0 ? &functions[static_cast<size_t>(by_id_[id])] : nullptr; }
+  const Function* by_id(unsigned id) const {
+    return id < by_id_.size() && by_id_[id] >= 0 ? &functions[static_cast<size_t>(by_id_[id])] : nullptr;
+  }
   const Function* by_name(std::string_view name) const;
   const EnumGroup* group(std::string_view name) const;
   // Name of an enumerant by value: in its group, else anywhere; nullptr: nowhere.
@@ -106,7 +140,7 @@ class Signatures {
   std::vector<int> by_id_ = std::vector<int>(0x4000, -1);
   std::unordered_map<std::string, int> by_name_;
   std::unordered_map<std::string, int> group_by_name_;
-  size_t members_ = 0;  // of all groups
+  size_t members_ = 0;                                   // of all groups
   std::unordered_map<int64_t, const std::string*> any_;  // values that are nobody's small number
 };
 

@@ -48,23 +48,45 @@ class Rows {
 };
 
 Table functions_table(const Trace& trace) {
-  Rows t({{"id", Type::u32}, {"api", Type::text}, {"name", Type::text}, {"category", Type::text}, {"flags", Type::text}, {"calls", Type::u64}, {"provided_by", Type::text}});
+  Rows t({{"id", Type::u32},
+          {"api", Type::text},
+          {"name", Type::text},
+          {"category", Type::text},
+          {"flags", Type::text},
+          {"calls", Type::u64},
+          {"provided_by", Type::text}});
   for (auto& f : trace.signatures.functions)
-    if (f.id < DT_FN_FIRST_TAP) t.u(f.id).s(f.api).s(f.name).s(f.category).s(f.flag_text).u(trace.calls_of(f.id)).s(f.provided_by);
+    if (f.id < DT_FN_FIRST_TAP)
+      t.u(f.id).s(f.api).s(f.name).s(f.category).s(f.flag_text).u(trace.calls_of(f.id)).s(f.provided_by);
   return t.take();
 }
 
 Table params_table(const Trace& trace) {
-  Rows t({{"function", Type::text}, {"position", Type::u32}, {"name", Type::text}, {"type", Type::text}, {"kind", Type::text}, {"group", Type::text},
-          {"class", Type::text}, {"element", Type::text}, {"direction", Type::text}});
+  Rows t({{"function", Type::text},
+          {"position", Type::u32},
+          {"name", Type::text},
+          {"type", Type::text},
+          {"kind", Type::text},
+          {"group", Type::text},
+          {"class", Type::text},
+          {"element", Type::text},
+          {"direction", Type::text}});
   for (auto& f : trace.signatures.functions) {
     if (f.id >= DT_FN_FIRST_TAP) continue;
     auto row = [&](const Field& p, size_t position) {
       t.s(f.name).u(position).s(p.name).s(p.ctype).s(p.kind_name);
-      if (p.group_name.empty()) t.null(); else t.s(p.group_name);
-      if (p.object_class.empty()) t.null(); else t.s(p.object_class);
-      if (p.has_data()) t.s(p.element_name).s(p.out ? "out" : "in");
-      else t.null().null();
+      if (p.group_name.empty())
+        t.null();
+      else
+        t.s(p.group_name);
+      if (p.object_class.empty())
+        t.null();
+      else
+        t.s(p.object_class);
+      if (p.has_data())
+        t.s(p.element_name).s(p.out ? "out" : "in");
+      else
+        t.null().null();
     };
     for (size_t i = 0; i < f.params.size(); ++i) row(f.params[i], i + 1);
     if (f.result) row(*f.result, 0);
@@ -80,7 +102,9 @@ Table enums_table(const Trace& trace) {
 }
 
 Table histogram_table(const Trace& trace) {
-  struct Sum { uint64_t calls = 0, ticks = 0, max = 0, bytes = 0; };
+  struct Sum {
+    uint64_t calls = 0, ticks = 0, max = 0, bytes = 0;
+  };
   std::vector<Sum> sums(0x4000);
   for (auto& c : trace.calls_chunks)
     for (auto& f : c.functions) {
@@ -95,8 +119,15 @@ Table histogram_table(const Trace& trace) {
   for (unsigned id = 0; id < sums.size(); ++id)
     if (sums[id].calls) ids.push_back(id);
   std::stable_sort(ids.begin(), ids.end(), [&](unsigned a, unsigned b) { return sums[a].calls > sums[b].calls; });
-  Rows t({{"name", Type::text}, {"api", Type::text}, {"category", Type::text}, {"calls", Type::u64}, {"share", Type::f64}, {"total_ns", Type::i64},
-          {"mean_ns", Type::f64}, {"max_ns", Type::i64}, {"payload_bytes", Type::u64}});
+  Rows t({{"name", Type::text},
+          {"api", Type::text},
+          {"category", Type::text},
+          {"calls", Type::u64},
+          {"share", Type::f64},
+          {"total_ns", Type::i64},
+          {"mean_ns", Type::f64},
+          {"max_ns", Type::i64},
+          {"payload_bytes", Type::u64}});
   for (unsigned id : ids) {
     auto& s = sums[id];
     auto* f = trace.signatures.by_id(id);
@@ -117,7 +148,11 @@ Table histogram_table(const Trace& trace) {
 Table frames_table(const Trace& trace) {
   auto frames = trace.frames();
   auto& ends = frames->ends;
-  struct Frame { uint64_t draws = 0, uploads = 0; int64_t start = INT64_MAX, end = INT64_MIN; const Function* ended_by = nullptr; };
+  struct Frame {
+    uint64_t draws = 0, uploads = 0;
+    int64_t start = INT64_MAX, end = INT64_MIN;
+    const Function* ended_by = nullptr;
+  };
   // Calls after the last frame end belong to no frame that anyone saw; without any end all calls are one.
   size_t count = ends.empty() ? trace.calls != 0 : ends.size();
   std::vector<Frame> out(count);
@@ -135,11 +170,13 @@ Table frames_table(const Trace& trace) {
     for (size_t f = 0; f < kinds.size(); ++f) {
       auto* function = trace.signatures.by_id(info.functions[f].id());
       uint32_t flags = function && !info.functions[f].tap() ? function->flags : 0;
-      bool end = !info.functions[f].tap() && std::find(frames->functions.begin(), frames->functions.end(), info.functions[f].function) != frames->functions.end();
+      bool end = !info.functions[f].tap() && std::find(frames->functions.begin(), frames->functions.end(),
+                                                       info.functions[f].function) != frames->functions.end();
       // Memory of the program that calls read, and what it stored in mapped buffers, is handed over like any upload.
-      bool memory = info.functions[f].tap() && (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
-      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) | (flags & FLAG_UPLOAD || (memory && function) ? 2 : 0) |
-                                      (end ? 4 : 0));
+      bool memory = info.functions[f].tap() &&
+                    (info.functions[f].id() == DT_FN_MEMORY || info.functions[f].id() == DT_FN_MAP_WRITE);
+      kinds[f] = static_cast<uint8_t>((info.functions[f].tap() ? 8 : 0) | (flags & FLAG_DRAW ? 1 : 0) |
+                                      (flags & FLAG_UPLOAD || (memory && function) ? 2 : 0) | (end ? 4 : 0));
       any_upload |= (kinds[f] & 2) != 0;
     }
     const std::vector<uint32_t>* ordinals = any_upload ? &chunk.ordinals() : nullptr;
@@ -208,8 +245,17 @@ Table frames_table(const Trace& trace) {
   };
   each_calls_chunk(trace, work, one);
 
-  Rows t({{"frame", Type::u32}, {"first_seq", Type::u64}, {"end_seq", Type::u64}, {"calls", Type::u64}, {"t_start", Type::i64}, {"t_end", Type::i64},
-          {"duration", Type::i64}, {"interval", Type::i64}, {"draws", Type::u64}, {"upload_bytes", Type::u64}, {"end_function", Type::text}});
+  Rows t({{"frame", Type::u32},
+          {"first_seq", Type::u64},
+          {"end_seq", Type::u64},
+          {"calls", Type::u64},
+          {"t_start", Type::i64},
+          {"t_end", Type::i64},
+          {"duration", Type::i64},
+          {"interval", Type::i64},
+          {"draws", Type::u64},
+          {"upload_bytes", Type::u64},
+          {"end_function", Type::text}});
   int64_t last_end = INT64_MIN;
   for (size_t n = 0; n < out.size(); ++n) {
     uint64_t first = n ? ends[n - 1] + 1 : 0, end = n < ends.size() ? ends[n] + 1 : trace.calls;
@@ -217,14 +263,20 @@ Table frames_table(const Trace& trace) {
     bool timed = f.start != INT64_MAX && f.end != INT64_MIN && f.end >= f.start;
     t.u(n).u(first).u(end).u(end - first);
     int64_t duration, interval;
-    if (timed && !__builtin_sub_overflow(f.end, f.start, &duration)) t.i(f.start).i(f.end).i(duration);
-    else t.null().null().null();
-    if (timed && last_end != INT64_MIN && !__builtin_sub_overflow(f.end, last_end, &interval)) t.i(interval);
-    else t.null();
+    if (timed && !__builtin_sub_overflow(f.end, f.start, &duration))
+      t.i(f.start).i(f.end).i(duration);
+    else
+      t.null().null().null();
+    if (timed && last_end != INT64_MIN && !__builtin_sub_overflow(f.end, last_end, &interval))
+      t.i(interval);
+    else
+      t.null();
     if (timed) last_end = f.end;
     t.u(f.draws).u(f.uploads);
-    if (f.ended_by) t.s(f.ended_by->name);
-    else t.null();
+    if (f.ended_by)
+      t.s(f.ended_by->name);
+    else
+      t.null();
   }
   return t.take();
 }
@@ -252,17 +304,27 @@ Table unreadable_table(const Trace& trace) {
   Rows t({{"seq", Type::u64}, {"function", Type::text}, {"param", Type::text}});
   for (auto& found : prints(trace).unreadable) {
     t.u(found.seq);
-    if (found.function) t.s(found.function->name);
-    else t.null();
-    if (found.param) t.s(found.param->name);
-    else t.null();
+    if (found.function)
+      t.s(found.function->name);
+    else
+      t.null();
+    if (found.param)
+      t.s(found.param->name);
+    else
+      t.null();
   }
   return t.take();
 }
 
 Table threads_table(const Trace& trace) {
-  Rows t({{"thread", Type::u16}, {"pid", Type::u32}, {"tid", Type::u32}, {"name", Type::text}, {"calls", Type::u64}, {"chunks", Type::u64},
-          {"t_first", Type::i64}, {"t_last", Type::i64}});
+  Rows t({{"thread", Type::u16},
+          {"pid", Type::u32},
+          {"tid", Type::u32},
+          {"name", Type::text},
+          {"calls", Type::u64},
+          {"chunks", Type::u64},
+          {"t_first", Type::i64},
+          {"t_last", Type::i64}});
   for (size_t i = 0; i < trace.threads.size(); ++i) {
     auto& thread = trace.threads[i];
     t.u(i).u(thread.pid).u(thread.tid).s(thread.name).u(thread.calls).u(thread.chunks.size());
@@ -272,15 +334,19 @@ Table threads_table(const Trace& trace) {
       if (!first) first = m.t_first;
       if (m.t_last) last = m.t_last;
     }
-    if (first) t.i(trace.clock.ns(first)).i(trace.clock.ns(last));
-    else t.null().null();
+    if (first)
+      t.i(trace.clock.ns(first)).i(trace.clock.ns(last));
+    else
+      t.null().null();
   }
   return t.take();
 }
 
 // Visit the records of one of the tap's own functions, in file order per thread: with the seq of the next call of the
 // thread (the number of calls, where none follows).
-void each_tap_record(const Trace& trace, unsigned function, const std::function<void(OpenChunk&, const FunctionColumns&, uint32_t i, uint32_t record, uint64_t seq)>& visit) {
+void each_tap_record(
+    const Trace& trace, unsigned function,
+    const std::function<void(OpenChunk&, const FunctionColumns&, uint32_t i, uint32_t record, uint64_t seq)>& visit) {
   Work work(trace.generation);
   unsigned wanted = function | DT_RECORD_TAP;
   for (size_t index = 0; index < trace.calls_chunks.size(); ++index) {
@@ -302,14 +368,18 @@ void each_tap_record(const Trace& trace, unsigned function, const std::function<
           auto& own = trace.threads[info.thread].chunks;
           seq = trace.calls;
           for (size_t n = info.in_thread + 1; n < own.size(); ++n)
-            if (trace.calls_chunks[own[n]].meta.calls) { seq = trace.seq_of(own[n], 0); break; }
+            if (trace.calls_chunks[own[n]].meta.calls) {
+              seq = trace.seq_of(own[n], 0);
+              break;
+            }
         }
         visit(chunk, columns, ordinals[r], r, seq);
       }
     } catch (const Error& e) {
       if (e.code != DT_E_FORMAT) throw;
       auto& c = trace.chunks[info.chunk];
-      trace.problem("damaged", c.offset, c.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+      trace.problem("damaged", c.offset, c.header.payload_bytes,
+                    std::string("a calls chunk could not be read: ") + e.what());
     }
   }
 }
@@ -317,9 +387,14 @@ void each_tap_record(const Trace& trace, unsigned function, const std::function<
 // What a trace without any record of a tap function answers: the columns are the same, so that a question is no error.
 std::vector<std::pair<const char*, Type>> columns_without_signature(unsigned function) {
   switch (function) {
-    case DT_FN_MEMORY: return {{"address", Type::u64}, {"address_bytes", Type::u64}, {"address_blob", Type::text}, {"address_data", Type::binary}};
+    case DT_FN_MEMORY:
+      return {{"address", Type::u64},
+              {"address_bytes", Type::u64},
+              {"address_blob", Type::text},
+              {"address_data", Type::binary}};
     case DT_FN_MAP_WRITE:
-      return {{"offset", Type::u64}, {"data_bytes", Type::u64}, {"data_blob", Type::text}, {"data_data", Type::binary}, {"target", Type::text}, {"buffer", Type::u64}};
+      return {{"offset", Type::u64},       {"data_bytes", Type::u64}, {"data_blob", Type::text},
+              {"data_data", Type::binary}, {"target", Type::text},    {"buffer", Type::u64}};
     case DT_FN_NATIVE: return {{"handle", Type::u64}, {"kind", Type::text}, {"text", Type::text}};
     case DT_FN_NOTE: return {{"code", Type::text}, {"text", Type::text}};
     case DT_FN_LIBRARY: return {{"path", Type::text}, {"base", Type::u64}};
@@ -365,66 +440,86 @@ Table tap_table(const Trace& trace, unsigned function) {
     for (auto& column : columns_without_signature(function)) columns.push_back(column);
   Rows t(std::move(columns));
   if (!f) return t.take();
-  each_tap_record(trace, function, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {
-    t.u(seq).u(chunk.info.thread);
-    uint64_t entry = chunk.entries()[record];
-    if (entry) t.i(trace.clock.ns(entry));
-    else t.null();
-    for (auto& p : f->params) {
-      uint64_t raw = c.raw(p, i);
-      if (p.has_data()) {
-        uint64_t d = c.descriptor(p, i);
-        unsigned kind = DT_DATA_KIND(d);
-        bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
-        if (p.element == Element::chars) {
-          std::string_view s;
-          std::vector<uint8_t> blob;
-          if (kind == DT_DATA_INLINE) s = c.payload(p, i);
-          if (kind == DT_DATA_BLOB) {
-            try {
-              blob = trace.blob(c.hash(p, i), 1u << 20);
-              s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
-            } catch (const Error&) {
-              there = false;
-            }
-          }
-          if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
-          if (there) t.s(s);
-          else t.null();
-        } else {
-          if (p.slot >= 0) t.u(raw);
-          if (there) t.u(DT_DATA_LENGTH(d));
-          else t.null();
-          if (kind == DT_DATA_BLOB) t.s(hash_text(c.hash(p, i)));
-          else t.null();
-          if (kind == DT_DATA_INLINE) t.s(c.payload(p, i));
-          else t.null();
-        }
-      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
-        Bytes text;
-        if (p.kind == Kind::bitmask) put_mask(text, p.group, raw);
-        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw))) text.put(*name);
-        else put_unnamed(text, raw);
-        t.s(text.view());
-      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
-        t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
-      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
-        double v;
-        float narrow;
-        auto bits = static_cast<uint32_t>(raw);
-        if (p.wide) memcpy(&v, &raw, 8);
-        else memcpy(&narrow, &bits, 4), v = narrow;
-        t.f(v);
-      } else {
-        t.u(raw);
-      }
-    }
-  });
+  each_tap_record(trace, function,
+                  [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t record, uint64_t seq) {
+                    t.u(seq).u(chunk.info.thread);
+                    uint64_t entry = chunk.entries()[record];
+                    if (entry)
+                      t.i(trace.clock.ns(entry));
+                    else
+                      t.null();
+                    for (auto& p : f->params) {
+                      uint64_t raw = c.raw(p, i);
+                      if (p.has_data()) {
+                        uint64_t d = c.descriptor(p, i);
+                        unsigned kind = DT_DATA_KIND(d);
+                        bool there = kind == DT_DATA_INLINE || kind == DT_DATA_BLOB;
+                        if (p.element == Element::chars) {
+                          std::string_view s;
+                          std::vector<uint8_t> blob;
+                          if (kind == DT_DATA_INLINE) s = c.payload(p, i);
+                          if (kind == DT_DATA_BLOB) {
+                            try {
+                              blob = trace.blob(c.hash(p, i), 1u << 20);
+                              s = {reinterpret_cast<const char*>(blob.data()), blob.size()};
+                            } catch (const Error&) {
+                              there = false;
+                            }
+                          }
+                          if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
+                          if (there)
+                            t.s(s);
+                          else
+                            t.null();
+                        } else {
+                          if (p.slot >= 0) t.u(raw);
+                          if (there)
+                            t.u(DT_DATA_LENGTH(d));
+                          else
+                            t.null();
+                          if (kind == DT_DATA_BLOB)
+                            t.s(hash_text(c.hash(p, i)));
+                          else
+                            t.null();
+                          if (kind == DT_DATA_INLINE)
+                            t.s(c.payload(p, i));
+                          else
+                            t.null();
+                        }
+                      } else if (p.kind == Kind::enumeration || p.kind == Kind::bitmask) {
+                        Bytes text;
+                        if (p.kind == Kind::bitmask)
+                          put_mask(text, p.group, raw);
+                        else if (auto* name = trace.signatures.enum_name(p.group, static_cast<int64_t>(raw)))
+                          text.put(*name);
+                        else
+                          put_unnamed(text, raw);
+                        t.s(text.view());
+                      } else if (p.kind == Kind::i32 || p.kind == Kind::i64) {
+                        t.i(p.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw));
+                      } else if (p.kind == Kind::f32 || p.kind == Kind::f64) {
+                        double v;
+                        float narrow;
+                        auto bits = static_cast<uint32_t>(raw);
+                        if (p.wide)
+                          memcpy(&v, &raw, 8);
+                        else
+                          memcpy(&narrow, &bits, 4), v = narrow;
+                        t.f(v);
+                      } else {
+                        t.u(raw);
+                      }
+                    }
+                  });
   return t.take();
 }
 
 Table contexts_table(const Trace& trace) {
-  struct Context { uint64_t share = 0, api = 0, handle = 0, seq = UINT64_MAX; uint32_t thread = 0, switches = 0; bool described = false; };
+  struct Context {
+    uint64_t share = 0, api = 0, handle = 0, seq = UINT64_MAX;
+    uint32_t thread = 0, switches = 0;
+    bool described = false;
+  };
   std::map<uint64_t, Context> found;
   for (auto& c : trace.calls_chunks)
     if (c.meta.context && c.meta.calls) {
@@ -442,24 +537,33 @@ Table contexts_table(const Trace& trace) {
   const Field *id = at("context"), *share = at("share_group"), *api = at("api"), *handle = at("handle");
   if (!id) id = at("id");
   if (id)
-    each_tap_record(trace, DT_FN_CONTEXT, [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
-      uint64_t number = c.raw(*id, i);
-      if (!number) return;
-      auto& context = found[number];
-      ++context.switches;
-      if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
-      if (context.described) return;
-      context.described = true;
-      if (share) context.share = c.raw(*share, i);
-      if (api) context.api = c.raw(*api, i);
-      if (handle) context.handle = c.raw(*handle, i);
-    });
-  Rows t({{"context", Type::u32}, {"share_group", Type::u32}, {"api", Type::text}, {"handle", Type::u64}, {"first_seq", Type::u64}, {"first_thread", Type::u16}, {"made_current", Type::u32}});
+    each_tap_record(trace, DT_FN_CONTEXT,
+                    [&](OpenChunk& chunk, const FunctionColumns& c, uint32_t i, uint32_t, uint64_t seq) {
+                      uint64_t number = c.raw(*id, i);
+                      if (!number) return;
+                      auto& context = found[number];
+                      ++context.switches;
+                      if (seq < context.seq) context.seq = seq, context.thread = chunk.info.thread;
+                      if (context.described) return;
+                      context.described = true;
+                      if (share) context.share = c.raw(*share, i);
+                      if (api) context.api = c.raw(*api, i);
+                      if (handle) context.handle = c.raw(*handle, i);
+                    });
+  Rows t({{"context", Type::u32},
+          {"share_group", Type::u32},
+          {"api", Type::text},
+          {"handle", Type::u64},
+          {"first_seq", Type::u64},
+          {"first_thread", Type::u16},
+          {"made_current", Type::u32}});
   static const char* const apis[] = {"unknown", "gl", "gles", "vg"};
   for (auto& [number, c] : found) {
     t.u(number);
-    if (c.described) t.u(c.share).s(apis[c.api < 4 ? c.api : 0]).u(c.handle);
-    else t.null().null().null();
+    if (c.described)
+      t.u(c.share).s(apis[c.api < 4 ? c.api : 0]).u(c.handle);
+    else
+      t.null().null().null();
     t.u(c.seq).u(c.thread).u(c.switches);
   }
   return t.take();
@@ -476,7 +580,13 @@ Table blobs_table(const Trace& trace) {
 }
 
 Table markers_table(const Trace& trace) {
-  struct Marker { uint64_t seq, end; const char* kind; std::string text; uint32_t depth, thread; const Function* function; };
+  struct Marker {
+    uint64_t seq, end;
+    const char* kind;
+    std::string text;
+    uint32_t depth, thread;
+    const Function* function;
+  };
   std::vector<Marker> markers;
   for (auto& f : trace.signatures.functions) {
     if (!(f.flags & FLAG_MARKER) || f.id >= DT_FN_FIRST_TAP || !trace.calls_of(f.id)) continue;
@@ -517,7 +627,8 @@ Table markers_table(const Trace& trace) {
       } catch (const Error& e) {
         if (e.code != DT_E_FORMAT) throw;
         auto& c = trace.chunks[trace.calls_chunks[index].chunk];
-        trace.problem("damaged", c.offset, c.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+        trace.problem("damaged", c.offset, c.header.payload_bytes,
+                      std::string("a calls chunk could not be read: ") + e.what());
       }
     }
   }
@@ -536,9 +647,16 @@ Table markers_table(const Trace& trace) {
       m.depth = static_cast<uint32_t>(stack.size());
     }
   }
-  Rows t({{"seq", Type::u64}, {"end_seq", Type::u64}, {"kind", Type::text}, {"text", Type::text}, {"depth", Type::u32}, {"thread", Type::u16}, {"function", Type::text}});
+  Rows t({{"seq", Type::u64},
+          {"end_seq", Type::u64},
+          {"kind", Type::text},
+          {"text", Type::text},
+          {"depth", Type::u32},
+          {"thread", Type::u16},
+          {"function", Type::text}});
   for (auto& m : markers)
-    if (m.kind[1] != 'o') t.u(m.seq).u(m.end).s(m.kind[1] == 'u' ? "group" : m.kind).s(m.text).u(m.depth).u(m.thread).s(m.function->name);
+    if (m.kind[1] != 'o')
+      t.u(m.seq).u(m.end).s(m.kind[1] == 'u' ? "group" : m.kind).s(m.text).u(m.depth).u(m.thread).s(m.function->name);
   return t.take();
 }
 
@@ -556,13 +674,24 @@ Table annotations_table(const Trace& trace) {
 
 Table chunks_table(const Trace& trace) {
   static const char* const types[] = {"?", "signatures", "calls", "blobs", "annotation", "footer"};
-  Rows t({{"offset", Type::u64}, {"type", Type::text}, {"bytes", Type::u64}, {"thread", Type::u16}, {"serial", Type::u64}, {"first_call", Type::u64},
-          {"records", Type::u32}, {"calls", Type::u32}, {"t_first", Type::i64}, {"t_last", Type::i64}, {"interleaves", Type::boolean}});
+  Rows t({{"offset", Type::u64},
+          {"type", Type::text},
+          {"bytes", Type::u64},
+          {"thread", Type::u16},
+          {"serial", Type::u64},
+          {"first_call", Type::u64},
+          {"records", Type::u32},
+          {"calls", Type::u32},
+          {"t_first", Type::i64},
+          {"t_last", Type::i64},
+          {"interleaves", Type::boolean}});
   std::map<size_t, const CallsChunk*> calls;
   for (auto& c : trace.calls_chunks) calls[c.chunk] = &c;
   for (size_t i = 0; i < trace.chunks.size(); ++i) {
     auto& chunk = trace.chunks[i];
-    t.u(chunk.offset).s(types[chunk.header.type < 6 ? chunk.header.type : 0]).u(chunk.header.payload_bytes + sizeof(dt_chunk_header));
+    t.u(chunk.offset)
+        .s(types[chunk.header.type < 6 ? chunk.header.type : 0])
+        .u(chunk.header.payload_bytes + sizeof(dt_chunk_header));
     auto it = calls.find(i);
     if (it == calls.end()) {
       t.null().null().null().null().null().null().null().null();
@@ -570,8 +699,10 @@ Table chunks_table(const Trace& trace) {
     }
     auto& m = it->second->meta;
     t.u(it->second->thread).u(m.serial).u(m.first_call).u(m.records).u(m.calls);
-    if (m.t_first) t.i(trace.clock.ns(m.t_first)).i(trace.clock.ns(m.t_last));
-    else t.null().null();
+    if (m.t_first)
+      t.i(trace.clock.ns(m.t_first)).i(trace.clock.ns(m.t_last));
+    else
+      t.null().null();
     t.b(trace.groups[it->second->group].chunks.size() > 1);
   }
   return t.take();
@@ -580,8 +711,10 @@ Table chunks_table(const Trace& trace) {
 }  // namespace
 
 const std::vector<std::string>& table_names() {
-  static const std::vector<std::string> names = {"functions", "params", "enums", "frames", "threads", "contexts", "blobs", "markers", "memory",
-                                                 "map_writes", "natives", "notes", "libraries", "metrics", "marks", "problems", "annotations", "chunks", "histogram", "content", "frame_prints", "unreadable"};
+  static const std::vector<std::string> names = {
+      "functions",   "params",     "enums",     "frames",  "threads",      "contexts",  "blobs", "markers",
+      "memory",      "map_writes", "natives",   "notes",   "libraries",    "metrics",   "marks", "problems",
+      "annotations", "chunks",     "histogram", "content", "frame_prints", "unreadable"};
   return names;
 }
 
@@ -617,7 +750,8 @@ namespace {
 bool is_complete(const Trace& trace) {
   static const std::set<std::string> losses = {"calls_lost", "calls_unrecorded", "chunks_lost", "invalid_records"};
   const auto all = trace.problems();
-  return trace.has_footer() && std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });
+  return trace.has_footer() &&
+         std::none_of(all.begin(), all.end(), [](const Problem& p) { return losses.count(p.kind) != 0; });
 }
 
 }  // namespace
@@ -647,8 +781,8 @@ std::string info_json(const Trace& trace) {
   key("format_version"), put_u64(out, trace.header().version);
   char uuid[40];
   const uint8_t* u = trace.header().uuid;
-  snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9],
-           u[10], u[11], u[12], u[13], u[14], u[15]);
+  snprintf(uuid, sizeof uuid, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2],
+           u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
   key("uuid"), put_json(out, uuid);
   key("closed"), out.put(trace.has_footer() ? "true" : "false");
   key("complete"), out.put(is_complete(trace) ? "true" : "false");
@@ -656,7 +790,8 @@ std::string info_json(const Trace& trace) {
   key("tap_records"), put_u64(out, tap_records);
   key("threads"), put_u64(out, trace.threads.size());
   key("frames"), put_u64(out, frames->ends.size());
-  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "), put_json(out, frames->why), out.put('}');
+  key("frame_end"), out.put("{\"rule\": "), put_json(out, frames->rule), out.put(", \"why\": "),
+      put_json(out, frames->why), out.put('}');
   key("apis"), out.put('{');
   bool comma = false;
   for (auto& [api, n] : apis) {
@@ -684,7 +819,8 @@ std::string info_json(const Trace& trace) {
   for (auto& p : trace.problems()) {
     if (comma) out.put(", ");
     comma = true;
-    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset), out.put(", \"bytes\": "), put_u64(out, p.bytes);
+    out.put("{\"kind\": "), put_json(out, p.kind), out.put(", \"offset\": "), put_u64(out, p.offset),
+        out.put(", \"bytes\": "), put_u64(out, p.bytes);
     out.put(", \"text\": "), put_json(out, p.text), out.put('}');
   }
   out.put(']');
@@ -716,7 +852,8 @@ void table_json(const Table& table, Bytes& out) {
         memcpy(&v, column.data.data() + i * sizeof v, sizeof v);
         return v;
       };
-      if (null) out.put("null");
+      if (null)
+        out.put("null");
       else
         switch (column.type.type) {
           case Type::boolean: out.put(column.data.data()[i >> 3] >> (i & 7) & 1 ? "true" : "false"); break;
@@ -725,11 +862,14 @@ void table_json(const Table& table, Bytes& out) {
           case Type::i64: put_i64(out, get(int64_t{})); break;
           case Type::f64: {
             double v = get(double{});
-            if (std::isfinite(v)) put_f64(out, v);
-            else out.put("null");
+            if (std::isfinite(v))
+              put_f64(out, v);
+            else
+              out.put("null");
             break;
           }
-          case Type::text: case Type::binary: {
+          case Type::text:
+          case Type::binary: {
             int64_t from, to;
             memcpy(&from, column.offsets.data() + i * 8, 8);
             memcpy(&to, column.offsets.data() + i * 8 + 8, 8);
@@ -739,7 +879,8 @@ void table_json(const Table& table, Bytes& out) {
               break;
             }
             out.put('"');  // JSON has no bytes: hexadecimal digits
-            for (unsigned char byte : bytes) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+            for (unsigned char byte : bytes)
+              out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
             out.put('"');
             break;
           }

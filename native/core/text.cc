@@ -9,8 +9,8 @@
 namespace dt {
 namespace {
 
-constexpr size_t TEXT_ELEMENTS = 16;   // of an array in text
-constexpr size_t TEXT_CHARS = 120;     // of a string in text
+constexpr size_t TEXT_ELEMENTS = 16;     // of an array in text
+constexpr size_t TEXT_CHARS = 120;       // of a string in text
 constexpr uint64_t TEXT_BLOB = 1 << 20;  // longest stored content that is looked up for text
 constexpr size_t JSON_ELEMENTS = 1024;
 
@@ -19,8 +19,8 @@ template <class T> void put_number(Bytes& out, T v) {
   out.advance(static_cast<size_t>(std::to_chars(at, at + 32, v).ptr - at));
 }
 
-// The code point of a two or three byte sequence that a terminal acts upon (C1 controls, marks that turn the direction of
-// writing); 0: it is a character like others.
+// The code point of a two or three byte sequence that a terminal acts upon (C1 controls, marks that turn the direction
+// of writing); 0: it is a character like others.
 unsigned acted_on(std::string_view sequence) {
   auto low = [&](size_t i) { return static_cast<unsigned char>(sequence[i]) & 0x3fu; };
   const unsigned first = static_cast<unsigned char>(sequence[0]);
@@ -30,7 +30,8 @@ unsigned acted_on(std::string_view sequence) {
   }
   if (sequence.size() != 3) return 0;
   const unsigned code = (first & 0xf) << 12 | low(1) << 6 | low(2);
-  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  const bool turns =
+      code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
   return turns ? code : 0;
 }
 
@@ -38,10 +39,14 @@ unsigned acted_on(std::string_view sequence) {
 void put_escaped(Bytes& out, std::string_view s, bool json) {
   while (!s.empty()) {
     unsigned char c = static_cast<unsigned char>(s[0]);
-    if (c == '"' || c == '\\') out.put('\\'), out.put(static_cast<char>(c));
-    else if (c == '\n') out.put("\\n");
-    else if (c == '\t') out.put("\\t");
-    else if (c == '\r') out.put("\\r");
+    if (c == '"' || c == '\\')
+      out.put('\\'), out.put(static_cast<char>(c));
+    else if (c == '\n')
+      out.put("\\n");
+    else if (c == '\t')
+      out.put("\\t");
+    else if (c == '\r')
+      out.put("\\r");
     else if (c < 0x20 || c == 0x7f) {
       char text[8];
       snprintf(text, sizeof text, json ? "\\u%04x" : "\\x%02x", c);
@@ -50,8 +55,10 @@ void put_escaped(Bytes& out, std::string_view s, bool json) {
       out.put(static_cast<char>(c));
     } else if (size_t n = utf8_length(s)) {
       char text[8];
-      if (unsigned code = acted_on(s.substr(0, n))) out.put({text, static_cast<size_t>(snprintf(text, sizeof text, "\\u%04x", code))});
-      else out.put(s.substr(0, n));
+      if (unsigned code = acted_on(s.substr(0, n)))
+        out.put({text, static_cast<size_t>(snprintf(text, sizeof text, "\\u%04x", code))});
+      else
+        out.put(s.substr(0, n));
       s.remove_prefix(n);
       continue;
     } else {
@@ -83,11 +90,13 @@ void put_unnamed(Bytes& out, uint64_t v) {
   out.put(text);
 }
 void put_f32(Bytes& out, float v) {
-  if (v == static_cast<float>(static_cast<int32_t>(std::fabs(v) < 1e6f ? v : 0)) && !std::signbit(v)) return put_i64(out, static_cast<int32_t>(v));
+  if (v == static_cast<float>(static_cast<int32_t>(std::fabs(v) < 1e6f ? v : 0)) && !std::signbit(v))
+    return put_i64(out, static_cast<int32_t>(v));
   put_number(out, v);
 }
 void put_f64(Bytes& out, double v) {
-  if (v == static_cast<double>(static_cast<int32_t>(std::fabs(v) < 1e6 ? v : 0)) && !std::signbit(v)) return put_i64(out, static_cast<int32_t>(v));
+  if (v == static_cast<double>(static_cast<int32_t>(std::fabs(v) < 1e6 ? v : 0)) && !std::signbit(v))
+    return put_i64(out, static_cast<int32_t>(v));
   put_number(out, v);
 }
 void put_json(Bytes& out, std::string_view text) {
@@ -105,10 +114,14 @@ std::string json_text(std::string_view text) {
 }
 void put_duration(Bytes& out, int64_t ns) {
   char text[48];
-  if (ns < 1000) snprintf(text, sizeof text, "%lld ns", static_cast<long long>(ns));
-  else if (ns < 1000000) snprintf(text, sizeof text, "%.2f us", static_cast<double>(ns) / 1e3);
-  else if (ns < 1000000000) snprintf(text, sizeof text, "%.2f ms", static_cast<double>(ns) / 1e6);
-  else snprintf(text, sizeof text, "%.2f s", static_cast<double>(ns) / 1e9);
+  if (ns < 1000)
+    snprintf(text, sizeof text, "%lld ns", static_cast<long long>(ns));
+  else if (ns < 1000000)
+    snprintf(text, sizeof text, "%.2f us", static_cast<double>(ns) / 1e3);
+  else if (ns < 1000000000)
+    snprintf(text, sizeof text, "%.2f ms", static_cast<double>(ns) / 1e6);
+  else
+    snprintf(text, sizeof text, "%.2f s", static_cast<double>(ns) / 1e9);
   out.put(text);
 }
 
@@ -119,11 +132,20 @@ int64_t integer_value(const Field& field, uint64_t raw) {
 
 void put_mask(Bytes& out, const EnumGroup* group, uint64_t value) {
   if (group) {
-    if (auto* exact = group->find(static_cast<int64_t>(value))) { out.put(*exact); return; }
+    if (auto* exact = group->find(static_cast<int64_t>(value))) {
+      out.put(*exact);
+      return;
+    }
     if (value == UINT32_MAX)
-      if (auto* exact = group->find(-1)) { out.put(*exact); return; }
+      if (auto* exact = group->find(-1)) {
+        out.put(*exact);
+        return;
+      }
   }
-  if (!value) { out.put('0'); return; }
+  if (!value) {
+    out.put('0');
+    return;
+  }
   bool first = true;
   uint64_t left = value;
   if (group)
@@ -146,15 +168,18 @@ const Printer::Words& Printer::words(const Function& function) {
   if (!slot) {
     slot = std::make_unique<Words>();
     slot->open = function.name + "(";
-    for (size_t i = 0; i < function.params.size(); ++i) slot->param.push_back((i ? ", " : "") + function.params[i].name + " = ");
+    for (size_t i = 0; i < function.params.size(); ++i)
+      slot->param.push_back((i ? ", " : "") + function.params[i].name + " = ");
   }
   return *slot;
 }
 
 void Printer::enumerant(Bytes& out, const EnumGroup* group, int64_t value, bool json) {
   if (auto* name = trace_.signatures.enum_name(group, value)) {
-    if (json) put_json(out, *name);
-    else out.put(*name);
+    if (json)
+      put_json(out, *name);
+    else
+      out.put(*name);
   } else if (json) {
     put_i64(out, value);
   } else {
@@ -172,33 +197,51 @@ void Printer::scalar(Bytes& out, const Function& function, const Field& field, u
   switch (field.kind) {
     case Kind::i32: put_i64(out, field.wide ? static_cast<int64_t>(raw) : static_cast<int32_t>(raw)); break;
     case Kind::i64: put_i64(out, static_cast<int64_t>(raw)); break;
-    case Kind::u32: case Kind::u64: put_u64(out, raw); break;
-    case Kind::f32: case Kind::f64: {
+    case Kind::u32:
+    case Kind::u64: put_u64(out, raw); break;
+    case Kind::f32:
+    case Kind::f64: {
       double v;
       float f = 0;
-      if (field.wide) memcpy(&v, &raw, 8);
-      else { auto bits = static_cast<uint32_t>(raw); memcpy(&f, &bits, 4); v = f; }
-      if (json && !std::isfinite(v)) out.put("null");
-      else if (field.wide) put_f64(out, v);
-      else put_f32(out, f);
+      if (field.wide)
+        memcpy(&v, &raw, 8);
+      else {
+        auto bits = static_cast<uint32_t>(raw);
+        memcpy(&f, &bits, 4);
+        v = f;
+      }
+      if (json && !std::isfinite(v))
+        out.put("null");
+      else if (field.wide)
+        put_f64(out, v);
+      else
+        put_f32(out, f);
       break;
     }
     case Kind::boolean:
-      if (json) out.put(raw ? "true" : "false");
-      else if (function.api == "gl") out.put(raw ? "GL_TRUE" : "GL_FALSE");
-      else if (function.api == "egl") out.put(raw ? "EGL_TRUE" : "EGL_FALSE");
-      else if (function.api == "glx") out.put(raw ? "True" : "False");
-      else if (function.api == "vg") out.put(raw ? "VG_TRUE" : "VG_FALSE");
-      else out.put(raw ? "true" : "false");
+      if (json)
+        out.put(raw ? "true" : "false");
+      else if (function.api == "gl")
+        out.put(raw ? "GL_TRUE" : "GL_FALSE");
+      else if (function.api == "egl")
+        out.put(raw ? "EGL_TRUE" : "EGL_FALSE");
+      else if (function.api == "glx")
+        out.put(raw ? "True" : "False");
+      else if (function.api == "vg")
+        out.put(raw ? "VG_TRUE" : "VG_FALSE");
+      else
+        out.put(raw ? "true" : "false");
       break;
     case Kind::enumeration: enumerant(out, field.group, static_cast<int64_t>(raw), json); break;
-    case Kind::bitmask:
-      mask(out, field.group, raw, json);
-      break;
-    case Kind::ptr: case Kind::handle:
-      if (json) put_u64(out, raw);
-      else if (raw) put_hex(out, raw);
-      else out.put("NULL");
+    case Kind::bitmask: mask(out, field.group, raw, json); break;
+    case Kind::ptr:
+    case Kind::handle:
+      if (json)
+        put_u64(out, raw);
+      else if (raw)
+        put_hex(out, raw);
+      else
+        out.put("NULL");
       break;
   }
 }
@@ -213,8 +256,10 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
     return v;
   };
   auto name = [&](int64_t v) {
-    if (field.data_group && trace_.signatures.enum_name(field.data_group, v)) enumerant(out, field.data_group, v, json);
-    else put_i64(out, v);
+    if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
+      enumerant(out, field.data_group, v, json);
+    else
+      put_i64(out, v);
   };
   out.put(json ? '[' : '{');
   for (; s.size() >= width; ++n) {
@@ -222,24 +267,33 @@ void Printer::attributes(Bytes& out, const Field& field, std::string_view s, boo
     bool last = s.size() < width;
     if (last && !json) break;
     if (n) out.put(", ");
-    if (n == limit) { out.put(json ? "null" : "…"); break; }
+    if (n == limit) {
+      out.put(json ? "null" : "…");
+      break;
+    }
     name(key);
     if (last || std::find(field.valueless.begin(), field.valueless.end(), key) != field.valueless.end()) continue;
     out.put(json ? ", " : " = ");
     const int64_t v = next();
     const EnumGroup* group = field.value_group(key);
-    if (!group) put_i64(out, v);
-    else if (group->bitmask) mask(out, group, width == 4 ? static_cast<uint32_t>(v) : static_cast<uint64_t>(v), json);
-    else if (group->find(v)) enumerant(out, group, v, json);
-    else if (width == 4 && group->find(static_cast<uint32_t>(v))) enumerant(out, group, static_cast<uint32_t>(v), json);
-    else put_i64(out, v);
+    if (!group)
+      put_i64(out, v);
+    else if (group->bitmask)
+      mask(out, group, width == 4 ? static_cast<uint32_t>(v) : static_cast<uint64_t>(v), json);
+    else if (group->find(v))
+      enumerant(out, group, v, json);
+    else if (width == 4 && group->find(static_cast<uint32_t>(v)))
+      enumerant(out, group, static_cast<uint32_t>(v), json);
+    else
+      put_i64(out, v);
   }
   out.put(json ? ']' : '}');
 }
 
 void Printer::array(Bytes& out, const Field& field, std::string_view s, bool json) {
   size_t width = element_bytes(field.element);
-  if (field.element == Element::attribs32 || field.element == Element::attribs64) return attributes(out, field, s, json);
+  if (field.element == Element::attribs32 || field.element == Element::attribs64)
+    return attributes(out, field, s, json);
   if (field.element == Element::chars) {
     out.put('"');
     if (!s.empty() && s.back() == '\0') s.remove_suffix(1);
@@ -256,7 +310,10 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
       s.remove_prefix(4);
       if (length > s.size()) break;
       if (n) out.put(", ");
-      if (n == limit) { out.put(json ? "null" : "…"); break; }
+      if (n == limit) {
+        out.put(json ? "null" : "…");
+        break;
+      }
       bool cut = !json && !whole_ && length > TEXT_CHARS;
       out.put('"');
       put_escaped(out, s.substr(0, cut ? TEXT_CHARS : length), json);
@@ -266,12 +323,16 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
   } else if (width) {
     for (; s.size() >= width; s.remove_prefix(width), ++n) {
       if (n) out.put(", ");
-      if (n == limit) { out.put(json ? "null" : "…"); break; }
+      if (n == limit) {
+        out.put(json ? "null" : "…");
+        break;
+      }
       const char* at = s.data();
       auto integer = [&](int64_t v) {
         if (field.data_group && trace_.signatures.enum_name(field.data_group, v))
           enumerant(out, field.data_group, v, json);
-        else put_i64(out, v);
+        else
+          put_i64(out, v);
       };
       switch (field.element) {
         case Element::u8: integer(load<uint8_t>(at)); break;
@@ -282,15 +343,28 @@ void Printer::array(Bytes& out, const Field& field, std::string_view s, bool jso
         case Element::i32: integer(load<int32_t>(at)); break;
         case Element::i64: integer(load<int64_t>(at)); break;
         case Element::u64: put_u64(out, load<uint64_t>(at)); break;
-        case Element::ptr: if (json) put_u64(out, load<uint64_t>(at)); else if (load<uint64_t>(at)) put_hex(out, load<uint64_t>(at)); else out.put("NULL"); break;
+        case Element::ptr:
+          if (json)
+            put_u64(out, load<uint64_t>(at));
+          else if (load<uint64_t>(at))
+            put_hex(out, load<uint64_t>(at));
+          else
+            out.put("NULL");
+          break;
         case Element::f32: {
           float v = load<float>(at);
-          if (json && !std::isfinite(v)) out.put("null"); else put_f32(out, v);
+          if (json && !std::isfinite(v))
+            out.put("null");
+          else
+            put_f32(out, v);
           break;
         }
         case Element::f64: {
           double v = load<double>(at);
-          if (json && !std::isfinite(v)) out.put("null"); else put_f64(out, v);
+          if (json && !std::isfinite(v))
+            out.put("null");
+          else
+            put_f64(out, v);
           break;
         }
         default: break;
@@ -321,7 +395,8 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
     case DT_DATA_INLINE:
       if (is_opaque(field.element) && whole_) {
         out.put("hex(");
-        for (unsigned char byte : columns.payload(field, i)) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+        for (unsigned char byte : columns.payload(field, i))
+          out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
         out.put(')');
       } else if (is_opaque(field.element)) {
         out.put("blob(");
@@ -350,8 +425,10 @@ void Printer::value(Bytes& out, const FunctionColumns& columns, const Field& fie
       out.put(" /* unreadable */");
       break;
     default:
-      if (pointer) scalar(out, *columns.function, field, raw, false);
-      else put_hex(out, raw);
+      if (pointer)
+        scalar(out, *columns.function, field, raw, false);
+      else
+        put_hex(out, raw);
   }
 }
 
@@ -378,8 +455,10 @@ void Printer::call(Bytes& out, OpenChunk& chunk, uint32_t record) {
   out.put(')');
   if (columns.function->result) {
     out.put(" = ");
-    if (chunk.durations()[record] == DT_IN_FLIGHT) out.put('?');
-    else value(out, columns, *columns.function->result, i);
+    if (chunk.durations()[record] == DT_IN_FLIGHT)
+      out.put('?');
+    else
+      value(out, columns, *columns.function->result, i);
   }
 }
 
@@ -389,7 +468,8 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
   uint64_t descriptor = columns.descriptor(field, i);
   switch (DT_DATA_KIND(descriptor)) {
     case DT_DATA_INLINE:
-      if (!is_opaque(field.element) && (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
+      if (!is_opaque(field.element) &&
+          (field.element == Element::chars || columns.payload(field, i).size() <= JSON_ELEMENTS * 8)) {
         array(out, field, columns.payload(field, i), true);
       } else {
         out.put("{\"bytes\": ");
@@ -406,8 +486,10 @@ void Printer::value_json(Bytes& out, const FunctionColumns& columns, const Field
       break;
     case DT_DATA_PENDING: out.put("null"); break;
     default:
-      if (raw) put_u64(out, raw);
-      else out.put("null");
+      if (raw)
+        put_u64(out, raw);
+      else
+        out.put("null");
   }
 }
 

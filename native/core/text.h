@@ -11,19 +11,22 @@ void put_hex(Bytes& out, uint64_t v);
 void put_unnamed(Bytes& out, uint64_t v);  // an enumerant without a name: small ones decimal
 void put_f32(Bytes& out, float v);
 void put_f64(Bytes& out, double v);
-void put_json(Bytes& out, std::string_view text);   // quoted; invalid UTF-8 becomes U+FFFD
-void put_utf8(Bytes& out, std::string_view text);   // the same, unquoted and unescaped
+void put_json(Bytes& out, std::string_view text);  // quoted; invalid UTF-8 becomes U+FFFD
+void put_utf8(Bytes& out, std::string_view text);  // the same, unquoted and unescaped
 void put_duration(Bytes& out, int64_t ns);
 
 // Prints the calls of one trace; keeps what it has worked out about each function.
 class Printer {
  public:
   // `whole`: nothing is cut short, so that the text can be read back: arrays to their end, blob(HASH), hex(BYTES).
-  explicit Printer(const Trace& trace, bool whole = false) : trace_(trace), whole_(whole), texts_(trace.signatures.functions.size()) {}
+  explicit Printer(const Trace& trace, bool whole = false)
+      : trace_(trace), whole_(whole), texts_(trace.signatures.functions.size()) {}
   // name(a = 1, b = GL_X) = result
   void call(Bytes& out, OpenChunk& chunk, uint32_t record);
   void result(Bytes& out, const FunctionColumns& columns, uint32_t i);
-  void param(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) { value(out, columns, field, i); }
+  void param(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i) {
+    value(out, columns, field, i);
+  }
   // {"mode": "GL_TRIANGLES", ...}: enums by name, arrays as lists, content as {"blob": hash, "bytes": n}
   void params_json(Bytes& out, const FunctionColumns& columns, uint32_t i);
   void value_json(Bytes& out, const FunctionColumns& columns, const Field& field, uint32_t i);

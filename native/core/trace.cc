@@ -67,11 +67,12 @@ std::string json_string(std::string_view json, std::string_view key) {
 
 std::string hash_text(const Hash128& hash) {
   char text[40];
-  snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high), static_cast<unsigned long long>(hash.low));
+  snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(hash.high),
+           static_cast<unsigned long long>(hash.low));
   return text;
 }
 
-// ---- clock ---------------------------------------------------------------------------------------------
+// ---- clock --------------------------------------------------------------------------------------
 
 void Clock::build(std::vector<Pair> pairs, bool nanoseconds, double ticks_per_ns_hint) {
   identity_ = nanoseconds;
@@ -91,13 +92,16 @@ void Clock::build(std::vector<Pair> pairs, bool nanoseconds, double ticks_per_ns
     if (!kept.empty() && (p.ticks <= kept.back().ticks || p.ns <= kept.back().ns)) continue;
     if (!kept.empty() && p.ns - kept.back().ns < 10000000) {
       bool keeps_rising = kept.size() < 2 || p.ns > kept[kept.size() - 2].ns;
-      if (p.width < kept.back().width && keeps_rising && kept.size() > 1) kept.back() = p;
-      else if (kept.size() == 1 && &p == &pairs.back()) kept.push_back(p);  // a short trace: better than nothing
+      if (p.width < kept.back().width && keeps_rising && kept.size() > 1)
+        kept.back() = p;
+      else if (kept.size() == 1 && &p == &pairs.back())
+        kept.push_back(p);  // a short trace: better than nothing
       continue;
     }
     kept.push_back(p);
   }
-  if (kept.size() == 1 && pairs.size() > 1 && pairs.back().ticks > kept[0].ticks && pairs.back().ns > kept[0].ns && pairs.back().ns <= INT64_MAX)
+  if (kept.size() == 1 && pairs.size() > 1 && pairs.back().ticks > kept[0].ticks && pairs.back().ns > kept[0].ns &&
+      pairs.back().ns <= INT64_MAX)
     kept.push_back(pairs.back());
   slope_ = 1;
   if (kept.size() >= 2) {
@@ -111,19 +115,24 @@ void Clock::build(std::vector<Pair> pairs, bool nanoseconds, double ticks_per_ns
   if (kept.empty()) kept.push_back({0, 0, 0});
   for (size_t i = 0; i < kept.size(); ++i) {
     double slope = slope_;
-    if (i + 1 < kept.size()) slope = static_cast<double>(kept[i + 1].ns - kept[i].ns) / static_cast<double>(kept[i + 1].ticks - kept[i].ticks);
+    if (i + 1 < kept.size())
+      slope = static_cast<double>(kept[i + 1].ns - kept[i].ns) / static_cast<double>(kept[i + 1].ticks - kept[i].ticks);
     points_.push_back({kept[i].ticks, static_cast<int64_t>(kept[i].ns), slope});
   }
 }
 
 int64_t Clock::ns(uint64_t ticks, size_t& hint) const {
   if (identity_ || points_.empty()) return ticks > INT64_MAX ? INT64_MAX : static_cast<int64_t>(ticks);
-  auto inside = [&](size_t i) { return i < points_.size() && (i == 0 || points_[i].ticks <= ticks) && (i + 1 == points_.size() || ticks < points_[i + 1].ticks); };
+  auto inside = [&](size_t i) {
+    return i < points_.size() && (i == 0 || points_[i].ticks <= ticks) &&
+           (i + 1 == points_.size() || ticks < points_[i + 1].ticks);
+  };
   if (!inside(hint)) {
     if (inside(hint + 1)) {
       ++hint;
     } else {
-      auto after = std::upper_bound(points_.begin(), points_.end(), ticks, [](uint64_t t, const Point& p) { return t < p.ticks; });
+      auto after = std::upper_bound(points_.begin(), points_.end(), ticks,
+                                    [](uint64_t t, const Point& p) { return t < p.ticks; });
       hint = after == points_.begin() ? 0 : static_cast<size_t>(after - points_.begin()) - 1;
     }
   }
@@ -136,7 +145,7 @@ int64_t Clock::ns(uint64_t ticks, size_t& hint) const {
   return p.ns + static_cast<int64_t>(offset >= 0 ? offset + 0.5 : offset - 0.5);
 }
 
-// ---- opening -------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 Trace::Trace(const std::string& path) : path_(path) {
   try {
@@ -164,18 +173,22 @@ void Trace::map() {
   struct stat st;
   if (fstat(fd_, &st)) throw Error(DT_E_IO, path_ + ": " + strerror(errno));
   if (S_ISDIR(st.st_mode)) throw Error(DT_E_IO, path_ + ": is a directory, expected a trace file");
-  if (!S_ISREG(st.st_mode)) throw Error(DT_E_IO, path_ + ": is not a regular file; a trace is read through a memory map");
+  if (!S_ISREG(st.st_mode))
+    throw Error(DT_E_IO, path_ + ": is not a regular file; a trace is read through a memory map");
   bytes_ = static_cast<uint64_t>(st.st_size);
   if (bytes_ < sizeof header_) {
-    throw Error(DT_E_FORMAT, path_ + ": not a drawtap trace: " + std::to_string(bytes_) + " bytes, a trace has at least 32");
+    throw Error(DT_E_FORMAT,
+                path_ + ": not a drawtap trace: " + std::to_string(bytes_) + " bytes, a trace has at least 32");
   }
   void* at = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd_, 0);
   if (at == MAP_FAILED) throw Error(DT_E_IO, path_ + ": cannot map: " + strerror(errno));
   data_ = static_cast<const uint8_t*>(at);
   memcpy(&header_, data_, sizeof header_);
-  if (memcmp(header_.magic, DT_FILE_MAGIC, 8)) throw Error(DT_E_FORMAT, path_ + ": not a drawtap trace (wrong magic number at its start)");
+  if (memcmp(header_.magic, DT_FILE_MAGIC, 8))
+    throw Error(DT_E_FORMAT, path_ + ": not a drawtap trace (wrong magic number at its start)");
   if (header_.version > DT_FILE_VERSION) {
-    throw Error(DT_E_FORMAT, path_ + ": written in version " + std::to_string(header_.version) + " of the trace format; this drawtap reads up to version " +
+    throw Error(DT_E_FORMAT, path_ + ": written in version " + std::to_string(header_.version) +
+                                 " of the trace format; this drawtap reads up to version " +
                                  std::to_string(DT_FILE_VERSION) + ". Update drawtap to read it");
   }
 }
@@ -192,17 +205,20 @@ std::vector<Problem> Trace::problems() const {
   return problems_;
 }
 
-void Trace::add_chunk(uint64_t offset, const dt_chunk_header& header, const uint8_t* meta) { chunks.push_back({offset, header, meta}); }
+void Trace::add_chunk(uint64_t offset, const dt_chunk_header& header, const uint8_t* meta) {
+  chunks.push_back({offset, header, meta});
+}
 
 bool Trace::read_footer() {
-  if (bytes_ < sizeof(dt_file_header) + sizeof(dt_chunk_header) + 16 || memcmp(data_ + bytes_ - 8, DT_END_MAGIC, 8)) return false;
+  if (bytes_ < sizeof(dt_file_header) + sizeof(dt_chunk_header) + 16 || memcmp(data_ + bytes_ - 8, DT_END_MAGIC, 8))
+    return false;
   uint64_t offset;
   memcpy(&offset, data_ + bytes_ - 16, 8);
   if (offset < sizeof(dt_file_header) || offset > bytes_ - 16 - sizeof(dt_chunk_header)) return false;
   dt_chunk_header h;
   memcpy(&h, data_ + offset, sizeof h);
-  if (!header_ok(h) || h.type != DT_TYPE_FOOTER || h.payload_bytes != bytes_ - 16 - offset - sizeof h || h.meta_bytes > h.payload_bytes ||
-      h.meta_bytes < sizeof(dt_footer_meta))
+  if (!header_ok(h) || h.type != DT_TYPE_FOOTER || h.payload_bytes != bytes_ - 16 - offset - sizeof h ||
+      h.meta_bytes > h.payload_bytes || h.meta_bytes < sizeof(dt_footer_meta))
     return false;
   const uint8_t* payload = data_ + offset + sizeof h;
   if (XXH3_64bits(payload, h.payload_bytes) != h.payload_hash) return false;
@@ -216,8 +232,10 @@ bool Trace::read_footer() {
   for (uint32_t i = 0; i < meta.chunks; ++i) {
     dt_footer_entry e;
     memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
-    if (e.header.magic != DT_CHUNK_MAGIC || e.offset < sizeof(dt_file_header) || e.offset > offset || e.header.payload_bytes > offset - e.offset ||
-        sizeof(dt_chunk_header) > offset - e.offset - e.header.payload_bytes || e.header.meta_bytes > e.header.payload_bytes)
+    if (e.header.magic != DT_CHUNK_MAGIC || e.offset < sizeof(dt_file_header) || e.offset > offset ||
+        e.header.payload_bytes > offset - e.offset ||
+        sizeof(dt_chunk_header) > offset - e.offset - e.header.payload_bytes ||
+        e.header.meta_bytes > e.header.payload_bytes)
       return false;
     const uint8_t* at = data_ + e.offset + sizeof(dt_chunk_header);
     if (e.header.type == DT_TYPE_CALLS) {
@@ -246,19 +264,27 @@ void Trace::scan() {
       for (;;) {
         const void* hit = next < bytes_ ? memmem(data_ + next, bytes_ - next, &magic, 4) : nullptr;
         next = hit ? static_cast<uint64_t>(static_cast<const uint8_t*>(hit) - data_) : bytes_;
-        if (bytes_ - next < sizeof h) { next = bytes_; break; }
+        if (bytes_ - next < sizeof h) {
+          next = bytes_;
+          break;
+        }
         memcpy(&h, data_ + next, sizeof h);
         if (header_ok(h)) break;
         ++next;
       }
-      if (next == bytes_) problem("torn", at, bytes_ - at, whole ? "the file ends in bytes that are no chunk" : "the file ends inside a chunk header");
-      else problem("damaged", at, next - at, "bytes between chunks that are no chunk were skipped");
+      if (next == bytes_)
+        problem("torn", at, bytes_ - at,
+                whole ? "the file ends in bytes that are no chunk" : "the file ends inside a chunk header");
+      else
+        problem("damaged", at, next - at, "bytes between chunks that are no chunk were skipped");
       at = next;
       continue;
     }
     uint64_t room = bytes_ - at - sizeof h;
     if (h.payload_bytes > room) {
-      problem("torn", at, bytes_ - at, "the last chunk is cut off: " + std::to_string(room) + " of " + std::to_string(h.payload_bytes) + " bytes; it was dropped");
+      problem("torn", at, bytes_ - at,
+              "the last chunk is cut off: " + std::to_string(room) + " of " + std::to_string(h.payload_bytes) +
+                  " bytes; it was dropped");
       break;
     }
     const uint8_t* payload = data_ + at + sizeof h;
@@ -273,7 +299,8 @@ void Trace::scan() {
     at += sizeof h + h.payload_bytes;
     if (h.type == DT_TYPE_FOOTER && bytes_ - at >= 16 && !memcmp(data_ + at + 8, DT_END_MAGIC, 8)) at += 16;
   }
-  if (!footer_seen && problems_.empty()) problem("no_footer", bytes_, 0, "the recording was not closed; its chunks were found by scanning");
+  if (!footer_seen && problems_.empty())
+    problem("no_footer", bytes_, 0, "the recording was not closed; its chunks were found by scanning");
 }
 
 void Trace::read_signatures() {
@@ -284,25 +311,31 @@ void Trace::read_signatures() {
     try {
       dt_block block;
       if (chunk.header.meta_bytes < sizeof block) throw Error(DT_E_FORMAT, "its description is cut off");
-      if (has_footer_ && XXH3_64bits(payload, chunk.header.payload_bytes) != chunk.header.payload_hash) throw Error(DT_E_FORMAT, "its checksum does not fit");
+      if (has_footer_ && XXH3_64bits(payload, chunk.header.payload_bytes) != chunk.header.payload_hash)
+        throw Error(DT_E_FORMAT, "its checksum does not fit");
       memcpy(&block, payload, sizeof block);
       uint64_t room = chunk.header.payload_bytes - chunk.header.meta_bytes;
-      if (block.stored_bytes > room || !sane_sizes(block.codec, block.stored_bytes, block.raw_bytes, MAX_TEXT)) throw Error(DT_E_FORMAT, "its sizes make no sense");
+      if (block.stored_bytes > room || !sane_sizes(block.codec, block.stored_bytes, block.raw_bytes, MAX_TEXT))
+        throw Error(DT_E_FORMAT, "its sizes make no sense");
       std::string text(block.raw_bytes, '\0');
-      decompress(block.codec, payload + chunk.header.meta_bytes, block.stored_bytes, reinterpret_cast<uint8_t*>(text.data()), text.size());
+      decompress(block.codec, payload + chunk.header.meta_bytes, block.stored_bytes,
+                 reinterpret_cast<uint8_t*>(text.data()), text.size());
       Bytes clean;  // names go into tables and JSON: make sure that they are UTF-8
       put_utf8(clean, text);
       if (clean.size() != text.size()) text = clean.view();
       std::replace(text.begin(), text.end(), '\0', ' ');  // and good as C strings
       if (signature) {
-        if (size_t wrong = signatures.parse(text)) problem("signatures", chunk.offset, 0, std::to_string(wrong) + " signature lines made no sense or were too many");
+        if (size_t wrong = signatures.parse(text))
+          problem("signatures", chunk.offset, 0,
+                  std::to_string(wrong) + " signature lines made no sense or were too many");
       } else if (std::string wrong = JsonCheck::object(text); !wrong.empty()) {
         problem("annotation", chunk.offset, 0, "an annotation is not read, since it is no JSON: " + wrong);
       } else {
         annotations.push_back({chunk.offset, json_string(text, "kind"), std::move(text)});
       }
     } catch (const Error& e) {
-      problem(signature ? "signatures" : "annotation", chunk.offset, chunk.header.payload_bytes, std::string(signature ? "signatures" : "an annotation") + " could not be read: " + e.what());
+      problem(signature ? "signatures" : "annotation", chunk.offset, chunk.header.payload_bytes,
+              std::string(signature ? "signatures" : "an annotation") + " could not be read: " + e.what());
     }
   }
   signatures.link();
@@ -337,8 +370,10 @@ void Trace::read_annotations() {
   for (auto& a : annotations) {
     uint64_t ticks = 0, ns = 0;
     double value = 0;
-    if (json_u64(a.json, "start_clock", ticks) && json_u64(a.json, "start_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
-    if (json_u64(a.json, "end_clock", ticks) && json_u64(a.json, "end_ns", ns) && ticks && ns) clock_pairs_.push_back({ticks, ns, 0});
+    if (json_u64(a.json, "start_clock", ticks) && json_u64(a.json, "start_ns", ns) && ticks && ns)
+      clock_pairs_.push_back({ticks, ns, 0});
+    if (json_u64(a.json, "end_clock", ticks) && json_u64(a.json, "end_ns", ns) && ticks && ns)
+      clock_pairs_.push_back({ticks, ns, 0});
     if (json_number(a.json, "ticks_per_second", value) && value > 0) clock_hint_ = value / 1e9;
     if (a.kind != "end") continue;
     for (Problem& loss : losses(a)) problem(std::move(loss.kind), a.offset, 0, std::move(loss.text));
@@ -366,12 +401,21 @@ void Trace::read_calls_metas() {
     if (chunk.header.type == DT_TYPE_CALLS) {
       CallsChunk c;
       c.chunk = i;
-      auto skip = [&](const char* why) { problem("damaged", chunk.offset, chunk.header.payload_bytes, std::string("a calls chunk was skipped: ") + why); };
-      if (chunk.header.meta_bytes < sizeof c.meta) { skip("its description is cut off"); continue; }
+      auto skip = [&](const char* why) {
+        problem("damaged", chunk.offset, chunk.header.payload_bytes, std::string("a calls chunk was skipped: ") + why);
+      };
+      if (chunk.header.meta_bytes < sizeof c.meta) {
+        skip("its description is cut off");
+        continue;
+      }
       memcpy(&c.meta, chunk.meta, sizeof c.meta);
       auto& m = c.meta;
-      uint64_t table = m.functions * static_cast<uint64_t>(sizeof(dt_calls_function)) + m.blocks * static_cast<uint64_t>(sizeof(dt_block));
-      if (chunk.header.meta_bytes - sizeof m < table || m.functions > 0x10000) { skip("its tables are cut off"); continue; }
+      uint64_t table = m.functions * static_cast<uint64_t>(sizeof(dt_calls_function)) +
+                       m.blocks * static_cast<uint64_t>(sizeof(dt_block));
+      if (chunk.header.meta_bytes - sizeof m < table || m.functions > 0x10000) {
+        skip("its tables are cut off");
+        continue;
+      }
       uint64_t records = 0, own = 0;
       c.functions.resize(m.functions);
       for (size_t f = 0; f < c.functions.size(); ++f) {
@@ -380,8 +424,14 @@ void Trace::read_calls_metas() {
         records += entry.count;
         if (!c.functions[f].tap()) own += entry.count;
       }
-      if (records != m.records || own != m.calls) { skip("its counts disagree"); continue; }
-      if (records > 256 * (chunk.header.payload_bytes + 4096)) { skip("it claims more calls than it can hold"); continue; }
+      if (records != m.records || own != m.calls) {
+        skip("its counts disagree");
+        continue;
+      }
+      if (records > 256 * (chunk.header.payload_bytes + 4096)) {
+        skip("it claims more calls than it can hold");
+        continue;
+      }
       c.thread = thread_of[{m.pid, m.thread}];
       auto& t = threads[c.thread];
       t.tid = m.tid;
@@ -390,7 +440,8 @@ void Trace::read_calls_metas() {
       calls += m.calls;
       timing = m.timing;
       clocks[m.clock] += 1;
-      if (m.clock == 0 && m.calibration_clock) clock_pairs_.push_back({m.calibration_clock, m.calibration_ns, m.calibration_width});
+      if (m.clock == 0 && m.calibration_clock)
+        clock_pairs_.push_back({m.calibration_clock, m.calibration_ns, m.calibration_width});
       for (auto& f : c.functions)
         if (!f.tap()) counts_[f.id()] += f.count;
       calls_chunks.push_back(std::move(c));
@@ -398,26 +449,33 @@ void Trace::read_calls_metas() {
   }
   bool nanoseconds = !clocks.count(0);
   clock.build(std::move(clock_pairs_), nanoseconds, clock_hint_);
-  if (clocks.size() > 1) problem("clock", 0, 0, "parts of the trace use different clocks; times of some calls are wrong");
-  if (!nanoseconds && clock.guessed() && calls) problem("clock", 0, 0, "the clock was read only once: times are in ticks, not in ns");
+  if (clocks.size() > 1)
+    problem("clock", 0, 0, "parts of the trace use different clocks; times of some calls are wrong");
+  if (!nanoseconds && clock.guessed() && calls)
+    problem("clock", 0, 0, "the clock was read only once: times are in ticks, not in ns");
 }
 
-// ---- order ---------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 void Trace::order_chunks() {
   // Per thread by serial number; what is missing in between was lost.
   std::vector<std::vector<size_t>> of_thread(threads.size());
   for (size_t i = 0; i < calls_chunks.size(); ++i) of_thread[calls_chunks[i].thread].push_back(i);
   for (auto& list : of_thread) {
-    std::stable_sort(list.begin(), list.end(), [&](size_t a, size_t b) { return calls_chunks[a].meta.serial < calls_chunks[b].meta.serial; });
+    std::stable_sort(list.begin(), list.end(),
+                     [&](size_t a, size_t b) { return calls_chunks[a].meta.serial < calls_chunks[b].meta.serial; });
     uint64_t expected = 0, key = 0;
     for (size_t n = 0; n < list.size(); ++n) {
       auto& c = calls_chunks[list[n]];
       c.in_thread = n;
       if (c.meta.serial > expected) {
         uint64_t first = n ? calls_chunks[list[n - 1]].meta.first_call + calls_chunks[list[n - 1]].meta.calls : 0;
-        std::string lost = c.meta.first_call > first ? std::to_string(c.meta.first_call - first) + " calls" : "an unknown number of calls";
-        problem("lost", chunks[c.chunk].offset, 0, "thread " + std::to_string(c.thread) + ": " + std::to_string(c.meta.serial - expected) + " chunks with " + lost + " are missing before call " + std::to_string(c.meta.first_call) + " of the thread");
+        std::string lost = c.meta.first_call > first ? std::to_string(c.meta.first_call - first) + " calls"
+                                                     : "an unknown number of calls";
+        problem("lost", chunks[c.chunk].offset, 0,
+                "thread " + std::to_string(c.thread) + ": " + std::to_string(c.meta.serial - expected) +
+                    " chunks with " + lost + " are missing before call " + std::to_string(c.meta.first_call) +
+                    " of the thread");
       }
       expected = c.meta.serial + 1;
       uint64_t first = c.meta.t_first ? c.meta.t_first : c.meta.calibration_clock;
@@ -446,7 +504,8 @@ void Trace::order_chunks() {
     auto& own = threads[c.thread].chunks;
     own.push_back(i);
     bool overlaps = !groups.empty() && c.key_first <= end;
-    if (overlaps && groups.back().chunks.size() == 1) overlaps = calls_chunks[groups.back().chunks[0]].thread != c.thread;
+    if (overlaps && groups.back().chunks.size() == 1)
+      overlaps = calls_chunks[groups.back().chunks[0]].thread != c.thread;
     if (!overlaps) {
       groups.emplace_back();
       groups.back().base = base;
@@ -514,7 +573,9 @@ void Trace::read_marks() {
     uint64_t key = std::max(m.ticks, last + 1);
     if (!floors.empty()) {
       // A hostile file may number the marks of one thread backwards: the thread's own order wins.
-      if (floors.back().in_thread > m.in_thread || (floors.back().in_thread == m.in_thread && floors.back().call >= m.call)) continue;
+      if (floors.back().in_thread > m.in_thread ||
+          (floors.back().in_thread == m.in_thread && floors.back().call >= m.call))
+        continue;
       key = std::max(key, floors.back().key);
     }
     floors.push_back({m.in_thread, m.call, key});
@@ -526,7 +587,8 @@ void Trace::read_marks() {
     for (size_t n = 0; n < threads[t].chunks.size(); ++n) {
       auto& c = calls_chunks[threads[t].chunks[n]];
       c.key_first = std::max(c.key_first, floor);
-      if (f < floors_[t].size() && floors_[t][f].in_thread == n && floors_[t][f].call == 0) c.key_first = std::max(c.key_first, floors_[t][f].key);
+      if (f < floors_[t].size() && floors_[t][f].in_thread == n && floors_[t][f].call == 0)
+        c.key_first = std::max(c.key_first, floors_[t][f].key);
       for (; f < floors_[t].size() && floors_[t][f].in_thread == n; ++f) floor = floors_[t][f].key;
       c.key_last = std::max({c.key_last, floor, c.key_first});
     }
@@ -540,7 +602,8 @@ std::vector<uint64_t> Trace::keys(size_t chunk, OpenChunk& open) const {
   std::vector<uint64_t> keys(c.meta.calls);
   static const std::vector<Floor> none;
   auto& floors = floors_.empty() ? none : floors_[c.thread];
-  auto floor = std::lower_bound(floors.begin(), floors.end(), c.in_thread, [](const Floor& f, size_t n) { return f.in_thread < n; });
+  auto floor = std::lower_bound(floors.begin(), floors.end(), c.in_thread,
+                                [](const Floor& f, size_t n) { return f.in_thread < n; });
   uint64_t key = c.key_first;
   bool plain = open.plain();
   for (uint32_t i = 0; i < keys.size(); ++i) {
@@ -588,7 +651,8 @@ void Trace::merge(size_t index) const {
         OpenChunk open(*this, chunk);
         cursor.keys = keys(chunk, open);
       } catch (const Error& e) {
-        problem("damaged", chunks[calls_chunks[chunk].chunk].offset, 0, std::string("a calls chunk could not be read: ") + e.what());
+        problem("damaged", chunks[calls_chunks[chunk].chunk].offset, 0,
+                std::string("a calls chunk could not be read: ") + e.what());
         ++cursor.place;  // none of its calls gets a number
         continue;
       }
@@ -609,14 +673,17 @@ void Trace::merge(size_t index) const {
     size_t second_at = SIZE_MAX;
     for (size_t i = 0; i < live.size(); ++i) {
       uint64_t key = live[i]->keys[live[i]->call];
-      if (i == 0 || key < best_key) second = i ? best_key : UINT64_MAX, second_at = i ? best : SIZE_MAX, best_key = key, best = i;
-      else if (key < second || second_at == SIZE_MAX) second = key, second_at = i;
+      if (i == 0 || key < best_key)
+        second = i ? best_key : UINT64_MAX, second_at = i ? best : SIZE_MAX, best_key = key, best = i;
+      else if (key < second || second_at == SIZE_MAX)
+        second = key, second_at = i;
     }
     Cursor& c = *live[best];
     auto& offsets = g.offsets[c.places[c.place]];
     uint32_t end = static_cast<uint32_t>(c.keys.size());
     do offsets[c.call++] = next++;
-    while (c.call < end && (second_at == SIZE_MAX || c.keys[c.call] < second || (c.keys[c.call] == second && best < second_at)));
+    while (c.call < end &&
+           (second_at == SIZE_MAX || c.keys[c.call] < second || (c.keys[c.call] == second && best < second_at)));
     if (c.call == end && !load(c)) live.erase(live.begin() + static_cast<long>(best));
   }
   __atomic_store_n(&g.merged, 1u, __ATOMIC_RELEASE);
@@ -643,7 +710,8 @@ const std::vector<uint32_t>& Trace::offsets(size_t chunk) const {
 }
 
 size_t Trace::group_of(uint64_t seq) const {
-  auto after = std::upper_bound(groups.begin(), groups.end(), seq, [](uint64_t s, const OrderGroup& g) { return s < g.base; });
+  auto after =
+      std::upper_bound(groups.begin(), groups.end(), seq, [](uint64_t s, const OrderGroup& g) { return s < g.base; });
   while (after != groups.begin()) {
     --after;
     if (after->calls) break;
@@ -668,7 +736,7 @@ bool Trace::locate(uint64_t seq, size_t& chunk, uint32_t& call) const {
   return false;
 }
 
-// ---- frames --------------------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 size_t Trace::know(std::string_view text) {
   std::lock_guard lock(uncalled_mutex_);
@@ -693,7 +761,8 @@ void Trace::set_frame_end(const std::string& rule) {
       size_t to = std::min(rule.find(',', from), rule.size());
       std::string name = rule.substr(from, to - from);
       if (!function_named(name))
-        throw Error(DT_E_ARGUMENT, "no function " + name + ": --frame-end takes function names separated by commas, or auto");
+        throw Error(DT_E_ARGUMENT,
+                    "no function " + name + ": --frame-end takes function names separated by commas, or auto");
       from = to + 1;
     }
   }
@@ -719,7 +788,9 @@ std::shared_ptr<const Trace::Frames> Trace::frames() const {
   if (frame_rule_ != "auto") {
     std::string wrapped = "," + frame_rule_ + ",";
     out->rule = frame_rule_;
-    out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; }) ? "asked for" : "asked for, but never called: everything is one frame";
+    out->why = list([&](auto& f) { return wrapped.find("," + f.name + ",") != wrapped.npos; })
+                   ? "asked for"
+                   : "asked for, but never called: everything is one frame";
   } else if (list([](auto& f) { return (f.flags & FLAG_FRAME_END) != 0; })) {
     out->rule = "frame_end";
     out->why = "the program shows frames with " + names();
@@ -739,7 +810,8 @@ std::shared_ptr<const Trace::Frames> Trace::frames() const {
     std::vector<uint8_t> ends(c.functions.size());
     bool any = false;
     for (size_t f = 0; f < c.functions.size(); ++f) {
-      ends[f] = std::find(out->functions.begin(), out->functions.end(), c.functions[f].function) != out->functions.end();
+      ends[f] =
+          std::find(out->functions.begin(), out->functions.end(), c.functions[f].function) != out->functions.end();
       any |= ends[f] && c.functions[f].count;
     }
     if (!any) continue;
@@ -760,30 +832,42 @@ std::shared_ptr<const Trace::Frames> Trace::frames() const {
   return out;
 }
 
-// ---- blobs ---------------------------------------------------------------------------------------------
+// ---- blobs --------------------------------------------------------------------------------------
 
 const std::map<Hash128, std::vector<BlobPart>>& Trace::blobs() const {
   std::lock_guard lock(mutex_);
   if (blobs_) return *blobs_;
   auto index = std::make_unique<std::map<Hash128, std::vector<BlobPart>>>();
   auto bad = [&](const ChunkInfo& chunk, const char* why) {
-    if (problems_.size() < MAX_PROBLEMS) problems_.push_back({"damaged", chunk.offset, chunk.header.payload_bytes, std::string("content was skipped: ") + why});
+    if (problems_.size() < MAX_PROBLEMS)
+      problems_.push_back(
+          {"damaged", chunk.offset, chunk.header.payload_bytes, std::string("content was skipped: ") + why});
   };
   for (auto& chunk : chunks) {
     if (chunk.header.type != DT_TYPE_BLOBS) continue;
     dt_blobs_meta meta;
-    if (chunk.header.meta_bytes < sizeof meta) { bad(chunk, "its description is cut off"); continue; }
+    if (chunk.header.meta_bytes < sizeof meta) {
+      bad(chunk, "its description is cut off");
+      continue;
+    }
     memcpy(&meta, chunk.meta, sizeof meta);
-    if (meta.parts > (chunk.header.meta_bytes - sizeof meta) / sizeof(dt_blob_entry)) { bad(chunk, "its table is cut off"); continue; }
+    if (meta.parts > (chunk.header.meta_bytes - sizeof meta) / sizeof(dt_blob_entry)) {
+      bad(chunk, "its table is cut off");
+      continue;
+    }
     uint64_t at = chunk.header.meta_bytes;
     for (uint32_t i = 0; i < meta.parts; ++i) {
       BlobPart part;
       memcpy(&part.entry, chunk.meta + sizeof meta + i * sizeof part.entry, sizeof part.entry);
       auto& e = part.entry;
-      if (e.stored_bytes > chunk.header.payload_bytes - at) { bad(chunk, "a part is cut off"); break; }
+      if (e.stored_bytes > chunk.header.payload_bytes - at) {
+        bad(chunk, "a part is cut off");
+        break;
+      }
       part.stored = data_ + chunk.offset + sizeof(dt_chunk_header) + at;
       at += e.stored_bytes;
-      if (e.bytes > e.total || e.offset > e.total - e.bytes || e.codec > 0xffff || !sane_sizes(static_cast<uint16_t>(e.codec), e.stored_bytes, e.bytes, 1ull << 40)) {
+      if (e.bytes > e.total || e.offset > e.total - e.bytes || e.codec > 0xffff ||
+          !sane_sizes(static_cast<uint16_t>(e.codec), e.stored_bytes, e.bytes, 1ull << 40)) {
         bad(chunk, "a part's sizes make no sense");
         continue;
       }
@@ -801,7 +885,9 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
   uint64_t total = it->second[0].entry.total, covered = 0;
   if (total > limit) throw Error(DT_E_ARGUMENT, "content " + hash_text(hash) + " is longer than asked for");
   for (auto& part : it->second) covered += std::min(part.entry.bytes, total);
-  if (covered < total) throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is incomplete: " + std::to_string(covered) + " of " + std::to_string(total) + " bytes");
+  if (covered < total)
+    throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is incomplete: " + std::to_string(covered) + " of " +
+                                 std::to_string(total) + " bytes");
   std::vector<uint8_t> content(total);
   for (auto& part : it->second) {
     auto& e = part.entry;
@@ -809,7 +895,8 @@ std::vector<uint8_t> Trace::blob(const Hash128& hash, uint64_t limit) const {
     decompress(static_cast<uint16_t>(e.codec), part.stored, e.stored_bytes, content.data() + e.offset, e.bytes);
   }
   XXH128_hash_t h = XXH3_128bits(content.data(), content.size());
-  if (h.low64 != hash.low || h.high64 != hash.high) throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
+  if (h.low64 != hash.low || h.high64 != hash.high)
+    throw Error(DT_E_FORMAT, "content " + hash_text(hash) + " is damaged: its hash does not fit");
   return content;
 }
 
@@ -827,7 +914,8 @@ void each_calls_chunk(const Trace& trace, const Work& work, const std::function<
       } catch (const Error& e) {
         auto& info = trace.chunks[trace.calls_chunks[index].chunk];
         if (e.code == DT_E_FORMAT) {
-          trace.problem("damaged", info.offset, info.header.payload_bytes, std::string("a calls chunk could not be read: ") + e.what());
+          trace.problem("damaged", info.offset, info.header.payload_bytes,
+                        std::string("a calls chunk could not be read: ") + e.what());
           continue;
         }
         std::lock_guard lock(mutex);

@@ -1,4 +1,5 @@
-// An open trace: the mapped file, its chunks, the clock, the order of calls and the frames. Decodes as little as it can.
+// An open trace: the mapped file, its chunks, the clock, the order of calls and the frames. Decodes as little as it
+// can.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -41,10 +42,10 @@ struct CallsChunk {
   size_t chunk = 0;  // index of its ChunkInfo
   dt_calls_meta meta{};
   std::vector<CallsFunction> functions;
-  uint32_t thread = 0;    // index among Trace::threads
-  uint64_t base = 0;      // seq of the first call, where the group is this chunk alone; else of the group
+  uint32_t thread = 0;          // index among Trace::threads
+  uint64_t base = 0;            // seq of the first call, where the group is this chunk alone; else of the group
   size_t group = 0, place = 0;  // its group, and its number in there
-  size_t in_thread = 0;   // number among the thread's chunks
+  size_t in_thread = 0;         // number among the thread's chunks
   uint64_t key_first = 0, key_last = 0;  // bounds of the order keys of its calls
   bool has(unsigned function) const;     // with DT_RECORD_TAP where it is the tap's
   const CallsFunction* find(unsigned function) const;
@@ -86,11 +87,18 @@ struct Annotation {
 // Raw clock ticks to CLOCK_MONOTONIC nanoseconds: monotone, piecewise linear.
 class Clock {
  public:
-  struct Pair { uint64_t ticks, ns, width; };
+  struct Pair {
+    uint64_t ticks, ns, width;
+  };
   void build(std::vector<Pair> pairs, bool nanoseconds, double ticks_per_ns_hint);
-  int64_t ns(uint64_t ticks) const { size_t hint = 0; return ns(ticks, hint); }
+  int64_t ns(uint64_t ticks) const {
+    size_t hint = 0;
+    return ns(ticks, hint);
+  }
   int64_t ns(uint64_t ticks, size_t& hint) const;  // `hint`: the segment of the call before
-  int64_t duration(uint64_t ticks) const { return identity_ ? clamp(static_cast<double>(ticks)) : clamp(static_cast<double>(ticks) * slope_ + 0.5); }
+  int64_t duration(uint64_t ticks) const {
+    return identity_ ? clamp(static_cast<double>(ticks)) : clamp(static_cast<double>(ticks) * slope_ + 0.5);
+  }
   bool guessed() const { return guessed_; }
   double ns_per_tick() const { return slope_; }
   size_t pairs() const { return points_.size(); }
@@ -99,7 +107,11 @@ class Clock {
   static int64_t clamp(double v) { return v >= 9.2e18 ? INT64_MAX : static_cast<int64_t>(v); }
   bool identity_ = true, guessed_ = false;
   double slope_ = 1;
-  struct Point { uint64_t ticks; int64_t ns; double slope; };
+  struct Point {
+    uint64_t ticks;
+    int64_t ns;
+    double slope;
+  };
   std::vector<Point> points_;
 };
 
@@ -156,7 +168,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
     if (call >= o.size()) throw Error(DT_E_FORMAT, "a calls chunk has no place in the order of calls");
     return g.base + o[call];
   }
-  // The seq of the thread's next call after a chunk, which what the tap noted at the chunk's end belongs to; `calls`: there is none.
+  // The seq of the thread's next call after a chunk, which what the tap noted at the chunk's end belongs to; `calls`:
+  // there is none.
   uint64_t seq_after(size_t chunk) const;
   // The seq of the thread's last call before a chunk, which what the tap noted at the chunk's start stands behind.
   uint64_t seq_before(size_t chunk) const;
@@ -191,8 +204,18 @@ class Trace : public std::enable_shared_from_this<Trace> {
   void read_annotations();
   void read_calls_metas();
   void order_chunks();
-  struct Mark { uint64_t order; uint32_t thread; size_t in_thread; uint32_t call; uint64_t ticks; };
-  struct Floor { size_t in_thread; uint32_t call; uint64_t key; };
+  struct Mark {
+    uint64_t order;
+    uint32_t thread;
+    size_t in_thread;
+    uint32_t call;
+    uint64_t ticks;
+  };
+  struct Floor {
+    size_t in_thread;
+    uint32_t call;
+    uint64_t key;
+  };
   void read_marks();
   std::vector<uint64_t> keys(size_t chunk, OpenChunk& open) const;
 
@@ -216,8 +239,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   mutable std::unique_ptr<std::map<Hash128, std::vector<BlobPart>>> blobs_;
 };
 
-// Call `one` with the index of every calls chunk, on several threads and in no order. A chunk that cannot be read becomes a
-// problem of the trace; any other error ends the walk and is thrown.
+// Call `one` with the index of every calls chunk, on several threads and in no order. A chunk that cannot be read
+// becomes a problem of the trace; any other error ends the walk and is thrown.
 void each_calls_chunk(const Trace& trace, const Work& work, const std::function<void(size_t)>& one);
 
 // Decompress a stored block; throws dt::Error on anything odd. `limit`: no more raw bytes than this.

@@ -20,7 +20,8 @@ constexpr size_t MOST_CLIENTS = 32, LONGEST_REQUEST = 65536;
 bool own_folder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return false;
   struct stat status;
-  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() && !(status.st_mode & 022);
+  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+         !(status.st_mode & 022);
 }
 
 }  // namespace
@@ -34,8 +35,10 @@ Control::~Control() {
 std::string Control::default_path() {
   const char* runtime = getenv("XDG_RUNTIME_DIR");
   std::string folder;
-  if (runtime && runtime[0] == '/' && access(runtime, W_OK) == 0) folder = std::string(runtime) + "/drawtap";
-  else folder = "/tmp/drawtap-" + std::to_string(geteuid());
+  if (runtime && runtime[0] == '/' && access(runtime, W_OK) == 0)
+    folder = std::string(runtime) + "/drawtap";
+  else
+    folder = "/tmp/drawtap-" + std::to_string(geteuid());
   return own_folder(folder) ? folder + "/" + std::to_string(getpid()) : "";
 }
 
@@ -90,9 +93,12 @@ void Control::serve(const std::vector<pollfd>& fds, size_t first, const Handler&
     std::vector<std::string> words;
     std::istringstream stream(request);
     for (std::string word; stream >> word;) words.push_back(word);
-    if (message.msg_flags & MSG_TRUNC) answer(number, R"({"ok": false, "error": "the request is longer than 64 KB"})");
-    else if (words.empty()) answer(number, R"({"ok": false, "error": "the request is empty"})");
-    else handle(number, words);
+    if (message.msg_flags & MSG_TRUNC)
+      answer(number, R"({"ok": false, "error": "the request is longer than 64 KB"})");
+    else if (words.empty())
+      answer(number, R"({"ok": false, "error": "the request is empty"})");
+    else
+      handle(number, words);
   }
   if (!fds[first].revents) return;
   const int fd = accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);

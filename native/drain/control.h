@@ -1,7 +1,7 @@
 // The drainer's control socket: what somebody outside may ask while programs are recorded.
 //
-// A SOCK_SEQPACKET socket in the user's runtime folder, one request a packet, one answer a packet. A request is a line of
-// words (the verb first), an answer a JSON object with "ok". docs/stream-protocol.md has both.
+// A SOCK_SEQPACKET socket in the user's runtime folder, one request a packet, one answer a packet. A request is a line
+// of words (the verb first), an answer a JSON object with "ok". docs/stream-protocol.md has both.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,8 @@ class Control {
   ~Control();
   // Listens at `path` ("" : nothing). Returns an empty string or what went wrong.
   std::string listen_at(const std::string& path);
-  // $XDG_RUNTIME_DIR/drawtap/PID, or a folder of the user's own in /tmp where there is none. Empty: no such folder can be had.
+  // $XDG_RUNTIME_DIR/drawtap/PID, or a folder of the user's own in /tmp where there is none. Empty: no such folder can
+  // be had.
   static std::string default_path();
 
   const std::string& path() const { return path_; }

@@ -11,14 +11,15 @@ constexpr uint32_t RECORD_BYTES = sizeof(dt_record);
 constexpr size_t PROBE_BYTES = 64 * 1024;
 constexpr uint64_t MAX_CONTENT = 1ull << 47;
 
-template <typename T>
-inline T load(const char* from) {
+template <typename T> inline T load(const char* from) {
   T value;
   memcpy(&value, from, sizeof value);
   return value;
 }
 // One read, whatever the compiler would like: the application may still change these bytes.
-inline uint64_t load_once(const char* from) { return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED); }
+inline uint64_t load_once(const char* from) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED);
+}
 
 inline char* put_leb128_slow(char* to, uint64_t value) {
   while (value >= 0x80) {
@@ -149,7 +150,8 @@ void Encoder::take_blob(const char* record, uint32_t bytes, Encoded* out) {
   }
   const auto part = load<dt_blob_part>(record + RECORD_BYTES);
   const uint64_t room = bytes - RECORD_BYTES - sizeof(dt_blob_part);
-  if (part.bytes > room || part.total > MAX_CONTENT || part.offset > part.total || part.bytes > part.total - part.offset) {
+  if (part.bytes > room || part.total > MAX_CONTENT || part.offset > part.total ||
+      part.bytes > part.total - part.offset) {
     out->invalid_records++;
     return;
   }
@@ -264,7 +266,8 @@ size_t Encoder::columns(const TakenChunk& chunk, const Local& local, const uint3
           capacity = static_cast<uint32_t>(std::min<uint64_t>(capacity, room));
         }
         payload_room_ -= bytes;
-        if (kind == DT_DATA_BLOB && bytes == 16 && list_contents) contents_.push_back(load<KnownBlobs::Hash>(chunk.base + place));
+        if (kind == DT_DATA_BLOB && bytes == 16 && list_contents)
+          contents_.push_back(load<KnownBlobs::Hash>(chunk.base + place));
         arrays_[a * n + i] = {descriptor & ~0xfff8ull, place, static_cast<uint32_t>(bytes)};
         place += capacity;
         room -= capacity;
@@ -346,8 +349,10 @@ void Encoder::write_blobs(int level, Encoded* out) {
       if (tried.stored_bytes > PROBE_BYTES - PROBE_BYTES / 20) use = STORE_LEVEL;
     }
     dt_block block{0, DT_CODEC_STORE, 0, raw.size(), raw.size()};
-    if (use == STORE_LEVEL) to.put(raw.data(), raw.size());
-    else block = put_block(to, raw, 0, use);
+    if (use == STORE_LEVEL)
+      to.put(raw.data(), raw.size());
+    else
+      block = put_block(to, raw, 0, use);
     entries[e].stored_bytes = block.stored_bytes;
     entries[e].codec = block.codec;
     out->raw_bytes += raw.size();
@@ -476,7 +481,8 @@ void Encoder::encode(const TakenChunk& chunk, uint32_t pid, uint32_t clock, uint
   }
   for (const Args& a : args) put(out, {args_.data() + a.begin, a.end - a.begin}, DT_BLOCK_ARGS, level);
   memcpy(to.at(table), blocks_.data(), blocks_.size() * sizeof(dt_block));
-  std::sort(contents_.begin(), contents_.end(), [](auto& a, auto& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; });
+  std::sort(contents_.begin(), contents_.end(),
+            [](auto& a, auto& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; });
   contents_.erase(std::unique(contents_.begin(), contents_.end()), contents_.end());
   out->contents = contents_;
 }

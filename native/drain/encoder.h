@@ -67,10 +67,10 @@ class KnownBlobs {
 
 // A pool chunk as the drainer took it: its header fields read once, its records untrusted and perhaps still changing.
 struct TakenChunk {
-  uint32_t index = 0;       // in the pool
+  uint32_t index = 0;  // in the pool
   const char* base = nullptr;
   uint32_t begin = DT_CHUNK_HEADER_BYTES;  // offset of the first record that was not taken before
-  uint32_t end = 0;         // offset after the last committed record
+  uint32_t end = 0;                        // offset after the last committed record
   uint32_t thread = 0, tid = 0, context = 0;
   uint64_t serial = 0, first_call = 0;
   uint64_t calibration_clock = 0, calibration_ns = 0, calibration_width = 0;
@@ -78,16 +78,16 @@ struct TakenChunk {
 };
 
 struct Encoded {
-  ChunkBuffer calls;                // sealed payload, `calls_meta_bytes` of meta
+  ChunkBuffer calls;  // sealed payload, `calls_meta_bytes` of meta
   uint32_t calls_meta_bytes = 0;
   ChunkBuffer blobs;
-  uint32_t blobs_meta_bytes = 0;    // 0: no blobs
-  std::vector<uint16_t> functions;  // ids used (without DT_RECORD_TAP), each once or twice
+  uint32_t blobs_meta_bytes = 0;           // 0: no blobs
+  std::vector<uint16_t> functions;         // ids used (without DT_RECORD_TAP), each once or twice
   std::vector<KnownBlobs::Hash> contents;  // that the records refer to; filled where it is asked for
   uint32_t records = 0, calls_count = 0, in_flight = 0;
   uint64_t raw_bytes = 0;
-  uint64_t invalid_records = 0;     // dropped: unknown function or sizes that cannot be
-  uint64_t invalid_bytes = 0;       // of records whose end could not be found either
+  uint64_t invalid_records = 0;  // dropped: unknown function or sizes that cannot be
+  uint64_t invalid_bytes = 0;    // of records whose end could not be found either
 };
 
 // Encodes one chunk at a time; each worker has one.

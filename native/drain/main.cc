@@ -37,9 +37,9 @@ namespace {
 
 constexpr size_t MOST_CONNECTIONS = 4096;
 constexpr int MOST_ACCEPTED_AT_ONCE = 64;  // then others get their turn
-constexpr double HELLO_SECONDS = 10;  // to say hello after connecting
+constexpr double HELLO_SECONDS = 10;       // to say hello after connecting
 constexpr size_t LONGEST_LINE = 1 << 20;
-constexpr int LOOK_MS = 50;  // between looks at a program that another drainer may take
+constexpr int LOOK_MS = 50;             // between looks at a program that another drainer may take
 constexpr uint32_t DROP_HOLD_MS = 500;  // with --when-full drop-frames a program is held no longer
 // For a program to come after the one who started this drainer is gone: the first, and another (a fork of the first).
 constexpr double ORPHAN_SECONDS = 5, LEFT_SECONDS = 1;
@@ -79,8 +79,7 @@ const char* const USAGE =
   exit(2);
 }
 
-template <typename T>
-T number(const std::string& option, const std::string& text, T least, T most) {
+template <typename T> T number(const std::string& option, const std::string& text, T least, T most) {
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
@@ -132,9 +131,12 @@ Options parse(int argc, char** argv) {
     }
     RingSettings& ring = o.session.ring;
     if (name == "--on-error" || name == "--at-exit" || name == "--not-at-crash") {
-      if (name == "--on-error") ring.on_error = true;
-      else if (name == "--at-exit") ring.at_exit = true;
-      else ring.at_crash = false;
+      if (name == "--on-error")
+        ring.on_error = true;
+      else if (name == "--at-exit")
+        ring.at_exit = true;
+      else
+        ring.at_crash = false;
       continue;
     }
     if (name == "--version") {
@@ -146,70 +148,113 @@ Options parse(int argc, char** argv) {
     if (name == "--identity") {
       if (value != "full" && value != "none") usage("--identity: expected full or none");
       o.session.anonymous = value == "none";
-    } else if (name == "--socket") o.socket = value;
-    else if (name == "--output") o.output = value;
-    else if (name == "--status") o.status = value;
-    else if (name == "--signatures") o.signatures = value;
-    else if (name == "--ready-fd") o.ready_fd = number<int>(name, value, 0, 1 << 20);
-    else if (name == "--adopt-fd") o.adopt_fd = number<int>(name, value, 0, 1 << 20);
-    else if (name == "--inline-limit") o.pool.inline_limit = number<uint64_t>(name, value, 16, 0x1fff * 8);
-    else if (name == "--pool-limit") o.pool.limit_bytes = number<uint64_t>(name, value, 1 << 17, 1ull << 36);
-    else if (name == "--chunk-bytes") o.pool.chunk_bytes = number<uint32_t>(name, value, 1 << 16, 1 << 26);
-    else if (name == "--level") o.session.level = number<int>(name, value, -20, 19);
-    else if (name == "--workers") o.session.workers = number<unsigned>(name, value, 1, 16);
-    else if (name == "--control") o.control = value;
+    } else if (name == "--socket")
+      o.socket = value;
+    else if (name == "--output")
+      o.output = value;
+    else if (name == "--status")
+      o.status = value;
+    else if (name == "--signatures")
+      o.signatures = value;
+    else if (name == "--ready-fd")
+      o.ready_fd = number<int>(name, value, 0, 1 << 20);
+    else if (name == "--adopt-fd")
+      o.adopt_fd = number<int>(name, value, 0, 1 << 20);
+    else if (name == "--inline-limit")
+      o.pool.inline_limit = number<uint64_t>(name, value, 16, 0x1fff * 8);
+    else if (name == "--pool-limit")
+      o.pool.limit_bytes = number<uint64_t>(name, value, 1 << 17, 1ull << 36);
+    else if (name == "--chunk-bytes")
+      o.pool.chunk_bytes = number<uint32_t>(name, value, 1 << 16, 1 << 26);
+    else if (name == "--level")
+      o.session.level = number<int>(name, value, -20, 19);
+    else if (name == "--workers")
+      o.session.workers = number<unsigned>(name, value, 1, 16);
+    else if (name == "--control")
+      o.control = value;
     else if (name == "--to" || name == "--serve") {
       o.stream.to = value;
       o.stream.serve = name == "--serve";
-    } else if (name == "--wait") o.stream.wait = std::max(0.0, atof(value.c_str()));
-    else if (name == "--stall") o.stream.stall = std::max(0.1, atof(value.c_str()));
+    } else if (name == "--wait")
+      o.stream.wait = std::max(0.0, atof(value.c_str()));
+    else if (name == "--stall")
+      o.stream.stall = std::max(0.1, atof(value.c_str()));
     else if (name == "--buffer") {
       o.session.most_backlog_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 34);
       o.stream.window = std::min<uint64_t>(o.session.most_backlog_bytes / 2, 64 << 20);
-    } else if (name == "--token-file") token_file = value;
-    else if (name == "--remote") o.stream.remote = value == "yes";
-    else if (name == "--spill") o.session.spill = value;
-    else if (name == "--process") o.process = value;
+    } else if (name == "--token-file")
+      token_file = value;
+    else if (name == "--remote")
+      o.stream.remote = value == "yes";
+    else if (name == "--spill")
+      o.session.spill = value;
+    else if (name == "--process")
+      o.process = value;
     else if (name == "--when-full") {
       if (value != "block" && value != "drop-frames") usage("--when-full: expected block or drop-frames");
       o.session.drop_frames = value == "drop-frames";
-    } else if (name == "--stopped") o.pool.stopped_ms = static_cast<uint32_t>(seconds_option(name, value, 0.1, 3600) * 1000);
-    else if (name == "--sync") o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
-    else if (name == "--paused") o.paused = value == "yes";
-    else if (name == "--end-it") o.end_it = value == "yes";
-    else if (name == "--keep-existing") o.keep_existing = value == "yes";
-    else if (name == "--watch-pid") o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
-    else if (name == "--exit-when-idle") o.exit_when_idle = atof(value.c_str());
+    } else if (name == "--stopped")
+      o.pool.stopped_ms = static_cast<uint32_t>(seconds_option(name, value, 0.1, 3600) * 1000);
+    else if (name == "--sync")
+      o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
+    else if (name == "--paused")
+      o.paused = value == "yes";
+    else if (name == "--end-it")
+      o.end_it = value == "yes";
+    else if (name == "--keep-existing")
+      o.keep_existing = value == "yes";
+    else if (name == "--watch-pid")
+      o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
+    else if (name == "--exit-when-idle")
+      o.exit_when_idle = atof(value.c_str());
     else if (name == "--ring") {
-      if (!parse_window(value, &ring.window_ns, &ring.window_bytes)) usage("--ring " + value + ": expected a time or a size, as in 10s or 500M");
+      if (!parse_window(value, &ring.window_ns, &ring.window_bytes))
+        usage("--ring " + value + ": expected a time or a size, as in 10s or 500M");
     } else if (name == "--before" || name == "--after" || name == "--save-gap") {
       uint64_t bytes = 0;
       uint64_t& ns = name == "--before" ? ring.before_ns : name == "--after" ? ring.after_ns : ring.least_gap_ns;
-      if (value == "0") ns = 0;
-      else if (!parse_window(value, &ns, &bytes) || bytes) usage(name + " " + value + ": expected a time, as in 5s");
-    } else if (name == "--ring-limit") ring.limit_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 40);
-    else if (name == "--ring-keep") ring.keep_limit = number<uint64_t>(name, value, 1, 1ull << 28);
-    else if (name == "--ring-take") ring.take_limit = number<uint64_t>(name, value, 0, 1ull << 28);
-    else if (name == "--ring-least") ring.least_calls = number<uint64_t>(name, value, 1, 1ull << 28);
-    else if (name == "--most-saves") ring.most_saves = number<uint32_t>(name, value, 0, 1 << 20);
-    else if (name == "--on-mark") ring.marks.push_back(value);
-    else if (name == "--frame-end") ring.frame_end = value;
+      if (value == "0")
+        ns = 0;
+      else if (!parse_window(value, &ns, &bytes) || bytes)
+        usage(name + " " + value + ": expected a time, as in 5s");
+    } else if (name == "--ring-limit")
+      ring.limit_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 40);
+    else if (name == "--ring-keep")
+      ring.keep_limit = number<uint64_t>(name, value, 1, 1ull << 28);
+    else if (name == "--ring-take")
+      ring.take_limit = number<uint64_t>(name, value, 0, 1ull << 28);
+    else if (name == "--ring-least")
+      ring.least_calls = number<uint64_t>(name, value, 1, 1ull << 28);
+    else if (name == "--most-saves")
+      ring.most_saves = number<uint32_t>(name, value, 0, 1 << 20);
+    else if (name == "--on-mark")
+      ring.marks.push_back(value);
+    else if (name == "--frame-end")
+      ring.frame_end = value;
     else if (name == "--frame-over" || name == "--fps-below") {
       const size_t colon = value.find(':');
       char* end = nullptr;
       const double limit = strtod(value.c_str(), &end);
-      if (end == value.c_str() || (*end && *end != ':') || !(limit > 0) || limit > 1e9) usage(name + " " + value + ": expected a number, and after a colon for how many frames");
-      const uint32_t frames = colon == std::string::npos ? 1 : number<uint32_t>(name, value.substr(colon + 1), 1, 1 << 20);
-      if (name == "--frame-over") ring.frame_over_ns = static_cast<uint64_t>(limit * 1e6), ring.over_frames = frames;
-      else ring.fps_below_milli = static_cast<uint64_t>(limit * 1e3), ring.below_frames = frames;
+      if (end == value.c_str() || (*end && *end != ':') || !(limit > 0) || limit > 1e9)
+        usage(name + " " + value + ": expected a number, and after a colon for how many frames");
+      const uint32_t frames =
+          colon == std::string::npos ? 1 : number<uint32_t>(name, value.substr(colon + 1), 1, 1 << 20);
+      if (name == "--frame-over")
+        ring.frame_over_ns = static_cast<uint64_t>(limit * 1e6), ring.over_frames = frames;
+      else
+        ring.fps_below_milli = static_cast<uint64_t>(limit * 1e3), ring.below_frames = frames;
     } else if (name == "--annotation") {
       if (!looks_like_object(value)) usage("--annotation: expected a JSON object");
       o.annotations.push_back(value);
     } else if (name == "--timing") {
-      if (value == "both") o.pool.timing = DT_TIMING_BOTH;
-      else if (value == "entry") o.pool.timing = DT_TIMING_ENTRY;
-      else if (value == "none") o.pool.timing = DT_TIMING_NONE;
-      else usage("--timing: expected both, entry or none");
+      if (value == "both")
+        o.pool.timing = DT_TIMING_BOTH;
+      else if (value == "entry")
+        o.pool.timing = DT_TIMING_ENTRY;
+      else if (value == "none")
+        o.pool.timing = DT_TIMING_NONE;
+      else
+        usage("--timing: expected both, entry or none");
     } else {
       usage(name + ": unknown");
     }
@@ -218,8 +263,10 @@ Options parse(int argc, char** argv) {
   // While disk or receiver take nothing, a program waits as long as a receiver is waited for.
   o.pool.hold_ms = static_cast<uint32_t>(std::min(o.stream.stall, 1e6) * 1000);
   if (is_address(o.output) && o.stream.to.empty()) o.stream.to = o.output;  // a successor is told where the trace went
-  if (o.stream.to.empty()) o.session.spill.clear();
-  else o.output = o.session.spill.empty() ? "/nonexistent/stream.dtap" : o.session.spill;
+  if (o.stream.to.empty())
+    o.session.spill.clear();
+  else
+    o.output = o.session.spill.empty() ? "/nonexistent/stream.dtap" : o.session.spill;
   if (!o.stream.to.empty()) {
     o.stream.token = read_token(token_file);
     o.pool.hold_ms += 5000;  // the drainer gives the receiver up before
@@ -363,7 +410,7 @@ class Drainer {
   bool set_up();
   bool listen_on(const std::string& path);
   void loop();
-  bool accept_one();  // false: nobody is there, or nobody more can be taken
+  bool accept_one();               // false: nobody is there, or nobody more can be taken
   bool read_hello(Connection& c);  // false: drop the connection
   void greet(Connection& c);
   // The process runs on and is not recorded; whoever started this drainer is told.
@@ -515,15 +562,23 @@ bool Drainer::start_stream() {
   Refusal refusal;
   const auto found = [this](const std::string& why) {
     // From a thread of its own.
-    if (!why.empty()) status_.error("receiver", why + ", and the program goes on", 0);
-    else status_.say(JsonObject().text("event", "receiver").text("at", o_.stream.to));
+    if (!why.empty())
+      status_.error("receiver", why + ", and the program goes on", 0);
+    else
+      status_.say(JsonObject().text("event", "receiver").text("at", o_.stream.to));
     waiting_for_receiver_.store(false);
     const uint64_t one = 1;
     [[maybe_unused]] ssize_t told = write(done_, &one, sizeof one);
   };
   const std::string error = receivers_->start(found, &refusal);
   if (refusal.about) {
-    status_.say(JsonObject().text("event", "error").text("code", "refused").text("text", error).text("at", o_.stream.to).text("about", refusal.about).text("why", refusal.text));
+    status_.say(JsonObject()
+                    .text("event", "error")
+                    .text("code", "refused")
+                    .text("text", error)
+                    .text("at", o_.stream.to)
+                    .text("about", refusal.about)
+                    .text("why", refusal.text));
     return false;
   }
   if (!error.empty()) {
@@ -600,13 +655,14 @@ std::shared_ptr<const LoadedSignatures> Drainer::signatures(const std::string& p
   return loaded;
 }
 
-// ---- hello ------------------------------------------------------------------------------------------------
+// ---- hello --------------------------------------------------------------------------------------
 
 bool Drainer::accept_one() {
   int fd = accept4(listen_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
     const bool out = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-    if (out && !out_of_descriptors_) say_refused(0, "", "descriptors", std::string("programs that come now are not recorded: ") + strerror(errno));
+    if (out && !out_of_descriptors_)
+      say_refused(0, "", "descriptors", std::string("programs that come now are not recorded: ") + strerror(errno));
     out_of_descriptors_ |= out;
     return false;
   }
@@ -665,7 +721,12 @@ void send_welcome(int fd, const dt_welcome& welcome, int memfd) {
 
 void Drainer::say_refused(uint32_t pid, const std::string& program, const std::string& code, const std::string& why) {
   JsonObject line;
-  line.text("event", "error").text("code", code).text("text", why).flag("refused", true).number("pid", pid).text("program", program);
+  line.text("event", "error")
+      .text("code", code)
+      .text("text", why)
+      .flag("refused", true)
+      .number("pid", pid)
+      .text("program", program);
   status_.say(line);
 }
 
@@ -679,7 +740,8 @@ void Drainer::refuse(const Connection& c, const std::string& code, const std::st
 
 void Drainer::greet(Connection& c) {
   dt_hello& hello = c.hello;
-  hello.signatures[sizeof hello.signatures - 1] = hello.program[sizeof hello.program - 1] = hello.trace[sizeof hello.trace - 1] = 0;
+  hello.signatures[sizeof hello.signatures - 1] = hello.program[sizeof hello.program - 1] =
+      hello.trace[sizeof hello.trace - 1] = 0;
   if (hello.magic != DT_HELLO_MAGIC || hello.version != DT_RING_VERSION)
     return refuse(c, "version", "the tap speaks another version of the protocol than this drainer");
   if (!is_wanted(hello, c.pid)) {
@@ -701,7 +763,8 @@ void Drainer::greet(Connection& c) {
     c.memfd = -1;
     error = pool->adopt(fd);
     if (error.empty()) error = pool->claim();
-    // A program that closes all its descriptors also loses the socket to a drainer that is well: two would be one too many.
+    // A program that closes all its descriptors also loses the socket to a drainer that is well: two would be one too
+    // many.
     if (!error.empty()) return refuse(c, "adopt", error);
   } else {
     // One address space per process: who says hello again has called exec.
@@ -732,7 +795,8 @@ void Drainer::greet(Connection& c) {
   close(memfd);
 }
 
-void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace) {
+void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket,
+                    const std::string* trace) {
   std::string error;
   auto loaded = signatures(hello.signatures, &error);
   if (!loaded) return status_.error("signatures", error, pid);
@@ -809,9 +873,13 @@ void Drainer::adopt_own_fd() {
     const std::string trace(at->trace, strnlen(at->trace, sizeof at->trace));
     if (is_finished(trace)) {
       JsonObject line;
-      line.text("event", "file").number("pid", at->pid).text("program", std::string(at->program, strnlen(at->program, sizeof at->program)));
+      line.text("event", "file")
+          .number("pid", at->pid)
+          .text("program", std::string(at->program, strnlen(at->program, sizeof at->program)));
       struct stat memory;
-      line.number("pool", fstat(fd, &memory) == 0 ? memory.st_ino : 0).text("file", trace).text("reason", "another drainer went on");
+      line.number("pool", fstat(fd, &memory) == 0 ? memory.st_ino : 0)
+          .text("file", trace)
+          .text("reason", "another drainer went on");
       return status_.say(line);
     }
     error = pool->claim();
@@ -841,7 +909,7 @@ void Drainer::adopt_own_fd() {
   if (o_.end_it || r.process->start() != start) r.session->end(o_.end_it ? "stopped" : "process gone");
 }
 
-// ---- the life of processes --------------------------------------------------------------------------------
+// ---- the life of processes ----------------------------------------------------------------------
 
 bool Drainer::has_pool(const Recorded& r) const {
   std::ifstream maps("/proc/" + std::to_string(r.process->pid()) + "/maps");
@@ -899,9 +967,17 @@ std::string Drainer::about(const Recorded& r) const {
   if (Ring* ring = r.session->ring()) {
     const RingTotals held = ring->totals();
     JsonObject about_ring;
-    about_ring.number("held_bytes", held.held_bytes).number("held_peak", held.held_peak).number("base_bytes", held.base_bytes);
-    about_ring.number("kept", held.kept).number("exact", held.exact).number("compactions", held.compactions).flag("assumed", held.assumed);
-    about_ring.number("takes", held.takes).number("pictures", held.pictures).number("picture_bytes", held.picture_bytes).number("refused", held.refused);
+    about_ring.number("held_bytes", held.held_bytes)
+        .number("held_peak", held.held_peak)
+        .number("base_bytes", held.base_bytes);
+    about_ring.number("kept", held.kept)
+        .number("exact", held.exact)
+        .number("compactions", held.compactions)
+        .flag("assumed", held.assumed);
+    about_ring.number("takes", held.takes)
+        .number("pictures", held.pictures)
+        .number("picture_bytes", held.picture_bytes)
+        .number("refused", held.refused);
     json.json("ring", about_ring.str());
   }
   return json.str();
@@ -931,8 +1007,10 @@ void Drainer::request_save(uint64_t client, const std::vector<std::string>& word
   for (size_t i = 2; i < words.size(); i++) {
     const size_t is = words[i].find('=');
     const std::string name = words[i].substr(0, is), value = is == std::string::npos ? "" : words[i].substr(is + 1);
-    if (name == "before") wish.before_ns = strtoull(value.c_str(), nullptr, 10);
-    else if (name == "after") wish.after_ns = strtoull(value.c_str(), nullptr, 10);
+    if (name == "before")
+      wish.before_ns = strtoull(value.c_str(), nullptr, 10);
+    else if (name == "after")
+      wish.after_ns = strtoull(value.c_str(), nullptr, 10);
     else if (name == "output") {
       for (size_t at = 0; at < value.size(); at++) {
         if (value[at] != '%' || at + 2 >= value.size()) {
@@ -942,7 +1020,8 @@ void Drainer::request_save(uint64_t client, const std::vector<std::string>& word
         wish.output += static_cast<char>(strtoul(value.substr(at + 1, 2).c_str(), nullptr, 16));
         at += 2;
       }
-      if (wish.output.empty() || wish.output[0] != '/' || wish.output.find('\n') != std::string::npos) return refuse("save: the file must be named from the root on");
+      if (wish.output.empty() || wish.output[0] != '/' || wish.output.find('\n') != std::string::npos)
+        return refuse("save: the file must be named from the root on");
     } else {
       return refuse("save: not understood: " + words[i].substr(0, 60));
     }
@@ -1016,11 +1095,16 @@ void Drainer::obey(const std::string& line) {
     for (std::string field; std::getline(fields, field, '\t');) {
       const size_t is = field.find('=');
       const std::string name = field.substr(0, is), value = is == std::string::npos ? "" : field.substr(is + 1);
-      if (name == "before") wish.before_ns = strtoull(value.c_str(), nullptr, 10);
-      else if (name == "after") wish.after_ns = strtoull(value.c_str(), nullptr, 10);
-      else if (name == "output") wish.output = value;
-      else if (name == "detail") wish.detail = value;
-      else if (name == "auto") wish.by_hand = false;
+      if (name == "before")
+        wish.before_ns = strtoull(value.c_str(), nullptr, 10);
+      else if (name == "after")
+        wish.after_ns = strtoull(value.c_str(), nullptr, 10);
+      else if (name == "output")
+        wish.output = value;
+      else if (name == "detail")
+        wish.detail = value;
+      else if (name == "auto")
+        wish.by_hand = false;
     }
     save(wish);
   } else if (!word.empty()) {
@@ -1049,8 +1133,10 @@ void Drainer::peek() {
     if (r.session->ending() || !r.session->ring()) continue;
     peek_ = memfd_create("drawtap-window", MFD_CLOEXEC);
     const std::string error = peek_ < 0 ? strerror(errno) : r.session->ring()->peek(peek_);
-    if (error.empty()) line.text("path", "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(peek_));
-    else line.text("error", error);
+    if (error.empty())
+      line.text("path", "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(peek_));
+    else
+      line.text("error", error);
     break;
   }
   status_.say(line);
@@ -1131,7 +1217,10 @@ void Drainer::loop() {
       poll_by_hand |= r.process->fd() < 0 || r.watch_mapping;
       active |= !r.session->ending();
     }
-    const int timeout = poll_by_hand ? 200 : active || !waiting_.empty() ? 500 : o_.exit_when_idle >= 0 || is_orphan() ? 250 : -1;
+    const int timeout = poll_by_hand                            ? 200
+                        : active || !waiting_.empty()           ? 500
+                        : o_.exit_when_idle >= 0 || is_orphan() ? 250
+                                                                : -1;
     if (time_to_leave()) return;
     if (poll(fds.data(), fds.size(), timeout) < 0 && errno != EINTR) {
       // Memory is short, which passes: programs must not be left alone for that.
@@ -1139,7 +1228,8 @@ void Drainer::loop() {
       nanosleep(&nap, nullptr);
     }
     uint64_t count;
-    if (fds[1].revents) [[maybe_unused]] ssize_t n = read(done_, &count, sizeof count);
+    if (fds[1].revents) [[maybe_unused]]
+      ssize_t n = read(done_, &count, sizeof count);
     no_longer_wait();
     if (fds[3].revents) read_lines();
     control_.serve(fds, first_control, [this](uint64_t client, const auto& words) { request(client, words); });
@@ -1169,8 +1259,7 @@ void Drainer::loop() {
         if (!r->process->pid()) r->process->say_gone();
       }
     }
-    for (int i = 0; fds[2].revents && i < MOST_ACCEPTED_AT_ONCE && accept_one(); i++) {
-    }
+    for (int i = 0; fds[2].revents && i < MOST_ACCEPTED_AT_ONCE && accept_one(); i++) {}
     signalfd_siginfo info;
     while (read(signals_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo != SIGTERM) {

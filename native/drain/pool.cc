@@ -46,7 +46,8 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
   // A limit on the size of files holds for memory files too.
   struct rlimit most;
   if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur / chunk < uint64_t{chunk_max_} + 1) {
-    if (most.rlim_cur / chunk < 3) return "the limit on the size of files (ulimit -f) leaves no room for a pool of shared memory";
+    if (most.rlim_cur / chunk < 3)
+      return "the limit on the size of files (ulimit -f) leaves no room for a pool of shared memory";
     chunk_max_ = static_cast<uint32_t>(most.rlim_cur / chunk) - 1;
   }
   mapped_ = (uint64_t{chunk_max_} + 1) * chunk;
@@ -239,7 +240,8 @@ TakenChunk Pool::take(uint32_t index) {
   return taken;
 }
 
-Pool::Census Pool::survey(const std::vector<bool>& taken, std::vector<TakenChunk>* sealed, std::vector<TakenChunk>* owned) {
+Pool::Census Pool::survey(const std::vector<bool>& taken, std::vector<TakenChunk>* sealed,
+                          std::vector<TakenChunk>* owned) {
   std::lock_guard guard(grow_lock_);
   Census census;
   for (uint32_t i = 0; i < chunk_count_; i++) {

@@ -77,7 +77,9 @@ class Pool {
 
  private:
   static bool drainer_lives(uint64_t pid);  // and is not this one
-  dt_ring_chunk* chunk(uint32_t index) { return reinterpret_cast<dt_ring_chunk*>(base_ + (uint64_t{index} + 1) * chunk_bytes_); }
+  dt_ring_chunk* chunk(uint32_t index) {
+    return reinterpret_cast<dt_ring_chunk*>(base_ + (uint64_t{index} + 1) * chunk_bytes_);
+  }
   void populate(uint32_t index);
   TakenChunk take(uint32_t index);
 
@@ -85,7 +87,7 @@ class Pool {
   char* base_ = nullptr;
   uint64_t mapped_ = 0;
   uint32_t chunk_bytes_ = 0, chunk_max_ = 0, chunk_count_ = 0;
-  std::mutex grow_lock_;  // chunk_count_, parked_
+  std::mutex grow_lock_;          // chunk_count_, parked_
   std::vector<uint32_t> parked_;  // chunks without memory, in no list
 };
 

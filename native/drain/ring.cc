@@ -23,9 +23,9 @@ namespace {
 
 constexpr uint64_t SECOND = 1000000000;
 constexpr uint64_t LEAST_BYTES = 4 << 20;
-constexpr uint64_t SETTLE_NS = 250000000;        // for what the program did to arrive here
-constexpr uint64_t MOST_LATE_NS = 5 * SECOND;    // after that it will not arrive
-constexpr uint64_t UNLOOKED_FRAMES = 10;         // a program that starts is slow
+constexpr uint64_t SETTLE_NS = 250000000;      // for what the program did to arrive here
+constexpr uint64_t MOST_LATE_NS = 5 * SECOND;  // after that it will not arrive
+constexpr uint64_t UNLOOKED_FRAMES = 10;       // a program that starts is slow
 constexpr size_t MOST_PENDING = 8;
 constexpr size_t MOST_RESULTS = 64;
 constexpr int FIRST_FD = 20;
@@ -41,7 +41,9 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * SECOND + static_cast<uint64_t>(now.tv_nsec);
 }
 
-uint64_t load_once(const char* from) { return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED); }
+uint64_t load_once(const char* from) {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(from), __ATOMIC_RELAXED);
+}
 
 class Memory {
  public:
@@ -77,8 +79,10 @@ std::string member(const std::string& json, const std::string& name) {
   for (size_t end = at; end < json.size(); ++end) {
     char c = json[end];
     if (quoted) {
-      if (c == '\\') ++end;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++end;
+      else if (c == '"')
+        quoted = false;
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
@@ -90,7 +94,9 @@ std::string member(const std::string& json, const std::string& name) {
   }
   return {};
 }
-uint64_t count(const std::string& json, const std::string& name) { return strtoull(member(json, name).c_str(), nullptr, 10); }
+uint64_t count(const std::string& json, const std::string& name) {
+  return strtoull(member(json, name).c_str(), nullptr, 10);
+}
 
 std::string helper_path() {
   char path[4096];
@@ -112,21 +118,26 @@ bool parse_window(const std::string& text, uint64_t* ns, uint64_t* bytes) {
   for (auto& [name, factor] : times)
     if (unit == name && value * factor < 9e18) return *ns = static_cast<uint64_t>(value * factor), true;
   for (auto& [name, factor] : sizes)
-    if ((unit == name || unit == std::string(name) + "B" || unit == std::string(name) + "iB") && value * factor < 9e18) return *bytes = static_cast<uint64_t>(value * factor), true;
+    if ((unit == name || unit == std::string(name) + "B" || unit == std::string(name) + "iB") && value * factor < 9e18)
+      return *bytes = static_cast<uint64_t>(value * factor), true;
   return false;
 }
 
-Ring::Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner)
-    : settings_(settings), process_(process), blobs_(blobs), status_(status), owner_(std::move(owner)), interest_(DT_FUNCTION_MASK + 1),
-      error_slot_(DT_FUNCTION_MASK + 1), names_(DT_FUNCTION_MASK + 1) {
+Ring::Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs,
+           Status& status, Owner owner)
+    : settings_(settings), process_(process), blobs_(blobs), status_(status), owner_(std::move(owner)),
+      interest_(DT_FUNCTION_MASK + 1), error_slot_(DT_FUNCTION_MASK + 1), names_(DT_FUNCTION_MASK + 1) {
   for (const FunctionSignature& f : signatures.functions()) {
     const std::string flags = "," + std::string(f.flags) + ",", rule = "," + settings_.frame_end + ",";
-    const bool ends = settings_.frame_end == "auto" ? flags.find(",frame_end,") != flags.npos : rule.find("," + std::string(f.name) + ",") != rule.npos;
+    const bool ends = settings_.frame_end == "auto" ? flags.find(",frame_end,") != flags.npos
+                                                    : rule.find("," + std::string(f.name) + ",") != rule.npos;
     if (ends) interest_[f.id] |= FRAME_END;
     if (f.id == DT_FN_MARK && (!settings_.marks.empty() || settings_.on_error)) interest_[f.id] |= MARK;
     if (flags.find(",error_query,") != flags.npos && settings_.on_error && f.result && f.result->slot.width) {
       interest_[f.id] |= ASKS_ERROR;
-      error_slot_[f.id] = static_cast<uint16_t>(sizeof(dt_record) + (f.result->slot.width == 8 ? 8u * f.result->slot.index : 8u * f.w8 + 4u * f.result->slot.index));
+      error_slot_[f.id] = static_cast<uint16_t>(sizeof(dt_record) + (f.result->slot.width == 8
+                                                                         ? 8u * f.result->slot.index
+                                                                         : 8u * f.w8 + 4u * f.result->slot.index));
     }
     names_[f.id] = f.name;
   }
@@ -150,15 +161,17 @@ uint64_t Ring::ns_of(const dt_calls_meta& meta, uint64_t ticks) const {
 uint64_t Ring::frame_ns(const TakenChunk& chunk, uint64_t ticks) const {
   if (process_.clock == DT_CLOCK_MONOTONIC_NS) return ticks;
   if (ticks_per_ns_ == 1 || ticks < chunk.calibration_clock) return chunk.calibration_ns;
-  return chunk.calibration_ns + static_cast<uint64_t>(static_cast<double>(ticks - chunk.calibration_clock) / ticks_per_ns_);
+  return chunk.calibration_ns +
+         static_cast<uint64_t>(static_cast<double>(ticks - chunk.calibration_clock) / ticks_per_ns_);
 }
 
-// ---- what asks for a save by itself ---------------------------------------------------------------------------------------
+// ---- what asks for a save by itself -------------------------------------------------------------
 
 bool Ring::allow() {
   std::lock_guard guard(lock_);
   const uint64_t now = now_ns();
-  if (auto_saves_ >= settings_.most_saves || (last_auto_ns_ && now - last_auto_ns_ < settings_.least_gap_ns)) return false;
+  if (auto_saves_ >= settings_.most_saves || (last_auto_ns_ && now - last_auto_ns_ < settings_.least_gap_ns))
+    return false;
   last_auto_ns_ = now;
   auto_saves_++;
   return true;
@@ -166,8 +179,10 @@ bool Ring::allow() {
 
 void Ring::look(const TakenChunk& chunk) {
   std::lock_guard guard(look_lock_);
-  if (process_.clock != DT_CLOCK_MONOTONIC_NS && chunk.calibration_clock > process_.start_clock && chunk.calibration_ns > process_.start_ns + 1000000)
-    ticks_per_ns_ = static_cast<double>(chunk.calibration_clock - process_.start_clock) / static_cast<double>(chunk.calibration_ns - process_.start_ns);
+  if (process_.clock != DT_CLOCK_MONOTONIC_NS && chunk.calibration_clock > process_.start_clock &&
+      chunk.calibration_ns > process_.start_ns + 1000000)
+    ticks_per_ns_ = static_cast<double>(chunk.calibration_clock - process_.start_clock) /
+                    static_cast<double>(chunk.calibration_ns - process_.start_ns);
   auto ask = [&](const std::string& reason, const std::string& detail) {
     if (!allow()) return;
     {
@@ -194,7 +209,8 @@ void Ring::look(const TakenChunk& chunk) {
         last_frames_ns_[1] = frame_ns(chunk, ticks);
       }
       if (!ticks || !before || ticks < before || frames_seen_ <= UNLOOKED_FRAMES) continue;
-      const double ns = static_cast<double>(ticks - before) / (process_.clock == DT_CLOCK_MONOTONIC_NS ? 1 : ticks_per_ns_);
+      const double ns =
+          static_cast<double>(ticks - before) / (process_.clock == DT_CLOCK_MONOTONIC_NS ? 1 : ticks_per_ns_);
       {
         std::lock_guard own(lock_);
         totals_.worst_ns = std::max(totals_.worst_ns, static_cast<uint64_t>(ns));
@@ -203,7 +219,8 @@ void Ring::look(const TakenChunk& chunk) {
       if (settings_.frame_over_ns) {
         over_ = ns > static_cast<double>(settings_.frame_over_ns) ? over_ + 1 : 0;
         if (over_ >= settings_.over_frames) {
-          snprintf(text, sizeof text, "frame %llu took %.3f ms; %u in a row over %.3f ms", static_cast<unsigned long long>(frames_seen_ - 1), ns / 1e6, over_,
+          snprintf(text, sizeof text, "frame %llu took %.3f ms; %u in a row over %.3f ms",
+                   static_cast<unsigned long long>(frames_seen_ - 1), ns / 1e6, over_,
                    static_cast<double>(settings_.frame_over_ns) / 1e6);
           ask("frame-time", text);
           over_ = 0;
@@ -213,7 +230,8 @@ void Ring::look(const TakenChunk& chunk) {
         const double fps = ns > 0 ? 1e9 / ns : 1e9;
         below_ = fps * 1000 < static_cast<double>(settings_.fps_below_milli) ? below_ + 1 : 0;
         if (below_ >= settings_.below_frames) {
-          snprintf(text, sizeof text, "%u frames in a row below %.3f FPS, the last at %.1f", below_, static_cast<double>(settings_.fps_below_milli) / 1e3, fps);
+          snprintf(text, sizeof text, "%u frames in a row below %.3f FPS, the last at %.1f", below_,
+                   static_cast<double>(settings_.fps_below_milli) / 1e3, fps);
           ask("fps", text);
           below_ = 0;
         }
@@ -245,7 +263,7 @@ void Ring::look(const TakenChunk& chunk) {
   totals_.frames = frames_seen_;
 }
 
-// ---- what comes in --------------------------------------------------------------------------------------------------------
+// ---- what comes in ------------------------------------------------------------------------------
 
 uint64_t Ring::held_bytes() const { return chunk_bytes_ + content_bytes_ + totals_.base_bytes; }
 
@@ -296,7 +314,11 @@ bool Ring::add(const std::string& signatures, Encoded& out) {
   }
   if (!good && !told_lost_) {
     told_lost_ = true;
-    status_.error("ring", "the flight recorder cannot keep up with the program within " + std::to_string(settings_.limit_bytes >> 20) + " MiB: calls are lost, and what is saved may not replay", process_.pid);
+    status_.error("ring",
+                  "the flight recorder cannot keep up with the program within " +
+                      std::to_string(settings_.limit_bytes >> 20) +
+                      " MiB: calls are lost, and what is saved may not replay",
+                  process_.pid);
   }
   guard.unlock();
   changed_.notify_one();
@@ -350,7 +372,7 @@ RingTotals Ring::totals() {
   return totals_;
 }
 
-// ---- the thread that keeps little -----------------------------------------------------------------------------------------
+// ---- the thread that keeps little ---------------------------------------------------------------
 
 void Ring::keep() {
   std::unique_lock guard(lock_);
@@ -383,7 +405,8 @@ bool Ring::is_due(const Pending& p, uint64_t now) const {
   return settings_.frame_end != "auto" || totals_.frames >= p.frames_shown || now >= p.due_ns + MOST_LATE_NS;
 }
 
-// Where a window of so many bytes that ends at a time begins: with whole chunks, of which the last is always in it. 0: everything is.
+// Where a window of so many bytes that ends at a time begins: with whole chunks, of which the last is always in it. 0:
+// everything is.
 uint64_t Ring::cut_by_size(uint64_t end_ns) const {
   uint64_t bytes = 0;
   for (size_t i = held_.size(); i-- > 0;) {
@@ -409,8 +432,10 @@ void Ring::look_at_pictures(uint64_t now) {
   const std::vector<uint32_t> states = owner_.asked(late, &bytes, &why);
   if (states.empty()) return;
   for (size_t i = 0; i < asked_.size() && i < states.size(); ++i) {
-    if (states[i] == DT_TARGET_TAKEN) totals_.pictures++;
-    else refused_.push_back(asked_[i]), refused_.back().why = why[i];
+    if (states[i] == DT_TARGET_TAKEN)
+      totals_.pictures++;
+    else
+      refused_.push_back(asked_[i]), refused_.back().why = why[i];
   }
   // A program that makes such pictures again and again: the list must not grow with it.
   if (refused_.size() > MOST_REFUSED) refused_.erase(refused_.begin(), refused_.end() - MOST_REFUSED);
@@ -428,11 +453,15 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   cut = spare_last_frame(cut);
   // A save that waits still wants what it asked for.
   for (const Pending& p : pending_) {
-    const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
+    const uint64_t before = p.wish.before_ns      ? p.wish.before_ns
+                            : settings_.before_ns ? settings_.before_ns
+                                                  : settings_.window_ns;
     cut = std::min(cut, before ? p.at_ns - std::min(p.at_ns, before) : cut_by_size(p.at_ns));
   }
-  // Rather a shorter window than lost calls: of the memory that the base leaves, a quarter is for what comes while we look.
-  const uint64_t room = settings_.limit_bytes - std::min(settings_.limit_bytes, totals_.base_bytes), most = room - room / 4;
+  // Rather a shorter window than lost calls: of the memory that the base leaves, a quarter is for what comes while we
+  // look.
+  const uint64_t room = settings_.limit_bytes - std::min(settings_.limit_bytes, totals_.base_bytes),
+                 most = room - room / 4;
   const bool tight = chunk_bytes_ + content_bytes_ > most;
   if (tight) {
     // Content counts with the chunk that brought it, and may have outlived that.
@@ -458,7 +487,8 @@ bool Ring::leaving(uint64_t now, uint64_t* cut_ns, size_t* chunks) {
   *cut_ns = cut;
   *chunks = n;
   if (tight && calls) return true;
-  return calls >= std::max({settings_.least_calls, base_calls_, least_calls_}) || (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
+  return calls >= std::max({settings_.least_calls, base_calls_, least_calls_}) ||
+         (calls > least_calls_ && bytes >= std::max(LEAST_BYTES, totals_.base_bytes));
 }
 
 // The first chunks as a trace in memory. Under the lock.
@@ -503,8 +533,9 @@ std::string Ring::build(int fd, size_t chunks) {
 }
 
 std::string Ring::job_of(uint64_t cut_ns) const {
-  std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) + "\nframes_before " + std::to_string(frames_past_) +
-                    "\nkeep_limit " + std::to_string(settings_.keep_limit) + "\n";
+  std::string job = "cut_ns " + std::to_string(cut_ns) + "\ncalls_before " + std::to_string(calls_past_) +
+                    "\nframes_before " + std::to_string(frames_past_) + "\nkeep_limit " +
+                    std::to_string(settings_.keep_limit) + "\n";
   if (!frame_ends_.empty()) job += "frame_end " + frame_ends_ + "\n";
   if (totals_.assumed) job += "assumed 1\nassumed_because " + totals_.assumed_because + "\n";
   if (settings_.take_limit) {
@@ -518,14 +549,17 @@ std::string Ring::job_of(uint64_t cut_ns) const {
       job += " " + std::to_string(target.why) + "\n";
     }
   }
-  for (auto& [key, calls] : consumed_) job += "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
+  for (auto& [key, calls] : consumed_)
+    job +=
+        "consumed " + std::to_string(key.first) + " " + std::to_string(key.second) + " " + std::to_string(calls) + "\n";
   return job;
 }
 
 // Run drawtap-ring. `files` stand at FIRST_FD + 1 and on; -1: none. Returns what went wrong.
 std::string Ring::helper(const char* verb, const std::string& job, const std::vector<int>& files, std::string* answer) {
   Memory text;
-  if (text.fd() < 0 || ::write(text.fd(), job.data(), job.size()) != static_cast<ssize_t>(job.size())) return "no memory for a job";
+  if (text.fd() < 0 || ::write(text.fd(), job.data(), job.size()) != static_cast<ssize_t>(job.size()))
+    return "no memory for a job";
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return std::string("pipe: ") + strerror(errno);
   posix_spawn_file_actions_t actions;
@@ -546,7 +580,8 @@ std::string Ring::helper(const char* verb, const std::string& job, const std::ve
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   const std::string path = helper_path(), job_path = "/proc/self/fd/" + std::to_string(FIRST_FD);
-  char* const arguments[] = {const_cast<char*>(path.c_str()), const_cast<char*>(verb), const_cast<char*>(job_path.c_str()), nullptr};
+  char* const arguments[] = {const_cast<char*>(path.c_str()), const_cast<char*>(verb),
+                             const_cast<char*>(job_path.c_str()), nullptr};
   pid_t pid = -1;
   const int failed = posix_spawn(&pid, path.c_str(), &actions, &attributes, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -568,7 +603,8 @@ std::string Ring::helper(const char* verb, const std::string& job, const std::ve
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   const std::string said = member(*answer, "error");
   if (!said.empty()) return said.size() > 2 ? said.substr(1, said.size() - 2) : said;
-  return "drawtap-ring ended with " + std::string(WIFSIGNALED(status) ? "signal " : "status ") + std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+  return "drawtap-ring ended with " + std::string(WIFSIGNALED(status) ? "signal " : "status ") +
+         std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 void Ring::drop_contents() {
@@ -632,7 +668,7 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
     wanted.back().numbers[numbers++ % RingTarget::NUMBERS] = strtoull(p, &end, 10);
     p = end;
   }
-  struct stat size {};
+  struct stat size{};
   fstat(base.fd(), &size);
   std::lock_guard guard(lock_);
   if (!wanted.empty() && asked_.empty() && owner_.ask(wanted)) {
@@ -678,7 +714,9 @@ void Ring::compact(uint64_t cut_ns, size_t chunks) {
 
 void Ring::write(const Pending& p) {
   const uint64_t started = now_ns();
-  const uint64_t before = p.wish.before_ns ? p.wish.before_ns : settings_.before_ns ? settings_.before_ns : settings_.window_ns;
+  const uint64_t before = p.wish.before_ns      ? p.wish.before_ns
+                          : settings_.before_ns ? settings_.before_ns
+                                                : settings_.window_ns;
   const uint64_t after = p.wish.after_ns ? p.wish.after_ns : settings_.after_ns;
   Memory raw;
   std::string job, error;
@@ -696,7 +734,11 @@ void Ring::write(const Pending& p) {
   JsonObject about;
   about.text("reason", p.wish.reason);
   if (!p.wish.detail.empty()) about.text("detail", p.wish.detail);
-  about.number("frame", p.frame).number("time_monotonic_ns", p.at_ns).number("before_ns", before).number("after_ns", after).number("calls_lost", lost);
+  about.number("frame", p.frame)
+      .number("time_monotonic_ns", p.at_ns)
+      .number("before_ns", before)
+      .number("after_ns", after)
+      .number("calls_lost", lost);
   if (missing) about.number("missing_ns", missing);
   const std::string members = about.str();
   job += "end_ns " + std::to_string(p.at_ns + after) + "\nabout " + members.substr(1, members.size() - 2) + "\n";
@@ -715,14 +757,25 @@ void Ring::write(const Pending& p) {
     return;
   }
   totals_.saves++;
-  struct stat size {};
+  struct stat size{};
   stat(output.c_str(), &size);
   JsonObject line;
-  line.text("event", "saved").text("file", output).text("reason", p.wish.reason).text("detail", p.wish.detail).number("frame", p.frame);
-  line.number("calls", count(answer, "calls")).number("frames", count(answer, "frames")).number("first_frame", count(answer, "first_frame"));
-  line.number("kept", count(answer, "kept")).number("earlier", count(answer, "calls_past")).flag("assumed", member(answer, "assumed") == "true");
+  line.text("event", "saved")
+      .text("file", output)
+      .text("reason", p.wish.reason)
+      .text("detail", p.wish.detail)
+      .number("frame", p.frame);
+  line.number("calls", count(answer, "calls"))
+      .number("frames", count(answer, "frames"))
+      .number("first_frame", count(answer, "first_frame"));
+  line.number("kept", count(answer, "kept"))
+      .number("earlier", count(answer, "calls_past"))
+      .flag("assumed", member(answer, "assumed") == "true");
   line.json("assumed_because", member(answer, "assumed_because"));
-  line.number("bytes", static_cast<uint64_t>(size.st_size)).number("calls_lost", lost).number("missing_ns", missing).number("took_ns", now_ns() - started);
+  line.number("bytes", static_cast<uint64_t>(size.st_size))
+      .number("calls_lost", lost)
+      .number("missing_ns", missing)
+      .number("took_ns", now_ns() - started);
   status_.say(line);
   line.flag("done", true);
   results_[p.number] = line.str();

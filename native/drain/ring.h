@@ -1,4 +1,5 @@
-// A flight recorder: the last seconds (or bytes) of a process in memory, and of everything before that what still matters.
+// A flight recorder: the last seconds (or bytes) of a process in memory, and of everything before that what still
+// matters.
 //
 // Chunks arrive as they would for a file. What leaves the window goes, many chunks at a time, through the program
 // drawtap-ring (native/extract/ring.cc), which puts it together with the *base*, a trace in memory, to a new base: all
@@ -25,16 +26,17 @@ namespace dt {
 struct RingSettings {
   uint64_t window_ns = 0, window_bytes = 0;  // one of them; both 0: no flight recorder
   uint64_t limit_bytes = 4ull << 30;         // of memory; beyond it calls are lost
-  uint64_t least_calls = 20000;              // that leave at once (or take_limit): below, starting a process costs more than they do
-  uint64_t keep_limit = 500000;              // earlier calls, before pictures are taken to be painted over (ring.cc)
-  uint64_t take_limit = 100000;              // earlier calls, before the program's pictures are read back; 0: never
-  uint64_t before_ns = 0, after_ns = 0;      // of what is written; before 0: all of the window
+  // that leave at once (or take_limit): below, starting a process costs more than they do
+  uint64_t least_calls = 20000;
+  uint64_t keep_limit = 500000;          // earlier calls, before pictures are taken to be painted over (ring.cc)
+  uint64_t take_limit = 100000;          // earlier calls, before the program's pictures are read back; 0: never
+  uint64_t before_ns = 0, after_ns = 0;  // of what is written; before 0: all of the window
   uint64_t frame_over_ns = 0, fps_below_milli = 0;
   uint32_t over_frames = 1, below_frames = 1;
   bool on_error = false, at_exit = false, at_crash = true;
   std::vector<std::string> marks;
-  uint32_t most_saves = 10;                  // that nobody asked for by hand
-  uint64_t least_gap_ns = 10000000000ull;    // between them
+  uint32_t most_saves = 10;                // that nobody asked for by hand
+  uint64_t least_gap_ns = 10000000000ull;  // between them
   std::string frame_end = "auto";
   bool on() const { return window_ns || window_bytes; }
 };
@@ -45,8 +47,8 @@ struct RingProcess {
 };
 
 struct SaveWish {
-  std::string reason, detail, output;        // output empty: a name is made up
-  uint64_t before_ns = 0, after_ns = 0;      // 0: as the settings say
+  std::string reason, detail, output;    // output empty: a name is made up
+  uint64_t before_ns = 0, after_ns = 0;  // 0: as the settings say
   bool by_hand = false;
 };
 
@@ -58,7 +60,8 @@ struct RingTarget {
 };
 
 struct RingTotals {
-  uint64_t compactions = 0, walked = 0, kept = 0, exact = 0, saves = 0, failed = 0, held_bytes = 0, held_peak = 0, base_bytes = 0;
+  uint64_t compactions = 0, walked = 0, kept = 0, exact = 0, saves = 0, failed = 0, held_bytes = 0, held_peak = 0,
+           base_bytes = 0;
   uint64_t lost_calls = 0, frames = 0, worst_ns = 0, helper_ns = 0;
   uint64_t takes = 0, pictures = 0, picture_bytes = 0, refused = 0;  // of pictures that were read back
   bool assumed = false;
@@ -67,8 +70,8 @@ struct RingTotals {
 
 class Ring {
  public:
-  // `recording`: the annotations that a file begins with; `remarks`: those that came later. `let_go`: content that is not
-  // used any more may be sent again. `name`: a file for a save, given frame and reason.
+  // `recording`: the annotations that a file begins with; `remarks`: those that came later. `let_go`: content that is
+  // not used any more may be sent again. `name`: a file for a save, given frame and reason.
   struct Owner {
     std::function<std::vector<std::string>()> annotations;
     std::function<std::string(const std::string& reason)> end_annotation;
@@ -76,11 +79,13 @@ class Ring {
     std::function<std::string(uint64_t frame, const std::string& reason)> name;
     // Asks the program for pictures. False: those that it was asked for before are not all there.
     std::function<bool(const std::vector<RingTarget>&)> ask;
-    // What came of each (DT_TARGET_*, and DT_REFUSED_*); empty while some are outstanding, unless these are `withdrawn`.
+    // What came of each (DT_TARGET_*, and DT_REFUSED_*); empty while some are outstanding, unless these are
+    // `withdrawn`.
     std::function<std::vector<uint32_t>(bool withdraw, uint64_t* bytes, std::vector<uint32_t>* why)> asked;
     std::function<uint64_t()> frames;  // that the program has shown by now, whether they have arrived here or not
   };
-  Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs, Status& status, Owner owner);
+  Ring(const RingSettings& settings, const RingProcess& process, const SignatureSet& signatures, KnownBlobs& blobs,
+       Status& status, Owner owner);
   ~Ring();
 
   // A part of a pool chunk, before it is encoded: something in it may ask for a save.
@@ -160,7 +165,7 @@ class Ring {
   uint64_t base_calls_ = 0, calls_past_ = 0, frames_past_ = 0;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> consumed_;
   uint64_t next_try_ns_ = 0, least_calls_ = 0, cut_past_ns_ = 0;
-  std::vector<RingTarget> asked_, refused_;  // pictures: asked for now; those that cannot be had
+  std::vector<RingTarget> asked_, refused_;   // pictures: asked for now; those that cannot be had
   uint64_t asked_frames_ = 0, taken_ns_ = 0;  // frames shown when they were asked for; when the last of them was there
 
   // Of looking: one at a time.

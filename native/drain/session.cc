@@ -22,12 +22,13 @@ uint64_t clock_ns(clockid_t clock) {
 
 constexpr auto BEAT = std::chrono::milliseconds(100), DROP_TICK = std::chrono::milliseconds(10);
 constexpr uint64_t RELIEF_NS = 250000000;  // so long draws alone are left out
-constexpr int FAST_LEVEL = -5;  // when the application is ahead of us
+constexpr int FAST_LEVEL = -5;             // when the application is ahead of us
 
 std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
   return {};
 }
 
@@ -35,7 +36,7 @@ std::string cpu_model() {
 
 uint64_t process_cpu_ns() { return clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
-// ---- what the sessions share ------------------------------------------------------------------------------
+// ---- what the sessions share --------------------------------------------------------------------
 
 std::string FileNames::variant(const std::string& what, unsigned i) const {
   size_t dot = wanted_.rfind('.');
@@ -103,7 +104,7 @@ bool Remarks::exit_of(uint32_t pid, bool* signalled, int* value) {
   return known_;
 }
 
-// ---- a session --------------------------------------------------------------------------------------------
+// ---- a session ----------------------------------------------------------------------------------
 
 Session::Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<Pool> pool,
                  std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status,
@@ -199,7 +200,8 @@ void Session::tend() {
     const Pool::Census census = pool_->survey(taken_, nullptr, nullptr);
     if (settings_.drop_frames) watch_backlog(census.sealed);
     // A frame that has begun is recorded to its end: there must be room for that, whatever the backlog.
-    if (census.free < ahead && (settings_.drop_frames || census.sealed < most_backlog())) pool_->grow(ahead - census.free);
+    if (census.free < ahead && (settings_.drop_frames || census.sealed < most_backlog()))
+      pool_->grow(ahead - census.free);
   }
 }
 
@@ -227,8 +229,10 @@ void Session::sync() {
   const uint64_t appended = appended_.load();
   const int fd = sync_fd_.load();
   if (fd >= 0 && appended != synced_) {
-    if (fdatasync(fd) == 0) synced_ = appended;
-    else if (!sync_failed_) status_.error("sync", trace() + ": " + strerror(errno), process_.pid), sync_failed_ = true;
+    if (fdatasync(fd) == 0)
+      synced_ = appended;
+    else if (!sync_failed_)
+      status_.error("sync", trace() + ": " + strerror(errno), process_.pid), sync_failed_ = true;
   }
   pool_->header()->hand_over.fetch_add(1);
 }
@@ -249,7 +253,7 @@ namespace {
 constexpr uint64_t PEEK_NS = 50000000;
 
 struct Walked {
-  uint32_t end = 0;      // after the last record that is certain to be whole
+  uint32_t end = 0;  // after the last record that is certain to be whole
   uint64_t calls = 0;
   uint32_t context = 0;  // current there
 };
@@ -438,7 +442,7 @@ void Session::release(const Job& job) {
   taken_[job.chunk.index] = false;
 }
 
-// ---- the file ---------------------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 std::string Session::append(std::span<const char> chunk) {
   std::string error = file_.append(chunk);
@@ -486,7 +490,9 @@ void Session::say_named() {
 std::string Session::stream_status() {
   dt_pool_header* pool = pool_->header();
   JsonObject json;
-  json.number("calls", totals_.calls).number("frames", pool->frames.load()).number("frames_dropped", pool->frames_dropped.load());
+  json.number("calls", totals_.calls)
+      .number("frames", pool->frames.load())
+      .number("frames_dropped", pool->frames_dropped.load());
   return json.str();
 }
 
@@ -499,13 +505,15 @@ std::string Session::open_stream() {
   if (fd < 0) return spill(error);
   JsonObject about;
   about.number("pid", process_.pid).text("program", told_path(process_.program)).flag("continues", adopted_);
-  auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(), [this] { return stream_status(); });
+  auto sink = std::make_unique<StreamSink>(fd, settings_.receivers->settings(), about.str(),
+                                           [this] { return stream_status(); });
   stream_ = sink.get();
   error = file_.create_on(std::move(sink), to);
   if (error.empty()) error = begin_file();
   if (error.empty() && adopted_ && stream_) {
     JsonObject before;
-    error = append_json(before.text("kind", "continues").text("of", to).text("why", "the drainer before this one died").str());
+    error = append_json(
+        before.text("kind", "continues").text("of", to).text("why", "the drainer before this one died").str());
   }
   return error.empty() || !stream_ ? error : spill(error);
 }
@@ -539,7 +547,10 @@ std::string Session::spill(const std::string& why) {
   if (error.empty()) error = begin_file();
   if (error.empty() && !stream_taken_ && !adopted_) return error;  // it has nothing: this is the whole trace
   JsonObject before;
-  before.text("kind", "continues").text("of", settings_.receivers->settings().to).text("why", why).number("bytes", stream_taken_);
+  before.text("kind", "continues")
+      .text("of", settings_.receivers->settings().to)
+      .text("why", why)
+      .number("bytes", stream_taken_);
   if (error.empty()) error = append_json(before.str());
   const std::string known = all_signatures();
   if (error.empty() && !known.empty()) {
@@ -613,7 +624,8 @@ void Session::write(const Job& job, Encoded* out) {
     if (!file_.is_open()) error = open_file();
     if (error.empty() && remarks_.annotation_count() > remarks_written_) error = append_remarks();
     if (error.empty()) error = append_signatures(*out);
-    if (error.empty() && out->blobs_meta_bytes) error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
+    if (error.empty() && out->blobs_meta_bytes)
+      error = append(out->blobs.seal(DT_TYPE_BLOBS, 1, out->blobs_meta_bytes));
     if (error.empty()) error = append(out->calls.seal(DT_TYPE_CALLS, 1, out->calls_meta_bytes));
     if (error.empty()) {
       totals_.calls += out->calls_count;
@@ -637,7 +649,9 @@ void Session::fail(const std::string& error) {
 }
 
 // A path as the trace tells it.
-std::string Session::told_path(const std::string& path) const { return settings_.anonymous ? path.substr(path.rfind('/') + 1) : path; }
+std::string Session::told_path(const std::string& path) const {
+  return settings_.anonymous ? path.substr(path.rfind('/') + 1) : path;
+}
 
 std::string Session::recording_json() const {
   utsname system{};
@@ -648,7 +662,8 @@ std::string Session::recording_json() const {
   if (!settings_.anonymous) machine.text("hostname", system.nodename);
   machine.text("cpu", cpu_model());
   machine.number("cores", static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN)));
-  machine.number("memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  machine.number("memory_bytes",
+                 static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
   static const char* const timings[] = {"both", "entry", "none"};
   JsonObject object;
   object.text("kind", "recording").text("version", DRAWTAP_VERSION).text("program", told_path(process_.program));
@@ -667,11 +682,12 @@ std::string Session::recording_json() const {
 std::string Session::process_json() const {
   JsonObject object;
   object.text("kind", "process").number("pid", process_.pid).text("program", told_path(process_.program));
-  if (!settings_.anonymous) object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
+  if (!settings_.anonymous)
+    object.json("command_line", process_.command_line).text("signatures", process_.signatures_path);
   return object.str();
 }
 
-// ---- a flight recorder ------------------------------------------------------------------------------------
+// ---- a flight recorder --------------------------------------------------------------------------
 
 void Session::make_ring() {
   Ring::Owner owner;
@@ -683,8 +699,12 @@ void Session::make_ring() {
   owner.end_annotation = [this](const std::string& reason) {
     if (end_reason_.empty() || !ending_.load()) {
       JsonObject object;
-      object.text("kind", "end").text("reason", "saved: " + reason).number("calls", totals_.calls).number("calls_in_flight", 0);
-      object.number("calls_dropped", pool_->header()->calls_dropped.load()).number("calls_nested", pool_->header()->calls_nested.load());
+      object.text("kind", "end")
+          .text("reason", "saved: " + reason)
+          .number("calls", totals_.calls)
+          .number("calls_in_flight", 0);
+      object.number("calls_dropped", pool_->header()->calls_dropped.load())
+          .number("calls_nested", pool_->header()->calls_nested.load());
       object.number("calls_left", pool_->header()->calls_left.load());
       object.number("calls_lost", ring_->totals().lost_calls).number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
       return object.str();
@@ -705,7 +725,8 @@ void Session::make_ring() {
       auto n = [&](size_t i) { return static_cast<uint32_t>(w.numbers[i]); };
       dt_target& t = all->list[count++];
       t.name = w.numbers[2];
-      t.kind = n(0), t.share_group = n(1), t.target = n(3), t.level = n(4), t.width = n(5), t.height = n(6), t.depth = n(7), t.format = n(8);
+      t.kind = n(0), t.share_group = n(1), t.target = n(3), t.level = n(4), t.width = n(5), t.height = n(6),
+      t.depth = n(7), t.format = n(8);
       t.state.store(DT_TARGET_ASKED);
     }
     all->count = count;
@@ -757,11 +778,29 @@ void Session::end_ring() {
   }
   const RingTotals t = ring_->totals();
   JsonObject line;
-  line.text("event", "ring").number("pid", process_.pid).text("program", process_.program).number("saves", t.saves).number("failed", t.failed);
-  line.flag("crashed", crashed).number("calls", totals_.calls).number("frames", t.frames).number("worst_frame_ns", t.worst_ns);
-  line.number("compactions", t.compactions).number("walked", t.walked).number("kept", t.kept).number("exact", t.exact).flag("assumed", t.assumed);
-  line.number("held_bytes", t.held_bytes).number("held_peak", t.held_peak).number("base_bytes", t.base_bytes).number("calls_lost", t.lost_calls);
-  line.number("helper_ns", t.helper_ns).number("takes", t.takes).number("pictures", t.pictures).number("picture_bytes", t.picture_bytes).number("refused", t.refused);
+  line.text("event", "ring")
+      .number("pid", process_.pid)
+      .text("program", process_.program)
+      .number("saves", t.saves)
+      .number("failed", t.failed);
+  line.flag("crashed", crashed)
+      .number("calls", totals_.calls)
+      .number("frames", t.frames)
+      .number("worst_frame_ns", t.worst_ns);
+  line.number("compactions", t.compactions)
+      .number("walked", t.walked)
+      .number("kept", t.kept)
+      .number("exact", t.exact)
+      .flag("assumed", t.assumed);
+  line.number("held_bytes", t.held_bytes)
+      .number("held_peak", t.held_peak)
+      .number("base_bytes", t.base_bytes)
+      .number("calls_lost", t.lost_calls);
+  line.number("helper_ns", t.helper_ns)
+      .number("takes", t.takes)
+      .number("pictures", t.pictures)
+      .number("picture_bytes", t.picture_bytes)
+      .number("refused", t.refused);
   status_.say(line);
 }
 
@@ -805,7 +844,8 @@ std::string Session::end_json(bool wait) {
   object.number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
   object.number("frames_recorded", pool->frames.load()).number("frames_unrecorded", pool->frames_unseen.load());
   object.number("frames_dropped", pool->frames_dropped.load()).number("draws_dropped", pool->draws_dropped.load());
-  object.number("uploads_dropped", pool->uploads_dropped.load()).number("upload_bytes_dropped", pool->upload_bytes_dropped.load());
+  object.number("uploads_dropped", pool->uploads_dropped.load())
+      .number("upload_bytes_dropped", pool->upload_bytes_dropped.load());
   object.number("threads", pool->thread_count.load()).flag("adopted", adopted_);
   object.number("time_monotonic_ns", clock_ns(CLOCK_MONOTONIC));
   return object.str();
@@ -837,15 +877,21 @@ void Session::finish() {
     if (!error.empty() && write_error_.empty()) status_.error("write", error, process_.pid);
   }
   JsonObject line;
-  line.text("event", "file").number("pid", process_.pid).text("program", process_.program).number("pool", process_.pool);
+  line.text("event", "file")
+      .number("pid", process_.pid)
+      .text("program", process_.program)
+      .number("pool", process_.pool);
   const std::string place = trace();
-  if (place.empty() || is_address(place)) line.json("file", "null");
-  else line.text("file", place);
+  if (place.empty() || is_address(place))
+    line.json("file", "null");
+  else
+    line.text("file", place);
   if (settings_.receivers) {
     line.text("stream", settings_.receivers->settings().to).number("taken", stream_taken_);
     line.text("stream_error", stream_error_);
   }
-  line.number("frames", pool_->header()->frames.load()).number("frames_dropped", pool_->header()->frames_dropped.load());
+  line.number("frames", pool_->header()->frames.load())
+      .number("frames_dropped", pool_->header()->frames_dropped.load());
   line.text("reason", end_reason_).number("calls", totals_.calls).number("records", totals_.records);
   line.number("bytes_raw", totals_.bytes_raw).number("bytes_file", totals_.bytes_file).number("chunks", totals_.chunks);
   line.number("calls_in_flight", in_flight()).number("calls_dropped", pool_->header()->calls_dropped.load());
@@ -854,7 +900,8 @@ void Session::finish() {
   line.number("calls_unrecorded", unrecorded).text("write_error", write_error_);
   line.number("chunks_lost", totals_.chunks_lost).number("invalid_records", totals_.invalid_records);
   line.number("invalid_bytes", totals_.invalid_bytes).number("wait_ns", pool_->header()->wait_ns.load());
-  line.number("worker_cpu_ns", totals_.worker_cpu_ns).number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
+  line.number("worker_cpu_ns", totals_.worker_cpu_ns)
+      .number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
   line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
                             !totals_.invalid_bytes && !totals_.calls_lost && !unrecorded);
   status_.say(line);

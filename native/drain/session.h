@@ -84,7 +84,8 @@ struct SessionSettings {
   std::string spill;               // a file to go on in when the receiver is gone; empty: none
   bool anonymous = false;          // say nothing of host, folder and command line
   bool drop_frames = false;        // leave whole frames out rather than let the program wait
-  double sync_seconds = 0;         // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
+  // what was called is on the disk so much later; 0: when the kernel writes it, and at the end
+  double sync_seconds = 0;
   RingSettings ring;  // on: nothing goes to a file but what is asked for
 };
 
@@ -99,15 +100,17 @@ struct ProcessInfo {
 };
 
 struct Totals {
-  std::atomic<uint64_t> calls{0}, records{0}, bytes_raw{0}, bytes_file{0}, chunks{0}, invalid_records{0}, invalid_bytes{0},
-      calls_lost{0}, chunks_lost{0}, in_flight{0}, blobs_bytes{0}, worker_cpu_ns{0}, pool_peak{0}, pool_now{0};
+  std::atomic<uint64_t> calls{0}, records{0}, bytes_raw{0}, bytes_file{0}, chunks{0}, invalid_records{0},
+      invalid_bytes{0}, calls_lost{0}, chunks_lost{0}, in_flight{0}, blobs_bytes{0}, worker_cpu_ns{0}, pool_peak{0},
+      pool_now{0};
 };
 
 class Session {
  public:
   // `done_fd`: an eventfd that is raised when the file is finished.
   Session(SessionSettings settings, ProcessInfo process, std::unique_ptr<Pool> pool,
-          std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status, int done_fd);
+          std::shared_ptr<const LoadedSignatures> signatures, FileNames& names, Remarks& remarks, Status& status,
+          int done_fd);
   ~Session();
 
   // Go on with a file (empty: none was begun).
@@ -136,7 +139,7 @@ class Session {
     bool owned = false;
   };
   void work();
-  void tend();  // the thread that keeps free chunks ahead
+  void tend();              // the thread that keeps free chunks ahead
   uint32_t most_backlog();  // chunks
   void ask_tend();
   bool next_job(Job* job);
@@ -193,7 +196,7 @@ class Session {
   struct Progress {
     uint64_t serial = UINT64_MAX, calls = 0;
     uint32_t offset = 0, context = 0;
-    uint32_t commit = 0;       // at the look before
+    uint32_t commit = 0;  // at the look before
   };
   std::map<uint32_t, Progress> progress_;
   std::map<uint32_t, uint64_t> part_serial_;  // of every thread
@@ -233,10 +236,10 @@ class Session {
 
   // Of the thread that tends.
   uint64_t dropping_since_ns_ = 0, last_sync_ns_ = 0;
-  uint64_t synced_ = 0;              // appends that are on the disk
+  uint64_t synced_ = 0;  // appends that are on the disk
   bool sync_failed_ = false;
   std::atomic<uint64_t> appended_{0};
-  std::atomic<int> sync_fd_{-1};     // another descriptor of the file: it may be closed at any time
+  std::atomic<int> sync_fd_{-1};  // another descriptor of the file: it may be closed at any time
 
   std::mutex tend_lock_;
   std::condition_variable tend_changed_;

@@ -50,8 +50,10 @@ JsonObject& JsonObject::json(std::string_view key, std::string_view value) { ret
 
 bool Status::open(const std::string& where, std::string* error) {
   if (where.empty()) return true;
-  if (where.find_first_not_of("0123456789") == std::string::npos) fd_ = atoi(where.c_str());
-  else fd_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (where.find_first_not_of("0123456789") == std::string::npos)
+    fd_ = atoi(where.c_str());
+  else
+    fd_ = ::open(where.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0 || fcntl(fd_, F_GETFD) < 0) {
     *error = where + ": " + strerror(errno);
     return false;

@@ -28,7 +28,8 @@
 #define DRAWTAP_VERSION "0.0"
 #endif
 
-static_assert(sizeof(dt_stream_hello) == 24 && sizeof(dt_stream_answer) == 16 && sizeof(dt_stream_message) == 8 && dt::PROOF_BYTES == DT_STREAM_PROOF_BYTES);
+static_assert(sizeof(dt_stream_hello) == 24 && sizeof(dt_stream_answer) == 16 && sizeof(dt_stream_message) == 8 &&
+              dt::PROOF_BYTES == DT_STREAM_PROOF_BYTES);
 
 namespace dt {
 namespace {
@@ -88,7 +89,9 @@ std::string receive_all(int fd, void* data, size_t bytes, double end) {
 }
 
 // What who connects and who accepts show, so that the other knows that they know the token.
-std::string proof(const StreamSettings& s, const char* who, const std::string& nonces) { return hmac_sha256(s.token, std::string(DT_STREAM_MAGIC " ") + who + nonces); }
+std::string proof(const StreamSettings& s, const char* who, const std::string& nonces) {
+  return hmac_sha256(s.token, std::string(DT_STREAM_MAGIC " ") + who + nonces);
+}
 
 struct Address {
   sockaddr_storage name{};
@@ -97,7 +100,8 @@ struct Address {
 };
 
 bool loopback(const sockaddr* name) {
-  if (name->sa_family == AF_INET) return ntohl(reinterpret_cast<const sockaddr_in*>(name)->sin_addr.s_addr) >> 24 == 127;
+  if (name->sa_family == AF_INET)
+    return ntohl(reinterpret_cast<const sockaddr_in*>(name)->sin_addr.s_addr) >> 24 == 127;
   if (name->sa_family != AF_INET6) return false;
   const in6_addr& a = reinterpret_cast<const sockaddr_in6*>(name)->sin6_addr;
   return IN6_IS_ADDR_LOOPBACK(&a) || (IN6_IS_ADDR_V4MAPPED(&a) && a.s6_addr[12] == 127);
@@ -190,15 +194,18 @@ bool is_loopback_text(const char* address) {
 }
 
 uint16_t port_of(const sockaddr_storage& name) {
-  return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port : reinterpret_cast<const sockaddr_in&>(name).sin_port);
+  return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port
+                                          : reinterpret_cast<const sockaddr_in&>(name).sin_port);
 }
 
-// Whether the other end of a TCP connection within this machine is a socket of this user or of root. The kernel lists whose each is;
-// one that nobody has accepted yet, or that its process has closed, is nobody's.
+// Whether the other end of a TCP connection within this machine is a socket of this user or of root. The kernel lists
+// whose each is; one that nobody has accepted yet, or that its process has closed, is nobody's.
 bool same_user_tcp(int fd) {
   sockaddr_storage own{}, peer{};
   socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) || getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_bytes)) return false;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) ||
+      getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_bytes))
+    return false;
   bool found = false;
   for (const char* list : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::ifstream file(list);
@@ -206,10 +213,12 @@ bool same_user_tcp(int fd) {
       char local[33], remote[33];
       unsigned local_port, remote_port, uid;
       unsigned long inode;
-      if (sscanf(line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", local, &local_port, remote, &remote_port, &uid,
-                 &inode) != 6)
+      if (sscanf(line.c_str(), " %*d: %32[0-9A-F]:%x %32[0-9A-F]:%x %*x %*x:%*x %*x:%*x %*x %u %*d %lu", local,
+                 &local_port, remote, &remote_port, &uid, &inode) != 6)
         continue;
-      if (local_port != port_of(peer) || remote_port != port_of(own) || !is_loopback_text(local) || !is_loopback_text(remote)) continue;
+      if (local_port != port_of(peer) || remote_port != port_of(own) || !is_loopback_text(local) ||
+          !is_loopback_text(remote))
+        continue;
       if (!inode || (uid != geteuid() && uid != 0)) return false;
       found = true;
     }
@@ -242,7 +251,8 @@ std::string greet(int fd, const StreamSettings& s, Refusal* refusal) {
     error = send_all(fd, shown.data(), shown.size(), end);
     if (error.empty()) error = hear(fd, &answer, &text, end);
     if (!error.empty()) return error;
-    if (answer.code == DT_STREAM_OK && !same_bytes(text.substr(0, PROOF_BYTES), proof(s, "accepts", nonces))) return "it does not know the token";
+    if (answer.code == DT_STREAM_OK && !same_bytes(text.substr(0, PROOF_BYTES), proof(s, "accepts", nonces)))
+      return "it does not know the token";
   } else if (answer.code == DT_STREAM_OK && !nonce.empty()) {
     return "it does not show that it knows the token";
   }
@@ -268,7 +278,8 @@ std::string admit(int fd, const StreamSettings& s) {
   std::string error = receive_all(fd, &hello, sizeof hello, end);
   if (!error.empty()) return error;
   if (memcmp(hello.magic, DT_STREAM_MAGIC, 8) != 0) return "not a hello";
-  if (hello.nonce_bytes > DT_STREAM_LONGEST_NONCE || hello.options_bytes > DT_STREAM_LONGEST_TEXT) return "its hello is too long";
+  if (hello.nonce_bytes > DT_STREAM_LONGEST_NONCE || hello.options_bytes > DT_STREAM_LONGEST_TEXT)
+    return "its hello is too long";
   std::string nonce(hello.nonce_bytes, '\0'), options(hello.options_bytes, '\0'), shown;
   error = receive_all(fd, nonce.data(), nonce.size(), end);
   if (error.empty()) error = receive_all(fd, options.data(), options.size(), end);
@@ -277,7 +288,8 @@ std::string admit(int fd, const StreamSettings& s) {
   std::string text;
   if (hello.version != DT_STREAM_VERSION) {
     code = DT_STREAM_VERSION_REFUSED;
-    text = "this recorder (drawtap " DRAWTAP_VERSION ") speaks version " + std::to_string(DT_STREAM_VERSION) + " of the protocol, not " + std::to_string(hello.version);
+    text = "this recorder (drawtap " DRAWTAP_VERSION ") speaks version " + std::to_string(DT_STREAM_VERSION) +
+           " of the protocol, not " + std::to_string(hello.version);
   } else if (!s.token.empty()) {
     bool knows = nonce.size() == PROOF_BYTES;
     if (knows) {
@@ -308,7 +320,7 @@ std::string admit(int fd, const StreamSettings& s) {
 
 bool is_address(const std::string& where) { return where.rfind("tcp://", 0) == 0 || where.rfind("unix:", 0) == 0; }
 
-// ---- receivers ------------------------------------------------------------------------------------------------------
+// ---- receivers ----------------------------------------------------------------------------------
 
 // What the thread and those that greet share with us: they may outlive us by the length of a handshake.
 struct Receivers::Shared {
@@ -350,13 +362,18 @@ int Receivers::connect_once(std::string* error, Refusal* refusal) {
     int code = connect(fd, reinterpret_cast<const sockaddr*>(&a.name), a.bytes) == 0 ? 0 : errno;
     if (code == EINPROGRESS || code == EAGAIN) {
       socklen_t size = sizeof code;
-      if (!ready(fd, POLLOUT, now() + HANDSHAKE_SECONDS)) code = ETIMEDOUT;
-      else getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
+      if (!ready(fd, POLLOUT, now() + HANDSHAKE_SECONDS))
+        code = ETIMEDOUT;
+      else
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
     }
     const bool local = a.name.ss_family == AF_UNIX;
-    why = code ? strerror(code) : local && !same_user(fd) ? "it belongs to another user" : greet(fd, settings_, refusal);
+    why = code                      ? strerror(code)
+          : local && !same_user(fd) ? "it belongs to another user"
+                                    : greet(fd, settings_, refusal);
     // Who has shown that it knows the token may be anybody. It has answered: its end has an owner.
-    if (why.empty() && !local && settings_.token.empty() && !same_user_tcp(fd)) why = "it belongs to another user: a token lets it be";
+    if (why.empty() && !local && settings_.token.empty() && !same_user_tcp(fd))
+      why = "it belongs to another user: a token lets it be";
     if (why.empty()) {
       tune(fd, a.name.ss_family);
       return fd;
@@ -378,7 +395,8 @@ std::string Receivers::listen_on() {
     const bool local = a.name.ss_family == AF_UNIX;
     const std::string path = local ? settings_.to.substr(5) : "";
     struct stat old;
-    if (local && lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode) && old.st_uid == geteuid()) unlink(path.c_str());
+    if (local && lstat(path.c_str(), &old) == 0 && S_ISSOCK(old.st_mode) && old.st_uid == geteuid())
+      unlink(path.c_str());
     const int fd = socket(a.name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) continue;
     const int one = 1;
@@ -422,8 +440,10 @@ void Receivers::serve() {
       const bool good = (!asks_owner || same_user_tcp(fd)) && admit(fd, settings).empty();
       std::lock_guard inner(shared->lock);
       shared->greeting--;
-      if (good && !shared->stop && shared->ready.size() < MOST_READY) shared->ready.push_back(fd);
-      else close(fd);
+      if (good && !shared->stop && shared->ready.size() < MOST_READY)
+        shared->ready.push_back(fd);
+      else
+        close(fd);
       shared->changed.notify_all();
     }).detach();
   }
@@ -431,7 +451,8 @@ void Receivers::serve() {
 
 int Receivers::from_queue(double seconds) {
   std::unique_lock guard(shared_->lock);
-  shared_->changed.wait_for(guard, std::chrono::duration<double>(seconds), [&] { return !shared_->ready.empty() || shared_->stop; });
+  shared_->changed.wait_for(guard, std::chrono::duration<double>(seconds),
+                            [&] { return !shared_->ready.empty() || shared_->stop; });
   while (!shared_->ready.empty()) {
     const int fd = shared_->ready.front();
     shared_->ready.pop_front();
@@ -498,7 +519,7 @@ int Receivers::take(std::string* error) {
   return -1;
 }
 
-// ---- one trace ------------------------------------------------------------------------------------------------------
+// ---- one trace ----------------------------------------------------------------------------------
 
 StreamSink::StreamSink(int fd, const StreamSettings& settings, std::string about, std::function<std::string()> status)
     : fd_(fd), stall_(settings.stall), window_(settings.window), about_(std::move(about)), status_(std::move(status)) {}
@@ -582,7 +603,8 @@ std::string StreamSink::push(const char* data, size_t bytes) {
   return {};
 }
 
-std::string StreamSink::send_message(uint8_t type, const void* head, size_t head_bytes, const char* data, size_t bytes) {
+std::string StreamSink::send_message(uint8_t type, const void* head, size_t head_bytes, const char* data,
+                                     size_t bytes) {
   dt_stream_message message{};
   message.type = type;
   message.bytes = static_cast<uint32_t>(head_bytes + bytes);

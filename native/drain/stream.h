@@ -20,10 +20,10 @@ struct StreamSettings {
   bool serve = false;   // listen there, and receivers connect; else connect
   bool remote = false;  // TCP beyond loopback is allowed
   std::string token;
-  double wait = -1;     // seconds to wait for the first receiver while the program waits too; -1: it must be there now
+  double wait = -1;  // seconds to wait for the first receiver while the program waits too; -1: it must be there now
   uint64_t window = 16ull << 20;  // bytes on their way that are kept, to be written elsewhere should they not arrive
-  double stall = 60;    // a receiver that takes nothing for so long is gone
-  std::string options;  // JSON, for the receiver to see
+  double stall = 60;              // a receiver that takes nothing for so long is gone
+  std::string options;            // JSON, for the receiver to see
 };
 
 // What a receiver answered that does not want us.
@@ -40,8 +40,8 @@ class Receivers {
  public:
   explicit Receivers(StreamSettings settings);
   ~Receivers();
-  // Get the first one, or begin to listen. With `wait`, `found` is called later, from another thread, with "" or with why
-  // there is none. An error here is final; `refusal` says whether it is the receiver's own.
+  // Get the first one, or begin to listen. With `wait`, `found` is called later, from another thread, with "" or with
+  // why there is none. An error here is final; `refusal` says whether it is the receiver's own.
   std::string start(std::function<void(const std::string& error)> found, Refusal* refusal);
   // A connection for one trace; the caller owns it. -1: none, and why.
   int take(std::string* error);

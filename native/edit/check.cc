@@ -16,7 +16,8 @@ bool starts(std::string_view text, std::string_view part) { return text.substr(0
 
 // Which of a function's parameters name objects, and whether it makes or only uses them.
 struct Uses {
-  bool creates = false, deletes = false, begin = false, end = false, map = false, unmap = false, make_current = false, wanted = false, gl = false;
+  bool creates = false, deletes = false, begin = false, end = false, map = false, unmap = false, make_current = false,
+       wanted = false, gl = false;
   std::vector<const Field*> fields;
   const Field* key = nullptr;  // what a mapping is told apart by
 };
@@ -25,7 +26,8 @@ Uses uses_of(const Function& f) {
   Uses u;
   std::string_view n = f.name;
   u.gl = f.api == "gl";
-  u.creates = n.find("Gen") != n.npos ? starts(n, "glGen") && !starts(n, "glGenerate") : n.find("Create") != n.npos || n.find("FenceSync") != n.npos;
+  u.creates = n.find("Gen") != n.npos ? starts(n, "glGen") && !starts(n, "glGenerate")
+                                      : n.find("Create") != n.npos || n.find("FenceSync") != n.npos;
   u.deletes = n.find("Delete") != n.npos || n.find("Destroy") != n.npos;
   u.begin = n == "glBegin" || n == "glNewList";
   u.end = n == "glEnd" || n == "glEndList";
@@ -40,7 +42,9 @@ Uses uses_of(const Function& f) {
     if (p.name == "target" || p.name == "buffer") u.key = &p;
   }
   if (f.result) object(*f.result);
-  if (!u.creates && !u.deletes && (starts(n, "glGet") || starts(n, "eglGetCurrent") || starts(n, "glXGetCurrent") || starts(n, "glIs"))) u.fields.clear();
+  if (!u.creates && !u.deletes &&
+      (starts(n, "glGet") || starts(n, "eglGetCurrent") || starts(n, "glXGetCurrent") || starts(n, "glIs")))
+    u.fields.clear();
   u.wanted = !u.fields.empty() || u.begin || u.end || u.map || u.unmap || u.make_current;
   return u;
 }
@@ -65,7 +69,10 @@ std::string check(const Trace& trace, const uint8_t* keep) {
   std::vector<Broken> found;
   uint64_t more = 0;
   auto say = [&](uint64_t seq, const Function& f, const Missing& m, std::string text) {
-    if (found.size() >= 1000) { ++more; return; }
+    if (found.size() >= 1000) {
+      ++more;
+      return;
+    }
     found.push_back({seq, m.seq, f.name, m.function->name, std::move(text)});
   };
   Selection all;
@@ -115,18 +122,23 @@ std::string check(const Trace& trace, const uint8_t* keep) {
         if (!name) continue;
         auto key = std::make_pair(p->object_class, name);
         if (made) {
-          if (kept) missing.erase(key);
-          else missing.insert_or_assign(key, Missing{seq, function});
+          if (kept)
+            missing.erase(key);
+          else
+            missing.insert_or_assign(key, Missing{seq, function});
         } else if (auto it = missing.find(key); it != missing.end()) {
-          if (kept && !u.deletes) say(seq, *function, it->second, p->object_class + " " + std::to_string(name) + " is not made");
+          if (kept && !u.deletes)
+            say(seq, *function, it->second, p->object_class + " " + std::to_string(name) + " is not made");
           // Once each: what follows has the same cause.
           if (kept || u.deletes) missing.erase(it);
         }
       }
     }
     if (u.begin) {
-      if (kept) open_begin.erase(thread);
-      else open_begin[thread] = {seq, function};
+      if (kept)
+        open_begin.erase(thread);
+      else
+        open_begin[thread] = {seq, function};
     }
     if (u.end) {
       if (auto it = open_begin.find(thread); it != open_begin.end()) {
@@ -146,8 +158,10 @@ std::string check(const Trace& trace, const uint8_t* keep) {
       }
     }
     if (u.make_current) {
-      if (kept) current.erase(thread);
-      else current[thread] = {seq, function};
+      if (kept)
+        current.erase(thread);
+      else
+        current[thread] = {seq, function};
     }
   });
   std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.seq < b.seq; });

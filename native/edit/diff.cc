@@ -20,10 +20,10 @@ bool is_object(const Field& f) { return !f.object_class.empty(); }
 
 // How a function's parameters count.
 struct Rule {
-  std::vector<const Field*> values;   // compared as they are
-  std::vector<const Field*> pointers; // offsets are, addresses are not
-  std::vector<const Field*> objects;  // by what they name
-  std::vector<const Field*> contents; // arrays that go in
+  std::vector<const Field*> values;    // compared as they are
+  std::vector<const Field*> pointers;  // offsets are, addresses are not
+  std::vector<const Field*> objects;   // by what they name
+  std::vector<const Field*> contents;  // arrays that go in
   bool creates = false;
 };
 
@@ -31,11 +31,16 @@ Rule rule_of(const Function& f, bool outputs) {
   Rule r;
   auto add = [&](const Field& p, bool out) {
     if (out && !outputs && !is_object(p)) return;
-    if (is_object(p)) r.objects.push_back(&p);
-    else if (p.has_data()) r.contents.push_back(&p);
-    else if (p.kind == Kind::ptr) r.pointers.push_back(&p);
-    else if (p.kind == Kind::handle) return;  // of windows and displays: numbers of this run
-    else if (p.slot >= 0) r.values.push_back(&p);
+    if (is_object(p))
+      r.objects.push_back(&p);
+    else if (p.has_data())
+      r.contents.push_back(&p);
+    else if (p.kind == Kind::ptr)
+      r.pointers.push_back(&p);
+    else if (p.kind == Kind::handle)
+      return;  // of windows and displays: numbers of this run
+    else if (p.slot >= 0)
+      r.values.push_back(&p);
   };
   for (auto& p : f.params) add(p, p.has_data() && p.out);
   if (f.result) add(*f.result, true);
@@ -46,9 +51,9 @@ Rule rule_of(const Function& f, bool outputs) {
 struct Side {
   const Trace& trace;
   std::vector<Rule> rules;
-  std::vector<uint64_t> name, full;  // per call: hash of its function, and of all that counts but objects
-  std::vector<uint16_t> thread;      // per call; empty: there is only one
-  std::vector<uint64_t> frame_first; // and one behind the last
+  std::vector<uint64_t> name, full;   // per call: hash of its function, and of all that counts but objects
+  std::vector<uint16_t> thread;       // per call; empty: there is only one
+  std::vector<uint64_t> frame_first;  // and one behind the last
   explicit Side(const Trace& t) : trace(t) {}
 };
 
@@ -169,8 +174,8 @@ void read(Side& side, bool outputs) {
   if (side.frame_first.back() < t.calls) side.frame_first.push_back(t.calls);
 }
 
-// Pairs of indices of a longest common subsequence (Myers 1986), offset by `a0`, `b0`. Beyond MOST_STEPS differences: runs that agree within a
-// window, which is not the longest but long.
+// Pairs of indices of a longest common subsequence (Myers 1986), offset by `a0`, `b0`. Beyond MOST_STEPS differences:
+// runs that agree within a window, which is not the longest but long.
 using Pairs = std::vector<std::pair<uint64_t, uint64_t>>;
 bool anchored(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out);
 void align(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out) {
@@ -241,10 +246,13 @@ void align(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0
   for (size_t k = tail; k-- > 0;) out.emplace_back(a0 + n + tail - 1 - k, b0 + m + tail - 1 - k);
 }
 
-// What stands once on either side holds the two together (patience diff): the longest rising run of such pairs, and between
-// them alignments of their own. False: there are none.
+// What stands once on either side holds the two together (patience diff): the longest rising run of such pairs, and
+// between them alignments of their own. False: there are none.
 bool anchored(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out) {
-  struct Seen { uint32_t in_a = 0, in_b = 0; size_t at = 0; };
+  struct Seen {
+    uint32_t in_a = 0, in_b = 0;
+    size_t at = 0;
+  };
   std::unordered_map<uint64_t, Seen> seen;
   for (size_t i = 0; i < n; ++i) ++seen[a[i]].in_a;
   for (size_t j = 0; j < m; ++j)
@@ -257,10 +265,13 @@ bool anchored(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t
   if (unique.empty()) return false;
   std::vector<size_t> ends, before(unique.size(), SIZE_MAX);  // the run that ends lowest, by its length
   for (size_t k = 0; k < unique.size(); ++k) {
-    auto it = std::lower_bound(ends.begin(), ends.end(), unique[k].second, [&](size_t e, size_t v) { return unique[e].second < v; });
+    auto it = std::lower_bound(ends.begin(), ends.end(), unique[k].second,
+                               [&](size_t e, size_t v) { return unique[e].second < v; });
     if (it != ends.begin()) before[k] = *(it - 1);
-    if (it == ends.end()) ends.push_back(k);
-    else *it = k;
+    if (it == ends.end())
+      ends.push_back(k);
+    else
+      *it = k;
   }
   std::vector<std::pair<size_t, size_t>> run;
   for (size_t k = ends.back(); k != SIZE_MAX; k = before[k]) run.push_back(unique[k]);
@@ -330,11 +341,13 @@ class Objects {
 };
 
 std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& c, const Field& p, uint32_t i) {
-  if (!p.has_data() || !element_bytes(p.element)) return p.slot >= 0 ? std::vector<uint64_t>{c.raw(p, i)} : std::vector<uint64_t>{};
+  if (!p.has_data() || !element_bytes(p.element))
+    return p.slot >= 0 ? std::vector<uint64_t>{c.raw(p, i)} : std::vector<uint64_t>{};
   uint64_t d = c.descriptor(p, i);
   std::vector<uint8_t> blob;
   std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) bytes = c.payload(p, i);
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE)
+    bytes = c.payload(p, i);
   else if (DT_DATA_KIND(d) == DT_DATA_BLOB) {
     try {
       blob = trace.blob(c.hash(p, i), 1u << 24);
@@ -378,13 +391,15 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
   auto sequence = [&](const Side& s, uint64_t first, uint64_t end, size_t thread) {
     Sequence out;
     for (uint64_t c = first; c < end; ++c)
-      if ((s.thread.empty() ? 0 : s.thread[c]) == thread) out.seq.push_back(c), out.full.push_back(s.full[c]), out.name.push_back(s.name[c]);
+      if ((s.thread.empty() ? 0 : s.thread[c]) == thread)
+        out.seq.push_back(c), out.full.push_back(s.full[c]), out.name.push_back(s.name[c]);
     return out;
   };
   std::vector<uint64_t> fa = frame_hashes(a), fb = frame_hashes(b);
   auto narrowed = [&](std::vector<uint64_t>& f) {
     size_t first = std::min<size_t>(options.first_frame, f.size()), end = std::min<size_t>(options.end_frame, f.size());
-    f = std::vector<uint64_t>(f.begin() + static_cast<long>(first), f.begin() + static_cast<long>(std::max(first, end)));
+    f = std::vector<uint64_t>(f.begin() + static_cast<long>(first),
+                              f.begin() + static_cast<long>(std::max(first, end)));
     return first;
   };
   size_t from_a = narrowed(fa), from_b = narrowed(fb);
@@ -409,8 +424,10 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
   bool comma = false, summary_comma = false;
   auto frame_number = [&](Bytes& out, const char* name, uint64_t f, size_t from) {
     out.put(name);
-    if (f == NONE) out.put("null");
-    else put_u64(out, f + from);
+    if (f == NONE)
+      out.put("null");
+    else
+      put_u64(out, f + from);
   };
   auto row = [&](const char* kind, uint64_t frame_a, uint64_t frame_b) {
     rows.put(comma ? ",\n{\"kind\": \"" : "{\"kind\": \"");
@@ -460,18 +477,24 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
     };
     if (!same_hash) {
       for (auto* p : rule.values)
-        if (auto* q = partner(other.values, *p); !q || ra.columns->raw(*p, ra.i) != rb.columns->raw(*q, rb.i)) differing.emplace_back(p, q);
+        if (auto* q = partner(other.values, *p); !q || ra.columns->raw(*p, ra.i) != rb.columns->raw(*q, rb.i))
+          differing.emplace_back(p, q);
       for (auto* p : rule.pointers)
-        if (auto* q = partner(other.pointers, *p); !q || pointer_value(ra.columns->raw(*p, ra.i)) != pointer_value(rb.columns->raw(*q, rb.i))) differing.emplace_back(p, q);
+        if (auto* q = partner(other.pointers, *p);
+            !q || pointer_value(ra.columns->raw(*p, ra.i)) != pointer_value(rb.columns->raw(*q, rb.i)))
+          differing.emplace_back(p, q);
       for (auto* p : rule.contents)
-        if (auto* q = partner(other.contents, *p); !q || content_hash(*ra.columns, *p, ra.i) != content_hash(*rb.columns, *q, rb.i)) differing.emplace_back(p, q);
+        if (auto* q = partner(other.contents, *p);
+            !q || content_hash(*ra.columns, *p, ra.i) != content_hash(*rb.columns, *q, rb.i))
+          differing.emplace_back(p, q);
     }
     for (auto* p : rule.objects) {
       auto* q = partner(other.objects, *p);
       if (!q) continue;
       auto one = names_in(ta, *ra.columns, *p, ra.i), two = names_in(tb, *rb.columns, *q, rb.i);
       bool made = rule.creates && (p == function->result.get() || p->out), same = one.size() == two.size();
-      for (size_t k = 0; k < std::min(one.size(), two.size()); ++k) same = objects.same(p->object_class, one[k], two[k], made) && same;
+      for (size_t k = 0; k < std::min(one.size(), two.size()); ++k)
+        same = objects.same(p->object_class, one[k], two[k], made) && same;
       if (!same) differing.emplace_back(p, q);
     }
     Memory ma, mb;
@@ -508,9 +531,10 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
     }
     if (ma.hash != mb.hash) {
       char text[200];
-      snprintf(text, sizeof text, "%s{\"name\": \"memory\", \"a\": \"%llu bytes, %016llx\", \"b\": \"%llu bytes, %016llx\"}", more ? ", " : "",
-               static_cast<unsigned long long>(ma.bytes), static_cast<unsigned long long>(ma.hash), static_cast<unsigned long long>(mb.bytes),
-               static_cast<unsigned long long>(mb.hash));
+      snprintf(text, sizeof text,
+               "%s{\"name\": \"memory\", \"a\": \"%llu bytes, %016llx\", \"b\": \"%llu bytes, %016llx\"}",
+               more ? ", " : "", static_cast<unsigned long long>(ma.bytes), static_cast<unsigned long long>(ma.hash),
+               static_cast<unsigned long long>(mb.bytes), static_cast<unsigned long long>(mb.hash));
       rows.put(text);
     }
     rows.put("]}");
@@ -519,7 +543,8 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
   for (auto& rule : a.rules) has_objects_a.push_back(!rule.objects.empty());
   // Functions without objects need no look where their hashes agree.
   std::unordered_map<uint64_t, bool> looks;
-  for (auto& f : ta.signatures.functions) looks[XXH3_64bits(f.name.data(), f.name.size())] = has_objects_a[static_cast<size_t>(f.index)];
+  for (auto& f : ta.signatures.functions)
+    looks[XXH3_64bits(f.name.data(), f.name.size())] = has_objects_a[static_cast<size_t>(f.index)];
 
   Work work(ta.generation);
   uint64_t different_frames = 0;
@@ -551,8 +576,10 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
         }
         if (sa < n && sb < m) {
           auto it = looks.find(one.name[sa]);
-          if (it != looks.end() && !it->second) ++equal;
-          else compare(one.seq[sa], two.seq[sb], i, j, true);
+          if (it != looks.end() && !it->second)
+            ++equal;
+          else
+            compare(one.seq[sa], two.seq[sb], i, j, true);
           p = sa + 1, q = sb + 1;
         }
       }

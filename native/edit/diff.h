@@ -12,8 +12,9 @@ struct DiffOptions {
   uint64_t first_frame = 0, end_frame = UINT64_MAX;
 };
 
-// Calls are aligned: frames that are the same first, then the calls of each pair of frames. Objects are the same where aligned calls
-// made them, whatever their numbers; addresses of memory do not count, their content does. Returns JSON: see edit.h.
+// Calls are aligned: frames that are the same first, then the calls of each pair of frames. Objects are the same where
+// aligned calls made them, whatever their numbers; addresses of memory do not count, their content does. Returns JSON:
+// see edit.h.
 std::string diff(const Trace& a, const Trace& b, const DiffOptions& options);
 
 }  // namespace dt::edit

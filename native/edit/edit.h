@@ -1,4 +1,5 @@
-/* C ABI for new traces made of old ones: cut, edited, joined, merged. Part of libdrawtap-core.so; errors as in core.h. */
+/* C ABI for new traces made of old ones: cut, edited, joined, merged. Part of libdrawtap-core.so; errors as in core.h.
+ */
 #ifndef DRAWTAP_EDIT_H
 #define DRAWTAP_EDIT_H
 #include "../core/core.h"
@@ -8,17 +9,20 @@ extern "C" {
 
 /* One change to a call. Several of one call apply in the order of the list. */
 enum {
-  DT_CHANGE_VALUE = 1,   /* parameter `name` ("result": what was returned) becomes `value`: its bits, as wide as the parameter */
+  /* parameter `name` ("result": what was returned) becomes `value`: its bits, as wide as the parameter */
+  DT_CHANGE_VALUE = 1,
   DT_CHANGE_CONTENT = 2, /* the array of parameter `name` becomes the `bytes` at `data` */
   DT_CHANGE_NULL = 3,    /* the array of parameter `name` becomes NULL */
-  DT_CHANGE_FUNCTION = 4,/* the call becomes one of function `name`; parameters of the same name are kept, others are 0 */
-  DT_CHANGE_INSERT = 5,  /* a call of function `name` is put before call `seq` (the number of calls: at the end), on that call's
-                            thread; later changes with `inserted` = the running number of this insertion (from 1) apply to it */
-  DT_CHANGE_BLOB = 6     /* the array of parameter `name` becomes the source's content with the 32-digit hash at `data` */
+  /* the call becomes one of function `name`; parameters of the same name are kept, others are 0 */
+  DT_CHANGE_FUNCTION = 4,
+  /* a call of function `name` is put before call `seq` (the number of calls: at the end), on that call's
+     thread; later changes with `inserted` = the running number of this insertion (from 1) apply to it */
+  DT_CHANGE_INSERT = 5,
+  DT_CHANGE_BLOB = 6
 };
 typedef struct dt_change {
   uint32_t what;
-  uint32_t inserted;     /* 0: the call `seq` itself */
+  uint32_t inserted; /* 0: the call `seq` itself */
   uint64_t seq;
   const char* name;
   uint64_t value;
@@ -28,46 +32,53 @@ typedef struct dt_change {
 
 typedef struct dt_write_source {
   dt_trace* trace;
-  const uint8_t* keep;            /* one bit a call by seq, the lowest of a byte first; NULL: all of them */
-  uint64_t first_seq, end_seq;    /* and only these; end 0: to the last */
-  const uint8_t* keep_map_writes; /* one bit a row of the table map_writes; NULL: all that stand before a call that is kept */
-  const dt_change* changes;       /* in any order */
+  const uint8_t* keep;         /* one bit a call by seq, the lowest of a byte first; NULL: all of them */
+  uint64_t first_seq, end_seq; /* and only these; end 0: to the last */
+  /* one bit a row of the table map_writes; NULL: all that stand before a call that is kept */
+  const uint8_t* keep_map_writes;
+  const dt_change* changes; /* in any order */
   uint64_t change_count;
-  const uint8_t* keep_images;     /* one bit a call: what the program's frame looked like is still said of it; NULL: of every one that is kept */
+  /* one bit a call: what the program's frame looked like is still said of it; NULL: of every one that is kept */
+  const uint8_t* keep_images;
 } dt_write_source;
 
 enum { DT_ORDER_JOIN = 0, DT_ORDER_TIME = 1 };
 typedef struct dt_write_options {
-  uint32_t order;          /* of several sources: one after the other (times follow on), or by time */
-  int32_t level;           /* of zstd; 0: the default, 1 */
-  const char* annotation;  /* a JSON object to add; NULL: none */
-  uint32_t forget;         /* 1: calls do not remember where they come from */
-  const char* signatures;  /* signature text with functions that inserted calls may have; NULL: those of the sources */
+  uint32_t order;         /* of several sources: one after the other (times follow on), or by time */
+  int32_t level;          /* of zstd; 0: the default, 1 */
+  const char* annotation; /* a JSON object to add; NULL: none */
+  uint32_t forget;        /* 1: calls do not remember where they come from */
+  const char* signatures; /* signature text with functions that inserted calls may have; NULL: those of the sources */
 } dt_write_options;
 
-/* Write a new, self-contained trace: the kept calls with everything that they refer to (arrays, memory, map writes, natives,
- * contexts, signatures), notes and annotations, and nothing else. Calls are numbered densely; each remembers its seq in the
- * recording it comes from (column `origin`). Times become ns. The file appears under its name when it is whole; it may be that of a source.
- * No source at all makes an empty trace. Whole sources that are parts of one recording (annotation `continues`) count as one source. `json`: {"calls", "kept", "changed", "inserted", "blobs", "bytes", "lost", "problems": [...]}; until dt_blob_free(owner). */
-DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path, const char** json,
-                    uint64_t* length, void** owner);
+/* Write a new, self-contained trace: the kept calls with everything that they refer to (arrays, memory, map writes,
+ * natives, contexts, signatures), notes and annotations, and nothing else. Calls are numbered densely; each remembers
+ * its seq in the recording it comes from (column `origin`). Times become ns. The file appears under its name when it is
+ * whole; it may be that of a source. No source at all makes an empty trace. Whole sources that are parts of one
+ * recording (annotation `continues`) count as one source. `json`: {"calls", "kept", "changed", "inserted", "blobs",
+ * "bytes", "lost", "problems": [...]}; until dt_blob_free(owner). */
+DT_API int dt_write(const dt_write_source* sources, uint32_t count, const dt_write_options* options, const char* path,
+                    const char** json, uint64_t* length, void** owner);
 
-/* Which kept calls need something that only a call without a bit in `keep` made: an object, a current context, a mapping,
- * a beginning. `json`: {"broken": [{"seq", "function", "cause", "cause_function", "text"}], "more"}; until dt_blob_free(owner). */
+/* Which kept calls need something that only a call without a bit in `keep` made: an object, a current context, a
+ * mapping, a beginning. `json`: {"broken": [{"seq", "function", "cause", "cause_function", "text"}], "more"}; until
+ * dt_blob_free(owner). */
 DT_API int dt_check(dt_trace* trace, const uint8_t* keep, const char** json, uint64_t* length, void** owner);
 
-/* Hold an edited text (dt_text with flags 1 | 32) against the calls first_seq to before end_seq (0: the last). Lines begin with the
- * number of their call; lines without one are new calls, # begins a remark. `json`: {"dropped": [[first, end], ...], "changed": [{"seq",
- * "line", "old", "new"}], "inserted": [{"before", "line", "text"}]}; it lives until dt_blob_free(owner). */
-DT_API int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes, const char** json,
-                           uint64_t* length, void** owner);
+/* Hold an edited text (dt_text with flags 1 | 32) against the calls first_seq to before end_seq (0: the last). Lines
+ * begin with the number of their call; lines without one are new calls, # begins a remark. `json`: {"dropped": [[first,
+ * end], ...], "changed": [{"seq", "line", "old", "new"}], "inserted": [{"before", "line", "text"}]}; it lives until
+ * dt_blob_free(owner). */
+DT_API int dt_text_changes(dt_trace* trace, uint64_t first_seq, uint64_t end_seq, const char* text, uint64_t text_bytes,
+                           const char** json, uint64_t* length, void** owner);
 
-/* What differs between the calls of two traces; see diff.h. `flags`: 1 what calls returned and wrote counts, too. Frames from first to
- * before end (0: the last) of both. `json`: {"calls_a", "calls_b", "frames_a", "frames_b", "equal", "changed", "only_a", "only_b",
- * "different_frames", "frames": [{"frame_a", "frame_b", "equal", "changed", "only_a", "only_b"}], "differences": [{"kind": changed, only_a or only_b, "frame_a",
- * "frame_b", "a", "b", and "text", or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists. */
-DT_API int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags, const char** json,
-                   uint64_t* length, void** owner);
+/* What differs between the calls of two traces; see diff.h. `flags`: 1 what calls returned and wrote counts, too.
+ * Frames from first to before end (0: the last) of both. `json`: {"calls_a", "calls_b", "frames_a", "frames_b",
+ * "equal", "changed", "only_a", "only_b", "different_frames", "frames": [{"frame_a", "frame_b", "equal", "changed",
+ * "only_a", "only_b"}], "differences": [{"kind": changed, only_a or only_b, "frame_a", "frame_b", "a", "b", and "text",
+ * or "function" and "params": [{"name", "a", "b"}]}]}; `limit` is that of both lists. */
+DT_API int dt_diff(dt_trace* a, dt_trace* b, uint64_t first_frame, uint64_t end_frame, uint64_t limit, uint32_t flags,
+                   const char** json, uint64_t* length, void** owner);
 #ifdef __cplusplus
 }
 #endif

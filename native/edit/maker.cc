@@ -9,8 +9,8 @@
 namespace dt::edit {
 namespace {
 
-constexpr size_t BLOCK_BYTES = 512 * 1024;    // of columns, before a chunk is closed
-constexpr size_t BLOCK_RECORDS = 48 * 1024;   // readers refuse chunks that claim very many records of no size
+constexpr size_t BLOCK_BYTES = 512 * 1024;   // of columns, before a chunk is closed
+constexpr size_t BLOCK_RECORDS = 48 * 1024;  // readers refuse chunks that claim very many records of no size
 constexpr size_t ARGS_BLOCK_BYTES = 64 * 1024;
 constexpr size_t BLOBS_BYTES = 1024 * 1024;
 constexpr size_t PROBE_BYTES = 64 * 1024;
@@ -113,7 +113,8 @@ Hash128 Maker::put_content(std::string_view content) {
   if (!known_.insert(hash).second) return hash;
   ChunkBuffer buffer;
   int level = level_;
-  if (content.size() > PROBE_BYTES && put_block(buffer, content.substr(0, PROBE_BYTES), 0, level).stored_bytes > PROBE_BYTES - PROBE_BYTES / 20)
+  if (content.size() > PROBE_BYTES &&
+      put_block(buffer, content.substr(0, PROBE_BYTES), 0, level).stored_bytes > PROBE_BYTES - PROBE_BYTES / 20)
     level = STORE_LEVEL;
   buffer.clear();
   dt_block block = put_block(buffer, content, 0, level);
@@ -203,7 +204,8 @@ void Maker::mark(size_t index, uint64_t number) {
   add(index, *f, true, row, 0, DT_NO_DURATION, 0, NO_ORIGIN);
 }
 
-void Maker::add(size_t index, const Function& function, bool tap, const Row& row, uint64_t entry, uint32_t duration, uint64_t long_ns, uint64_t origin) {
+void Maker::add(size_t index, const Function& function, bool tap, const Row& row, uint64_t entry, uint32_t duration,
+                uint64_t long_ns, uint64_t origin) {
   Lane& lane = *lanes_[index];
   Block& block = open(lane);
   Local& l = local(lane, block, function, tap);
@@ -327,7 +329,8 @@ void Maker::encode(Block& b) {
     for (auto& payload : l.payloads) to += payload;
     return to.size() - start;
   };
-  for (auto& l : b.locals) functions.push_back({l.key, 0xffff, l.count, 0, 0, l.duration_sum, l.duration_max, l.payload_bytes});
+  for (auto& l : b.locals)
+    functions.push_back({l.key, 0xffff, l.count, 0, 0, l.duration_sum, l.duration_max, l.payload_bytes});
   bool shared = false;
   uint16_t first_args = 3;
   for (size_t i = 0; i < b.locals.size(); ++i) {

@@ -51,11 +51,12 @@ class Maker {
   size_t lane(const Thread& thread);
   // Append a record. `context`: current at it (of the tap's records: as before). `duration`: as dt_record has it, or
   // with DT_LONG_DURATION the ns in `long_ns`.
-  void add(size_t lane, const Function& function, bool tap, const Row& row, uint64_t entry, uint32_t duration, uint64_t long_ns, uint64_t origin);
+  void add(size_t lane, const Function& function, bool tap, const Row& row, uint64_t entry, uint32_t duration,
+           uint64_t long_ns, uint64_t origin);
   void set_context(size_t lane, uint32_t context);  // by what the next record finds, without a dtapContext record
   uint32_t context(size_t lane) const { return lanes_[lane]->context; }
   void note_context(size_t lane, uint32_t context) { lanes_[lane]->context = context; }  // a dtapContext record said so
-  void mark(size_t lane, uint64_t number);  // dtapOrder
+  void mark(size_t lane, uint64_t number);                                               // dtapOrder
   void finish(const std::vector<std::string>& annotations);
   uint64_t calls() const { return calls_; }
   uint64_t blobs() const { return known_.size(); }
@@ -101,7 +102,7 @@ class Maker {
   void own_signatures();
 
   Signatures signatures_;
-  std::vector<uint8_t> written_;             // per function of signatures_
+  std::vector<uint8_t> written_;  // per function of signatures_
   std::unordered_set<std::string> written_groups_, known_groups_;
   ContainerWriter file_;
   std::mutex file_mutex_;

@@ -28,7 +28,8 @@ std::string number(const std::string& json, const std::string& key) {
 }
 
 bool is_whole(const Source& s) {
-  return !s.keep && !s.first_seq && s.end_seq >= s.trace->calls && !s.keep_map_writes && !s.keep_images && s.changes.empty() && s.spans.empty();
+  return !s.keep && !s.first_seq && s.end_seq >= s.trace->calls && !s.keep_map_writes && !s.keep_images &&
+         s.changes.empty() && s.spans.empty();
 }
 
 std::span<const char> bytes_of(const Trace& trace, const ChunkInfo& chunk) {
@@ -59,7 +60,8 @@ class Known {
 
 std::string run_of(const Trace& trace) {
   const Annotation* of = annotation(trace, "recording");
-  const bool one = std::count_if(trace.annotations.begin(), trace.annotations.end(), [](auto& a) { return a.kind == "recording"; }) == 1;
+  const bool one = std::count_if(trace.annotations.begin(), trace.annotations.end(),
+                                 [](auto& a) { return a.kind == "recording"; }) == 1;
   // What a flight recorder saves begins with a base of its own each time: it is no part of anything.
   if (!one || annotation(trace, "flight_recorder")) return {};
   std::string run = json_string(of->json, "hostname");
@@ -78,10 +80,13 @@ Splices::Splices(const std::vector<Source>& sources, const std::string& path) {
   };
   std::vector<About> all;
   for (auto& s : sources)
-    all.push_back({run_of(*s.trace), annotation(*s.trace, "continues") != nullptr, is_whole(s) && !annotation(*s.trace, "derived")});
+    all.push_back({run_of(*s.trace), annotation(*s.trace, "continues") != nullptr,
+                   is_whole(s) && !annotation(*s.trace, "derived")});
   for (size_t i = 0; i < sources.size(); ++i) {
     if (all[i].taken) continue;
-    auto of_the_same = [&](size_t j, bool rest) { return all[j].is_raw && !all[j].taken && all[j].is_rest == rest && all[j].run == all[i].run; };
+    auto of_the_same = [&](size_t j, bool rest) {
+      return all[j].is_raw && !all[j].taken && all[j].is_rest == rest && all[j].run == all[i].run;
+    };
     std::vector<const Trace*> parts;
     if (all[i].is_raw && !all[i].run.empty())
       for (bool rest : {false, true})
@@ -89,7 +94,8 @@ Splices::Splices(const std::vector<Source>& sources, const std::string& path) {
           if (of_the_same(j, rest) && (rest || parts.empty())) parts.push_back(sources[j].trace);
     const bool begins = !parts.empty() && !annotation(*parts[0], "continues");
     if (sources.size() > 1 && all[i].is_rest && !begins)
-      problems_.push_back(sources[i].trace->path() + " is the rest of a recording whose beginning is not here: what it made and set is missing");
+      problems_.push_back(sources[i].trace->path() +
+                          " is the rest of a recording whose beginning is not here: what it made and set is missing");
     if (parts.size() < 2 || !begins) {
       sources_.push_back(sources[i]);
       continue;
@@ -114,7 +120,8 @@ void Splices::splice(const std::vector<const Trace*>& parts, const std::string& 
   for (const Trace* part : parts) {
     std::set<uint64_t> left_out;
     for (auto& a : part->annotations) {
-      const bool again = part != parts[0] && std::any_of(std::begin(OF_ONE_FILE), std::end(OF_ONE_FILE), [&](auto* kind) { return a.kind == kind; });
+      const bool again = part != parts[0] && std::any_of(std::begin(OF_ONE_FILE), std::end(OF_ONE_FILE),
+                                                         [&](auto* kind) { return a.kind == kind; });
       if (again || !said.insert(a.json).second) left_out.insert(a.offset);
     }
     for (auto& chunk : part->chunks) {

@@ -38,8 +38,10 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
     if (error == std::errc() && at < line.data() + line.size() && (*at == ' ' || *at == '\t')) {
       l.text = stripped(line.substr(static_cast<size_t>(at - line.data())));
       if (l.seq < first_seq || l.seq >= end)
-        throw Error(DT_E_ARGUMENT, "line " + std::to_string(number) + ": call " + std::to_string(l.seq) + " is not among the calls " + std::to_string(first_seq) + " to " +
-                                       std::to_string(end ? end - 1 : 0) + " that this text is about; a new call has no number");
+        throw Error(DT_E_ARGUMENT, "line " + std::to_string(number) + ": call " + std::to_string(l.seq) +
+                                       " is not among the calls " + std::to_string(first_seq) + " to " +
+                                       std::to_string(end ? end - 1 : 0) +
+                                       " that this text is about; a new call has no number");
     } else {
       l.seq = UINT64_MAX;
       l.text = line;
@@ -51,8 +53,10 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
   bool any = false;
   for (auto& l : lines) {
     if (l.seq == UINT64_MAX) continue;
-    if (any && l.seq <= last) l.seq = UINT64_MAX;
-    else last = l.seq, any = true;
+    if (any && l.seq <= last)
+      l.seq = UINT64_MAX;
+    else
+      last = l.seq, any = true;
   }
   Bytes dropped, changed, inserted;
   bool comma[3] = {};
@@ -64,8 +68,10 @@ std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_se
   uint64_t next = end;
   std::vector<std::pair<uint64_t, const Line*>> fresh;
   for (size_t i = lines.size(); i-- > 0;) {
-    if (lines[i].seq != UINT64_MAX) next = lines[i].seq;
-    else fresh.emplace_back(next, &lines[i]);
+    if (lines[i].seq != UINT64_MAX)
+      next = lines[i].seq;
+    else
+      fresh.emplace_back(next, &lines[i]);
   }
   std::reverse(fresh.begin(), fresh.end());
   for (auto& [before, line] : fresh) {

@@ -7,6 +7,7 @@
 
 namespace dt::edit {
 
-std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text);  // JSON: see edit.h
+// JSON: see edit.h
+std::string text_changes(const Trace& trace, uint64_t first_seq, uint64_t end_seq, std::string_view text);
 
 }  // namespace dt::edit

@@ -42,13 +42,15 @@ struct Translation {
 // Names that mean something in one process only: contexts, surfaces, configurations, images, syncs, drawables. Names of
 // GL objects belong to their context; displays are all the same one where they are played.
 bool is_handle(const Function& function, const Field& field) {
-  if (!field.wide || field.slot < 0 || field.has_data()) return field.ctype == "XVisualInfo *" && field.wide && field.slot >= 0;
+  if (!field.wide || field.slot < 0 || field.has_data())
+    return field.ctype == "XVisualInfo *" && field.wide && field.slot >= 0;
   if (function.id == DT_FN_NATIVE) return field.name == "handle";
   if (function.id == DT_FN_CONTEXT) return true;
   if (field.object_class == "drawable") return true;
   if (field.kind_name == "handle") {
     static const char* const without_class[] = {"GLeglImageOES", "GLXContext", "GLXFBConfigSGIX", "VGeglImageKHR"};
-    return field.object_class.empty() ? std::any_of(std::begin(without_class), std::end(without_class), [&](auto* t) { return field.ctype == t; })
+    return field.object_class.empty() ? std::any_of(std::begin(without_class), std::end(without_class),
+                                                    [&](auto* t) { return field.ctype == t; })
                                       : field.object_class != "display" && field.object_class != "device";
   }
   return field.ctype == "EGLNativeWindowType";
@@ -67,7 +69,8 @@ std::vector<int> handle_slots(const Function& function) {
 class Walker {
  public:
   // `whole`: arguments too.
-  Walker(const Trace& trace, uint64_t first, uint64_t end, bool whole) : trace_(trace), whole_(whole), at_(first), end_(std::min(end, trace.calls)) {}
+  Walker(const Trace& trace, uint64_t first, uint64_t end, bool whole)
+      : trace_(trace), whole_(whole), at_(first), end_(std::min(end, trace.calls)) {}
   size_t chunk = 0;
   uint32_t call = 0;
   uint64_t seq = 0;
@@ -113,7 +116,8 @@ class Walker {
     trace_.merge(group_);
     order_.assign(g.calls, NONE);
     for (size_t place = 0; place < g.offsets.size(); ++place)
-      for (size_t i = 0; i < g.offsets[place].size(); ++i) order_[g.offsets[place][i]] = static_cast<uint64_t>(place) << 32 | i;
+      for (size_t i = 0; i < g.offsets[place].size(); ++i)
+        order_[g.offsets[place][i]] = static_cast<uint64_t>(place) << 32 | i;
   }
   OpenChunk* open(size_t index) {
     auto it = open_.find(index);
@@ -178,13 +182,16 @@ class Copy {
 
   const Trace& trace() const { return trace_; }
   const Source& source() const { return source_; }
-  std::unique_ptr<Walker> walk(bool whole) const { return std::make_unique<Walker>(trace_, source_.first_seq, source_.end_seq, whole); }
+  std::unique_ptr<Walker> walk(bool whole) const {
+    return std::make_unique<Walker>(trace_, source_.first_seq, source_.end_seq, whole);
+  }
   bool kept(uint64_t seq) const { return !source_.keep || bit(source_.keep, seq); }
   // Whether a call of a thread, or what the tap said before it, is to be written.
   bool inside(const CallsChunk& chunk, uint64_t call) const {
     if (source_.spans.empty()) return true;
     auto it = source_.spans.find({chunk.meta.pid, chunk.meta.thread});
-    return it != source_.spans.end() && chunk.meta.first_call + call >= it->second.first && chunk.meta.first_call + call < it->second.second;
+    return it != source_.spans.end() && chunk.meta.first_call + call >= it->second.first &&
+           chunk.meta.first_call + call < it->second.second;
   }
   bool kept(const Walker& w) const { return kept(w.seq) && inside(trace_.calls_chunks[w.chunk], w.call); }
   const Edit* edit(uint64_t seq) const {
@@ -253,7 +260,8 @@ class Copy {
         ++inserted_;
       }
     // Whoever left out what this image was drawn with says so: it would be held against a picture that nobody drew.
-    if (source_.keep_images && !bit(source_.keep_images, walker_->seq)) std::erase_if(state.waiting, [](auto& w) { return w.image; });
+    if (source_.keep_images && !bit(source_.keep_images, walker_->seq))
+      std::erase_if(state.waiting, [](auto& w) { return w.image; });
     if (keep && columns.function) {
       release(state, chunk, record, true);
       if (mark < marks.size() && marks[mark]) maker_.mark(to, marks[mark]);
@@ -274,7 +282,8 @@ class Copy {
       ++kept_;
     } else if (keep) {
       ++walker_->lost;
-      if (unexplained_++ == 0) walker_->problems.push_back("calls of functions that the trace does not explain were left out");
+      if (unexplained_++ == 0)
+        walker_->problems.push_back("calls of functions that the trace does not explain were left out");
     } else {
       // What the tap said of this call alone goes with it.
       std::erase_if(state.waiting, [](auto& w) { return w.with_next; });
@@ -322,7 +331,8 @@ class Copy {
     uint32_t number = 0;
     for (auto& c : source_.changes) {
       if (c.seq > trace_.calls || (c.seq == trace_.calls && c.what != DT_CHANGE_INSERT && !c.inserted))
-        throw Error(DT_E_ARGUMENT, "no call " + std::to_string(c.seq) + ": the trace has " + std::to_string(trace_.calls));
+        throw Error(DT_E_ARGUMENT,
+                    "no call " + std::to_string(c.seq) + ": the trace has " + std::to_string(trace_.calls));
       if (!c.name) throw Error(DT_E_ARGUMENT, "a change without a name");
       Edit& e = found[c.seq];
       e.seq = c.seq;
@@ -354,7 +364,8 @@ class Copy {
     if (t.same) return t;
     t.w8.assign(t.to->w8, -1), t.w4.assign(t.to->w4, -1), t.payloads.assign(t.to->descriptors.size(), -1);
     auto match = [&](const Field& to, const Field& from) {
-      if (to.slot >= 0 && from.slot >= 0 && to.wide == from.wide) (to.wide ? t.w8 : t.w4)[static_cast<size_t>(to.slot)] = from.slot;
+      if (to.slot >= 0 && from.slot >= 0 && to.wide == from.wide)
+        (to.wide ? t.w8 : t.w4)[static_cast<size_t>(to.slot)] = from.slot;
       if (to.has_data() && from.has_data()) {
         t.w8[static_cast<size_t>(to.data_slot)] = from.data_slot;
         t.payloads[static_cast<size_t>(to.payload)] = from.payload;
@@ -377,7 +388,8 @@ class Copy {
     }
     if (renamed)
       for (int s : t.handles)
-        if (auto it = renamed->find(row_.w8[static_cast<size_t>(s)]); it != renamed->end()) row_.w8[static_cast<size_t>(s)] = it->second;
+        if (auto it = renamed->find(row_.w8[static_cast<size_t>(s)]); it != renamed->end())
+          row_.w8[static_cast<size_t>(s)] = it->second;
     for (size_t s = 0; s < to.w4; ++s) {
       int from = t.same ? static_cast<int>(s) : t.w4[s];
       row_.w4[s] = from < 0 ? 0 : c.w4[static_cast<size_t>(from)][i];
@@ -388,7 +400,8 @@ class Copy {
       if (from < 0) continue;
       auto& starts = c.payloads[static_cast<size_t>(from)];
       uint64_t descriptor = row_.w8[static_cast<size_t>(to.descriptors[p])];
-      row_.payloads[p] = {DT_DATA_KIND(descriptor), DT_DATA_LENGTH(descriptor),
+      row_.payloads[p] = {DT_DATA_KIND(descriptor),
+                          DT_DATA_LENGTH(descriptor),
                           {reinterpret_cast<const char*>(c.payload_base) + starts[i], starts[i + 1] - starts[i]}};
     }
   }
@@ -417,13 +430,16 @@ class Copy {
     if (!chunk.plain()) {
       auto& order = chunk.order();
       for (; state.record < end; ++state.record) {
-        if (chunk.info.functions[order[state.record]].tap()) wait(chunk, state, state.record);
-        else std::erase_if(state.waiting, [](auto& w) { return w.with_next; });  // of a call that is not walked to
+        if (chunk.info.functions[order[state.record]].tap())
+          wait(chunk, state, state.record);
+        else
+          std::erase_if(state.waiting, [](auto& w) { return w.with_next; });  // of a call that is not walked to
       }
     }
     state.record = end;
   }
-  // The records of a thread's chunks before number `to` that were not looked at: chunks without calls, or with none that was walked to.
+  // The records of a thread's chunks before number `to` that were not looked at: chunks without calls, or with none
+  // that was walked to.
   void advance(uint32_t thread, size_t to) {
     auto& state = threads_[thread];
     auto& own = trace_.threads[thread].chunks;
@@ -434,8 +450,10 @@ class Copy {
         if (OpenChunk* chunk = walker_->at(index)) {
           auto& order = chunk->order();
           for (; state.record < info.meta.records; ++state.record) {
-            if (info.functions[order[state.record]].tap()) wait(*chunk, state, state.record);
-            else std::erase_if(state.waiting, [](auto& w) { return w.with_next; });
+            if (info.functions[order[state.record]].tap())
+              wait(*chunk, state, state.record);
+            else
+              std::erase_if(state.waiting, [](auto& w) { return w.with_next; });
           }
           walker_->forget(index);
         }
@@ -454,7 +472,8 @@ class Copy {
     const FunctionColumns& c = chunk.columns(f);
     if (!c.function) return;
     uint32_t i = chunk.ordinals()[record];
-    if (id == DT_FN_MAP_WRITE && source_.keep_map_writes && !bit(source_.keep_map_writes, map_rows_[chunk.index] + i)) return;
+    if (id == DT_FN_MAP_WRITE && source_.keep_map_writes && !bit(source_.keep_map_writes, map_rows_[chunk.index] + i))
+      return;
     const Translation& t = translate(*c.function);
     Waiting w;
     w.of = &t;
@@ -470,12 +489,14 @@ class Copy {
     }
     if (id == DT_FN_NATIVE) {
       for (auto& p : to.params)
-        if (p.name == "kind" && p.has_data()) w.with_next = w.image = w.row.payloads[static_cast<size_t>(p.payload)].bytes.substr(0, 5) == "frame";
+        if (p.name == "kind" && p.has_data())
+          w.with_next = w.image = w.row.payloads[static_cast<size_t>(p.payload)].bytes.substr(0, 5) == "frame";
     }
     if (source_.sparse && !w.with_next && (id == DT_FN_NATIVE || id == DT_FN_NOTE || id == DT_FN_LIBRARY)) {
       std::string said = std::to_string(id);
       for (size_t s = 0; s < w.row.w8.size(); ++s)
-        if (std::find(to.descriptors.begin(), to.descriptors.end(), static_cast<int>(s)) == to.descriptors.end()) said += " " + std::to_string(w.row.w8[s]);
+        if (std::find(to.descriptors.begin(), to.descriptors.end(), static_cast<int>(s)) == to.descriptors.end())
+          said += " " + std::to_string(w.row.w8[s]);
       for (auto& p : w.row.payloads) said.append(" ").append(p.bytes);
       if (!said_.insert(std::move(said)).second) return;
     }
@@ -516,7 +537,8 @@ class Copy {
       maker_.add(state.lane, *w.of->to, true, w.row, w.entry, DT_NO_DURATION, 0, NO_ORIGIN);
       if (w.id == DT_FN_CONTEXT)
         for (auto& p : w.of->to->params)
-          if ((p.name == "context" || p.name == "id") && p.slot >= 0 && !p.wide) maker_.note_context(state.lane, w.row.w4[static_cast<size_t>(p.slot)]);
+          if ((p.name == "context" || p.name == "id") && p.slot >= 0 && !p.wide)
+            maker_.note_context(state.lane, w.row.w4[static_cast<size_t>(p.slot)]);
     }
     state.waiting.clear();
   }
@@ -543,22 +565,35 @@ class Copy {
       if (!field) {
         std::string names;
         for (auto& p : f->params) names += (names.empty() ? "" : ", ") + p.name;
-        throw Error(DT_E_ARGUMENT, where + ": " + f->name + " has no parameter " + c->name + (names.empty() ? "" : " (it has " + names + ")"));
+        throw Error(DT_E_ARGUMENT, where + ": " + f->name + " has no parameter " + c->name +
+                                       (names.empty() ? "" : " (it has " + names + ")"));
       }
       auto set = [&](uint64_t value) {
         if (field->slot < 0) return;
-        if (field->wide) row_.w8[static_cast<size_t>(field->slot)] = value;
-        else row_.w4[static_cast<size_t>(field->slot)] = static_cast<uint32_t>(value);
+        if (field->wide)
+          row_.w8[static_cast<size_t>(field->slot)] = value;
+        else
+          row_.w4[static_cast<size_t>(field->slot)] = static_cast<uint32_t>(value);
       };
-      auto pointer = [&] { return field->slot < 0 ? 1 : field->wide ? row_.w8[static_cast<size_t>(field->slot)] : row_.w4[static_cast<size_t>(field->slot)]; };
+      auto pointer = [&] {
+        return field->slot < 0 ? 1
+               : field->wide   ? row_.w8[static_cast<size_t>(field->slot)]
+                               : row_.w4[static_cast<size_t>(field->slot)];
+      };
       switch (c->what) {
         case DT_CHANGE_VALUE:
-          if (field->has_data()) row_.payloads[static_cast<size_t>(field->payload)] = {c->value ? unsigned{DT_DATA_OFFSET} : unsigned{DT_DATA_NONE}, 0, {}};
-          if (field->slot < 0 && field->has_data()) throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is an array: give it content");
+          if (field->has_data())
+            row_.payloads[static_cast<size_t>(field->payload)] = {
+                c->value ? unsigned{DT_DATA_OFFSET} : unsigned{DT_DATA_NONE}, 0, {}};
+          if (field->slot < 0 && field->has_data())
+            throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is an array: give it content");
           set(c->value);
           break;
-        case DT_CHANGE_NULL: case DT_CHANGE_CONTENT: case DT_CHANGE_BLOB: {
-          if (!field->has_data()) throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is no array");
+        case DT_CHANGE_NULL:
+        case DT_CHANGE_CONTENT:
+        case DT_CHANGE_BLOB: {
+          if (!field->has_data())
+            throw Error(DT_E_ARGUMENT, where + ": " + field->name + " of " + f->name + " is no array");
           Payload& p = row_.payloads[static_cast<size_t>(field->payload)];
           if (c->what == DT_CHANGE_NULL) {
             p = {};
@@ -570,11 +605,13 @@ class Copy {
           if (c->what == DT_CHANGE_BLOB) {
             Hash128 hash;
             std::string text(bytes);
-            if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos) throw Error(DT_E_ARGUMENT, where + ": not a content hash: " + text);
+            if (text.size() != 32 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos)
+              throw Error(DT_E_ARGUMENT, where + ": not a content hash: " + text);
             hash.high = strtoull(text.substr(0, 16).c_str(), nullptr, 16);
             hash.low = strtoull(text.substr(16).c_str(), nullptr, 16);
             auto it = trace_.blobs().find(hash);
-            if (it == trace_.blobs().end()) throw Error(DT_E_ARGUMENT, where + ": no content with hash " + text + " in this trace");
+            if (it == trace_.blobs().end())
+              throw Error(DT_E_ARGUMENT, where + ": no content with hash " + text + " in this trace");
             store_.emplace_back(reinterpret_cast<const char*>(&hash), 16);
             p = {DT_DATA_BLOB, it->second[0].entry.total, store_.back()};
             need(p);
@@ -601,10 +638,13 @@ class Copy {
         if (p.name != q.name) continue;
         if (p.slot >= 0 && q.slot >= 0) {
           uint64_t v = q.wide ? row_.w8[static_cast<size_t>(q.slot)] : row_.w4[static_cast<size_t>(q.slot)];
-          if (p.wide) row.w8[static_cast<size_t>(p.slot)] = v;
-          else row.w4[static_cast<size_t>(p.slot)] = static_cast<uint32_t>(v);
+          if (p.wide)
+            row.w8[static_cast<size_t>(p.slot)] = v;
+          else
+            row.w4[static_cast<size_t>(p.slot)] = static_cast<uint32_t>(v);
         }
-        if (p.has_data() && q.has_data()) row.payloads[static_cast<size_t>(p.payload)] = row_.payloads[static_cast<size_t>(q.payload)];
+        if (p.has_data() && q.has_data())
+          row.payloads[static_cast<size_t>(p.payload)] = row_.payloads[static_cast<size_t>(q.payload)];
       }
     row_ = std::move(row);
     return to;
@@ -628,7 +668,8 @@ class Copy {
 // The order of all calls of all sources.
 class Order {
  public:
-  Order(std::vector<std::unique_ptr<Copy>>& copies, std::vector<Walker*> walkers, bool by_time) : copies_(copies), walkers_(std::move(walkers)), by_time_(by_time) {
+  Order(std::vector<std::unique_ptr<Copy>>& copies, std::vector<Walker*> walkers, bool by_time)
+      : copies_(copies), walkers_(std::move(walkers)), by_time_(by_time) {
     heads_.resize(walkers_.size());
     for (size_t i = 0; i < walkers_.size(); ++i)
       if (i == 0 || by_time_) fetch(i);
@@ -667,14 +708,17 @@ class Order {
   size_t current_ = SIZE_MAX, join_ = 0;
 };
 
-// Which of the calls to be written need an exact number: where a reader would sort them otherwise by their times. In the order of writing.
+// Which of the calls to be written need an exact number: where a reader would sort them otherwise by their times. In
+// the order of writing.
 std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bool by_time, bool all) {
   std::vector<std::unique_ptr<Walker>> own;
   std::vector<Walker*> walkers;
   for (auto& c : copies) own.push_back(c->walk(false)), walkers.push_back(own.back().get());
   Order order(copies, walkers, by_time);
   std::vector<uint8_t> marks;
-  struct Key { uint64_t key = 0; };
+  struct Key {
+    uint64_t key = 0;
+  };
   std::map<std::pair<uint32_t, uint32_t>, Key> keys;
   const std::pair<uint32_t, uint32_t>* last = nullptr;
   uint64_t last_key = 0, last_mark = 0;
@@ -692,7 +736,8 @@ std::vector<uint8_t> marks_needed(std::vector<std::unique_ptr<Copy>>& copies, bo
       for (size_t i = 0; i < count; ++i) {
         marks.push_back(0);
         uint64_t natural = std::max(k.key, entry);
-        bool in_place = !last || thread == last_thread || (!all && (natural > last_key || (natural == last_key && thread > last_thread)));
+        bool in_place = !last || thread == last_thread ||
+                        (!all && (natural > last_key || (natural == last_key && thread > last_thread)));
         if (!in_place) {
           if (!marks[marks.size() - 2]) {
             marks[marks.size() - 2] = 1;
@@ -724,7 +769,8 @@ std::string derived(const std::vector<const Trace*>& from, bool by_time) {
     out.put("{\"path\": ");
     put_json(out, t->path());
     out.put(", \"uuid\": \"");
-    for (uint8_t byte : t->header().uuid) out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
+    for (uint8_t byte : t->header().uuid)
+      out.put("0123456789abcdef"[byte >> 4]), out.put("0123456789abcdef"[byte & 15]);
     out.put("\", \"calls\": ");
     put_u64(out, t->calls);
     out.put(", \"problems\": ");
@@ -827,7 +873,8 @@ class Processes {
           if (p.name == "kind" && p.has_data()) kind = &p;
       for (int slot : handle_slots(f))
         for (uint32_t r = 0; r < c.count; ++r)
-          if (uint64_t v = c.w8[static_cast<size_t>(slot)][r]; v && !(kind && c.payload(*kind, r) == "display")) found.insert(v);
+          if (uint64_t v = c.w8[static_cast<size_t>(slot)][r]; v && !(kind && c.payload(*kind, r) == "display"))
+            found.insert(v);
     });
     return found;
   }
@@ -844,7 +891,8 @@ struct Origin {
   std::vector<std::string> problems;
 };
 
-std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options, const std::string& path, bool mark_all) {
+std::string attempt(const std::vector<Source>& sources, const Origin& origin, const Options& options,
+                    const std::string& path, bool mark_all) {
   Maker maker(options.level, sources.empty() ? 0 : sources[0].trace->timing);
   std::vector<std::unique_ptr<Copy>> copies;
   for (size_t i = 0; i < sources.size(); ++i) copies.push_back(std::make_unique<Copy>(sources[i], maker));
@@ -853,7 +901,8 @@ std::string attempt(const std::vector<Source>& sources, const Origin& origin, co
   for (auto& c : copies) c->forget = options.forget;
   for (auto& c : copies) c->declare(options.signatures.empty() ? nullptr : &more);
 
-  // Joined traces follow on in time. What different processes called alike becomes different: contexts, threads, handles.
+  // Joined traces follow on in time. What different processes called alike becomes different: contexts, threads,
+  // handles.
   int64_t end = 0;
   std::set<std::pair<uint32_t, uint32_t>> threads;
   Processes processes;

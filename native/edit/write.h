@@ -14,7 +14,8 @@ struct Source {
   const uint8_t* keep = nullptr;
   uint64_t first_seq = 0, end_seq = UINT64_MAX;
   const uint8_t* keep_map_writes = nullptr;
-  const uint8_t* keep_images = nullptr;  // of calls: their image is that of the recording; nullptr: of every one that is kept
+  // of calls: their image is that of the recording; nullptr: of every one that is kept
+  const uint8_t* keep_images = nullptr;
   std::vector<dt_change> changes;
   // Of each thread (pid, number): only its calls from the first of these numbers to before the second, and what the tap
   // said before each of them. A thread that is not in there has none; empty: all of all threads.
@@ -27,8 +28,8 @@ struct Options {
   bool by_time = false, forget = false;
   int level = 1;
   std::string annotation, signatures;
-  // Several sources that are parts of one recording, each from where the one before it ends: times and contexts stay what
-  // they are, annotations are these alone, and the file is written where it stands (it may be in memory).
+  // Several sources that are parts of one recording, each from where the one before it ends: times and contexts stay
+  // what they are, annotations are these alone, and the file is written where it stands (it may be in memory).
   bool parts = false;
   std::vector<std::string> before, after;
 };

@@ -10,10 +10,32 @@ namespace {
 
 // Functions of the window system that leave nothing behind that drawing would notice.
 bool leaves_nothing(std::string_view name) {
-  static const char* const prefixes[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWaitNative",
-                                         "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "eglBindAPI", "glXGet", "glXQuery",
-                                         "glXChoose", "glXIsDirect", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "glXCopyContext",
-                                         "eglUnlock", "eglPresentationTime", "eglWaitClient", "eglWaitGL", "glGetString"};
+  static const char* const prefixes[] = {"eglGet",
+                                         "eglQuery",
+                                         "eglChoose",
+                                         "eglInitialize",
+                                         "eglTerminate",
+                                         "eglSwapInterval",
+                                         "eglWaitNative",
+                                         "eglSurfaceAttrib",
+                                         "eglSetDamage",
+                                         "eglDebugMessage",
+                                         "eglLabel",
+                                         "eglBindAPI",
+                                         "glXGet",
+                                         "glXQuery",
+                                         "glXChoose",
+                                         "glXIsDirect",
+                                         "glXSwapInterval",
+                                         "glXWait",
+                                         "glXSelectEvent",
+                                         "glXFree",
+                                         "glXCopyContext",
+                                         "eglUnlock",
+                                         "eglPresentationTime",
+                                         "eglWaitClient",
+                                         "eglWaitGL",
+                                         "glGetString"};
   return std::any_of(std::begin(prefixes), std::end(prefixes), [&](const char* p) { return name.starts_with(p); });
 }
 
@@ -33,19 +55,44 @@ uint64_t fnv(std::string_view bytes) {
 uint64_t pixel_bytes(uint64_t format, uint64_t type) {
   uint64_t components = 0;
   switch (format) {
-    case 0x1900: case 0x1901: case 0x1902: case 0x1903: case 0x1904: case 0x1905: case 0x1906: case 0x1909: components = 1; break;
-    case 0x190A: case 0x8227: components = 2; break;
-    case 0x1907: case 0x80E0: components = 3; break;
-    case 0x1908: case 0x80E1: components = 4; break;
+    case 0x1900:
+    case 0x1901:
+    case 0x1902:
+    case 0x1903:
+    case 0x1904:
+    case 0x1905:
+    case 0x1906:
+    case 0x1909: components = 1; break;
+    case 0x190A:
+    case 0x8227: components = 2; break;
+    case 0x1907:
+    case 0x80E0: components = 3; break;
+    case 0x1908:
+    case 0x80E1: components = 4; break;
     default: return 0;
   }
   switch (type) {
-    case 0x1400: case 0x1401: return components;
-    case 0x1402: case 0x1403: case 0x140B: case 0x8D61: return components * 2;
-    case 0x1404: case 0x1405: case 0x1406: return components * 4;
-    case 0x8032: case 0x8362: return 1;
-    case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: return 2;
-    case 0x8035: case 0x8036: case 0x8367: case 0x8368: return 4;
+    case 0x1400:
+    case 0x1401: return components;
+    case 0x1402:
+    case 0x1403:
+    case 0x140B:
+    case 0x8D61: return components * 2;
+    case 0x1404:
+    case 0x1405:
+    case 0x1406: return components * 4;
+    case 0x8032:
+    case 0x8362: return 1;
+    case 0x8033:
+    case 0x8034:
+    case 0x8363:
+    case 0x8364:
+    case 0x8365:
+    case 0x8366: return 2;
+    case 0x8035:
+    case 0x8036:
+    case 0x8367:
+    case 0x8368: return 4;
     default: return 0;
   }
 }
@@ -54,7 +101,9 @@ std::map<std::string, std::string> parse(std::string_view text) {
   std::map<std::string, std::string> found;
   while (!text.empty()) {
     size_t end = text.find(';'), equals = text.substr(0, end).find('=');
-    if (equals != text.npos) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1, end == text.npos ? end : end - equals - 1));
+    if (equals != text.npos)
+      found[std::string(text.substr(0, equals))] =
+          std::string(text.substr(equals + 1, end == text.npos ? end : end - equals - 1));
     if (end == text.npos) break;
     text.remove_prefix(end + 1);
   }
@@ -74,8 +123,9 @@ uint64_t Call::raw(std::string_view name) const {
 }
 
 Exporter::Exporter(const Trace& trace, std::string folder, const Options& options)
-    : trace_(trace), folder_(std::move(folder)), options_(options), infos_(trace.signatures.functions.size()), names_(variables_), data_(folder_),
-      texts_(folder_), frames_(folder_, options.calls_per_file, options.calls_per_function) {
+    : trace_(trace), folder_(std::move(folder)), options_(options), infos_(trace.signatures.functions.size()),
+      names_(variables_), data_(folder_), texts_(folder_),
+      frames_(folder_, options.calls_per_file, options.calls_per_function) {
   ends_ = trace.frames()->ends;
 }
 
@@ -84,8 +134,15 @@ Exporter::Info& Exporter::info(const Function& f) {
   if (i.ready) return i;
   i.ready = true;
   // A recording may come from anybody: what becomes C must be names of functions that it can be about.
-  auto sane = [](const std::string& text, bool type) { return std::all_of(text.begin(), text.end(), [&](unsigned char c) { return isalnum(c) || c == '_' || (type && (c == ' ' || c == '*')); }); };
-  bool whole = sane(f.name, false) && f.name.starts_with(f.api == "gl" ? "gl" : f.api == "glx" ? "glX" : f.api) && (!f.result || sane(f.result->ctype, true));
+  auto sane = [](const std::string& text, bool type) {
+    return std::all_of(text.begin(), text.end(),
+                       [&](unsigned char c) { return isalnum(c) || c == '_' || (type && (c == ' ' || c == '*')); });
+  };
+  bool whole = sane(f.name, false) &&
+               f.name.starts_with(f.api == "gl"    ? "gl"
+                                  : f.api == "glx" ? "glX"
+                                                   : f.api) &&
+               (!f.result || sane(f.result->ctype, true));
   for (auto& p : f.params) whole = whole && sane(p.ctype, true) && sane(p.name, false);
   if (!whole) {
     i.dropped = true;
@@ -159,30 +216,45 @@ Exporter::Info& Exporter::info(const Function& f) {
       {"glGenLists", &Exporter::gen_lists},
   };
   static const std::unordered_map<std::string_view, void (Exporter::*)(const Call&)> trackers = {
-      {"glBindBuffer", &Exporter::track_bind_buffer},          {"glBindBufferARB", &Exporter::track_bind_buffer},
-      {"glBindBufferBase", &Exporter::track_bind_buffer},      {"glBindBufferRange", &Exporter::track_bind_buffer},
-      {"glBindVertexArray", &Exporter::track_vertex_array},    {"glBindVertexArrayOES", &Exporter::track_vertex_array},
-      {"glBindVertexArrayAPPLE", &Exporter::track_vertex_array}, {"glUseProgram", &Exporter::track_program},
-      {"glUseProgramObjectARB", &Exporter::track_program},     {"glClientActiveTexture", &Exporter::track_client_texture},
-      {"glClientActiveTextureARB", &Exporter::track_client_texture}, {"glCreateProgram", &Exporter::track_create_program},
-      {"glCreateProgramObjectARB", &Exporter::track_create_program}, {"glPixelStorei", &Exporter::track_pack},
+      {"glBindBuffer", &Exporter::track_bind_buffer},
+      {"glBindBufferARB", &Exporter::track_bind_buffer},
+      {"glBindBufferBase", &Exporter::track_bind_buffer},
+      {"glBindBufferRange", &Exporter::track_bind_buffer},
+      {"glBindVertexArray", &Exporter::track_vertex_array},
+      {"glBindVertexArrayOES", &Exporter::track_vertex_array},
+      {"glBindVertexArrayAPPLE", &Exporter::track_vertex_array},
+      {"glUseProgram", &Exporter::track_program},
+      {"glUseProgramObjectARB", &Exporter::track_program},
+      {"glClientActiveTexture", &Exporter::track_client_texture},
+      {"glClientActiveTextureARB", &Exporter::track_client_texture},
+      {"glCreateProgram", &Exporter::track_create_program},
+      {"glCreateProgramObjectARB", &Exporter::track_create_program},
+      {"glPixelStorei", &Exporter::track_pack},
       {"glPixelStoref", &Exporter::track_pack}};
-  if (auto it = specials.find(f.name); it != specials.end()) i.special = it->second;
-  else if (f.flags & FLAG_MAP) i.special = &Exporter::map_buffer;
-  if (auto it = trackers.find(f.name); it != trackers.end()) i.track = it->second;
-  else if (f.flags & FLAG_DRAW_SETUP) i.track = &Exporter::track_pointer;
+  if (auto it = specials.find(f.name); it != specials.end())
+    i.special = it->second;
+  else if (f.flags & FLAG_MAP)
+    i.special = &Exporter::map_buffer;
+  if (auto it = trackers.find(f.name); it != trackers.end())
+    i.track = it->second;
+  else if (f.flags & FLAG_DRAW_SETUP)
+    i.track = &Exporter::track_pointer;
   i.swap = i.special == &Exporter::swap;
   i.vector = f.api == "vg";
   i.plain = f.api == "gl" || i.vector;
-  i.dropped = (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
-  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate") || f.name.starts_with("vgCreate") || f.name == "vgChildImage";
-  for (auto& p : f.params) i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
-  i.makes_result = f.result && !f.result->object_class.empty() &&
-                   (generates || f.name == "glFenceSync" || f.name == "glImportSyncEXT" || f.name == "glFenceSyncAPPLE");
+  i.dropped =
+      (!i.plain && !i.special) || f.name == "glGetString" || f.name == "glGetStringi" || f.name == "vgGetString";
+  bool generates = f.name.starts_with("glGen") || f.name.starts_with("glCreate") || f.name.starts_with("vgCreate") ||
+                   f.name == "vgChildImage";
+  for (auto& p : f.params)
+    i.makes_names = i.makes_names || (generates && p.out && object_class(p.object_class, f.name));
+  i.makes_result =
+      f.result && !f.result->object_class.empty() &&
+      (generates || f.name == "glFenceSync" || f.name == "glImportSyncEXT" || f.name == "glFenceSyncAPPLE");
   return i;
 }
 
-// ---- walking -------------------------------------------------------------------------------------------------------
+// ---- walking ------------------------------------------------------------------------------------
 
 void Exporter::records(OpenChunk& open, uint32_t end) {
   uint32_t& next = next_record_[open.index];
@@ -233,9 +305,11 @@ void Exporter::tap_record(OpenChunk& open, uint32_t record) {
     if (DT_DATA_KIND(columns.descriptor(*text, row)) == DT_DATA_INLINE) fact.text = parse(columns.payload(*text, row));
     if (collecting_) {
       facts_.push_back(std::move(fact));
-    } else if (auto it = sizes_.find(fact.handle); it != sizes_.end() && (fact.kind == "window" || fact.kind == "surface")) {
+    } else if (auto it = sizes_.find(fact.handle);
+               it != sizes_.end() && (fact.kind == "window" || fact.kind == "surface")) {
       int width = atoi(fact.text["width"].c_str()), height = atoi(fact.text["height"].c_str());
-      if (width > 0 && height > 0 && (width != it->second.width || height != it->second.height)) t.resized[fact.handle] = {width, height};
+      if (width > 0 && height > 0 && (width != it->second.width || height != it->second.height))
+        t.resized[fact.handle] = {width, height};
     }
   }
 }
@@ -253,8 +327,16 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
     uint32_t context = open.context(record);
     const ThreadState& t = threads_[open.info.thread];
     const bool vector = columns.function->api == "vg";
-    if (auto own = vector ? t.vector_id : t.raster_id; own && shares_.count(context) && (shares_[context].api == 3) != vector) context = own;
-    Call call{*columns.function, columns, open.ordinals()[record], open.info.thread, context, seq, open.durations()[record] == DT_IN_FLIGHT};
+    if (auto own = vector ? t.vector_id : t.raster_id;
+        own && shares_.count(context) && (shares_[context].api == 3) != vector)
+      context = own;
+    Call call{*columns.function,
+              columns,
+              open.ordinals()[record],
+              open.info.thread,
+              context,
+              seq,
+              open.durations()[record] == DT_IN_FLIGHT};
     bool last = options_.end_frame && frame_ >= options_.end_frame;
     if (collecting_ || !last) {
       if (!collecting_) begin_frame();
@@ -262,8 +344,11 @@ void Exporter::visit(OpenChunk& open, uint32_t number, uint64_t seq) {
       try {
         perform(call);
       } catch (const Error& e) {
-        if (e.code == DT_E_IO || e.code == DT_E_CANCELLED) failure_ = std::make_unique<Error>(e);
-        else if (!collecting_) line("/* " + call.function.name + " is left out: " + comment(e.what()) + " */"), ++left_out_[call.function.name];
+        if (e.code == DT_E_IO || e.code == DT_E_CANCELLED)
+          failure_ = std::make_unique<Error>(e);
+        else if (!collecting_)
+          line("/* " + call.function.name + " is left out: " + comment(e.what()) + " */"),
+              ++left_out_[call.function.name];
       }
     }
   }
@@ -290,7 +375,8 @@ void Exporter::pass(bool collecting) {
   context_configs_.clear();
   shares_images_ = false;
   dt_selection all{};
-  each_call(trace_, resolve(trace_, &all), [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
+  each_call(trace_, resolve(trace_, &all),
+            [this](OpenChunk& open, uint32_t call, uint64_t seq) { visit(open, call, seq); });
   if (failure_) throw Error(*failure_);
 }
 
@@ -311,9 +397,12 @@ void Exporter::begin_frame() {
 void Exporter::end_frame(bool whole) {
   if (frame_open_) {
     std::string function = frames_.end();
-    if (in_setup_) setup_ += "  " + function + "();\n";
-    else if (whole) frame_functions_.push_back(function);
-    else rest_ = function;
+    if (in_setup_)
+      setup_ += "  " + function + "();\n";
+    else if (whole)
+      frame_functions_.push_back(function);
+    else
+      rest_ = function;
   }
   frame_open_ = false;
   ++frame_;
@@ -353,7 +442,8 @@ void Exporter::perform(const Call& call) {
     Size& size = sizes_[handle];
     size.width = to.first;
     size.height = to.second;
-    line("host_resize(display, " + size.config + ", &" + surface_name(handle) + ", " + std::to_string(size.width) + ", " + std::to_string(size.height) + ");");
+    line("host_resize(display, " + size.config + ", &" + surface_name(handle) + ", " + std::to_string(size.width) +
+         ", " + std::to_string(size.height) + ");");
   }
   t.resized.clear();
   for (auto& w : t.writes) write(call, w);
@@ -374,7 +464,9 @@ void Exporter::perform(const Call& call) {
       std::string text, before;
       if (i.makes_result && call.result()) {
         std::string word = f.result->object_class;
-        before = (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true) : name_of(call, word, call.result())) + " = ";
+        before = (word == "sync" ? names_.handle("sync", "GLsync", call.result(), true)
+                                 : name_of(call, word, call.result())) +
+                 " = ";
         if (i.vector) vector_objects_[{shares_[call.context].group, call.result()}] = word;
         if (word == "path") path_types_[{shares_[call.context].group, call.result()}] = call.raw("datatype");
       }
@@ -383,7 +475,8 @@ void Exporter::perform(const Call& call) {
         const Field& p = f.params[n];
         if (n) text += ", ";
         uint64_t descriptor = p.has_data() ? call.columns.descriptor(p, call.row) : 0;
-        if (i.makes_names && p.out && object_class(p.object_class, f.name) && DT_DATA_KIND(descriptor) != DT_DATA_NONE) {
+        if (i.makes_names && p.out && object_class(p.object_class, f.name) &&
+            DT_DATA_KIND(descriptor) != DT_DATA_NONE) {
           uint64_t bytes;
           Hash128 hash;
           bool is_blob;
@@ -404,7 +497,8 @@ void Exporter::perform(const Call& call) {
           } else if (count) {
             generated = "GLuint names[" + std::to_string(count) + "]; ";
             text += "names";
-            for (size_t k = 0; k < count; ++k) after_ += (k % 4 ? " " : "\n    ") + at(k) + " = names[" + std::to_string(k) + "];";
+            for (size_t k = 0; k < count; ++k)
+              after_ += (k % 4 ? " " : "\n    ") + at(k) + " = names[" + std::to_string(k) + "];";
           } else {
             text += value(call, p);
           }
@@ -417,7 +511,8 @@ void Exporter::perform(const Call& call) {
         // The program's own function cannot be had: one that prints what the driver says.
         line(f.name + (call.raw("callback") ? "(play_debug_message, NULL);" : "(NULL, NULL);"));
       } else if (!skip_.empty() || f.flag_text.find("callback") != std::string::npos) {
-        line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) + " */");
+        line("/* " + f.name + " is left out: " + (skip_.empty() ? "it names a function of the program" : skip_) +
+             " */");
         ++left_out_[f.name];
       } else if (!generated.empty()) {
         line("{ " + generated + f.name + "(" + text + ");" + after_ + " }");
@@ -458,17 +553,21 @@ void Exporter::after(const Call& call) {
       auto it = pack.find(0x0D05);
       uint64_t alignment = it == pack.end() ? 4 : static_cast<uint64_t>(it->second);
       uint64_t row = width * pixel_bytes(call.raw("format"), call.raw("type"));
-      if (width) plain = plain && row && height && alignment && (row % alignment == 0 || height == 1) && content.size() == row * height;
-      else plain = plain && alignment == 1;
+      if (width)
+        plain = plain && row && height && alignment && (row % alignment == 0 || height == 1) &&
+                content.size() == row * height;
+      else
+        plain = plain && alignment == 1;
     }
     char text[96];
-    snprintf(text, sizeof text, "READ_BACK(%llu, 0x%llxull);", static_cast<unsigned long long>(content.size()), plain ? static_cast<unsigned long long>(fnv(content)) : 0ull);
+    snprintf(text, sizeof text, "READ_BACK(%llu, 0x%llxull);", static_cast<unsigned long long>(content.size()),
+             plain ? static_cast<unsigned long long>(fnv(content)) : 0ull);
     line(text);
     return;
   }
 }
 
-// ---- tables --------------------------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 void Exporter::write_tables() {
   variables_.declare("scratch[" + std::to_string((scratch_ + 7) / 8) + "]", "double", "");
@@ -479,9 +578,11 @@ void Exporter::write_tables() {
   texts_.close();
   frames_.close();
 
-  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), names(folder_ + "/names.h"), calls(folder_ + "/frame_list.h");
-  functions.put("/* The functions that the recording calls, and nothing else: found when the program starts. */\n"
-                "#ifndef PLAY_FUNCTIONS_H\n#define PLAY_FUNCTIONS_H\n#include \"play.h\"\n\n");
+  File functions(folder_ + "/functions.h"), loader(folder_ + "/functions.c"), names(folder_ + "/names.h"),
+      calls(folder_ + "/frame_list.h");
+  functions.put(
+      "/* The functions that the recording calls, and nothing else: found when the program starts. */\n"
+      "#ifndef PLAY_FUNCTIONS_H\n#define PLAY_FUNCTIONS_H\n#include \"play.h\"\n\n");
   loader.put("#include \"functions.h\"\n\n");
   std::string load = "\nvoid play_load_functions(void) {\n";
   std::vector<const Function*> used;
@@ -489,8 +590,10 @@ void Exporter::write_tables() {
     if (infos_[static_cast<size_t>(f.index)].used) used.push_back(&f);
   std::sort(used.begin(), used.end(), [](auto* a, auto* b) { return a->name < b->name; });
   if (binds_attributes_ && !trace_.signatures.by_name("glBindAttribLocation")) {
-    const char *before = "void (PLAY_CALL *", *after = ")(GLuint, GLuint, const GLchar *)", *name = "glBindAttribLocation";
-    functions.put(std::string("extern ") + before + "play_" + name + after + ";\n#define " + name + " play_" + name + "\n");
+    const char *before = "void (PLAY_CALL *", *after = ")(GLuint, GLuint, const GLchar *)",
+               *name = "glBindAttribLocation";
+    functions.put(std::string("extern ") + before + "play_" + name + after + ";\n#define " + name + " play_" + name +
+                  "\n");
     loader.put(std::string(before) + "play_" + name + after + ";\n");
     load += std::string("  play_") + name + " = (" + before + after + ")host_function(\"" + name + "\");\n";
   }
@@ -505,7 +608,8 @@ void Exporter::write_tables() {
   for (auto& [name, v] : enums_) {
     if (!name.starts_with("GL_") && !name.starts_with("EGL_") && !name.starts_with("VG")) continue;
     char text[160];
-    snprintf(text, sizeof text, "#ifndef %s\n#define %s 0x%04llX\n#endif\n", name.c_str(), name.c_str(), static_cast<unsigned long long>(v) & 0xffffffffull);
+    snprintf(text, sizeof text, "#ifndef %s\n#define %s 0x%04llX\n#endif\n", name.c_str(), name.c_str(),
+             static_cast<unsigned long long>(v) & 0xffffffffull);
     names.put(text);
   }
   names.put("\n#endif\n");
@@ -524,10 +628,11 @@ void Exporter::write_tables() {
     if (declared.insert(name).second) declarations += "void " + name + "(void);\n";
     at = setup_.find('\n', end) + 1;
   }
-  calls.put("/* Which function plays which frame. */\n" + declarations + "\nstatic void (*const play_frames[])(void) = {\n" +
-            (table.empty() ? "  0,\n" : table) + "};\nenum { PLAY_FRAMES = " + std::to_string(frame_functions_.size()) + ", PLAY_FIRST_FRAME = " +
-            std::to_string(options_.first_frame) + " };\n\nstatic void play_setup(void) {\n" + setup_ + "}\nstatic void play_rest(void) {\n" +
-            (rest_.empty() ? "" : "  " + rest_ + "();\n") + "}\n");
+  calls.put("/* Which function plays which frame. */\n" + declarations +
+            "\nstatic void (*const play_frames[])(void) = {\n" + (table.empty() ? "  0,\n" : table) +
+            "};\nenum { PLAY_FRAMES = " + std::to_string(frame_functions_.size()) +
+            ", PLAY_FIRST_FRAME = " + std::to_string(options_.first_frame) + " };\n\nstatic void play_setup(void) {\n" +
+            setup_ + "}\nstatic void play_rest(void) {\n" + (rest_.empty() ? "" : "  " + rest_ + "();\n") + "}\n");
   for (File* file : {&functions, &loader, &names, &calls}) file->close();
 }
 
@@ -545,9 +650,11 @@ std::string Exporter::run() {
   std::string files, left;
   for (auto& f : frames_.files()) files += (files.empty() ? "" : ", ") + json_text(f);
   for (auto& [name, n] : left_out_) left += (left.empty() ? "" : ", ") + json_text(name) + ": " + std::to_string(n);
-  return "{\"frames\": " + std::to_string(frame_functions_.size()) + ", \"repeated\": " + std::to_string(frames_.repeated()) +
-         ", \"files\": [" + files + "], \"data_bytes\": " + std::to_string(data_.bytes()) + ", \"arrays\": " + std::to_string(data_.count()) +
-         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") + ", \"es\": " + (uses_es_ ? "true" : "false") + ", \"vg\": " + (uses_vector_ ? "true" : "false") +
+  return "{\"frames\": " + std::to_string(frame_functions_.size()) +
+         ", \"repeated\": " + std::to_string(frames_.repeated()) + ", \"files\": [" + files +
+         "], \"data_bytes\": " + std::to_string(data_.bytes()) + ", \"arrays\": " + std::to_string(data_.count()) +
+         ", \"sources\": " + std::to_string(texts_.count()) + ", \"gl\": " + (uses_gl_ ? "true" : "false") +
+         ", \"es\": " + (uses_es_ ? "true" : "false") + ", \"vg\": " + (uses_vector_ ? "true" : "false") +
          ", \"left_out\": {" + left + "}}";
 }
 

@@ -29,7 +29,11 @@ struct Call {
 class Exporter {
  public:
   Exporter(const Trace& trace, std::string folder, const Options& options);
-  struct Component { const char* type; size_t width; bool floats; };  // of untyped arrays
+  struct Component {
+    const char* type;
+    size_t width;
+    bool floats;
+  };  // of untyped arrays
   std::string run();  // a JSON object that says what was written
 
  private:
@@ -40,28 +44,51 @@ class Exporter {
     bool ready = false, used = false, swap = false, makes_names = false, makes_result = false, dropped = false;
     bool vector = false, plain = false;  // of OpenVG; of an API that draws
   };
-  struct Share { uint32_t group = 0, api = 0; };
-  struct Fact { std::string kind; uint64_t handle = 0, seq = 0; std::map<std::string, std::string> text; };
-  struct State {  // of a context, as far as it matters here
-    std::map<uint32_t, uint32_t> bound;          // buffers by target
-    std::map<uint32_t, uint32_t> elements;       // by vertex array
-    std::map<uint64_t, uint64_t> pointers;       // client arrays
+  struct Share {
+    uint32_t group = 0, api = 0;
+  };
+  struct Fact {
+    std::string kind;
+    uint64_t handle = 0, seq = 0;
+    std::map<std::string, std::string> text;
+  };
+  struct State {                            // of a context, as far as it matters here
+    std::map<uint32_t, uint32_t> bound;     // buffers by target
+    std::map<uint32_t, uint32_t> elements;  // by vertex array
+    std::map<uint64_t, uint64_t> pointers;  // client arrays
     std::map<uint32_t, int64_t> pack;
     uint32_t vertex_array = 0, program = 0, client_texture = 0;
   };
-  struct Span { uint64_t address = 0, bytes = 0; Hash128 hash; bool stored = false; std::string content; };
-  struct Write { uint64_t offset = 0, bytes = 0; Hash128 hash; bool stored = false; std::string content; uint32_t target = 0, buffer = 0; };
-  struct Current { uint64_t context = 0, draw = 0, read = 0; bool operator==(const Current&) const = default; };
+  struct Span {
+    uint64_t address = 0, bytes = 0;
+    Hash128 hash;
+    bool stored = false;
+    std::string content;
+  };
+  struct Write {
+    uint64_t offset = 0, bytes = 0;
+    Hash128 hash;
+    bool stored = false;
+    std::string content;
+    uint32_t target = 0, buffer = 0;
+  };
+  struct Current {
+    uint64_t context = 0, draw = 0, read = 0;
+    bool operator==(const Current&) const = default;
+  };
   struct ThreadState {
     Current current;
-    Current vector;  // OpenVG's, beside it
+    Current vector;                         // OpenVG's, beside it
     uint32_t raster_id = 0, vector_id = 0;  // the contexts that were current last, by the number that calls have
     uint32_t api = 0x30A0;
     std::vector<Span> spans;
     std::vector<Write> writes;
     std::map<uint64_t, std::pair<int, int>> resized;  // windows, before the next call
   };
-  struct Size { std::string config; int width = 0, height = 0; };
+  struct Size {
+    std::string config;
+    int width = 0, height = 0;
+  };
   struct Region {
     uint64_t begin = 0, end = 0;
     std::map<uint64_t, std::pair<uint64_t, Hash128>> loaded;  // offset -> end, content
@@ -80,7 +107,8 @@ class Exporter {
   std::string scalar(const Call& call, const Field& field, uint64_t raw);
   std::string value(const Call& call, const Field& field);
   std::string array(const Call& call, const Field& field, std::string_view content);
-  std::string elements(const Call& call, const Field& field, std::string_view content, const std::string& type, size_t width, bool floats);
+  std::string elements(const Call& call, const Field& field, std::string_view content, const std::string& type,
+                       size_t width, bool floats);
   std::string content(const Call& call, const Field& field, uint64_t& bytes);
   std::string pointer(const Call& call, const Field& field, uint64_t address);
   std::string out(const Call& call, const Field& field, uint64_t descriptor);
@@ -144,7 +172,8 @@ class Exporter {
   void load(const Span& span);
   void write(const Call& call, const Write& write);
   std::string stored(const Hash128& hash, bool is_blob, std::string_view content, const std::string& what);
-  void take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash, bool& is_blob, std::string& content);
+  void take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash,
+            bool& is_blob, std::string& content);
   void make_regions();
   Region* region(uint64_t address);
   std::string address_text(uint64_t address, Region& region);
@@ -181,12 +210,12 @@ class Exporter {
   std::set<uint64_t> configs_, surfaces_;
   std::map<std::pair<uint32_t, uint64_t>, uint64_t> path_types_;         // VGPathDatatype, by share group and path
   std::map<std::pair<uint32_t, uint64_t>, std::string> vector_objects_;  // what handles of OpenVG are, by share group
-  std::map<uint64_t, Size> sizes_;  // of windows
+  std::map<uint64_t, Size> sizes_;                                       // of windows
   std::unique_ptr<Error> failure_;
   std::map<std::string, int64_t> enums_;
   std::map<std::string, uint64_t> left_out_;
-  std::string skip_;          // why the call being printed cannot be
-  std::string after_;         // statements behind it
+  std::string skip_;   // why the call being printed cannot be
+  std::string after_;  // statements behind it
   uint64_t scratch_used_ = 0, scratch_ = 1 << 20;
   uint32_t emitted_thread_ = 0, emitted_api_ = 0;
   Current emitted_, emitted_vector_;

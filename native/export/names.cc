@@ -29,7 +29,8 @@ const ObjectClass g_classes[] = {
 static_assert(std::size(g_classes) <= Names::MOST_CLASSES);
 
 bool is_assembly(std::string_view function) {
-  for (auto name : {"glBindProgram", "glGenPrograms", "glDeletePrograms", "glIsProgram", "glAreProgramsResident", "glRequestResidentPrograms"})
+  for (auto name : {"glBindProgram", "glGenPrograms", "glDeletePrograms", "glIsProgram", "glAreProgramsResident",
+                    "glRequestResidentPrograms"})
     if (function.starts_with(name) && (function.ends_with("ARB") || function.ends_with("NV"))) return true;
   return false;
 }
@@ -49,8 +50,10 @@ std::string identifier(std::string_view text) {
   std::string out;
   for (char c : text) {
     bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (good) out += c;
-    else if (!out.empty() && out.back() != '_') out += '_';
+    if (good)
+      out += c;
+    else if (!out.empty() && out.back() != '_')
+      out += '_';
   }
   while (!out.empty() && out.back() == '_') out.pop_back();
   return out.substr(0, 48);
@@ -64,8 +67,9 @@ const std::string& Variables::declare(const std::string& name, const std::string
 
 void Variables::write(const std::string& folder) const {
   File header(folder + "/objects.h"), body(folder + "/objects.c");
-  header.put("/* Objects of the recording. A name that the program chose itself keeps its number. */\n"
-             "#ifndef PLAY_OBJECTS_H\n#define PLAY_OBJECTS_H\n#include \"play.h\"\n\n");
+  header.put(
+      "/* Objects of the recording. A name that the program chose itself keeps its number. */\n"
+      "#ifndef PLAY_OBJECTS_H\n#define PLAY_OBJECTS_H\n#include \"play.h\"\n\n");
   body.put("#include \"objects.h\"\n\n");
   for (auto* name : order_) {
     auto& d = declared_.at(*name);
@@ -85,7 +89,9 @@ std::string Names::number(const ObjectClass& c, uint32_t group, uint32_t context
   auto index = static_cast<size_t>(&c - g_classes);
   uint64_t key = static_cast<uint64_t>(owner) << 32 | (name & 0xffffffffu);
   // Either word may stand for a name of the other kind (glDeleteObjectARB).
-  size_t other = std::string_view(c.word) == "program" ? index + 1 : std::string_view(c.word) == "shader" ? index - 1 : index;
+  size_t other = std::string_view(c.word) == "program"  ? index + 1
+                 : std::string_view(c.word) == "shader" ? index - 1
+                                                        : index;
   if (auto it = known_[index].find(key); it != known_[index].end()) return it->second;
   if (auto it = known_[other].find(key); it != known_[other].end()) return it->second;
   if (std::string_view(c.word) == "display list") {
@@ -94,17 +100,21 @@ std::string Names::number(const ObjectClass& c, uint32_t group, uint32_t context
     if (it != ranges.begin()) {
       --it;
       auto offset = static_cast<uint32_t>(name) - it->first;
-      if (offset < it->second.count) return offset ? it->second.variable + " + " + std::to_string(offset) : it->second.variable;
+      if (offset < it->second.count)
+        return offset ? it->second.variable + " + " + std::to_string(offset) : it->second.variable;
     }
   }
   if (!first_group_) first_group_ = group ? group : 1;
   std::string text = std::string(c.variable) + "_" + std::to_string(name);
-  if (c.shared ? group > first_group_ : context > 1) text += (c.shared ? "_of_group_" : "_of_context_") + std::to_string(c.shared ? group : context);
+  if (c.shared ? group > first_group_ : context > 1)
+    text += (c.shared ? "_of_group_" : "_of_context_") + std::to_string(c.shared ? group : context);
   variables_.declare(text, c.type, std::to_string(name));
   return known_[index][key] = text;
 }
 
-void Names::lists(uint32_t group, uint32_t base, uint32_t count, const std::string& variable) { lists_[group][base] = {count, variable}; }
+void Names::lists(uint32_t group, uint32_t base, uint32_t count, const std::string& variable) {
+  lists_[group][base] = {count, variable};
+}
 
 bool Names::knows(const char* variable, uint64_t handle) const { return handles_.count({variable, handle}) != 0; }
 std::string Names::handle(const char* variable, const char* type, uint64_t handle, bool fresh) {

@@ -16,7 +16,7 @@ struct ObjectClass {
   const char* word;      // in signatures
   const char* variable;  // what its variables begin with
   const char* type;
-  bool shared;           // by the contexts of a share group
+  bool shared;  // by the contexts of a share group
 };
 const ObjectClass* object_class(std::string_view word, std::string_view function);
 
@@ -29,7 +29,9 @@ class Variables {
   size_t count() const { return order_.size(); }
 
  private:
-  struct Declared { std::string type, initial; };
+  struct Declared {
+    std::string type, initial;
+  };
   std::map<std::string, Declared> declared_;
   std::vector<const std::string*> order_;
 };
@@ -47,7 +49,10 @@ class Names {
   void lists(uint32_t group, uint32_t base, uint32_t count, const std::string& variable);
 
  private:
-  struct Range { uint32_t count; std::string variable; };
+  struct Range {
+    uint32_t count;
+    std::string variable;
+  };
   Variables& variables_;
   std::map<std::pair<std::string, uint64_t>, std::string> handles_;
   std::map<std::string, unsigned> numbers_;

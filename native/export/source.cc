@@ -20,7 +20,8 @@ File::~File() {
   if (file_) fclose(file_);
 }
 void File::put(std::string_view text) {
-  if (fwrite(text.data(), 1, text.size(), file_) != text.size()) throw Error(DT_E_IO, path_ + " cannot be written: " + strerror(errno));
+  if (fwrite(text.data(), 1, text.size(), file_) != text.size())
+    throw Error(DT_E_IO, path_ + " cannot be written: " + strerror(errno));
 }
 void File::close() {
   FILE* file = file_;
@@ -28,17 +29,19 @@ void File::close() {
   if (file && fclose(file)) throw Error(DT_E_IO, path_ + " cannot be written: " + strerror(errno));
 }
 
-// ---- content -------------------------------------------------------------------------------------------------------
+// ---- content ------------------------------------------------------------------------------------
 
 Data::Data(const std::string& folder) : file_(folder + "/data.bin"), header_(folder + "/data.h") {
-  header_.put("/* Content of arrays, in data.bin. */\n#ifndef PLAY_DATA_H\n#define PLAY_DATA_H\n#include \"play.h\"\n\n");
+  header_.put(
+      "/* Content of arrays, in data.bin. */\n#ifndef PLAY_DATA_H\n#define PLAY_DATA_H\n#include \"play.h\"\n\n");
 }
 
 std::string Data::store(std::string_view content, const Hash128& hash, const std::string& what) {
   auto number = static_cast<uint32_t>(known_.size());
   known_.emplace(hash, Entry{number, content.size()});
   std::string name = "data_" + std::to_string(number);
-  header_.put("#define " + name + " (play_data + " + std::to_string(at_) + ") /* " + std::to_string(content.size()) + " bytes: " + what + " */\n");
+  header_.put("#define " + name + " (play_data + " + std::to_string(at_) + ") /* " + std::to_string(content.size()) +
+              " bytes: " + what + " */\n");
   file_.put(content);
   static const char zeros[16] = {};
   size_t pad = (16 - content.size() % 16) % 16;
@@ -73,7 +76,7 @@ void Data::close() {
   file_.close();
 }
 
-// ---- texts ---------------------------------------------------------------------------------------------------------
+// ---- texts --------------------------------------------------------------------------------------
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -124,12 +127,15 @@ std::string Texts::add(std::string_view text) {
 void Texts::close() {
   File header(folder_ + "/sources.h"), body(folder_ + "/sources.c");
   header.put("/* Shader sources. */\n#ifndef PLAY_SOURCES_H\n#define PLAY_SOURCES_H\n" + declarations_ + "#endif\n");
-  body.put("/* Shader sources, as the program handed them over. */\n#include \"sources.h\"\n" + (known_.empty() ? "\nextern const char sources_none;\nconst char sources_none = 0; /* no file without anything */\n" : body_));
+  body.put("/* Shader sources, as the program handed them over. */\n#include \"sources.h\"\n" +
+           (known_.empty()
+                ? "\nextern const char sources_none;\nconst char sources_none = 0; /* no file without anything */\n"
+                : body_));
   header.close();
   body.close();
 }
 
-// ---- frames --------------------------------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 Frames::Frames(std::string folder, uint32_t calls_per_file, uint32_t calls_per_function)
     : folder_(std::move(folder)), calls_per_file_(calls_per_file), calls_per_function_(calls_per_function) {}
@@ -156,7 +162,8 @@ void Frames::flush_part() {
   part_lines_ = 0;
   // A frame of a million calls must not wait in memory, and goes to several files.
   if (pending_lines_ >= calls_per_file_) {
-    for (auto& [text, lines] : parts_) emit("void " + name_ + "_part_" + std::to_string(parts_done_++) + "(void) {\n" + text + "}\n\n", lines);
+    for (auto& [text, lines] : parts_)
+      emit("void " + name_ + "_part_" + std::to_string(parts_done_++) + "(void) {\n" + text + "}\n\n", lines);
     parts_.clear();
     pending_lines_ = 0;
   }
@@ -203,11 +210,13 @@ std::string Frames::end() {
   uint64_t in_other_files = parts_done_;
   bool same_file = false;  // what is static stands in the file of the frame's own function
   for (auto& [text, lines] : parts_) {
-    emit("static void " + name_ + "_part_" + std::to_string(parts_done_++) + "(void) {\n" + text + "}\n\n", lines, same_file);
+    emit("static void " + name_ + "_part_" + std::to_string(parts_done_++) + "(void) {\n" + text + "}\n\n", lines,
+         same_file);
     same_file = true;
   }
   std::string function = "/* " + comment_ + " */\n";
-  for (uint64_t i = 0; i < in_other_files; ++i) function += "void " + name_ + "_part_" + std::to_string(i) + "(void);\n";
+  for (uint64_t i = 0; i < in_other_files; ++i)
+    function += "void " + name_ + "_part_" + std::to_string(i) + "(void);\n";
   function += "void " + name_ + "(void) {\n";
   for (uint64_t i = 0; i < parts_done_; ++i) function += "  " + name_ + "_part_" + std::to_string(i) + "();\n";
   file_->put(function + "}\n\n");

@@ -38,7 +38,10 @@ class Data {
   size_t count() const { return known_.size(); }
 
  private:
-  struct Entry { uint32_t number; uint64_t bytes; };
+  struct Entry {
+    uint32_t number;
+    uint64_t bytes;
+  };
   std::string store(std::string_view content, const Hash128& hash, const std::string& what);
   File file_, header_;
   std::map<Hash128, Entry> known_;

@@ -10,14 +10,16 @@ std::string Exporter::program_key(const Call& call, uint64_t program) {
   auto it = shares_.find(call.context);
   uint32_t group = it == shares_.end() ? 1 : it->second.group;
   auto g = generations_.find({group, program});
-  return std::to_string(group) + ":" + std::to_string(program) + ":" + std::to_string(g == generations_.end() ? 0 : g->second) + ":";
+  return std::to_string(group) + ":" + std::to_string(program) + ":" +
+         std::to_string(g == generations_.end() ? 0 : g->second) + ":";
 }
 
 bool Exporter::get_location(const Call& call) {
   auto was = static_cast<int32_t>(call.result());
   const Field* text = call.field("name") ? call.field("name") : call.field("uniformBlockName");
   const Field* object = call.field("program") ? call.field("program") : call.field("programObj");
-  if (!text || !object || was < 0 || DT_DATA_KIND(call.columns.descriptor(*text, call.row)) != DT_DATA_INLINE) return false;
+  if (!text || !object || was < 0 || DT_DATA_KIND(call.columns.descriptor(*text, call.row)) != DT_DATA_INLINE)
+    return false;
   uint64_t program = call.columns.raw(*object, call.row);
   std::string name(call.columns.payload(*text, call.row).data(), call.columns.payload(*text, call.row).size());
   name = name.c_str();
@@ -43,7 +45,8 @@ bool Exporter::get_attribute(const Call& call) {
     bound_attributes_.insert(key + name);
   } else if (auto at = static_cast<int32_t>(call.result()); at >= 0) {
     auto& found = attributes_[key];
-    if (std::none_of(found.begin(), found.end(), [&](auto& a) { return a.first == name; })) found.emplace_back(name, at);
+    if (std::none_of(found.begin(), found.end(), [&](auto& a) { return a.first == name; }))
+      found.emplace_back(name, at);
   }
   return true;
 }
@@ -59,7 +62,8 @@ bool Exporter::link_program(const Call& call) {
       if (!bound_attributes_.count(key + name)) {
         binds_attributes_ = true;
         if (const Function* bind = trace_.signatures.by_name("glBindAttribLocation")) info(*bind).used = true;
-        line("glBindAttribLocation(" + name_of(call, "program", program) + ", " + std::to_string(at) + ", " + quoted(name) + "); /* as in the recording */");
+        line("glBindAttribLocation(" + name_of(call, "program", program) + ", " + std::to_string(at) + ", " +
+             quoted(name) + "); /* as in the recording */");
       }
   return false;
 }
@@ -89,8 +93,8 @@ bool Exporter::shader_source(const Call& call) {
   }
   if (!n) return false;
   std::string cast = call.function.name == "glShaderSourceARB" ? "(const GLchar **)" : "";
-  line(call.function.name + "(" + name_of(call, "shader", call.columns.raw(*object, call.row)) + ", " + std::to_string(n) + ", " + cast +
-       "(const GLchar *const[]){" + names + "}, NULL);");
+  line(call.function.name + "(" + name_of(call, "shader", call.columns.raw(*object, call.row)) + ", " +
+       std::to_string(n) + ", " + cast + "(const GLchar *const[]){" + names + "}, NULL);");
   return true;
 }
 
@@ -130,7 +134,7 @@ bool Exporter::gen_lists(const Call& call) {
   return true;
 }
 
-// ---- mapped buffers ------------------------------------------------------------------------------------------------
+// ---- mapped buffers -----------------------------------------------------------------------------
 
 uint64_t Exporter::buffer_of(const Call& call) {
   if (call.field("buffer")) return call.raw("buffer");
@@ -147,7 +151,8 @@ bool Exporter::map_buffer(const Call& call) {
   variables_.declare(variable, "char *", "0");
   mapped_[variable] = call.field("offset") ? static_cast<int64_t>(call.raw("offset")) : 0;
   std::string text = variable + " = " + call.function.name + "(";
-  for (size_t i = 0; i < call.function.params.size(); ++i) text += (i ? ", " : "") + value(call, call.function.params[i]);
+  for (size_t i = 0; i < call.function.params.size(); ++i)
+    text += (i ? ", " : "") + value(call, call.function.params[i]);
   line(text + ");");
   return true;
 }
@@ -158,18 +163,21 @@ void Exporter::write(const Call& call, const Write& w) {
   auto it = mapped_.find(variable);
   if (it == mapped_.end() || !w.bytes) return;
   auto offset = static_cast<int64_t>(w.offset) - it->second;
-  std::string name = stored(w.hash, w.stored, w.content, "stored through " + variable + " (before call " + std::to_string(call.seq) + ")");
-  line("memcpy(" + variable + (offset ? " + " + std::to_string(offset) : "") + ", " + name + ", " + std::to_string(w.bytes) + ");");
+  std::string name = stored(w.hash, w.stored, w.content,
+                            "stored through " + variable + " (before call " + std::to_string(call.seq) + ")");
+  line("memcpy(" + variable + (offset ? " + " + std::to_string(offset) : "") + ", " + name + ", " +
+       std::to_string(w.bytes) + ");");
 }
 
-// ---- application memory --------------------------------------------------------------------------------------------
+// ---- application memory -------------------------------------------------------------------------
 
 std::string Exporter::stored(const Hash128& hash, bool is_blob, std::string_view content, const std::string& what) {
   uint64_t bytes;
   return is_blob ? data_.add(hash, trace_, what, bytes) : data_.add(content, what);
 }
 
-void Exporter::take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash, bool& is_blob, std::string& content) {
+void Exporter::take(const FunctionColumns& columns, const Field& field, uint32_t row, uint64_t& bytes, Hash128& hash,
+                    bool& is_blob, std::string& content) {
   bytes = 0;
   is_blob = false;
   content.clear();
@@ -188,7 +196,8 @@ void Exporter::take(const FunctionColumns& columns, const Field& field, uint32_t
 }
 
 Exporter::Region* Exporter::region(uint64_t address) {
-  auto it = std::upper_bound(regions_.begin(), regions_.end(), address, [](uint64_t a, const Region& r) { return a < r.begin; });
+  auto it = std::upper_bound(regions_.begin(), regions_.end(), address,
+                             [](uint64_t a, const Region& r) { return a < r.begin; });
   if (it == regions_.begin()) return nullptr;
   --it;
   return address < it->end ? &*it : nullptr;
@@ -198,12 +207,16 @@ Exporter::Region* Exporter::region(uint64_t address) {
 void Exporter::make_regions() {
   std::sort(intervals_.begin(), intervals_.end());
   for (auto& [begin, end] : intervals_) {
-    if (!regions_.empty() && begin <= regions_.back().end) regions_.back().end = std::max(regions_.back().end, end);
-    else regions_.push_back({begin & ~15ull, end, {}});
+    if (!regions_.empty() && begin <= regions_.back().end)
+      regions_.back().end = std::max(regions_.back().end, end);
+    else
+      regions_.push_back({begin & ~15ull, end, {}});
   }
   intervals_.clear();
   for (size_t i = 0; i < regions_.size(); ++i)
-    variables_.declare("client_" + std::to_string(i) + "[" + std::to_string((regions_[i].end - regions_[i].begin + 7) / 8) + "]", "double", "");
+    variables_.declare(
+        "client_" + std::to_string(i) + "[" + std::to_string((regions_[i].end - regions_[i].begin + 7) / 8) + "]",
+        "double", "");
 }
 
 void Exporter::load(const Span& span) {
@@ -212,31 +225,42 @@ void Exporter::load(const Span& span) {
   uint64_t begin = span.address - r->begin, end = begin + span.bytes;
   auto it = r->loaded.find(begin);
   if (it != r->loaded.end() && it->second.first == end && it->second.second == span.hash) return;
-  for (it = r->loaded.begin(); it != r->loaded.end();) it = it->first < end && it->second.first > begin ? r->loaded.erase(it) : std::next(it);
+  for (it = r->loaded.begin(); it != r->loaded.end();)
+    it = it->first < end && it->second.first > begin ? r->loaded.erase(it) : std::next(it);
   r->loaded[begin] = {end, span.hash};
   std::string name = stored(span.hash, span.stored, span.content, "memory of the program");
   line("memcpy(" + address_text(span.address, *r) + ", " + name + ", " + std::to_string(span.bytes) + ");");
 }
 
-// ---- state ---------------------------------------------------------------------------------------------------------
+// ---- state --------------------------------------------------------------------------------------
 
 void Exporter::track_bind_buffer(const Call& call) {
   State& s = states_[call.context];
   auto target = static_cast<uint32_t>(call.raw("target")), buffer = static_cast<uint32_t>(call.raw("buffer"));
-  if (target == 0x8893) s.elements[s.vertex_array] = buffer;
-  else s.bound[target] = buffer;
+  if (target == 0x8893)
+    s.elements[s.vertex_array] = buffer;
+  else
+    s.bound[target] = buffer;
 }
-void Exporter::track_vertex_array(const Call& call) { states_[call.context].vertex_array = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row)); }
-void Exporter::track_program(const Call& call) { states_[call.context].program = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row)); }
-void Exporter::track_client_texture(const Call& call) { states_[call.context].client_texture = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row)); }
+void Exporter::track_vertex_array(const Call& call) {
+  states_[call.context].vertex_array = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
+}
+void Exporter::track_program(const Call& call) {
+  states_[call.context].program = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
+}
+void Exporter::track_client_texture(const Call& call) {
+  states_[call.context].client_texture = static_cast<uint32_t>(call.columns.raw(call.function.params[0], call.row));
+}
 void Exporter::track_create_program(const Call& call) {
   auto it = shares_.find(call.context);
   if (call.result()) ++generations_[{it == shares_.end() ? 1 : it->second.group, call.result()}];
 }
 void Exporter::track_pack(const Call& call) {
   auto name = static_cast<uint32_t>(call.raw("pname"));
-  if (name >= 0x0D00 && name <= 0x0D05) states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
-  else if (name == 0x806B || name == 0x806C) states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
+  if (name >= 0x0D00 && name <= 0x0D05)
+    states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
+  else if (name == 0x806B || name == 0x806C)
+    states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
 }
 
 void Exporter::track_pointer(const Call& call) {
@@ -248,8 +272,10 @@ void Exporter::track_pointer(const Call& call) {
     // All generic attributes share their places, whichever function set them.
     if (call.function.name.starts_with("glVertexAttrib")) key = place & 0xffffffff;
     uint64_t address = call.columns.raw(p, call.row);
-    if (s.bound[0x8892] == 0 && address >= 65536) s.pointers[key] = address;
-    else s.pointers.erase(key);
+    if (s.bound[0x8892] == 0 && address >= 65536)
+      s.pointers[key] = address;
+    else
+      s.pointers.erase(key);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace dt::c {
 namespace {
 
-constexpr size_t MOST_ELEMENTS = 64;      // of an array that is written out
+constexpr size_t MOST_ELEMENTS = 64;  // of an array that is written out
 constexpr size_t ELEMENTS_A_LINE = 8;
 constexpr uint64_t MOST_SCRATCH = 1ull << 31;
 constexpr uint64_t SCRATCH_STEP = 1 << 16;  // between the arrays that one call writes
@@ -72,10 +72,21 @@ std::string base_type(const std::string& ctype) {
 
 // Types that headers may lack, by what they are.
 const std::pair<const char*, const char*> g_plain_types[] = {
-    {"GLhandleARB", "GLuint"},      {"GLcharARB", "GLchar"},      {"GLintptrARB", "GLintptr"},  {"GLsizeiptrARB", "GLsizeiptr"},
-    {"GLint64EXT", "GLint64"},      {"GLuint64EXT", "GLuint64"},  {"GLfixed", "GLint"},         {"GLclampx", "GLint"},
-    {"GLhalfNV", "GLushort"},       {"GLhalf", "GLushort"},       {"GLclampf", "GLfloat"},      {"GLclampd", "GLdouble"},
-    {"GLeglImageOES", "void *"},    {"GLeglClientBufferEXT", "void *"}, {"GLvdpauSurfaceNV", "GLintptr"},
+    {"GLhandleARB", "GLuint"},
+    {"GLcharARB", "GLchar"},
+    {"GLintptrARB", "GLintptr"},
+    {"GLsizeiptrARB", "GLsizeiptr"},
+    {"GLint64EXT", "GLint64"},
+    {"GLuint64EXT", "GLuint64"},
+    {"GLfixed", "GLint"},
+    {"GLclampx", "GLint"},
+    {"GLhalfNV", "GLushort"},
+    {"GLhalf", "GLushort"},
+    {"GLclampf", "GLfloat"},
+    {"GLclampd", "GLdouble"},
+    {"GLeglImageOES", "void *"},
+    {"GLeglClientBufferEXT", "void *"},
+    {"GLvdpauSurfaceNV", "GLintptr"},
 };
 std::string plain_type(const std::string& word) {
   for (auto& [from, to] : g_plain_types)
@@ -103,9 +114,24 @@ Component component(uint64_t type) {
   switch (type) {
     case 0x1400: return {"GLbyte", 1, false};
     case 0x1402: return {"GLshort", 2, false};
-    case 0x1403: case 0x8033: case 0x8034: case 0x8363: case 0x8364: case 0x8365: case 0x8366: case 0x140B: case 0x8D61: return {"GLushort", 2, false};
+    case 0x1403:
+    case 0x8033:
+    case 0x8034:
+    case 0x8363:
+    case 0x8364:
+    case 0x8365:
+    case 0x8366:
+    case 0x140B:
+    case 0x8D61: return {"GLushort", 2, false};
     case 0x1404: return {"GLint", 4, false};
-    case 0x1405: case 0x8035: case 0x8036: case 0x8367: case 0x8368: case 0x84FA: case 0x8C3B: case 0x8C3E: return {"GLuint", 4, false};
+    case 0x1405:
+    case 0x8035:
+    case 0x8036:
+    case 0x8367:
+    case 0x8368:
+    case 0x84FA:
+    case 0x8C3B:
+    case 0x8C3E: return {"GLuint", 4, false};
     case 0x1406: return {"GLfloat", 4, true};
     default: return {"GLubyte", 1, false};
   }
@@ -126,11 +152,13 @@ bool looks_float(std::string_view s) {
 
 // Names of constants come from the recording and become C: they must be names.
 static bool is_name(const std::string& text) {
-  return !text.empty() && !isdigit(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+  return !text.empty() && !isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
 }
 
 std::string Exporter::enumerant(const EnumGroup* group, int64_t value) {
-  if (auto* name = trace_.signatures.enum_name(group, value); name && is_name(*name) && (name->starts_with("GL_") || name->starts_with("EGL_") || name->starts_with("VG"))) {
+  if (auto* name = trace_.signatures.enum_name(group, value);
+      name && is_name(*name) && (name->starts_with("GL_") || name->starts_with("EGL_") || name->starts_with("VG"))) {
     enums_.emplace(*name, value);
     return *name;
   }
@@ -167,15 +195,40 @@ std::string Exporter::name_of(const Call& call, std::string_view object, uint64_
 
 // Parameters that are plain numbers to the signature and constants to people: what textures and samplers are set to.
 static const char* parameter_name(const Call& call, int32_t value) {
-  static const std::set<uint64_t> named = {0x2800, 0x2801, 0x2802, 0x2803, 0x8072, 0x884C, 0x884D, 0x8E42, 0x8E43, 0x8E44, 0x8E45, 0x2200, 0x90EA};
-  static const std::map<int32_t, const char*> names = {
-      {0x2600, "GL_NEAREST"}, {0x2601, "GL_LINEAR"}, {0x2700, "GL_NEAREST_MIPMAP_NEAREST"}, {0x2701, "GL_LINEAR_MIPMAP_NEAREST"},
-      {0x2702, "GL_NEAREST_MIPMAP_LINEAR"}, {0x2703, "GL_LINEAR_MIPMAP_LINEAR"}, {0x2900, "GL_CLAMP"}, {0x2901, "GL_REPEAT"},
-      {0x812D, "GL_CLAMP_TO_BORDER"}, {0x812F, "GL_CLAMP_TO_EDGE"}, {0x8370, "GL_MIRRORED_REPEAT"}, {0x884E, "GL_COMPARE_REF_TO_TEXTURE"},
-      {0x0200, "GL_NEVER"}, {0x0201, "GL_LESS"}, {0x0202, "GL_EQUAL"}, {0x0203, "GL_LEQUAL"}, {0x0204, "GL_GREATER"}, {0x0205, "GL_NOTEQUAL"},
-      {0x0206, "GL_GEQUAL"}, {0x0207, "GL_ALWAYS"}, {0x1903, "GL_RED"}, {0x1904, "GL_GREEN"}, {0x1905, "GL_BLUE"}, {0x1906, "GL_ALPHA"},
-      {0x2100, "GL_MODULATE"}, {0x2101, "GL_DECAL"}, {0x0BE2, "GL_BLEND"}, {0x1E01, "GL_REPLACE"}, {0x0104, "GL_ADD"}, {0x8570, "GL_COMBINE"},
-      {0x1902, "GL_DEPTH_COMPONENT"}, {0x1901, "GL_STENCIL_INDEX"}};
+  static const std::set<uint64_t> named = {0x2800, 0x2801, 0x2802, 0x2803, 0x8072, 0x884C, 0x884D,
+                                           0x8E42, 0x8E43, 0x8E44, 0x8E45, 0x2200, 0x90EA};
+  static const std::map<int32_t, const char*> names = {{0x2600, "GL_NEAREST"},
+                                                       {0x2601, "GL_LINEAR"},
+                                                       {0x2700, "GL_NEAREST_MIPMAP_NEAREST"},
+                                                       {0x2701, "GL_LINEAR_MIPMAP_NEAREST"},
+                                                       {0x2702, "GL_NEAREST_MIPMAP_LINEAR"},
+                                                       {0x2703, "GL_LINEAR_MIPMAP_LINEAR"},
+                                                       {0x2900, "GL_CLAMP"},
+                                                       {0x2901, "GL_REPEAT"},
+                                                       {0x812D, "GL_CLAMP_TO_BORDER"},
+                                                       {0x812F, "GL_CLAMP_TO_EDGE"},
+                                                       {0x8370, "GL_MIRRORED_REPEAT"},
+                                                       {0x884E, "GL_COMPARE_REF_TO_TEXTURE"},
+                                                       {0x0200, "GL_NEVER"},
+                                                       {0x0201, "GL_LESS"},
+                                                       {0x0202, "GL_EQUAL"},
+                                                       {0x0203, "GL_LEQUAL"},
+                                                       {0x0204, "GL_GREATER"},
+                                                       {0x0205, "GL_NOTEQUAL"},
+                                                       {0x0206, "GL_GEQUAL"},
+                                                       {0x0207, "GL_ALWAYS"},
+                                                       {0x1903, "GL_RED"},
+                                                       {0x1904, "GL_GREEN"},
+                                                       {0x1905, "GL_BLUE"},
+                                                       {0x1906, "GL_ALPHA"},
+                                                       {0x2100, "GL_MODULATE"},
+                                                       {0x2101, "GL_DECAL"},
+                                                       {0x0BE2, "GL_BLEND"},
+                                                       {0x1E01, "GL_REPLACE"},
+                                                       {0x0104, "GL_ADD"},
+                                                       {0x8570, "GL_COMBINE"},
+                                                       {0x1902, "GL_DEPTH_COMPONENT"},
+                                                       {0x1901, "GL_STENCIL_INDEX"}};
   if (!call.field("pname") || !named.count(call.raw("pname"))) return nullptr;
   auto it = names.find(value);
   return it == names.end() ? nullptr : it->second;
@@ -185,8 +238,10 @@ std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw)
   if (call.function.api == "vg")
     if (std::string text = vector_scalar(call, field, raw); !text.empty()) return text;
   if (!field.object_class.empty()) {
-    if (field.object_class == "sync") return raw ? names_.handle("sync", call.function.api == "gl" ? "GLsync" : "EGLSync", raw, false) : "NULL";
-    if (field.object_class == "image" && call.function.api != "vg") return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
+    if (field.object_class == "sync")
+      return raw ? names_.handle("sync", call.function.api == "gl" ? "GLsync" : "EGLSync", raw, false) : "NULL";
+    if (field.object_class == "image" && call.function.api != "vg")
+      return raw ? names_.handle("image", "EGLImage", raw, false) : "NULL";
     if (object_class(field.object_class, call.function.name)) return name_of(call, field.object_class, raw);
   }
   switch (field.kind) {
@@ -224,7 +279,8 @@ std::string Exporter::scalar(const Call& call, const Field& field, uint64_t raw)
 
 std::string Exporter::location(const Call& call, const Field& field, uint64_t raw) {
   uint64_t program = call.field("program") ? call.raw("program") : states_[call.context].program;
-  auto it = locations_.find(program_key(call, program) + (field.name == "location" ? "l" : "b") + std::to_string(static_cast<int32_t>(raw)));
+  auto it = locations_.find(program_key(call, program) + (field.name == "location" ? "l" : "b") +
+                            std::to_string(static_cast<int32_t>(raw)));
   if (it != locations_.end()) return it->second;
   return field.name == "location" ? signed_text(static_cast<int32_t>(raw)) : unsigned_text(raw);
 }
@@ -240,32 +296,46 @@ std::string Exporter::pointer(const Call& call, const Field& field, uint64_t add
   bool memory = setup ? states_[call.context].bound[0x8892] == 0 : true;
   std::string cast = "(" + plain_ctype(field.ctype) + ")";
   if (memory)
-    if (Region* r = region(address)) return address == r->begin && !setup ? cast + address_text(address, *r) : address_text(address, *r);
+    if (Region* r = region(address))
+      return address == r->begin && !setup ? cast + address_text(address, *r) : address_text(address, *r);
   if (!memory || address < 65536) return cast + std::to_string(address);
   if (setup) return "client_unused";  // no recorded draw reads it
   skip_ = field.name + " points to memory that was not recorded";
   return "NULL";
 }
 
-std::string Exporter::elements(const Call& call, const Field& field, std::string_view s, const std::string& type, size_t width, bool floats) {
+std::string Exporter::elements(const Call& call, const Field& field, std::string_view s, const std::string& type,
+                               size_t width, bool floats) {
   std::string out = "(const " + type + "[]){";
   bool names = !field.object_class.empty() && object_class(field.object_class, call.function.name) && width == 4;
-  bool is_signed = field.element == Element::i8 || field.element == Element::i16 || field.element == Element::i32 || field.element == Element::i64 ||
-                   type == "GLbyte" || type == "GLshort" || type == "GLint" || type == "VGbyte" || type == "VGshort" || type == "VGint";
+  bool is_signed = field.element == Element::i8 || field.element == Element::i16 || field.element == Element::i32 ||
+                   field.element == Element::i64 || type == "GLbyte" || type == "GLshort" || type == "GLint" ||
+                   type == "VGbyte" || type == "VGshort" || type == "VGint";
   size_t n = s.size() / width;
   for (size_t i = 0; i < n; ++i) {
     const char* at = s.data() + i * width;
-    if (i) out += n > ELEMENTS_A_LINE * 2 && i % ELEMENTS_A_LINE == 0 ? ",\n      " : ", ";
-    else if (n > ELEMENTS_A_LINE * 2) out += "\n      ";
+    if (i)
+      out += n > ELEMENTS_A_LINE * 2 && i % ELEMENTS_A_LINE == 0 ? ",\n      " : ", ";
+    else if (n > ELEMENTS_A_LINE * 2)
+      out += "\n      ";
     if (floats) {
       out += width == 8 ? f64_text(bits<uint64_t>(at)) : f32_text(bits<uint32_t>(at));
       continue;
     }
-    uint64_t v = width == 1 ? bits<uint8_t>(at) : width == 2 ? bits<uint16_t>(at) : width == 4 ? bits<uint32_t>(at) : bits<uint64_t>(at);
-    int64_t sv = width == 1 ? bits<int8_t>(at) : width == 2 ? bits<int16_t>(at) : width == 4 ? bits<int32_t>(at) : bits<int64_t>(at);
-    if (names) out += name_of(call, field.object_class, v);
-    else if (field.data_group && trace_.signatures.enum_name(field.data_group, static_cast<int64_t>(v))) out += enumerant(field.data_group, static_cast<int64_t>(v));
-    else out += is_signed ? signed_text(sv) : unsigned_text(v);
+    uint64_t v = width == 1   ? bits<uint8_t>(at)
+                 : width == 2 ? bits<uint16_t>(at)
+                 : width == 4 ? bits<uint32_t>(at)
+                              : bits<uint64_t>(at);
+    int64_t sv = width == 1   ? bits<int8_t>(at)
+                 : width == 2 ? bits<int16_t>(at)
+                 : width == 4 ? bits<int32_t>(at)
+                              : bits<int64_t>(at);
+    if (names)
+      out += name_of(call, field.object_class, v);
+    else if (field.data_group && trace_.signatures.enum_name(field.data_group, static_cast<int64_t>(v)))
+      out += enumerant(field.data_group, static_cast<int64_t>(v));
+    else
+      out += is_signed ? signed_text(sv) : unsigned_text(v);
   }
   return out + "}";
 }
@@ -276,7 +346,8 @@ std::vector<int64_t> Exporter::list(const Call& call, const char* name) const {
   if (!f || !f->has_data() || DT_DATA_KIND(call.columns.descriptor(*f, call.row)) != DT_DATA_INLINE) return found;
   std::string_view content = call.columns.payload(*f, call.row);
   size_t width = f->element == Element::attribs64 || f->element == Element::i64 || f->element == Element::u64 ? 8 : 4;
-  for (size_t i = 0; i + width <= content.size(); i += width) found.push_back(width == 8 ? bits<int64_t>(content.data() + i) : bits<int32_t>(content.data() + i));
+  for (size_t i = 0; i + width <= content.size(); i += width)
+    found.push_back(width == 8 ? bits<int64_t>(content.data() + i) : bits<int32_t>(content.data() + i));
   if (found.size() % 2) found.pop_back();  // the terminator
   return found;
 }
@@ -285,15 +356,23 @@ std::string Exporter::attributes(const Field& field, const std::vector<int64_t>&
   std::string out = std::string("(const ") + type + "[]){";
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
     // What came from GLX has no group of EGL's names.
-    static const std::map<int64_t, const char*> context_names = {
-        {0x3098, "EGL_CONTEXT_MAJOR_VERSION"}, {0x30FB, "EGL_CONTEXT_MINOR_VERSION"}, {0x30FC, "EGL_CONTEXT_FLAGS_KHR"}, {0x30FD, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
+    static const std::map<int64_t, const char*> context_names = {{0x3098, "EGL_CONTEXT_MAJOR_VERSION"},
+                                                                 {0x30FB, "EGL_CONTEXT_MINOR_VERSION"},
+                                                                 {0x30FC, "EGL_CONTEXT_FLAGS_KHR"},
+                                                                 {0x30FD, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
     auto known = context_names.find(list[i]);
-    out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i]) : std::string(known->second)) + ", ";
+    out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i])
+                                                             : std::string(known->second)) +
+           ", ";
     const EnumGroup* group = field.value_group(list[i]);
-    if (list[i] == 0x30FD && (list[i + 1] == 1 || list[i + 1] == 2)) out += list[i + 1] == 1 ? "EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT" : "EGL_CONTEXT_OPENGL_COMPATIBILITY_PROFILE_BIT";
-    else if (group && group->bitmask && list[i + 1] > 0) out += mask(group, static_cast<uint64_t>(list[i + 1]));
-    else if (group && group->find(list[i + 1])) out += enumerant(group, list[i + 1]);
-    else out += signed_text(list[i + 1]);
+    if (list[i] == 0x30FD && (list[i + 1] == 1 || list[i + 1] == 2))
+      out += list[i + 1] == 1 ? "EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT" : "EGL_CONTEXT_OPENGL_COMPATIBILITY_PROFILE_BIT";
+    else if (group && group->bitmask && list[i + 1] > 0)
+      out += mask(group, static_cast<uint64_t>(list[i + 1]));
+    else if (group && group->find(list[i + 1]))
+      out += enumerant(group, list[i + 1]);
+    else
+      out += signed_text(list[i + 1]);
     out += ", ";
   }
   return out + "EGL_NONE}";
@@ -322,7 +401,9 @@ std::string Exporter::array(const Call& call, const Field& field, std::string_vi
     for (size_t i = 0; i + 8 <= s.size(); i += 8) {
       auto address = bits<uint64_t>(s.data() + i);
       Region* r = region(address);
-      out += (i ? ", " : "") + (r ? address_text(address, *r) : address ? "(void *)" + std::to_string(address) : "NULL");
+      out += (i ? ", " : "") + (r         ? address_text(address, *r)
+                                : address ? "(void *)" + std::to_string(address)
+                                          : "NULL");
     }
     return "(" + plain_ctype(field.ctype) + ")" + out + "}";
   }
@@ -330,7 +411,9 @@ std::string Exporter::array(const Call& call, const Field& field, std::string_vi
   bool floats = field.element == Element::f32 || field.element == Element::f64;
   if (!width || is_opaque(field.element) || type.empty()) {
     const Field* typed = call.field("type");
-    Component c = typed && typed->kind == Kind::enumeration ? component(call.raw("type")) : looks_float(s) ? Component{"GLfloat", 4, true} : Component{"GLubyte", 1, false};
+    Component c = typed && typed->kind == Kind::enumeration ? component(call.raw("type"))
+                  : looks_float(s)                          ? Component{"GLfloat", 4, true}
+                                                            : Component{"GLubyte", 1, false};
     if (call.function.api == "vg") c = vector_component(call, field, s.size());
     if (s.size() % c.width) c = {"GLubyte", 1, false};
     type = c.type;
@@ -376,19 +459,24 @@ std::string Exporter::value(const Call& call, const Field& field) {
   switch (DT_DATA_KIND(descriptor)) {
     case DT_DATA_INLINE: return vector_rows(call, field, array(call, field, call.columns.payload(field, call.row)));
     case DT_DATA_BLOB: {
-      if (field.element == Element::chars || field.element == Element::strings || field.element == Element::ptr || !field.object_class.empty()) {
+      if (field.element == Element::chars || field.element == Element::strings || field.element == Element::ptr ||
+          !field.object_class.empty()) {
         auto content = trace_.blob(call.columns.hash(field, call.row));
         return array(call, field, {reinterpret_cast<const char*>(content.data()), content.size()});
       }
       std::string type = base_type(field.ctype);
       uint64_t bytes = 0;
-      std::string name = data_.add(call.columns.hash(field, call.row), trace_, (type.empty() ? std::string("") : type + " ") + "for " + call.function.name + " (call " + std::to_string(call.seq) + ")", bytes);
+      std::string name = data_.add(call.columns.hash(field, call.row), trace_,
+                                   (type.empty() ? std::string("") : type + " ") + "for " + call.function.name +
+                                       " (call " + std::to_string(call.seq) + ")",
+                                   bytes);
       return type.empty() ? vector_rows(call, field, name) : "(const " + plain_type(type) + " *)" + name;
     }
     case DT_DATA_NONE: return raw ? pointer(call, field, raw) : "NULL";
     case DT_DATA_OFFSET: {
       Region* r = region(raw);
-      return "(" + plain_ctype(field.ctype) + ")" + (r && raw >= 65536 ? "(" + address_text(raw, *r) + ")" : std::to_string(raw));
+      return "(" + plain_ctype(field.ctype) + ")" +
+             (r && raw >= 65536 ? "(" + address_text(raw, *r) + ")" : std::to_string(raw));
     }
     default: return pointer(call, field, raw);
   }

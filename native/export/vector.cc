@@ -12,9 +12,14 @@ constexpr uint32_t API_VG = 0x30A1;
 // Bits of a pixel in a VGImageFormat; the upper bits are the order of channels.
 uint64_t pixel_bits(uint64_t format) {
   switch (format & 0x3f) {
-    case 3: case 4: case 5: return 16;
-    case 6: case 10: case 11: return 8;
-    case 12: case 13: return 1;
+    case 3:
+    case 4:
+    case 5: return 16;
+    case 6:
+    case 10:
+    case 11: return 8;
+    case 12:
+    case 13: return 1;
     case 14: return 4;
     default: return 32;
   }
@@ -22,17 +27,46 @@ uint64_t pixel_bits(uint64_t format) {
 
 // Values of vgSeti and vgSetParameteri that are plain numbers to the signature and constants to people.
 const char* value_name(uint64_t type, uint64_t value) {
-  static const std::map<uint64_t, const char*> names = {
-      {0x1400, "VG_MATRIX_PATH_USER_TO_SURFACE"}, {0x1401, "VG_MATRIX_IMAGE_USER_TO_SURFACE"}, {0x1402, "VG_MATRIX_FILL_PAINT_TO_USER"},
-      {0x1403, "VG_MATRIX_STROKE_PAINT_TO_USER"}, {0x1404, "VG_MATRIX_GLYPH_USER_TO_SURFACE"}, {0x1900, "VG_EVEN_ODD"}, {0x1901, "VG_NON_ZERO"},
-      {0x1200, "VG_RENDERING_QUALITY_NONANTIALIASED"}, {0x1201, "VG_RENDERING_QUALITY_FASTER"}, {0x1202, "VG_RENDERING_QUALITY_BETTER"},
-      {0x2000, "VG_BLEND_SRC"}, {0x2001, "VG_BLEND_SRC_OVER"}, {0x2002, "VG_BLEND_DST_OVER"}, {0x2003, "VG_BLEND_SRC_IN"}, {0x2004, "VG_BLEND_DST_IN"},
-      {0x2005, "VG_BLEND_MULTIPLY"}, {0x2006, "VG_BLEND_SCREEN"}, {0x2007, "VG_BLEND_DARKEN"}, {0x2008, "VG_BLEND_LIGHTEN"}, {0x2009, "VG_BLEND_ADDITIVE"},
-      {0x1F00, "VG_DRAW_IMAGE_NORMAL"}, {0x1F01, "VG_DRAW_IMAGE_MULTIPLY"}, {0x1F02, "VG_DRAW_IMAGE_STENCIL"}, {0x1700, "VG_CAP_BUTT"},
-      {0x1701, "VG_CAP_ROUND"}, {0x1702, "VG_CAP_SQUARE"}, {0x1800, "VG_JOIN_MITER"}, {0x1801, "VG_JOIN_ROUND"}, {0x1802, "VG_JOIN_BEVEL"},
-      {0x1B00, "VG_PAINT_TYPE_COLOR"}, {0x1B01, "VG_PAINT_TYPE_LINEAR_GRADIENT"}, {0x1B02, "VG_PAINT_TYPE_RADIAL_GRADIENT"},
-      {0x1B03, "VG_PAINT_TYPE_PATTERN"}, {0x1C00, "VG_COLOR_RAMP_SPREAD_PAD"}, {0x1C01, "VG_COLOR_RAMP_SPREAD_REPEAT"},
-      {0x1C02, "VG_COLOR_RAMP_SPREAD_REFLECT"}, {0x1D00, "VG_TILE_FILL"}, {0x1D01, "VG_TILE_PAD"}, {0x1D02, "VG_TILE_REPEAT"}, {0x1D03, "VG_TILE_REFLECT"}};
+  static const std::map<uint64_t, const char*> names = {{0x1400, "VG_MATRIX_PATH_USER_TO_SURFACE"},
+                                                        {0x1401, "VG_MATRIX_IMAGE_USER_TO_SURFACE"},
+                                                        {0x1402, "VG_MATRIX_FILL_PAINT_TO_USER"},
+                                                        {0x1403, "VG_MATRIX_STROKE_PAINT_TO_USER"},
+                                                        {0x1404, "VG_MATRIX_GLYPH_USER_TO_SURFACE"},
+                                                        {0x1900, "VG_EVEN_ODD"},
+                                                        {0x1901, "VG_NON_ZERO"},
+                                                        {0x1200, "VG_RENDERING_QUALITY_NONANTIALIASED"},
+                                                        {0x1201, "VG_RENDERING_QUALITY_FASTER"},
+                                                        {0x1202, "VG_RENDERING_QUALITY_BETTER"},
+                                                        {0x2000, "VG_BLEND_SRC"},
+                                                        {0x2001, "VG_BLEND_SRC_OVER"},
+                                                        {0x2002, "VG_BLEND_DST_OVER"},
+                                                        {0x2003, "VG_BLEND_SRC_IN"},
+                                                        {0x2004, "VG_BLEND_DST_IN"},
+                                                        {0x2005, "VG_BLEND_MULTIPLY"},
+                                                        {0x2006, "VG_BLEND_SCREEN"},
+                                                        {0x2007, "VG_BLEND_DARKEN"},
+                                                        {0x2008, "VG_BLEND_LIGHTEN"},
+                                                        {0x2009, "VG_BLEND_ADDITIVE"},
+                                                        {0x1F00, "VG_DRAW_IMAGE_NORMAL"},
+                                                        {0x1F01, "VG_DRAW_IMAGE_MULTIPLY"},
+                                                        {0x1F02, "VG_DRAW_IMAGE_STENCIL"},
+                                                        {0x1700, "VG_CAP_BUTT"},
+                                                        {0x1701, "VG_CAP_ROUND"},
+                                                        {0x1702, "VG_CAP_SQUARE"},
+                                                        {0x1800, "VG_JOIN_MITER"},
+                                                        {0x1801, "VG_JOIN_ROUND"},
+                                                        {0x1802, "VG_JOIN_BEVEL"},
+                                                        {0x1B00, "VG_PAINT_TYPE_COLOR"},
+                                                        {0x1B01, "VG_PAINT_TYPE_LINEAR_GRADIENT"},
+                                                        {0x1B02, "VG_PAINT_TYPE_RADIAL_GRADIENT"},
+                                                        {0x1B03, "VG_PAINT_TYPE_PATTERN"},
+                                                        {0x1C00, "VG_COLOR_RAMP_SPREAD_PAD"},
+                                                        {0x1C01, "VG_COLOR_RAMP_SPREAD_REPEAT"},
+                                                        {0x1C02, "VG_COLOR_RAMP_SPREAD_REFLECT"},
+                                                        {0x1D00, "VG_TILE_FILL"},
+                                                        {0x1D01, "VG_TILE_PAD"},
+                                                        {0x1D02, "VG_TILE_REPEAT"},
+                                                        {0x1D03, "VG_TILE_REFLECT"}};
   // Lengths are numbers, switches are on or off.
   if (type == 0x1110 || type == 0x1113 || type == 0x1115 || type == 0x1152) return nullptr;
   for (uint64_t name : {0x1116, 0x1130, 0x1131, 0x1150, 0x1151, 0x1170, 0x1A07})
@@ -47,7 +81,8 @@ void Exporter::switch_to_vector(uint32_t thread) {
   const Current& wanted = threads_[thread].vector;
   if (wanted == emitted_vector_ || !wanted.context) return;
   use_api(API_VG);
-  line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " + context_name(wanted.context) + "); /* thread " + std::to_string(thread) + " */");
+  line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " +
+       context_name(wanted.context) + "); /* thread " + std::to_string(thread) + " */");
   emitted_vector_ = wanted;
 }
 
@@ -59,12 +94,14 @@ bool Exporter::make_vector_current(const Call& call, const Current& wanted) {
     return false;
   }
   auto api = context_apis_.find(wanted.context);
-  const bool ours = call.function.api == "egl" && (wanted.context ? api != context_apis_.end() && api->second == API_VG : t.api == API_VG);
+  const bool ours = call.function.api == "egl" &&
+                    (wanted.context ? api != context_apis_.end() && api->second == API_VG : t.api == API_VG);
   if (!ours) return false;
   t.vector = wanted;
   if (collecting_ || wanted == emitted_vector_) return true;
   use_api(API_VG);
-  line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " + context_name(wanted.context) + ");");
+  line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " +
+       context_name(wanted.context) + ");");
   emitted_vector_ = wanted;
   return true;
 }
@@ -86,7 +123,8 @@ bool Exporter::create_image_surface(const Call& call) {
   std::string chosen = config(call.raw("config"), call.seq);
   std::string image = vector_image(call), name = names_.handle("surface", "EGLSurface", call.result(), true);
   surfaces_.insert(call.result());
-  line(name + " = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(size_t)" + image + ", " + chosen + ", NULL);");
+  line(name + " = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(size_t)" + image +
+       ", " + chosen + ", NULL);");
   return true;
 }
 
@@ -106,7 +144,8 @@ std::string Exporter::vector_scalar(const Call& call, const Field& field, uint64
   const Field* type = call.field("type") ? call.field("type") : call.field("paramType");
   if (field.name == "value" && field.kind == Kind::i32 && type) {
     const char* name = value_name(call.columns.raw(*type, call.row) & 0xffffffffu, raw & 0xffffffffu);
-    if (name && strncmp(name, "VG_TRUE", 7) && strncmp(name, "VG_FALSE", 8)) enums_.emplace(name, static_cast<int64_t>(raw & 0xffffffffu));
+    if (name && strncmp(name, "VG_TRUE", 7) && strncmp(name, "VG_FALSE", 8))
+      enums_.emplace(name, static_cast<int64_t>(raw & 0xffffffffu));
     return name ? name : "";
   }
   return "";
@@ -116,7 +155,8 @@ std::string Exporter::vector_scalar(const Call& call, const Field& field, uint64
 Exporter::Component Exporter::vector_component(const Call& call, const Field& field, size_t bytes) const {
   constexpr Component WORDS{"VGuint", 4, false}, HALVES{"VGushort", 2, false}, BYTES{"VGubyte", 1, false};
   if (field.name == "pathData") {
-    constexpr Component TYPES[] = {{"VGbyte", 1, false}, {"VGshort", 2, false}, {"VGint", 4, false}, {"VGfloat", 4, true}};
+    constexpr Component TYPES[] = {
+        {"VGbyte", 1, false}, {"VGshort", 2, false}, {"VGint", 4, false}, {"VGfloat", 4, true}};
     auto share = shares_.find(call.context);
     auto it = path_types_.find({share == shares_.end() ? 0 : share->second.group, call.raw("dstPath") & 0xffffffffu});
     if (it != path_types_.end() && it->second < std::size(TYPES)) return TYPES[it->second];
@@ -135,7 +175,8 @@ std::string Exporter::vector_rows(const Call& call, const Field& field, std::str
 // Whether all bytes of what was read are pixels: those between rows are the program's.
 bool Exporter::whole_rows(const Call& call, uint64_t bytes) const {
   if (!call.field("dataStride")) return true;
-  auto stride = static_cast<int32_t>(call.raw("dataStride")), width = static_cast<int32_t>(call.raw("width")), height = static_cast<int32_t>(call.raw("height"));
+  auto stride = static_cast<int32_t>(call.raw("dataStride")), width = static_cast<int32_t>(call.raw("width")),
+       height = static_cast<int32_t>(call.raw("height"));
   if (width <= 0 || height <= 0) return false;
   const uint64_t bits = static_cast<uint64_t>(width) * pixel_bits(call.raw("dataFormat"));
   const uint64_t step = static_cast<uint64_t>(stride < 0 ? -static_cast<int64_t>(stride) : stride);

@@ -20,8 +20,10 @@ const Exporter::Fact* Exporter::fact(std::string_view kind, uint64_t handle, uin
   const Fact *before = nullptr, *after = nullptr;
   for (auto& f : facts_) {
     if (f.handle != handle || (kind.empty() ? f.kind != "window" && f.kind != "surface" : f.kind != kind)) continue;
-    if (f.seq <= seq) before = &f;
-    else if (!after) after = &f;
+    if (f.seq <= seq)
+      before = &f;
+    else if (!after)
+      after = &f;
   }
   return after ? after : before;
 }
@@ -31,15 +33,22 @@ std::string Exporter::config(uint64_t handle, uint64_t seq) {
   if (!configs_.insert(handle).second) return name;
   const Fact* about = fact("config", handle, seq);
   if (!about) about = fact("visual", handle, seq);
-  static const std::pair<const char*, const char*> sizes[] = {{"red", "EGL_RED_SIZE"},     {"green", "EGL_GREEN_SIZE"},     {"blue", "EGL_BLUE_SIZE"},
-                                                             {"alpha", "EGL_ALPHA_SIZE"}, {"depth", "EGL_DEPTH_SIZE"},     {"stencil", "EGL_STENCIL_SIZE"},
-                                                             {"samples", "EGL_SAMPLES"}};
+  static const std::pair<const char*, const char*> sizes[] = {
+      {"red", "EGL_RED_SIZE"},     {"green", "EGL_GREEN_SIZE"}, {"blue", "EGL_BLUE_SIZE"},
+      {"alpha", "EGL_ALPHA_SIZE"}, {"depth", "EGL_DEPTH_SIZE"}, {"stencil", "EGL_STENCIL_SIZE"},
+      {"samples", "EGL_SAMPLES"}};
   std::string text;
   for (auto& [key, attribute] : sizes) {
-    int otherwise = std::string_view(key) == "depth" ? 24 : std::string_view(key) == "stencil" || std::string_view(key) == "samples" ? 0 : 8;
+    int otherwise = std::string_view(key) == "depth"                                           ? 24
+                    : std::string_view(key) == "stencil" || std::string_view(key) == "samples" ? 0
+                                                                                               : 8;
     text += std::string(attribute) + ", " + std::to_string(about ? number(about->text, key) : otherwise) + ", ";
   }
-  static const std::pair<uint32_t, const char*> bits[] = {{1, "EGL_OPENGL_ES_BIT"}, {2, "EGL_OPENVG_BIT"}, {4, "EGL_OPENGL_ES2_BIT"}, {0x40, "EGL_OPENGL_ES3_BIT"}, {8, "EGL_OPENGL_BIT"}};
+  static const std::pair<uint32_t, const char*> bits[] = {{1, "EGL_OPENGL_ES_BIT"},
+                                                          {2, "EGL_OPENVG_BIT"},
+                                                          {4, "EGL_OPENGL_ES2_BIT"},
+                                                          {0x40, "EGL_OPENGL_ES3_BIT"},
+                                                          {8, "EGL_OPENGL_BIT"}};
   std::string renderable;
   auto it = renderable_.find(handle);
   for (auto& [bit, word] : bits)
@@ -47,12 +56,17 @@ std::string Exporter::config(uint64_t handle, uint64_t seq) {
       renderable += (renderable.empty() ? "" : " | ") + std::string(word);
       enums_.emplace(word, bit);
     }
-  line(name + " = host_config(display, (const EGLint[]){" + text + "EGL_RENDERABLE_TYPE, " + (renderable.empty() ? "EGL_OPENGL_ES2_BIT" : renderable) + ", EGL_NONE});");
+  line(name + " = host_config(display, (const EGLint[]){" + text + "EGL_RENDERABLE_TYPE, " +
+       (renderable.empty() ? "EGL_OPENGL_ES2_BIT" : renderable) + ", EGL_NONE});");
   return name;
 }
 
-std::string Exporter::context_name(uint64_t handle) { return handle ? names_.handle("context", "EGLContext", handle, false) : "EGL_NO_CONTEXT"; }
-std::string Exporter::surface_name(uint64_t handle) { return handle ? names_.handle("surface", "EGLSurface", handle, false) : "EGL_NO_SURFACE"; }
+std::string Exporter::context_name(uint64_t handle) {
+  return handle ? names_.handle("context", "EGLContext", handle, false) : "EGL_NO_CONTEXT";
+}
+std::string Exporter::surface_name(uint64_t handle) {
+  return handle ? names_.handle("surface", "EGLSurface", handle, false) : "EGL_NO_SURFACE";
+}
 
 // Calls that let OpenVG and OpenGL see each other's work are not all made in the source, and not where they were.
 void Exporter::exchange() {
@@ -75,7 +89,8 @@ bool Exporter::create_context(const Call& call) {
   uint32_t api = glx ? API_GL : threads_[call.thread].api;
   auto attributes_there = list(call, "attrib_list");
   std::vector<int64_t> attributes_here;
-  if (!glx) attributes_here = attributes_there;
+  if (!glx)
+    attributes_here = attributes_there;
   else
     for (size_t i = 0; i + 1 < attributes_there.size(); i += 2) {
       int64_t v = attributes_there[i + 1];
@@ -84,8 +99,10 @@ bool Exporter::create_context(const Call& call) {
         case 0x2092: attributes_here.insert(attributes_here.end(), {0x30FB, v}); break;
         case 0x2094: attributes_here.insert(attributes_here.end(), {0x30FC, v}); break;
         case 0x9126:
-          if (v & 4) api = API_ES;
-          else attributes_here.insert(attributes_here.end(), {0x30FD, v});
+          if (v & 4)
+            api = API_ES;
+          else
+            attributes_here.insert(attributes_here.end(), {0x30FD, v});
           break;
         default: break;
       }
@@ -157,11 +174,18 @@ bool Exporter::create_window(const Call& call) {
   }
   if (space || alpha) {
     sizes_.erase(handle);
-    enums_.insert({{"EGL_VG_COLORSPACE_LINEAR", 0x308A}, {"EGL_VG_COLORSPACE_sRGB", 0x3089}, {"EGL_VG_ALPHA_FORMAT_PRE", 0x308C}, {"EGL_VG_ALPHA_FORMAT_NONPRE", 0x308B}});
-    return line(name + " = host_vector_window(display, " + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ", " +
-                (space == 0x308A ? "EGL_VG_COLORSPACE_LINEAR" : "EGL_VG_COLORSPACE_sRGB") + ", " + (alpha == 0x308C ? "EGL_VG_ALPHA_FORMAT_PRE" : "EGL_VG_ALPHA_FORMAT_NONPRE") + ");"), true;
+    enums_.insert({{"EGL_VG_COLORSPACE_LINEAR", 0x308A},
+                   {"EGL_VG_COLORSPACE_sRGB", 0x3089},
+                   {"EGL_VG_ALPHA_FORMAT_PRE", 0x308C},
+                   {"EGL_VG_ALPHA_FORMAT_NONPRE", 0x308B}});
+    return line(name + " = host_vector_window(display, " + chosen + ", " + std::to_string(width) + ", " +
+                std::to_string(height) + ", " +
+                (space == 0x308A ? "EGL_VG_COLORSPACE_LINEAR" : "EGL_VG_COLORSPACE_sRGB") + ", " +
+                (alpha == 0x308C ? "EGL_VG_ALPHA_FORMAT_PRE" : "EGL_VG_ALPHA_FORMAT_NONPRE") + ");"),
+           true;
   }
-  line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " + std::to_string(width) + ", " + std::to_string(height) + ");");
+  line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " +
+       std::to_string(width) + ", " + std::to_string(height) + ");");
   return true;
 }
 
@@ -171,7 +195,8 @@ bool Exporter::create_pbuffer(const Call& call) {
   std::string name = names_.handle("surface", "EGLSurface", call.result(), true);
   surfaces_.insert(call.result());
   const Field* f = call.field("attrib_list");
-  line(name + " = eglCreatePbufferSurface(display, " + chosen + ", " + attributes(*f, list(call, "attrib_list"), "EGLint") + ");");
+  line(name + " = eglCreatePbufferSurface(display, " + chosen + ", " +
+       attributes(*f, list(call, "attrib_list"), "EGLint") + ");");
   return true;
 }
 
@@ -185,15 +210,20 @@ bool Exporter::destroy_surface(const Call& call) {
 
 void Exporter::use_api(uint32_t api) {
   if (emitted_api_ == api) return;
-  line(api == API_GL ? "eglBindAPI(EGL_OPENGL_API);" : api == API_VG ? "eglBindAPI(EGL_OPENVG_API);" : "eglBindAPI(EGL_OPENGL_ES_API);");
+  line(api == API_GL   ? "eglBindAPI(EGL_OPENGL_API);"
+       : api == API_VG ? "eglBindAPI(EGL_OPENVG_API);"
+                       : "eglBindAPI(EGL_OPENGL_ES_API);");
   emitted_api_ = api;
 }
 
 void Exporter::emit_current(uint32_t thread, const Current& current) {
   auto api = context_apis_.find(current.context);
-  if (current.context && api != context_apis_.end()) use_api(api->second);
-  else if (emitted_api_ == API_VG) use_api(API_ES);  // OpenVG's stays
-  line("eglMakeCurrent(display, " + surface_name(current.draw) + ", " + surface_name(current.read) + ", " + context_name(current.context) + ");" +
+  if (current.context && api != context_apis_.end())
+    use_api(api->second);
+  else if (emitted_api_ == API_VG)
+    use_api(API_ES);  // OpenVG's stays
+  line("eglMakeCurrent(display, " + surface_name(current.draw) + ", " + surface_name(current.read) + ", " +
+       context_name(current.context) + ");" +
        (thread != emitted_thread_ ? " /* thread " + std::to_string(thread) + " */" : ""));
   emitted_ = current;
   emitted_thread_ = thread;
@@ -233,7 +263,8 @@ bool Exporter::make_current(const Call& call) {
         std::string chosen = config(there == context_configs_.end() ? 0 : there->second, call.seq);
         std::string name = names_.handle("surface", "EGLSurface", handle, true);
         sizes_[handle] = {chosen, width > 0 ? width : 640, height > 0 ? height : 480};
-        line(name + " = host_window(display, " + chosen + ", " + std::to_string(sizes_[handle].width) + ", " + std::to_string(sizes_[handle].height) + ");");
+        line(name + " = host_window(display, " + chosen + ", " + std::to_string(sizes_[handle].width) + ", " +
+             std::to_string(sizes_[handle].height) + ");");
       }
   if (wanted == emitted_ && call.thread == emitted_thread_ && !wanted.context) return true;
   emit_current(call.thread, wanted);
@@ -247,7 +278,7 @@ bool Exporter::swap(const Call& call) {
   return true;
 }
 
-// ---- images and syncs ----------------------------------------------------------------------------------------------
+// ---- images and syncs ---------------------------------------------------------------------------
 
 bool Exporter::create_image(const Call& call) {
   if (!call.result() || collecting_) return true;
@@ -259,22 +290,26 @@ bool Exporter::create_image(const Call& call) {
   }
   const ObjectClass* c = object_class(texture ? "texture" : "renderbuffer", "");
   auto it = shares_.find(call.context);
-  std::string name = vector ? vector_image(call) : names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context, call.raw("buffer") & 0xffffffffu);
+  std::string name = vector ? vector_image(call)
+                            : names_.number(*c, it == shares_.end() ? 1 : it->second.group, call.context,
+                                            call.raw("buffer") & 0xffffffffu);
   shares_images_ = shares_images_ || vector;
   std::string image = names_.handle("image", "EGLImage", call.result(), true);
   bool wide = call.function.name == "eglCreateImage";
   const Field* f = call.field("attrib_list");
   auto attributes_there = list(call, "attrib_list");
   info(call.function).used = true;
-  line(image + " = " + call.function.name + "(display, " + context_name(call.raw("ctx")) + ", " + enumerant(trace_.signatures.group("EGLImageTarget"), target) +
-       ", (EGLClientBuffer)(size_t)" + name + ", " + (attributes_there.empty() ? "NULL" : attributes(*f, attributes_there, wide ? "EGLAttrib" : "EGLint")) + ");");
+  line(image + " = " + call.function.name + "(display, " + context_name(call.raw("ctx")) + ", " +
+       enumerant(trace_.signatures.group("EGLImageTarget"), target) + ", (EGLClientBuffer)(size_t)" + name + ", " +
+       (attributes_there.empty() ? "NULL" : attributes(*f, attributes_there, wide ? "EGLAttrib" : "EGLint")) + ");");
   return true;
 }
 
 bool Exporter::create_sync(const Call& call) {
   if (!call.result() || collecting_) return true;
   info(call.function).used = true;
-  line(names_.handle("sync", "EGLSync", call.result(), true) + " = " + call.function.name + "(display, 0x30F9 /* EGL_SYNC_FENCE */, NULL);");
+  line(names_.handle("sync", "EGLSync", call.result(), true) + " = " + call.function.name +
+       "(display, 0x30F9 /* EGL_SYNC_FENCE */, NULL);");
   return true;
 }
 
@@ -286,8 +321,10 @@ bool Exporter::use_handle(const Call& call) {
   for (size_t i = 1; i < call.function.params.size(); ++i) {
     const Field& f = call.function.params[i];
     uint64_t raw = call.columns.raw(f, call.row);
-    if (f.object_class == "surface") text += ", " + surface_name(raw);
-    else text += ", " + scalar(call, f, raw);
+    if (f.object_class == "surface")
+      text += ", " + surface_name(raw);
+    else
+      text += ", " + scalar(call, f, raw);
   }
   line(text + ");");
   return true;

@@ -16,14 +16,12 @@ using dt::need;
 
 thread_local std::string g_error;
 
-template <class F>
-int guarded(F&& body) {
-  return dt::at_border(g_error, body);
-}
+template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
 class Waste : public dt::BatchSource {
  public:
-  Waste(std::vector<uint8_t> kinds, std::vector<dt_program_from> programs) : kinds_(std::move(kinds)), programs_(std::move(programs)) {}
+  Waste(std::vector<uint8_t> kinds, std::vector<dt_program_from> programs)
+      : kinds_(std::move(kinds)), programs_(std::move(programs)) {}
   bool next(dt::Batch& batch) override {
     constexpr int64_t MOST = 1 << 16;
     batch.columns.clear();
@@ -34,9 +32,12 @@ class Waste : public dt::BatchSource {
       if (!kinds_[at_]) continue;
       batch.columns[0].value<uint64_t>(at_);
       batch.columns[1].text(dt::extract::waste_name(kinds_[at_]));
-      while (next_program_ < programs_.size() && programs_[next_program_].seq <= at_) program_ = programs_[next_program_++].program;
-      if (program_) batch.columns[2].value<uint64_t>(program_);
-      else batch.columns[2].null();
+      while (next_program_ < programs_.size() && programs_[next_program_].seq <= at_)
+        program_ = programs_[next_program_++].program;
+      if (program_)
+        batch.columns[2].value<uint64_t>(program_);
+      else
+        batch.columns[2].null();
       ++batch.rows;
     }
     return batch.rows > 0;
@@ -86,9 +87,12 @@ int dt_graph_frame_roots(dt_graph* graph, uint64_t first_frame, uint64_t end_fra
   });
 }
 
-int dt_graph_last_draw(dt_graph* graph, uint64_t seq, uint64_t* draw) { return graph && draw && graph->graph.last_draw(seq, *draw); }
+int dt_graph_last_draw(dt_graph* graph, uint64_t seq, uint64_t* draw) {
+  return graph && draw && graph->graph.last_draw(seq, *draw);
+}
 
-int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, const uint8_t* without, const dt_fresh* fresh, uint64_t guesses, uint8_t* keep) {
+int dt_graph_closure(dt_graph* graph, const uint64_t* roots, uint64_t count, const uint8_t* without,
+                     const dt_fresh* fresh, uint64_t guesses, uint8_t* keep) {
   return guarded([&] {
     need(graph && keep && (roots || !count) && (fresh || !guesses), "graph");
     std::vector<dt::extract::Fresh> known;
@@ -128,11 +132,14 @@ int dt_graph_programs(dt_graph* graph, dt_program_from* programs, uint64_t* coun
   });
 }
 
-int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_from* programs, uint64_t count, struct ArrowArrayStream* out) {
+int dt_graph_waste_table(const uint8_t* kinds, uint64_t calls, const dt_program_from* programs, uint64_t count,
+                         struct ArrowArrayStream* out) {
   return guarded([&] {
     need(kinds && out && (programs || !count), "kinds");
-    auto rows = std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls), std::vector<dt_program_from>(programs, programs + count));
-    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}, {"program", {dt::Type::u64}}}, std::move(rows), out);
+    auto rows = std::make_unique<Waste>(std::vector<uint8_t>(kinds, kinds + calls),
+                                        std::vector<dt_program_from>(programs, programs + count));
+    dt::export_stream({{"seq", {dt::Type::u64}}, {"kind", {dt::Type::text}}, {"program", {dt::Type::u64}}},
+                      std::move(rows), out);
   });
 }
 

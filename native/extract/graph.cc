@@ -17,7 +17,8 @@ constexpr uint64_t MOST_NODES = 1ull << 30;
 constexpr size_t MOST_OPEN = 8;
 constexpr size_t MOST_EXTENTS = 64;
 // Variables that are zero but between what begins and what ends something.
-constexpr std::string_view BEGUN[] = {"GL_LIST_INDEX", "in_begin", "GL_BUFFER_MAPPED", "GL_CURRENT_QUERY", "conditional_query", "active"};
+constexpr std::string_view BEGUN[] = {"GL_LIST_INDEX",    "in_begin",          "GL_BUFFER_MAPPED",
+                                      "GL_CURRENT_QUERY", "conditional_query", "active"};
 
 bool covers(const state::Region& a, const state::Region& b) {
   for (int i = 0; i < 3; ++i)
@@ -66,8 +67,11 @@ void put(uint8_t* bits, uint64_t i) { bits[i / 8] = static_cast<uint8_t>(bits[i 
 
 }  // namespace
 
-Graph::Graph(std::shared_ptr<const Trace> trace, bool lean) : trace_(std::move(trace)), lean_(lean), calls_(trace_->calls), machine_(trace_) {
-  if (calls_ >= MOST_NODES / 2) throw Error(DT_E_ARGUMENT, "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
+Graph::Graph(std::shared_ptr<const Trace> trace, bool lean)
+    : trace_(std::move(trace)), lean_(lean), calls_(trace_->calls), machine_(trace_) {
+  if (calls_ >= MOST_NODES / 2)
+    throw Error(DT_E_ARGUMENT,
+                "a trace of more than " + std::to_string(MOST_NODES / 2) + " calls cannot be cut at once");
   flags_.resize(calls_);
   spans_.resize(calls_);
   contexts_.resize(calls_);
@@ -106,7 +110,8 @@ void Graph::created(const state::Node& node) {
     program_places_.push_back({node.base, node.base + node.cls->locations, node.key});
   } else if (name == "context" && !current_program_) {
     const state::FieldInfo *first = node.cls->fields, *end = first + node.cls->field_count;
-    const auto* field = std::find_if(first, end, [](auto& f) { return std::string_view(f.name) == "GL_CURRENT_PROGRAM"; });
+    const auto* field =
+        std::find_if(first, end, [](auto& f) { return std::string_view(f.name) == "GL_CURRENT_PROGRAM"; });
     if (field != end) current_program_ = field;
   }
 }
@@ -116,7 +121,8 @@ uint64_t Graph::program_of(const state::CallEvent& e) {
   used_now_.reset();
   for (auto& a : e.accesses()) {
     if (a.touch() == state::Touch::read) continue;
-    auto after = std::upper_bound(program_places_.begin(), program_places_.end(), a.first, [](auto l, auto& p) { return l < p.first; });
+    auto after = std::upper_bound(program_places_.begin(), program_places_.end(), a.first,
+                                  [](auto l, auto& p) { return l < p.first; });
     if (after != program_places_.begin() && a.first < std::prev(after)->end) return std::prev(after)->name;
   }
   auto used = in_use_.find(e.context);
@@ -130,11 +136,14 @@ void Graph::changed(state::Location l, const state::Value& value) {
   auto hash = [&](const state::Word* words) { return XXH3_64bits(words, field.components * sizeof *words) | 1; };
   const state::Word* initial = value.node->cls->initial + field.word + value.element * field.components;
   uint64_t before = values_[l] ? values_[l] : hash(initial);
-  const bool known = field.kind == state::Kind::floating || field.kind == state::Kind::color || field.kind == state::Kind::real
-                         ? std::none_of(value.words, value.words + field.components, [](state::Word w) { return std::isnan(std::bit_cast<double>(w)); })
-                         : true;
+  const bool known =
+      field.kind == state::Kind::floating || field.kind == state::Kind::color || field.kind == state::Kind::real
+          ? std::none_of(value.words, value.words + field.components,
+                         [](state::Word w) { return std::isnan(std::bit_cast<double>(w)); })
+          : true;
   values_[l] = known ? hash(value.words) : UNKNOWN;
-  if (std::none_of(changes_.begin(), changes_.end(), [&](auto& c) { return c.location == l; })) changes_.push_back({l, before});
+  if (std::none_of(changes_.begin(), changes_.end(), [&](auto& c) { return c.location == l; }))
+    changes_.push_back({l, before});
   if (field.components != 1) return;
   const std::string_view name = field.name;
   const bool stack = name.ends_with("STACK_DEPTH");
@@ -142,8 +151,10 @@ void Graph::changed(state::Location l, const state::Value& value) {
   auto [depth, fresh] = depths_.try_emplace(l, static_cast<int64_t>(*initial));
   auto now = static_cast<int64_t>(*value.words);
   auto step = std::find_if(steps_.begin(), steps_.end(), [&](auto& s) { return s.location == l; });
-  if (step == steps_.end()) steps_.push_back({l, depth->second, now, stack});
-  else step->now = now;
+  if (step == steps_.end())
+    steps_.push_back({l, depth->second, now, stack});
+  else
+    step->now = now;
   depth->second = now;
 }
 
@@ -168,7 +179,8 @@ void Graph::remember(const state::CallEvent& e, state::Touch touch, Pushed& p) {
   std::sort(p.heads.begin(), p.heads.end());
 }
 
-// A list draws, and leaves a color or a matrix behind. Who needs the color needs the list, and not what it was drawn over.
+// A list draws, and leaves a color or a matrix behind. Who needs the color needs the list, and not what it was drawn
+// over.
 void Graph::remainder(const state::CallEvent& e) {
   remains_ = 0;
   if (!lean_ || !(e.deeds & state::DEED_DRAW)) return;
@@ -231,7 +243,9 @@ void Graph::stacks(const state::CallEvent& e) {
 
 void Graph::deleted(const state::Node& node) { ended_.push_back(&node); }
 
-void Graph::upload(state::Location location, uint64_t bytes, const Hash128& hash) { pending_.push_back({location, {hash, bytes, 0, 0}}); }
+void Graph::upload(state::Location location, uint64_t bytes, const Hash128& hash) {
+  pending_.push_back({location, {hash, bytes, 0, 0}});
+}
 
 void Graph::region(state::Location location, const state::Region& region) { regions_.emplace_back(location, region); }
 
@@ -308,8 +322,8 @@ bool Graph::repeats(uint64_t seq) {
   for (auto& [location, now] : pending_) {
     grow(location + 1);
     auto it = uploads_.find(location);
-    bool known = it != uploads_.end() && (now.hash.low || now.hash.high) && it->second.hash == now.hash && it->second.bytes == now.bytes &&
-                 still_there(location, it->second.seq);
+    bool known = it != uploads_.end() && (now.hash.low || now.hash.high) && it->second.hash == now.hash &&
+                 it->second.bytes == now.bytes && still_there(location, it->second.seq);
     if (known) {
       if (!it->second.arguments) it->second.arguments = arguments_of(it->second.seq);
       known = it->second.arguments && it->second.arguments == arguments_of(seq);
@@ -382,7 +396,8 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
   if (head == seq + 1 || (remains_ && head == remains_)) return;
   uint32_t before = head;
   if (popped_ && !part) {
-    auto at = std::lower_bound(popped_->heads.begin(), popped_->heads.end(), std::pair<state::Location, uint32_t>(l, 0));
+    auto at =
+        std::lower_bound(popped_->heads.begin(), popped_->heads.end(), std::pair<state::Location, uint32_t>(l, 0));
     if (at != popped_->heads.end() && at->first == l) {
       head = at->second;
       blocks_[l / BLOCK] = 0;
@@ -397,8 +412,10 @@ void Graph::write(state::Location l, uint64_t seq, bool part, bool sets) {
     blocks_[l / BLOCK] = 0;
     return;
   }
-  if (before && part) own_chains_.emplace_back(before - 1, l);
-  else if (before && sets) add(BEFORE, before - 1);
+  if (before && part)
+    own_chains_.emplace_back(before - 1, l);
+  else if (before && sets)
+    add(BEFORE, before - 1);
   head = static_cast<uint32_t>(seq) + 1;
   blocks_[l / BLOCK] = 0;
 }
@@ -455,14 +472,20 @@ void Graph::call(const state::CallEvent& e) {
   if (!made_.empty()) flags |= CALL_MAKES;
   if (!ended_.empty()) flags |= CALL_ENDS;
   // A context that is no longer current has been flushed.
-  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC | FLAG_MAKE_CURRENT)) flags |= CALL_FLUSHES;
-  if (e.applied && e.function && (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped"))) maps_.push_back(seq);
+  if (e.function && e.function->flags & (FLAG_FINISH | FLAG_FLUSH | FLAG_SYNC | FLAG_MAKE_CURRENT))
+    flags |= CALL_FLUSHES;
+  if (e.applied && e.function &&
+      (e.function->flags & (FLAG_MAP | FLAG_UNMAP) || e.function->name.starts_with("glFlushMapped")))
+    maps_.push_back(seq);
   contexts_[seq] = e.context;
   frames_[seq] = static_cast<uint32_t>(e.frame);
-  if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name)) programs_.push_back({seq, program});
+  if (const uint64_t program = program_of(e); program != (programs_.empty() ? 0 : programs_.back().name))
+    programs_.push_back({seq, program});
 
-  const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") || e.function->api.starts_with("vg"));
-  const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));  // what is in use ends later
+  const bool gl = e.function && ((e.function->api.starts_with("gl") && e.function->api != "glx") ||
+                                 e.function->api.starts_with("vg"));
+  // what is in use ends later
+  const bool deletes = gl && (e.function->name.starts_with("glDelete") || e.function->name.starts_with("vgDestroy"));
   if (writes && !parts && !e.deeds && gl && !deletes && made_.empty() && ended_.empty() && steps_.empty()) {
     flags |= CALL_SETS;
     bool same = true;  // contents are not compared: programs, lists, images
@@ -481,8 +504,8 @@ void Graph::call(const state::CallEvent& e) {
     popped_ = nullptr;
     remainder(e);
     if (lean_ && !steps_.empty()) stacks(e);
-    // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of it
-    // is better than several of parts.
+    // Lists and stacks write much and change little of it. What other calls write stands together: one writer of all of
+    // it is better than several of parts.
     const bool each = lean_ && (e.deeds & state::DEED_DRAW || !steps_.empty() || (parts && !e.deeds));
     // In the order in which they happened: a list reads what it has written before.
     size_t section = 0;
@@ -523,12 +546,19 @@ void Graph::call(const state::CallEvent& e) {
 
   for (auto* node : ended_) {
     Death death{seq, node->created};
-    if (deaths_.empty() || deaths_.back().ended != death.ended || deaths_.back().made != death.made) deaths_.push_back(death);
-    struct { const void *parent; uint64_t collection, key; } name{node->parent, node->collection, node->key};
+    if (deaths_.empty() || deaths_.back().ended != death.ended || deaths_.back().made != death.made)
+      deaths_.push_back(death);
+    struct {
+      const void* parent;
+      uint64_t collection, key;
+    } name{node->parent, node->collection, node->key};
     names_[XXH3_64bits(&name, sizeof name)] = death;
   }
   for (auto* node : made_) {
-    struct { const void *parent; uint64_t collection, key; } name{node->parent, node->collection, node->key};
+    struct {
+      const void* parent;
+      uint64_t collection, key;
+    } name{node->parent, node->collection, node->key};
     auto it = names_.find(XXH3_64bits(&name, sizeof name));
     if (it != names_.end() && it->second.ended != seq) lives_.push_back({seq, it->second.ended, it->second.made});
   }
@@ -568,7 +598,8 @@ void Graph::frame_roots(uint64_t first, uint64_t end, std::vector<uint64_t>& roo
   }
 }
 
-void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
+void Graph::closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep,
+                    std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
   std::vector<uint32_t> nodes;
   uint64_t last = 0;
   for (uint64_t r : roots)
@@ -584,7 +615,8 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
   auto head = [&](uint32_t h) {
     if (h) nodes.push_back(h - 1);
   };
-  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still be told.
+  // Contexts that were destroyed, and what only they could reach. The machine lets them be: their names may still be
+  // told.
   std::unordered_map<const state::Node*, bool> reachable;  // contexts and share groups
   for (auto& [id, context] : machine_.contexts) {
     const bool usable = machine_.usable(*context);
@@ -599,11 +631,13 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
   const auto held = machine_.vg_held();
   for (auto* node : machine_.nodes()) {
     bool there = node->alive || held.count(node);
-    if (there && machine_.ended_handles.count(node->key) && std::string_view(node->cls->name) == "surface") there = shown.count(node->key);
+    if (there && machine_.ended_handles.count(node->key) && std::string_view(node->cls->name) == "surface")
+      there = shown.count(node->key);
     for (const state::Node* n = node; n && there; n = n->parent)
       if (auto it = reachable.find(n); it != reachable.end()) there = it->second;
     if (!there) continue;
-    const state::Location end = std::min<state::Location>(node->base + node->cls->locations, static_cast<state::Location>(heads_.size()));
+    const state::Location end =
+        std::min<state::Location>(node->base + node->cls->locations, static_cast<state::Location>(heads_.size()));
     for (state::Location l = node->base; l < end; ++l) head(heads_[l]);
   }
   for (auto& [location, stack] : pushed_)
@@ -617,8 +651,8 @@ void Graph::alive(uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint3
   add_ends(keep);
 }
 
-void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh,
-                       std::vector<uint32_t>* crossed) const {
+void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t* without, uint8_t* keep,
+                       std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const {
   std::vector<uint8_t> seen(calls_ + gatherings_.size());
   std::vector<uint32_t> stack;
   // What cannot be there because an object that it uses is not made: 1 it can, 2 it cannot.
@@ -659,8 +693,10 @@ void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t
   std::unordered_map<uint32_t, uint64_t> guesses;
   const Fresh* everywhere = nullptr;
   for (auto& f : fresh) {
-    if (f.location == Fresh::EVERYWHERE) everywhere = &f;
-    else guesses[f.location] = f.from;
+    if (f.location == Fresh::EVERYWHERE)
+      everywhere = &f;
+    else
+      guesses[f.location] = f.from;
   }
   // Whether an earlier frame's draw to a content shines through, as far as is known.
   auto shines = [&](uint32_t later, uint32_t earlier, uint32_t location) {
@@ -692,7 +728,8 @@ void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t
     more = false;
     // A name that is used again means another object only if the first one has ended.
     for (auto& life : lives_)
-      if (get(keep, life.made) && get(keep, life.made_before) && !get(keep, life.ended_before) && !seen[life.ended_before]) {
+      if (get(keep, life.made) && get(keep, life.made_before) && !get(keep, life.ended_before) &&
+          !seen[life.ended_before]) {
         visit(static_cast<uint32_t>(life.ended_before));
         more = true;
       }
@@ -706,7 +743,8 @@ void Graph::close_over(std::vector<uint32_t> roots, uint64_t last, const uint8_t
         of = b.context;
         before.assign(calls_ + 1, 0);
         for (uint64_t c = 0; c < calls_; ++c)
-          before[c + 1] = before[c] + (contexts_[c] == of && get(keep, c) && flags_[c] & CALL_CHANGES && !(flags_[c] & CALL_DRAWS));
+          before[c + 1] =
+              before[c] + (contexts_[c] == of && get(keep, c) && flags_[c] & CALL_CHANGES && !(flags_[c] & CALL_DRAWS));
       }
       if (!seen[b.push] && !seen[b.pop] && (!b.inside || before[b.pop] == before[b.push + 1])) continue;
       visit(static_cast<uint32_t>(b.push));
@@ -750,7 +788,8 @@ void Graph::add_ends(uint8_t* keep) const {
 }
 
 const char* waste_name(unsigned waste) {
-  static const char* const names[] = {"", "same value", "repeated upload", "unused upload", "unseen draw", "unread state"};
+  static const char* const names[] = {
+      "", "same value", "repeated upload", "unused upload", "unseen draw", "unread state"};
   return names[waste < sizeof names / sizeof *names ? waste : 0];
 }
 
@@ -765,12 +804,18 @@ std::vector<uint8_t> Graph::waste(bool answers) const {
     const uint32_t f = flags_[c];
     const bool needed = get(keep.data(), c);
     if (!(f & CALL_APPLIED)) continue;
-    if (f & CALL_SAME) found[c] = WASTE_SAME_VALUE;
-    else if (f & CALL_REPEATS) found[c] = WASTE_REPEATED_UPLOAD;
-    else if (needed || f & CALL_READS_BACK) continue;
-    else if (f & CALL_UPLOADS) found[c] = WASTE_UNUSED_UPLOAD;
-    else if (f & (CALL_DRAWS | CALL_COPIES)) found[c] = WASTE_UNSEEN_DRAW;
-    else if (f & CALL_SETS) found[c] = WASTE_UNREAD_STATE;
+    if (f & CALL_SAME)
+      found[c] = WASTE_SAME_VALUE;
+    else if (f & CALL_REPEATS)
+      found[c] = WASTE_REPEATED_UPLOAD;
+    else if (needed || f & CALL_READS_BACK)
+      continue;
+    else if (f & CALL_UPLOADS)
+      found[c] = WASTE_UNUSED_UPLOAD;
+    else if (f & (CALL_DRAWS | CALL_COPIES))
+      found[c] = WASTE_UNSEEN_DRAW;
+    else if (f & CALL_SETS)
+      found[c] = WASTE_UNREAD_STATE;
   }
   // Mapping is what a program waits for, not what it brings: such calls stay, and so does what they cannot do without.
   std::vector<uint32_t> stay;
@@ -797,7 +842,8 @@ void Graph::needs(uint64_t seq, std::vector<uint64_t>& found) const {
   if (seq >= calls_) return;
   each_edge(static_cast<uint32_t>(seq), [&](uint32_t kind, uint32_t node, uint32_t) {
     if (kind == BEFORE) return;
-    if (node < calls_) found.push_back(node);
+    if (node < calls_)
+      found.push_back(node);
     else
       each_edge(node, [&](uint32_t, uint32_t one, uint32_t) { found.push_back(one); });
   });

@@ -1,7 +1,7 @@
 // Which calls a call needs: the accesses of a walk (../state/access.h) as a graph, and what is reachable in it.
 //
-// Nodes are calls, by their seq, and *gatherings*: the last writers of 64 neighbouring locations, shared by all that read
-// them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
+// Nodes are calls, by their seq, and *gatherings*: the last writers of 64 neighbouring locations, shared by all that
+// read them until one of them is written. So a draw that depends on a thousand variables has some twenty edges.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,26 +17,33 @@ namespace dt::extract {
 
 // What is known of each call. Bits.
 enum CallFlag : uint16_t {
-  CALL_APPLIED = 1,     // it had an effect or asked for something; not set: it raised an error, or there was no context
-  CALL_SETS = 2,        // it sets state and does nothing else
-  CALL_SAME = 4,        // ... to what it was already
-  CALL_DRAWS = 8,       // rasterises, clears or dispatches
+  CALL_APPLIED = 1,  // it had an effect or asked for something; not set: it raised an error, or there was no context
+  CALL_SETS = 2,     // it sets state and does nothing else
+  CALL_SAME = 4,     // ... to what it was already
+  CALL_DRAWS = 8,    // rasterises, clears or dispatches
   CALL_UPLOADS = 16,
-  CALL_REPEATS = 32,    // ... what is there already: the same call with the same content, with nothing in between
+  CALL_REPEATS = 32,  // ... what is there already: the same call with the same content, with nothing in between
   CALL_COPIES = 64,
   CALL_READS_BACK = 128,
   CALL_SHOWS = 256,
   CALL_ENDS_FRAME = 512,
   CALL_ASKS = 1024,
-  CALL_MAKES = 2048,    // an object begins with it
-  CALL_ENDS = 4096,     // an object ends with it
-  CALL_COMPILES = 8192, // it went into a display list
-  CALL_FLUSHES = 16384, // others see what its context did before it
-  CALL_CHANGES = 32768, // it writes anything at all
+  CALL_MAKES = 2048,     // an object begins with it
+  CALL_ENDS = 4096,      // an object ends with it
+  CALL_COMPILES = 8192,  // it went into a display list
+  CALL_FLUSHES = 16384,  // others see what its context did before it
+  CALL_CHANGES = 32768,  // it writes anything at all
 };
 
 // What a call did for nothing; the first that applies. Names are those of the table `redundancy`.
-enum Waste : uint8_t { WASTE_NONE, WASTE_SAME_VALUE, WASTE_REPEATED_UPLOAD, WASTE_UNUSED_UPLOAD, WASTE_UNSEEN_DRAW, WASTE_UNREAD_STATE };
+enum Waste : uint8_t {
+  WASTE_NONE,
+  WASTE_SAME_VALUE,
+  WASTE_REPEATED_UPLOAD,
+  WASTE_UNUSED_UPLOAD,
+  WASTE_UNSEEN_DRAW,
+  WASTE_UNREAD_STATE
+};
 const char* waste_name(unsigned waste);
 
 // A guess: what is drawn to `location` (EVERYWHERE: to any content) paints over everything that was there when a frame
@@ -70,15 +77,16 @@ class Graph final : public state::Visitor {
   // and with them everything that needs an object that they make; who read what they wrote then depends on who had
   // written it before.
   // `fresh`: guesses to go by. `crossed`, if given: the contents that are drawn over from frame to frame.
-  void closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh = {},
-               std::vector<uint32_t>* crossed = nullptr) const;
-  // Everything that what is there at the end of the trace came from: the values of all variables and the contents of all
-  // objects that are alive, what waits on stacks, what is current. A call after the end can need nothing else. With the
-  // ends of objects that had to be kept though they are gone. `fresh` and `crossed` as for closure.
+  void closure(std::span<const uint64_t> roots, const uint8_t* without, uint8_t* keep,
+               std::span<const Fresh> fresh = {}, std::vector<uint32_t>* crossed = nullptr) const;
+  // Everything that what is there at the end of the trace came from: the values of all variables and the contents of
+  // all objects that are alive, what waits on stacks, what is current. A call after the end can need nothing else. With
+  // the ends of objects that had to be kept though they are gone. `fresh` and `crossed` as for closure.
   void alive(uint8_t* keep, std::span<const Fresh> fresh = {}, std::vector<uint32_t>* crossed = nullptr) const;
   // As it is at the end of the trace.
   const state::Machine& machine() const { return machine_; }
-  // Frames count as these for `fresh`: one number a call (of a trace that was cut, frames are no longer what they were).
+  // Frames count as these for `fresh`: one number a call (of a trace that was cut, frames are no longer what they
+  // were).
   void number_frames(std::vector<uint32_t> frames) { frames_ = std::move(frames); }
   const std::vector<uint32_t>& frame_numbers() const { return frames_; }
   // The ends of objects that `keep` makes, so that a trace that goes on does not pile them up.
@@ -128,7 +136,8 @@ class Graph final : public state::Visitor {
     uint64_t seq;
     std::vector<std::pair<state::Location, uint32_t>> heads;  // of what it saved, ascending
   };
-  struct Bracket {  // one end is not kept without the other; `inside`: both are where something between them changes state
+  // one end is not kept without the other; `inside`: both are where something between them changes state
+  struct Bracket {
     uint64_t push, pop;
     uint32_t context;
     bool inside;
@@ -150,11 +159,12 @@ class Graph final : public state::Visitor {
   void grow(state::Location end);
   uint64_t program_of(const state::CallEvent& event);
   void add(uint32_t kind, uint32_t node);
-  template <class Visit>
-  void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
+  template <class Visit> void each_edge(uint32_t node, Visit visit) const {  // (kind, node, location)
     uint64_t begin, count;
-    if (node < calls_) begin = spans_[node].begin, count = spans_[node].count;
-    else begin = gatherings_[node - calls_].begin, count = gatherings_[node - calls_].count;
+    if (node < calls_)
+      begin = spans_[node].begin, count = spans_[node].count;
+    else
+      begin = gatherings_[node - calls_].begin, count = gatherings_[node - calls_].count;
     for (const uint32_t *e = edges_.data() + begin, *end = e + count; e < end; ++e) {
       uint32_t kind = *e & KIND, to = *e & ~KIND;
       visit(kind, to, kind == CHAIN ? *++e : 0);
@@ -177,49 +187,52 @@ class Graph final : public state::Visitor {
   const bool lean_;
   uint64_t calls_ = 0;
   std::vector<uint16_t> flags_;
-  Large<CallSpan> spans_;          // per call
+  Large<CallSpan> spans_;  // per call
   Large<Span> gatherings_;
   Large<uint32_t> edges_;
-  std::vector<uint32_t> heads_;    // per location: last writer + 1
-  std::vector<uint32_t> blocks_;   // per 64 locations: its gathering's (or only writer's) node + 1; 0: to be made; EMPTY
+  std::vector<uint32_t> heads_;  // per location: last writer + 1
+  // per 64 locations: its gathering's (or only writer's) node + 1; 0: to be made; EMPTY
+  std::vector<uint32_t> blocks_;
   enum : uint8_t { PLAIN, EXISTENCE, CONTENT, LIST };
   std::vector<uint8_t> kinds_;     // per location
   std::vector<uint32_t> written_;  // per location: the last call that left something behind there and wrote it wholly
   std::vector<uint64_t> values_;   // per location: a hash of what stands there; 0: what stood there at first
   std::vector<uint32_t> own_;      // of the call that is being taken in
   std::vector<std::pair<uint32_t, uint32_t>> own_chains_;
-  Large<uint32_t> stamps_;         // per node, while calls are taken in: last call that has an edge to it
+  Large<uint32_t> stamps_;  // per node, while calls are taken in: last call that has an edge to it
   uint32_t stamp_ = 0, taking_ = ~0u;
-  std::vector<Change> changes_;    // by the call that is being taken in
+  std::vector<Change> changes_;  // by the call that is being taken in
   std::vector<Step> steps_;
   std::unordered_map<state::Location, int64_t> depths_;
   std::unordered_map<state::Location, std::vector<Pushed>> pushed_;  // by the location of the stack's depth
   std::vector<Bracket> brackets_;
   std::vector<std::pair<state::Location, state::Region>> regions_;
-  std::unordered_map<state::Location, std::vector<Extent>> extents_;  // of contents that were written in parts; ascending
-  uint32_t remains_ = 0;           // the node for the variables that a draw (a list) leaves behind, + 1
-  const Pushed* popped_ = nullptr; // what the call that is being taken in restores
+  // of contents that were written in parts; ascending
+  std::unordered_map<state::Location, std::vector<Extent>> extents_;
+  uint32_t remains_ = 0;                          // the node for the variables that a draw (a list) leaves behind, + 1
+  const Pushed* popped_ = nullptr;                // what the call that is being taken in restores
   std::vector<const state::Node*> made_, ended_;  // by the call that is being taken in
 
-  std::vector<uint64_t> frame_ends_, frame_draws_;  // by frame; NONE: none
+  std::vector<uint64_t> frame_ends_, frame_draws_;             // by frame; NONE: none
   std::unordered_map<uint32_t, std::vector<uint64_t>> draws_;  // per context, ascending
-  std::vector<uint32_t> contexts_, frames_;  // per call
+  std::vector<uint32_t> contexts_, frames_;                    // per call
   std::vector<Program> programs_;
   struct ProgramPlace {
     state::Location first, end;
     uint64_t name;
   };
-  std::vector<ProgramPlace> program_places_;              // ascending
-  std::unordered_map<uint32_t, uint64_t> in_use_;         // by context
-  const state::FieldInfo* current_program_ = nullptr;     // the field of contexts
-  std::optional<uint64_t> used_now_;                      // by the call that is being taken in
+  std::vector<ProgramPlace> program_places_;           // ascending
+  std::unordered_map<uint32_t, uint64_t> in_use_;      // by context
+  const state::FieldInfo* current_program_ = nullptr;  // the field of contexts
+  std::optional<uint64_t> used_now_;                   // by the call that is being taken in
   std::unordered_map<state::Location, Upload> uploads_;
   std::vector<std::pair<state::Location, Upload>> pending_;
-  void close_over(std::vector<uint32_t> nodes, uint64_t last, const uint8_t* without, uint8_t* keep, std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const;
+  void close_over(std::vector<uint32_t> nodes, uint64_t last, const uint8_t* without, uint8_t* keep,
+                  std::span<const Fresh> fresh, std::vector<uint32_t>* crossed) const;
   std::unordered_map<uint64_t, Death> names_;  // kind and name of objects: the last death
   std::vector<Life> lives_;
   std::vector<Death> deaths_;
-  std::vector<uint64_t> maps_;  // calls that map memory, flush it, or end that
+  std::vector<uint64_t> maps_;                                       // calls that map memory, flush it, or end that
   std::vector<std::pair<size_t, std::unique_ptr<OpenChunk>>> open_;  // chunks that were looked into last
   state::Machine machine_;
 };

@@ -1,5 +1,5 @@
-// An array of plain numbers that may become larger than half of memory: it grows by moving pages, never by copying, and what
-// it has in reserve costs nothing until it is used.
+// An array of plain numbers that may become larger than half of memory: it grows by moving pages, never by copying, and
+// what it has in reserve costs nothing until it is used.
 #pragma once
 #include <sys/mman.h>
 
@@ -11,8 +11,7 @@
 
 namespace dt::extract {
 
-template <class T>
-class Large {
+template <class T> class Large {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
@@ -48,7 +47,8 @@ class Large {
   void grow(size_t least) {
     size_t room = std::max<size_t>(std::max(least, room_ + room_ / 2), 4096);
     void* at = data_ ? mremap(data_, room_ * sizeof(T), room * sizeof(T), MREMAP_MAYMOVE)
-                     : mmap(nullptr, room * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                     : mmap(nullptr, room * sizeof(T), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(at), room_ = room;
   }

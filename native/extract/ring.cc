@@ -2,15 +2,18 @@
 //
 //   drawtap-ring compact|save JOB
 //
-// The recorder (native/drain/ring.h) has *base*, a trace in memory of earlier calls that still matter, and chunks that it
-// took since, which it hands over as another trace, *raw*. Of every thread it says how many calls are in the base already.
+// The recorder (native/drain/ring.h) has *base*, a trace in memory of earlier calls that still matter, and chunks that
+// it took since, which it hands over as another trace, *raw*. Of every thread it says how many calls are in the base
+// already.
 //
-//  compact: everything that what is alive at a cut came from becomes the new base; the cut is the end of the last frame in
+//  compact: everything that what is alive at a cut came from becomes the new base; the cut is the end of the last frame
+//  in
 //           raw that ended before a time.
 //  save:    the same, followed by all calls of raw from the cut to the end of a frame, to a file.
 //
-// The job is a list of "name value" lines (Job). The answer is one line of JSON on standard output. This is a process of its
-// own so that what it takes is given back, whatever it does wrong ends nothing else, and it can be asked to be modest.
+// The job is a list of "name value" lines (Job). The answer is one line of JSON on standard output. This is a process
+// of its own so that what it takes is given back, whatever it does wrong ends nothing else, and it can be asked to be
+// modest.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -51,18 +54,18 @@ struct Target {
 struct Job {
   bool save = false;
   std::string base, raw, out, frames_in, frames_out;  // paths; empty: none
-  std::map<ThreadKey, uint64_t> consumed;  // calls of each thread that are in the base
-  uint64_t calls_before = 0, frames_before = 0;  // in the base's past, kept or not
-  int64_t cut_ns = 0;         // frames that ended before this leave
-  int64_t end_ns = INT64_MAX;  // save: frames that begin after this are left out
+  std::map<ThreadKey, uint64_t> consumed;             // calls of each thread that are in the base
+  uint64_t calls_before = 0, frames_before = 0;       // in the base's past, kept or not
+  int64_t cut_ns = 0;                                 // frames that ended before this leave
+  int64_t end_ns = INT64_MAX;                         // save: frames that begin after this are left out
   uint64_t keep_limit = 500000;
-  bool assumed = false;  // the base was made by taking pictures to be painted over
-  uint64_t take_limit = 0;  // earlier calls, before pictures are to be read back; 0: never
-  bool patient = false;     // some are being read back: until that is here, everything is kept
+  bool assumed = false;                // the base was made by taking pictures to be painted over
+  uint64_t take_limit = 0;             // earlier calls, before pictures are to be read back; 0: never
+  bool patient = false;                // some are being read back: until that is here, everything is kept
   std::map<Target, uint64_t> refused;  // those that cannot be: DT_REFUSED_*
   std::string assumed_because = "[]";  // JSON, as it was last
   std::string frame_end = "auto";
-  std::string about;          // JSON members of the annotation `flight_recorder`
+  std::string about;                       // JSON members of the annotation `flight_recorder`
   std::vector<std::string> before, after;  // other annotations
   int level = 1;
 };
@@ -76,31 +79,50 @@ Job read_job(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     size_t space = line.find(' ');
     std::string name = line.substr(0, space), value = space == line.npos ? "" : line.substr(space + 1);
-    if (name == "base") job.base = value;
-    else if (name == "raw") job.raw = value;
-    else if (name == "out") job.out = value;
-    else if (name == "frames_in") job.frames_in = value;
-    else if (name == "frames_out") job.frames_out = value;
-    else if (name == "calls_before") job.calls_before = number(value);
-    else if (name == "frames_before") job.frames_before = number(value);
-    else if (name == "cut_ns") job.cut_ns = static_cast<int64_t>(number(value));
-    else if (name == "end_ns") job.end_ns = static_cast<int64_t>(number(value));
-    else if (name == "keep_limit") job.keep_limit = number(value);
-    else if (name == "assumed") job.assumed = value == "1";
-    else if (name == "take_limit") job.take_limit = number(value);
-    else if (name == "patient") job.patient = value == "1";
+    if (name == "base")
+      job.base = value;
+    else if (name == "raw")
+      job.raw = value;
+    else if (name == "out")
+      job.out = value;
+    else if (name == "frames_in")
+      job.frames_in = value;
+    else if (name == "frames_out")
+      job.frames_out = value;
+    else if (name == "calls_before")
+      job.calls_before = number(value);
+    else if (name == "frames_before")
+      job.frames_before = number(value);
+    else if (name == "cut_ns")
+      job.cut_ns = static_cast<int64_t>(number(value));
+    else if (name == "end_ns")
+      job.end_ns = static_cast<int64_t>(number(value));
+    else if (name == "keep_limit")
+      job.keep_limit = number(value);
+    else if (name == "assumed")
+      job.assumed = value == "1";
+    else if (name == "take_limit")
+      job.take_limit = number(value);
+    else if (name == "patient")
+      job.patient = value == "1";
     else if (name == "refused") {
       std::istringstream numbers(value);
       Target t;
-      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >> t.format >> t.why;
+      numbers >> t.kind >> t.share_group >> t.name >> t.target >> t.level >> t.width >> t.height >> t.depth >>
+          t.format >> t.why;
       job.refused[t] = t.why;
-    }
-    else if (name == "assumed_because") job.assumed_because = value;
-    else if (name == "frame_end") job.frame_end = value;
-    else if (name == "about") job.about = value;
-    else if (name == "before") job.before.push_back(value);
-    else if (name == "after") job.after.push_back(value);
-    else if (name == "level") job.level = atoi(value.c_str());
+    } else if (name == "assumed_because")
+      job.assumed_because = value;
+    else if (name == "frame_end")
+      job.frame_end = value;
+    else if (name == "about")
+      job.about = value;
+    else if (name == "before")
+      job.before.push_back(value);
+    else if (name == "after")
+      job.after.push_back(value);
+    else if (name == "level")
+      job.level = atoi(value.c_str());
     else if (name == "consumed") {
       std::istringstream numbers(value);
       uint64_t pid = 0, thread = 0, calls = 0;
@@ -128,7 +150,8 @@ class Scratch {
 };
 
 // How many calls of each thread stand before a call in the order of all.
-std::map<ThreadKey, uint64_t> counts_before(const Trace& trace, uint64_t seq, const std::map<ThreadKey, uint64_t>& least) {
+std::map<ThreadKey, uint64_t> counts_before(const Trace& trace, uint64_t seq,
+                                            const std::map<ThreadKey, uint64_t>& least) {
   std::map<ThreadKey, uint64_t> counts = least;
   for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
     auto& chunk = trace.calls_chunks[i];
@@ -137,10 +160,12 @@ std::map<ThreadKey, uint64_t> counts_before(const Trace& trace, uint64_t seq, co
     if (group.base + group.calls <= seq) {
       before = chunk.meta.calls;
     } else if (group.base < seq) {
-      if (group.chunks.size() == 1) before = std::min<uint64_t>(seq - group.base, chunk.meta.calls);
+      if (group.chunks.size() == 1)
+        before = std::min<uint64_t>(seq - group.base, chunk.meta.calls);
       else {
         auto& offsets = trace.offsets(i);
-        before = static_cast<uint64_t>(std::lower_bound(offsets.begin(), offsets.end(), seq - group.base) - offsets.begin());
+        before =
+            static_cast<uint64_t>(std::lower_bound(offsets.begin(), offsets.end(), seq - group.base) - offsets.begin());
       }
     }
     uint64_t& count = counts[{chunk.meta.pid, chunk.meta.thread}];
@@ -178,7 +203,8 @@ std::vector<uint8_t> map_writes_of(const Trace& trace, const uint8_t* keep) {
     for (uint32_t r = 0; r < order.size(); ++r) {
       if (c.functions[order[r]].function != MAP_WRITE) continue;
       const uint64_t seq = calls[r] < c.meta.calls ? trace.seq_of(i, calls[r]) : trace.seq_after(i);
-      if (seq < trace.calls && keep[seq / 8] >> (seq % 8) & 1) bits[row / 8] = static_cast<uint8_t>(bits[row / 8] | 1u << (row % 8));
+      if (seq < trace.calls && keep[seq / 8] >> (seq % 8) & 1)
+        bits[row / 8] = static_cast<uint8_t>(bits[row / 8] | 1u << (row % 8));
       ++row;
     }
   }
@@ -207,22 +233,41 @@ Target target_at(const state::Machine& machine, state::Location location) {
     const state::Node* texture = node.parent;
     if (!texture || !texture->alive || texture->cls != &state::g_classes[state::class_texture]) return t;
     const uint64_t face = node.key / 64, bound = static_cast<uint64_t>(texture->get(state::f_texture::target));
-    t = {DT_TARGET_TEXTURE, share_of(texture), texture->key, face ? 0x8514 + face : bound, node.key % 64, number(GL_TEXTURE_WIDTH), number(GL_TEXTURE_HEIGHT),
-         number(GL_TEXTURE_DEPTH), number(GL_TEXTURE_INTERNAL_FORMAT)};
+    t = {DT_TARGET_TEXTURE,
+         share_of(texture),
+         texture->key,
+         face ? 0x8514 + face : bound,
+         node.key % 64,
+         number(GL_TEXTURE_WIDTH),
+         number(GL_TEXTURE_HEIGHT),
+         number(GL_TEXTURE_DEPTH),
+         number(GL_TEXTURE_INTERNAL_FORMAT)};
     if (number(GL_TEXTURE_SAMPLES)) t.why = DT_REFUSED_SAMPLES;
   } else if (node.cls == &state::g_classes[state::class_renderbuffer]) {
     using namespace state::f_renderbuffer;
-    t = {DT_TARGET_RENDERBUFFER, share_of(&node), node.key, 0, 0, number(GL_RENDERBUFFER_WIDTH), number(GL_RENDERBUFFER_HEIGHT), 1, number(GL_RENDERBUFFER_INTERNAL_FORMAT)};
+    t = {DT_TARGET_RENDERBUFFER,
+         share_of(&node),
+         node.key,
+         0,
+         0,
+         number(GL_RENDERBUFFER_WIDTH),
+         number(GL_RENDERBUFFER_HEIGHT),
+         1,
+         number(GL_RENDERBUFFER_INTERNAL_FORMAT)};
     if (number(GL_RENDERBUFFER_SAMPLES)) t.why = DT_REFUSED_SAMPLES;
   } else if (node.cls == &state::g_classes[state::class_surface]) {
     t = {DT_TARGET_SURFACE, 0, node.key, 0, 0, 0, 0, 1, 0};
-    for (auto [f, target] : {std::pair{state::f_surface::color, 0x1800}, {state::f_surface::depth, 0x1801}, {state::f_surface::stencil, 0x1802}})
+    for (auto [f, target] : {std::pair{state::f_surface::color, 0x1800},
+                             {state::f_surface::depth, 0x1801},
+                             {state::f_surface::stencil, 0x1802}})
       if (field == &node.cls->fields[f]) t.target = static_cast<uint64_t>(target);
     if (!t.target) t.why = DT_REFUSED_KIND;
     return t;
   }
-  if (t.kind && (!t.share_group || !t.name)) t.why = DT_REFUSED_KIND;  // a default texture
-  else if (t.width < 1 || t.height < 1 || t.width > 1 << 16 || t.height > 1 << 16) t.why = DT_REFUSED_SIZE;
+  if (t.kind && (!t.share_group || !t.name))
+    t.why = DT_REFUSED_KIND;  // a default texture
+  else if (t.width < 1 || t.height < 1 || t.width > 1 << 16 || t.height > 1 << 16)
+    t.why = DT_REFUSED_SIZE;
   t.depth = std::max<uint64_t>(t.depth, 1);
   return t;
 }
@@ -242,25 +287,32 @@ std::string assumption(const Job& job, const Target& t) {
                                         "no frame ended in its context"};
   const auto refused = job.refused.find(t);
   const uint64_t why = t.why || !t.kind ? t.why : refused != job.refused.end() ? refused->second : ~0ull;
-  const char* reason = why < std::size(reasons) ? reasons[why] : job.take_limit ? "reading it back would not have helped" : "nothing is to be read back";
+  const char* reason = why < std::size(reasons) ? reasons[why]
+                       : job.take_limit         ? "reading it back would not have helped"
+                                                : "nothing is to be read back";
   auto size = [&] { return " of " + std::to_string(t.width) + "x" + std::to_string(t.height); };
   std::string what = "a content";
-  if (t.kind == DT_TARGET_TEXTURE) what = "texture " + std::to_string(t.name) + ", level " + std::to_string(t.level) + size();
+  if (t.kind == DT_TARGET_TEXTURE)
+    what = "texture " + std::to_string(t.name) + ", level " + std::to_string(t.level) + size();
   if (t.kind == DT_TARGET_RENDERBUFFER) what = "renderbuffer " + std::to_string(t.name) + size();
-  if (t.kind == DT_TARGET_SURFACE) what = t.target == 0x1801 ? "a surface's depth" : t.target == 0x1802 ? "a surface's stencil" : "a surface";
+  if (t.kind == DT_TARGET_SURFACE)
+    what = t.target == 0x1801 ? "a surface's depth" : t.target == 0x1802 ? "a surface's stencil" : "a surface";
   return what + ": " + reason;
 }
 
 struct Answer {
   std::string text = "{";
-  void put(const char* name, const std::string& json) { text += (text.size() > 1 ? ", \"" : "\"") + std::string(name) + "\": " + json; }
+  void put(const char* name, const std::string& json) {
+    text += (text.size() > 1 ? ", \"" : "\"") + std::string(name) + "\": " + json;
+  }
   void put(const char* name, uint64_t n) { put(name, std::to_string(n)); }
 };
 
 std::string consumed_json(const std::map<ThreadKey, uint64_t>& counts) {
   std::string text = "[";
   for (auto& [key, calls] : counts)
-    text += (text.size() > 1 ? ", [" : "[") + std::to_string(key.first) + ", " + std::to_string(key.second) + ", " + std::to_string(calls) + "]";
+    text += (text.size() > 1 ? ", [" : "[") + std::to_string(key.first) + ", " + std::to_string(key.second) + ", " +
+            std::to_string(calls) + "]";
   return text + "]";
 }
 
@@ -283,30 +335,37 @@ std::string run(const Job& job) {
   uint64_t done = 0;
   for (auto& chunk : raw->calls_chunks) {
     auto it = job.consumed.find({chunk.meta.pid, chunk.meta.thread});
-    if (it != job.consumed.end() && it->second > chunk.meta.first_call) done += std::min<uint64_t>(chunk.meta.calls, it->second - chunk.meta.first_call);
+    if (it != job.consumed.end() && it->second > chunk.meta.first_call)
+      done += std::min<uint64_t>(chunk.meta.calls, it->second - chunk.meta.first_call);
   }
 
   // The cut: behind the last frame that ended before the window.
   auto frames = raw->frames();
   auto& ends = frames->ends;
-  const auto from = static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), done) - ends.begin());  // frames in the base
+  // frames in the base
+  const auto from = static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), done) - ends.begin());
   uint64_t cut = done;
   size_t cut_frame = from;
   {
     size_t low = from, high = ends.size();
     while (low < high) {
       size_t middle = low + (high - low) / 2;
-      if (time_of(*raw, ends[middle]) < job.cut_ns) low = middle + 1;
-      else high = middle;
+      if (time_of(*raw, ends[middle]) < job.cut_ns)
+        low = middle + 1;
+      else
+        high = middle;
     }
-    if (low > from) cut = ends[low - 1] + 1, cut_frame = low;
+    if (low > from)
+      cut = ends[low - 1] + 1, cut_frame = low;
     else if (ends.empty() && !job.frames_before) {
       // Nothing ends a frame: then time alone cuts.
       uint64_t first = done, last = raw->calls;
       while (first < last) {
         uint64_t middle = first + (last - first) / 2;
-        if (time_of(*raw, middle) < job.cut_ns) first = middle + 1;
-        else last = middle;
+        if (time_of(*raw, middle) < job.cut_ns)
+          first = middle + 1;
+        else
+          last = middle;
       }
       cut = first;
     }
@@ -314,7 +373,8 @@ std::string run(const Job& job) {
   uint64_t end = raw->calls;
   if (job.save) {
     // Whole frames: to the end of the one in which the time was up.
-    auto at = std::find_if(ends.begin() + static_cast<long>(cut_frame), ends.end(), [&](uint64_t e) { return time_of(*raw, e) >= job.end_ns; });
+    auto at = std::find_if(ends.begin() + static_cast<long>(cut_frame), ends.end(),
+                           [&](uint64_t e) { return time_of(*raw, e) >= job.end_ns; });
     if (at != ends.end()) end = *at + 1;
   }
   const auto until = counts_before(*raw, cut, job.consumed);
@@ -343,7 +403,8 @@ std::string run(const Job& job) {
   parts.push_back(leaving);
   edit::write(std::move(parts), options, scratch.path());
   auto past = std::make_shared<Trace>(scratch.path());
-  if (job.frame_end != "auto" && past->signatures.by_name(job.frame_end.substr(0, job.frame_end.find(',')))) past->set_frame_end(job.frame_end);
+  if (job.frame_end != "auto" && past->signatures.by_name(job.frame_end.substr(0, job.frame_end.find(','))))
+    past->set_frame_end(job.frame_end);
 
   // What of it matters from there on.
   std::vector<uint8_t> keep(past->calls / 8 + 1);
@@ -358,7 +419,9 @@ std::string run(const Job& job) {
     auto known = job.frames_in.empty() ? std::vector<uint32_t>{} : read_frames(job.frames_in);
     const uint32_t first_number = old < numbers.size() ? numbers[old] : 0;
     for (uint64_t i = 0; i < numbers.size(); ++i)
-      numbers[i] = i < known.size() ? known[i] : i < old ? 0 : static_cast<uint32_t>(job.frames_before) + numbers[i] - first_number;
+      numbers[i] = i < known.size() ? known[i]
+                   : i < old        ? 0
+                                    : static_cast<uint32_t>(job.frames_before) + numbers[i] - first_number;
     graph.number_frames(numbers);
     std::vector<uint32_t> crossed;
     graph.alive(keep.data(), {}, &crossed);
@@ -366,7 +429,8 @@ std::string run(const Job& job) {
     if (job.take_limit && exact > job.take_limit && !job.patient) {
       std::vector<extract::Fresh> guesses;
       for (uint32_t location : crossed)
-        if (const Target t = target_at(graph.machine(), location); t.kind && !t.why && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
+        if (const Target t = target_at(graph.machine(), location);
+            t.kind && !t.why && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
           wanted.push_back(t);
           guesses.push_back({location, extract::Fresh::ALWAYS});
         }
@@ -376,7 +440,8 @@ std::string run(const Job& job) {
       if (wanted.empty() || exact - count_bits(without) < job.take_limit / 2) wanted.clear();
     }
     if (exact > job.keep_limit && wanted.empty() && !job.patient) {
-      // Pictures that are painted over again and again, and never wiped: nobody can tell for how long they shine through.
+      // Pictures that are painted over again and again, and never wiped: nobody can tell for how long they shine
+      // through.
       const extract::Fresh guess;
       std::vector<uint8_t> fewer(keep.size());
       graph.alive(fewer.data(), {&guess, 1});
@@ -384,7 +449,8 @@ std::string run(const Job& job) {
         assumed = true;
         std::set<std::string> texts;
         for (uint32_t location : crossed)
-          if (texts.size() < MOST_ASSUMPTIONS) texts.insert(json_text(assumption(job, target_at(graph.machine(), location))));
+          if (texts.size() < MOST_ASSUMPTIONS)
+            texts.insert(json_text(assumption(job, target_at(graph.machine(), location))));
         because = "[";
         for (auto& text : texts) because += (because.size() > 1 ? ", " : "") + text;
         because += "]";
@@ -423,7 +489,8 @@ std::string run(const Job& job) {
     answer.put("consumed", consumed_json(until));
     std::string list;
     for (const Target& t : wanted)
-      for (uint64_t n : {t.kind, t.share_group, t.name, t.target, t.level, t.width, t.height, t.depth, t.format}) list += (list.empty() ? "" : ", ") + std::to_string(n);
+      for (uint64_t n : {t.kind, t.share_group, t.name, t.target, t.level, t.width, t.height, t.depth, t.format})
+        list += (list.empty() ? "" : ", ") + std::to_string(n);
     answer.put("wanted", "[" + list + "]");
     return answer.text + "}";
   }
@@ -438,12 +505,17 @@ std::string run(const Job& job) {
     auto it = until.find(key);
     window.spans[key] = {it == until.end() ? 0 : it->second, calls};
   }
-  const auto shown = static_cast<uint64_t>(std::count_if(ends.begin(), ends.end(), [&](uint64_t e) { return e >= cut && e < end; }));
+  const auto shown =
+      static_cast<uint64_t>(std::count_if(ends.begin(), ends.end(), [&](uint64_t e) { return e >= cut && e < end; }));
   std::string about = "{\"kind\": \"flight_recorder\", " + job.about + (job.about.empty() ? "" : ", ");
-  about += "\"first_call\": " + std::to_string(kept) + ", \"first_frame\": " + std::to_string(job.frames_before + (cut_frame - from));
-  about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end - cut) + ", \"kept\": " + std::to_string(kept);
-  about += ", \"earlier\": " + std::to_string(job.calls_before + (cut - done)) + ", \"assumed\": " + (assumed ? "true" : "false") + ", \"assumed_because\": " + because;
-  about += ", \"start_ns\": " + std::to_string(cut < raw->calls ? time_of(*raw, cut) : 0) + ", \"end_ns\": " + std::to_string(end ? time_of(*raw, end - 1) : 0) + "}";
+  about += "\"first_call\": " + std::to_string(kept) +
+           ", \"first_frame\": " + std::to_string(job.frames_before + (cut_frame - from));
+  about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end - cut) +
+           ", \"kept\": " + std::to_string(kept);
+  about += ", \"earlier\": " + std::to_string(job.calls_before + (cut - done)) +
+           ", \"assumed\": " + (assumed ? "true" : "false") + ", \"assumed_because\": " + because;
+  about += ", \"start_ns\": " + std::to_string(cut < raw->calls ? time_of(*raw, cut) : 0) +
+           ", \"end_ns\": " + std::to_string(end ? time_of(*raw, end - 1) : 0) + "}";
   options.before = job.before;
   options.before.push_back(about);
   options.after = job.after;

@@ -29,35 +29,38 @@ double share(int64_t part, int64_t whole) { return whole ? (double)part / (doubl
 constexpr Sensor SENSORS[] = {
     {"render_calls", "calls that draw: paths, images, glyphs, clears, pixels set, written or copied",
      [](const Sensors& s) { return (double)s.render_calls; }, false},
-    {"matrix_operations", "calls that set or change a matrix", [](const Sensors& s) { return (double)s.matrix_operations; },
-     false},
+    {"matrix_operations", "calls that set or change a matrix",
+     [](const Sensors& s) { return (double)s.matrix_operations; }, false},
     {"created_objects", "paths, paints, images, fonts and mask layers made",
      [](const Sensors& s) { return (double)s.created_objects; }, false},
-    {"attribute_reads", "parameters of objects asked for", [](const Sensors& s) { return (double)s.attribute_reads; }, false},
-    {"attribute_writes", "parameters of objects set", [](const Sensors& s) { return (double)s.attribute_writes; }, false},
+    {"attribute_reads", "parameters of objects asked for", [](const Sensors& s) { return (double)s.attribute_reads; },
+     false},
+    {"attribute_writes", "parameters of objects set", [](const Sensors& s) { return (double)s.attribute_writes; },
+     false},
     {"image_uploads", "calls that bring pixels into an image", [](const Sensors& s) { return (double)s.image_uploads; },
      false},
-    {"pixel_uploads", "pixels brought into images and surfaces", [](const Sensors& s) { return (double)s.pixel_uploads; },
-     false},
-    {"property_reads", "images read: by filters, copies and the program", [](const Sensors& s) { return (double)s.property_reads; },
-     false},
+    {"pixel_uploads", "pixels brought into images and surfaces",
+     [](const Sensors& s) { return (double)s.pixel_uploads; }, false},
+    {"property_reads", "images read: by filters, copies and the program",
+     [](const Sensors& s) { return (double)s.property_reads; }, false},
     {"property_writes", "images written by filters, copies and clears",
      [](const Sensors& s) { return (double)s.property_writes; }, false},
     {"paths", "paths drawn", [](const Sensors& s) { return (double)s.paths; }, false},
     {"path_segments", "segments of the paths drawn", [](const Sensors& s) { return (double)s.path_segments; }, false},
     {"path_coordinates", "coordinates of the paths drawn", [](const Sensors& s) { return (double)s.path_coordinates; },
      false},
-    {"tessellated_edges", "lines that fills and strokes became", [](const Sensors& s) { return (double)s.tessellated_edges; },
+    {"tessellated_edges", "lines that fills and strokes became",
+     [](const Sensors& s) { return (double)s.tessellated_edges; }, false},
+    {"accepted_edges", "lines that touch the surface", [](const Sensors& s) { return (double)s.accepted_edges; },
      false},
-    {"accepted_edges", "lines that touch the surface", [](const Sensors& s) { return (double)s.accepted_edges; }, false},
     {"rasterizer_pixels", "pixels covered by paths and images, each time they are",
      [](const Sensors& s) { return (double)s.rasterized_pixels; }, false},
     {"average_path_size", "covered pixels of a render call",
      [](const Sensors& s) { return share(s.rasterized_pixels, s.render_calls); }, true},
-    {"edges_per_path", "lines of a path drawn", [](const Sensors& s) { return share(s.tessellated_edges, s.paths); }, true},
+    {"edges_per_path", "lines of a path drawn", [](const Sensors& s) { return share(s.tessellated_edges, s.paths); },
+     true},
 };
 constexpr int COUNT = sizeof SENSORS / sizeof *SENSORS;
-
 
 }  // namespace
 
@@ -155,17 +158,13 @@ DT_BORDER void* drawtap_vg_share_image(void* handle, uint32_t name, int* width, 
 } catch (const std::bad_alloc&) {
   return *error = EGL_BAD_ALLOC, nullptr;
 }
-DT_BORDER void drawtap_vg_unshare_image(void* handle) {
-  Pixelwise(handle).image.pixels->elsewhere = false;
-}
+DT_BORDER void drawtap_vg_unshare_image(void* handle) { Pixelwise(handle).image.pixels->elsewhere = false; }
 DT_BORDER void drawtap_vg_forget_image(void* handle) { delete (Shared*)handle; }
 DT_BORDER int drawtap_vg_shared_alive(void* handle) {
   Pixelwise locked(handle);
   return ((Shared*)handle)->image.use_count() > 1 || locked.image.pixels.use_count() > 1;
 }
-DT_BORDER int drawtap_vg_same_image(void* one, void* other) {
-  return ((Shared*)one)->image == ((Shared*)other)->image;
-}
+DT_BORDER int drawtap_vg_same_image(void* one, void* other) { return ((Shared*)one)->image == ((Shared*)other)->image; }
 DT_BORDER void drawtap_vg_shared_read(void* handle, uint8_t* rgba) {
   Pixelwise locked(handle);
   const Image& image = locked.image;

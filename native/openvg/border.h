@@ -24,8 +24,8 @@ int drawtap_vg_resize_surface(void* surface, int width, int height);
 /* `what`: 0 colour, 1 mask. The bytes stay where they are until the surface changes its size. */
 void* drawtap_vg_surface_bytes(void* surface, int what, int* width, int* height, int* stride);
 
-/* What an EGLImage is made of: an image of the context that is nobody's child, of at least 8 bits a pixel. *error: an EGL
- * error where NULL comes back. The pixels live as long as this does, whatever becomes of the image. */
+/* What an EGLImage is made of: an image of the context that is nobody's child, of at least 8 bits a pixel. *error: an
+ * EGL error where NULL comes back. The pixels live as long as this does, whatever becomes of the image. */
 void* drawtap_vg_share_image(void* context, uint32_t image, int* width, int* height, int* error);
 /* The EGLImage is destroyed: another may be made of the same pixels. */
 void drawtap_vg_unshare_image(void* shared);
@@ -44,8 +44,8 @@ void drawtap_vg_at_flush(void (*function)(void));
 /* What vgCreateEGLImageTargetKHR calls, with no lock held: the name of an image of the current context, or 0 and a
  * VGErrorCode. Once it is set VG_KHR_EGL_image is among the extensions. */
 void drawtap_vg_at_image_target(uint32_t (*function)(void* egl_image, int* error));
-/* An image of the context with these pixels (as of drawtap_vg_shared_read), and what drawtap_vg_share_image would hand out
- * for it: no EGLImage can be made of it. 0: no memory, or too large. */
+/* An image of the context with these pixels (as of drawtap_vg_shared_read), and what drawtap_vg_share_image would hand
+ * out for it: no EGLImage can be made of it. 0: no memory, or too large. */
 uint32_t drawtap_vg_target_image(void* context, int format, int width, int height, const uint8_t* rgba, void** shared);
 /* Another image of the context with the same pixels. 0: they are of a context that shares nothing with this one, an EGL
  * surface draws into them, or there is no memory. */

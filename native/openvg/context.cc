@@ -130,18 +130,41 @@ struct Shape {
 
 Shape shape(VGint type) {
   switch (type) {
-    case VG_MATRIX_MODE: case VG_FILL_RULE: case VG_IMAGE_QUALITY: case VG_RENDERING_QUALITY: case VG_BLEND_MODE:
-    case VG_IMAGE_MODE: case VG_COLOR_TRANSFORM: case VG_STROKE_LINE_WIDTH: case VG_STROKE_CAP_STYLE:
-    case VG_STROKE_JOIN_STYLE: case VG_STROKE_MITER_LIMIT: case VG_STROKE_DASH_PHASE: case VG_STROKE_DASH_PHASE_RESET:
-    case VG_MASKING: case VG_SCISSORING: case VG_PIXEL_LAYOUT: case VG_SCREEN_LAYOUT: case VG_FILTER_FORMAT_LINEAR:
-    case VG_FILTER_FORMAT_PREMULTIPLIED: case VG_FILTER_CHANNEL_MASK: case VG_MAX_SCISSOR_RECTS: case VG_MAX_DASH_COUNT:
-    case VG_MAX_KERNEL_SIZE: case VG_MAX_SEPARABLE_KERNEL_SIZE: case VG_MAX_COLOR_RAMP_STOPS: case VG_MAX_IMAGE_WIDTH:
-    case VG_MAX_IMAGE_HEIGHT: case VG_MAX_IMAGE_PIXELS: case VG_MAX_IMAGE_BYTES: case VG_MAX_FLOAT:
-    case VG_MAX_GAUSSIAN_STD_DEVIATION:
-      return {true, false, 1, 1, 1};
+    case VG_MATRIX_MODE:
+    case VG_FILL_RULE:
+    case VG_IMAGE_QUALITY:
+    case VG_RENDERING_QUALITY:
+    case VG_BLEND_MODE:
+    case VG_IMAGE_MODE:
+    case VG_COLOR_TRANSFORM:
+    case VG_STROKE_LINE_WIDTH:
+    case VG_STROKE_CAP_STYLE:
+    case VG_STROKE_JOIN_STYLE:
+    case VG_STROKE_MITER_LIMIT:
+    case VG_STROKE_DASH_PHASE:
+    case VG_STROKE_DASH_PHASE_RESET:
+    case VG_MASKING:
+    case VG_SCISSORING:
+    case VG_PIXEL_LAYOUT:
+    case VG_SCREEN_LAYOUT:
+    case VG_FILTER_FORMAT_LINEAR:
+    case VG_FILTER_FORMAT_PREMULTIPLIED:
+    case VG_FILTER_CHANNEL_MASK:
+    case VG_MAX_SCISSOR_RECTS:
+    case VG_MAX_DASH_COUNT:
+    case VG_MAX_KERNEL_SIZE:
+    case VG_MAX_SEPARABLE_KERNEL_SIZE:
+    case VG_MAX_COLOR_RAMP_STOPS:
+    case VG_MAX_IMAGE_WIDTH:
+    case VG_MAX_IMAGE_HEIGHT:
+    case VG_MAX_IMAGE_PIXELS:
+    case VG_MAX_IMAGE_BYTES:
+    case VG_MAX_FLOAT:
+    case VG_MAX_GAUSSIAN_STD_DEVIATION: return {true, false, 1, 1, 1};
     case VG_SCISSOR_RECTS: return {true, true, 4, 0, MAX_SCISSOR_RECTS * 4};
     case VG_STROKE_DASH_PATTERN: return {true, true, 1, 0, MAX_DASH_COUNT};
-    case VG_TILE_FILL_COLOR: case VG_CLEAR_COLOR: return {true, true, 4, 4, 4};
+    case VG_TILE_FILL_COLOR:
+    case VG_CLEAR_COLOR: return {true, true, 4, 4, 4};
     case VG_GLYPH_ORIGIN: return {true, true, 2, 2, 2};
     case VG_COLOR_TRANSFORM_VALUES: return {true, true, 8, 8, 8};
     default: return {};
@@ -161,16 +184,16 @@ bool set_enumerant(Context& context, VGint type, VGint value) {
   };
   switch (type) {
     case VG_MATRIX_MODE:
-      return choose(context.matrix_mode, {VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE,
-                                          VG_MATRIX_FILL_PAINT_TO_USER, VG_MATRIX_STROKE_PAINT_TO_USER,
-                                          VG_MATRIX_GLYPH_USER_TO_SURFACE});
+      return choose(context.matrix_mode,
+                    {VG_MATRIX_PATH_USER_TO_SURFACE, VG_MATRIX_IMAGE_USER_TO_SURFACE, VG_MATRIX_FILL_PAINT_TO_USER,
+                     VG_MATRIX_STROKE_PAINT_TO_USER, VG_MATRIX_GLYPH_USER_TO_SURFACE});
     case VG_FILL_RULE: return choose(context.fill_rule, {VG_EVEN_ODD, VG_NON_ZERO});
     case VG_IMAGE_QUALITY:
       return choose(context.image_quality,
                     {VG_IMAGE_QUALITY_NONANTIALIASED, VG_IMAGE_QUALITY_FASTER, VG_IMAGE_QUALITY_BETTER});
     case VG_RENDERING_QUALITY:
-      return choose(context.rendering_quality, {VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER,
-                                                VG_RENDERING_QUALITY_BETTER});
+      return choose(context.rendering_quality,
+                    {VG_RENDERING_QUALITY_NONANTIALIASED, VG_RENDERING_QUALITY_FASTER, VG_RENDERING_QUALITY_BETTER});
     case VG_BLEND_MODE:
       return choose(context.blend_mode,
                     {VG_BLEND_SRC, VG_BLEND_SRC_OVER, VG_BLEND_DST_OVER, VG_BLEND_SRC_IN, VG_BLEND_DST_IN,
@@ -288,7 +311,8 @@ std::vector<Number> current_values(Context& context, VGint type) {
     case VG_MAX_KERNEL_SIZE: return one(MAX_KERNEL);
     case VG_MAX_SEPARABLE_KERNEL_SIZE: return one(MAX_SEPARABLE_KERNEL);
     case VG_MAX_COLOR_RAMP_STOPS: return one(MAX_RAMP_STOPS);
-    case VG_MAX_IMAGE_WIDTH: case VG_MAX_IMAGE_HEIGHT: return one(MAX_IMAGE_SIDE);
+    case VG_MAX_IMAGE_WIDTH:
+    case VG_MAX_IMAGE_HEIGHT: return one(MAX_IMAGE_SIDE);
     case VG_MAX_IMAGE_PIXELS: return one(MAX_IMAGE_PIXELS);
     case VG_MAX_IMAGE_BYTES: return one(MAX_IMAGE_BYTES);
     case VG_MAX_FLOAT: return {{MAX_FLOAT, whole(MAX_FLOAT)}};
@@ -318,10 +342,12 @@ Shape object_shape(const Object& object, VGint type) {
     case Kind::paint: break;
   }
   switch (type) {
-    case VG_PAINT_TYPE: case VG_PAINT_COLOR_RAMP_SPREAD_MODE: case VG_PAINT_COLOR_RAMP_PREMULTIPLIED:
-    case VG_PAINT_PATTERN_TILING_MODE:
-      return {true, false, 1, 1, 1};
-    case VG_PAINT_COLOR: case VG_PAINT_LINEAR_GRADIENT: return {true, true, 4, 4, 4};
+    case VG_PAINT_TYPE:
+    case VG_PAINT_COLOR_RAMP_SPREAD_MODE:
+    case VG_PAINT_COLOR_RAMP_PREMULTIPLIED:
+    case VG_PAINT_PATTERN_TILING_MODE: return {true, false, 1, 1, 1};
+    case VG_PAINT_COLOR:
+    case VG_PAINT_LINEAR_GRADIENT: return {true, true, 4, 4, 4};
     case VG_PAINT_RADIAL_GRADIENT: return {true, true, 5, 5, 5};
     case VG_PAINT_COLOR_RAMP_STOPS: return {true, true, 5, 0, MAX_RAMP_STOPS * 5};
     default: return {};
@@ -391,7 +417,9 @@ std::vector<Number> object_values(const Object& object, VGint type) {
     }
     case Kind::image: {
       const auto& image = static_cast<const Image&>(object);
-      return one(type == VG_IMAGE_FORMAT ? (VGint)image.format.name : type == VG_IMAGE_WIDTH ? image.width : image.height);
+      return one(type == VG_IMAGE_FORMAT  ? (VGint)image.format.name
+                 : type == VG_IMAGE_WIDTH ? image.width
+                                          : image.height);
     }
     case Kind::font: return one((int64_t)static_cast<const Font&>(object).glyphs.size());
     case Kind::mask_layer: return {};
@@ -420,24 +448,22 @@ Number number(VGfloat value) {
 }
 Number number(VGint value) { return {(float)value, value}; }
 
-template <class T>
-bool numbers(VGint count, const T* values, std::vector<Number>& out) {
+template <class T> bool numbers(VGint count, const T* values, std::vector<Number>& out) {
   if (count < 0 || (count > 0 && !usable(values))) return false;
   out.reserve((size_t)count);
   for (VGint i = 0; i < count; i++) out.push_back(number(values[i]));
   return true;
 }
 
-template <class T>
-void set(VGint type, T value) {
+template <class T> void set(VGint type, T value) {
   Entry context;
   if (!context) return;
   Shape what = shape(type);
-  if (!what.known || what.vector || !set_scalar(*context, type, number(value))) context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
+  if (!what.known || what.vector || !set_scalar(*context, type, number(value)))
+    context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
 }
 
-template <class T>
-void set(VGint type, VGint count, const T* values) {
+template <class T> void set(VGint type, VGint count, const T* values) {
   Entry context;
   if (!context) return;
   DT_VG_TRY
@@ -449,16 +475,14 @@ void set(VGint type, VGint count, const T* values) {
   DT_VG_CATCH(*context)
 }
 
-template <class T>
-T as(const Number& number) {
+template <class T> T as(const Number& number) {
   if constexpr (std::is_same_v<T, VGfloat>)
     return number.real;
   else
     return number.integer;
 }
 
-template <class T>
-T get(VGint type) {
+template <class T> T get(VGint type) {
   Entry context;
   if (!context) return 0;
   Shape what = shape(type);
@@ -467,14 +491,12 @@ T get(VGint type) {
   return 0;
 }
 
-template <class T>
-void hand_out(Context& context, const std::vector<Number>& held, VGint count, T* values) {
+template <class T> void hand_out(Context& context, const std::vector<Number>& held, VGint count, T* values) {
   if (count <= 0 || (size_t)count > held.size() || !usable(values)) return context.fail(VG_ILLEGAL_ARGUMENT_ERROR);
   for (VGint i = 0; i < count; i++) values[i] = as<T>(held[(size_t)i]);
 }
 
-template <class T>
-void get(VGint type, VGint count, T* values) {
+template <class T> void get(VGint type, VGint count, T* values) {
   Entry context;
   if (!context) return;
   if (!shape(type).known) return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
@@ -488,8 +510,7 @@ std::shared_ptr<Object> any(Context& context, VGHandle handle) {
   return nullptr;
 }
 
-template <class T>
-void set_parameter(VGHandle handle, VGint type, VGint count, const T* values, bool scalar) {
+template <class T> void set_parameter(VGHandle handle, VGint type, VGint count, const T* values, bool scalar) {
   Entry context;
   if (!context) return;
   DT_VG_TRY
@@ -504,8 +525,7 @@ void set_parameter(VGHandle handle, VGint type, VGint count, const T* values, bo
   DT_VG_CATCH(*context)
 }
 
-template <class T>
-T get_parameter(VGHandle handle, VGint type) {
+template <class T> T get_parameter(VGHandle handle, VGint type) {
   Entry context;
   if (!context) return 0;
   auto object = any(*context, handle);
@@ -519,8 +539,7 @@ T get_parameter(VGHandle handle, VGint type) {
   return as<T>(object_values(*object, type)[0]);
 }
 
-template <class T>
-void get_parameter(VGHandle handle, VGint type, VGint count, T* values) {
+template <class T> void get_parameter(VGHandle handle, VGint type, VGint count, T* values) {
   Entry context;
   if (!context) return;
   auto object = any(*context, handle);
@@ -682,7 +701,7 @@ const VGubyte* vgGetString(VGStringID name) {
 VGHardwareQueryResult vgHardwareQuery(VGHardwareQueryType key, VGint setting) {
   Entry context;
   if (!context) return VG_HARDWARE_UNACCELERATED;
-  bool known = key == VG_IMAGE_FORMAT_QUERY   ? format((VGImageFormat)setting).valid
+  bool known = key == VG_IMAGE_FORMAT_QUERY    ? format((VGImageFormat)setting).valid
                : key == VG_PATH_DATATYPE_QUERY ? setting >= VG_PATH_DATATYPE_S_8 && setting <= VG_PATH_DATATYPE_F
                                                : false;
   if (!known) context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
@@ -745,8 +764,7 @@ VGuint vgGetColor(VGPaint handle) {
     return 0;
   }
   VGuint result = 0;
-  for (float value : paint->color)
-    result = result << 8 | (VGuint)std::lround(std::clamp(value, 0.0f, 1.0f) * 255.0f);
+  for (float value : paint->color) result = result << 8 | (VGuint)std::lround(std::clamp(value, 0.0f, 1.0f) * 255.0f);
   return result;
 }
 

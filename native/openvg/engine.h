@@ -83,11 +83,11 @@ Color convert(Color color, Space from, Space to);
 // A pixel format of vgCreateImage: how bits become channels.
 struct Format {
   VGImageFormat name = 0;
-  int bits = 32;           // a pixel
+  int bits = 32;  // a pixel
   Space space;
   struct Channel {
     uint8_t bits = 0, shift = 0;
-  } r, g, b, a;            // luminance lies in r; width 0: the channel is not there
+  } r, g, b, a;  // luminance lies in r; width 0: the channel is not there
   bool valid = false;
   bool has_alpha() const { return a.bits > 0; }
   bool alpha_only() const { return a.bits > 0 && r.bits == 0; }
@@ -118,7 +118,7 @@ struct Path final : Object {
   std::vector<uint8_t> segments;
   std::vector<float> raw;  // as stored in the datatype, before scale and bias
   size_t element_bytes() const;
-  float quantised(double value) const;        // a coordinate as this path's datatype can hold it
+  float quantised(double value) const;  // a coordinate as this path's datatype can hold it
   float coordinate(size_t index) const { return raw[index] * scale + bias; }
   void append(uint8_t command, std::initializer_list<double> coordinates);
 };
@@ -145,8 +145,7 @@ struct Image final : Object {
   uint8_t* row(int y) const { return pixels->bytes.data() + (size_t)(bottom + y) * pixels->stride; }
   bool overlaps(const Image& other) const;
 };
-constexpr VGbitfield QUALITIES =
-    VG_IMAGE_QUALITY_NONANTIALIASED | VG_IMAGE_QUALITY_FASTER | VG_IMAGE_QUALITY_BETTER;
+constexpr VGbitfield QUALITIES = VG_IMAGE_QUALITY_NONANTIALIASED | VG_IMAGE_QUALITY_FASTER | VG_IMAGE_QUALITY_BETTER;
 std::shared_ptr<Image> make_image(VGImageFormat name, int width, int height);  // of all qualities
 
 struct Paint final : Object {
@@ -241,8 +240,7 @@ struct Context {
   void fail(VGErrorCode code) {
     if (error == VG_NO_ERROR) error = code;
   }
-  template <class T>
-  std::shared_ptr<T> find(VGHandle handle) const;  // null: not the handle of such an object
+  template <class T> std::shared_ptr<T> find(VGHandle handle) const;  // null: not the handle of such an object
   VGHandle keep(const std::shared_ptr<Object>& object);
   const Paint& paint(VGPaintMode mode) const;
 };
@@ -273,31 +271,21 @@ class Entry {
   Context* context_;
 };
 
-template <class T>
-constexpr Kind kind_of();
-template <>
-constexpr Kind kind_of<Path>() { return Kind::path; }
-template <>
-constexpr Kind kind_of<Paint>() { return Kind::paint; }
-template <>
-constexpr Kind kind_of<Image>() { return Kind::image; }
-template <>
-constexpr Kind kind_of<Font>() { return Kind::font; }
-template <>
-constexpr Kind kind_of<MaskLayer>() { return Kind::mask_layer; }
+template <class T> constexpr Kind kind_of();
+template <> constexpr Kind kind_of<Path>() { return Kind::path; }
+template <> constexpr Kind kind_of<Paint>() { return Kind::paint; }
+template <> constexpr Kind kind_of<Image>() { return Kind::image; }
+template <> constexpr Kind kind_of<Font>() { return Kind::font; }
+template <> constexpr Kind kind_of<MaskLayer>() { return Kind::mask_layer; }
 
-template <class T>
-std::shared_ptr<T> Context::find(VGHandle handle) const {
+template <class T> std::shared_ptr<T> Context::find(VGHandle handle) const {
   auto found = share->objects.find(handle);
   if (found == share->objects.end() || found->second->kind != kind_of<T>()) return nullptr;
   return std::static_pointer_cast<T>(found->second);
 }
 
 // `pointer` as an array of T: programs may give none, or one that is not aligned.
-template <class T>
-bool usable(const T* pointer) {
-  return pointer && (uintptr_t)pointer % alignof(T) == 0;
-}
+template <class T> bool usable(const T* pointer) { return pointer && (uintptr_t)pointer % alignof(T) == 0; }
 
 // ---- geometry (path.cc)
 enum class Step : uint8_t { move, line, close };
@@ -332,13 +320,13 @@ VGint used_quality(const Context& context, const Image& image);
 
 // A body that may run out of memory says so instead of ending the program.
 #define DT_VG_TRY try {
-#define DT_VG_CATCH(context, ...)                  \
-  }                                                \
-  catch (const std::bad_alloc&) {                  \
-    (context).fail(VG_OUT_OF_MEMORY_ERROR);        \
-    return __VA_ARGS__;                            \
-  }                                                \
-  catch (const std::length_error&) {               \
-    (context).fail(VG_OUT_OF_MEMORY_ERROR);        \
-    return __VA_ARGS__;                            \
+#define DT_VG_CATCH(context, ...)           \
+  }                                         \
+  catch (const std::bad_alloc&) {           \
+    (context).fail(VG_OUT_OF_MEMORY_ERROR); \
+    return __VA_ARGS__;                     \
+  }                                         \
+  catch (const std::length_error&) {        \
+    (context).fail(VG_OUT_OF_MEMORY_ERROR); \
+    return __VA_ARGS__;                     \
   }

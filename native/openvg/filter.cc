@@ -67,8 +67,8 @@ class Filter {
     result.reserve((size_t)(width_ + left + right) * (size_t)(height_ + bottom + top));
     for (int y = -bottom; y < height_ + top; y++)
       for (int x = -left; x < width_ + right; x++)
-        result.push_back(sample(*source_, x + 0.5, y + 0.5, (VGint)tiling, outside, space_,
-                                VG_IMAGE_QUALITY_NONANTIALIASED));
+        result.push_back(
+            sample(*source_, x + 0.5, y + 0.5, (VGint)tiling, outside, space_, VG_IMAGE_QUALITY_NONANTIALIASED));
     return result;
   }
 
@@ -152,7 +152,8 @@ void vgColorMatrix(VGImage to, VGImage from, const VGfloat* m) {
   Filter filter(*context, to, from);
   if (!filter || (!usable(m) && !filter.refuse())) return;
   auto row = [m](Color c, int i) {
-    return input(m[i]) * c.r + input(m[4 + i]) * c.g + input(m[8 + i]) * c.b + input(m[12 + i]) * c.a + input(m[16 + i]);
+    return input(m[i]) * c.r + input(m[4 + i]) * c.g + input(m[8 + i]) * c.b + input(m[12 + i]) * c.a +
+           input(m[16 + i]);
   };
   for (int y = 0; y < filter.height(); y++)
     for (int x = 0; x < filter.width(); x++) {
@@ -199,8 +200,8 @@ void vgSeparableConvolve(VGImage to, VGImage from, VGint width, VGint height, VG
   DT_VG_TRY
   Filter filter(*context, to, from);
   if (!filter) return;
-  if (width <= 0 || height <= 0 || width > MAX_SEPARABLE_KERNEL || height > MAX_SEPARABLE_KERNEL ||
-      !usable(kernel_x) || !usable(kernel_y) || !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y)) {
+  if (width <= 0 || height <= 0 || width > MAX_SEPARABLE_KERNEL || height > MAX_SEPARABLE_KERNEL || !usable(kernel_x) ||
+      !usable(kernel_y) || !tiling_mode(tiling) || !shift_fits(shift_x) || !shift_fits(shift_y)) {
     filter.refuse();
     return;
   }
@@ -238,8 +239,10 @@ void vgLookup(VGImage to, VGImage from, const VGubyte* red, const VGubyte* green
   for (int y = 0; y < filter.height(); y++)
     for (int x = 0; x < filter.width(); x++) {
       Color c = filter.read(x, y);
-      filter.write(x, y, {(float)red[byte(c.r)] / 255.0f, (float)green[byte(c.g)] / 255.0f,
-                          (float)blue[byte(c.b)] / 255.0f, (float)alpha[byte(c.a)] / 255.0f}, result);
+      filter.write(x, y,
+                   {(float)red[byte(c.r)] / 255.0f, (float)green[byte(c.g)] / 255.0f, (float)blue[byte(c.b)] / 255.0f,
+                    (float)alpha[byte(c.a)] / 255.0f},
+                   result);
     }
 }
 

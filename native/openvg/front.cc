@@ -133,12 +133,15 @@ extern "C" void* drawtap_egl_missing() { return nullptr; }
 
 namespace {
 
-template <class Function>
-Function real(const char* name) {
+template <class Function> Function real(const char* name) {
   void* found = system_function(name);
   return (Function)(found ? found : (void*)&drawtap_egl_missing);
 }
-#define REAL(name) ([] { static auto function = real<decltype(&::name)>(#name); return function; }())
+#define REAL(name)                                         \
+  ([] {                                                    \
+    static auto function = real<decltype(&::name)>(#name); \
+    return function;                                       \
+  }())
 
 const Engine& engine() {
   static const Engine loaded = [] {
@@ -151,23 +154,20 @@ const Engine& engine() {
       function = e.library ? (std::remove_reference_t<decltype(function)>)dlsym(e.library, name) : nullptr;
       return function != nullptr;
     };
-    bool whole = find(e.create_context, "drawtap_vg_create_context") &
-                 find(e.destroy_context, "drawtap_vg_destroy_context") &
-                 find(e.make_current, "drawtap_vg_make_current") & find(e.create_surface, "drawtap_vg_create_surface") &
-                 find(e.image_surface, "drawtap_vg_image_surface") &
-                 find(e.destroy_surface, "drawtap_vg_destroy_surface") &
-                 find(e.resize_surface, "drawtap_vg_resize_surface") &
-                 find(e.surface_bytes, "drawtap_vg_surface_bytes") & find(e.sensor_count, "drawtap_vg_sensor_count") &
-                 find(e.sensor_name, "drawtap_vg_sensor_name") &
-                 find(e.sensor_description, "drawtap_vg_sensor_description") &
-                 find(e.sensor_is_mean, "drawtap_vg_sensor_is_mean") &
-                 find(e.sensor_value, "drawtap_vg_sensor_value") & find(e.reset_sensors, "drawtap_vg_reset_sensors") &
-                 find(e.share_image, "drawtap_vg_share_image") & find(e.unshare_image, "drawtap_vg_unshare_image") &
-                 find(e.forget_image, "drawtap_vg_forget_image") & find(e.shared_alive, "drawtap_vg_shared_alive") &
-                 find(e.same_image, "drawtap_vg_same_image") & find(e.shared_read, "drawtap_vg_shared_read") &
-                 find(e.shared_write, "drawtap_vg_shared_write") & find(e.at_flush, "drawtap_vg_at_flush") &
-                 find(e.at_image_target, "drawtap_vg_at_image_target") &
-                 find(e.target_image, "drawtap_vg_target_image") & find(e.join_image, "drawtap_vg_join_image");
+    bool whole =
+        find(e.create_context, "drawtap_vg_create_context") & find(e.destroy_context, "drawtap_vg_destroy_context") &
+        find(e.make_current, "drawtap_vg_make_current") & find(e.create_surface, "drawtap_vg_create_surface") &
+        find(e.image_surface, "drawtap_vg_image_surface") & find(e.destroy_surface, "drawtap_vg_destroy_surface") &
+        find(e.resize_surface, "drawtap_vg_resize_surface") & find(e.surface_bytes, "drawtap_vg_surface_bytes") &
+        find(e.sensor_count, "drawtap_vg_sensor_count") & find(e.sensor_name, "drawtap_vg_sensor_name") &
+        find(e.sensor_description, "drawtap_vg_sensor_description") &
+        find(e.sensor_is_mean, "drawtap_vg_sensor_is_mean") & find(e.sensor_value, "drawtap_vg_sensor_value") &
+        find(e.reset_sensors, "drawtap_vg_reset_sensors") & find(e.share_image, "drawtap_vg_share_image") &
+        find(e.unshare_image, "drawtap_vg_unshare_image") & find(e.forget_image, "drawtap_vg_forget_image") &
+        find(e.shared_alive, "drawtap_vg_shared_alive") & find(e.same_image, "drawtap_vg_same_image") &
+        find(e.shared_read, "drawtap_vg_shared_read") & find(e.shared_write, "drawtap_vg_shared_write") &
+        find(e.at_flush, "drawtap_vg_at_flush") & find(e.at_image_target, "drawtap_vg_at_image_target") &
+        find(e.target_image, "drawtap_vg_target_image") & find(e.join_image, "drawtap_vg_join_image");
     if (!whole) e.library = nullptr;
     return e;
   }();
@@ -212,23 +212,20 @@ std::set<std::pair<EGLDisplay, EGLImage>>& images() {
   return *set;
 }
 
-thread_local bool t_vg;           // eglBindAPI(EGL_OPENVG_API)
-thread_local EGLint t_error;      // of what was answered here; 0: ask the system's EGL
-thread_local Current t_current;   // OpenVG's
+thread_local bool t_vg;          // eglBindAPI(EGL_OPENVG_API)
+thread_local EGLint t_error;     // of what was answered here; 0: ask the system's EGL
+thread_local Current t_current;  // OpenVG's
 
-template <class T>
-T fail(EGLint error, T value) {
+template <class T> T fail(EGLint error, T value) {
   t_error = error;
   return value;
 }
-template <class T>
-T ok(T value) {
+template <class T> T ok(T value) {
   t_error = EGL_SUCCESS;
   return value;
 }
 // What the system's EGL answered has its error there.
-template <class T>
-T theirs(T value) {
+template <class T> T theirs(T value) {
   t_error = 0;
   return value;
 }
@@ -246,8 +243,7 @@ void let_go(EGLContext handle) {
 }
 
 // Attributes without those that only OpenVG has.
-template <class Attribute>
-std::vector<Attribute> without_vg(const Attribute* list, SurfaceInfo& info) {
+template <class Attribute> std::vector<Attribute> without_vg(const Attribute* list, SurfaceInfo& info) {
   std::vector<Attribute> kept;
   for (; list && *list != (Attribute)EGL_NONE; list += 2) {
     if (list[0] == (Attribute)EGL_VG_COLORSPACE) {
@@ -421,11 +417,11 @@ EGLBoolean swap_vg(EGLDisplay display, EGLSurface surface) {
 
 // ---- EGL_KHR_vg_parent_image, VG_KHR_EGL_image: images that OpenVG and OpenGL see
 //
-// Such an image of OpenVG has a texture beside it, in a context of OpenGL ES of ours. Of an image that the program shares
-// the texture is ours, and the EGLImage is the texture's; of an image that is made of an EGLImage the texture is made of
-// that, too. OpenVG's pixels and the texture's are made one at certain calls (`exchange`): what either side wrote since the
-// last of them goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for elsewhere, the system's
-// EGL answers.
+// Such an image of OpenVG has a texture beside it, in a context of OpenGL ES of ours. Of an image that the program
+// shares the texture is ours, and the EGLImage is the texture's; of an image that is made of an EGLImage the texture is
+// made of that, too. OpenVG's pixels and the texture's are made one at certain calls (`exchange`): what either side
+// wrote since the last of them goes over. Where both wrote a pixel, OpenVG's stays. What an EGLImage is asked for
+// elsewhere, the system's EGL answers.
 
 struct SharedImage {
   EGLDisplay display = EGL_NO_DISPLAY;
@@ -433,13 +429,13 @@ struct SharedImage {
   void* pixels = nullptr;         // the engine's
   int width = 0, height = 0;
   unsigned texture = 0;
-  bool made_of_it = false;   // the image of OpenVG is made of the EGLImage, not the other way round
-  bool opaque = false;       // the texture has no alpha
-  bool forgotten = false;    // nobody on OpenVG's side can reach it any more
+  bool made_of_it = false;            // the image of OpenVG is made of the EGLImage, not the other way round
+  bool opaque = false;                // the texture has no alpha
+  bool forgotten = false;             // nobody on OpenVG's side can reach it any more
   std::vector<uint8_t> ours, theirs;  // what either side had when the last exchange was done: formats may differ
 };
 
-std::mutex g_exchange;  // taken before g_lock and the engine's locks
+std::mutex g_exchange;              // taken before g_lock and the engine's locks
 std::atomic<bool> g_shares{false};  // whether an image was ever shared: most programs have none
 std::vector<SharedImage>& shared_images() {
   static auto* list = new std::vector<SharedImage>;
@@ -507,7 +503,8 @@ class Borrowed {
   explicit operator bool() const { return there_; }
   EGLContext context() const { return carrier_.context; }
 
-  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGB = 0x1907, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, FRAMEBUFFER = 0x8D40;
+  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGB = 0x1907, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401,
+                            FRAMEBUFFER = 0x8D40;
 
  private:
   void restore_api() { REAL(eglBindAPI)(api_); }
@@ -591,8 +588,7 @@ void exchange_all() {
     bool changed = false;
     for (auto& shared : all)
       if (shared.display == display) {
-        shared.forgotten =
-            (shared.made_of_it || shared.image == EGL_NO_IMAGE) && !engine().shared_alive(shared.pixels);
+        shared.forgotten = (shared.made_of_it || shared.image == EGL_NO_IMAGE) && !engine().shared_alive(shared.pixels);
         changed |= exchange_one(shared);
       }
     // Textures may be one under several names: what a later image wrote goes to those before it, too.
@@ -937,8 +933,8 @@ DT_EGL EGLSurface eglCreatePlatformWindowSurface(EGLDisplay display, EGLConfig c
   SurfaceInfo info;
   info.window = true;
   auto kept = without_vg(attributes, info);
-  return keep(display, REAL(eglCreatePlatformWindowSurface)(display, config, window, attributes ? kept.data() : nullptr),
-              info);
+  return keep(display,
+              REAL(eglCreatePlatformWindowSurface)(display, config, window, attributes ? kept.data() : nullptr), info);
 }
 
 DT_EGL EGLSurface eglCreatePlatformWindowSurfaceEXT(EGLDisplay display, EGLConfig config, void* window,
@@ -947,7 +943,8 @@ DT_EGL EGLSurface eglCreatePlatformWindowSurfaceEXT(EGLDisplay display, EGLConfi
   info.window = true;
   auto kept = without_vg(attributes, info);
   return keep(display,
-              REAL(eglCreatePlatformWindowSurfaceEXT)(display, config, window, attributes ? kept.data() : nullptr), info);
+              REAL(eglCreatePlatformWindowSurfaceEXT)(display, config, window, attributes ? kept.data() : nullptr),
+              info);
 }
 
 DT_EGL EGLSurface eglCreatePbufferSurface(EGLDisplay display, EGLConfig config, const EGLint* attributes) {
@@ -1236,7 +1233,8 @@ DT_EGL __eglMustCastToProperFunctionPointerType eglGetProcAddress(const char* na
     // Ours, unless it only jumps to a function that the system's EGL does not have.
     void* found = self ? dlsym(self, name) : nullptr;
     bool sensors = strlen(name) > 7 && !strcmp(name + strlen(name) - 7, "DRAWTAP");
-    if (found && (sensors || (g_lookup && g_lookup(name)) || (g_system && dlsym(g_system, name)))) return (Function)found;
+    if (found && (sensors || (g_lookup && g_lookup(name)) || (g_system && dlsym(g_system, name))))
+      return (Function)found;
   }
   return g_lookup ? g_lookup(name) : nullptr;
 }

@@ -41,8 +41,8 @@ void Surface::resize(int width, int height) {
 }
 
 bool Image::overlaps(const Image& other) const {
-  return pixels == other.pixels && !intersection({left, bottom, width, height},
-                                                 {other.left, other.bottom, other.width, other.height}).empty();
+  return pixels == other.pixels &&
+         !intersection({left, bottom, width, height}, {other.left, other.bottom, other.width, other.height}).empty();
 }
 
 VGint used_quality(const Context& context, const Image& image) {
@@ -73,9 +73,7 @@ Color texel(const Image& image, int64_t x, int64_t y, VGint tiling, const Color&
   return convert(image.read(column, row), image.format.space, space);
 }
 
-int64_t cell(double at) {
-  return std::isfinite(at) ? (int64_t)std::clamp(std::floor(at), -4e18, 4e18) : 0;
-}
+int64_t cell(double at) { return std::isfinite(at) ? (int64_t)std::clamp(std::floor(at), -4e18, 4e18) : 0; }
 
 }  // namespace
 
@@ -104,7 +102,8 @@ namespace {
 
 class ImagePainter final : public Painter {
  public:
-  ImagePainter(const Context& context, const Image& image, const Matrix& to_image, const PaintSource* paint, Space space)
+  ImagePainter(const Context& context, const Image& image, const Matrix& to_image, const PaintSource* paint,
+               Space space)
       : context_(context), image_(image), to_image_(to_image), paint_(paint), space_(space),
         quality_(used_quality(context, image)) {}
   bool by_channel() const override { return paint_ && context_.image_mode == VG_DRAW_IMAGE_STENCIL; }
@@ -178,9 +177,9 @@ struct Block {
 };
 
 Block block(const Image& image) {
-  return {image.format, image.pixels->bytes.data(), (ptrdiff_t)image.pixels->stride,
-          image.left,   image.bottom,               image.width,
-          image.height};
+  return {
+      image.format, image.pixels->bytes.data(), (ptrdiff_t)image.pixels->stride, image.left, image.bottom, image.width,
+      image.height};
 }
 
 Block block(const Format& format, const void* data, VGint stride, VGint width, VGint height) {
@@ -219,7 +218,8 @@ void copy(const Block& to, VGint dx, VGint dy, const Block& from, VGint sx, VGin
     if (bytes) {
       memcpy(row, source + (size_t)(from.left + sx) * (size_t)pixel, (size_t)width * (size_t)pixel);
     } else {
-      for (VGint x = 0; x < width; x++) store(row, x, from.format.bits, load(source, from.left + sx + x, from.format.bits));
+      for (VGint x = 0; x < width; x++)
+        store(row, x, from.format.bits, load(source, from.left + sx + x, from.format.bits));
     }
   }
   auto write = [&](VGint y, VGint begin, VGint end) {  // columns of the copy

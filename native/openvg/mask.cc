@@ -9,9 +9,7 @@ namespace dt::vg {
 
 namespace {
 
-constexpr bool known(VGMaskOperation operation) {
-  return operation >= VG_CLEAR_MASK && operation <= VG_SUBTRACT_MASK;
-}
+constexpr bool known(VGMaskOperation operation) { return operation >= VG_CLEAR_MASK && operation <= VG_SUBTRACT_MASK; }
 
 uint8_t combined(VGMaskOperation operation, uint8_t old, uint8_t value) {
   auto product = [](unsigned a, unsigned b) { return (uint8_t)((a * b + 127) / 255); };
@@ -70,8 +68,8 @@ void vgMask(VGHandle handle, VGMaskOperation operation, VGint x, VGint y, VGint 
   if (!context->surface) return;
   int source_width = image ? image->width : layer ? layer->width : width;
   int source_height = image ? image->height : layer ? layer->height : height;
-  Rect area = intersection({x, y, std::min(width, source_width), std::min(height, source_height)},
-                           bounds(*context->surface));
+  Rect area =
+      intersection({x, y, std::min(width, source_width), std::min(height, source_height)}, bounds(*context->surface));
   if (area.empty()) return;
   std::vector<uint8_t> values;
   if (image) {
@@ -139,8 +137,8 @@ void vgFillMaskLayer(VGMaskLayer handle, VGint x, VGint y, VGint width, VGint he
   if (!context) return;
   auto layer = context->find<MaskLayer>(handle);
   if (!layer) return context->fail(VG_BAD_HANDLE_ERROR);
-  if (!(value >= 0 && value <= 1) || width <= 0 || height <= 0 || x < 0 || y < 0 ||
-      (int64_t)x + width > layer->width || (int64_t)y + height > layer->height)
+  if (!(value >= 0 && value <= 1) || width <= 0 || height <= 0 || x < 0 || y < 0 || (int64_t)x + width > layer->width ||
+      (int64_t)y + height > layer->height)
     return context->fail(VG_ILLEGAL_ARGUMENT_ERROR);
   for (int row = y; row < y + height; row++)
     std::fill_n(layer->values.begin() + (ptrdiff_t)row * layer->width + x, width, (uint8_t)(value * 255.0f + 0.5f));

@@ -45,7 +45,7 @@ namespace {
 
 // A segment in absolute coordinates, with the short forms spelt out.
 struct Element {
-  int type;         // VG_MOVE_TO, VG_LINE_TO, VG_QUAD_TO, VG_CUBIC_TO, an arc, or VG_CLOSE_PATH
+  int type;  // VG_MOVE_TO, VG_LINE_TO, VG_QUAD_TO, VG_CUBIC_TO, an arc, or VG_CLOSE_PATH
   Point from;
   Point control[2];
   double rh = 0, rv = 0, rotation = 0;
@@ -85,15 +85,9 @@ bool Walk::next(Element& out) {
   out.from = pen_;
   out.type = type;
   switch (type) {
-    case VG_CLOSE_PATH:
-      out.to = tangent_ = pen_ = start_;
-      break;
-    case VG_MOVE_TO:
-      out.to = start_ = pen_ = tangent_ = take_point(origin);
-      break;
-    case VG_LINE_TO:
-      out.to = pen_ = tangent_ = take_point(origin);
-      break;
+    case VG_CLOSE_PATH: out.to = tangent_ = pen_ = start_; break;
+    case VG_MOVE_TO: out.to = start_ = pen_ = tangent_ = take_point(origin); break;
+    case VG_LINE_TO: out.to = pen_ = tangent_ = take_point(origin); break;
     case VG_HLINE_TO:
       out.type = VG_LINE_TO;
       out.to = {origin.x + take(), pen_.y};
@@ -182,8 +176,7 @@ int pieces(double deviation, double tolerance) {
 }
 
 // The points of a segment after its first one, by parameter.
-template <class Add>
-void cut(const Element& e, double tolerance, Add add) {
+template <class Add> void cut(const Element& e, double tolerance, Add add) {
   switch (e.type) {
     case VG_QUAD_TO: {
       Point a = e.from, b = e.control[0], c = e.to;
@@ -296,8 +289,8 @@ double fine(const Path& path) {
   return extent * 1e-7;
 }
 
-void bounds_of(const std::vector<Vertex>& vertices, const Matrix& matrix, VGfloat* min_x, VGfloat* min_y, VGfloat* width,
-               VGfloat* height) {
+void bounds_of(const std::vector<Vertex>& vertices, const Matrix& matrix, VGfloat* min_x, VGfloat* min_y,
+               VGfloat* width, VGfloat* height) {
   double left = std::numeric_limits<double>::max(), bottom = left, right = -left, top = -left;
   for (const Vertex& vertex : vertices) {
     Point p = matrix.apply(vertex.at);
@@ -316,10 +309,10 @@ void append_element(Path& path, const Element& e) {
     case VG_CLOSE_PATH: path.append(VG_CLOSE_PATH, {}); break;
     case VG_QUAD_TO: path.append(VG_QUAD_TO, {e.control[0].x, e.control[0].y, e.to.x, e.to.y}); break;
     case VG_CUBIC_TO:
-      path.append(VG_CUBIC_TO,
-                  {e.control[0].x, e.control[0].y, e.control[1].x, e.control[1].y, e.to.x, e.to.y});
+      path.append(VG_CUBIC_TO, {e.control[0].x, e.control[0].y, e.control[1].x, e.control[1].y, e.to.x, e.to.y});
       break;
-    case VG_MOVE_TO: case VG_LINE_TO: path.append((uint8_t)e.type, {e.to.x, e.to.y}); break;
+    case VG_MOVE_TO:
+    case VG_LINE_TO: path.append((uint8_t)e.type, {e.to.x, e.to.y}); break;
     default: path.append((uint8_t)e.type, {e.rh, e.rv, e.rotation * (180 / M_PI), e.to.x, e.to.y}); break;
   }
 }

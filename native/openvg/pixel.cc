@@ -10,12 +10,8 @@ namespace {
 float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }
 
 // The transfer functions of section 3.4.2.
-float gamma(float value) {
-  return value <= 0.00304f ? 12.92f * value : 1.0556f * std::pow(value, 1 / 2.4f) - 0.0556f;
-}
-float linear(float value) {
-  return value <= 0.03928f ? value / 12.92f : std::pow((value + 0.0556f) / 1.0556f, 2.4f);
-}
+float gamma(float value) { return value <= 0.00304f ? 12.92f * value : 1.0556f * std::pow(value, 1 / 2.4f) - 0.0556f; }
+float linear(float value) { return value <= 0.03928f ? value / 12.92f : std::pow((value + 0.0556f) / 1.0556f, 2.4f); }
 
 // One byte is the commonest input by far.
 const std::array<float, 256>& linear_of_bytes() {
@@ -88,12 +84,15 @@ Format format(VGImageFormat name) {
   };
   // Formats without alpha have no order ARGB, but their X may come first.
   switch (base) {
-    case VG_sRGBX_8888: case VG_lRGBX_8888:
+    case VG_sRGBX_8888:
+    case VG_lRGBX_8888:
       channels(32, 8, 8, 8, 8);
       f.a = {0, 0};
       break;
-    case VG_sRGBA_8888: case VG_lRGBA_8888: channels(32, 8, 8, 8, 8); break;
-    case VG_sRGBA_8888_PRE: case VG_lRGBA_8888_PRE:
+    case VG_sRGBA_8888:
+    case VG_lRGBA_8888: channels(32, 8, 8, 8, 8); break;
+    case VG_sRGBA_8888_PRE:
+    case VG_lRGBA_8888_PRE:
       channels(32, 8, 8, 8, 8);
       f.space.premultiplied = true;
       break;

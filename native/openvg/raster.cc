@@ -16,8 +16,8 @@ namespace {
 float clamp01(float value) { return value > 0 ? std::min(value, 1.0f) : 0.0f; }
 Color clamped(const float* rgba) { return {clamp01(rgba[0]), clamp01(rgba[1]), clamp01(rgba[2]), clamp01(rgba[3])}; }
 
-constexpr Space PLAIN{};                                   // sRGBA, not premultiplied: how programs give colours
-constexpr double FLATNESS = 0.1;                           // of a pixel
+constexpr Space PLAIN{};          // sRGBA, not premultiplied: how programs give colours
+constexpr double FLATNESS = 0.1;  // of a pixel
 
 Color mix(Color a, Color b, float t) {
   return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t, a.a + (b.a - a.a) * t};
@@ -111,12 +111,11 @@ PaintSource::PaintSource(const Context& context, const Paint& paint, const Matri
 Color PaintSource::ramp(double t) const {
   switch (paint_.spread) {
     case VG_COLOR_RAMP_SPREAD_REPEAT: t -= std::floor(t); break;
-    case VG_COLOR_RAMP_SPREAD_REFLECT:
-      t = std::fabs(t - 2 * std::floor(t / 2 + 0.5));
-      break;
+    case VG_COLOR_RAMP_SPREAD_REFLECT: t = std::fabs(t - 2 * std::floor(t / 2 + 0.5)); break;
     default: t = std::clamp(t, 0.0, 1.0); break;
   }
-  auto above = std::upper_bound(stops_.begin(), stops_.end(), t, [](double at, const Stop& s) { return at < s.offset; });
+  auto above =
+      std::upper_bound(stops_.begin(), stops_.end(), t, [](double at, const Stop& s) { return at < s.offset; });
   Color color;
   if (above == stops_.begin()) {
     color = stops_.front().color;
@@ -187,7 +186,8 @@ float blend(VGint mode, float s, float sa, float d, float da) {
 float blend_alpha(VGint mode, float sa, float da) {
   switch (mode) {
     case VG_BLEND_SRC: return sa;
-    case VG_BLEND_SRC_IN: case VG_BLEND_DST_IN: return sa * da;
+    case VG_BLEND_SRC_IN:
+    case VG_BLEND_DST_IN: return sa * da;
     case VG_BLEND_ADDITIVE: return std::min(sa + da, 1.0f);
     default: return sa + da * (1 - sa);
   }
@@ -221,8 +221,7 @@ class PathPainter final : public Painter {
 };
 
 // Calls `span(y, x, count, covers)` for what is covered.
-template <class Span>
-void sweep(Rasterizer& rasterizer, Span span) {
+template <class Span> void sweep(Rasterizer& rasterizer, Span span) {
   if (!rasterizer.rewind_scanlines()) return;
   agg::scanline_u8 line;
   line.reset(rasterizer.min_x(), rasterizer.max_x());
@@ -388,12 +387,11 @@ class Dasher {
     if (phase_ < 0) phase_ += total_;
   }
   bool active() const { return total_ > 0; }
-  bool butt() const { return butt_; }  // the dashes have no caps, whatever the context says
+  bool butt() const { return butt_; }            // the dashes have no caps, whatever the context says
   double expected() const { return expected_; }  // about how many dashes there will be
 
   // Calls `draw(run)` for each dash.
-  template <class Draw>
-  void run(const Run& run, Draw draw) {
+  template <class Draw> void run(const Run& run, Draw draw) {
     if (run.points.size() < 2) return;
     double at = reset_ || first_ ? phase_ : at_;
     first_ = false;

@@ -11,9 +11,9 @@ struct Shape {
   explicit Shape(VGPath handle) {
     if (!entry) return;
     path = entry->find<Path>(handle);
-    error = !path                                                        ? VGU_BAD_HANDLE_ERROR
+    error = !path                                                  ? VGU_BAD_HANDLE_ERROR
             : !(path->capabilities & VG_PATH_CAPABILITY_APPEND_TO) ? VGU_PATH_CAPABILITY_ERROR
-                                                                         : VGU_NO_ERROR;
+                                                                   : VGU_NO_ERROR;
   }
   explicit operator bool() const { return error == VGU_NO_ERROR; }
   Path* operator->() const { return path.get(); }

@@ -1,5 +1,6 @@
-// From a trace of ours to one of apitrace. What the tap noted beside the calls becomes what apitrace's own tracer writes:
-// array pointers with the memory behind them before a draw, memcpy before an unmap or flush, the size of the window.
+// From a trace of ours to one of apitrace. What the tap noted beside the calls becomes what apitrace's own tracer
+// writes: array pointers with the memory behind them before a draw, memcpy before an unmap or flush, the size of the
+// window.
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -22,30 +23,53 @@ enum : uint8_t { EVENT_ENTER, EVENT_LEAVE };
 enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_FLAGS = 5 };
 enum : uint8_t { TYPE_ENUM = 9, TYPE_BITMASK = 10, TYPE_STRUCT = 12 };
 
-template <class T>
-T load(const char* from) {
+template <class T> T load(const char* from) {
   T value;
   memcpy(&value, from, sizeof value);
   return value;
 }
 
 enum class Special : uint8_t {
-  none, bind_buffer, bind_vertex_array, client_texture, map, map_named, map_range, map_named_range, make_current_egl,
-  make_current_glx, array_pointer, interleaved, push_client, pop_client
+  none,
+  bind_buffer,
+  bind_vertex_array,
+  client_texture,
+  map,
+  map_named,
+  map_range,
+  map_named_range,
+  make_current_egl,
+  make_current_glx,
+  array_pointer,
+  interleaved,
+  push_client,
+  pop_client
 };
 
 Special special_of(const Function& f) {
   static const std::unordered_map<std::string_view, Special> names = {
-      {"glBindBuffer", Special::bind_buffer}, {"glBindBufferARB", Special::bind_buffer},
-      {"glBindVertexArray", Special::bind_vertex_array}, {"glBindVertexArrayOES", Special::bind_vertex_array},
-      {"glClientActiveTexture", Special::client_texture}, {"glClientActiveTextureARB", Special::client_texture},
-      {"glMapBuffer", Special::map}, {"glMapBufferARB", Special::map}, {"glMapBufferOES", Special::map},
-      {"glMapNamedBuffer", Special::map_named}, {"glMapNamedBufferEXT", Special::map_named},
-      {"glMapBufferRange", Special::map_range}, {"glMapBufferRangeEXT", Special::map_range},
-      {"glMapNamedBufferRange", Special::map_named_range}, {"glMapNamedBufferRangeEXT", Special::map_named_range},
-      {"eglMakeCurrent", Special::make_current_egl}, {"glXMakeCurrent", Special::make_current_glx},
-      {"glInterleavedArrays", Special::interleaved}, {"glPushClientAttrib", Special::push_client},
-      {"glPopClientAttrib", Special::pop_client}, {"glXMakeContextCurrent", Special::make_current_glx}, {"glXMakeCurrentReadSGI", Special::make_current_glx}};
+      {"glBindBuffer", Special::bind_buffer},
+      {"glBindBufferARB", Special::bind_buffer},
+      {"glBindVertexArray", Special::bind_vertex_array},
+      {"glBindVertexArrayOES", Special::bind_vertex_array},
+      {"glClientActiveTexture", Special::client_texture},
+      {"glClientActiveTextureARB", Special::client_texture},
+      {"glMapBuffer", Special::map},
+      {"glMapBufferARB", Special::map},
+      {"glMapBufferOES", Special::map},
+      {"glMapNamedBuffer", Special::map_named},
+      {"glMapNamedBufferEXT", Special::map_named},
+      {"glMapBufferRange", Special::map_range},
+      {"glMapBufferRangeEXT", Special::map_range},
+      {"glMapNamedBufferRange", Special::map_named_range},
+      {"glMapNamedBufferRangeEXT", Special::map_named_range},
+      {"eglMakeCurrent", Special::make_current_egl},
+      {"glXMakeCurrent", Special::make_current_glx},
+      {"glInterleavedArrays", Special::interleaved},
+      {"glPushClientAttrib", Special::push_client},
+      {"glPopClientAttrib", Special::pop_client},
+      {"glXMakeContextCurrent", Special::make_current_glx},
+      {"glXMakeCurrentReadSGI", Special::make_current_glx}};
   if (auto it = names.find(f.name); it != names.end()) return it->second;
   if (f.name.starts_with("gl") && f.name.find("Pointer") != std::string::npos)
     for (const Field& p : f.params)
@@ -104,7 +128,8 @@ class Export {
   void call(uint32_t thread, const At& at, bool fake, bool returned);
   void begin(uint32_t thread, uint32_t signature, bool fake);
   void leave();
-  void fake(uint32_t thread, const char* name, std::initializer_list<const char*> names, std::initializer_list<uint64_t> values);
+  void fake(uint32_t thread, const char* name, std::initializer_list<const char*> names,
+            std::initializer_list<uint64_t> values);
   uint32_t signature(const std::string& name, const std::vector<std::string>& arguments);
   uint32_t signature(const Function& function);
   void enter_signature(uint32_t id);
@@ -150,7 +175,7 @@ class Export {
   std::set<uint64_t> sized_;
 };
 
-// ---- signatures -------------------------------------------------------------------------------------------------
+// ---- signatures ---------------------------------------------------------------------------------
 
 uint32_t Export::signature(const std::string& name, const std::vector<std::string>& arguments) {
   const auto [it, fresh] = by_name_.emplace(name, static_cast<uint32_t>(signatures_.size()));
@@ -229,7 +254,9 @@ void Export::mask(const EnumGroup* group, uint64_t value) {
 }
 
 void Export::truth(const std::string& ctype, bool value) {
-  const char* no = ctype.find("EGL") != ctype.npos ? "EGL_FALSE" : ctype.find("GL") != ctype.npos ? "GL_FALSE" : "False";
+  const char* no = ctype.find("EGL") != ctype.npos  ? "EGL_FALSE"
+                   : ctype.find("GL") != ctype.npos ? "GL_FALSE"
+                                                    : "False";
   const char* yes = ctype.find("EGL") != ctype.npos ? "EGL_TRUE" : ctype.find("GL") != ctype.npos ? "GL_TRUE" : "True";
   out_.byte(TYPE_ENUM);
   const auto [it, fresh] = truths_.emplace(no, enum_count_);
@@ -243,13 +270,15 @@ void Export::truth(const std::string& ctype, bool value) {
   out_.uint(value);
 }
 
-// ---- values -------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 void Export::scalar(const Field& field, const std::string& function, uint64_t raw) {
   (void)function;
   switch (field.kind) {
-    case Kind::i32: case Kind::i64: return out_.sint(integer_value(field, raw));
-    case Kind::u32: case Kind::u64: return out_.uint(raw);
+    case Kind::i32:
+    case Kind::i64: return out_.sint(integer_value(field, raw));
+    case Kind::u32:
+    case Kind::u64: return out_.uint(raw);
     case Kind::f32: {
       const auto bits = static_cast<uint32_t>(raw);
       return out_.f32(&bits);
@@ -260,7 +289,8 @@ void Export::scalar(const Field& field, const std::string& function, uint64_t ra
       return truth(field.ctype, raw != 0);
     case Kind::enumeration: return enumerant(field.group, integer_value(field, raw));
     case Kind::bitmask: return mask(field.group, raw);
-    case Kind::ptr: case Kind::handle: return out_.pointer(raw);
+    case Kind::ptr:
+    case Kind::handle: return out_.pointer(raw);
   }
 }
 
@@ -299,8 +329,10 @@ void Export::elements(const Field& field, std::string_view bytes, uint32_t threa
       case Element::u16: out_.uint(load<uint16_t>(at)); break;
       case Element::i16: out_.sint(load<int16_t>(at)); break;
       case Element::u32:
-        if (field.data_group) enumerant(field.data_group, load<uint32_t>(at));
-        else out_.uint(load<uint32_t>(at));
+        if (field.data_group)
+          enumerant(field.data_group, load<uint32_t>(at));
+        else
+          out_.uint(load<uint32_t>(at));
         break;
       case Element::i32: out_.sint(load<int32_t>(at)); break;
       case Element::u64: out_.uint(load<uint64_t>(at)); break;
@@ -310,8 +342,10 @@ void Export::elements(const Field& field, std::string_view bytes, uint32_t threa
       default: {
         const auto address = load<uint64_t>(at);
         // Client memory that the call reads.
-        if (const Memory* m = find(thread, address)) out_.blob(std::string_view(m->bytes).substr(address - m->address));
-        else out_.pointer(address);
+        if (const Memory* m = find(thread, address))
+          out_.blob(std::string_view(m->bytes).substr(address - m->address));
+        else
+          out_.pointer(address);
       }
     }
   }
@@ -327,25 +361,33 @@ void Export::attributes(const Field& field, std::string_view bytes) {
     const char* at = bytes.data() + i * width;
     const int64_t value = wide ? load<int64_t>(at) : load<int32_t>(at);
     if (!name) {
-      if (group && group->bitmask && value > 0) mask(group, static_cast<uint64_t>(value));
-      else if (group && group->find(value)) enumerant(group, value);
-      else out_.sint(value);
+      if (group && group->bitmask && value > 0)
+        mask(group, static_cast<uint64_t>(value));
+      else if (group && group->find(value))
+        enumerant(group, value);
+      else
+        out_.sint(value);
       name = true;
       continue;
     }
     group = field.value_group(value);
     const bool alone = std::find(field.valueless.begin(), field.valueless.end(), value) != field.valueless.end();
-    if (field.data_group && field.data_group->find(value)) enumerant(field.data_group, value);
-    else out_.sint(value);
+    if (field.data_group && field.data_group->find(value))
+      enumerant(field.data_group, value);
+    else
+      out_.sint(value);
     name = alone;
   }
 }
 
 // The structure as apitrace writes it: its members by name.
 void Export::visual(std::string_view bytes) {
-  static const struct { const char* name; size_t offset, width; } members[] = {
-      {"visual", 0, 8}, {"visualid", 8, 8}, {"screen", 16, 4}, {"depth", 20, 4}, {"c_class", 24, 4}, {"red_mask", 32, 8},
-      {"green_mask", 40, 8}, {"blue_mask", 48, 8}, {"colormap_size", 56, 4}, {"bits_per_rgb", 60, 4}};
+  static const struct {
+    const char* name;
+    size_t offset, width;
+  } members[] = {{"visual", 0, 8},         {"visualid", 8, 8},     {"screen", 16, 4},     {"depth", 20, 4},
+                 {"c_class", 24, 4},       {"red_mask", 32, 8},    {"green_mask", 40, 8}, {"blue_mask", 48, 8},
+                 {"colormap_size", 56, 4}, {"bits_per_rgb", 60, 4}};
   out_.array(1);
   out_.byte(TYPE_STRUCT);
   out_.number(0);
@@ -356,9 +398,12 @@ void Export::visual(std::string_view bytes) {
     for (const auto& m : members) out_.text(m.name);
   }
   for (const auto& m : members) {
-    if (m.width == 4) out_.sint(load<int32_t>(bytes.data() + m.offset));
-    else if (m.offset == 0) out_.pointer(load<uint64_t>(bytes.data()));
-    else out_.uint(load<uint64_t>(bytes.data() + m.offset));
+    if (m.width == 4)
+      out_.sint(load<int32_t>(bytes.data() + m.offset));
+    else if (m.offset == 0)
+      out_.pointer(load<uint64_t>(bytes.data()));
+    else
+      out_.uint(load<uint64_t>(bytes.data() + m.offset));
   }
 }
 
@@ -376,23 +421,28 @@ void Export::content(const Function& function, const Field& field, std::string_v
       for (std::string_view s : strings) out_.string(s);
       return;
     }
-    case Element::attribs32: case Element::attribs64: return attributes(field, bytes);
+    case Element::attribs32:
+    case Element::attribs64: return attributes(field, bytes);
     case Element::structure:
       if (field.element_name == "struct:XVisualInfo" && bytes.size() == 64) return visual(bytes);
       return out_.blob(bytes);
-    case Element::bytes: case Element::pixels: case Element::none:
+    case Element::bytes:
+    case Element::pixels:
+    case Element::none:
       if (function.name != "glPolygonStipple") return out_.blob(bytes);
       out_.array(bytes.size());
       for (const char c : bytes) out_.uint(static_cast<uint8_t>(c));
       return;
-    case Element::u8: case Element::i8:
+    case Element::u8:
+    case Element::i8:
       // Vectors of bytes are lists to apitrace, other bytes are content.
       if (!field.out && function.name.find("bv") == function.name.npos) return out_.blob(bytes);
       return elements(field, bytes, thread);
     default:
       // apitrace replays these into memory of its own, of which it takes no list.
       if (field.out && function.name.starts_with("glGetPixelMap")) return out_.blob(bytes);
-      if (field.ctype.find("void *") != field.ctype.npos && field.ctype.find("**") == field.ctype.npos && field.element != Element::ptr)
+      if (field.ctype.find("void *") != field.ctype.npos && field.ctype.find("**") == field.ctype.npos &&
+          field.element != Element::ptr)
         return out_.blob(bytes);
       return elements(field, bytes, thread);
   }
@@ -407,14 +457,15 @@ void Export::value(const At& at, const Field& field, uint32_t thread) {
     return scalar(field, at.function.name, raw);
   }
   const unsigned kind = DT_DATA_KIND(at.columns.descriptor(field, at.i));
-  if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB) return content(at.function, field, bytes_of(at.columns, field, at.i), thread);
+  if (kind == DT_DATA_INLINE || kind == DT_DATA_BLOB)
+    return content(at.function, field, bytes_of(at.columns, field, at.i), thread);
   if (kind == DT_DATA_OFFSET || kind == DT_DATA_UNKNOWN)
     if (const Memory* m = find(thread, raw); m && (at.function.flags & FLAG_DRAW))
       return out_.blob(std::string_view(m->bytes).substr(raw - m->address));
   out_.pointer(raw);
 }
 
-// ---- calls --------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 void Export::begin(uint32_t thread, uint32_t id, bool fake) {
   out_.byte(EVENT_ENTER);
@@ -467,14 +518,17 @@ void Export::call(uint32_t thread, const At& at, bool fake, bool returned) {
   out_.byte(DETAIL_END);
 }
 
-void Export::fake(uint32_t thread, const char* name, std::initializer_list<const char*> names, std::initializer_list<uint64_t> values) {
+void Export::fake(uint32_t thread, const char* name, std::initializer_list<const char*> names,
+                  std::initializer_list<uint64_t> values) {
   begin(thread, signature(name, {names.begin(), names.end()}), true);
   size_t p = 0;
   for (const uint64_t v : values) {
     out_.byte(DETAIL_ARGUMENT);
     out_.number(p);
-    if (p++ == 0 && v >= 0x100) enumerant(nullptr, static_cast<int64_t>(v));
-    else out_.uint(v);
+    if (p++ == 0 && v >= 0x100)
+      enumerant(nullptr, static_cast<int64_t>(v));
+    else
+      out_.uint(v);
   }
   leave();
   out_.byte(DETAIL_END);
@@ -536,9 +590,13 @@ void Export::taps(OpenChunk& chunk, uint32_t from, uint32_t to) {
 
 uint64_t bytes_of_type(uint64_t type) {
   switch (type) {
-    case 0x1400: case 0x1401: return 1;                        // GL_BYTE, GL_UNSIGNED_BYTE
-    case 0x1402: case 0x1403: case 0x140B: case 0x8D61: return 2;  // shorts and halves
-    case 0x140A: return 8;                                     // GL_DOUBLE
+    case 0x1400:
+    case 0x1401: return 1;  // GL_BYTE, GL_UNSIGNED_BYTE
+    case 0x1402:
+    case 0x1403:
+    case 0x140B:
+    case 0x8D61: return 2;  // shorts and halves
+    case 0x140A: return 8;  // GL_DOUBLE
     default: return 4;
   }
 }
@@ -548,19 +606,27 @@ uint64_t stride_of(const At& at) {
   uint64_t stride = 0, size = 0, type = 0x1401;
   for (size_t p = 0; p < at.function.params.size(); p++) {
     const std::string& name = at.function.params[p].name;
-    if (name == "stride") stride = at.value(p);
-    else if (name == "size") size = at.value(p);
-    else if (name == "type") type = at.value(p);
+    if (name == "stride")
+      stride = at.value(p);
+    else if (name == "size")
+      size = at.value(p);
+    else if (name == "type")
+      type = at.value(p);
   }
   if (stride) return stride;
-  if (!size) size = at.function.name.find("Normal") != std::string::npos || at.function.name.find("SecondaryColor") != std::string::npos ? 3 : 1;
+  if (!size)
+    size = at.function.name.find("Normal") != std::string::npos ||
+                   at.function.name.find("SecondaryColor") != std::string::npos
+               ? 3
+               : 1;
   if (type == 0x8368 || type == 0x8D9F || type == 0x8C3B) return 4;  // packed: all components in 4 bytes
   return (size > 4 ? 4 : size) * bytes_of_type(type);                // GL_BGRA stands for four
 }
 
-// The memory from the pointer of an array on, as far as the draw reads it: the tap noted what is read only, which begins
-// at the first vertex. False: the draw does not read this array.
-bool Export::behind(const std::vector<Memory>& memory, const ArrayCall& array, int64_t first, std::string* bytes) const {
+// The memory from the pointer of an array on, as far as the draw reads it: the tap noted what is read only, which
+// begins at the first vertex. False: the draw does not read this array.
+bool Export::behind(const std::vector<Memory>& memory, const ArrayCall& array, int64_t first,
+                    std::string* bytes) const {
   constexpr uint64_t FARTHEST = 64u << 20;
   bytes->clear();
   uint64_t end = 0;
@@ -572,10 +638,13 @@ bool Export::behind(const std::vector<Memory>& memory, const ArrayCall& array, i
     // Which vertex is the first one cannot be told: everything that may belong to it.
     for (const Memory& m : memory) {
       const uint64_t last = m.address + m.bytes.size();
-      if (last > array.address && (m.address < array.address || m.address - array.address < FARTHEST)) end = std::max(end, last);
+      if (last > array.address && (m.address < array.address || m.address - array.address < FARTHEST))
+        end = std::max(end, last);
     }
   }
-  if (end <= array.address || end - array.address > 4 * FARTHEST + (first > 0 ? static_cast<uint64_t>(first) * array.stride : 0)) return false;
+  if (end <= array.address ||
+      end - array.address > 4 * FARTHEST + (first > 0 ? static_cast<uint64_t>(first) * array.stride : 0))
+    return false;
   bytes->resize(end - array.address);
   for (const Memory& m : memory) {
     if (m.address >= end || m.address + m.bytes.size() <= array.address) continue;
@@ -605,7 +674,8 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
   uint64_t unit = s.unit;
   int64_t first = -1;
   for (size_t p = 0; p < at.function.params.size(); p++)
-    if (at.function.params[p].name == "first" && at.function.params[p].kind == Kind::i32) first = static_cast<int32_t>(at.value(p));
+    if (at.function.params[p].name == "first" && at.function.params[p].kind == Kind::i32)
+      first = static_cast<int32_t>(at.value(p));
   std::string bytes;
   for (const auto& [key, array] : s.arrays) {
     if (!behind(t.memory, array, first, &bytes)) continue;
@@ -621,8 +691,10 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
     for (size_t p = 0; p < array.arguments.size(); p++) {
       out_.byte(DETAIL_ARGUMENT);
       out_.number(p);
-      if (p == array.pointer) out_.blob(bytes);
-      else out_.raw(array.arguments[p].data(), array.arguments[p].size());
+      if (p == array.pointer)
+        out_.blob(bytes);
+      else
+        out_.raw(array.arguments[p].data(), array.arguments[p].size());
     }
     leave();
     out_.byte(DETAIL_END);
@@ -657,7 +729,8 @@ void Export::interleaved(State& s, const At& at) {
       array.unit = s.unit;
       key += ":" + std::to_string(s.unit);
     }
-    array.signature = set.sized ? signature(set.name, {"size", "type", "stride", "pointer"}) : signature(set.name, {"type", "stride", "pointer"});
+    array.signature = set.sized ? signature(set.name, {"size", "type", "stride", "pointer"})
+                                : signature(set.name, {"type", "stride", "pointer"});
     s.arrays[std::move(key)] = std::move(array);
   });
 }
@@ -677,13 +750,18 @@ void Export::follow(uint32_t thread, uint32_t context, const At& at) {
     case Special::bind_buffer: s.buffers[static_cast<uint32_t>(at.value(0))] = at.value(1); break;
     case Special::bind_vertex_array: s.vertex_array = at.value(0); break;
     case Special::client_texture: s.unit = at.value(0); break;
-    case Special::map: case Special::map_range:
-      if (result) mappings_[s.buffers[static_cast<uint32_t>(at.value(0))]] = {result, special == Special::map_range ? at.value(1) : 0};
+    case Special::map:
+    case Special::map_range:
+      if (result)
+        mappings_[s.buffers[static_cast<uint32_t>(at.value(0))]] = {result,
+                                                                    special == Special::map_range ? at.value(1) : 0};
       break;
-    case Special::map_named: case Special::map_named_range:
+    case Special::map_named:
+    case Special::map_named_range:
       if (result) mappings_[at.value(0)] = {result, special == Special::map_named_range ? at.value(1) : 0};
       break;
-    case Special::make_current_egl: case Special::make_current_glx:
+    case Special::make_current_egl:
+    case Special::make_current_glx:
       if (at.value(1) && result && !sized_.count(at.value(1))) threads_[thread].window = at.value(1);
       break;
     case Special::interleaved: interleaved(s, at); break;

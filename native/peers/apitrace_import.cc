@@ -32,13 +32,15 @@ std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); i++) {
     const auto c = static_cast<uint8_t>(text[i]);
-    if (c == '"' || c == '\\') out += '\\', out += text[i];
+    if (c == '"' || c == '\\')
+      out += '\\', out += text[i];
     else if (c < 0x20 || c >= 0x7f) {
       // What is not ASCII may be no UTF-8 either.
       char escaped[8];
       snprintf(escaped, sizeof escaped, "\\u%04x", c);
       out += escaped;
-    } else out += text[i];
+    } else
+      out += text[i];
   }
   return out + '"';
 }
@@ -81,10 +83,32 @@ struct Place {
 };
 
 enum class Special : uint8_t {
-  none, bind_buffer, bind_vertex_array, map, map_named, map_range, map_named_range, bind_api,
-  create_context_egl, create_context_glx, create_context_glx_new, make_current_egl, make_current_glx, make_current_glx_read,
-  pointer, memory_copy, memory, viewport, scissor, attribute_location, client_texture, interleaved,
-  unmap, unmap_named, push_client, pop_client
+  none,
+  bind_buffer,
+  bind_vertex_array,
+  map,
+  map_named,
+  map_range,
+  map_named_range,
+  bind_api,
+  create_context_egl,
+  create_context_glx,
+  create_context_glx_new,
+  make_current_egl,
+  make_current_glx,
+  make_current_glx_read,
+  pointer,
+  memory_copy,
+  memory,
+  viewport,
+  scissor,
+  attribute_location,
+  client_texture,
+  interleaved,
+  unmap,
+  unmap_named,
+  push_client,
+  pop_client
 };
 
 struct Plan {
@@ -112,7 +136,8 @@ double to_double(const Node& node) {
       memcpy(&v, &node.value, 8);
       return v;
     }
-    case Type::sint: case Type::enumerant: return static_cast<double>(static_cast<int64_t>(node.value));
+    case Type::sint:
+    case Type::enumerant: return static_cast<double>(static_cast<int64_t>(node.value));
     default: return static_cast<double>(node.value);
   }
 }
@@ -136,7 +161,8 @@ class Import {
   Plan& plan(const Call& call);
   void plan_known(Plan& plan, const FunctionSignature& function, const FunctionSig& sig);
   void plan_made(Plan& plan, const Call& call, const FunctionSig& sig);
-  std::string made_value(const Call& call, int32_t node, uint16_t* w8, uint16_t* w4, const char* start, std::string* groups);
+  std::string made_value(const Call& call, int32_t node, uint16_t* w8, uint16_t* w4, const char* start,
+                         std::string* groups);
   std::string group(const EnumSig& sig, bool bitmask, std::string* groups);
   void one(const Call& call);
   void fill(const Plan& plan, const Call& call);
@@ -146,9 +172,13 @@ class Import {
   void describe(const Call& call, uint32_t node, std::string* out);
   void write(const Call& call, uint16_t extra);
   uint64_t argument(const Call& call, size_t index) const {
-    return index < call.arguments.size() && call.arguments[index] >= 0 ? to_integer(call.nodes[static_cast<size_t>(call.arguments[index])]) : 0;
+    return index < call.arguments.size() && call.arguments[index] >= 0
+               ? to_integer(call.nodes[static_cast<size_t>(call.arguments[index])])
+               : 0;
   }
-  uint64_t result(const Call& call) const { return call.result >= 0 ? to_integer(call.nodes[static_cast<size_t>(call.result)]) : 0; }
+  uint64_t result(const Call& call) const {
+    return call.result >= 0 ? to_integer(call.nodes[static_cast<size_t>(call.result)]) : 0;
+  }
   bool special_fake(const Plan& plan, const Call& call);
   void follow(const Plan& plan, const Call& call);
   void array_pointer(const Plan& plan, const Call& call);
@@ -206,7 +236,8 @@ class Import {
   std::map<uint32_t, State> states_;
   std::map<uint64_t, Mapping> mappings_;
   std::map<std::pair<uint32_t, std::string>, Array> arrays_;
-  std::vector<std::pair<bool, std::map<std::pair<uint32_t, std::string>, Array>>> pushed_;  // with the client's attributes
+  // with the client's attributes
+  std::vector<std::pair<bool, std::map<std::pair<uint32_t, std::string>, Array>>> pushed_;
   std::map<uint32_t, Thread> threads_;
   std::map<uint64_t, std::string> windows_;
   uint32_t context_count_ = 0;
@@ -247,9 +278,12 @@ void Import::recording(const std::string& path) {
     properties += json_text(name) + ": " + json_text(value);
   }
   properties += "}";
-  std::string json = "{\"kind\": \"recording\", \"program\": " + json_text(program) + ", \"timing\": \"none\", \"clock\": \"monotonic\"";
-  json += ", \"imported\": {\"from\": \"apitrace\", \"file\": " + json_text(path) + ", \"container\": " + json_text(reader_.container());
-  json += ", \"version\": " + std::to_string(reader_.version) + ", \"semantic_version\": " + std::to_string(reader_.semantic_version);
+  std::string json = "{\"kind\": \"recording\", \"program\": " + json_text(program) +
+                     ", \"timing\": \"none\", \"clock\": \"monotonic\"";
+  json += ", \"imported\": {\"from\": \"apitrace\", \"file\": " + json_text(path) +
+          ", \"container\": " + json_text(reader_.container());
+  json += ", \"version\": " + std::to_string(reader_.version) +
+          ", \"semantic_version\": " + std::to_string(reader_.semantic_version);
   json += ", \"properties\": " + properties + "}}";
   const std::string error = writer_.create(output_, json);
   if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
@@ -263,7 +297,7 @@ uint32_t Import::lane(uint32_t thread) {
   return it->second;
 }
 
-// ---- what goes where -------------------------------------------------------------------------------------------
+// ---- what goes where ----------------------------------------------------------------------------
 
 Place place_of(const ValueSignature& value) {
   Place place;
@@ -281,24 +315,46 @@ Place place_of(const ValueSignature& value) {
 
 Special special_of(const std::string& name, const Plan& plan) {
   static const std::unordered_map<std::string_view, Special> names = {
-      {"glBindBuffer", Special::bind_buffer}, {"glBindBufferARB", Special::bind_buffer},
-      {"glBindVertexArray", Special::bind_vertex_array}, {"glBindVertexArrayOES", Special::bind_vertex_array},
-      {"glPushClientAttrib", Special::push_client}, {"glPopClientAttrib", Special::pop_client},
-      {"glUnmapBuffer", Special::unmap}, {"glUnmapBufferARB", Special::unmap}, {"glUnmapBufferOES", Special::unmap},
-      {"glUnmapNamedBuffer", Special::unmap_named}, {"glUnmapNamedBufferEXT", Special::unmap_named},
-      {"glMapBuffer", Special::map}, {"glMapBufferARB", Special::map}, {"glMapBufferOES", Special::map},
-      {"glMapNamedBuffer", Special::map_named}, {"glMapNamedBufferEXT", Special::map_named},
-      {"glMapBufferRange", Special::map_range}, {"glMapBufferRangeEXT", Special::map_range},
-      {"glMapNamedBufferRange", Special::map_named_range}, {"glMapNamedBufferRangeEXT", Special::map_named_range},
-      {"eglBindAPI", Special::bind_api}, {"eglCreateContext", Special::create_context_egl},
-      {"glXCreateContext", Special::create_context_glx}, {"glXCreateContextAttribsARB", Special::create_context_glx},
+      {"glBindBuffer", Special::bind_buffer},
+      {"glBindBufferARB", Special::bind_buffer},
+      {"glBindVertexArray", Special::bind_vertex_array},
+      {"glBindVertexArrayOES", Special::bind_vertex_array},
+      {"glPushClientAttrib", Special::push_client},
+      {"glPopClientAttrib", Special::pop_client},
+      {"glUnmapBuffer", Special::unmap},
+      {"glUnmapBufferARB", Special::unmap},
+      {"glUnmapBufferOES", Special::unmap},
+      {"glUnmapNamedBuffer", Special::unmap_named},
+      {"glUnmapNamedBufferEXT", Special::unmap_named},
+      {"glMapBuffer", Special::map},
+      {"glMapBufferARB", Special::map},
+      {"glMapBufferOES", Special::map},
+      {"glMapNamedBuffer", Special::map_named},
+      {"glMapNamedBufferEXT", Special::map_named},
+      {"glMapBufferRange", Special::map_range},
+      {"glMapBufferRangeEXT", Special::map_range},
+      {"glMapNamedBufferRange", Special::map_named_range},
+      {"glMapNamedBufferRangeEXT", Special::map_named_range},
+      {"eglBindAPI", Special::bind_api},
+      {"eglCreateContext", Special::create_context_egl},
+      {"glXCreateContext", Special::create_context_glx},
+      {"glXCreateContextAttribsARB", Special::create_context_glx},
       {"glXCreateNewContext", Special::create_context_glx_new},
-      {"eglMakeCurrent", Special::make_current_egl}, {"glXMakeCurrent", Special::make_current_glx},
-      {"glXMakeContextCurrent", Special::make_current_glx_read}, {"glXMakeCurrentReadSGI", Special::make_current_glx_read},
-      {"memcpy", Special::memory_copy}, {"malloc", Special::memory}, {"free", Special::memory}, {"realloc", Special::memory},
-      {"glViewport", Special::viewport}, {"glScissor", Special::scissor},
-      {"glClientActiveTexture", Special::client_texture}, {"glClientActiveTextureARB", Special::client_texture}, {"glInterleavedArrays", Special::interleaved},
-      {"glBindAttribLocation", Special::attribute_location}, {"glBindFragDataLocation", Special::attribute_location}};
+      {"eglMakeCurrent", Special::make_current_egl},
+      {"glXMakeCurrent", Special::make_current_glx},
+      {"glXMakeContextCurrent", Special::make_current_glx_read},
+      {"glXMakeCurrentReadSGI", Special::make_current_glx_read},
+      {"memcpy", Special::memory_copy},
+      {"malloc", Special::memory},
+      {"free", Special::memory},
+      {"realloc", Special::memory},
+      {"glViewport", Special::viewport},
+      {"glScissor", Special::scissor},
+      {"glClientActiveTexture", Special::client_texture},
+      {"glClientActiveTextureARB", Special::client_texture},
+      {"glInterleavedArrays", Special::interleaved},
+      {"glBindAttribLocation", Special::attribute_location},
+      {"glBindFragDataLocation", Special::attribute_location}};
   if (auto it = names.find(name); it != names.end()) return it->second;
   // A pointer without a descriptor, in a function that sets up an array: client memory that draws will read.
   if (!plan.made && plan.function && name.starts_with("gl") && name.find("Pointer") != std::string::npos)
@@ -315,25 +371,30 @@ void Import::plan_known(Plan& plan, const FunctionSignature& function, const Fun
   const bool by_position = sig.arguments.size() == function.parameters.size();
   for (size_t i = 0; i < sig.arguments.size(); i++) {
     const ValueSignature* parameter = nullptr;
-    if (by_position) parameter = &function.parameters[i];
+    if (by_position)
+      parameter = &function.parameters[i];
     else
       for (const ValueSignature& p : function.parameters)
         if (p.name == sig.arguments[i]) parameter = &p;
-    if (parameter) plan.arguments[i] = place_of(*parameter);
-    else note("arguments that drawtap's " + std::string(function.name) + " does not have");
+    if (parameter)
+      plan.arguments[i] = place_of(*parameter);
+    else
+      note("arguments that drawtap's " + std::string(function.name) + " does not have");
   }
 }
 
 std::string Import::group(const EnumSig& sig, bool bitmask, std::string* groups) {
   std::string members;
   for (const auto& [name, value] : sig.members) members += "E\t" + word(name) + "\t" + std::to_string(value) + "\n";
-  const auto [it, fresh] = groups_.emplace((bitmask ? "b" : "e") + members, "apitrace:" + std::to_string(groups_.size()));
+  const auto [it, fresh] =
+      groups_.emplace((bitmask ? "b" : "e") + members, "apitrace:" + std::to_string(groups_.size()));
   if (fresh) *groups += "G\t" + it->second + "\t" + (bitmask ? "bitmask" : "enum") + "\n" + members;
   return it->second;
 }
 
 // The signature line of a value, by what it is in the first call.
-std::string Import::made_value(const Call& call, int32_t at, uint16_t* w8, uint16_t* w4, const char* start, std::string* groups) {
+std::string Import::made_value(const Call& call, int32_t at, uint16_t* w8, uint16_t* w4, const char* start,
+                               std::string* groups) {
   const Node none;
   const Node& node = at >= 0 ? call.nodes[static_cast<size_t>(at)] : none;
   auto wide = [&] { return "8:" + std::to_string((*w8)++); };
@@ -345,13 +406,18 @@ std::string Import::made_value(const Call& call, int32_t at, uint16_t* w8, uint1
     return line + "D\t" + wide() + "\t" + element + "\tin\t-\n";
   };
   switch (node.type) {
-    case Type::no: case Type::yes: return scalar("bool", "bool", "4:" + std::to_string((*w4)++));
-    case Type::sint: case Type::uint: return scalar("int64_t", "i64", wide());
+    case Type::no:
+    case Type::yes: return scalar("bool", "bool", "4:" + std::to_string((*w4)++));
+    case Type::sint:
+    case Type::uint: return scalar("int64_t", "i64", wide());
     case Type::f32: return scalar("float", "f32", "4:" + std::to_string((*w4)++));
     case Type::f64: return scalar("double", "f64", wide());
     case Type::enumerant: return scalar("enum", "enum", wide(), group(reader_.enums(node.sig), false, groups));
     case Type::bitmask: return scalar("bitmask", "bitmask", wide(), group(reader_.bitmask(node.sig), true, groups));
-    case Type::string: case Type::wstring: case Type::structure: case Type::repr: return pointer("const char *", "char");
+    case Type::string:
+    case Type::wstring:
+    case Type::structure:
+    case Type::repr: return pointer("const char *", "char");
     case Type::array: {
       const auto first = static_cast<size_t>(at) + 1;
       const Type type = first < node.end ? call.nodes[first].type : Type::null;
@@ -378,9 +444,12 @@ void Import::plan_made(Plan& plan, const Call& call, const FunctionSig& sig) {
   for (size_t i = 0; i < sig.arguments.size(); i++)
     lines += made_value(call, call.arguments[i], &w8, &w4, ("P\t" + word(sig.arguments[i]) + "\t").c_str(), &groups);
   const std::string& name = sig.name;
-  const char* api = name.starts_with("glX") ? "glx" : name.starts_with("egl") ? "egl" : name.starts_with("gl") ? "gl" : "apitrace";
-  const std::string head = "F\t" + std::to_string(next_id_) + "\t" + api + "\t" + word(name) + "\t" + std::to_string(w8) + "\t" +
-                           std::to_string(w4) + "\t-\t-\n";
+  const char* api = name.starts_with("glX")   ? "glx"
+                    : name.starts_with("egl") ? "egl"
+                    : name.starts_with("gl")  ? "gl"
+                                              : "apitrace";
+  const std::string head = "F\t" + std::to_string(next_id_) + "\t" + api + "\t" + word(name) + "\t" +
+                           std::to_string(w8) + "\t" + std::to_string(w4) + "\t-\t-\n";
   const std::string error = writer_.add_signatures("V\t1\n" + groups + head + lines);
   if (!error.empty()) throw Error(DT_E_FORMAT, name + ": " + error);
   const FunctionSignature* function = writer_.signatures().function(next_id_++);
@@ -395,13 +464,15 @@ Plan& Import::plan(const Call& call) {
   found = std::make_unique<Plan>();
   const FunctionSig& sig = reader_.function(call.function);
   auto it = by_name_.find(sig.name);
-  if (it != by_name_.end() && !sig.name.starts_with("dtap")) plan_known(*found, *it->second, sig);
-  else plan_made(*found, call, sig);
+  if (it != by_name_.end() && !sig.name.starts_with("dtap"))
+    plan_known(*found, *it->second, sig);
+  else
+    plan_made(*found, call, sig);
   found->special = special_of(sig.name, *found);
   return *found;
 }
 
-// ---- values ------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 void Import::scalars(Element element, const Call& call, uint32_t at, std::string* out) {
   const Node& array = call.nodes[at];
@@ -435,12 +506,18 @@ void Import::scalars(Element element, const Call& call, uint32_t at, std::string
       default:
         // Nothing says how wide they are: as C has them by default.
         if (!plain) break;
-        if (node.type == Type::f64) add(to_double(node));
-        else if (node.type == Type::f32) add(static_cast<float>(to_double(node)));
-        else if (node.type == Type::opaque) add(node.value);
-        else if (node.type == Type::array || node.type == Type::structure) scalars(element, call, i, out);
-        else if (node.type == Type::string || node.type == Type::blob) *out += call.content(node);
-        else add(static_cast<uint32_t>(to_integer(node)));
+        if (node.type == Type::f64)
+          add(to_double(node));
+        else if (node.type == Type::f32)
+          add(static_cast<float>(to_double(node)));
+        else if (node.type == Type::opaque)
+          add(node.value);
+        else if (node.type == Type::array || node.type == Type::structure)
+          scalars(element, call, i, out);
+        else if (node.type == Type::string || node.type == Type::blob)
+          *out += call.content(node);
+        else
+          add(static_cast<uint32_t>(to_integer(node)));
     }
   }
 }
@@ -455,13 +532,16 @@ void Import::describe(const Call& call, uint32_t at, std::string* out) {
     case Type::yes: *out += "true"; break;
     case Type::sint: *out += std::to_string(static_cast<int64_t>(node.value)); break;
     case Type::uint: *out += std::to_string(node.value); break;
-    case Type::f32: case Type::f64:
+    case Type::f32:
+    case Type::f64:
       snprintf(number, sizeof number, "%.9g", to_double(node));
       *out += number;
       break;
-    case Type::string: case Type::wstring: (*out += '"').append(call.content(node)) += '"'; break;
+    case Type::string:
+    case Type::wstring: (*out += '"').append(call.content(node)) += '"'; break;
     case Type::blob: *out += "blob(" + std::to_string(node.sig) + ")"; break;
-    case Type::enumerant: case Type::bitmask: {
+    case Type::enumerant:
+    case Type::bitmask: {
       const EnumSig& sig = node.type == Type::enumerant ? reader_.enums(node.sig) : reader_.bitmask(node.sig);
       for (const auto& [name, value] : sig.members)
         if (static_cast<uint64_t>(value) == node.value) {
@@ -478,7 +558,8 @@ void Import::describe(const Call& call, uint32_t at, std::string* out) {
     case Type::repr:
       if (at + 1 < node.end) describe(call, at + 1, out);
       break;
-    case Type::array: case Type::structure: {
+    case Type::array:
+    case Type::structure: {
       *out += '{';
       size_t member = 0;
       for (uint32_t i = at + 1; i < node.end; i = call.nodes[i].end, member++) {
@@ -494,7 +575,8 @@ void Import::describe(const Call& call, uint32_t at, std::string* out) {
 
 std::string_view Import::content(Element element, const Call& call, uint32_t at) {
   const Node& node = call.nodes[at];
-  if ((node.type == Type::string || node.type == Type::blob || node.type == Type::wstring) && element != Element::strings)
+  if ((node.type == Type::string || node.type == Type::blob || node.type == Type::wstring) &&
+      element != Element::strings)
     return call.content(node);
   if (pieces_used_ == pieces_.size()) pieces_.emplace_back();
   std::string& out = pieces_[pieces_used_++];
@@ -529,7 +611,8 @@ void Import::put(const Place& place, const Call& call, uint32_t at) {
     if (is_number(node.type) && !(place.element == Element::chars && node.type >= Type::no && node.type <= Type::f64)) {
       record_.set(place.slot, to_integer(node));
       // An address of memory that apitrace did not write down, or an offset into a buffer.
-      if (node.type != Type::null) record_.set_kind(slot, to_integer(node) < LOWEST_ADDRESS ? DT_DATA_OFFSET : DT_DATA_UNKNOWN);
+      if (node.type != Type::null)
+        record_.set_kind(slot, to_integer(node) < LOWEST_ADDRESS ? DT_DATA_OFFSET : DT_DATA_UNKNOWN);
       return;
     }
     if (node.type == Type::repr && at + 2 <= node.end) {
@@ -576,8 +659,10 @@ void Import::fill(const Plan& plan, const Call& call) {
   for (size_t i = 0; i < n; i++)
     if (call.arguments[i] >= 0) put(plan.arguments[i], call, static_cast<uint32_t>(call.arguments[i]));
   if (call.arguments.size() > plan.arguments.size()) note("arguments that the function's signature does not have");
-  if (plan.has_result && call.result >= 0) put(plan.result, call, static_cast<uint32_t>(call.result));
-  else if (call.result >= 0 && !plan.has_result) note("results of functions that have none");
+  if (plan.has_result && call.result >= 0)
+    put(plan.result, call, static_cast<uint32_t>(call.result));
+  else if (call.result >= 0 && !plan.has_result)
+    note("results of functions that have none");
   // An output that never came.
   if (!call.left)
     for (const ValueSignature& parameter : plan.function->parameters)
@@ -587,8 +672,10 @@ void Import::fill(const Plan& plan, const Call& call) {
 
 void Import::write(const Call& call, uint16_t extra) {
   writer_.write(lane(call.thread), record_, call.number + 1ull, call.left ? DT_NO_DURATION : DT_IN_FLIGHT, extra);
-  if (extra) tap_records_++;
-  else calls_++, in_flight_ += !call.left;
+  if (extra)
+    tap_records_++;
+  else
+    calls_++, in_flight_ += !call.left;
 }
 
 // A record of the tap's own, in extra_.
@@ -598,7 +685,7 @@ void Import::tap(const Call& call, uint32_t function) {
   tap_records_++;
 }
 
-// ---- what calls stand for ----------------------------------------------------------------------------------------
+// ---- what calls stand for -----------------------------------------------------------------------
 
 void Import::created(const Call& call, uint64_t share, uint32_t api) {
   const uint64_t handle = result(call);
@@ -654,14 +741,19 @@ void Import::follow(const Plan& plan, const Call& call) {
       break;
     case Special::client_texture: threads_[call.thread].client_texture.written = argument(call, 0); break;
     case Special::bind_vertex_array: state(call).vertex_array = argument(call, 0); break;
-    case Special::map: case Special::map_range: case Special::map_named: case Special::map_named_range: {
+    case Special::map:
+    case Special::map_range:
+    case Special::map_named:
+    case Special::map_named_range: {
       const uint64_t at = result(call);
       if (!at) break;
       const bool range = plan.special == Special::map_range || plan.special == Special::map_named_range;
       const bool named = plan.special == Special::map_named || plan.special == Special::map_named_range;
       Mapping m;
-      if (range) m.offset = argument(call, 1), m.bytes = argument(call, 2);
-      else m.bytes = UINT64_MAX;  // the whole buffer, however long it is
+      if (range)
+        m.offset = argument(call, 1), m.bytes = argument(call, 2);
+      else
+        m.bytes = UINT64_MAX;  // the whole buffer, however long it is
       if (named) {
         m.buffer = static_cast<uint32_t>(argument(call, 0));
       } else {
@@ -689,13 +781,17 @@ void Import::follow(const Plan& plan, const Call& call) {
       break;
     }
     case Special::unmap_named: unmapped(argument(call, 0)); break;
-    case Special::bind_api: threads_[call.thread].api = argument(call, 0) == 0x30A2 ? 1 : argument(call, 0) == 0x30A1 ? 3 : 2; break;
+    case Special::bind_api:
+      threads_[call.thread].api = argument(call, 0) == 0x30A2 ? 1 : argument(call, 0) == 0x30A1 ? 3 : 2;
+      break;
     case Special::create_context_egl: created(call, argument(call, 2), threads_[call.thread].api); break;
     case Special::create_context_glx: created(call, argument(call, 2), 1); break;
     case Special::create_context_glx_new: created(call, argument(call, 3), 1); break;
     case Special::make_current_egl: made_current(call, argument(call, 1), argument(call, 2), argument(call, 3)); break;
     case Special::make_current_glx: made_current(call, argument(call, 1), argument(call, 1), argument(call, 2)); break;
-    case Special::make_current_glx_read: made_current(call, argument(call, 1), argument(call, 2), argument(call, 3)); break;
+    case Special::make_current_glx_read:
+      made_current(call, argument(call, 1), argument(call, 2), argument(call, 3));
+      break;
     default: break;
   }
 }
@@ -709,8 +805,11 @@ void Import::map_write(const Call& call) {
   const uint64_t to = argument(call, 0);
   const FunctionSignature* function = writer_.signatures().function(DT_FN_MAP_WRITE);
   auto it = mappings_.upper_bound(to);
-  const Node* source = call.arguments.size() > 1 && call.arguments[1] >= 0 ? &call.nodes[static_cast<size_t>(call.arguments[1])] : nullptr;
-  if (it == mappings_.begin() || !source || source->type != Type::blob || !function || function->w8 < 2 || function->w4 < 2)
+  const Node* source = call.arguments.size() > 1 && call.arguments[1] >= 0
+                           ? &call.nodes[static_cast<size_t>(call.arguments[1])]
+                           : nullptr;
+  if (it == mappings_.begin() || !source || source->type != Type::blob || !function || function->w8 < 2 ||
+      function->w4 < 2)
     return note("memcpy records that belong to no mapped buffer");
   // Mappings that ended with their buffer may still stand between.
   do --it;
@@ -745,14 +844,17 @@ void Import::array_pointer(const Plan& plan, const Call& call) {
   std::vector<uint64_t> shape;
   std::string key = sig.name;
   for (size_t i = 0; i < call.arguments.size(); i++) {
-    if (i < plan.arguments.size() && plan.arguments[i].pointer && plan.arguments[i].content < 0) pointer = static_cast<int>(i);
-    else shape.push_back(argument(call, i));
+    if (i < plan.arguments.size() && plan.arguments[i].pointer && plan.arguments[i].content < 0)
+      pointer = static_cast<int>(i);
+    else
+      shape.push_back(argument(call, i));
   }
   if (pointer < 0 || call.arguments[static_cast<size_t>(pointer)] < 0) return write(call, 0);
   if (sig.arguments[0] == "index" && !shape.empty()) key += ":" + std::to_string(shape[0]);
   Thread& thread = threads_[call.thread];
   if (sig.name.find("TexCoord") != std::string::npos)
-    key += ":" + std::to_string(thread.client_texture.call ? thread.client_texture.wanted : thread.client_texture.written);
+    key +=
+        ":" + std::to_string(thread.client_texture.call ? thread.client_texture.wanted : thread.client_texture.written);
   Array& array = arrays_[{thread.context, key}];
   const Node& node = call.nodes[static_cast<size_t>(call.arguments[static_cast<size_t>(pointer)])];
   if (node.type != Type::blob) {
@@ -791,7 +893,8 @@ bool Import::special_fake(const Plan& plan, const Call& call) {
   switch (plan.special) {
     case Special::viewport: {
       // How large the window is that was just made current.
-      const std::string text = "width=" + std::to_string(argument(call, 2)) + ";height=" + std::to_string(argument(call, 3));
+      const std::string text =
+          "width=" + std::to_string(argument(call, 2)) + ";height=" + std::to_string(argument(call, 3));
       std::string& said = windows_[thread.draw];
       const FunctionSignature* function = writer_.signatures().function(DT_FN_NATIVE);
       if (thread.draw && said != text && function && function->w8 >= 3) {
@@ -880,14 +983,17 @@ std::string Import::run() {
   std::string end = "{\"kind\": \"end\", \"reason\": \"imported\", " + counts + "}";
   const std::string error = writer_.finish({end});
   if (!error.empty()) throw Error(DT_E_IO, output_ + ": " + error);
-  if (writer_.invalid_records()) throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
+  if (writer_.invalid_records())
+    throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
   std::string properties;
   for (const auto& [name, value] : reader_.properties)
     properties += (properties.empty() ? "" : ", ") + json_text(name) + ": " + json_text(value);
-  return "{" + counts + ", \"tap_records\": " + std::to_string(tap_records_) + ", \"threads\": " + std::to_string(lanes_.size()) +
-         ", \"fake\": " + std::to_string(fake_) + ", \"version\": " + std::to_string(reader_.version) +
-         ", \"semantic_version\": " + std::to_string(reader_.semantic_version) + ", \"container\": " + json_text(reader_.container()) +
-         ", \"properties\": {" + properties + "}, \"unknown_functions\": " + std::to_string(unknown_) + ", \"notes\": [" + notes +
+  return "{" + counts + ", \"tap_records\": " + std::to_string(tap_records_) +
+         ", \"threads\": " + std::to_string(lanes_.size()) + ", \"fake\": " + std::to_string(fake_) +
+         ", \"version\": " + std::to_string(reader_.version) +
+         ", \"semantic_version\": " + std::to_string(reader_.semantic_version) +
+         ", \"container\": " + json_text(reader_.container()) + ", \"properties\": {" + properties +
+         "}, \"unknown_functions\": " + std::to_string(unknown_) + ", \"notes\": [" + notes +
          "], \"damage\": " + (reader_.damage.empty() ? "null" : json_text(reader_.damage)) + "}";
 }
 

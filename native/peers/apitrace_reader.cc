@@ -25,12 +25,10 @@ enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_THREAD, DETA
 enum : uint8_t { FRAME_END, FRAME_MODULE, FRAME_FUNCTION, FRAME_FILE, FRAME_LINE, FRAME_OFFSET };
 constexpr uint64_t FLAG_FAKE = 1;
 
-template <class T>
-T* known(const std::vector<std::unique_ptr<T>>& all, uint32_t id) {
+template <class T> T* known(const std::vector<std::unique_ptr<T>>& all, uint32_t id) {
   return id < all.size() ? all[id].get() : nullptr;
 }
-template <class T>
-T& add(std::vector<std::unique_ptr<T>>& all, uint32_t id, std::unique_ptr<T> sig) {
+template <class T> T& add(std::vector<std::unique_ptr<T>>& all, uint32_t id, std::unique_ptr<T> sig) {
   if (all.size() <= id) all.resize(id + 1);
   all[id] = std::move(sig);
   return *all[id];
@@ -73,7 +71,8 @@ uint64_t ApitraceReader::number() {
 // A number with its type before it, as enums have them.
 int64_t ApitraceReader::typed_number() {
   const uint8_t type = need();
-  if (type != static_cast<uint8_t>(Type::sint) && type != static_cast<uint8_t>(Type::uint)) bad("an enum has no number");
+  if (type != static_cast<uint8_t>(Type::sint) && type != static_cast<uint8_t>(Type::uint))
+    bad("an enum has no number");
   const uint64_t magnitude = number();
   return static_cast<int64_t>(type == static_cast<uint8_t>(Type::sint) ? 0 - magnitude : magnitude);
 }
@@ -166,7 +165,8 @@ uint32_t ApitraceReader::struct_sig() {
 
 void ApitraceReader::content(Call& call, Node& node) {
   const uint64_t bytes = number();
-  if (bytes > MOST_CONTENT - std::min<size_t>(call.bytes.size(), MOST_CONTENT)) bad("content of " + std::to_string(bytes) + " bytes");
+  if (bytes > MOST_CONTENT - std::min<size_t>(call.bytes.size(), MOST_CONTENT))
+    bad("content of " + std::to_string(bytes) + " bytes");
   node.value = call.bytes.size();
   node.sig = static_cast<uint32_t>(bytes);
   // As it comes: a length that is not true costs no memory.
@@ -190,10 +190,12 @@ void ApitraceReader::value(Call& call, unsigned depth) {
   node.type = static_cast<Type>(type);
   uint64_t members = 0;
   switch (node.type) {
-    case Type::null: case Type::no: break;
+    case Type::null:
+    case Type::no: break;
     case Type::yes: node.value = 1; break;
     case Type::sint: node.value = 0 - number(); break;
-    case Type::uint: case Type::opaque: node.value = number(); break;
+    case Type::uint:
+    case Type::opaque: node.value = number(); break;
     case Type::f32: {
       float v;
       read(reinterpret_cast<char*>(&v), sizeof v);
@@ -201,7 +203,8 @@ void ApitraceReader::value(Call& call, unsigned depth) {
       break;
     }
     case Type::f64: read(reinterpret_cast<char*>(&node.value), 8); break;
-    case Type::string: case Type::blob: content(call, node); break;
+    case Type::string:
+    case Type::blob: content(call, node); break;
     case Type::enumerant:
       if (version >= 3) {
         node.sig = enum_sig();
@@ -227,10 +230,14 @@ void ApitraceReader::value(Call& call, unsigned depth) {
       for (uint64_t n = number(); n; n--) {
         const auto c = static_cast<uint32_t>(number());
         auto put = [&](uint32_t b) { call.bytes.push_back(static_cast<char>(b)); };
-        if (c < 0x80) put(c);
-        else if (c < 0x800) put(0xc0 | c >> 6), put(0x80 | (c & 0x3f));
-        else if (c < 0x10000) put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
-        else put(0xf0 | (c >> 18 & 7)), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
+        if (c < 0x80)
+          put(c);
+        else if (c < 0x800)
+          put(0xc0 | c >> 6), put(0x80 | (c & 0x3f));
+        else if (c < 0x10000)
+          put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
+        else
+          put(0xf0 | (c >> 18 & 7)), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
         if (call.bytes.size() > MOST_CONTENT) bad("a string that does not end");
       }
       node.sig = static_cast<uint32_t>(call.bytes.size() - node.value);
@@ -250,9 +257,12 @@ void ApitraceReader::backtrace() {
     if (frames_.size() <= frame) frames_.resize(frame + 1);
     frames_[frame] = true;
     for (uint8_t detail; (detail = need()) != FRAME_END;) {
-      if (detail == FRAME_MODULE || detail == FRAME_FUNCTION || detail == FRAME_FILE) text(MOST_NAME);
-      else if (detail == FRAME_LINE || detail == FRAME_OFFSET) number();
-      else bad("an unknown detail of a stack frame");
+      if (detail == FRAME_MODULE || detail == FRAME_FUNCTION || detail == FRAME_FILE)
+        text(MOST_NAME);
+      else if (detail == FRAME_LINE || detail == FRAME_OFFSET)
+        number();
+      else
+        bad("an unknown detail of a stack frame");
     }
   }
 }
@@ -362,9 +372,12 @@ const Call* ApitraceReader::next() {
   if (ready_) return give();
   try {
     for (int event; damage.empty() && (event = byte()) >= 0;) {
-      if (event == 0) enter();
-      else if (event == 1) leave();
-      else bad("an unknown event (" + std::to_string(event) + ")");
+      if (event == 0)
+        enter();
+      else if (event == 1)
+        leave();
+      else
+        bad("an unknown event (" + std::to_string(event) + ")");
       if (ready_) return give();
     }
   } catch (const Damage& d) {
@@ -373,7 +386,8 @@ const Call* ApitraceReader::next() {
     for (auto& thread : threads_)
       for (auto& call : thread->calls) {
         auto whole = [&](int32_t node) {
-          return node >= 0 && static_cast<size_t>(node) < call->nodes.size() && call->nodes[static_cast<size_t>(node)].end > static_cast<uint32_t>(node);
+          return node >= 0 && static_cast<size_t>(node) < call->nodes.size() &&
+                 call->nodes[static_cast<size_t>(node)].end > static_cast<uint32_t>(node);
         };
         for (int32_t& argument : call->arguments)
           if (!whole(argument)) argument = -1;
@@ -386,7 +400,8 @@ const Call* ApitraceReader::next() {
   // What is left in order of the calls' numbers: entered, and never seen to return.
   Thread* first = nullptr;
   for (auto& thread : threads_)
-    if (!thread->calls.empty() && (!first || thread->calls.front()->number < first->calls.front()->number)) first = thread.get();
+    if (!thread->calls.empty() && (!first || thread->calls.front()->number < first->calls.front()->number))
+      first = thread.get();
   if (!first) return nullptr;
   ready_ = first;
   return give();

@@ -13,13 +13,28 @@
 namespace dt::peers {
 
 enum class Type : uint8_t {
-  null, no, yes, sint, uint, f32, f64, string, blob, enumerant, bitmask, array, structure, opaque, repr, wstring
+  null,
+  no,
+  yes,
+  sint,
+  uint,
+  f32,
+  f64,
+  string,
+  blob,
+  enumerant,
+  bitmask,
+  array,
+  structure,
+  opaque,
+  repr,
+  wstring
 };
 
 // A value; an array or structure is followed by its members, which end at node `end`.
 struct Node {
   Type type = Type::null;
-  uint32_t sig = 0;    // enum, bitmask or structure; for strings and blobs: their bytes
+  uint32_t sig = 0;  // enum, bitmask or structure; for strings and blobs: their bytes
   uint32_t end = 0;
   uint64_t value = 0;  // bits; for strings and blobs: where they stand in Call::bytes
 };

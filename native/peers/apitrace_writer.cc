@@ -13,8 +13,8 @@ void ApitraceWriter::flush(bool all) {
     const size_t n = std::min(CHUNK, out_.size() - done);
     snappy_compress(std::string_view(out_).substr(done, n), &packed_);
     const auto bytes = static_cast<uint32_t>(packed_.size());
-    const uint8_t head[] = {static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes >> 8), static_cast<uint8_t>(bytes >> 16),
-                            static_cast<uint8_t>(bytes >> 24)};
+    const uint8_t head[] = {static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes >> 8),
+                            static_cast<uint8_t>(bytes >> 16), static_cast<uint8_t>(bytes >> 24)};
     fwrite(head, 1, 4, file_);
     fwrite(packed_.data(), 1, packed_.size(), file_);
     done += n;

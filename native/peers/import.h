@@ -1,4 +1,5 @@
-// Reading other tools' traces: each function writes a recording, throws Error, and returns the JSON that peers.h describes.
+// Reading other tools' traces: each function writes a recording, throws Error, and returns the JSON that peers.h
+// describes.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -12,8 +12,7 @@ struct InterleavedArray {
 };
 
 // Calls `set` for each array of a format; `stride` 0: they stand close to each other.
-template <class F>
-void interleaved_arrays(uint64_t format, uint64_t stride, F&& set) {
+template <class F> void interleaved_arrays(uint64_t format, uint64_t stride, F&& set) {
   struct Format {
     uint8_t texture, color, normal, vertex;       // components; 0: none
     bool bytes;                                   // the color is four bytes
@@ -30,7 +29,8 @@ void interleaved_arrays(uint64_t format, uint64_t stride, F&& set) {
   const Format& f = formats[format - FIRST];
   const uint32_t step = stride ? static_cast<uint32_t>(stride) : f.all * 4u;
   if (f.texture) set(InterleavedArray{"glTexCoordPointer", true, f.texture, FLOAT, 0, step});
-  if (f.color) set(InterleavedArray{"glColorPointer", true, f.color, f.bytes ? UNSIGNED_BYTE : FLOAT, f.at_color * 4u, step});
+  if (f.color)
+    set(InterleavedArray{"glColorPointer", true, f.color, f.bytes ? UNSIGNED_BYTE : FLOAT, f.at_color * 4u, step});
   if (f.normal) set(InterleavedArray{"glNormalPointer", false, f.normal, FLOAT, f.at_normal * 4u, step});
   set(InterleavedArray{"glVertexPointer", true, f.vertex, FLOAT, f.at_vertex * 4u, step});
 }

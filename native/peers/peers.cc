@@ -41,7 +41,11 @@ void dt_import_progress(uint64_t* done, uint64_t* total) {
   if (total) *total = dt::peers::g_total;
 }
 
-int dt_import_apitrace(const dt_import* options, const char** json) { return dt::peers::run(dt::peers::import_apitrace, options, json); }
-int dt_import_tcy2(const dt_import* options, const char** json) { return dt::peers::run(dt::peers::import_tcy2, options, json); }
+int dt_import_apitrace(const dt_import* options, const char** json) {
+  return dt::peers::run(dt::peers::import_apitrace, options, json);
+}
+int dt_import_tcy2(const dt_import* options, const char** json) {
+  return dt::peers::run(dt::peers::import_tcy2, options, json);
+}
 
 }  // extern "C"

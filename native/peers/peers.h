@@ -11,18 +11,19 @@ extern "C" {
 DT_PEERS_API const char* dt_peers_last_error(void);
 
 typedef struct dt_import {
-  const char* input;       /* a trace of apitrace */
-  const char* output;      /* the .dtap to write; one that stands there is replaced */
-  const char* signatures;  /* tap.sig: what drawtap knows of the functions */
-  int32_t level;           /* of zstd */
+  const char* input;      /* a trace of apitrace */
+  const char* output;     /* the .dtap to write; one that stands there is replaced */
+  const char* signatures; /* tap.sig: what drawtap knows of the functions */
+  int32_t level;          /* of zstd */
   uint32_t reserved;
 } dt_import;
 
-/* `json` (until the next call from this thread): {"calls", "calls_in_flight", "tap_records", "threads", "fake", "version",
- * "semantic_version", "container", "properties", "unknown_functions", "notes": [text], "damage": text or null}. */
+/* `json` (until the next call from this thread): {"calls", "calls_in_flight", "tap_records", "threads", "fake",
+ * "version", "semantic_version", "container", "properties", "unknown_functions", "notes": [text], "damage": text or
+ * null}. */
 DT_PEERS_API int dt_import_apitrace(const dt_import* options, const char** json);
-/* The same for a trace of the Graphics Quality Analysis Toolkit (TCY2). `json`: {"calls", "tap_records", "unknown_functions", "notes",
- * "damage"}. */
+/* The same for a trace of the Graphics Quality Analysis Toolkit (TCY2). `json`: {"calls", "tap_records",
+ * "unknown_functions", "notes", "damage"}. */
 DT_PEERS_API int dt_import_tcy2(const dt_import* options, const char** json);
 /* Bytes of the file done and to do of the running import of this process; the other makes one of apitrace stop (it then
  * fails with DT_E_CANCELLED). Both from any thread. */

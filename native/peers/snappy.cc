@@ -80,7 +80,10 @@ bool snappy_uncompress(std::string_view block, uint64_t limit, std::string* out)
       bytes = tag >> 2;
       if (bytes >= 60) {
         const size_t extra = bytes - 59;
-        if (left < extra) { whole = false; break; }
+        if (left < extra) {
+          whole = false;
+          break;
+        }
         bytes = 0;
         for (size_t i = 0; i < extra; i++) bytes |= static_cast<size_t>(*at++) << (8 * i);
       }
@@ -90,20 +93,32 @@ bool snappy_uncompress(std::string_view block, uint64_t limit, std::string* out)
       memcpy(begin + used, at, n);
       used += n;
       at += n;
-      if (n < bytes) { whole = false; break; }
+      if (n < bytes) {
+        whole = false;
+        break;
+      }
       continue;
     }
     if ((tag & 3) == 1) {
-      if (left < 1) { whole = false; break; }
+      if (left < 1) {
+        whole = false;
+        break;
+      }
       bytes = 4 + (tag >> 2 & 7);
       offset = static_cast<size_t>(tag >> 5) << 8 | *at++;
     } else {
       const size_t extra = (tag & 3) == 2 ? 2 : 4;
-      if (left < extra) { whole = false; break; }
+      if (left < extra) {
+        whole = false;
+        break;
+      }
       bytes = 1 + (tag >> 2);
       for (size_t i = 0; i < extra; i++) offset |= static_cast<size_t>(*at++) << (8 * i);
     }
-    if (!offset || offset > used || bytes > length - used) { whole = false; break; }
+    if (!offset || offset > used || bytes > length - used) {
+      whole = false;
+      break;
+    }
     if (offset >= bytes) {
       memcpy(begin + used, begin + used - offset, bytes);
     } else {

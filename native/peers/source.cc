@@ -134,8 +134,10 @@ class ZstdSource : public StreamSource {
     const size_t result = ZSTD_decompressStream(stream_, &out, &in);
     at_ += in.pos;
     left_ -= in.pos;
-    if (ZSTD_isError(result)) bad(ZSTD_getErrorName(result));
-    else if (in.pos || out.pos) finished_ = result == 0;
+    if (ZSTD_isError(result))
+      bad(ZSTD_getErrorName(result));
+    else if (in.pos || out.pos)
+      finished_ = result == 0;
     return out.pos;
   }
 

@@ -1,6 +1,6 @@
-// From a trace of the Graphics Quality Analysis Toolkit (file version TCY2) to one of ours: its events by name, arrays from its
-// phrases, objects as handles. The layout of such files was published with the toolkit: little-endian tokens, big ones `u8 id, u32
-// length, body`, small ones (bit 7 of the id) `u8 id, u32 value`.
+// From a trace of the Graphics Quality Analysis Toolkit (file version TCY2) to one of ours: its events by name, arrays
+// from its phrases, objects as handles. The layout of such files was published with the toolkit: little-endian tokens,
+// big ones `u8 id, u32 length, body`, small ones (bit 7 of the id) `u8 id, u32 value`.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -18,11 +18,31 @@
 namespace dt::peers {
 namespace {
 
-enum : uint8_t { DEFINE = 1, EVENT = 2, VALUE = 3, BEGIN_OBJECT = 4, API = 0x80, DURATION = 0x81, END_OBJECT = 0x82, SMALL = 0x80 };
-enum : uint8_t { VOID = 0, BYTE = 1, SHORT = 2, INTEGER = 3, LONG = 4, FLOAT = 5, DOUBLE = 6, OBJECT = 7, PHRASE = 0x80 };
+enum : uint8_t {
+  DEFINE = 1,
+  EVENT = 2,
+  VALUE = 3,
+  BEGIN_OBJECT = 4,
+  API = 0x80,
+  DURATION = 0x81,
+  END_OBJECT = 0x82,
+  SMALL = 0x80
+};
+enum : uint8_t {
+  VOID = 0,
+  BYTE = 1,
+  SHORT = 2,
+  INTEGER = 3,
+  LONG = 4,
+  FLOAT = 5,
+  DOUBLE = 6,
+  OBJECT = 7,
+  PHRASE = 0x80
+};
 constexpr uint32_t MOST_PHRASE = 1u << 28;
 constexpr uint64_t MOST_HELD = UINT64_C(1) << 31;  // such traces are of devices with less
-constexpr uint64_t FIRST_ADDRESS = UINT64_C(0x100000000), ADDRESS_STEP = UINT64_C(0x10000000);  // of memory that arrays had
+// of memory that arrays had
+constexpr uint64_t FIRST_ADDRESS = UINT64_C(0x100000000), ADDRESS_STEP = UINT64_C(0x10000000);
 
 struct Phrase {
   uint8_t type = VOID;
@@ -61,7 +81,8 @@ class Import {
   explicit Import(const dt_import& options) : options_(options), writer_(options.level, DT_TIMING_BOTH) {
     file_.open(options.input, std::ios::binary);
     char magic[4] = {};
-    if (!file_ || !file_.read(magic, 4)) throw Error(DT_E_IO, "it cannot be read, or is shorter than its first four bytes");
+    if (!file_ || !file_.read(magic, 4))
+      throw Error(DT_E_IO, "it cannot be read, or is shorter than its first four bytes");
     if (memcmp(magic, "TCY2", 4)) throw Error(DT_E_FORMAT, "it does not begin with TCY2");
     std::ifstream signatures(options.signatures, std::ios::binary);
     std::stringstream text;
@@ -72,7 +93,8 @@ class Import {
     for (const FunctionSignature& f : writer_.signatures().functions())
       if (f.id < DT_FN_FIRST_TAP) by_name_.emplace(f.name, &f);
     memory_ = writer_.signatures().function(DT_FN_MEMORY);
-    error = writer_.create(options.output, "{\"kind\": \"recording\", \"imported_from\": \"TCY2\", \"program\": " + json_text(options.input) + "}");
+    error = writer_.create(options.output, "{\"kind\": \"recording\", \"imported_from\": \"TCY2\", \"program\": " +
+                                               json_text(options.input) + "}");
     if (!error.empty()) throw Error(DT_E_IO, error);
   }
 
@@ -87,11 +109,14 @@ class Import {
     std::string end = "{\"kind\": \"end\", \"reason\": \"imported\", \"calls\": " + std::to_string(calls_) + "}";
     std::string error = writer_.finish({end});
     if (!error.empty()) throw Error(DT_E_IO, std::string(options_.output) + ": " + error);
-    if (writer_.invalid_records()) throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
+    if (writer_.invalid_records())
+      throw Error(DT_E_FORMAT, "records that the encoder refused: " + std::to_string(writer_.invalid_records()));
     std::string notes;
-    for (auto& [text, count] : notes_) notes += (notes.empty() ? "" : ", ") + json_text(count > 1 ? text + " (" + std::to_string(count) + ")" : text);
-    return "{\"calls\": " + std::to_string(calls_) + ", \"tap_records\": " + std::to_string(memories_) + ", \"unknown_functions\": " + std::to_string(unknown_.size()) +
-           ", \"notes\": [" + notes + "], \"damage\": " + (damage.empty() ? "null" : json_text(damage)) + "}";
+    for (auto& [text, count] : notes_)
+      notes += (notes.empty() ? "" : ", ") + json_text(count > 1 ? text + " (" + std::to_string(count) + ")" : text);
+    return "{\"calls\": " + std::to_string(calls_) + ", \"tap_records\": " + std::to_string(memories_) +
+           ", \"unknown_functions\": " + std::to_string(unknown_.size()) + ", \"notes\": [" + notes +
+           "], \"damage\": " + (damage.empty() ? "null" : json_text(damage)) + "}";
   }
 
  private:
@@ -103,12 +128,16 @@ class Import {
     uint32_t length = load<uint32_t>({reinterpret_cast<char*>(head), 5}, 1);
     uint8_t id = head[0];
     if (id & SMALL) {
-      if (id == DURATION) event_.duration = length;
-      else if (id == END_OBJECT) in_object_ = false;
-      else if (id != API) ++notes_["tokens of an unknown kind were left out"];
+      if (id == DURATION)
+        event_.duration = length;
+      else if (id == END_OBJECT)
+        in_object_ = false;
+      else if (id != API)
+        ++notes_["tokens of an unknown kind were left out"];
       return true;
     }
-    if (length > MOST_PHRASE) throw Error(DT_E_FORMAT, "a token of " + std::to_string(length) + " bytes is too large to be true");
+    if (length > MOST_PHRASE)
+      throw Error(DT_E_FORMAT, "a token of " + std::to_string(length) + " bytes is too large to be true");
     body_.resize(length);
     file_.read(body_.data(), length);
     if (static_cast<uint32_t>(file_.gcount()) < length) throw Error(DT_E_FORMAT, "the file ends inside a token");
@@ -118,7 +147,8 @@ class Import {
         emit();
         event_ = {};
         event_.there = true;
-        event_.name = load<uint32_t>(body_), event_.seq = load<uint32_t>(body_, 4), event_.time = load<uint32_t>(body_, 8);
+        event_.name = load<uint32_t>(body_), event_.seq = load<uint32_t>(body_, 4),
+        event_.time = load<uint32_t>(body_, 8);
         break;
       case VALUE:
         if (in_object_ || !event_.there || length < 5) break;
@@ -135,7 +165,8 @@ class Import {
     uint32_t id = load<uint32_t>(body_), size = load<uint32_t>(body_, 4);
     uint8_t type = load<uint8_t>(body_, 8);
     size_t at = type == OBJECT ? 17 : 9;
-    if (body_.size() < at || size > MOST_PHRASE || size < body_.size() - at) throw Error(DT_E_FORMAT, "a definition has sizes that make no sense");
+    if (body_.size() < at || size > MOST_PHRASE || size < body_.size() - at)
+      throw Error(DT_E_FORMAT, "a definition has sizes that make no sense");
     Phrase& p = phrases_[id];
     held_ += size;
     held_ -= p.data.size();
@@ -182,8 +213,10 @@ class Import {
       if (!is_real) real = static_cast<double>(whole);
       uint64_t bits = 0;
       auto narrow = static_cast<float>(real);
-      if (kind == "f32") memcpy(&bits, &narrow, 4);
-      else memcpy(&bits, &real, 8);
+      if (kind == "f32")
+        memcpy(&bits, &narrow, 4);
+      else
+        memcpy(&bits, &real, 8);
       return bits;
     }
     return is_real ? static_cast<uint64_t>(static_cast<int64_t>(real)) : static_cast<uint64_t>(whole);
@@ -201,7 +234,8 @@ class Import {
     if (p.type == OBJECT || (wide && p.type == INTEGER)) {
       std::string out;
       for (size_t at = 0; at + 4 <= p.data.size(); at += 4) {
-        uint64_t v = p.type == OBJECT ? handle(p.class_name, p.space, load<uint32_t>(p.data, at), wide) : static_cast<uint64_t>(load<int32_t>(p.data, at));
+        uint64_t v = p.type == OBJECT ? handle(p.class_name, p.space, load<uint32_t>(p.data, at), wide)
+                                      : static_cast<uint64_t>(load<int32_t>(p.data, at));
         out.append(reinterpret_cast<char*>(&v), wide ? 8 : 4);
       }
       return out;
@@ -257,7 +291,8 @@ class Import {
         continue;
       }
       if (v.type == OBJECT) {
-        record_.set(p->slot, handle(load<uint32_t>(v.data), load<uint32_t>(v.data, 4), load<uint32_t>(v.data, 8), p->slot.width == 8));
+        record_.set(p->slot, handle(load<uint32_t>(v.data), load<uint32_t>(v.data, 4), load<uint32_t>(v.data, 8),
+                                    p->slot.width == 8));
         continue;
       }
       uint64_t n = number(v, p->kind);

@@ -204,7 +204,8 @@ std::string TraceWriter::append(Encoded& encoded) {
     text_chunk(chunk, "V\t1\n" + text);
     error = file_.append(chunk.seal(DT_TYPE_SIGNATURES, 1, sizeof(dt_block)));
   }
-  if (error.empty() && encoded.blobs_meta_bytes) error = file_.append(encoded.blobs.seal(DT_TYPE_BLOBS, 1, encoded.blobs_meta_bytes));
+  if (error.empty() && encoded.blobs_meta_bytes)
+    error = file_.append(encoded.blobs.seal(DT_TYPE_BLOBS, 1, encoded.blobs_meta_bytes));
   if (error.empty()) error = file_.append(encoded.calls.seal(DT_TYPE_CALLS, 1, encoded.calls_meta_bytes));
   return error;
 }

@@ -22,8 +22,10 @@ class Record {
  public:
   void begin(const FunctionSignature& function);
   void set(Slot slot, uint64_t value) {
-    if (slot.width == 8) w8[slot.index] = value;
-    else if (slot.width == 4) w4[slot.index] = static_cast<uint32_t>(value);
+    if (slot.width == 8)
+      w8[slot.index] = value;
+    else if (slot.width == 4)
+      w4[slot.index] = static_cast<uint32_t>(value);
   }
   // The content of the array whose descriptor stands in w8 field `slot`; it must live until the record is written.
   void set_content(uint16_t slot, std::string_view content);

@@ -14,8 +14,8 @@ struct BufferContent {
   std::vector<uint8_t> bytes;
 };
 
-// Reads the buffers that arrays that are on, indices and blocks come from in the current context, each once a use. What is
-// there and cannot be read is said in `why`. State that the program sees is left as it was.
+// Reads the buffers that arrays that are on, indices and blocks come from in the current context, each once a use. What
+// is there and cannot be read is said in `why`. State that the program sees is left as it was.
 std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& why);
 
 }  // namespace dt::play

@@ -10,23 +10,44 @@ namespace dt::play {
 namespace {
 
 enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, RENDERBUFFER = 0x8D41, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A, COLOR_ATTACHMENT0 = 0x8CE0, COMPLETE = 0x8CD5, TEXTURE_2D = 0x0DE1, NEAREST = 0x2600, DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400, RGBA8 = 0x8058, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, TRIANGLES = 4, VERTEX_SHADER = 0x8B31, FRAGMENT_SHADER = 0x8B30,
-  DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, STENCIL_MODE = 0x90EA, STENCIL_INDEX = 0x1901
+  READ_FRAMEBUFFER = 0x8CA8,
+  DRAW_FRAMEBUFFER = 0x8CA9,
+  RENDERBUFFER = 0x8D41,
+  DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20,
+  DEPTH_STENCIL_ATTACHMENT = 0x821A,
+  COLOR_ATTACHMENT0 = 0x8CE0,
+  COMPLETE = 0x8CD5,
+  TEXTURE_2D = 0x0DE1,
+  NEAREST = 0x2600,
+  DEPTH_BIT = 0x100,
+  STENCIL_BIT = 0x400,
+  RGBA8 = 0x8058,
+  RGBA = 0x1908,
+  UNSIGNED_BYTE = 0x1401,
+  TRIANGLES = 4,
+  VERTEX_SHADER = 0x8B31,
+  FRAGMENT_SHADER = 0x8B30,
+  DEPTH24_STENCIL8 = 0x88F0,
+  DEPTH32F_STENCIL8 = 0x8CAD,
+  STENCIL_MODE = 0x90EA,
+  STENCIL_INDEX = 0x1901
 };
 
-const char VERTEX[] = "#version 300 es\n"
-                      "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
-const char DEPTH[] = "#version 300 es\n"
-                     "precision highp float; uniform highp sampler2D values; out vec4 color;\n"
-                     "void main() {\n"
-                     "  float v = floor(clamp(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r, 0.0, 1.0) * 65535.0 + 0.5), high = floor(v / 256.0);\n"
-                     "  color = vec4(high / 255.0, (v - high * 256.0) / 255.0, 0.0, 1.0);\n"
-                     "}\n";
-const char STENCIL[] = "#version 300 es\n"
-                       "precision highp float; uniform highp usampler2D values; out vec4 color;\n"
-                       "void main() { color = vec4(float(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r) / 255.0, 0.0, 0.0, 1.0); }\n";
+const char VERTEX[] =
+    "#version 300 es\n"
+    "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
+const char DEPTH[] =
+    "#version 300 es\n"
+    "precision highp float; uniform highp sampler2D values; out vec4 color;\n"
+    "void main() {\n"
+    "  float v = floor(clamp(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r, 0.0, 1.0) * 65535.0 + 0.5), high = floor(v / 256.0);\n"
+    "  color = vec4(high / 255.0, (v - high * 256.0) / 255.0, 0.0, 1.0);\n"
+    "}\n";
+const char STENCIL[] =
+    "#version 300 es\n"
+    "precision highp float; uniform highp usampler2D values; out vec4 color;\n"
+    "void main() { color = vec4(float(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r) / 255.0, 0.0, 0.0, 1.0); }\n";
 
 // A context that shares objects with the current one, current in its place while this lives.
 class Beside {
@@ -45,7 +66,8 @@ class Beside {
     own_ = eglCreateContext(display_, config, context_, version);
     if (own_ == EGL_NO_CONTEXT) {  // of configs that are not for ES 3
       const EGLint wanted[] = {EGL_RENDERABLE_TYPE, 0x40, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
-      if (eglChooseConfig(display_, wanted, &config, 1, &count) && count > 0) own_ = eglCreateContext(display_, config, context_, version);
+      if (eglChooseConfig(display_, wanted, &config, 1, &count) && count > 0)
+        own_ = eglCreateContext(display_, config, context_, version);
     }
     if (own_ == EGL_NO_CONTEXT) return;
     if (auto flush = DT_REAL(void, glFlush)) flush();
@@ -78,11 +100,14 @@ bool fine() {
 
 bool attach(const DepthSource& from, uint32_t point) {
   if (!from.texture) {
-    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(READ_FRAMEBUFFER, point, RENDERBUFFER, from.name);
+    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(READ_FRAMEBUFFER, point,
+                                                                                     RENDERBUFFER, from.name);
   } else {
     DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t)
     (READ_FRAMEBUFFER, point, from.face ? from.face : +TEXTURE_2D, from.name, from.level);
-    if (!fine()) DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t)(READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
+    if (!fine())
+      DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t)(
+          READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
   }
   return fine() && DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(READ_FRAMEBUFFER) == COMPLETE;
 }
@@ -91,7 +116,8 @@ bool attach(const DepthSource& from, uint32_t point) {
 uint32_t sampled(const DepthSource& from, bool depth) {
   auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
   auto gen_framebuffers = DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*);
-  auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t);
+  auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
+                      uint32_t, uint32_t);
   auto storage = DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t);
   auto bind_texture = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
   auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
@@ -100,7 +126,8 @@ uint32_t sampled(const DepthSource& from, bool depth) {
   bind(READ_FRAMEBUFFER, 0);
   if (from.name) {
     bind(READ_FRAMEBUFFER, framebuffers[0]);
-    if (!attach(from, depth ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT) && !attach(from, DEPTH_STENCIL_ATTACHMENT)) return 0;
+    if (!attach(from, depth ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT) && !attach(from, DEPTH_STENCIL_ATTACHMENT))
+      return 0;
   }
   bind(DRAW_FRAMEBUFFER, framebuffers[1]);
   // What is copied must have the format of what it is copied to, and not every driver tells which it is.
@@ -145,7 +172,8 @@ uint32_t program(const char* fragment) {
 const char* copy_depth(const DepthSource& from, bool depth, std::vector<uint8_t>& values) {
   Beside beside;
   if (!beside.there()) return "the driver has no OpenGL ES 3 that shares objects with this context";
-  auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t);
+  auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
+                      uint32_t, uint32_t);
   auto storage = DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t);
   if (!blit || !storage) return "the driver has no OpenGL ES 3";
   uint32_t texture = sampled(from, depth);
@@ -161,15 +189,18 @@ const char* copy_depth(const DepthSource& from, bool depth, std::vector<uint8_t>
   DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t)(0x8D40, framebuffer);
   DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &target);
   DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(RENDERBUFFER, target);
-  DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(RENDERBUFFER, RGBA8, from.width, from.height);
-  DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(0x8D40, COLOR_ATTACHMENT0, RENDERBUFFER, target);
+  DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(RENDERBUFFER, RGBA8, from.width,
+                                                                             from.height);
+  DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(0x8D40, COLOR_ATTACHMENT0,
+                                                                                   RENDERBUFFER, target);
   DT_REAL(void, glViewport, int32_t, int32_t, int32_t, int32_t)(0, 0, from.width, from.height);
   DT_REAL(void, glDisable, uint32_t)(0x0BD0);  // GL_DITHER
   DT_REAL(void, glUseProgram, uint32_t)(drawn);
   DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(TRIANGLES, 0, 3);
   const size_t pixels = static_cast<size_t>(from.width) * static_cast<size_t>(from.height);
   std::vector<uint8_t> colors(pixels * 4);
-  DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(0, 0, from.width, from.height, RGBA, UNSIGNED_BYTE, colors.data());
+  DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(
+      0, 0, from.width, from.height, RGBA, UNSIGNED_BYTE, colors.data());
   const bool read = fine();
   // Objects are shared: what is not deleted would stay.
   DT_REAL(void, glDeleteTextures, int32_t, const uint32_t*)(1, &texture);

@@ -22,7 +22,8 @@ int slot_of(const Function& f, const std::string& word, bool wide) {
   bool data = word.back() == '#';
   std::string name = data ? word.substr(0, word.size() - 1) : word;
   const Field* field = nullptr;
-  if (name == "=" || name.empty()) field = f.result.get();
+  if (name == "=" || name.empty())
+    field = f.result.get();
   else
     for (auto& p : f.params)
       if (p.name == name) field = &p;
@@ -57,7 +58,8 @@ std::vector<Mapping> map_functions(const Trace& trace) {
       }
     }
     for (auto& word : words(k.w4)) m.w4.push_back(slot_of(f, word, false));
-    // A value that the player passes on must be there; an array's descriptor may be missing (its content then is unknown).
+    // A value that the player passes on must be there; an array's descriptor may be missing (its content then is
+    // unknown).
     size_t n = 0;
     bool whole = true;
     for (auto& word : words(k.w8)) whole = whole && (m.w8[n++] >= 0 || word.back() == '#' || word == "=");
@@ -123,7 +125,8 @@ std::shared_ptr<Decoded> Feed::decode(size_t index) {
     c.decoded = &open.columns(f);
     c.function = c.decoded->function;
     int known = -2;
-    if (entry.tap()) known = -1;
+    if (entry.tap())
+      known = -1;
     else if (c.function) {
       const Mapping& m = mapping_[static_cast<size_t>(c.function->index)];
       known = m.known;
@@ -132,8 +135,10 @@ std::shared_ptr<Decoded> Feed::decode(size_t index) {
         auto& none = d->none;
         for (int slot : m.w8) c.w8.push_back(slot < 0 ? none.data() : c.decoded->w8[static_cast<size_t>(slot)].data());
         for (int slot : m.w4)
-          c.w4.push_back(slot < 0 ? reinterpret_cast<const uint32_t*>(none.data()) : c.decoded->w4[static_cast<size_t>(slot)].data());
-        for (int p : m.payloads) c.starts.push_back(p < 0 ? none.data() : c.decoded->payloads[static_cast<size_t>(p)].data());
+          c.w4.push_back(slot < 0 ? reinterpret_cast<const uint32_t*>(none.data())
+                                  : c.decoded->w4[static_cast<size_t>(slot)].data());
+        for (int p : m.payloads)
+          c.starts.push_back(p < 0 ? none.data() : c.decoded->payloads[static_cast<size_t>(p)].data());
       }
     }
     d->known.push_back(known);

@@ -33,7 +33,7 @@ struct Decoded {
   std::vector<uint32_t> calls;   // per record: number of the (next) call; empty: the record's own number
   const std::vector<uint32_t>* offsets = nullptr;  // of seqs, where chunks interleave
   uint64_t base = 0, first_seq = 0;
-  uint64_t after = 0;            // seq of what the tap noted behind the last call: that of the thread's next call
+  uint64_t after = 0;  // seq of what the tap noted behind the last call: that of the thread's next call
   uint32_t records = 0, call_count = 0, thread = 0;
   const uint16_t* order = nullptr;
   const uint32_t* ordinals = nullptr;
@@ -48,8 +48,8 @@ struct Decoded {
 struct Mapping {
   const Function* function = nullptr;
   int known = -2;
-  std::vector<int> w8, w4;     // the trace's slots in the player's order; -1: this trace does not have it
-  std::vector<int> payloads;   // likewise, per array
+  std::vector<int> w8, w4;    // the trace's slots in the player's order; -1: this trace does not have it
+  std::vector<int> payloads;  // likewise, per array
 };
 std::vector<Mapping> map_functions(const Trace& trace);
 

@@ -40,7 +40,8 @@ std::vector<uint8_t> png(const std::vector<uint8_t>& pixels, int width, int heig
   raw.reserve((row + 1) * static_cast<size_t>(height));
   for (int y = height - 1; y >= 0; --y) {
     raw.push_back(0);
-    raw.insert(raw.end(), pixels.begin() + static_cast<long>(row * static_cast<size_t>(y)), pixels.begin() + static_cast<long>(row * (static_cast<size_t>(y) + 1)));
+    raw.insert(raw.end(), pixels.begin() + static_cast<long>(row * static_cast<size_t>(y)),
+               pixels.begin() + static_cast<long>(row * (static_cast<size_t>(y) + 1)));
   }
   std::vector<uint8_t> z = {0x78, 0x01};
   uint32_t a = 1, b = 0;
@@ -62,7 +63,8 @@ std::vector<uint8_t> png(const std::vector<uint8_t>& pixels, int width, int heig
   std::vector<uint8_t> out = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'}, head;
   big(head, static_cast<uint32_t>(width));
   big(head, static_cast<uint32_t>(height));
-  head.insert(head.end(), {static_cast<uint8_t>(bytes == 2 ? 16 : 8), static_cast<uint8_t>(bytes == 4 ? 6 : 0), 0, 0, 0});
+  head.insert(head.end(),
+              {static_cast<uint8_t>(bytes == 2 ? 16 : 8), static_cast<uint8_t>(bytes == 4 ? 6 : 0), 0, 0, 0});
   chunk(out, "IHDR", head);
   chunk(out, "IDAT", z);
   chunk(out, "IEND", {});
@@ -84,7 +86,9 @@ std::vector<uint8_t> ppm(const std::vector<uint8_t>& pixels, int width, int heig
 }  // namespace
 
 bool write_image(const std::string& path, const std::vector<uint8_t>& pixels, int width, int height, int pixel) {
-  std::vector<uint8_t> bytes = path.ends_with(".ppm") ? ppm(pixels, width, height) : path.ends_with(".rgba") ? pixels : png(pixels, width, height, pixel);
+  std::vector<uint8_t> bytes = path.ends_with(".ppm")    ? ppm(pixels, width, height)
+                               : path.ends_with(".rgba") ? pixels
+                                                         : png(pixels, width, height, pixel);
   std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "wb"), fclose);
   return file && fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
 }

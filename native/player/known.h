@@ -11,7 +11,8 @@ enum : uint32_t { KNOWN_FRAME_END = 1, KNOWN_DRAW = 2, KNOWN_VG = 4 };
 struct Known {
   const char* name;
   void (*play)(Player&, const Row&);  // nullptr: hand-written (windows.cc)
-  const char *w8, *w4;                // fields of its record: names of parameters; "=" the result; "#" an array's descriptor
+  // fields of its record: names of parameters; "=" the result; "#" an array's descriptor
+  const char *w8, *w4;
   uint32_t flags;
 };
 extern const Known g_known[];

@@ -18,25 +18,156 @@ bool begins(std::string_view name, std::initializer_list<std::string_view> with)
 
 // What is done at once while a list is made, and is no part of it.
 bool is_immediate(std::string_view name) {
-  return begins(name, {"glGen", "glDelete", "glIs", "glGet", "glCreate", "glFlush", "glFinish", "glPixelStore", "glReadPixels", "glRenderMode", "glFeedback", "glSelectBuffer", "glNewList", "glEndList",
-                       "glColorPointer", "glVertexPointer", "glNormalPointer", "glTexCoordPointer", "glIndexPointer", "glEdgeFlagPointer", "glFogCoordPointer", "glSecondaryColorPointer",
-                       "glInterleavedArrays", "glEnableClient", "glDisableClient", "glClientActiveTexture", "glPushClient", "glPopClient", "glVertexAttribPointer", "glVertexAttribIPointer",
-                       "glEnableVertexAttrib", "glDisableVertexAttrib", "glBindVertexArray", "glBindBuffer", "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glShaderSource",
-                       "glCompileShader", "glAttachShader", "glDetachShader", "glLinkProgram", "glValidate", "glBindAttrib", "glAreTextures", "glDebugMessage", "glPushDebug", "glPopDebug", "glObjectLabel",
-                       "glStringMarker", "glPushGroup", "glPopGroup", "glInsertEvent", "egl", "glX"});
+  return begins(name, {"glGen",
+                       "glDelete",
+                       "glIs",
+                       "glGet",
+                       "glCreate",
+                       "glFlush",
+                       "glFinish",
+                       "glPixelStore",
+                       "glReadPixels",
+                       "glRenderMode",
+                       "glFeedback",
+                       "glSelectBuffer",
+                       "glNewList",
+                       "glEndList",
+                       "glColorPointer",
+                       "glVertexPointer",
+                       "glNormalPointer",
+                       "glTexCoordPointer",
+                       "glIndexPointer",
+                       "glEdgeFlagPointer",
+                       "glFogCoordPointer",
+                       "glSecondaryColorPointer",
+                       "glInterleavedArrays",
+                       "glEnableClient",
+                       "glDisableClient",
+                       "glClientActiveTexture",
+                       "glPushClient",
+                       "glPopClient",
+                       "glVertexAttribPointer",
+                       "glVertexAttribIPointer",
+                       "glEnableVertexAttrib",
+                       "glDisableVertexAttrib",
+                       "glBindVertexArray",
+                       "glBindBuffer",
+                       "glBufferData",
+                       "glBufferSubData",
+                       "glMapBuffer",
+                       "glUnmapBuffer",
+                       "glShaderSource",
+                       "glCompileShader",
+                       "glAttachShader",
+                       "glDetachShader",
+                       "glLinkProgram",
+                       "glValidate",
+                       "glBindAttrib",
+                       "glAreTextures",
+                       "glDebugMessage",
+                       "glPushDebug",
+                       "glPopDebug",
+                       "glObjectLabel",
+                       "glStringMarker",
+                       "glPushGroup",
+                       "glPopGroup",
+                       "glInsertEvent",
+                       "egl",
+                       "glX"});
 }
 // What goes into a list and can be played instead of it.
 bool is_listed(std::string_view name) {
-  return begins(name, {"glBegin", "glEnd", "glVertex", "glNormal3", "glColor3", "glColor4", "glColorMask", "glColorMaterial", "glIndex", "glSecondaryColor3", "glTexCoord", "glMultiTexCoord", "glFogCoord",
-                       "glEdgeFlag", "glMaterial", "glLight", "glShadeModel", "glFrontFace", "glCullFace", "glPolygon", "glLine", "glPoint", "glEnable", "glDisable", "glDepth", "glAlphaFunc", "glBlend",
-                       "glClear", "glStencil", "glScissor", "glViewport", "glLogicOp", "glFog", "glHint", "glTexEnv", "glTexGen", "glTexParameter", "glTexImage", "glTexSubImage", "glCopyTex",
-                       "glCompressedTex", "glBindTexture", "glActiveTexture", "glMatrixMode", "glLoad", "glMultMatrix", "glMultTranspose", "glTranslate", "glRotate", "glScale", "glOrtho", "glFrustum",
-                       "glPush", "glPop", "glInitNames", "glRasterPos", "glWindowPos", "glBitmap", "glDrawPixels", "glCopyPixels", "glPixelMap", "glPixelTransfer", "glPixelZoom", "glRect", "glMap1",
-                       "glMap2", "glMapGrid", "glEval", "glCallList", "glListBase", "glClipPlane", "glUseProgram", "glUniform", "glAccum", "glReadBuffer", "glDrawBuffer", "glDrawArrays",
-                       "glDrawElements", "glDrawRangeElements", "glMultiDraw", "glPrioritize", "glSampleCoverage", "glPassThrough", "glProvoking"}) &&
-         name.find("Query") == name.npos && name.find("Conditional") == name.npos && name.find("Feedback") == name.npos && name.find("Instanced") == name.npos && name.find("Indirect") == name.npos;
+  return begins(name, {"glBegin",
+                       "glEnd",
+                       "glVertex",
+                       "glNormal3",
+                       "glColor3",
+                       "glColor4",
+                       "glColorMask",
+                       "glColorMaterial",
+                       "glIndex",
+                       "glSecondaryColor3",
+                       "glTexCoord",
+                       "glMultiTexCoord",
+                       "glFogCoord",
+                       "glEdgeFlag",
+                       "glMaterial",
+                       "glLight",
+                       "glShadeModel",
+                       "glFrontFace",
+                       "glCullFace",
+                       "glPolygon",
+                       "glLine",
+                       "glPoint",
+                       "glEnable",
+                       "glDisable",
+                       "glDepth",
+                       "glAlphaFunc",
+                       "glBlend",
+                       "glClear",
+                       "glStencil",
+                       "glScissor",
+                       "glViewport",
+                       "glLogicOp",
+                       "glFog",
+                       "glHint",
+                       "glTexEnv",
+                       "glTexGen",
+                       "glTexParameter",
+                       "glTexImage",
+                       "glTexSubImage",
+                       "glCopyTex",
+                       "glCompressedTex",
+                       "glBindTexture",
+                       "glActiveTexture",
+                       "glMatrixMode",
+                       "glLoad",
+                       "glMultMatrix",
+                       "glMultTranspose",
+                       "glTranslate",
+                       "glRotate",
+                       "glScale",
+                       "glOrtho",
+                       "glFrustum",
+                       "glPush",
+                       "glPop",
+                       "glInitNames",
+                       "glRasterPos",
+                       "glWindowPos",
+                       "glBitmap",
+                       "glDrawPixels",
+                       "glCopyPixels",
+                       "glPixelMap",
+                       "glPixelTransfer",
+                       "glPixelZoom",
+                       "glRect",
+                       "glMap1",
+                       "glMap2",
+                       "glMapGrid",
+                       "glEval",
+                       "glCallList",
+                       "glListBase",
+                       "glClipPlane",
+                       "glUseProgram",
+                       "glUniform",
+                       "glAccum",
+                       "glReadBuffer",
+                       "glDrawBuffer",
+                       "glDrawArrays",
+                       "glDrawElements",
+                       "glDrawRangeElements",
+                       "glMultiDraw",
+                       "glPrioritize",
+                       "glSampleCoverage",
+                       "glPassThrough",
+                       "glProvoking"}) &&
+         name.find("Query") == name.npos && name.find("Conditional") == name.npos &&
+         name.find("Feedback") == name.npos && name.find("Instanced") == name.npos &&
+         name.find("Indirect") == name.npos;
 }
-bool draws_arrays(std::string_view name) { return begins(name, {"glDrawArrays", "glDrawElements", "glDrawRangeElements", "glMultiDraw"}); }
+bool draws_arrays(std::string_view name) {
+  return begins(name, {"glDrawArrays", "glDrawElements", "glDrawRangeElements", "glMultiDraw"});
+}
 
 int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
 
@@ -48,15 +179,18 @@ void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
       if (!strncmp(name, b, strlen(b))) return true;
     return false;
   };
-  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord", "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv",
-           "glLight", "glEndList"}))
+  if (any({"glVertexAttrib", "glNormal", "glColor3", "glColor4", "glSecondaryColor", "glFogCoord", "glTexCoord",
+           "glMultiTexCoord", "glEdgeFlag", "glMaterial", "glShadeModel", "glBindTexture", "glTexEnv", "glLight",
+           "glEndList"}))
     return;
   if (!strcmp(name, "glEnd")) {
     list.given.vertices += list.vertices;
-    list.given.primitives += std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
+    list.given.primitives +=
+        std::max<int64_t>(metrics::primitives_of(static_cast<uint64_t>(list.present), list.vertices), 0);
     return;
   }
-  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix", "glPopMatrix"})) {
+  if (any({"glTranslate", "glRotate", "glScale", "glMultMatrix", "glLoadMatrix", "glLoadIdentity", "glPushMatrix",
+           "glPopMatrix"})) {
     list.matrices = true;
     return;
   }
@@ -67,16 +201,21 @@ void listed(List& list, const char* name, uint32_t flags, int64_t mode) {
   if (!strcmp(name, "glBegin")) {
     list.present = mode;
     list.vertices = 0;
-    if (list.mode < 0) list.mode = mode;
-    else if (dimension(list.mode) != dimension(mode)) list.refusal = "a display list draws points, lines and triangles together";
+    if (list.mode < 0)
+      list.mode = mode;
+    else if (dimension(list.mode) != dimension(mode))
+      list.refusal = "a display list draws points, lines and triangles together";
     return;
   }
-  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10) ? "a display list draws by more than glBegin and glEnd" : "a display list changes state";
+  list.refusal = flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)
+                     ? "a display list draws by more than glBegin and glEnd"
+                     : "a display list changes state";
   if (flags & FLAG_DRAW || !strncmp(name, "glCallList", 10)) list.draws = true;
 }
 
-
-const Function& function_of(const ListedCall& call) { return *call.chunk->columns[call.chunk->order[call.record]].function; }
+const Function& function_of(const ListedCall& call) {
+  return *call.chunk->columns[call.chunk->order[call.record]].function;
+}
 
 // Lists that a call calls, by their recorded names.
 std::vector<uint32_t> called(Player& player, const Watched& call) {
@@ -85,19 +224,25 @@ std::vector<uint32_t> called(Player& player, const Watched& call) {
   auto bytes = call.array("lists");
   std::vector<uint8_t> whole(bytes.begin(), bytes.end());
   whole.resize(std::max(whole.size(), names.size() * 4));
-  if (!list_numbers(static_cast<uint32_t>(call.number("type")), whole.data(), names.size(), player.context->list_base, names.data())) names.clear();
+  if (!list_numbers(static_cast<uint32_t>(call.number("type")), whole.data(), names.size(), player.context->list_base,
+                    names.data()))
+    names.clear();
   return names;
 }
 
 metrics::Draw::Given given_by(const Watched& call) {
   metrics::Draw::Given sum{0, 0};
-  auto add = [&](int64_t n) { sum.vertices += std::max<int64_t>(n, 0), sum.primitives += std::max<int64_t>(metrics::primitives_of(call.number("mode"), n), 0); };
+  auto add = [&](int64_t n) {
+    sum.vertices += std::max<int64_t>(n, 0),
+        sum.primitives += std::max<int64_t>(metrics::primitives_of(call.number("mode"), n), 0);
+  };
   if (strncmp(call.name, "glMultiDraw", 11) != 0) {
     add(static_cast<int32_t>(call.number("count")));
     return sum;
   }
   auto counts = call.array("count");
-  for (size_t i = 0; i + 4 <= counts.size() && i / 4 < std::max(call.number("drawcount"), call.number("primcount")); i += 4) {
+  for (size_t i = 0; i + 4 <= counts.size() && i / 4 < std::max(call.number("drawcount"), call.number("primcount"));
+       i += 4) {
     int32_t n = 0;
     memcpy(&n, &counts[i], 4);
     add(n);
@@ -114,14 +259,41 @@ bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uin
     switch (type) {
       case 0x1400: v = reinterpret_cast<const int8_t*>(at)[i]; break;
       case 0x1401: v = at[i]; break;
-      case 0x1402: { int16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
-      case 0x1403: { uint16_t s; memcpy(&s, at + i * 2, 2); v = s; break; }
-      case 0x1404: { int32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
-      case 0x1405: { uint32_t s; memcpy(&s, at + i * 4, 4); v = s; break; }
-      case 0x1406: { float s; memcpy(&s, at + i * 4, 4); v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0; break; }
+      case 0x1402: {
+        int16_t s;
+        memcpy(&s, at + i * 2, 2);
+        v = s;
+        break;
+      }
+      case 0x1403: {
+        uint16_t s;
+        memcpy(&s, at + i * 2, 2);
+        v = s;
+        break;
+      }
+      case 0x1404: {
+        int32_t s;
+        memcpy(&s, at + i * 4, 4);
+        v = s;
+        break;
+      }
+      case 0x1405: {
+        uint32_t s;
+        memcpy(&s, at + i * 4, 4);
+        v = s;
+        break;
+      }
+      case 0x1406: {
+        float s;
+        memcpy(&s, at + i * 4, 4);
+        v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0;
+        break;
+      }
       case 0x1407: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
       case 0x1408: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
-      case 0x1409: v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3]; break;
+      case 0x1409:
+        v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3];
+        break;
       default: return false;
     }
     to[i] = static_cast<uint32_t>(v + base);
@@ -249,8 +421,10 @@ void Lists::expand(Player& player, const List& list, int depth) {
       watched.plays(g_known[known].play, row);
     }
     metrics::g_session->within(watched, draws ? &watched : nullptr);
-    if (call.piece) call_list(call.piece);
-    else if (group.empty()) player.play_alone(call.chunk, call.record, call.seq);
+    if (call.piece)
+      call_list(call.piece);
+    else if (group.empty())
+      player.play_alone(call.chunk, call.record, call.seq);
     for (auto& one : group) player.play_alone(one.chunk, one.record, one.seq);
   }
 }
@@ -266,7 +440,8 @@ int64_t Lists::vertices(Player& player, const Watched& call, int depth) {
       sum += gives_vertex(f.c_str());
       if (f != "glCallList" && f != "glCallLists") continue;
       const auto& columns = one.chunk->columns[one.chunk->order[one.record]];
-      const int64_t more = vertices(player, Watched(player, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);
+      const int64_t more =
+          vertices(player, Watched(player, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);
       if (more < 0) return -1;
       sum += more;
     }

@@ -1,5 +1,5 @@
-// Display lists, kept call by call while something is measured. Where one is called that does more than draw, its calls are
-// played instead of it: each of its draws is counted with the state that it has.
+// Display lists, kept call by call while something is measured. Where one is called that does more than draw, its calls
+// are played instead of it: each of its draws is counted with the state that it has.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -27,8 +27,8 @@ struct ListedCall {
   Decoded* chunk;
   uint32_t record;
   uint64_t seq;
-  // Of a draw from arrays, which are what they were when the list was made: a list of the player's own with nothing else in
-  // it, and what it draws.
+  // Of a draw from arrays, which are what they were when the list was made: a list of the player's own with nothing
+  // else in it, and what it draws.
   uint32_t piece = 0;
   metrics::Draw::Given given{};
 };
@@ -37,8 +37,8 @@ struct ListedCall {
 struct List {
   uint32_t name = 0;  // the recorded one
   metrics::Draw::Given given{0, 0};
-  int64_t mode = -1;                  // of its first primitives
-  int64_t present = 0, vertices = 0;  // mode, and how many, since the last glBegin
+  int64_t mode = -1;                     // of its first primitives
+  int64_t present = 0, vertices = 0;     // mode, and how many, since the last glBegin
   bool matrices = false, draws = false;  // by other means
   bool runs = false;                     // while it is made, too
   const char* refusal = "";

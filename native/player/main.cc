@@ -105,11 +105,16 @@ bool attachments(std::string text, unsigned& out) {
   out = 0;
   for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
     std::string word = text.substr(0, text.find(','));
-    if (word == "color") out |= dt::play::WANT_COLOR;
-    else if (word == "depth") out |= dt::play::WANT_DEPTH;
-    else if (word == "stencil") out |= dt::play::WANT_STENCIL;
-    else if (word == "buffers") out |= dt::play::WANT_BUFFERS;
-    else return false;
+    if (word == "color")
+      out |= dt::play::WANT_COLOR;
+    else if (word == "depth")
+      out |= dt::play::WANT_DEPTH;
+    else if (word == "stencil")
+      out |= dt::play::WANT_STENCIL;
+    else if (word == "buffers")
+      out |= dt::play::WANT_BUFFERS;
+    else
+      return false;
   }
   return out != 0;
 }
@@ -118,10 +123,14 @@ bool snapshot_at(const std::string& text, dt::play::Options& o, std::vector<uint
   size_t colon = text.find(':');
   std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (word == "calls") return numbers(rest, calls);
-  if (word == "frames") o.snapshot_at = dt::play::Options::AT_FRAMES;
-  else if (word == "draws") o.snapshot_at = dt::play::Options::AT_DRAWS;
-  else if (word == "every") o.snapshot_at = dt::play::Options::AT_CALLS;
-  else return false;
+  if (word == "frames")
+    o.snapshot_at = dt::play::Options::AT_FRAMES;
+  else if (word == "draws")
+    o.snapshot_at = dt::play::Options::AT_DRAWS;
+  else if (word == "every")
+    o.snapshot_at = dt::play::Options::AT_CALLS;
+  else
+    return false;
   return colon == text.npos || (number(rest.c_str(), o.snapshot_every) && o.snapshot_every);
 }
 
@@ -129,8 +138,10 @@ bool range(const std::string& text, uint64_t& first, uint64_t& end) {
   size_t colon = text.find(':');
   std::string a = text.substr(0, colon), b = colon == text.npos ? "" : text.substr(colon + 1);
   if (!a.empty() && !number(a.c_str(), first)) return false;
-  if (colon == text.npos) end = first + 1;
-  else if (!b.empty() && !number(b.c_str(), end)) return false;
+  if (colon == text.npos)
+    end = first + 1;
+  else if (!b.empty() && !number(b.c_str(), end))
+    return false;
   return first < end;
 }
 
@@ -200,10 +211,12 @@ int main(int argc, char** argv) {
       o.snapshots = true;
       o.snapshot_prefix = argv[++i];
     } else if (a == "--snapshot-at") {
-      if (!value || !snapshot_at(value, o, snapshot_calls)) return usage("--snapshot-at needs frames, draws or every (:N), or calls:A,B,C");
+      if (!value || !snapshot_at(value, o, snapshot_calls))
+        return usage("--snapshot-at needs frames, draws or every (:N), or calls:A,B,C");
       ++i;
     } else if (a == "--attachments") {
-      if (!value || !attachments(value, o.attachments)) return usage("--attachments needs some of color,depth,stencil,buffers");
+      if (!value || !attachments(value, o.attachments))
+        return usage("--attachments needs some of color,depth,stencil,buffers");
       ++i;
     } else if (a == "--config") {
       if (!value) return usage("--config needs a list");
@@ -258,18 +271,30 @@ int main(int argc, char** argv) {
     } else if (a == "--measure" || a == "--measured" || a == "--plan") {
       if (!value) return usage((a + " needs a file").c_str());
       (a == "--measure" ? measure : a == "--plan" ? plan : measured) = argv[++i];
-    } else if (a == "--metrics") list = true;
-    else if (a == "--errors") o.errors = true;
-    else if (a == "--verify") o.verify = true;
-    else if (a == "--as-recorded") o.as_recorded = true;
-    else if (a == "--single-thread") o.single_thread = true;
-    else if (a == "--preload") o.preload = true;
-    else if (a == "--benchmark") o.benchmark = true;
-    else if (a == "--shift-names") o.shift_names = true;
-    else if (a == "--probe") probe = true;
-    else if (a.starts_with("--")) return usage((a + " is no option").c_str());
-    else if (!o.trace.empty()) return usage("one trace at a time");
-    else o.trace = a;
+    } else if (a == "--metrics")
+      list = true;
+    else if (a == "--errors")
+      o.errors = true;
+    else if (a == "--verify")
+      o.verify = true;
+    else if (a == "--as-recorded")
+      o.as_recorded = true;
+    else if (a == "--single-thread")
+      o.single_thread = true;
+    else if (a == "--preload")
+      o.preload = true;
+    else if (a == "--benchmark")
+      o.benchmark = true;
+    else if (a == "--shift-names")
+      o.shift_names = true;
+    else if (a == "--probe")
+      probe = true;
+    else if (a.starts_with("--"))
+      return usage((a + " is no option").c_str());
+    else if (!o.trace.empty())
+      return usage("one trace at a time");
+    else
+      o.trace = a;
   }
   if (measure.empty() != measured.empty()) return usage("--measure and --measured belong together");
   if (o.trace.empty() && !probe && !list) return usage("which trace?");
@@ -316,7 +341,8 @@ int main(int argc, char** argv) {
       if (!file.empty() && !request.read(file, why)) return usage(why.c_str());
       auto mode = list ? dt::play::metrics::LIST : plan.empty() ? dt::play::metrics::MEASURE : dt::play::metrics::PLAN;
       if (mode == dt::play::metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
-      session = std::make_unique<dt::play::metrics::Session>(std::move(request), mode, measured, stdout, o.first_frame, o.end_frame);
+      session = std::make_unique<dt::play::metrics::Session>(std::move(request), mode, measured, stdout, o.first_frame,
+                                                             o.end_frame);
     }
     if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
     trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);

@@ -1,5 +1,5 @@
-// What the tap's mirror of GL state (native/runtime) needs of its surroundings, as the player has it: functions by name,
-// and instead of records nothing at all, except that memory which a draw reads must be memory that the trace has.
+// What the tap's mirror of GL state (native/runtime) needs of its surroundings, as the player has it: functions by
+// name, and instead of records nothing at all, except that memory which a draw reads must be memory that the trace has.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -46,7 +46,8 @@ void emit_context(Thread*, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t, uin
 void emit_note(Thread*, const char* code, const char*) {
   std::string_view what = code;
   // What a draw reads is not known then: neither is it known to be there.
-  if (what == "indirect-client-arrays" || (what == "index-buffer-unread" && g_player->spans.empty())) gl::memory_is_missing();
+  if (what == "indirect-client-arrays" || (what == "index-buffer-unread" && g_player->spans.empty()))
+    gl::memory_is_missing();
 }
 void emit_loss(Thread* t, const char* code, const char* text) { emit_note(t, code, text); }
 void emit_memory(Thread*, const void* address, uint64_t bytes) {
@@ -122,12 +123,18 @@ int64_t size_of_named(uint32_t buffer) {
 
 }  // namespace
 
-void after_glMapBuffer(Thread* t, uint32_t target, uint32_t, void* at) { mapped(bound_to(t, target), 0, size_of_bound(target), at); }
+void after_glMapBuffer(Thread* t, uint32_t target, uint32_t, void* at) {
+  mapped(bound_to(t, target), 0, size_of_bound(target), at);
+}
 void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length, uint32_t, void* at) {
   mapped(bound_to(t, target), offset, length, at);
 }
-void after_glMapNamedBuffer(Thread*, uint32_t buffer, uint32_t, void* at) { mapped(buffer, 0, size_of_named(buffer), at); }
-void after_glMapNamedBufferEXT(Thread*, uint32_t buffer, uint32_t, void* at) { mapped(buffer, 0, size_of_named(buffer), at); }
+void after_glMapNamedBuffer(Thread*, uint32_t buffer, uint32_t, void* at) {
+  mapped(buffer, 0, size_of_named(buffer), at);
+}
+void after_glMapNamedBufferEXT(Thread*, uint32_t buffer, uint32_t, void* at) {
+  mapped(buffer, 0, size_of_named(buffer), at);
+}
 void after_glMapNamedBufferRange(Thread*, uint32_t buffer, intptr_t offset, intptr_t length, uint32_t, void* at) {
   mapped(buffer, offset, length, at);
 }

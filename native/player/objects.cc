@@ -86,16 +86,11 @@ Form form_of(const int32_t bits[4], uint32_t kind, bool four, bool es) {
       if (es && most == 10) return {RGBA, TEN_AND_TWO, 4, "rgba", "2_10_10_10"};
       if (most <= 16) return made(formats, UNSIGNED_SHORT, 2, "<u2");
       return made(formats, UNSIGNED_INT, 4, "<u4");
-    case SIGNED_NORMALIZED:
-      return most <= 8 ? made(formats, BYTE, 1, "i1") : made(formats, SHORT, 2, "<i2");
-    case FLOAT:
-      return made(formats, FLOAT, 4, "<f4");
-    case INT:
-      return made(integers, INT, 4, "<i4");
-    case UNSIGNED_INT:
-      return made(integers, UNSIGNED_INT, 4, "<u4");
-    default:
-      return {};
+    case SIGNED_NORMALIZED: return most <= 8 ? made(formats, BYTE, 1, "i1") : made(formats, SHORT, 2, "<i2");
+    case FLOAT: return made(formats, FLOAT, 4, "<f4");
+    case INT: return made(integers, INT, 4, "<i4");
+    case UNSIGNED_INT: return made(integers, UNSIGNED_INT, 4, "<u4");
+    default: return {};
   }
 }
 
@@ -139,8 +134,10 @@ class ObjectReader {
 
   ObjectContent read() {
     name_ = w_.name ? p_.name(w_.what == ObjectImage::TEXTURE ? TEXTURE : RENDERBUFFER, w_.name) : 0;
-    if (w_.what == ObjectImage::TEXTURE) texture();
-    else through_framebuffer();
+    if (w_.what == ObjectImage::TEXTURE)
+      texture();
+    else
+      through_framebuffer();
     if (!out_.why.empty()) out_.bytes.clear();
     ok();
     return std::move(out_);
@@ -157,9 +154,12 @@ class ObjectReader {
   bool room(uint64_t bytes) {
     uint64_t all = bytes * static_cast<uint64_t>(std::max(out_.width, 0)) *
                    static_cast<uint64_t>(std::max(out_.height, 0)) * static_cast<uint64_t>(out_.depth);
-    if (all > MOST_BYTES) fail("it has more than 2 GiB");
-    else if (!all) fail("the driver says that it has no size");
-    else out_.bytes.assign(all, 0);
+    if (all > MOST_BYTES)
+      fail("it has more than 2 GiB");
+    else if (!all)
+      fail("the driver says that it has no size");
+    else
+      out_.bytes.assign(all, 0);
     return !out_.bytes.empty();
   }
 
@@ -174,8 +174,10 @@ class ObjectReader {
     auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     auto was = static_cast<uint32_t>(gl::ask(c_, binding, 0));
     bind(w_.target, name_);
-    if (ok()) level();
-    else fail("the driver does not let it be bound");
+    if (ok())
+      level();
+    else
+      fail("the driver does not let it be bound");
     bind(w_.target, was);
   }
 
@@ -209,8 +211,7 @@ class ObjectReader {
     if (!ok()) return fail("the driver does not hand it over");
     out_.type = form.name, out_.channels = form.channels;
   }
-  template <class About>
-  Form form_of_level(About about) {
+  template <class About> Form form_of_level(About about) {
     int32_t depth = about(0x884A), stencil = about(0x88F1);
     if (depth || stencil) return form_of_depth(depth, stencil, about(0x8C16) == static_cast<int32_t>(FLOAT));
     uint32_t kind = 0;
@@ -252,9 +253,12 @@ class ObjectReader {
     bind(target_, ours);
     for (int32_t layer = 0; layer < out_.depth && out_.why.empty(); ++layer) {
       attach(layer);
-      if (!ok() || status(target_) != COMPLETE) fail("the driver does not let textures of this format be read");
-      else if (samples) resolved(samples, ours);
-      else pixels(layer);
+      if (!ok() || status(target_) != COMPLETE)
+        fail("the driver does not let textures of this format be read");
+      else if (samples)
+        resolved(samples, ours);
+      else
+        pixels(layer);
     }
     bind(target_, was);
     drop(1, &ours);
@@ -272,7 +276,8 @@ class ObjectReader {
     else if (auto one = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
              one && has_layers(w_.target))
       one(target_, point(), name_, w_.level, layer);
-    else if (has_layers(w_.target)) fail("this version of OpenGL does not let its layers be read");
+    else if (has_layers(w_.target))
+      fail("this version of OpenGL does not let its layers be read");
     else
       DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t)(target_, point(), w_.face,
                                                                                              name_, w_.level);
@@ -455,7 +460,8 @@ ObjectContent read_object(Player& player, const ObjectImage& wanted) {
   ObjectContent none;
   if (!c || !player.context || !gl::can_ask(c))
     none.why = c && c->in_begin ? "the call stands between glBegin and glEnd" : "no context is current there";
-  else if (c->api == 1 && !c->core && gl::ask(c, 0x0B33, 0)) none.why = "a display list is made there";
+  else if (c->api == 1 && !c->core && gl::ask(c, 0x0B33, 0))
+    none.why = "a display list is made there";
   if (!none.why.empty()) return none;
   return ObjectReader(player, c, wanted).read();
 }

@@ -63,16 +63,16 @@ const char* error_name(uint32_t error) {
   }
 }
 
-std::vector<uint16_t> g_kinds;  // of the trace's functions, where something is measured
+std::vector<uint16_t> g_kinds;                                 // of the trace's functions, where something is measured
 std::unordered_map<uint32_t, std::vector<Waiting>> g_waiting;  // by recorded thread
-const std::vector<Waiting>* g_ended;                            // those that are played now
+const std::vector<Waiting>* g_ended;                           // those that are played now
 }  // namespace
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// ---- names -----------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 // The recording began in the middle of the program (a note of the tap's says so).
 static bool g_began_late = false;
@@ -87,7 +87,9 @@ void Names::set(uint32_t recorded, uint32_t real) {
     far_[recorded] = real;
   }
 }
-bool Names::has(uint32_t recorded) const { return recorded < direct_.size() ? direct_[recorded] != 0 : far_.contains(recorded); }
+bool Names::has(uint32_t recorded) const {
+  return recorded < direct_.size() ? direct_[recorded] != 0 : far_.contains(recorded);
+}
 bool Names::is_taken(uint32_t real) const {
   for (uint32_t r : direct_)
     if (r == real) return true;
@@ -106,8 +108,18 @@ uint32_t Names::slow(uint32_t name) {
   }
   uint32_t real = name;
   if (generated || is_taken(name)) {
-    static const char* const makers[CLASS_COUNT] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
-                                                    "glGenQueries", nullptr, "glGenProgramPipelines", "glGenTransformFeedbacks", nullptr, "glGenProgramsARB"};
+    static const char* const makers[CLASS_COUNT] = {"glGenTextures",
+                                                    "glGenBuffers",
+                                                    "glGenFramebuffers",
+                                                    "glGenRenderbuffers",
+                                                    "glGenVertexArrays",
+                                                    "glGenSamplers",
+                                                    "glGenQueries",
+                                                    nullptr,
+                                                    "glGenProgramPipelines",
+                                                    "glGenTransformFeedbacks",
+                                                    nullptr,
+                                                    "glGenProgramsARB"};
     const char* maker = object_class >= 0 ? makers[object_class] : nullptr;
     auto make = maker ? g_player->gl<void (*)(int32_t, uint32_t*)>(maker) : nullptr;
     if (make) make(1, &real);
@@ -142,7 +154,8 @@ void* Player::image(uint64_t recorded) { return windows_->image(recorded); }
 void Player::shares_images() { windows_->shares_images(); }
 void Player::made_vg(const Row& w, uint32_t recorded, uint32_t now, const char* function) {
   if (recorded && now && vg_objects()) vg_objects()->set(recorded, now);
-  if (recorded && !now) report("object", w.seq, function, "nothing was made here, and something was where it was recorded");
+  if (recorded && !now)
+    report("object", w.seq, function, "nothing was made here, and something was where it was recorded");
 }
 
 int32_t Player::location(uint32_t named, int32_t recorded) {
@@ -184,10 +197,11 @@ void Player::made_one(int c, uint32_t recorded, uint32_t now) {
 }
 void Player::made_range(int c, uint32_t recorded, uint32_t now, int64_t count) {
   if (!recorded || !now) return;
-  for (int64_t i = 0; i < count && i < 1 << 20; ++i) names_of(c).set(recorded + static_cast<uint32_t>(i), now + static_cast<uint32_t>(i));
+  for (int64_t i = 0; i < count && i < 1 << 20; ++i)
+    names_of(c).set(recorded + static_cast<uint32_t>(i), now + static_cast<uint32_t>(i));
 }
 
-// ---- arrays ----------------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 void* Player::scratch(size_t bytes) {
   size_t at = (scratch_used_ + 15) & ~size_t{15};
@@ -273,7 +287,8 @@ In Player::in(const Row& w, int payload, int descriptor, uint64_t value) {
             in.bytes = s.end - value;
           }
       break;
-    case DT_DATA_UNKNOWN: in.bytes = DT_DATA_LENGTH(d); break;  // there is none here, but it is known how much there was
+    // there is none here, but it is known how much there was
+    case DT_DATA_UNKNOWN: in.bytes = DT_DATA_LENGTH(d); break;
     default: break;
   }
   return in;
@@ -322,7 +337,9 @@ bool Player::enough_strings(const Row& w, const In& in, int64_t count, const cha
       at += 4ull + length;
     }
   if (n >= count) return true;
-  report("argument", w.seq, w.columns->function->name, std::string(name) + " has " + std::to_string(n) + " strings, " + std::to_string(count) + " are needed; left out");
+  report(
+      "argument", w.seq, w.columns->function->name,
+      std::string(name) + " has " + std::to_string(n) + " strings, " + std::to_string(count) + " are needed; left out");
   ++skipped;
   return false;
 }
@@ -332,17 +349,25 @@ bool Player::enough_slow(const Row& w, const In& in, int64_t need, int allowed, 
   // An upload whose content was left out has a length; where NULL is allowed, it still makes what it was to fill.
   const bool left_out = in.kind == DT_DATA_UNKNOWN && in.bytes;
   if (left_out && allowed & NULL_ALLOWED) {
-    report("argument", w.seq, w.columns->function->name, std::string(name) + " was not recorded: the content is undefined");
+    report("argument", w.seq, w.columns->function->name,
+           std::string(name) + " was not recorded: the content is undefined");
     return true;
   }
   std::string why;
-  if (in.kind == DT_DATA_NONE) why = " is NULL";
-  else if (left_out) why = " was not recorded";
-  else if (in.kind == DT_DATA_UNKNOWN) why = " was not recorded: no rule said how long it is";
-  else if (in.kind == DT_DATA_OFFSET) why = " is an offset or an opaque address, which this function does not take";
-  else if (in.kind == DT_DATA_FAULT) why = " is not in the recording";
-  else if (in.kind == DT_DATA_PENDING) why = " was not filled when the recording ended";
-  else why = " has " + std::to_string(in.bytes) + " bytes, " + std::to_string(need) + " are needed";
+  if (in.kind == DT_DATA_NONE)
+    why = " is NULL";
+  else if (left_out)
+    why = " was not recorded";
+  else if (in.kind == DT_DATA_UNKNOWN)
+    why = " was not recorded: no rule said how long it is";
+  else if (in.kind == DT_DATA_OFFSET)
+    why = " is an offset or an opaque address, which this function does not take";
+  else if (in.kind == DT_DATA_FAULT)
+    why = " is not in the recording";
+  else if (in.kind == DT_DATA_PENDING)
+    why = " was not filled when the recording ended";
+  else
+    why = " has " + std::to_string(in.bytes) + " bytes, " + std::to_string(need) + " are needed";
   report("argument", w.seq, w.columns->function->name, name + why + "; left out");
   ++skipped;
   return false;
@@ -350,7 +375,8 @@ bool Player::enough_slow(const Row& w, const In& in, int64_t need, int allowed, 
 
 bool Player::offset_ok(const Row& w, const In&, int64_t bound, const char* name) {
   if (bound) return true;
-  report("argument", w.seq, w.columns->function->name, std::string(name) + " is an offset, but no buffer is bound; left out");
+  report("argument", w.seq, w.columns->function->name,
+         std::string(name) + " is an offset, but no buffer is bound; left out");
   ++skipped;
   return false;
 }
@@ -373,14 +399,17 @@ bool Player::names_recorded(const Row& w, const In& in, int64_t bytes, const cha
   int64_t most = known ? static_cast<int64_t>(in.bytes) : MOST_UNKNOWN_NAMES * 4;
   if (bytes <= most) return true;
   report("argument", w.seq, w.columns->function->name,
-         std::to_string(bytes / 4) + " names are asked for in " + name + ", " + (known ? std::to_string(most / 4) + " are in the recording" : "none is in the recording") + "; left out");
+         std::to_string(bytes / 4) + " names are asked for in " + name + ", " +
+             (known ? std::to_string(most / 4) + " are in the recording" : "none is in the recording") + "; left out");
   ++skipped;
   return false;
 }
 
 int64_t Player::names_range(const Row& w, int64_t range) {
   if (range <= MOST_RANGE) return range;
-  report("argument", w.seq, w.columns->function->name, std::to_string(range) + " names at once are beyond measure; the first " + std::to_string(MOST_RANGE) + " are taken");
+  report("argument", w.seq, w.columns->function->name,
+         std::to_string(range) + " names at once are beyond measure; the first " + std::to_string(MOST_RANGE) +
+             " are taken");
   return MOST_RANGE;
 }
 
@@ -393,13 +422,16 @@ bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void
       *out = const_cast<uint8_t*>(in.data);
       return true;
     }
-    report("argument", w.seq, w.columns->function->name, std::string(name) + (bound ? " is an address, but a buffer is bound; left out" : " is an offset, but no buffer is bound; left out"));
+    report("argument", w.seq, w.columns->function->name,
+           std::string(name) + (bound ? " is an address, but a buffer is bound; left out"
+                                      : " is an offset, but no buffer is bound; left out"));
     ++skipped;
     return false;
   }
   int64_t need = std::max<int64_t>(bytes, static_cast<int64_t>(in.bytes));
   if (need < 0 || need > LARGEST_OUTPUT) {
-    report("argument", w.seq, w.columns->function->name, std::string(name) + " would take " + std::to_string(need) + " bytes; left out");
+    report("argument", w.seq, w.columns->function->name,
+           std::string(name) + " would take " + std::to_string(need) + " bytes; left out");
     ++skipped;
     return false;
   }
@@ -411,14 +443,16 @@ bool Player::room(const Row& w, const In& in, int64_t bytes, int64_t bound, void
   return true;
 }
 
-// ---- checking --------------------------------------------------------------------------------------------------------
+// ---- checking -----------------------------------------------------------------------------------
 
 void Player::compare(const Row& w, const In& recorded, const void* now, const char* function) {
-  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB)) return;
+  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB))
+    return;
   auto* is = static_cast<const uint8_t*>(now);
   uint64_t differ = 0, first = 0, same = 0;
   for (uint64_t i = 0; i < recorded.bytes; ++i) {
-    if (is[i] == recorded.data[i]) ++same;
+    if (is[i] == recorded.data[i])
+      ++same;
     else if (is[i] != static_cast<uint8_t>(~recorded.data[i])) {
       if (!differ++) first = i;
     }
@@ -436,7 +470,9 @@ void Player::compare(const Row& w, const In& recorded, const void* now, const ch
   if (!differ && (same || !recorded.bytes)) return;
   ++different;
   if (!differ) return report("read-back", w.seq, function, "nothing was written");
-  report("read-back", w.seq, function, std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " + std::to_string(first) + after_gap());
+  report("read-back", w.seq, function,
+         std::to_string(differ) + " of " + std::to_string(recorded.bytes) + " bytes differ, the first at " +
+             std::to_string(first) + after_gap());
 }
 
 // Whether the call that was just played raised an error here, which is kept for when the program asks.
@@ -453,8 +489,10 @@ bool Player::failed(uint64_t call, const char* function) {
   return error;
 }
 
-void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function) {
-  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB)) return;
+void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
+                            const char* function) {
+  if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB))
+    return;
   auto* end = g_answers + g_answers_count;
   auto* answer = std::lower_bound(g_answers, end, about, [](const Answer& a, uint32_t v) { return a.pname < v; });
   int32_t what = answer != end && answer->pname == about ? answer->what : -2;
@@ -488,7 +526,8 @@ void Player::compare_answer(const Row& w, const In& recorded, const void* now, u
 void Player::same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function) {
   if (recorded == now) return;
   char text[80];
-  snprintf(text, sizeof text, "0x%llx, in the recording 0x%llx", static_cast<unsigned long long>(now), static_cast<unsigned long long>(recorded));
+  snprintf(text, sizeof text, "0x%llx, in the recording 0x%llx", static_cast<unsigned long long>(now),
+           static_cast<unsigned long long>(recorded));
   report("result", w.seq, function, text);
 }
 
@@ -510,7 +549,9 @@ void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
   if (options.verify) {
     if (GlError first; taken(context, first)) {
       now = first.error;
-      if (now != recorded) report("gl-error", first.call, first.function, std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+      if (now != recorded)
+        report("gl-error", first.call, first.function,
+               std::string(error_name(now)) + ", in the recording " + error_name(recorded));
       return;
     }
   }
@@ -518,13 +559,17 @@ void Player::error_result(const Row& w, uint32_t recorded, uint32_t now) {
     now = pending.front();
     pending.erase(pending.begin());
   }
-  if (now != recorded) report("gl-error", w.seq, "glGetError", std::string(error_name(now)) + ", in the recording " + error_name(recorded));
+  if (now != recorded)
+    report("gl-error", w.seq, "glGetError",
+           std::string(error_name(now)) + ", in the recording " + error_name(recorded));
 }
 
 void Player::vg_error_result(const Row& w, uint32_t recorded, uint32_t now) {
   GlError first{nullptr, now, w.seq, "vgGetError"};
   taken(threads_[running_]->vg.get(), first);
-  if (first.error != recorded) report("vg-error", first.call, first.function, std::string(error_name(first.error)) + ", in the recording " + error_name(recorded));
+  if (first.error != recorded)
+    report("vg-error", first.call, first.function,
+           std::string(error_name(first.error)) + ", in the recording " + error_name(recorded));
 }
 
 void Player::check_error(const char* function) {
@@ -557,7 +602,7 @@ void Player::report(std::string kind, uint64_t call, std::string function, std::
   findings_[key] = Finding{kind, function, text, call, 1};
 }
 
-// ---- client memory ---------------------------------------------------------------------------------------------------
+// ---- client memory ------------------------------------------------------------------------------
 
 Shadow::~Shadow() {
   for (auto& [number, at] : regions_) munmap(at, 2 * REGION);
@@ -587,11 +632,14 @@ bool Shadow::write(uint64_t address, const void* data, uint64_t bytes) {
   uint8_t* base = region(number, true);
   if (!base) return false;
   memcpy(base + offset, data, bytes);
-  // An array that begins in the region before sees it behind its end; one that begins in the next one sees the rest there.
+  // An array that begins in the region before sees it behind its end; one that begins in the next one sees the rest
+  // there.
   if (number)
-    if (uint8_t* before = region(number - 1, false)) memcpy(before + REGION + offset, data, std::min(bytes, REGION - offset));
+    if (uint8_t* before = region(number - 1, false))
+      memcpy(before + REGION + offset, data, std::min(bytes, REGION - offset));
   if (offset + bytes > REGION)
-    if (uint8_t* next = region(number + 1, true)) memcpy(next, static_cast<const uint8_t*>(data) + (REGION - offset), offset + bytes - REGION);
+    if (uint8_t* next = region(number + 1, true))
+      memcpy(next, static_cast<const uint8_t*>(data) + (REGION - offset), offset + bytes - REGION);
   return true;
 }
 
@@ -617,7 +665,8 @@ bool Player::client_arrays(Thread*, const Row& w) {
     return false;
   }
   char text[128];
-  snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out", static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
+  snprintf(text, sizeof text, "vertices at 0x%llx-0x%llx are not in the recording; left out",
+           static_cast<unsigned long long>(needed_begin), static_cast<unsigned long long>(needed_end));
   report("argument", w.seq, w.columns->function->name, text);
   ++skipped;
   return false;
@@ -629,38 +678,48 @@ void Player::memory(const FunctionColumns& c, uint32_t row) {
   uint64_t address = c.raw(*f, row), d = c.descriptor(*f, row);
   std::shared_ptr<const std::vector<uint8_t>> keep;
   std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) bytes = c.payload(*f, row);
-  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*f, row)))) bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE)
+    bytes = c.payload(*f, row);
+  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*f, row))))
+    bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
   if (bytes.empty() || address + bytes.size() < address) return;
-  if (!shadow.write(address, bytes.data(), bytes.size())) return report("memory", seq, "dtapMemory", "there is no room for memory of the program");
+  if (!shadow.write(address, bytes.data(), bytes.size()))
+    return report("memory", seq, "dtapMemory", "there is no room for memory of the program");
   spans.push_back({address, address + bytes.size(), shadow.at(address)});
 }
 
 void Player::map_write(const FunctionColumns& c, uint32_t row) {
   const Function* f = c.function;
-  const Field *offset = f ? field_of(*f, "offset") : nullptr, *data = f ? field_of(*f, "data") : nullptr, *buffer = f ? field_of(*f, "buffer") : nullptr;
+  const Field *offset = f ? field_of(*f, "offset") : nullptr, *data = f ? field_of(*f, "data") : nullptr,
+              *buffer = f ? field_of(*f, "buffer") : nullptr;
   if (!offset || !data || !buffer || !data->has_data() || !context) return;
   uint64_t d = c.descriptor(*data, row);
   std::shared_ptr<const std::vector<uint8_t>> keep;
   std::string_view bytes;
-  if (DT_DATA_KIND(d) == DT_DATA_INLINE) bytes = c.payload(*data, row);
-  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*data, row)))) bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
+  if (DT_DATA_KIND(d) == DT_DATA_INLINE)
+    bytes = c.payload(*data, row);
+  else if (DT_DATA_KIND(d) == DT_DATA_BLOB && (keep = blob(c.hash(*data, row))))
+    bytes = {reinterpret_cast<const char*>(keep->data()), keep->size()};
   uint32_t name = this->name(BUFFER, static_cast<uint32_t>(c.raw(*buffer, row)));
   auto it = context->group->maps.find(name);
   if (it == context->group->maps.end()) return report("map", seq, "dtapMapWrite", "the buffer is not mapped here");
   auto from = static_cast<int64_t>(c.raw(*offset, row));
   int64_t at = from < it->second.offset ? -1 : from - it->second.offset;
-  if (at < 0 || at > it->second.bytes || static_cast<int64_t>(bytes.size()) > it->second.bytes - at) return report("map", seq, "dtapMapWrite", "bytes outside of the mapping");
+  if (at < 0 || at > it->second.bytes || static_cast<int64_t>(bytes.size()) > it->second.bytes - at)
+    return report("map", seq, "dtapMapWrite", "bytes outside of the mapping");
   memcpy(it->second.at + at, bytes.data(), bytes.size());
 }
 
-// ---- frames ----------------------------------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 // Which frames have no draws because the recorder could not keep up: each has a note behind the call that ends it.
 void Player::find_gaps() {
   for (size_t i = 0; i < trace.calls_chunks.size(); ++i) {
     auto& functions = trace.calls_chunks[i].functions;
-    const auto f = static_cast<size_t>(std::find_if(functions.begin(), functions.end(), [](auto& e) { return e.function == (DT_FN_NOTE | DT_RECORD_TAP); }) - functions.begin());
+    const auto f =
+        static_cast<size_t>(std::find_if(functions.begin(), functions.end(),
+                                         [](auto& e) { return e.function == (DT_FN_NOTE | DT_RECORD_TAP); }) -
+                            functions.begin());
     if (f == functions.size()) continue;
     try {
       OpenChunk open(trace, i);
@@ -669,9 +728,11 @@ void Player::find_gaps() {
       if (!code || !code->has_data()) continue;
       auto& records = open.records_of(f);
       for (uint32_t row = 0; row < records.size(); ++row) {
-        if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped") continue;
+        if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || c.payload(*code, row) != "frame-dropped")
+          continue;
         const uint32_t call = open.record_calls()[records[row]];
-        const auto at = std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_before(i));
+        const auto at =
+            std::lower_bound(ends_.begin(), ends_.end(), call ? trace.seq_of(i, call - 1) : trace.seq_before(i));
         gaps_.push_back(static_cast<uint64_t>(at - ends_.begin()));
       }
     } catch (const std::exception&) {  // said when the chunk itself is played
@@ -689,18 +750,25 @@ std::string Player::after_gap() const {
 
 // What the recorder said of its recording that decides how much of the picture can be right.
 void Player::note(const FunctionColumns& c, uint32_t row) {
-  const Field *code = c.function ? field_of(*c.function, "code") : nullptr, *text = c.function ? field_of(*c.function, "text") : nullptr;
+  const Field *code = c.function ? field_of(*c.function, "code") : nullptr,
+              *text = c.function ? field_of(*c.function, "text") : nullptr;
   if (!code || !text || !code->has_data() || !text->has_data()) return;
-  if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE || DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
+  if (DT_DATA_KIND(c.descriptor(*code, row)) != DT_DATA_INLINE ||
+      DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE)
+    return;
   const std::string_view word = c.payload(*code, row);
-  if (word == "began-late") g_began_late = true, report("recording", seq, "", std::string(c.payload(*text, row)));
-  else if (word == "not-taken") report("recording", seq, "", "not in the recording: " + std::string(c.payload(*text, row)));
-  else if (word == "frame-dropped") report("recording", seq, "", "the draws of a frame were not recorded, since the recorder could not keep up");
+  if (word == "began-late")
+    g_began_late = true, report("recording", seq, "", std::string(c.payload(*text, row)));
+  else if (word == "not-taken")
+    report("recording", seq, "", "not in the recording: " + std::string(c.payload(*text, row)));
+  else if (word == "frame-dropped")
+    report("recording", seq, "", "the draws of a frame were not recorded, since the recorder could not keep up");
 }
 
 void Player::native(const FunctionColumns& c, uint32_t row) {
   if (!c.function) return;
-  const Field *handle = field_of(*c.function, "handle"), *kind = field_of(*c.function, "kind"), *text = field_of(*c.function, "text");
+  const Field *handle = field_of(*c.function, "handle"), *kind = field_of(*c.function, "kind"),
+              *text = field_of(*c.function, "text");
   if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) return;
   std::string_view name = c.payload(*kind, row);
   if (DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
@@ -738,7 +806,9 @@ void Player::hash_frame(std::string_view text) {
     ++unseen;
     return;
   }
-  struct { int width = 0, height = 0; } image;
+  struct {
+    int width = 0, height = 0;
+  } image;
   std::vector<uint8_t> pixels;
   ++compared;
   if (!shown_image(image.width, image.height, pixels)) {
@@ -747,15 +817,21 @@ void Player::hash_frame(std::string_view text) {
   }
   XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
   std::string hash = hash_text({h.low64, h.high64});
-  bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] && hash == about["hash"];
+  bool same = std::to_string(image.width) == about["width"] && std::to_string(image.height) == about["height"] &&
+              hash == about["hash"];
   if (same) return;
   ++different;
-  report("frame", seq, "", "frame " + std::to_string(frame_) + " is another image than the program showed (" + std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] + " x " + about["height"] + ")" +
-                              (windows_->got_late_size() ? "; the window got this size while the frame was drawn" : "") + after_gap());
+  report("frame", seq, "",
+         "frame " + std::to_string(frame_) + " is another image than the program showed (" +
+             std::to_string(image.width) + " x " + std::to_string(image.height) + ", recorded " + about["width"] +
+             " x " + about["height"] + ")" +
+             (windows_->got_late_size() ? "; the window got this size while the frame was drawn" : "") + after_gap());
 }
 
 bool Player::save_frame(uint64_t frame, const std::string& path) {
-  struct { int width = 0, height = 0; } image;
+  struct {
+    int width = 0, height = 0;
+  } image;
   std::vector<uint8_t> pixels;
   if (!shown_image(image.width, image.height, pixels)) {
     report("image", seq, "", "there is no image to read back here");
@@ -763,21 +839,29 @@ bool Player::save_frame(uint64_t frame, const std::string& path) {
   }
   if (options.hashes) {
     XXH128_hash_t h = XXH3_128bits(pixels.data(), pixels.size());
-    if (status_) fprintf(status_, "{\"kind\": \"frame\", \"frame\": %llu, \"call\": %llu, \"width\": %d, \"height\": %d, \"hash\": \"%s\"}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), image.width, image.height, hash_text({h.low64, h.high64}).c_str());
+    if (status_)
+      fprintf(
+          status_,
+          "{\"kind\": \"frame\", \"frame\": %llu, \"call\": %llu, \"width\": %d, \"height\": %d, \"hash\": \"%s\"}\n",
+          static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), image.width, image.height,
+          hash_text({h.low64, h.high64}).c_str());
   }
   if (path.empty()) return true;
   if (!write_image(path, pixels, image.width, image.height)) {
     report("image", seq, "", path + " cannot be written");
     return false;
   }
-  if (status_) fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
+  if (status_)
+    fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n",
+            static_cast<unsigned long long>(frame), static_cast<unsigned long long>(seq), json_text(path).c_str());
   return true;
 }
 
-// ---- points ----------------------------------------------------------------------------------------------------------
+// ---- points -------------------------------------------------------------------------------------
 
 FILE* Player::states() {
-  if (!states_) states_ = options.query_file.empty() || options.query_file == "-" ? stdout : fopen(options.query_file.c_str(), "w");
+  if (!states_)
+    states_ = options.query_file.empty() || options.query_file == "-" ? stdout : fopen(options.query_file.c_str(), "w");
   if (!states_) {
     report("state", seq, "", options.query_file + " cannot be written");
     states_ = stdout;
@@ -819,19 +903,25 @@ void Player::snapshot(const std::string& base, uint64_t call) {
   windows_->drawable_size(width, height);
   auto told = [&](const std::string& path) {
     if (status_)
-      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n", static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
+      fprintf(status_, "{\"kind\": \"image\", \"frame\": %llu, \"call\": %llu, \"path\": %s}\n",
+              static_cast<unsigned long long>(frame_), static_cast<unsigned long long>(call), json_text(path).c_str());
   };
   for (auto& image : read_attachments(tls.context, options.attachments, width, height, why)) {
-    std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." + (image.bytes == 4 ? options.snapshot_format : "png");
-    if (!write_image(path, image.pixels, image.width, image.height, image.bytes)) report("image", call, "", path + " cannot be written");
-    else told(path);
+    std::string path = base + (image.name.empty() ? "" : "-" + image.name) + "." +
+                       (image.bytes == 4 ? options.snapshot_format : "png");
+    if (!write_image(path, image.pixels, image.width, image.height, image.bytes))
+      report("image", call, "", path + " cannot be written");
+    else
+      told(path);
   }
   if (options.attachments & WANT_BUFFERS) {
     std::unordered_map<uint32_t, uint32_t> recorded;
-    if (context && !names_of(BUFFER).identity()) names_of(BUFFER).each([&](uint32_t then, uint32_t now) { recorded.emplace(now, then); });
+    if (context && !names_of(BUFFER).identity())
+      names_of(BUFFER).each([&](uint32_t then, uint32_t now) { recorded.emplace(now, then); });
     for (auto& buffer : read_buffers(tls.context, why)) {
       auto it = recorded.find(buffer.name);
-      std::string path = base + "-" + buffer.use + "-buffer" + std::to_string(it == recorded.end() ? buffer.name : it->second) + ".bin";
+      std::string path = base + "-" + buffer.use + "-buffer" +
+                         std::to_string(it == recorded.end() ? buffer.name : it->second) + ".bin";
       FILE* to = fopen(path.c_str(), "wb");
       bool good = to && fwrite(buffer.bytes.data(), 1, buffer.bytes.size(), to) == buffer.bytes.size();
       if (to && fclose(to)) good = false;
@@ -863,8 +953,8 @@ void Player::save_object(const Point& point) {
   words("lost", got.lost);
   words("type", got.type);
   words("channels", got.channels);
-  fprintf(status_, "\"format\": %u, \"width\": %d, \"height\": %d, \"depth\": %d, ",
-          got.format, got.width, got.height, got.depth);
+  fprintf(status_, "\"format\": %u, \"width\": %d, \"height\": %d, \"depth\": %d, ", got.format, got.width, got.height,
+          got.depth);
   fprintf(status_, "\"bits\": [%d, %d, %d, %d]}\n", got.bits[0], got.bits[1], got.bits[2], got.bits[3]);
 }
 
@@ -897,8 +987,10 @@ void Player::pause(bool at_end) {
   auto& points = options.points;
   while (next_point_ < points.size() && (at_end || points[next_point_].seq < seq)) {
     const Point& point = points[next_point_++];
-    if (at_end && point.seq > seq) report("state", point.seq, "", "the recording ends before");
-    else do_point(point);
+    if (at_end && point.seq > seq)
+      report("state", point.seq, "", "the recording ends before");
+    else
+      do_point(point);
   }
   pause_seq_ = next_point_ < points.size() ? points[next_point_].seq : UINT64_MAX;
   if (at_end && states_) fflush(states_);
@@ -907,7 +999,9 @@ void Player::pause(bool at_end) {
 void Player::answered() {
   for (auto& [key, f] : findings_)
     if (status_ && f.call >= passed_seq_ && (f.kind == "image" || f.kind == "state"))
-      fprintf(status_, "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": \"\", \"text\": %s, \"count\": 1}\n", json_text(f.kind).c_str(), static_cast<unsigned long long>(f.call), json_text(f.text).c_str());
+      fprintf(status_,
+              "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": \"\", \"text\": %s, \"count\": 1}\n",
+              json_text(f.kind).c_str(), static_cast<unsigned long long>(f.call), json_text(f.text).c_str());
   if (status_) fprintf(status_, "{\"kind\": \"done\", \"call\": %llu}\n", static_cast<unsigned long long>(passed_seq_));
   if (states_) fflush(states_);
   if (status_) fflush(status_);
@@ -963,17 +1057,22 @@ bool Player::serve(bool at_end) {
   return more;
 }
 
-// ---- frames ----------------------------------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 void Player::frame_end(bool before) {
   bool wanted = frame_ >= options.first_frame && frame_ < options.end_frame;
   if (before) {
-    if (wanted && options.snapshots && options.snapshot_at == Options::AT_FRAMES && frame_ % options.snapshot_every == 0) {
+    if (wanted && options.snapshots && options.snapshot_at == Options::AT_FRAMES &&
+        frame_ % options.snapshot_every == 0) {
       char number[32];
       snprintf(number, sizeof number, "%06llu", static_cast<unsigned long long>(frame_));
       if (g_session) g_session->pause();
-      if (options.attachments != WANT_COLOR) snapshot(options.snapshot_prefix + number, seq);
-      else save_frame(frame_, options.snapshot_prefix.empty() ? "" : options.snapshot_prefix + number + "." + options.snapshot_format);
+      if (options.attachments != WANT_COLOR)
+        snapshot(options.snapshot_prefix + number, seq);
+      else
+        save_frame(frame_, options.snapshot_prefix.empty()
+                               ? ""
+                               : options.snapshot_prefix + number + "." + options.snapshot_format);
       if (g_session) g_session->resume();
     }
     return;
@@ -993,12 +1092,14 @@ void Player::frame_end(bool before) {
   }
   if (status_ && now - last_progress_ > 0.25) {
     last_progress_ = now;
-    fprintf(status_, "{\"kind\": \"progress\", \"calls\": %llu, \"total\": %llu, \"frames\": %llu}\n", static_cast<unsigned long long>(seq), static_cast<unsigned long long>(trace.calls), static_cast<unsigned long long>(frames));
+    fprintf(status_, "{\"kind\": \"progress\", \"calls\": %llu, \"total\": %llu, \"frames\": %llu}\n",
+            static_cast<unsigned long long>(seq), static_cast<unsigned long long>(trace.calls),
+            static_cast<unsigned long long>(frames));
     fflush(status_);
   }
 }
 
-// ---- running ---------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 std::shared_ptr<Decoded> Player::chunk() const { return loops_done_ ? nullptr : feed_->shared(); }
 
@@ -1042,12 +1143,14 @@ void Player::execute(Decoded* chunk, uint32_t record) {
   if (DT_UNLIKELY(g_session != nullptr) && columns.function && context && !g_ended) {
     auto& waiting = g_waiting[chunk->thread];
     uint16_t kind = g_kinds[static_cast<size_t>(columns.function->index)];
-    bool begins = kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_lists.compiling();
+    bool begins =
+        kind & metrics::Session::BEGIN && g_session->watches() & metrics::Source::WATCH_DRAWS && !g_lists.compiling();
     if (begins || !waiting.empty()) {
       waiting.push_back({Player::chunk(), chunk, record, seq, std::move(spans)});
       spans.clear();
       // What cannot stand there at all comes at least when it should.
-      bool over = kind & metrics::Session::END || seq == end_seq_ || known < 0 || !g_known[known].play || waiting.size() > 1 << 22;
+      bool over = kind & metrics::Session::END || seq == end_seq_ || known < 0 || !g_known[known].play ||
+                  waiting.size() > 1 << 22;
       if (!over) return;
       auto calls = std::move(waiting);
       waiting.clear();
@@ -1080,24 +1183,35 @@ void Player::execute(Decoded* chunk, uint32_t record) {
         Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
         Row row{&columns, chunk->ordinals[record], seq};
         happening.seen = &watched;
-        if (DT_UNLIKELY(g_lists.compiling()) && !(happening.kind & metrics::Session::LIST_END)) piece = g_lists.add(watched, {Player::chunk(), chunk, record, seq});
+        if (DT_UNLIKELY(g_lists.compiling()) && !(happening.kind & metrics::Session::LIST_END))
+          piece = g_lists.add(watched, {Player::chunk(), chunk, record, seq});
         if (happening.kind & metrics::Session::LIST_BEGIN && context && tls.context) {
           runs = g_session->measures() && watched.number("mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
           happening.expanded = watched.expanded = runs;
           g_lists.begin(static_cast<uint32_t>(watched.number("list")), runs);
         }
-        if (play && context && !(g_known[known].flags & KNOWN_VG) && happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
+        if (play && context && !(g_known[known].flags & KNOWN_VG) &&
+            happening.kind & (metrics::Session::DRAW | metrics::Session::BEGIN)) {
           happening.draw = &watched;
           if (happening.kind & metrics::Session::BEGIN) {
-            if (g_ended) watched.draws(*g_ended);
-            else watched.refuse("it does not end");
+            if (g_ended)
+              watched.draws(*g_ended);
+            else
+              watched.refuse("it does not end");
           } else if (columns.function->name == "glCallList" || columns.function->name == "glCallLists") {
-            const List* list = columns.function->name == "glCallList" ? g_lists.find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
+            const List* list = columns.function->name == "glCallList"
+                                   ? g_lists.find(static_cast<uint32_t>(watched.number("list")))
+                                   : nullptr;
             watched.plays(play, row);
             expands = g_session->measures() && !g_lists.compiling() && g_lists.expands(*this, watched);
-            if (expands) happening.draw = nullptr;
-            else if (list) watched.draws(*list);
-            else watched.refuse(columns.function->name == "glCallList" ? "a display list draws it that was not seen to be made" : "several display lists draw it, and one cannot be played call by call");
+            if (expands)
+              happening.draw = nullptr;
+            else if (list)
+              watched.draws(*list);
+            else
+              watched.refuse(columns.function->name == "glCallList"
+                                 ? "a display list draws it that was not seen to be made"
+                                 : "several display lists draw it, and one cannot be played call by call");
           } else {
             watched.plays(play, row);
           }
@@ -1117,8 +1231,10 @@ void Player::execute(Decoded* chunk, uint32_t record) {
         Row row{&columns, chunk->ordinals[record], seq};
         running = g_known[known].name;
         if (DT_UNLIKELY(piece)) g_lists.open_piece(*this);
-        if (DT_UNLIKELY(runs)) gl<void (*)(uint32_t, uint32_t)>("glNewList")(name(LIST, Recorded::argument(&recorded, "list")), 0x1300);
-        else if (DT_LIKELY(!expands)) play(*this, row);
+        if (DT_UNLIKELY(runs))
+          gl<void (*)(uint32_t, uint32_t)>("glNewList")(name(LIST, Recorded::argument(&recorded, "list")), 0x1300);
+        else if (DT_LIKELY(!expands))
+          play(*this, row);
         if (DT_UNLIKELY(piece)) g_lists.close_piece(*this);
         missing_memory = false;
         if (options.snapshots && options.snapshot_at != Options::AT_FRAMES) {
@@ -1177,13 +1293,17 @@ Player::Player(const Trace& t, const Options& o) : trace(t), options(o) {
   if (!ends_.empty()) end_seq_ = ends_.front();
   if (options.verify) find_gaps();
   if (g_session) {
-    g_session->visit = [this](const void* wanted) { return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted))); };
+    g_session->visit = [this](const void* wanted) {
+      return windows_->visit(static_cast<Context*>(const_cast<void*>(wanted)));
+    };
     g_session->query_name = [this](uint32_t recorded) { return name(QUERY, recorded); };
     g_session->keep_errors = [this] { keep_errors(); };
     g_kinds.resize(trace.signatures.functions.size());
-    for (auto& f : trace.signatures.functions) g_kinds[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);
+    for (auto& f : trace.signatures.functions)
+      g_kinds[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);
   }
-  plain_call_ = !g_session && !options.verify && !options.errors && !options.debug && (!options.snapshots || options.snapshot_at == Options::AT_FRAMES);
+  plain_call_ = !g_session && !options.verify && !options.errors && !options.debug &&
+                (!options.snapshots || options.snapshot_at == Options::AT_FRAMES);
   for (size_t i = 0; i < trace.threads.size(); ++i) threads_.push_back(std::make_unique<PlayerThread>());
 }
 
@@ -1214,7 +1334,8 @@ bool Player::advance_any() {
     if (loops_done_ + 1 >= options.loops || kept_.empty()) return false;
   } else if (DT_LIKELY(kept_at_ == 0 && loops_done_ == 0)) {
     if (DT_LIKELY(feed_->next(next_chunk_, next_record_, seq))) {
-      if (DT_UNLIKELY(options.loops > 1) && frame_ >= options.first_frame) kept_.push_back({feed_->shared(), next_record_, seq});
+      if (DT_UNLIKELY(options.loops > 1) && frame_ >= options.first_frame)
+        kept_.push_back({feed_->shared(), next_record_, seq});
       return seq <= options.stop_call;
     }
     if (loops_done_ + 1 >= options.loops || kept_.empty()) return false;
@@ -1246,7 +1367,8 @@ void Player::step_until(uint32_t self) {
       }
     }
     const Columns& columns = next_chunk_->columns[next_chunk_->order[next_record_]];
-    if (DT_LIKELY(columns.play != nullptr) && DT_LIKELY(seq != end_seq_) && DT_LIKELY(plain_call_) && DT_LIKELY(context != nullptr)) {
+    if (DT_LIKELY(columns.play != nullptr) && DT_LIKELY(seq != end_seq_) && DT_LIKELY(plain_call_) &&
+        DT_LIKELY(context != nullptr)) {
       scratch_used_ = 0;
       Row row{&columns, next_chunk_->ordinals[next_record_], seq};
       columns.play(*this, row);
@@ -1305,12 +1427,15 @@ int Player::run() {
     return 0;
   }
   feed_ = std::make_unique<Feed>(trace, mapping_, options.preload ? 0 : options.window);
-  straight_ = options.keep.empty() && options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
+  straight_ =
+      options.keep.empty() && options.loops == 1 && options.end_frame == UINT64_MAX && options.stop_call == UINT64_MAX;
   started_ = now_seconds();
   if (!options.first_frame) measured_from_ = started_;
   bool some = advance();
-  if (options.serve) left_ = !serve(false);
-  else if (!options.points.empty()) pause_seq_ = options.points.front().seq;
+  if (options.serve)
+    left_ = !serve(false);
+  else if (!options.points.empty())
+    pause_seq_ = options.points.front().seq;
   if (waits_) pause_seq_ = served_.seq;
   started_points_ = true;
   if (left_) some = false;
@@ -1344,7 +1469,9 @@ int Player::run() {
 }
 
 void Player::finish() {
-  for (auto& e : errors_) report(e.function.starts_with("vg") ? "vg-error" : "gl-error", e.call, e.function, std::string(error_name(e.error)) + "; the program did not ask for errors");
+  for (auto& e : errors_)
+    report(e.function.starts_with("vg") ? "vg-error" : "gl-error", e.call, e.function,
+           std::string(error_name(e.error)) + "; the program did not ask for errors");
   for (auto& [name, count] : skipped_functions_) {
     report("skipped", 0, name, "not played");
     findings_[std::make_tuple(std::string("skipped"), name, std::string("not played"))].count = count;
@@ -1357,8 +1484,10 @@ void Player::finish() {
   FILE* to = status_;
   if (!to) return;
   for (auto* f : list)
-    fprintf(to, "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": %s, \"text\": %s, \"count\": %llu}\n", json_text(f->kind).c_str(),
-            static_cast<unsigned long long>(f->call), json_text(f->function).c_str(), json_text(f->text).c_str(), static_cast<unsigned long long>(f->count));
+    fprintf(to,
+            "{\"kind\": \"finding\", \"what\": %s, \"call\": %llu, \"function\": %s, \"text\": %s, \"count\": %llu}\n",
+            json_text(f->kind).c_str(), static_cast<unsigned long long>(f->call), json_text(f->function).c_str(),
+            json_text(f->text).c_str(), static_cast<unsigned long long>(f->count));
   double seconds = ended_ - started_, measured = ended_ - (measured_from_ ? measured_from_ : started_);
   std::string times;
   if (options.benchmark) {
@@ -1370,13 +1499,16 @@ void Player::finish() {
       last = t;
     }
   }
-  fprintf(to,
-          "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
-          "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"unseen\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
-          static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
-          static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared), static_cast<unsigned long long>(different),
-          static_cast<unsigned long long>(skipped), static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(unseen), static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
-          times.c_str());
+  fprintf(
+      to,
+      "{\"kind\": \"result\", \"calls\": %llu, \"frames\": %llu, \"seconds\": %.6f, \"measured_seconds\": %.6f, \"measured_calls\": %llu, "
+      "\"compared\": %llu, \"different\": %llu, \"skipped\": %llu, \"uncompared\": %llu, \"unseen\": %llu, \"loops\": %llu, \"engine\": %s, \"frame_times_ns\": [%s]}\n",
+      static_cast<unsigned long long>(calls), static_cast<unsigned long long>(frames), seconds, measured,
+      static_cast<unsigned long long>(calls - calls_at_start_), static_cast<unsigned long long>(compared),
+      static_cast<unsigned long long>(different), static_cast<unsigned long long>(skipped),
+      static_cast<unsigned long long>(uncompared), static_cast<unsigned long long>(unseen),
+      static_cast<unsigned long long>(loops_done_ + 1), json_text(windows_ ? windows_->engine() : "").c_str(),
+      times.c_str());
   fflush(to);
 }
 

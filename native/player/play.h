@@ -24,8 +24,18 @@ struct Row {
   uint64_t seq;
   uint64_t w8(int slot) const { return columns->w8[static_cast<size_t>(slot)][i]; }
   uint32_t w4(int slot) const { return columns->w4[static_cast<size_t>(slot)][i]; }
-  float f32(int slot) const { float v; uint32_t raw = w4(slot); memcpy(&v, &raw, 4); return v; }
-  double f64(int slot) const { double v; uint64_t raw = w8(slot); memcpy(&v, &raw, 8); return v; }
+  float f32(int slot) const {
+    float v;
+    uint32_t raw = w4(slot);
+    memcpy(&v, &raw, 4);
+    return v;
+  }
+  double f64(int slot) const {
+    double v;
+    uint64_t raw = w8(slot);
+    memcpy(&v, &raw, 8);
+    return v;
+  }
 };
 
 // A recorded array.
@@ -46,8 +56,7 @@ class Names {
   }
   void set(uint32_t recorded, uint32_t real);
   bool has(uint32_t recorded) const;
-  template <typename F>
-  void each(F&& f) const {
+  template <typename F> void each(F&& f) const {
     for (uint32_t i = 0; i < direct_.size(); ++i)
       if (direct_[i]) f(i, direct_[i]);
     for (auto& [recorded, real] : far_) f(recorded, real);
@@ -65,11 +74,24 @@ class Names {
 struct Program {
   std::unordered_map<int32_t, int32_t> locations;  // only those that differ
   std::unordered_map<uint32_t, uint32_t> blocks[2];
-  std::map<std::string, uint32_t> attributes;       // recorded locations
+  std::map<std::string, uint32_t> attributes;  // recorded locations
 };
 
 constexpr size_t CLASS_COUNT = 12;
-enum Class : int { TEXTURE, BUFFER, FRAMEBUFFER, RENDERBUFFER, VERTEX_ARRAY, SAMPLER, QUERY, PROGRAM, PIPELINE, FEEDBACK, LIST, ARB_PROGRAM };
+enum Class : int {
+  TEXTURE,
+  BUFFER,
+  FRAMEBUFFER,
+  RENDERBUFFER,
+  VERTEX_ARRAY,
+  SAMPLER,
+  QUERY,
+  PROGRAM,
+  PIPELINE,
+  FEEDBACK,
+  LIST,
+  ARB_PROGRAM
+};
 inline bool is_shared(int c) {
   return c != FRAMEBUFFER && c != VERTEX_ARRAY && c != QUERY && c != PIPELINE && c != FEEDBACK;
 }
@@ -86,7 +108,7 @@ struct NameTables {
   Names names[CLASS_COUNT];
 };
 
-struct Group : NameTables {  // of contexts that share their objects
+struct Group : NameTables {                        // of contexts that share their objects
   std::unordered_map<uint32_t, Program> programs;  // by name here
   std::unordered_map<uint32_t, Mapped> maps;       // by name of the buffer here
 };
@@ -137,10 +159,10 @@ struct Surface {
   void* real = nullptr;
   void* config = nullptr;
   int width = 0, height = 0;
-  bool window = false, drawn = false;      // drawn: it was current once
-  bool late = false;                       // its pbuffer has another size still
-  uint64_t first_seq = 0, first_end = 0;   // the call with which it became current, and the end of that frame
-  unsigned long shown = 0;  // the window on the screen
+  bool window = false, drawn = false;     // drawn: it was current once
+  bool late = false;                      // its pbuffer has another size still
+  uint64_t first_seq = 0, first_end = 0;  // the call with which it became current, and the end of that frame
+  unsigned long shown = 0;                // the window on the screen
   std::vector<int32_t> attributes;
 };
 
@@ -158,8 +180,8 @@ struct Options {
   uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
   bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
   bool as_recorded = false, quiet = false, image_at_call = false;
-  bool errors = false;       // say which GL errors there are, with the calls that raised them
-  std::string keep_path;     // one bit a call, the lowest of a byte first: play only these
+  bool errors = false;    // say which GL errors there are, with the calls that raised them
+  std::string keep_path;  // one bit a call, the lowest of a byte first: play only these
   std::vector<uint8_t> keep;
   bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
   uint64_t loops = 1;
@@ -168,11 +190,11 @@ struct Options {
   unsigned attachments = 1;   // what snapshots are of: Attachments
   enum At : uint8_t { AT_FRAMES, AT_DRAWS, AT_CALLS } snapshot_at = AT_FRAMES;
   uint64_t snapshot_every = 1;
-  bool x11 = false;           // windows are shown
-  bool debug = false;         // the driver's messages are told
-  std::string config;         // red=8,...: asked for instead of the recorded one
-  std::string query_file;     // of states; "": standard output
-  bool serve = false;         // take points from standard input
+  bool x11 = false;        // windows are shown
+  bool debug = false;      // the driver's messages are told
+  std::string config;      // red=8,...: asked for instead of the recorded one
+  std::string query_file;  // of states; "": standard output
+  bool serve = false;      // take points from standard input
 };
 
 struct Finding {
@@ -188,7 +210,7 @@ class Player {
   Player(const Trace& trace, const Options& options);
   ~Player();
 
-  // ---- for generated functions ----
+  // ---- for generated functions ------------------------------------------------------------------
   void* real(unsigned id) {
     void* p = g_real[id][0];
     return DT_LIKELY(p != nullptr) ? p : resolve(id);
@@ -202,7 +224,9 @@ class Player {
   int32_t location(uint32_t program, int32_t recorded);
   uint32_t block(uint32_t program, uint32_t recorded, int kind);
   // A recorded address: where its content is now, if the tap recorded it for this call; else as it is (an offset).
-  const void* pointer(uint64_t recorded) { return spans.empty() ? reinterpret_cast<const void*>(recorded) : translate(recorded); }
+  const void* pointer(uint64_t recorded) {
+    return spans.empty() ? reinterpret_cast<const void*>(recorded) : translate(recorded);
+  }
   // Objects of OpenVG: those of the running thread's context. Without one, names mean nothing and stay.
   uint32_t vg(uint32_t recorded) { return vg_objects() ? vg_objects()->of(recorded) : recorded; }
   Names* vg_objects() const {
@@ -217,7 +241,9 @@ class Player {
   void* lasting(int64_t bytes);
   enum : int { NULL_ALLOWED = 1, OFFSET_ALLOWED = 2 };
   bool enough(const Row& w, const In& in, int64_t need, int allowed, const char* name) {
-    if (DT_LIKELY(in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB) && DT_LIKELY(need <= static_cast<int64_t>(in.bytes))) return true;
+    if (DT_LIKELY(in.kind == DT_DATA_INLINE || in.kind == DT_DATA_BLOB) &&
+        DT_LIKELY(need <= static_cast<int64_t>(in.bytes)))
+      return true;
     if (in.kind == DT_DATA_OFFSET && allowed & OFFSET_ALLOWED) return true;
     return enough_slow(w, in, need, allowed, name);
   }
@@ -231,7 +257,8 @@ class Player {
   bool room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name);
   void compare(const Row& w, const In& recorded, const void* now, const char* function);
   // An answer of the driver, unlike a read-back: `about` is what was asked for, `query` the query object here.
-  void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query, const char* function);
+  void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
+                      const char* function);
   void same_result(const Row& w, uint64_t recorded, uint64_t now, const char* function);
   void error_result(const Row& w, uint32_t recorded, uint32_t now);
   void vg_error_result(const Row& w, uint32_t recorded, uint32_t now);
@@ -241,7 +268,9 @@ class Player {
   void made_sync(uint64_t recorded, void* now);
   void refuse(const Row& w, const char* function, const char* why);
 
-  bool reads_client_memory(const Thread* t) const { return missing_memory || (t->context && t->context->client_arrays != 0); }
+  bool reads_client_memory(const Thread* t) const {
+    return missing_memory || (t->context && t->context->client_arrays != 0);
+  }
   bool client_arrays(Thread* t, const Row& w);
   // What the driver gets for an array at a recorded address: an offset into a buffer as it is.
   const void* array(const Thread* t, const void* pointer) {
@@ -251,21 +280,18 @@ class Player {
     return memory ? shadow.at(reinterpret_cast<uint64_t>(pointer)) : pointer;
   }
 
-  // ---- for hand-written functions ----
+  // ---- for hand-written functions ---------------------------------------------------------------
   void report(std::string kind, uint64_t call, std::string function, std::string text);
   // Play no further than the running call.
   void stop() { closed_ = true, pause_seq_ = 0; }
-  const char* running = "";  // the function that plays, where somebody may want to know
+  const char* running = "";     // the function that plays, where somebody may want to know
   void* scratch(size_t bytes);  // 16-aligned, until the next call
   Program& program(uint32_t name) { return context->group->programs[name]; }
   const void* translate(uint64_t recorded);
   std::shared_ptr<const std::vector<uint8_t>> blob(const Hash128& hash);
-  template <typename F>
-  F gl(const char* name) {
-    return real_function<F>(name);
-  }
+  template <typename F> F gl(const char* name) { return real_function<F>(name); }
 
-  // ---- running ----
+  // ---- running ----------------------------------------------------------------------------------
   int run();
 
   struct Span {
@@ -352,7 +378,7 @@ class Player {
     std::string function;
   };
   bool taken(const void* of, GlError& first);
-  std::vector<GlError> errors_;  // raised here and not asked for by the recording yet
+  std::vector<GlError> errors_;                           // raised here and not asked for by the recording yet
   std::vector<void (Windows::*)(const Call&)> handlers_;  // per function of the trace that is not GL
   std::vector<uint8_t> unplayable_;
 

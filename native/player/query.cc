@@ -15,8 +15,18 @@ namespace {
 using gl::ask;
 
 enum : uint32_t {
-  ACTIVE_TEXTURE = 0x84E0, CLIENT_ACTIVE_TEXTURE = 0x84E1, TEXTURE0 = 0x84C0, FRAMEBUFFER_TARGET = 0x8D40, READ_FB = 0x8CA8, DRAW_FB = 0x8CA9,
-  COLOR_ATTACHMENT = 0x8CE0, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, RENDERBUFFER_TARGET = 0x8D41, ARRAY_TARGET = 0x8892, COPY_READ = 0x8F36
+  ACTIVE_TEXTURE = 0x84E0,
+  CLIENT_ACTIVE_TEXTURE = 0x84E1,
+  TEXTURE0 = 0x84C0,
+  FRAMEBUFFER_TARGET = 0x8D40,
+  READ_FB = 0x8CA8,
+  DRAW_FB = 0x8CA9,
+  COLOR_ATTACHMENT = 0x8CE0,
+  DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20,
+  RENDERBUFFER_TARGET = 0x8D41,
+  ARRAY_TARGET = 0x8892,
+  COPY_READ = 0x8F36
 };
 constexpr int MOST_VALUES = 4096, MOST_LEVELS = 20;
 
@@ -24,12 +34,21 @@ struct Target {
   uint32_t target, binding;
   const char* name;
 };
-const Target TARGETS[] = {{0x0DE1, 0x8069, "GL_TEXTURE_2D"}, {0x8513, 0x8514, "GL_TEXTURE_CUBE_MAP"}, {0x806F, 0x806A, "GL_TEXTURE_3D"},
-                          {0x8C1A, 0x8C1D, "GL_TEXTURE_2D_ARRAY"}, {0x0DE0, 0x8068, "GL_TEXTURE_1D"}, {0x8C18, 0x8C1C, "GL_TEXTURE_1D_ARRAY"},
-                          {0x84F5, 0x84F6, "GL_TEXTURE_RECTANGLE"}, {0x8C2A, 0x8C2C, "GL_TEXTURE_BUFFER"}, {0x9100, 0x9104, "GL_TEXTURE_2D_MULTISAMPLE"},
-                          {0x9102, 0x9105, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"}, {0x9009, 0x900A, "GL_TEXTURE_CUBE_MAP_ARRAY"}, {0x8D65, 0x8D67, "GL_TEXTURE_EXTERNAL_OES"}};
-const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X", "GL_TEXTURE_CUBE_MAP_POSITIVE_Y",
-                             "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y", "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
+const Target TARGETS[] = {{0x0DE1, 0x8069, "GL_TEXTURE_2D"},
+                          {0x8513, 0x8514, "GL_TEXTURE_CUBE_MAP"},
+                          {0x806F, 0x806A, "GL_TEXTURE_3D"},
+                          {0x8C1A, 0x8C1D, "GL_TEXTURE_2D_ARRAY"},
+                          {0x0DE0, 0x8068, "GL_TEXTURE_1D"},
+                          {0x8C18, 0x8C1C, "GL_TEXTURE_1D_ARRAY"},
+                          {0x84F5, 0x84F6, "GL_TEXTURE_RECTANGLE"},
+                          {0x8C2A, 0x8C2C, "GL_TEXTURE_BUFFER"},
+                          {0x9100, 0x9104, "GL_TEXTURE_2D_MULTISAMPLE"},
+                          {0x9102, 0x9105, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
+                          {0x9009, 0x900A, "GL_TEXTURE_CUBE_MAP_ARRAY"},
+                          {0x8D65, 0x8D67, "GL_TEXTURE_EXTERNAL_OES"}};
+const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X",
+                             "GL_TEXTURE_CUBE_MAP_POSITIVE_Y", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y",
+                             "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
 
 // What a uniform's type is made of: values, and whether they are float, int, unsigned, bool, double.
 struct UniformType {
@@ -57,9 +76,12 @@ UniformType uniform_type(uint32_t t) {
     case 0x8B5A: return {4, 'f'};
     case 0x8B5B: return {9, 'f'};
     case 0x8B5C: return {16, 'f'};
-    case 0x8B65: case 0x8B67: return {6, 'f'};
-    case 0x8B66: case 0x8B69: return {8, 'f'};
-    case 0x8B68: case 0x8B6A: return {12, 'f'};
+    case 0x8B65:
+    case 0x8B67: return {6, 'f'};
+    case 0x8B66:
+    case 0x8B69: return {8, 'f'};
+    case 0x8B68:
+    case 0x8B6A: return {12, 'f'};
     case 0x140A: return {1, 'd'};
     case 0x8FFC: return {2, 'd'};
     case 0x8FFD: return {3, 'd'};
@@ -67,15 +89,17 @@ UniformType uniform_type(uint32_t t) {
     case 0x8F46: return {4, 'd'};
     case 0x8F47: return {9, 'd'};
     case 0x8F48: return {16, 'd'};
-    case 0x8F49: case 0x8F4B: return {6, 'd'};
-    case 0x8F4A: case 0x8F4D: return {8, 'd'};
-    case 0x8F4C: case 0x8F4E: return {12, 'd'};
+    case 0x8F49:
+    case 0x8F4B: return {6, 'd'};
+    case 0x8F4A:
+    case 0x8F4D: return {8, 'd'};
+    case 0x8F4C:
+    case 0x8F4E: return {12, 'd'};
     default: return {1, 'i'};  // samplers, images
   }
 }
 
-template <typename T>
-std::string real_text(T v) {
+template <typename T> std::string real_text(T v) {
   if (std::isnan(v)) return "\"nan\"";
   if (std::isinf(v)) return v > 0 ? "\"inf\"" : "\"-inf\"";
   char text[40];
@@ -105,7 +129,8 @@ std::string joined(const std::vector<std::string>& values) {
 
 class Asker {
  public:
-  Asker(Player& p, uint64_t seq, const char* wanted, FILE* to) : p_(p), seq_(seq), wanted_(wanted), to_(to), c_(tls.context) {}
+  Asker(Player& p, uint64_t seq, const char* wanted, FILE* to)
+      : p_(p), seq_(seq), wanted_(wanted), to_(to), c_(tls.context) {}
 
   void run() {
     if (!c_ || !p_.context) return line("context", "null");
@@ -190,8 +215,7 @@ class Asker {
   }
 
   // One answer through functions (..., int*) and (..., float*); false: the context does not know the question.
-  template <typename I, typename F>
-  bool answer(const Query& q, const std::string& path, I&& integers, F&& reals) {
+  template <typename I, typename F> bool answer(const Query& q, const std::string& path, I&& integers, F&& reals) {
     int n = q.count ? q.count : static_cast<int>(std::clamp<int64_t>(size::get_count(q.pname), 0, MOST_VALUES));
     if (n == 0) return false;
     values_.assign(static_cast<size_t>(n) + 64, 0);
@@ -216,15 +240,22 @@ class Asker {
       const Query& q = list.queries[i];
       std::string path = prefix + q.name;
       if (unknown[i] || !wanted(path)) continue;
-      if (!answer(q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) && way != ASK_ATTACHMENT && way != ASK_PROGRAM && way != ASK_LEVEL && way != ASK_TEXTURE)
+      if (!answer(
+              q, path, [&](int32_t* v) { integers(q.pname, v); }, [&](float* v) { reals(q.pname, v); }) &&
+          way != ASK_ATTACHMENT && way != ASK_PROGRAM && way != ASK_LEVEL && way != ASK_TEXTURE)
         unknown[i] = 1;
     }
   }
 
   void strings() {
     auto get = p_.gl<const char* (*)(uint32_t)>("glGetString");
-    static const struct { uint32_t name; const char* path; } names[] = {
-        {0x1F00, "driver.GL_VENDOR"}, {0x1F01, "driver.GL_RENDERER"}, {0x1F02, "driver.GL_VERSION"}, {0x8B8C, "driver.GL_SHADING_LANGUAGE_VERSION"}};
+    static const struct {
+      uint32_t name;
+      const char* path;
+    } names[] = {{0x1F00, "driver.GL_VENDOR"},
+                 {0x1F01, "driver.GL_RENDERER"},
+                 {0x1F02, "driver.GL_VERSION"},
+                 {0x8B8C, "driver.GL_SHADING_LANGUAGE_VERSION"}};
     for (auto& n : names) {
       const char* text = get ? get(n.name) : nullptr;
       if (text && ok()) line(n.path, json_text(text));
@@ -266,8 +297,10 @@ class Asker {
       std::string path = prefix + list.queries[i].name;
       if (unknown[i] || !wanted(path)) continue;
       uint8_t on = is(list.queries[i].pname);
-      if (ok()) line(path, on ? "true" : "false");
-      else unknown[i] = 1;
+      if (ok())
+        line(path, on ? "true" : "false");
+      else
+        unknown[i] = 1;
     }
   }
 
@@ -302,7 +335,14 @@ class Asker {
           known = ok();
           if (known) line(path, std::to_string(v[0]));
         } else {
-          known = answer(q, path, [&](int32_t* v) { get(q.pname, index, v); }, [&](float* v) { if (get_f) get_f(q.pname, index, v); else get(0xFFFFFFFF, 0, reinterpret_cast<int32_t*>(v)); });
+          known = answer(
+              q, path, [&](int32_t* v) { get(q.pname, index, v); },
+              [&](float* v) {
+                if (get_f)
+                  get_f(q.pname, index, v);
+                else
+                  get(0xFFFFFFFF, 0, reinterpret_cast<int32_t*>(v));
+              });
         }
         if (!known) break;
       }
@@ -318,7 +358,7 @@ class Asker {
     }
   }
 
-  // ---- texture units ----
+  // ---- texture units ----------------------------------------------------------------------------
 
   void units() {
     auto activate = p_.gl<void (*)(uint32_t)>("glActiveTexture");
@@ -335,8 +375,10 @@ class Asker {
     int n = std::clamp(std::max({integer(0x8B4D, 1), fixed, coordinates}), 1, 512);
     for (int u = 0; u < n; ++u) {
       auto unit = TEXTURE0 + static_cast<uint32_t>(u);
-      if (activate) activate(unit);
-      else if (u) break;
+      if (activate)
+        activate(unit);
+      else if (u)
+        break;
       std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
       auto& list = g_queries[ASK_UNIT];
       auto& unknown = p_.unknown_queries[c_->id * WAYS + ASK_UNIT];
@@ -367,11 +409,15 @@ class Asker {
       if (u < fixed) {
         caps(ASK_UNIT_ENABLED, prefix + "enabled.", is);
         if (env && env_f)
-          ask_list(ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(0x2300, pname, v); }, [&](uint32_t pname, float* v) { env_f(0x2300, pname, v); });
+          ask_list(
+              ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(0x2300, pname, v); },
+              [&](uint32_t pname, float* v) { env_f(0x2300, pname, v); });
         static const char* const axes[] = {"GL_S", "GL_T", "GL_R", "GL_Q"};
         for (uint32_t axis = 0; c_->api == 1 && gen && gen_f && axis < 4; ++axis)
-          ask_list(ASK_GEN, prefix + "gen." + axes[axis] + ".", [&](uint32_t pname, int32_t* v) { gen(0x2000 + axis, pname, v); },
-                   [&](uint32_t pname, float* v) { gen_f(0x2000 + axis, pname, v); });
+          ask_list(
+              ASK_GEN, prefix + "gen." + axes[axis] + ".",
+              [&](uint32_t pname, int32_t* v) { gen(0x2000 + axis, pname, v); },
+              [&](uint32_t pname, float* v) { gen_f(0x2000 + axis, pname, v); });
       }
     }
     if (activate) activate(active);
@@ -384,7 +430,9 @@ class Asker {
         std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
         uint8_t on = is(0x8078);
         if (ok()) line(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on ? "true" : "false");
-        ask_list(ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { get(pname, v); }, [&](uint32_t pname, float* v) { get_f(pname, v); });
+        ask_list(
+            ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { get(pname, v); },
+            [&](uint32_t pname, float* v) { get_f(pname, v); });
       }
       client(was);
     }
@@ -398,9 +446,11 @@ class Asker {
     auto plane_f = p_.gl<void (*)(uint32_t, float*)>("glGetClipPlanef");
     auto none = [](uint32_t, int32_t*) {};
     for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D31), 0, 32)); light && i < n; ++i)
-      ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none, [&](uint32_t pname, float* v) { light(0x4000 + i, pname, v); });
+      ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none,
+               [&](uint32_t pname, float* v) { light(0x4000 + i, pname, v); });
     for (uint32_t face = 0; material && face < 2; ++face)
-      ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none, [&](uint32_t pname, float* v) { material(0x0404 + face, pname, v); });
+      ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none,
+               [&](uint32_t pname, float* v) { material(0x0404 + face, pname, v); });
     for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D32), 0, 32)); i < n; ++i) {
       double d[4] = {};
       float f[4] = {};
@@ -414,9 +464,10 @@ class Asker {
     }
   }
 
-  // ---- objects of the context ----
+  // ---- objects of the context -------------------------------------------------------------------
 
-  std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const char* is_name, std::initializer_list<uint32_t> bound) {
+  std::vector<std::pair<uint32_t, uint32_t>> objects(int c, const char* is_name,
+                                                     std::initializer_list<uint32_t> bound) {
     std::vector<std::pair<uint32_t, uint32_t>> found;
     auto is = p_.gl<uint8_t (*)(uint32_t)>(is_name);
     if (!is) return found;
@@ -457,7 +508,8 @@ class Asker {
         bound = now;
       }
       std::string prefix = "context.vertex_arrays[" + std::to_string(was) + "].";
-      line(prefix + "GL_ELEMENT_ARRAY_BUFFER_BINDING", std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(0x8895)))));
+      line(prefix + "GL_ELEMENT_ARRAY_BUFFER_BINDING",
+           std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(0x8895)))));
       for (uint32_t i = 0; i < attributes; ++i) {
         int32_t enabled = 0, buffer = 0;
         void* at = nullptr;
@@ -466,7 +518,9 @@ class Asker {
         pointer(i, 0x8645, &at);
         if (!ok() || (!enabled && !buffer && !at)) continue;  // as it was in the beginning
         std::string path = prefix + "attributes[" + std::to_string(i) + "].";
-        ask_list(ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { get(i, pname, v); }, [&](uint32_t pname, float* v) { get_f(i, pname, v); });
+        ask_list(
+            ASK_ATTRIBUTE, path, [&](uint32_t pname, int32_t* v) { get(i, pname, v); },
+            [&](uint32_t pname, float* v) { get_f(i, pname, v); });
         uint64_t address = buffer ? reinterpret_cast<uint64_t>(at) : p_.shadow.recorded(at);
         line(path + "GL_VERTEX_ATTRIB_ARRAY_POINTER", std::to_string(address));
       }
@@ -484,7 +538,8 @@ class Asker {
     auto all = objects(FRAMEBUFFER, "glIsFramebuffer", {draw, read});
     all.insert(all.begin(), {0, 0});
     uint32_t target = two ? DRAW_FB : FRAMEBUFFER_TARGET;
-    int colors = two || c_->api == 1 ? std::clamp(integer(0x8CDF, 1), 1, 32) : 1, draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(0x8824), 0, 32) : 0;
+    int colors = two || c_->api == 1 ? std::clamp(integer(0x8CDF, 1), 1, 32) : 1,
+        draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(0x8824), 0, 32) : 0;
     for (auto& [was, now] : all) {
       if (bind) {
         bind(FRAMEBUFFER_TARGET, now);
@@ -495,19 +550,30 @@ class Asker {
       std::string prefix = "context.framebuffers[" + std::to_string(was) + "].";
       if (draws) {
         buffer_of(prefix + "GL_READ_BUFFER", 0x0C02);
-        for (int i = 0; i < draws; ++i) buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), 0x8825 + static_cast<uint32_t>(i));
+        for (int i = 0; i < draws; ++i)
+          buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), 0x8825 + static_cast<uint32_t>(i));
       }
       if (!now || !get) continue;  // a window's attachments are no state
       for (int i = 0; i < colors + 2; ++i) {
-        uint32_t point = i < colors ? COLOR_ATTACHMENT + static_cast<uint32_t>(i) : i == colors ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT;
-        std::string path = prefix + (i < colors ? "GL_COLOR_ATTACHMENT" + std::to_string(i) : i == colors ? "GL_DEPTH_ATTACHMENT" : "GL_STENCIL_ATTACHMENT") + ".";
+        uint32_t point = i < colors    ? COLOR_ATTACHMENT + static_cast<uint32_t>(i)
+                         : i == colors ? DEPTH_ATTACHMENT
+                                       : STENCIL_ATTACHMENT;
+        std::string path = prefix +
+                           (i < colors    ? "GL_COLOR_ATTACHMENT" + std::to_string(i)
+                            : i == colors ? "GL_DEPTH_ATTACHMENT"
+                                          : "GL_STENCIL_ATTACHMENT") +
+                           ".";
         int32_t type = 0, name = 0;
         get(target, point, 0x8CD0, &type);
         if (!ok() || (!type && i && i < colors)) continue;
-        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == 0x1702 ? "\"GL_TEXTURE\"" : type == 0x8D41 ? "\"GL_RENDERBUFFER\"" : "\"GL_NONE\"");
+        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == 0x1702   ? "\"GL_TEXTURE\""
+                                                             : type == 0x8D41 ? "\"GL_RENDERBUFFER\""
+                                                                              : "\"GL_NONE\"");
         if (!type) continue;
         get(target, point, 0x8CD1, &name);
-        if (ok()) line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME", std::to_string(recorded(type == 0x1702 ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
+        if (ok())
+          line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME",
+               std::to_string(recorded(type == 0x1702 ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
         auto& list = g_queries[ASK_ATTACHMENT];
         for (unsigned k = 0; k < list.count; ++k) {
           const Query& q = list.queries[k];
@@ -534,7 +600,7 @@ class Asker {
     line(path, value ? enum_text(g_draw_buffers, value) : "\"GL_NONE\"");
   }
 
-  // ---- objects of the share group ----
+  // ---- objects of the share group ---------------------------------------------------------------
 
   void shared() {
     if (wanted("share.buffers[")) buffers();
@@ -545,11 +611,16 @@ class Asker {
     auto get_sf = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetSamplerParameterfv");
     if (get_s && get_sf && c_->version >= 30)
       for (auto& [was, now] : objects(SAMPLER, "glIsSampler", {}))
-        ask_list(ASK_SAMPLER, "share.samplers[" + std::to_string(was) + "].", [&, s = now](uint32_t pname, int32_t* v) { get_s(s, pname, v); }, [&, s = now](uint32_t pname, float* v) { get_sf(s, pname, v); });
+        ask_list(
+            ASK_SAMPLER, "share.samplers[" + std::to_string(was) + "].",
+            [&, s = now](uint32_t pname, int32_t* v) { get_s(s, pname, v); },
+            [&, s = now](uint32_t pname, float* v) { get_sf(s, pname, v); });
     auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramPipelineiv");
     if (get_p && c_->version >= 31)
       for (auto& [was, now] : objects(PIPELINE, "glIsProgramPipeline", {}))
-        ask_list(ASK_PIPELINE, "context.pipelines[" + std::to_string(was) + "].", [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
+        ask_list(
+            ASK_PIPELINE, "context.pipelines[" + std::to_string(was) + "].",
+            [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
     if (c_->version >= 20) programs();
   }
 
@@ -558,21 +629,25 @@ class Asker {
     auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
     auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetBufferParameteri64v");
     if (!bind || !get) return;
-    uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? COPY_READ : ARRAY_TARGET, name = target == COPY_READ ? 0x8F36 : 0x8894;
+    uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? COPY_READ : ARRAY_TARGET,
+             name = target == COPY_READ ? 0x8F36 : 0x8894;
     auto bound = static_cast<uint32_t>(integer(name));
     for (auto& [was, now] : objects(BUFFER, "glIsBuffer", {bound, static_cast<uint32_t>(integer(0x8894))})) {
       bind(target, now);
       if (!ok()) continue;
       std::string prefix = "share.buffers[" + std::to_string(was) + "].";
-      ask_list(ASK_BUFFER, prefix, [&](uint32_t pname, int32_t* v) {
-        if (get_long && c_->version >= 32) {
-          int64_t l = 0;
-          get_long(target, pname, &l);
-          v[0] = static_cast<int32_t>(l);
-        } else {
-          get(target, pname, v);
-        }
-      }, [](uint32_t, float*) {});
+      ask_list(
+          ASK_BUFFER, prefix,
+          [&](uint32_t pname, int32_t* v) {
+            if (get_long && c_->version >= 32) {
+              int64_t l = 0;
+              get_long(target, pname, &l);
+              v[0] = static_cast<int32_t>(l);
+            } else {
+              get(target, pname, v);
+            }
+          },
+          [](uint32_t, float*) {});
     }
     bind(target, bound);
     ok();
@@ -586,7 +661,9 @@ class Asker {
     for (auto& [was, now] : objects(RENDERBUFFER, "glIsRenderbuffer", {bound})) {
       bind(RENDERBUFFER_TARGET, now);
       if (!ok()) continue;
-      ask_list(ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].", [&](uint32_t pname, int32_t* v) { get(RENDERBUFFER_TARGET, pname, v); }, [](uint32_t, float*) {});
+      ask_list(
+          ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].",
+          [&](uint32_t pname, int32_t* v) { get(RENDERBUFFER_TARGET, pname, v); }, [](uint32_t, float*) {});
     }
     bind(RENDERBUFFER_TARGET, bound);
     ok();
@@ -606,7 +683,8 @@ class Asker {
     }
     std::vector<std::pair<uint32_t, uint32_t>> all = objects(TEXTURE, "glIsTexture", {});
     for (auto& [t, name] : before)
-      if (name && std::none_of(all.begin(), all.end(), [n = name](auto& o) { return o.second == n; })) all.emplace_back(recorded(TEXTURE, name), name);
+      if (name && std::none_of(all.begin(), all.end(), [n = name](auto& o) { return o.second == n; }))
+        all.emplace_back(recorded(TEXTURE, name), name);
     for (auto& [was, now] : all) {
       const Target* target = nullptr;
       for (auto& t : TARGETS) {
@@ -622,7 +700,9 @@ class Asker {
       line(prefix + "target", std::string("\"") + target->name + "\"");
       bool sampled = target->target != 0x8C2A;
       if (sampled)
-        ask_list(ASK_TEXTURE, prefix, [&](uint32_t pname, int32_t* v) { get(target->target, pname, v); }, [&](uint32_t pname, float* v) { get_f(target->target, pname, v); });
+        ask_list(
+            ASK_TEXTURE, prefix, [&](uint32_t pname, int32_t* v) { get(target->target, pname, v); },
+            [&](uint32_t pname, float* v) { get_f(target->target, pname, v); });
       bool cube = target->target == 0x8513;
       for (uint32_t face = 0; levels && face < (cube ? 6u : 1u); ++face) {
         uint32_t at = cube ? 0x8515 + face : target->target;
@@ -630,8 +710,10 @@ class Asker {
           int32_t width = 0;
           level(at, l, 0x1000, &width);
           if (!ok() || !width) break;
-          std::string path = prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
-          ask_list(ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { level(at, l, pname, v); }, [](uint32_t, float*) {});
+          std::string path =
+              prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
+          ask_list(
+              ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { level(at, l, pname, v); }, [](uint32_t, float*) {});
           if (target->target == 0x9100 || target->target == 0x9102 || !sampled) break;
         }
       }
@@ -648,7 +730,9 @@ class Asker {
     auto none = [](uint32_t, float*) {};
     if (wanted("share.shaders["))
       for (auto& [was, now] : objects(PROGRAM, "glIsShader", {}))
-        ask_list(ASK_SHADER, "share.shaders[" + std::to_string(was) + "].", [&, o = now](uint32_t pname, int32_t* v) { get_s(o, pname, v); }, none);
+        ask_list(
+            ASK_SHADER, "share.shaders[" + std::to_string(was) + "].",
+            [&, o = now](uint32_t pname, int32_t* v) { get_s(o, pname, v); }, none);
     if (!wanted("share.programs[")) return;
     for (auto& [was, now] : objects(PROGRAM, "glIsProgram", {static_cast<uint32_t>(integer(0x8B8D))})) {
       std::string prefix = "share.programs[" + std::to_string(was) + "].";
@@ -674,8 +758,10 @@ class Asker {
 
   void interface(uint32_t program, const std::string& prefix) {
     auto get_p = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetProgramiv");
-    auto active = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveUniform");
-    auto input = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveAttrib");
+    auto active =
+        p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveUniform");
+    auto input =
+        p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, int32_t*, uint32_t*, char*)>("glGetActiveAttrib");
     auto locate = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetUniformLocation");
     auto locate_in = p_.gl<int32_t (*)(uint32_t, const char*)>("glGetAttribLocation");
     if (!active || !input || !locate || !locate_in) return;
@@ -713,7 +799,9 @@ class Asker {
       auto index = static_cast<uint32_t>(i);
       block_name(program, index, sizeof name, &length, name);
       if (!ok()) continue;
-      ask_list(ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].", [&](uint32_t pname, int32_t* v) { block(program, index, pname, v); }, [](uint32_t, float*) {});
+      ask_list(
+          ASK_BLOCK, prefix + "uniform_blocks[" + json_text(name) + "].",
+          [&](uint32_t pname, int32_t* v) { block(program, index, pname, v); }, [](uint32_t, float*) {});
     }
   }
 
@@ -733,7 +821,9 @@ class Asker {
       int32_t v[16] = {};
       if (auto get = p_.gl<void (*)(uint32_t, int32_t, int32_t*)>("glGetUniformiv")) get(program, at, v);
       for (int i = 0; i < t.values; ++i)
-        parts.push_back(t.of == 'b' ? (v[i] ? "true" : "false") : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i])) : std::to_string(v[i]));
+        parts.push_back(t.of == 'b'   ? (v[i] ? "true" : "false")
+                        : t.of == 'u' ? std::to_string(static_cast<uint32_t>(v[i]))
+                                      : std::to_string(v[i]));
     }
     if (ok()) line(path, joined(parts));
   }

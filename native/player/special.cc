@@ -9,8 +9,16 @@ namespace dt::play {
 namespace {
 
 enum : uint32_t {
-  GL_BYTE = 0x1400, GL_UNSIGNED_BYTE, GL_SHORT, GL_UNSIGNED_SHORT, GL_INT, GL_UNSIGNED_INT, GL_FLOAT,
-  GL_FRONT = 0x0404, GL_BACK = 0x0405, GL_INVALID_INDEX = 0xFFFFFFFF
+  GL_BYTE = 0x1400,
+  GL_UNSIGNED_BYTE,
+  GL_SHORT,
+  GL_UNSIGNED_SHORT,
+  GL_INT,
+  GL_UNSIGNED_INT,
+  GL_FLOAT,
+  GL_FRONT = 0x0404,
+  GL_BACK = 0x0405,
+  GL_INVALID_INDEX = 0xFFFFFFFF
 };
 
 uint64_t recorded(const Row& w) {
@@ -24,7 +32,9 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
   Program& known = p.program(program);
   if (now != was) {
     known.locations[was] = now;
-    if (now < 0) p.report("uniform", w.seq, "glGetUniformLocation", std::string(name) + " is not active here; what sets it has no effect");
+    if (now < 0)
+      p.report("uniform", w.seq, "glGetUniformLocation",
+               std::string(name) + " is not active here; what sets it has no effect");
   } else if (!known.locations.empty()) {
     known.locations.erase(was);
   }
@@ -42,7 +52,11 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
 }
 
 // The driver's function of a command that is called often: looked up by name once.
-#define REAL(TYPE, NAME) (reinterpret_cast<TYPE>(p.real([] { static const int id = find_function(NAME); return static_cast<unsigned>(id); }())))
+#define REAL(TYPE, NAME)                       \
+  (reinterpret_cast<TYPE>(p.real([] {          \
+    static const int id = find_function(NAME); \
+    return static_cast<unsigned>(id);          \
+  }())))
 
 GLenum color_buffer(Player& p, GLenum buffer) {
   if (!p.context->single_buffered || p.context->api != 0x30A2) return buffer;
@@ -63,7 +77,8 @@ GLint special_glGetUniformLocation(Player& p, const Row& w, GLuint program, cons
 }
 GLint special_glGetUniformLocationARB(Player& p, const Row& w, GLhandleARB program, const GLcharARB* name) {
   if (!name) return -1;
-  return located(p, w, program, name, p.gl<GLint (*)(GLhandleARB, const GLcharARB*)>("glGetUniformLocationARB")(program, name));
+  return located(p, w, program, name,
+                 p.gl<GLint (*)(GLhandleARB, const GLcharARB*)>("glGetUniformLocationARB")(program, name));
 }
 
 GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const GLchar* name) {
@@ -80,7 +95,8 @@ GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const
   // Another driver counts otherwise: the program is linked again with the recording's numbers.
   for (auto& [attribute, index] : known.attributes) bind(program, index, attribute.c_str());
   link(program);
-  p.report("attribute", w.seq, "glGetAttribLocation", std::string(name) + " had another location; the program was linked again");
+  p.report("attribute", w.seq, "glGetAttribLocation",
+           std::string(name) + " had another location; the program was linked again");
   return get(program, name);
 }
 
@@ -95,7 +111,8 @@ GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program
   if (!name) return GL_INVALID_INDEX;
   GLuint now = p.gl<GLuint (*)(GLuint, GLenum, const GLchar*)>("glGetProgramResourceIndex")(program, kind, name);
   auto was = static_cast<GLuint>(recorded(w));
-  if (now != was && was != GL_INVALID_INDEX && (kind == 0x92E2 || kind == 0x92E6)) p.program(program).blocks[kind == 0x92E6][was] = now;
+  if (now != was && was != GL_INVALID_INDEX && (kind == 0x92E2 || kind == 0x92E6))
+    p.program(program).blocks[kind == 0x92E6][was] = now;
   return now;
 }
 
@@ -115,8 +132,12 @@ void special_glActiveShaderProgram(Player& p, const Row&, GLuint pipeline, GLuin
   p.gl<void (*)(GLuint, GLuint)>("glActiveShaderProgram")(pipeline, program);
 }
 
-void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) { REAL(void (*)(GLenum), "glDrawBuffer")(color_buffer(p, buffer)); }
-void special_glReadBuffer(Player& p, const Row&, GLenum buffer) { p.gl<void (*)(GLenum)>("glReadBuffer")(color_buffer(p, buffer)); }
+void special_glDrawBuffer(Player& p, const Row&, GLenum buffer) {
+  REAL(void (*)(GLenum), "glDrawBuffer")(color_buffer(p, buffer));
+}
+void special_glReadBuffer(Player& p, const Row&, GLenum buffer) {
+  p.gl<void (*)(GLenum)>("glReadBuffer")(color_buffer(p, buffer));
+}
 void special_glDrawBuffers(Player& p, const Row&, GLsizei n, const GLenum* buffers) {
   auto real = REAL(void (*)(GLsizei, const GLenum*), "glDrawBuffers");
   if (n < 1 || n > 64) return real(n, buffers);
@@ -167,11 +188,14 @@ void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range) 
 }
 
 // The lengths of the strings came with them: they are terminated now.
-void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count, const GLchar* const* string, const GLint*) {
+void special_glShaderSource(Player& p, const Row&, GLuint shader, GLsizei count, const GLchar* const* string,
+                            const GLint*) {
   p.gl<void (*)(GLuint, GLsizei, const GLchar* const*, const GLint*)>("glShaderSource")(shader, count, string, nullptr);
 }
-void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string, const GLint*) {
-  p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string, nullptr);
+void special_glShaderSourceARB(Player& p, const Row&, GLhandleARB shader, GLsizei count, const GLcharARB** string,
+                               const GLint*) {
+  p.gl<void (*)(GLhandleARB, GLsizei, const GLcharARB**, const GLint*)>("glShaderSourceARB")(shader, count, string,
+                                                                                             nullptr);
 }
 
 namespace {
@@ -190,13 +214,16 @@ void special_glDeleteBuffers(Player& p, const Row&, GLsizei n, const GLuint* buf
   GlContext* c = tls.context;
   if (c && !c->core && !c->vao && buffers)
     for (auto& b : c->vertex.bindings)
-      if (b.buffer && std::find(buffers, buffers + std::max(n, 0), b.buffer) != buffers + std::max(n, 0)) b.pointer = gl::NO_ADDRESS;
+      if (b.buffer && std::find(buffers, buffers + std::max(n, 0), b.buffer) != buffers + std::max(n, 0))
+        b.pointer = gl::NO_ADDRESS;
   REAL(void (*)(GLsizei, const GLuint*), "glDeleteBuffers")(n, buffers);
 }
 void special_glBindVertexBuffer(Player& p, const Row&, GLuint index, GLuint buffer, GLintptr offset, GLsizei stride) {
-  REAL(void (*)(GLuint, GLuint, GLintptr, GLsizei), "glBindVertexBuffer")(index, buffer, place(p, buffer, offset), stride);
+  REAL(void (*)(GLuint, GLuint, GLintptr, GLsizei), "glBindVertexBuffer")(index, buffer, place(p, buffer, offset),
+                                                                          stride);
 }
-void special_glBindVertexBuffers(Player& p, const Row&, GLuint first, GLsizei count, const GLuint* buffers, const GLintptr* offsets, const GLsizei* strides) {
+void special_glBindVertexBuffers(Player& p, const Row&, GLuint first, GLsizei count, const GLuint* buffers,
+                                 const GLintptr* offsets, const GLsizei* strides) {
   auto real = p.gl<void (*)(GLuint, GLsizei, const GLuint*, const GLintptr*, const GLsizei*)>("glBindVertexBuffers");
   if (count <= 0 || !buffers || !offsets) return real(first, count, buffers, offsets, strides);
   auto* places = static_cast<GLintptr*>(p.scratch(static_cast<size_t>(count) * sizeof(GLintptr)));

@@ -9,7 +9,8 @@ GLint special_glGetUniformLocation(Player& p, const Row& w, GLuint program, cons
 GLint special_glGetUniformLocationARB(Player& p, const Row& w, GLhandleARB programObj, const GLcharARB* name);
 GLint special_glGetAttribLocation(Player& p, const Row& w, GLuint program, const GLchar* name);
 GLuint special_glGetUniformBlockIndex(Player& p, const Row& w, GLuint program, const GLchar* uniformBlockName);
-GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program, GLenum programInterface, const GLchar* name);
+GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program, GLenum programInterface,
+                                         const GLchar* name);
 void special_glUseProgram(Player& p, const Row& w, GLuint program);
 void special_glUseProgramObjectARB(Player& p, const Row& w, GLhandleARB programObj);
 void special_glActiveShaderProgram(Player& p, const Row& w, GLuint pipeline, GLuint program);
@@ -20,13 +21,17 @@ void special_glListBase(Player& p, const Row& w, GLuint base);
 void special_glCallLists(Player& p, const Row& w, GLsizei n, GLenum type, const void* lists);
 GLuint special_glGenLists(Player& p, const Row& w, GLsizei range);
 void special_glDeleteLists(Player& p, const Row& w, GLuint list, GLsizei range);
-void special_glShaderSource(Player& p, const Row& w, GLuint shader, GLsizei count, const GLchar* const* string, const GLint* length);
-void special_glShaderSourceARB(Player& p, const Row& w, GLhandleARB shaderObj, GLsizei count, const GLcharARB** string, const GLint* length);
+void special_glShaderSource(Player& p, const Row& w, GLuint shader, GLsizei count, const GLchar* const* string,
+                            const GLint* length);
+void special_glShaderSourceARB(Player& p, const Row& w, GLhandleARB shaderObj, GLsizei count, const GLcharARB** string,
+                               const GLint* length);
 
 // Arrays that lie in client memory, so that no driver looks at recorded addresses.
 void special_glDeleteBuffers(Player& p, const Row& w, GLsizei n, const GLuint* buffers);
-void special_glBindVertexBuffer(Player& p, const Row& w, GLuint bindingindex, GLuint buffer, GLintptr offset, GLsizei stride);
-void special_glBindVertexBuffers(Player& p, const Row& w, GLuint first, GLsizei count, const GLuint* buffers, const GLintptr* offsets, const GLsizei* strides);
+void special_glBindVertexBuffer(Player& p, const Row& w, GLuint bindingindex, GLuint buffer, GLintptr offset,
+                                GLsizei stride);
+void special_glBindVertexBuffers(Player& p, const Row& w, GLuint first, GLsizei count, const GLuint* buffers,
+                                 const GLintptr* offsets, const GLsizei* strides);
 
 // From here on both APIs see what the other one did.
 VGImage special_vgCreateEGLImageTargetKHR(Player& p, const Row& w, VGeglImageKHR image);

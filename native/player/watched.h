@@ -12,7 +12,8 @@
 
 namespace dt::play {
 
-extern bool g_again;  // a draw is made once more for somebody who measures: what is wrong with it is said when it is played
+// a draw is made once more for somebody who measures: what is wrong with it is said when it is played
+extern bool g_again;
 
 inline const Field* field_of(const Function& f, const char* name) {
   for (auto& p : f.params)
@@ -33,7 +34,8 @@ struct Recorded {
 // A call of the recording for sources that watch calls or draw them again.
 class Watched : public metrics::Draw {
  public:
-  Watched(Player& player, const FunctionColumns& columns, uint32_t row, uint64_t number) : player_(player), columns_(columns), row_(row) {
+  Watched(Player& player, const FunctionColumns& columns, uint32_t row, uint64_t number)
+      : player_(player), columns_(columns), row_(row) {
     seq = number;
     name = columns.function->name.c_str();
     flags = columns.function->flags;
@@ -79,7 +81,8 @@ class Watched : public metrics::Draw {
     int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = 0x1700;
     static const auto get = gl::real<void (*)(uint32_t, int*)>("glGetIntegerv");
     get(0x0BB0, &depth), get(0x0D35, &most);  // GL_ATTRIB_STACK_DEPTH
-    if (list_ && list_->matrices) get(0x0BA3, &matrices), get(0x0D36, &most_matrices), get(0x0BA0, &mode);  // of GL_MODELVIEW
+    // of GL_MODELVIEW
+    if (list_ && list_->matrices) get(0x0BA3, &matrices), get(0x0D36, &most_matrices), get(0x0BA0, &mode);
     if (mode != 0x1700) return "a display list changes a matrix other than GL_MODELVIEW";
     return depth < most && matrices < most_matrices ? "" : "there is no room to save what the draw changes";
   }
@@ -93,7 +96,8 @@ class Watched : public metrics::Draw {
       const std::string& called = columns.function->name;
       n += gives_vertex(called.c_str());
       if (called != "glCallList" && called != "glCallLists") continue;
-      const int64_t more = g_lists.vertices(player_, Watched(player_, *columns.decoded, w.chunk->ordinals[w.record], w.seq));
+      const int64_t more =
+          g_lists.vertices(player_, Watched(player_, *columns.decoded, w.chunk->ordinals[w.record], w.seq));
       if (more < 0) return {};
       n += more;
     }
@@ -103,7 +107,8 @@ class Watched : public metrics::Draw {
     if (!play_ && !immediate_ && !piece_) return false;
     static const auto push = gl::real<void (*)(uint32_t)>("glPushAttrib");
     static const auto pop = gl::real<void (*)()>("glPopAttrib");
-    static const auto push_matrix = gl::real<void (*)()>("glPushMatrix"), pop_matrix = gl::real<void (*)()>("glPopMatrix");
+    static const auto push_matrix = gl::real<void (*)()>("glPushMatrix"),
+                      pop_matrix = gl::real<void (*)()>("glPopMatrix");
     bool lasting = immediate_ || list_ || piece_;
     if (lasting) push(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
     if (list_ && list_->matrices) push_matrix();

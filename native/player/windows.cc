@@ -95,7 +95,9 @@ EGLDisplay open_display(void* x11) {
   auto platform = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(eglGetProcAddress("eglGetPlatformDisplayEXT"));
   const char* angle = getenv("DRAWTAP_PLAY_ANGLE");
   if (x11) {
-    display = platform && has_word(words, "EGL_EXT_platform_x11") ? platform(0x31D5, x11, nullptr) : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
+    display = platform && has_word(words, "EGL_EXT_platform_x11")
+                  ? platform(0x31D5, x11, nullptr)
+                  : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
   } else if (angle && platform) {
     // ANGLE needs to be told what it runs on: type and device.
     const EGLint on[] = {0x3203, 0x3450, 0x3209, 0x3487, EGL_NONE};
@@ -104,15 +106,19 @@ EGLDisplay open_display(void* x11) {
     display = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
   }
   if (display == EGL_NO_DISPLAY && !x11) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr))
+    throw Error(DT_E_ARGUMENT, "no EGL display here: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   return display;
 }
 
 std::string probe() {
   EGLDisplay display = open_display();
   std::string text = "{";
-  static const struct { const char* key; EGLenum api; EGLint renderable, version; } tries[] = {
-      {"es", EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2}, {"gl", EGL_OPENGL_API, EGL_OPENGL_BIT, 0}};
+  static const struct {
+    const char* key;
+    EGLenum api;
+    EGLint renderable, version;
+  } tries[] = {{"es", EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2}, {"gl", EGL_OPENGL_API, EGL_OPENGL_BIT, 0}};
   std::string renderer;
   for (auto& t : tries) {
     const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
@@ -125,7 +131,10 @@ std::string probe() {
     EGLSurface surface = eglCreatePbufferSurface(display, config, size);
     if (!context || !surface || !eglMakeCurrent(display, surface, surface, context)) continue;
     auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
-    auto word = [&](uint32_t name) { const unsigned char* s = get ? get(name) : nullptr; return std::string(s ? reinterpret_cast<const char*>(s) : ""); };
+    auto word = [&](uint32_t name) {
+      const unsigned char* s = get ? get(name) : nullptr;
+      return std::string(s ? reinterpret_cast<const char*>(s) : "");
+    };
     renderer = word(0x1F01);
     text += "\"" + std::string(t.key) + "\": " + json_text(word(0x1F02)) + ", ";
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
@@ -137,13 +146,19 @@ std::string probe() {
 void list_metrics(FILE* to) {
   EGLDisplay display = open_display();
   // The newest OpenGL ES, and OpenGL as programs get it that ask for nothing.
-  static const struct { EGLenum api; EGLint renderable, major, minor; } tries[] = {
-      {EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 2}, {EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 0}, {EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2, 0}, {EGL_OPENGL_API, EGL_OPENGL_BIT, 0, 0}};
+  static const struct {
+    EGLenum api;
+    EGLint renderable, major, minor;
+  } tries[] = {{EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 2},
+               {EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3, 0},
+               {EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2, 0},
+               {EGL_OPENGL_API, EGL_OPENGL_BIT, 0, 0}};
   EGLenum done = 0;
   for (auto& t : tries) {
     if (done == t.api) continue;
     const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, t.renderable, EGL_NONE};
-    const EGLint version[] = {t.major ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.major, EGL_CONTEXT_MINOR_VERSION, t.minor, EGL_NONE};
+    const EGLint version[] = {t.major ? EGL_CONTEXT_MAJOR_VERSION : EGL_NONE, t.major, EGL_CONTEXT_MINOR_VERSION,
+                              t.minor, EGL_NONE};
     const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
     EGLConfig config = nullptr;
     EGLint count = 0;
@@ -179,7 +194,10 @@ std::map<std::string, int> config_words(std::string text) {
     long value = equals == part.npos ? -1 : strtol(part.c_str() + equals + 1, &end, 0);
     static const char* const keys[] = {"red", "green", "blue", "alpha", "depth", "stencil", "samples", "buffer", "id"};
     bool known = std::any_of(std::begin(keys), std::end(keys), [&](const char* k) { return key == k; });
-    if (!known || value < 0 || value > 1 << 20 || !end || *end) throw Error(DT_E_ARGUMENT, "--config: " + part + " is not one of red, green, blue, alpha, depth, stencil, samples, buffer, id with a number");
+    if (!known || value < 0 || value > 1 << 20 || !end || *end)
+      throw Error(DT_E_ARGUMENT,
+                  "--config: " + part +
+                      " is not one of red, green, blue, alpha, depth, stencil, samples, buffer, id with a number");
     found[key] = static_cast<int>(value);
   }
   return found;
@@ -196,7 +214,8 @@ Windows::Windows(Player& player) : player_(player), wanted_(config_words(player.
     EGLConfig config = nullptr;
     if (!eglChooseConfig(display_, by_id, &config, 1, &count) || count < 1) {
       eglGetConfigs(display_, nullptr, 0, &count);
-      throw Error(DT_E_ARGUMENT, "--config: there is no configuration " + hex(static_cast<uint64_t>(wanted_["id"])) + " here; there are " + std::to_string(count));
+      throw Error(DT_E_ARGUMENT, "--config: there is no configuration " + hex(static_cast<uint64_t>(wanted_["id"])) +
+                                     " here; there are " + std::to_string(count));
     }
   }
   // Attributes of native objects stand after the calls that made them: they are all read now.
@@ -228,7 +247,8 @@ void Windows::read_facts(size_t chunk, size_t function) {
     OpenChunk open(trace, chunk);
     auto& columns = open.columns(function);
     if (!columns.function) return;
-    const Field *handle = field_of(*columns.function, "handle"), *kind = field_of(*columns.function, "kind"), *text = field_of(*columns.function, "text");
+    const Field *handle = field_of(*columns.function, "handle"), *kind = field_of(*columns.function, "kind"),
+                *text = field_of(*columns.function, "text");
     if (!handle || !kind || !text || !kind->has_data() || !text->has_data()) return;
     auto& records = open.records_of(function);
     for (uint32_t r = 0; r < columns.count; ++r) {
@@ -240,7 +260,8 @@ void Windows::read_facts(size_t chunk, size_t function) {
       uint32_t call = open.plain() ? records[r] : open.record_calls()[records[r]];
       bool end = call >= info.meta.calls;
       fact.seq = info.meta.calls ? trace.seq_of(chunk, end ? info.meta.calls - 1 : call) + end : info.base;
-      if (DT_DATA_KIND(columns.descriptor(*text, r)) == DT_DATA_INLINE) fact.text = parse_attributes(columns.payload(*text, r));
+      if (DT_DATA_KIND(columns.descriptor(*text, r)) == DT_DATA_INLINE)
+        fact.text = parse_attributes(columns.payload(*text, r));
       facts_.push_back(std::move(fact));
     }
   } catch (const std::exception&) {  // said when the chunk itself is played
@@ -258,7 +279,8 @@ void Windows::read_swaps(size_t chunk, size_t function) {
     if (!shown || shown->slot < 0) return;
     auto& records = open.records_of(function);
     for (uint32_t r = 0; r < columns.count; ++r)
-      swaps_[columns.raw(*shown, r)].push_back(trace.seq_of(chunk, open.plain() ? records[r] : open.record_calls()[records[r]]));
+      swaps_[columns.raw(*shown, r)].push_back(
+          trace.seq_of(chunk, open.plain() ? records[r] : open.record_calls()[records[r]]));
   } catch (const std::exception&) {  // said when the chunk itself is played
   }
 }
@@ -269,24 +291,32 @@ Windows::~Windows() {
   eglTerminate(display_);
 }
 
-std::string Windows::engine() const { return engine_.empty() ? "EGL " + std::string(eglQueryString(display_, EGL_VERSION)) : engine_; }
+std::string Windows::engine() const {
+  return engine_.empty() ? "EGL " + std::string(eglQueryString(display_, EGL_VERSION)) : engine_;
+}
 
 // The last fact before `seq` and the first one after it; `after`: which of the two is wanted rather.
 const NativeFact* Windows::fact(const char* kind, uint64_t handle, uint64_t seq, bool after) const {
   const NativeFact *before = nullptr, *behind = nullptr;
   for (auto& f : facts_) {
     if (f.handle != handle || (kind ? f.kind != kind : f.kind != "window" && f.kind != "surface")) continue;
-    if (f.seq <= seq) before = &f;
-    else if (!behind) behind = &f;
+    if (f.seq <= seq)
+      before = &f;
+    else if (!behind)
+      behind = &f;
   }
   return after ? (behind ? behind : before) : (before ? before : behind);
 }
 
 // The configuration here that is nearest to the recorded one. Fewer bits than wanted weigh more than too many.
 EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t seq) {
-  static const struct { const char* key; EGLint name; int weight; } wanted[] = {
-      {"red", EGL_RED_SIZE, 100},     {"green", EGL_GREEN_SIZE, 100},     {"blue", EGL_BLUE_SIZE, 100}, {"alpha", EGL_ALPHA_SIZE, 60},
-      {"depth", EGL_DEPTH_SIZE, 20},  {"stencil", EGL_STENCIL_SIZE, 20},  {"samples", EGL_SAMPLES, 40},   {"buffer", EGL_BUFFER_SIZE, 10}};
+  static const struct {
+    const char* key;
+    EGLint name;
+    int weight;
+  } wanted[] = {{"red", EGL_RED_SIZE, 100},    {"green", EGL_GREEN_SIZE, 100}, {"blue", EGL_BLUE_SIZE, 100},
+                {"alpha", EGL_ALPHA_SIZE, 60}, {"depth", EGL_DEPTH_SIZE, 20},  {"stencil", EGL_STENCIL_SIZE, 20},
+                {"samples", EGL_SAMPLES, 40},  {"buffer", EGL_BUFFER_SIZE, 10}};
   auto key = std::make_pair(recorded ? recorded->handle : 0, renderable);
   if (auto it = configs_.find(key); it != configs_.end()) return it->second;
   EGLint count = 0;
@@ -302,13 +332,22 @@ EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t s
   EGLConfig best = nullptr;
   long least = -1;
   for (EGLint i = 0; i < count; ++i) {
-    auto get = [&](EGLint name) { EGLint v = 0; eglGetConfigAttrib(display_, all[static_cast<size_t>(i)], name, &v); return v; };
-    if (wanted_.contains("id") ? get(EGL_CONFIG_ID) != wanted_["id"] : !(get(EGL_SURFACE_TYPE) & EGL_PBUFFER_BIT) || !(get(EGL_RENDERABLE_TYPE) & renderable)) continue;
+    auto get = [&](EGLint name) {
+      EGLint v = 0;
+      eglGetConfigAttrib(display_, all[static_cast<size_t>(i)], name, &v);
+      return v;
+    };
+    if (wanted_.contains("id") ? get(EGL_CONFIG_ID) != wanted_["id"]
+                               : !(get(EGL_SURFACE_TYPE) & EGL_PBUFFER_BIT) || !(get(EGL_RENDERABLE_TYPE) & renderable))
+      continue;
     if (x11_ && !(get(EGL_SURFACE_TYPE) & EGL_WINDOW_BIT)) continue;
     if (get(EGL_COLOR_BUFFER_TYPE) != EGL_RGB_BUFFER) continue;
     long penalty = get(EGL_CONFIG_CAVEAT) == EGL_NONE ? 0 : 5;
     for (auto& w : wanted) {
-      int otherwise = !strcmp(w.key, "red") || !strcmp(w.key, "green") || !strcmp(w.key, "blue") || !strcmp(w.key, "alpha") ? 8 : !strcmp(w.key, "depth") ? 24 : 0;
+      int otherwise =
+          !strcmp(w.key, "red") || !strcmp(w.key, "green") || !strcmp(w.key, "blue") || !strcmp(w.key, "alpha") ? 8
+          : !strcmp(w.key, "depth")                                                                             ? 24
+                                                                                                                : 0;
       int have = get(w.name), want = wants(w.key, otherwise, have);
       penalty += (have < want ? 10L * (want - have) : have - want) * w.weight;
     }
@@ -325,23 +364,37 @@ EGLConfig Windows::choose(const NativeFact* recorded, int renderable, uint64_t s
       EGLint have = 0;
       eglGetConfigAttrib(display_, best, w.name, &have);
       int want = wants(w.key, have, have);
-      if (have != want) differs += (differs.empty() ? "" : ", ") + std::string(w.key) + " " + std::to_string(have) + " for " + std::to_string(want);
+      if (have != want)
+        differs += (differs.empty() ? "" : ", ") + std::string(w.key) + " " + std::to_string(have) + " for " +
+                   std::to_string(want);
     }
-    if (!differs.empty()) player_.report("config", seq, "", "the nearest configuration here" + (wanted_.empty() ? "" : " (" + hex(static_cast<uint64_t>(id)) + ")") + " has " + differs);
-    else if (!wanted_.empty()) player_.report("config", seq, "", "the forced configuration " + hex(static_cast<uint64_t>(id)) + " is taken");
+    if (!differs.empty())
+      player_.report("config", seq, "",
+                     "the nearest configuration here" +
+                         (wanted_.empty() ? "" : " (" + hex(static_cast<uint64_t>(id)) + ")") + " has " + differs);
+    else if (!wanted_.empty())
+      player_.report("config", seq, "", "the forced configuration " + hex(static_cast<uint64_t>(id)) + " is taken");
   }
-  if (!best) player_.report("config", seq, "", wanted_.empty() ? "no configuration here fits" : "the forced configuration does not fit the context's API" + std::string(x11_ ? " and a window" : ""));
+  if (!best)
+    player_.report("config", seq, "",
+                   wanted_.empty() ? "no configuration here fits"
+                                   : "the forced configuration does not fit the context's API" +
+                                         std::string(x11_ ? " and a window" : ""));
   return configs_[key] = best;
 }
 
-// ---- contexts ------------------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
-void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call) {
+void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes,
+                          const Call& call) {
   if (!recorded) return;  // it failed there too
   int version = 1;
   for (size_t i = 0; i + 1 < attributes.size(); i += 2)
     if (attributes[i] == EGL_CONTEXT_MAJOR_VERSION) version = attributes[i + 1];
-  int renderable = api == API_GL ? EGL_OPENGL_BIT : version >= 3 ? EGL_OPENGL_ES3_BIT : version == 2 ? EGL_OPENGL_ES2_BIT : EGL_OPENGL_ES_BIT;
+  int renderable = api == API_GL  ? EGL_OPENGL_BIT
+                   : version >= 3 ? EGL_OPENGL_ES3_BIT
+                   : version == 2 ? EGL_OPENGL_ES2_BIT
+                                  : EGL_OPENGL_ES_BIT;
   auto context = std::make_shared<Context>();
   context->recorded = recorded;
   context->api = api;
@@ -350,13 +403,15 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   context->config = choose(about, renderable, call.seq);
   std::shared_ptr<Context> shared;
   if (auto it = contexts_.find(share); share && it != contexts_.end()) shared = it->second;
-  if (share && !shared) player_.report("context", call.seq, call.function.name, "the context to share with is not known");
+  if (share && !shared)
+    player_.report("context", call.seq, call.function.name, "the context to share with is not known");
   context->group = shared ? shared->group : std::make_shared<Group>();
   eglBindAPI(static_cast<EGLenum>(api));
   attributes.push_back(EGL_NONE);
   std::vector<EGLint> plain;
   for (size_t i = 0; i + 1 < attributes.size(); i += 2)
-    if (attributes[i] == EGL_CONTEXT_MAJOR_VERSION || attributes[i] == EGL_CONTEXT_MINOR_VERSION || attributes[i] == EGL_CONTEXT_OPENGL_PROFILE_MASK)
+    if (attributes[i] == EGL_CONTEXT_MAJOR_VERSION || attributes[i] == EGL_CONTEXT_MINOR_VERSION ||
+        attributes[i] == EGL_CONTEXT_OPENGL_PROFILE_MASK)
       plain.insert(plain.end(), {attributes[i], attributes[i + 1]});
   plain.push_back(EGL_NONE);
   std::vector<EGLint> least;
@@ -365,7 +420,8 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   EGLContext with = shared ? shared->real : EGL_NO_CONTEXT;
   // A context of no configuration fits surfaces of all: with one of its own their surfaces would have to take that one.
   const char* extensions = config || !wanted_.empty() ? nullptr : eglQueryString(display_, EGL_EXTENSIONS);
-  const EGLConfig of = extensions && strstr(extensions, "EGL_KHR_no_config_context") ? EGL_NO_CONFIG_KHR : context->config;
+  const EGLConfig of =
+      extensions && strstr(extensions, "EGL_KHR_no_config_context") ? EGL_NO_CONFIG_KHR : context->config;
   const std::vector<EGLint>* tries[] = {&attributes, &plain, &least};
   std::vector<EGLint> debug = attributes;
   if (player_.options.debug) {
@@ -377,14 +433,20 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
     if (!has) debug.insert(debug.end(), {0x31B0, EGL_TRUE});
     debug.push_back(EGL_NONE);
     context->real = eglCreateContext(display_, of, with, debug.data());
-    if (!context->real) player_.report("context", call.seq, call.function.name, "there are no debug contexts here: the driver may say less");
+    if (!context->real)
+      player_.report("context", call.seq, call.function.name,
+                     "there are no debug contexts here: the driver may say less");
   }
   for (int i = 0; i < 3 && !context->real; ++i) {
     context->real = eglCreateContext(display_, of, with, tries[i]->data());
-    if (context->real && i) player_.report("context", call.seq, call.function.name, "some of the context's attributes do not exist here: left out");
+    if (context->real && i)
+      player_.report("context", call.seq, call.function.name,
+                     "some of the context's attributes do not exist here: left out");
   }
   if (!context->real) {
-    player_.report("context", call.seq, call.function.name, "the context cannot be made here: EGL error " + hex(static_cast<uint64_t>(eglGetError())) + "; its calls are left out");
+    player_.report("context", call.seq, call.function.name,
+                   "the context cannot be made here: EGL error " + hex(static_cast<uint64_t>(eglGetError())) +
+                       "; its calls are left out");
     return;
   }
   if (auto it = contexts_.find(recorded); it != contexts_.end()) gone_.push_back(it->second);
@@ -392,8 +454,8 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
   contexts_[recorded] = context;
 }
 
-// Where the EGL in front of the system's lets OpenVG and OpenGL see each other's work: the calls that do this are not all
-// made here, and not where they were.
+// Where the EGL in front of the system's lets OpenVG and OpenGL see each other's work: the calls that do this are not
+// all made here, and not where they were.
 void Windows::exchange() {
   if (shares_vg_) eglWaitClient();
 }
@@ -425,8 +487,10 @@ void Windows::glx_create_context(const Call& call) {
       case 0x2092: attributes.insert(attributes.end(), {EGL_CONTEXT_MINOR_VERSION, v}); break;
       case 0x2094: attributes.insert(attributes.end(), {0x30FC, v}); break;
       case 0x9126:
-        if (v & 4) api = API_ES;
-        else attributes.insert(attributes.end(), {EGL_CONTEXT_OPENGL_PROFILE_MASK, v});
+        if (v & 4)
+          api = API_ES;
+        else
+          attributes.insert(attributes.end(), {EGL_CONTEXT_OPENGL_PROFILE_MASK, v});
         break;
       default: break;
     }
@@ -438,7 +502,7 @@ void Windows::glx_create_context(const Call& call) {
   add_context(call.result(), share, config, api, std::move(attributes), call);
 }
 
-// ---- OpenVG ----------------------------------------------------------------------------------------------------------
+// ---- OpenVG -------------------------------------------------------------------------------------
 
 void Windows::vg_create_context(const Call& call) {
   uint64_t recorded = call.result(), share = call.arg("share_context"), config = call.arg("config");
@@ -448,13 +512,15 @@ void Windows::vg_create_context(const Call& call) {
   made->config = choose(config ? fact("config", config, call.seq, false) : nullptr, EGL_OPENGL_ES2_BIT, call.seq);
   std::shared_ptr<VgContext> shared;
   if (auto it = vg_contexts_.find(share); share && it != vg_contexts_.end()) shared = it->second;
-  if (share && !shared) player_.report("context", call.seq, call.function.name, "the context to share with is not known");
+  if (share && !shared)
+    player_.report("context", call.seq, call.function.name, "the context to share with is not known");
   made->objects = shared ? shared->objects : std::make_shared<Names>();
   EGLBoolean has = eglBindAPI(EGL_OPENVG_API);
   if (has) made->real = eglCreateContext(display_, made->config, shared ? shared->real : EGL_NO_CONTEXT, nullptr);
   if (!made->real)
     return player_.report("context", call.seq, call.function.name,
-                          has ? "the context cannot be made here: EGL error " + hex(static_cast<uint64_t>(eglGetError())) + "; its calls are left out"
+                          has ? "the context cannot be made here: EGL error " +
+                                    hex(static_cast<uint64_t>(eglGetError())) + "; its calls are left out"
                               : "there is no OpenVG here: drawtap's engine was not built; its calls do nothing");
   if (engine_.empty()) engine_ = "drawtap OpenVG 1.1";
   vg_contexts_[recorded] = made;
@@ -480,7 +546,8 @@ bool Windows::vg_make_current(const Call& call) {
   thread.vg = recorded ? it->second : nullptr;
   thread.vg_draw = recorded ? call.arg("draw") : 0;
   if (vg_bind(thread)) return true;
-  player_.report("context", call.seq, call.function.name, "the OpenVG context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  player_.report("context", call.seq, call.function.name,
+                 "the OpenVG context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   thread.vg = nullptr;
   return true;
 }
@@ -489,15 +556,19 @@ void Windows::create_vg_pbuffer(const Call& call) {
   uint64_t recorded = call.result(), config = call.arg("config");
   if (!recorded) return;
   if (call.arg("buftype") != EGL_OPENVG_IMAGE)
-    return player_.report("surface", call.seq, call.function.name, "surfaces of other client buffers than OpenVG's images are not made");
+    return player_.report("surface", call.seq, call.function.name,
+                          "surfaces of other client buffers than OpenVG's images are not made");
   auto chosen = choose(config ? fact("config", config, call.seq, false) : nullptr, EGL_OPENGL_ES2_BIT, call.seq);
   auto image = player_.vg(static_cast<uint32_t>(call.arg("buffer")));
   auto s = std::make_unique<Surface>();
   s->recorded = recorded;
   s->config = chosen;
   eglBindAPI(EGL_OPENVG_API);
-  s->real = eglCreatePbufferFromClientBuffer(display_, EGL_OPENVG_IMAGE, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(image)), chosen, nullptr);
-  if (!s->real) return player_.report("surface", call.seq, call.function.name, "no surface of the image: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  s->real = eglCreatePbufferFromClientBuffer(
+      display_, EGL_OPENVG_IMAGE, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(image)), chosen, nullptr);
+  if (!s->real)
+    return player_.report("surface", call.seq, call.function.name,
+                          "no surface of the image: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   EGLint width = 0, height = 0;
   eglQuerySurface(display_, s->real, EGL_WIDTH, &width);
   eglQuerySurface(display_, s->real, EGL_HEIGHT, &height);
@@ -518,7 +589,8 @@ bool Windows::shows_vg(int& width, int& height) {
 }
 
 void Windows::destroy_context(const Call& call) {
-  if (auto vg = vg_contexts_.find(call.arg(field_of(call.function, "ctx") ? "ctx" : "context")); vg != vg_contexts_.end()) {
+  if (auto vg = vg_contexts_.find(call.arg(field_of(call.function, "ctx") ? "ctx" : "context"));
+      vg != vg_contexts_.end()) {
     eglDestroyContext(display_, vg->second->real);
     vg_contexts_.erase(vg);
     return;
@@ -543,7 +615,7 @@ void Windows::destroy_context(const Call& call) {
 }
 void Windows::glx_destroy_context(const Call& call) { destroy_context(call); }
 
-// ---- surfaces ------------------------------------------------------------------------------------------------------
+// ---- surfaces -----------------------------------------------------------------------------------
 
 void Windows::destroy(Surface& s) {
   eglDestroySurface(display_, s.real);
@@ -555,7 +627,8 @@ bool Windows::build(Surface& s) {
     EGLint visual = 0;
     eglGetConfigAttrib(display_, s.config, EGL_NATIVE_VISUAL_ID, &visual);
     s.shown = x11_->open(s.width, s.height, static_cast<unsigned long>(visual), player_.options.trace);
-    s.real = s.shown ? eglCreateWindowSurface(display_, s.config, static_cast<EGLNativeWindowType>(s.shown), nullptr) : EGL_NO_SURFACE;
+    s.real = s.shown ? eglCreateWindowSurface(display_, s.config, static_cast<EGLNativeWindowType>(s.shown), nullptr)
+                     : EGL_NO_SURFACE;
     return s.real != EGL_NO_SURFACE;
   }
   std::vector<EGLint> attributes = {EGL_WIDTH, s.width, EGL_HEIGHT, s.height};
@@ -570,10 +643,13 @@ bool Windows::build(Surface& s) {
   return s.real != EGL_NO_SURFACE;
 }
 
-Surface* Windows::add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window, std::vector<EGLint> attributes, const Call& call) {
+Surface* Windows::add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window,
+                              std::vector<EGLint> attributes, const Call& call) {
   if (!recorded) return nullptr;
   if (width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) {
-    player_.report("surface", call.seq, call.function.name, "the size " + std::to_string(width) + " x " + std::to_string(height) + " cannot be; 640 x 480 is taken");
+    player_.report(
+        "surface", call.seq, call.function.name,
+        "the size " + std::to_string(width) + " x " + std::to_string(height) + " cannot be; 640 x 480 is taken");
     width = 640;
     height = 480;
   }
@@ -585,7 +661,9 @@ Surface* Windows::add_surface(uint64_t recorded, EGLConfig config, int width, in
   s->window = window;
   s->attributes = std::move(attributes);
   if (!build(*s)) {
-    player_.report("surface", call.seq, call.function.name, "no pbuffer of " + std::to_string(width) + " x " + std::to_string(height) + ": EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    player_.report("surface", call.seq, call.function.name,
+                   "no pbuffer of " + std::to_string(width) + " x " + std::to_string(height) + ": EGL error " +
+                       hex(static_cast<uint64_t>(eglGetError())));
     return nullptr;
   }
   Surface* made = s.get();
@@ -611,7 +689,8 @@ void Windows::create_surface(const Call& call) {
   for (size_t i = 0; i + 1 < list.size(); i += 2)
     if (list[i] == EGL_VG_COLORSPACE || list[i] == EGL_VG_ALPHA_FORMAT)
       attributes.insert(attributes.end(), {static_cast<EGLint>(list[i]), static_cast<EGLint>(list[i + 1])});
-  add_surface(recorded, chosen, about ? about->number("width") : 0, about ? about->number("height") : 0, true, std::move(attributes), call);
+  add_surface(recorded, chosen, about ? about->number("width") : 0, about ? about->number("height") : 0, true,
+              std::move(attributes), call);
 }
 
 void Windows::create_pbuffer(const Call& call) {
@@ -622,9 +701,12 @@ void Windows::create_pbuffer(const Call& call) {
   auto list = call.list("attrib_list");
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
     auto name = static_cast<EGLint>(list[i]), v = static_cast<EGLint>(list[i + 1]);
-    if (name == EGL_WIDTH) width = v;
-    else if (name == EGL_HEIGHT) height = v;
-    else attributes.insert(attributes.end(), {name, v});
+    if (name == EGL_WIDTH)
+      width = v;
+    else if (name == EGL_HEIGHT)
+      height = v;
+    else
+      attributes.insert(attributes.end(), {name, v});
   }
   if (const NativeFact* about = fact(nullptr, recorded, call.seq, true)) {
     width = about->number("width", width);
@@ -713,7 +795,8 @@ void Windows::rebuild(Surface& s) {
     return player_.report("surface", player_.seq, "", "the window cannot be made larger");
   }
   auto& thread = *player_.threads_[player_.running_];
-  if (thread.context && (thread.draw == s.recorded || thread.read == s.recorded)) bind(thread.context, surface(thread.draw), surface(thread.read));
+  if (thread.context && (thread.draw == s.recorded || thread.read == s.recorded))
+    bind(thread.context, surface(thread.draw), surface(thread.read));
   eglDestroySurface(display_, old);
 }
 
@@ -721,9 +804,11 @@ void Windows::rebuild(Surface& s) {
 const Text* Windows::size_until(uint64_t handle, uint64_t begin, uint64_t end) const {
   // Where several windows are shown in turn, frames of one go on while those of another end.
   if (auto it = swaps_.find(handle); it != swaps_.end())
-    if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end()) end = *swap;
+    if (auto swap = std::upper_bound(it->second.begin(), it->second.end(), begin); swap != it->second.end())
+      end = *swap;
   const Text* found = nullptr;
-  auto next = std::upper_bound(facts_.begin(), facts_.end(), begin, [](uint64_t seq, const NativeFact& f) { return seq < f.seq; });
+  auto next = std::upper_bound(facts_.begin(), facts_.end(), begin,
+                               [](uint64_t seq, const NativeFact& f) { return seq < f.seq; });
   for (; next != facts_.end() && next->seq <= end; ++next)
     if (next->handle == handle && (next->kind == "window" || next->kind == "surface")) found = &next->text;
   return found;
@@ -738,16 +823,19 @@ void Windows::frame_begins(uint64_t begin, uint64_t end) {
   }
 }
 
-// Drivers give a window its buffers when it becomes current, and ask for its size again when a frame has ended: what has
-// another size at the end of its first frame was drawn with the one that it had before.
+// Drivers give a window its buffers when it becomes current, and ask for its size again when a frame has ended: what
+// has another size at the end of its first frame was drawn with the one that it had before.
 void Windows::size_noted(uint64_t handle, const Text& text) {
   Surface* s = surface(handle);
   const bool first = s && s->drawn && s->first_end == player_.end_seq_ && player_.end_seq_ != UINT64_MAX;
-  if (!first || s->shown || player_.seq <= s->first_seq + 1) return resized(handle, text);  // right behind that call: its size then
+  // right behind that call: its size then
+  if (!first || s->shown || player_.seq <= s->first_seq + 1) return resized(handle, text);
   NativeFact about;
   about.text = text;
   const int width = about.number("width"), height = about.number("height");
-  if ((width == s->width && height == s->height) || width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE || height > MOST_PIXELS_A_SIDE) return;
+  if ((width == s->width && height == s->height) || width < 1 || height < 1 || width > MOST_PIXELS_A_SIDE ||
+      height > MOST_PIXELS_A_SIDE)
+    return;
   s->width = width;
   s->height = height;
   s->late = true;
@@ -758,7 +846,7 @@ bool Windows::got_late_size() {
   return s && s->late;
 }
 
-// ---- current -------------------------------------------------------------------------------------------------------
+// ---- current ------------------------------------------------------------------------------------
 
 bool Windows::visit(Context* context) {
   if (context->destroyed) return false;
@@ -810,7 +898,7 @@ bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
   return true;
 }
 
-// ---- what the driver says ------------------------------------------------------------------------------------------
+// ---- what the driver says -----------------------------------------------------------------------
 
 void Windows::listen() {
   using Heard = void (*)(unsigned, unsigned, unsigned, unsigned, int, const char*, const void*);
@@ -823,21 +911,26 @@ void Windows::listen() {
   void* install = has ? get(es ? "glDebugMessageCallbackKHR" : "glDebugMessageCallback") : nullptr;
   void* control = has ? get(es ? "glDebugMessageControlKHR" : "glDebugMessageControl") : nullptr;
   auto enable = player_.gl<void (*)(uint32_t)>("glEnable");
-  if (!install || !control || !enable) return player_.report("debug", player_.seq, "", "the driver has no GL_KHR_debug: it says nothing");
+  if (!install || !control || !enable)
+    return player_.report("debug", player_.seq, "", "the driver has no GL_KHR_debug: it says nothing");
   reinterpret_cast<Install>(install)(&Windows::message, this);
   reinterpret_cast<Control>(control)(0x1100, 0x1100, 0x1100, 0, nullptr, 1);
   enable(0x92E0);  // GL_DEBUG_OUTPUT
   enable(0x8242);  // synchronous: in the call that it is about
 }
 
-void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text, const void* user) {
+void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text,
+                      const void* user) {
   // What the program itself says (groups, markers) is in the recording.
   if (source == 0x824A || source == 0x8249 || !text) return;
   auto& self = *static_cast<const Windows*>(user);
-  static const char* const types[] = {"error", "deprecated", "undefined behaviour", "portability", "performance", "other"};
+  static const char* const types[] = {"error",       "deprecated",  "undefined behaviour",
+                                      "portability", "performance", "other"};
   static const char* const severities[] = {"high", "medium", "low"};
   std::string said = type >= 0x824C && type <= 0x8251 ? types[type - 0x824C] : "message";
-  said += severity >= 0x9146 && severity <= 0x9148 ? std::string(", ") + severities[severity - 0x9146] : severity == 0x826B ? ", notification" : "";
+  said += severity >= 0x9146 && severity <= 0x9148 ? std::string(", ") + severities[severity - 0x9146]
+          : severity == 0x826B                     ? ", notification"
+                                                   : "";
   std::string words(text, length >= 0 ? static_cast<size_t>(length) : strlen(text));
   while (!words.empty() && (words.back() == '\n' || words.back() == 0)) words.pop_back();
   self.player_.report("debug", self.player_.seq, self.player_.running, said + ": " + words);
@@ -845,8 +938,10 @@ void Windows::message(unsigned source, unsigned type, unsigned, unsigned severit
 
 // Takes the first names of every kind away, so that the recording's are all different ones.
 void Windows::shift_names() {
-  static const char* const makers[] = {"glGenTextures", "glGenBuffers", "glGenFramebuffers", "glGenRenderbuffers", "glGenVertexArrays", "glGenSamplers",
-                                       "glGenQueries", "glGenProgramPipelines", "glGenTransformFeedbacks", "glGenFramebuffersOES", "glGenRenderbuffersOES"};
+  static const char* const makers[] = {"glGenTextures",        "glGenBuffers",          "glGenFramebuffers",
+                                       "glGenRenderbuffers",   "glGenVertexArrays",     "glGenSamplers",
+                                       "glGenQueries",         "glGenProgramPipelines", "glGenTransformFeedbacks",
+                                       "glGenFramebuffersOES", "glGenRenderbuffersOES"};
   uint32_t names[16];
   int count = 3;
   for (const char* name : makers)
@@ -864,19 +959,24 @@ void Windows::current(uint64_t recorded, uint64_t draw, uint64_t read, const Cal
   Context* context = nullptr;
   if (recorded) {
     auto it = contexts_.find(recorded);
-    if (it != contexts_.end()) context = it->second.get();
-    else player_.report("context", call.seq, call.function.name, "the context " + hex(recorded) + " is not known");
+    if (it != contexts_.end())
+      context = it->second.get();
+    else
+      player_.report("context", call.seq, call.function.name, "the context " + hex(recorded) + " is not known");
   }
   Surface *d = surface(draw), *r = surface(read);
   if (context && d && !bind(context, d, r ? r : d) && eglGetError() == EGL_BAD_MATCH) {
     // The window was made for another configuration.
-    player_.report("config", call.seq, call.function.name, "context and surface do not fit together here: the surface gets the context's configuration, and may show other colors");
+    player_.report(
+        "config", call.seq, call.function.name,
+        "context and surface do not fit together here: the surface gets the context's configuration, and may show other colors");
     d->config = context->config;
     Surface old = *d;
     if (build(*d)) destroy(old);
   }
   if (!bind(context, d, r ? r : d)) {
-    player_.report("context", call.seq, call.function.name, "the context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    player_.report("context", call.seq, call.function.name,
+                   "the context cannot be made current: EGL error " + hex(static_cast<uint64_t>(eglGetError())));
     bind(nullptr, nullptr, nullptr);
     context = nullptr;
   }
@@ -911,7 +1011,8 @@ void Windows::glx_make_current(const Call& call) {
   for (uint64_t drawable : {draw, read}) {
     if (!drawable || surface(drawable) || it == contexts_.end()) continue;
     const NativeFact* about = fact(nullptr, drawable, call.seq, true);
-    add_surface(drawable, it->second->config, about ? about->number("width") : 0, about ? about->number("height") : 0, true, {}, call);
+    add_surface(drawable, it->second->config, about ? about->number("width") : 0, about ? about->number("height") : 0,
+                true, {}, call);
   }
   current(context, draw, read, call);
 }
@@ -935,7 +1036,8 @@ void Windows::swap(const Call& call) {
   if (shown && shown->shown) {
     eglSwapBuffers(display_, shown->real);
     if (x11_->close_wanted()) {
-      player_.report("window", call.seq, call.function.name, "the window was closed: the calls after this one were not played");
+      player_.report("window", call.seq, call.function.name,
+                     "the window was closed: the calls after this one were not played");
       player_.stop();
     }
     return;
@@ -945,7 +1047,7 @@ void Windows::swap(const Call& call) {
   if (flush) flush();
 }
 
-// ---- images and syncs ----------------------------------------------------------------------------------------------
+// ---- images and syncs ---------------------------------------------------------------------------
 
 void* Windows::image(uint64_t recorded) const {
   auto it = images_.find(recorded);
@@ -961,10 +1063,14 @@ void Windows::create_image(const Call& call) {
   attributes.push_back(EGL_NONE);
   auto it = contexts_.find(call.arg("ctx"));
   auto make = reinterpret_cast<PFNEGLCREATEIMAGEKHRPROC>(eglGetProcAddress("eglCreateImageKHR"));
-  if (auto vg = vg_contexts_.find(call.arg("ctx")); target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && make) {
+  if (auto vg = vg_contexts_.find(call.arg("ctx"));
+      target == EGL_VG_PARENT_IMAGE_KHR && vg != vg_contexts_.end() && make) {
     const uint32_t name = vg->second->objects->of(static_cast<uint32_t>(call.arg("buffer")));
-    void* made = make(display_, vg->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
-    if (!made) return player_.report("image", call.seq, call.function.name, "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+    void* made = make(display_, vg->second->real, target,
+                      reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
+    if (!made)
+      return player_.report("image", call.seq, call.function.name,
+                            "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
     images_[call.result()] = made;
     shares_vg_ = true;
     return;
@@ -972,9 +1078,13 @@ void Windows::create_image(const Call& call) {
   bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
   if (it == contexts_.end() || !make || !(texture || renderbuffer))
     return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
-  uint32_t name = it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(static_cast<uint32_t>(call.arg("buffer")));
-  void* made = make(display_, it->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)), attributes.data());
-  if (!made) return player_.report("image", call.seq, call.function.name, "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
+  uint32_t name =
+      it->second->group->names[texture ? TEXTURE : RENDERBUFFER].of(static_cast<uint32_t>(call.arg("buffer")));
+  void* made = make(display_, it->second->real, target, reinterpret_cast<EGLClientBuffer>(static_cast<uintptr_t>(name)),
+                    attributes.data());
+  if (!made)
+    return player_.report("image", call.seq, call.function.name,
+                          "EGL error " + hex(static_cast<uint64_t>(eglGetError())));
   images_[call.result()] = made;
 }
 void Windows::destroy_image(const Call& call) {
@@ -1011,8 +1121,10 @@ void Windows::wait_sync(const Call& call) {
 void Windows::bind_tex_image(const Call& call) {
   Surface* s = surface(call.arg("surface"));
   if (!s) return;
-  if (call.function.name == "eglBindTexImage") eglBindTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
-  else eglReleaseTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
+  if (call.function.name == "eglBindTexImage")
+    eglBindTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
+  else
+    eglReleaseTexImage(display_, s->real, static_cast<EGLint>(call.arg("buffer")));
 }
 
 // What the pixmap held stands behind the call, as the tap read it from the texture.
@@ -1032,20 +1144,23 @@ void Windows::glx_bind_tex_image(const Call& call) {
   if (about) {
     try {
       pixels = player_.blob({static_cast<uint64_t>(number("hash_low")), static_cast<uint64_t>(number("hash_high"))});
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
   }
   const int64_t width = about ? number("width") : 0, height = about ? number("height") : 0;
-  if (!pixels || width <= 0 || height <= 0 || width > 16384 || height > 16384 || pixels->size() != static_cast<size_t>(width * height * 4)) {
-    player_.report("texture", call.seq, call.function.name, "what the pixmap held is not in the recording: the texture stays as it is");
+  if (!pixels || width <= 0 || height <= 0 || width > 16384 || height > 16384 ||
+      pixels->size() != static_cast<size_t>(width * height * 4)) {
+    player_.report("texture", call.seq, call.function.name,
+                   "what the pixmap held is not in the recording: the texture stays as it is");
     return;
   }
   auto get = reinterpret_cast<void (*)(unsigned, int*)>(eglGetProcAddress("glGetIntegerv"));
   auto store = reinterpret_cast<void (*)(unsigned, int)>(eglGetProcAddress("glPixelStorei"));
   auto bind = reinterpret_cast<void (*)(unsigned, unsigned)>(eglGetProcAddress("glBindBuffer"));
-  auto upload = reinterpret_cast<void (*)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*)>(eglGetProcAddress("glTexImage2D"));
+  auto upload = reinterpret_cast<void (*)(unsigned, int, int, int, int, int, unsigned, unsigned, const void*)>(
+      eglGetProcAddress("glTexImage2D"));
   if (!get || !store || !upload) return;
-  static const unsigned names[] = {0x0CF5, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF0, 0x0CF1};  // GL_UNPACK_ALIGNMENT, ROW_LENGTH, SKIP_*, ...
+  // GL_UNPACK_ALIGNMENT, ROW_LENGTH, SKIP_*, ...
+  static const unsigned names[] = {0x0CF5, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF0, 0x0CF1};
   int kept[6] = {}, buffer = 0;
   get(0x88EF, &buffer);
   if (buffer && bind) bind(0x88EC, 0);
@@ -1053,7 +1168,8 @@ void Windows::glx_bind_tex_image(const Call& call) {
     get(names[i], &kept[i]);
     store(names[i], i ? 0 : 4);
   }
-  upload(static_cast<unsigned>(number("target")), 0, 0x8058, static_cast<int>(width), static_cast<int>(height), 0, 0x1908, 0x1401, pixels->data());
+  upload(static_cast<unsigned>(number("target")), 0, 0x8058, static_cast<int>(width), static_cast<int>(height), 0,
+         0x1908, 0x1401, pixels->data());
   for (int i = 0; i < 6; ++i) store(names[i], kept[i]);
   if (buffer && bind) bind(0x88EC, static_cast<unsigned>(buffer));
 }
@@ -1114,9 +1230,11 @@ Windows::Handler Windows::handler(const Function& function, bool& known) const {
   auto it = handlers.find(function.name);
   if (it != handlers.end()) return it->second;
   // Questions, and what only paces the program, leave nothing behind.
-  static const char* const harmless[] = {"eglGet", "eglQuery", "eglChoose", "eglInitialize", "eglTerminate", "eglSwapInterval", "eglWait",
-                                         "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage", "eglLabel", "glXGet", "glXQuery", "glXChoose",
-                                         "glXIsDirect", "glXReleaseTexImage", "glXSwapInterval", "glXWait", "glXSelectEvent", "glXFree", "eglUnlock", "eglPresentationTime"};
+  static const char* const harmless[] = {
+      "eglGet",         "eglQuery",         "eglChoose",    "eglInitialize",      "eglTerminate",    "eglSwapInterval",
+      "eglWait",        "eglSurfaceAttrib", "eglSetDamage", "eglDebugMessage",    "eglLabel",        "glXGet",
+      "glXQuery",       "glXChoose",        "glXIsDirect",  "glXReleaseTexImage", "glXSwapInterval", "glXWait",
+      "glXSelectEvent", "glXFree",          "eglUnlock",    "eglPresentationTime"};
   for (const char* prefix : harmless)
     if (function.name.starts_with(prefix)) return nullptr;
   known = false;

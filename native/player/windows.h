@@ -92,15 +92,18 @@ class Windows {
   void rebuild(Surface& surface);
   const Text* size_until(uint64_t handle, uint64_t begin, uint64_t end) const;
   EGLConfig choose(const NativeFact* recorded, int renderable, uint64_t seq);
-  void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes, const Call& call);
-  Surface* add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window, std::vector<EGLint> attributes, const Call& call);
+  void add_context(uint64_t recorded, uint64_t share, uint64_t config, int api, std::vector<EGLint> attributes,
+                   const Call& call);
+  Surface* add_surface(uint64_t recorded, EGLConfig config, int width, int height, bool window,
+                       std::vector<EGLint> attributes, const Call& call);
   bool build(Surface& surface);
   void current(uint64_t context, uint64_t draw, uint64_t read, const Call& call);
   bool bind(Context* context, Surface* draw, Surface* read);
   bool bind_now(Context* context, Surface* draw, Surface* read);
   void destroy(Surface& surface);
   void listen();
-  static void message(unsigned source, unsigned type, unsigned id, unsigned severity, int length, const char* text, const void* user);
+  static void message(unsigned source, unsigned type, unsigned id, unsigned severity, int length, const char* text,
+                      const void* user);
   void shift_names();
   EGLSyncKHR sync_of(uint64_t recorded) const;
 
@@ -117,14 +120,14 @@ class Windows {
   std::unordered_map<uint64_t, void*> images_, syncs_;
   bool shares_vg_ = false;  // OpenGL and OpenVG see the same image
   std::map<std::pair<uint64_t, int>, EGLConfig> configs_;
-  std::unordered_map<uint32_t, int> apis_;  // by recorded thread
+  std::unordered_map<uint32_t, int> apis_;            // by recorded thread
   std::unordered_map<Context*, uint64_t> last_draw_;  // what a context drew to last
-  std::string engine_;  // of the first context
+  std::string engine_;                                // of the first context
 };
 
 EGLDisplay open_display(void* x11 = nullptr);  // initialised; throws where there is none
-void list_metrics(FILE* to);  // what can be measured here, as JSON lines
-std::string probe();       // what this would play on, as a JSON object
+void list_metrics(FILE* to);                   // what can be measured here, as JSON lines
+std::string probe();                           // what this would play on, as a JSON object
 Text parse_attributes(std::string_view text);
 
 }  // namespace dt::play

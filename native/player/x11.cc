@@ -44,7 +44,12 @@ union Event {
   long pad[24];
 };
 enum : long { STRUCTURE_NOTIFY = 1 << 17 };
-enum : unsigned long { CW_BACK_PIXEL = 1 << 1, CW_BORDER_PIXEL = 1 << 3, CW_EVENT_MASK = 1 << 11, CW_COLORMAP = 1 << 13 };
+enum : unsigned long {
+  CW_BACK_PIXEL = 1 << 1,
+  CW_BORDER_PIXEL = 1 << 3,
+  CW_EVENT_MASK = 1 << 11,
+  CW_COLORMAP = 1 << 13
+};
 constexpr int CLIENT_MESSAGE = 33, VISUAL_ID_MASK = 1;
 
 }  // namespace
@@ -61,7 +66,8 @@ struct X11::Server {
   int (*default_depth)(Display*, int);
   VisualInfo* (*visual_info)(Display*, long, VisualInfo*, int*);
   unsigned long (*create_colormap)(Display*, unsigned long, void*, int);
-  unsigned long (*create_window)(Display*, unsigned long, int, int, unsigned, unsigned, unsigned, int, unsigned, void*, unsigned long, SetAttributes*);
+  unsigned long (*create_window)(Display*, unsigned long, int, int, unsigned, unsigned, unsigned, int, unsigned, void*,
+                                 unsigned long, SetAttributes*);
   int (*map_window)(Display*, unsigned long);
   int (*resize_window)(Display*, unsigned long, unsigned, unsigned);
   int (*destroy_window)(Display*, unsigned long);
@@ -137,8 +143,9 @@ unsigned long X11::open(int width, int height, unsigned long visual_id, const st
   SetAttributes attributes{};
   attributes.event_mask = STRUCTURE_NOTIFY;
   attributes.colormap = s.create_colormap(s.display, s.root, visual, 0);
-  unsigned long window = s.create_window(s.display, s.root, 0, 0, static_cast<unsigned>(width), static_cast<unsigned>(height), 0, depth, 1, visual,
-                                         CW_BACK_PIXEL | CW_BORDER_PIXEL | CW_EVENT_MASK | CW_COLORMAP, &attributes);
+  unsigned long window =
+      s.create_window(s.display, s.root, 0, 0, static_cast<unsigned>(width), static_cast<unsigned>(height), 0, depth, 1,
+                      visual, CW_BACK_PIXEL | CW_BORDER_PIXEL | CW_EVENT_MASK | CW_COLORMAP, &attributes);
   if (!window) return 0;
   s.store_name(s.display, window, title.c_str());
   s.set_protocols(s.display, window, &s.delete_window, 1);
@@ -163,7 +170,9 @@ bool X11::close_wanted() {
   while (s.pending(s.display)) {
     Event event;
     s.next_event(s.display, &event);
-    if (event.type == CLIENT_MESSAGE && event.client.message_type == s.protocols && static_cast<unsigned long>(event.client.data[0]) == s.delete_window) wanted = true;
+    if (event.type == CLIENT_MESSAGE && event.client.message_type == s.protocols &&
+        static_cast<unsigned long>(event.client.data[0]) == s.delete_window)
+      wanted = true;
   }
   return wanted;
 }

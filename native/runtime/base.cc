@@ -19,12 +19,12 @@ namespace gl {
 
 namespace {
 
-template <class F>
-void look_up(const GlContext* c, const char* name, F* at) {
+template <class F> void look_up(const GlContext* c, const char* name, F* at) {
   const int id = find_function(name);
   void* known = id < 0 ? nullptr : g_real[id][0];
   if (!known) {
-    auto address = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*) : DT_REAL(void*, glXGetProcAddressARB, const char*);
+    auto address = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*)
+                                  : DT_REAL(void*, glXGetProcAddressARB, const char*);
     if (!address && c->system != 1) address = DT_REAL(void*, glXGetProcAddress, const char*);
     known = address ? address(name) : nullptr;
   }
@@ -43,8 +43,8 @@ const Driver& driver_of(const GlContext* c, bool again) {
   Driver& d = drivers[c->system];
   if (again || !__atomic_load_n(&known[c->system], __ATOMIC_ACQUIRE)) {
     Driver found;
-#define DT_LOOK_UP(RESULT, NAME, ...)                \
-  look_up(c, #NAME, &found.NAME);                    \
+#define DT_LOOK_UP(RESULT, NAME, ...) \
+  look_up(c, #NAME, &found.NAME);     \
   if (!found.NAME) found.NAME = (decltype(found.NAME))answers_nothing;
     DT_BASE_FUNCTIONS(DT_LOOK_UP)
 #undef DT_LOOK_UP
@@ -86,7 +86,7 @@ KnownSurface* place_of(uint64_t handle) {
   return &g_surfaces[start % MOST_SURFACES];
 }
 
-// ---- EGL ---------------------------------------------------------------------------------------------------------------
+// ---- EGL ----------------------------------------------------------------------------------------
 
 void* egl_config(void* display, int32_t id) {
   auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
@@ -110,8 +110,11 @@ void tell_surface(Thread* t, void* display, uint64_t handle) {
   query(display, surface, 0x3058, &largest);  // of pbuffers alone
   void* const config = egl_config(display, id);
   const int32_t size[] = {0x3057, width, 0x3056, height, (int32_t)EGL_NONE};
-  if (largest >= 0) tell_result<void*, void*, const int32_t*>(t, handle, "eglCreatePbufferSurface", display, config, size);
-  else tell_result<void*, void*, uintptr_t, const int32_t*>(t, handle, "eglCreateWindowSurface", display, config, (uintptr_t)0, nullptr);
+  if (largest >= 0)
+    tell_result<void*, void*, const int32_t*>(t, handle, "eglCreatePbufferSurface", display, config, size);
+  else
+    tell_result<void*, void*, uintptr_t, const int32_t*>(t, handle, "eglCreateWindowSurface", display, config,
+                                                         (uintptr_t)0, nullptr);
 }
 
 void tell_egl_context(Thread* t, GlContext* c, void* share) {
@@ -127,16 +130,18 @@ void tell_egl_context(Thread* t, GlContext* c, void* share) {
   tell_result<void*>(t, (uint64_t)(uintptr_t)c->display, "eglGetDisplay", nullptr);
   tell_result<void*, int32_t*, int32_t*>(t, 1, "eglInitialize", c->display, nullptr, nullptr);
   tell_result<uint32_t>(t, 1, "eglBindAPI", c->api == 1 ? +OPENGL : +OPENGL_ES);
-  tell_result<void*, void*, void*, const int32_t*>(t, (uint64_t)(uintptr_t)c->handle, "eglCreateContext", c->display, config, share, made);
+  tell_result<void*, void*, void*, const int32_t*>(t, (uint64_t)(uintptr_t)c->handle, "eglCreateContext", c->display,
+                                                   config, share, made);
 }
 
-// ---- GLX ---------------------------------------------------------------------------------------------------------------
+// ---- GLX ----------------------------------------------------------------------------------------
 
 void* glx_config(GlContext* c) {
   auto query = DT_REAL(int, glXQueryContext, void*, void*, int, int*);
   auto choose = DT_REAL(void**, glXChooseFBConfig, void*, int, const int*, int*);
   int id = 0, screen = 0, count = 0;
-  if (!query || !choose || query(c->display, c->handle, 0x8013, &id) || query(c->display, c->handle, 0x800C, &screen)) return nullptr;
+  if (!query || !choose || query(c->display, c->handle, 0x8013, &id) || query(c->display, c->handle, 0x800C, &screen))
+    return nullptr;
   const int wanted[] = {0x8013, id, 0};
   void** const found = choose(c->display, screen, wanted, &count);
   void* const config = found && count > 0 ? found[0] : nullptr;
@@ -148,15 +153,18 @@ void* glx_config(GlContext* c) {
 
 void tell_glx_context(Thread* t, GlContext* c, void* share) {
   const uint64_t handle = (uint64_t)(uintptr_t)c->handle;
-  if (c->has_visual) return tell_result<void*, void*, void*, int>(t, handle, "glXCreateContext", c->display, c->visual, share, 1);
+  if (c->has_visual)
+    return tell_result<void*, void*, void*, int>(t, handle, "glXCreateContext", c->display, c->visual, share, 1);
   void* const config = c->config ? c->config : glx_config(c);
   const int made[] = {0x2091, (int)c->version / 10, 0x2092, (int)c->version % 10, 0x9126, 1, 0};
   if (c->attribute_count || c->core)
-    tell_result<void*, void*, void*, int, const int*>(t, handle, "glXCreateContextAttribsARB", c->display, config, share, 1, c->attribute_count ? c->attributes : made);
-  else tell_result<void*, void*, int, void*, int>(t, handle, "glXCreateNewContext", c->display, config, 0x8014, share, 1);
+    tell_result<void*, void*, void*, int, const int*>(t, handle, "glXCreateContextAttribsARB", c->display, config,
+                                                      share, 1, c->attribute_count ? c->attributes : made);
+  else
+    tell_result<void*, void*, int, void*, int>(t, handle, "glXCreateNewContext", c->display, config, 0x8014, share, 1);
 }
 
-// ---- what a context is -------------------------------------------------------------------------------------------------
+// ---- what a context is --------------------------------------------------------------------------
 
 // That it is made, where the recording does not have it.
 void tell_context(Thread* t, GlContext* c) {
@@ -165,8 +173,10 @@ void tell_context(Thread* t, GlContext* c) {
   c->recorded_in = session_number();
   c->told_epoch = recording_epoch();
   t->telling = 1;
-  if (c->system == 1) tell_egl_context(t, c, share);
-  else tell_glx_context(t, c, share);
+  if (c->system == 1)
+    tell_egl_context(t, c, share);
+  else
+    tell_glx_context(t, c, share);
   t->telling = 0;
 }
 
@@ -175,11 +185,13 @@ void tell_current(Thread* t, GlContext* c) {
   if (c->system == 1) {
     tell_surface(t, c->display, c->draw);
     if (c->read != c->draw) tell_surface(t, c->display, c->read);
-    tell_result<void*, void*, void*, void*>(t, 1, "eglMakeCurrent", c->display, (void*)(uintptr_t)c->draw, (void*)(uintptr_t)c->read, c->handle);
+    tell_result<void*, void*, void*, void*>(t, 1, "eglMakeCurrent", c->display, (void*)(uintptr_t)c->draw,
+                                            (void*)(uintptr_t)c->read, c->handle);
   } else if (c->draw == c->read) {
     tell_result<void*, unsigned long, void*>(t, 1, "glXMakeCurrent", c->display, c->draw, c->handle);
   } else {
-    tell_result<void*, unsigned long, unsigned long, void*>(t, 1, "glXMakeContextCurrent", c->display, c->draw, c->read, c->handle);
+    tell_result<void*, unsigned long, unsigned long, void*>(t, 1, "glXMakeContextCurrent", c->display, c->draw, c->read,
+                                                            c->handle);
   }
   t->telling = 0;
 }
@@ -187,8 +199,10 @@ void tell_current(Thread* t, GlContext* c) {
 // An error that the program has not asked for yet is there again.
 void raise_again(Base& b, uint32_t error) {
   if (!error) return;
-  if (error == 0x0500) b.d.glEnable(0);
-  else if (error == 0x0501) b.d.glClear(0xFFFFFFFF);
+  if (error == 0x0500)
+    b.d.glEnable(0);
+  else if (error == 0x0501)
+    b.d.glClear(0xFFFFFFFF);
   else if (error == 0x0502 && b.has(15, 30)) {
     const auto was = (uint32_t)b.get(0x8894);
     b.d.glBindBuffer(0x8892, 0);
@@ -199,8 +213,8 @@ void raise_again(Base& b, uint32_t error) {
   }
 }
 
-// What was drawn to the surface and is not shown yet; after a frame was shown there is something to keep only for those who
-// draw over it.
+// What was drawn to the surface and is not shown yet; after a frame was shown there is something to keep only for those
+// who draw over it.
 void take_surface(Base& b, Moment moment) {
   GlContext* c = b.c;
   const bool shown = moment == Moment::FRAME_SHOWN;
@@ -217,7 +231,8 @@ void take_surface(Base& b, Moment moment) {
     picture.name = c->draw;
     picture.target = p.what;
     const uint32_t why = take_picture(b.t, picture, c->system == 1 && moment == Moment::MADE_CURRENT, &b.bytes);
-    if ((why || !b.fine()) && !shown && (p.what == 0x1800 || why != DT_REFUSED_FORMAT)) b.lacks("what is drawn to the window and not shown yet: its %s", p.name);
+    if ((why || !b.fine()) && !shown && (p.what == 0x1800 || why != DT_REFUSED_FORMAT))
+      b.lacks("what is drawn to the window and not shown yet: its %s", p.name);
   }
 }
 
@@ -274,7 +289,9 @@ void before_current(Thread* t, uint32_t system, void* display, uint64_t draw, ui
 void take_base(Thread* t, Moment moment) {
   GlContext* c = t->context;
   const uint32_t epoch = recording_epoch();
-  if (!g_module_records || !g_began_late || !can_ask(c) || c->base_epoch == epoch || !c->api || c->api > 2 || t->telling) return;
+  if (!g_module_records || !g_began_late || !can_ask(c) || c->base_epoch == epoch || !c->api || c->api > 2 ||
+      t->telling)
+    return;
   const int saved = errno;
   lock(&g_lock);
   const uint64_t from = now_ns(), calls = t->calls;
@@ -283,7 +300,10 @@ void take_base(Thread* t, Moment moment) {
   b.fine();
   c->base_epoch = epoch;
   char text[256];
-  snprintf(text, sizeof text, "context %u: calls that the program did not make; they make what it had made and set before recording began (%u)", c->id, epoch);
+  snprintf(
+      text, sizeof text,
+      "context %u: calls that the program did not make; they make what it had made and set before recording began (%u)",
+      c->id, epoch);
   emit_note(t, "base-begins", text);
   c->in_recording = c->recorded_in == session_number() && c->told_epoch != epoch;
   int32_t answer = -1;
@@ -291,7 +311,8 @@ void take_base(Thread* t, Moment moment) {
   tell_context(t, c);
   tell_current(t, c);
   if (answer == -1 || (b.old && !b.es && (b.get(0x0B33) || b.get(0x0C40, 0x1C00) != 0x1C00))) {
-    b.lacks("everything, since recording began between glBegin and glEnd, or in a display list, or what is drawn was selected or fed back");
+    b.lacks(
+        "everything, since recording began between glBegin and glEnd, or in a display list, or what is drawn was selected or fed back");
   } else {
     const bool shared = !group_is_taken(c, epoch);
     b.debug_output = b.has(43, 32) && b.is(DEBUG_OUTPUT);
@@ -312,8 +333,10 @@ void take_base(Thread* t, Moment moment) {
   }
   b.fine();
   raise_again(b, error);
-  snprintf(text, sizeof text, "context %u: %llu calls and %llu bytes of content, taken in %.1f ms; %u things could not be had (%u)", c->id,
-           (unsigned long long)(t->calls - calls), (unsigned long long)b.bytes, (double)(now_ns() - from) / 1e6, b.lacking, epoch);
+  snprintf(text, sizeof text,
+           "context %u: %llu calls and %llu bytes of content, taken in %.1f ms; %u things could not be had (%u)", c->id,
+           (unsigned long long)(t->calls - calls), (unsigned long long)b.bytes, (double)(now_ns() - from) / 1e6,
+           b.lacking, epoch);
   emit_note(t, "base-ends", text);
   unlock(&g_lock);
   t->special |= SPECIAL_BUSY;

@@ -1,8 +1,8 @@
-// Recording that begins in the middle of the program: what the program had made and set until then is asked of the driver,
-// and told as calls in front of the first one that is recorded. Played, they make the same state.
+// Recording that begins in the middle of the program: what the program had made and set until then is asked of the
+// driver, and told as calls in front of the first one that is recorded. Played, they make the same state.
 //
-// Each context is taken once, on the thread on which it is current: when recording begins, or when it first becomes current
-// after that. What a driver does not tell was kept (keep.h), or is said in a note, object by object.
+// Each context is taken once, on the thread on which it is current: when recording begins, or when it first becomes
+// current after that. What a driver does not tell was kept (keep.h), or is said in a note, object by object.
 #pragma once
 #include "keep.h"
 
@@ -10,6 +10,7 @@ namespace dt {
 namespace gl {
 
 // Functions that are asked, and that bind what is asked about.
+// clang-format off
 #define DT_BASE_FUNCTIONS(F)                                                                                            \
   F(uint32_t, glGetError) F(void, glGetIntegerv, uint32_t, int32_t*) F(void, glGetFloatv, uint32_t, float*)            \
   F(void, glGetDoublev, uint32_t, double*) F(void, glGetBooleanv, uint32_t, uint8_t*)                                  \
@@ -65,6 +66,7 @@ namespace gl {
   F(void, glGetClipPlane, uint32_t, double*) F(void, glGetClipPlanef, uint32_t, float*)                                \
   F(void, glGetPolygonStipple, uint8_t*) F(void, glGetPixelMapfv, uint32_t, float*)                                    \
   F(void, glGetMapfv, uint32_t, uint32_t, float*) F(void, glGetMapiv, uint32_t, uint32_t, int32_t*)
+// clang-format on
 
 struct Driver {
 #define DT_MEMBER(RESULT, NAME, ...) RESULT (*NAME)(__VA_ARGS__);
@@ -81,7 +83,8 @@ namespace hook {
 // One context while it is taken.
 class Base {
  public:
-  Base(Thread* t, GlContext* c, const gl::Driver& d) : t(t), c(c), d(d), es(c->api == 2), old(c->api == 1 ? !c->core : c->version < 20) {}
+  Base(Thread* t, GlContext* c, const gl::Driver& d)
+      : t(t), c(c), d(d), es(c->api == 2), old(c->api == 1 ? !c->core : c->version < 20) {}
   Thread* const t;
   GlContext* const c;
   const gl::Driver& d;
@@ -114,7 +117,21 @@ class Base {
   void fixed_state();
 
   // Names of the objects of each kind that there are, in ascending order.
-  enum Kind : uint32_t { TEXTURES, BUFFERS, RENDERBUFFERS, SAMPLERS, PROGRAMS, SHADERS, LISTS, FRAMEBUFFERS, VERTEX_ARRAYS, PIPELINES, FEEDBACKS, QUERIES, KINDS };
+  enum Kind : uint32_t {
+    TEXTURES,
+    BUFFERS,
+    RENDERBUFFERS,
+    SAMPLERS,
+    PROGRAMS,
+    SHADERS,
+    LISTS,
+    FRAMEBUFFERS,
+    VERTEX_ARRAYS,
+    PIPELINES,
+    FEEDBACKS,
+    QUERIES,
+    KINDS
+  };
   struct Names {
     uint32_t* list;
     uint32_t count, room;
@@ -160,8 +177,8 @@ class Base {
 DT_COLD void tell_linked_program(Thread* t, uint32_t program);
 DT_COLD void tell_program_names(Thread* t, uint32_t program);
 
-// Recording has begun in the middle: takes the context that is current on this thread, once. When a frame was just shown,
-// nothing is drawn yet.
+// Recording has begun in the middle: takes the context that is current on this thread, once. When a frame was just
+// shown, nothing is drawn yet.
 enum class Moment { FRAME_SHOWN, MADE_CURRENT, ANY };
 DT_COLD void take_base(Thread* t, Moment moment);
 

@@ -13,10 +13,27 @@ using namespace gl;
 namespace {
 
 enum : uint32_t {
-  DELETE_STATUS = 0x8B80, COMPILE_STATUS = 0x8B81, LINK_STATUS = 0x8B82, SOURCE_LENGTH = 0x8B88, ATTACHED_SHADERS = 0x8B85, ACTIVE_UNIFORMS = 0x8B86,
-  ACTIVE_ATTRIBUTES = 0x8B89, SHADER_TYPE = 0x8B4F, SEPARABLE = 0x8258, RETRIEVABLE = 0x8257, BINARY_LENGTH = 0x8741, UNIFORM_BLOCKS = 0x8A36, BLOCK_BINDING = 0x8A3F,
-  FEEDBACK_VARYINGS = 0x8C83, FEEDBACK_MODE = 0x8C7F, PROGRAM_OUTPUT = 0x92E4, STORAGE_BLOCK = 0x92E6, ACTIVE_RESOURCES = 0x92F5, BUFFER_BINDING = 0x9302,
-  LOCATION = 0x930E, LOCATION_INDEX = 0x930F,
+  DELETE_STATUS = 0x8B80,
+  COMPILE_STATUS = 0x8B81,
+  LINK_STATUS = 0x8B82,
+  SOURCE_LENGTH = 0x8B88,
+  ATTACHED_SHADERS = 0x8B85,
+  ACTIVE_UNIFORMS = 0x8B86,
+  ACTIVE_ATTRIBUTES = 0x8B89,
+  SHADER_TYPE = 0x8B4F,
+  SEPARABLE = 0x8258,
+  RETRIEVABLE = 0x8257,
+  BINARY_LENGTH = 0x8741,
+  UNIFORM_BLOCKS = 0x8A36,
+  BLOCK_BINDING = 0x8A3F,
+  FEEDBACK_VARYINGS = 0x8C83,
+  FEEDBACK_MODE = 0x8C7F,
+  PROGRAM_OUTPUT = 0x92E4,
+  STORAGE_BLOCK = 0x92E6,
+  ACTIVE_RESOURCES = 0x92F5,
+  BUFFER_BINDING = 0x9302,
+  LOCATION = 0x930E,
+  LOCATION_INDEX = 0x930F,
   OUR_SHADER = 0xD7A91000,  // names that no driver has given out by then
 };
 constexpr int32_t MOST_NAME = 1024, MOST_SHADERS = 16, MOST_VARYINGS = 64;
@@ -33,9 +50,12 @@ UniformType uniform_type(uint32_t type) {
     case 0x8B50: return {2, 'f', 0};
     case 0x8B51: return {3, 'f', 0};
     case 0x8B52: return {4, 'f', 0};
-    case 0x8B53: case 0x8B57: return {2, 'i', 0};
-    case 0x8B54: case 0x8B58: return {3, 'i', 0};
-    case 0x8B55: case 0x8B59: return {4, 'i', 0};
+    case 0x8B53:
+    case 0x8B57: return {2, 'i', 0};
+    case 0x8B54:
+    case 0x8B58: return {3, 'i', 0};
+    case 0x8B55:
+    case 0x8B59: return {4, 'i', 0};
     case 0x1405: return {1, 'u', 0};
     case 0x8DC6: return {2, 'u', 0};
     case 0x8DC7: return {3, 'u', 0};
@@ -67,8 +87,7 @@ UniformType uniform_type(uint32_t type) {
 }
 
 // Calls `each` with the name and location of every uniform outside of blocks, element by element of arrays.
-template <class F>
-void each_uniform(const Driver& d, uint32_t program, F each) {
+template <class F> void each_uniform(const Driver& d, uint32_t program, F each) {
   int32_t count = 0;
   d.glGetProgramiv(program, ACTIVE_UNIFORMS, &count);
   for (int32_t i = 0; i < count; i++) {
@@ -87,8 +106,7 @@ void each_uniform(const Driver& d, uint32_t program, F each) {
   }
 }
 
-template <class F>
-void each_attribute(const Driver& d, uint32_t program, F each) {
+template <class F> void each_attribute(const Driver& d, uint32_t program, F each) {
   int32_t count = 0;
   d.glGetProgramiv(program, ACTIVE_ATTRIBUTES, &count);
   for (int32_t i = 0; i < count; i++) {
@@ -122,7 +140,9 @@ bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, boo
 
 // What else decides how the program is linked.
 void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t program) {
-  each_attribute(d, program, [&](const char* name, int32_t location) { tell<uint32_t, uint32_t, const char*>(t, "glBindAttribLocation", program, (uint32_t)location, name); });
+  each_attribute(d, program, [&](const char* name, int32_t location) {
+    tell<uint32_t, uint32_t, const char*>(t, "glBindAttribLocation", program, (uint32_t)location, name);
+  });
   int32_t value = 0;
   if (c->version >= (c->api == 2 ? 31u : 41u)) {
     d.glGetProgramiv(program, SEPARABLE, &value);
@@ -142,7 +162,8 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
         d.glGetTransformFeedbackVarying(program, (uint32_t)i, ROOM, &length, &size, &type, text[i]);
         names[i] = text[i];
       }
-      tell<uint32_t, int32_t, const char* const*, uint32_t>(t, "glTransformFeedbackVaryings", program, varyings, names, (uint32_t)mode);
+      tell<uint32_t, int32_t, const char* const*, uint32_t>(t, "glTransformFeedbackVaryings", program, varyings, names,
+                                                            (uint32_t)mode);
     }
   }
   // OpenGL ES has them in the source.
@@ -158,7 +179,8 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
     const size_t length = strlen(name);
     if (length > 3 && !strcmp(name + length - 3, "[0]")) name[length - 3] = 0;
     if (values[0] < 0 || !strncmp(name, "gl_", 3)) continue;
-    tell<uint32_t, uint32_t, uint32_t, const char*>(t, "glBindFragDataLocationIndexed", program, (uint32_t)values[0], values[1] > 0 ? 1u : 0u, name);
+    tell<uint32_t, uint32_t, uint32_t, const char*>(t, "glBindFragDataLocationIndexed", program, (uint32_t)values[0],
+                                                    values[1] > 0 ? 1u : 0u, name);
   }
 }
 
@@ -193,7 +215,8 @@ void tell_linked_program(Thread* t, uint32_t program) {
   int32_t count = 0, linked = 0;
   d.glGetAttachedShaders(program, MOST_SHADERS, &count, shaders);
   d.glGetProgramiv(program, LINK_STATUS, &linked);
-  // Names of shaders come back once the shaders are deleted, so these have others; they live as long as the linking takes.
+  // Names of shaders come back once the shaders are deleted, so these have others; they live as long as the linking
+  // takes.
   for (int32_t i = 0; i < count; i++) tell_shader(t, d, shaders[i], OUR_SHADER + (uint32_t)i, true);
   tell_result(t, program, "glCreateProgram");
   for (int32_t i = 0; i < count; i++) tell<uint32_t, uint32_t>(t, "glAttachShader", program, OUR_SHADER + (uint32_t)i);
@@ -212,8 +235,10 @@ template <class T>
 void tell_matrix(Thread* t, const char* suffix, int32_t location, UniformType type, const T* values) {
   char name[32];
   const int rows = type.values / type.columns;
-  if (rows == type.columns) snprintf(name, sizeof name, "glUniformMatrix%d%s", rows, suffix);
-  else snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, rows, suffix);
+  if (rows == type.columns)
+    snprintf(name, sizeof name, "glUniformMatrix%d%s", rows, suffix);
+  else
+    snprintf(name, sizeof name, "glUniformMatrix%dx%d%s", type.columns, rows, suffix);
   tell<int32_t, int32_t, uint8_t, const T*>(t, name, location, 1, 0, values);
 }
 template <class T>
@@ -234,15 +259,23 @@ void tell_values(Base& b, uint32_t program) {
       uint32_t u[16];
       double d[16];
     } v = {};
-    if (type.of == 'f') d.glGetUniformfv(program, location, v.f);
-    else if (type.of == 'i') d.glGetUniformiv(program, location, v.i);
-    else if (type.of == 'u') d.glGetUniformuiv(program, location, v.u);
-    else d.glGetUniformdv(program, location, v.d);
+    if (type.of == 'f')
+      d.glGetUniformfv(program, location, v.f);
+    else if (type.of == 'i')
+      d.glGetUniformiv(program, location, v.i);
+    else if (type.of == 'u')
+      d.glGetUniformuiv(program, location, v.u);
+    else
+      d.glGetUniformdv(program, location, v.d);
     if (!b.fine()) return;
-    if (type.of == 'f') type.columns ? tell_matrix(b.t, "fv", location, type, v.f) : tell_vector(b.t, "fv", location, type, v.f);
-    else if (type.of == 'd') type.columns ? tell_matrix(b.t, "dv", location, type, v.d) : tell_vector(b.t, "dv", location, type, v.d);
-    else if (type.of == 'u') tell_vector(b.t, "uiv", location, type, v.u);
-    else tell_vector(b.t, "iv", location, type, v.i);
+    if (type.of == 'f')
+      type.columns ? tell_matrix(b.t, "fv", location, type, v.f) : tell_vector(b.t, "fv", location, type, v.f);
+    else if (type.of == 'd')
+      type.columns ? tell_matrix(b.t, "dv", location, type, v.d) : tell_vector(b.t, "dv", location, type, v.d);
+    else if (type.of == 'u')
+      tell_vector(b.t, "uiv", location, type, v.u);
+    else
+      tell_vector(b.t, "iv", location, type, v.i);
   });
   if (b.has(31, 30)) {
     int32_t blocks = 0;
@@ -298,7 +331,8 @@ void Base::take_program(uint32_t name) {
   if (binary && fine()) {
     tell<uint32_t, uint32_t, const void*, int32_t>(t, "glProgramBinary", name, format, binary, length);
     tell_program_names(t, name);
-    lacks("program %u: the sources that it was linked from are gone; its binary was taken, which no other driver plays", name);
+    lacks("program %u: the sources that it was linked from are gone; its binary was taken, which no other driver plays",
+          name);
   } else {
     lacks("program %u: the sources that it was linked from are gone, and the driver hands out no binary", name);
   }
@@ -341,7 +375,8 @@ void Base::pipelines() {
     for (auto& s : stages) {
       int32_t program = 0;
       d.glGetProgramPipelineiv(name, s.stage, &program);
-      if (fine() && program) tell<uint32_t, uint32_t, uint32_t>(t, "glUseProgramStages", name, s.bit, (uint32_t)program);
+      if (fine() && program)
+        tell<uint32_t, uint32_t, uint32_t>(t, "glUseProgramStages", name, s.bit, (uint32_t)program);
     }
     int32_t active = 0;
     d.glGetProgramPipelineiv(name, 0x8259, &active);

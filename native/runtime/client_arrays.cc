@@ -46,8 +46,8 @@ uint64_t active_arrays(GlContext* c, uint32_t program) {
     int32_t at = locate(program, name);
     if (at < 0) return ~0ull;
     // A matrix takes a location a column, an array as many as it has elements; four columns at most, doubles two each.
-    bool matrix = (type >= 0x8B5A && type <= 0x8B5C) || (type >= 0x8B65 && type <= 0x8B6A) ||
-                  (type >= 0x8F46 && type <= 0x8F4E);
+    bool matrix =
+        (type >= 0x8B5A && type <= 0x8B5C) || (type >= 0x8B65 && type <= 0x8B6A) || (type >= 0x8F46 && type <= 0x8F4E);
     int32_t locations = (elements < 1 ? 1 : elements) * (matrix ? 4 : 1) * (type >= 0x8F46 && type <= 0x8FFE ? 2 : 1);
     for (int32_t k = at; k < at + locations && k < (int32_t)GENERIC; k++) arrays |= 1ull << k;
   }
@@ -114,7 +114,8 @@ bool read_elements(GlContext* c, uint64_t offset, uint64_t bytes, void* to) {
   if (!c->can_map_range) return false;
   auto map = c->version >= 30 ? DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)
                               : DT_REAL(void*, glMapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
-  auto unmap = c->version >= 30 ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
+  auto unmap =
+      c->version >= 30 ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
   const void* at = map && unmap ? map(0x8893, (intptr_t)offset, (intptr_t)bytes, 1) : nullptr;
   if (!at) return false;
   memcpy(to, at, bytes);
@@ -133,9 +134,8 @@ int64_t element_bytes_readable(GlContext* c) {
   return mapped ? 0 : size;
 }
 
-template <typename T>
-IndexRange range_of(const T* data, uint64_t count) {
-  T low = (T)~(T)0, high = 0;
+template <typename T> IndexRange range_of(const T* data, uint64_t count) {
+  T low = (T) ~(T)0, high = 0;
   for (uint64_t i = 0; i < count; i++) {  // plain enough for the compiler to vectorise
     T v = data[i];
     low = v < low ? v : low;
@@ -144,8 +144,7 @@ IndexRange range_of(const T* data, uint64_t count) {
   return IndexRange{low, high, count != 0};
 }
 
-template <typename T>
-IndexRange range_without(const T* data, uint64_t count, uint64_t restart) {
+template <typename T> IndexRange range_without(const T* data, uint64_t count, uint64_t restart) {
   IndexRange r{~0ull, 0, false};
   for (uint64_t i = 0; i < count; i++) {
     uint64_t v = data[i];
@@ -265,8 +264,10 @@ void emit_client_arrays(Thread* t, const DrawRange& range) {
       continue;
     }
     Span span{(uintptr_t)begin, (uintptr_t)end};
-    if (certain || readable(c, span)) spans[count++] = span;
-    else emit_loss(t, "client-array-unreadable", "an enabled array points to memory that cannot be read: left out");
+    if (certain || readable(c, span))
+      spans[count++] = span;
+    else
+      emit_loss(t, "client-array-unreadable", "an enabled array points to memory that cannot be read: left out");
   }
   count = merge_spans(spans, count);
   for (uint32_t i = 0; i < count; i++) emit_memory(t, (const void*)spans[i].begin, spans[i].end - spans[i].begin);
@@ -287,7 +288,8 @@ void client_draw_elements(Thread* t, int64_t count, uint32_t type, const void* i
   if (count <= 0 || !instances) return;
   IndexRange r = draw_indices(t, t->context, (uint64_t)count, type, indices);
   if (!r.any) return;
-  emit_client_arrays(t, DrawRange{(int64_t)r.low + base_vertex, (int64_t)(r.high - r.low) + 1, base_instance, instances});
+  emit_client_arrays(t,
+                     DrawRange{(int64_t)r.low + base_vertex, (int64_t)(r.high - r.low) + 1, base_instance, instances});
 }
 
 static void multi_arrays(Thread* t, const int32_t* first, const int32_t* count, int32_t drawcount) {
@@ -318,8 +320,10 @@ static void multi_elements(Thread* t, const int32_t* count, uint32_t type, const
     for (int32_t i = 0; i < drawcount; i++) {
       if (count[i] < 0) return;
       if (!count[i]) continue;
-      if ((uintptr_t)indices[i] >= LOWEST_ADDRESS) emit_memory(t, indices[i], (uint64_t)count[i] * size);
-      else memory_is_missing();
+      if ((uintptr_t)indices[i] >= LOWEST_ADDRESS)
+        emit_memory(t, indices[i], (uint64_t)count[i] * size);
+      else
+        memory_is_missing();
     }
     if (!memory_is_there()) return;
   }

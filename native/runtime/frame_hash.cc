@@ -1,5 +1,5 @@
-// Hashes of the frames as the program showed them: what a replay must show too. Off unless it was asked for, since reading a
-// frame back waits for the GPU.
+// Hashes of the frames as the program showed them: what a replay must show too. Off unless it was asked for, since
+// reading a frame back waits for the GPU.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,13 @@ namespace {
 void emit_hash(Thread* t, uint64_t surface, const gl::FrameImage& image, const void* pixels, size_t bytes) {
   Hash128 hash = hash128(pixels, bytes);
   char text[160];
-  snprintf(text, sizeof text, "width=%d;height=%d;framebuffer=%u;format=rgba8;hash=%016llx%016llx", image.width, image.height,
-           image.framebuffer, (unsigned long long)hash.high, (unsigned long long)hash.low);
+  snprintf(text, sizeof text, "width=%d;height=%d;framebuffer=%u;format=rgba8;hash=%016llx%016llx", image.width,
+           image.height, image.framebuffer, (unsigned long long)hash.high, (unsigned long long)hash.low);
   emit_native(t, "frame", surface, text);
 }
 
 // The driver's function where the program uses that library; libraries are not loaded for our sake.
-template <typename F>
-F in_use(const char* name, const char* witness) {
+template <typename F> F in_use(const char* name, const char* witness) {
   int seen = find_function(witness);
   bool used = false;
   for (unsigned i = 0; seen >= 0 && i < VARIANTS; i++) used |= g_real[seen][i] != nullptr;
@@ -43,8 +42,8 @@ bool hash_openvg(Thread* t) {
   if (!display || !surface || !query || !read) return true;
   void *on = display(), *drawn = surface(DRAW);
   gl::FrameImage image{0, 0, 0};
-  if (!drawn || !query(on, drawn, WIDTH, &image.width) || !query(on, drawn, HEIGHT, &image.height) || image.width <= 0 ||
-      image.height <= 0)
+  if (!drawn || !query(on, drawn, WIDTH, &image.width) || !query(on, drawn, HEIGHT, &image.height) ||
+      image.width <= 0 || image.height <= 0)
     return true;
   size_t bytes = (size_t)image.width * (size_t)image.height * 4;
   void* pixels = calloc(1, bytes);

@@ -6,8 +6,17 @@ namespace gl {
 namespace {
 
 enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, FRAMEBUFFER = 0x8D40, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA,
-  PACK_BUFFER = 0x88EB, READ_BUFFER = 0x0C02, DRAW_BUFFER0 = 0x8825, BACK = 0x0405, FRONT = 0x0404, SAMPLE_BUFFERS = 0x80A8,
+  READ_FRAMEBUFFER = 0x8CA8,
+  DRAW_FRAMEBUFFER = 0x8CA9,
+  FRAMEBUFFER = 0x8D40,
+  DRAW_BINDING = 0x8CA6,
+  READ_BINDING = 0x8CAA,
+  PACK_BUFFER = 0x88EB,
+  READ_BUFFER = 0x0C02,
+  DRAW_BUFFER0 = 0x8825,
+  BACK = 0x0405,
+  FRONT = 0x0404,
+  SAMPLE_BUFFERS = 0x80A8,
   COLOR_ATTACHMENT0 = 0x8CE0,
 };
 
@@ -27,7 +36,7 @@ void PlainPack::set(bool plain) {
   auto store = DT_REAL(void, glPixelStorei, uint32_t, int32_t);
   const uint32_t buffer = c_->buffers[PACK];
   const PixelStore& p = c_->pack;
-  const StoreValue values[] = {{0x0D05, p.alignment, 4}, {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
+  const StoreValue values[] = {{0x0D05, p.alignment, 4},   {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
                                {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
   if (buffer && bind_buffer) bind_buffer(PACK_BUFFER, plain ? 0 : buffer);
   // Values that a context's version does not have are never anything else than plain.
@@ -58,7 +67,8 @@ bool frame_extent(GlContext* c, FrameImage* image) {
   get(0x0BA2, viewport);
   image->width = viewport[0] + viewport[2];
   image->height = viewport[1] + viewport[3];
-  return viewport[0] >= 0 && viewport[1] >= 0 && image->width > 0 && image->height > 0 && image->width <= 16384 && image->height <= 16384;
+  return viewport[0] >= 0 && viewport[1] >= 0 && image->width > 0 && image->height > 0 && image->width <= 16384 &&
+         image->height <= 16384;
 }
 
 void read_frame(GlContext* c, const FrameImage& image, void* pixels) {

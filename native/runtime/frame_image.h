@@ -1,5 +1,5 @@
-// The image that a frame ends with, read back without a trace in the state of GL. Used by the tap (hashes of frames) and by
-// the player, so that both look at the same pixels.
+// The image that a frame ends with, read back without a trace in the state of GL. Used by the tap (hashes of frames)
+// and by the player, so that both look at the same pixels.
 #pragma once
 #include "gl_state.h"
 
@@ -30,7 +30,8 @@ void read_frame(GlContext* c, const FrameImage& image, void* pixels);
 }  // namespace gl
 
 namespace hook {
-// Whether frames are hashed: yes where DRAWTAP_HASH_FRAMES is set in the environment, which the first frame's end finds out.
+// Whether frames are hashed: yes where DRAWTAP_HASH_FRAMES is set in the environment, which the first frame's end finds
+// out.
 extern uint32_t g_hash_frames __attribute__((visibility("hidden")));
 // Called before a frame is shown.
 DT_COLD void before_frame_end(Thread* t);

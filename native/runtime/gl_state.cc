@@ -159,17 +159,17 @@ void learn(GlContext* c) {
   if (!es && v >= 32) c->core = (ask(c, GL_CONTEXT_PROFILE_MASK, 0) & 1) != 0;
   if (!es && v >= 30 && (ask(c, GL_CONTEXT_FLAGS, 0) & 1)) c->core = 1;
   if (!es && v == 31 && !has_extension(c, "GL_ARB_compatibility")) c->core = 1;
-  c->has_pixel_buffers = es ? v >= 30 || has_extension(c, "GL_NV_pixel_buffer_object")
-                            : v >= 21 || has_extension(c, "GL_ARB_pixel_buffer_object") ||
-                                  has_extension(c, "GL_EXT_pixel_buffer_object");
+  c->has_pixel_buffers =
+      es ? v >= 30 || has_extension(c, "GL_NV_pixel_buffer_object")
+         : v >= 21 || has_extension(c, "GL_ARB_pixel_buffer_object") || has_extension(c, "GL_EXT_pixel_buffer_object");
   c->has_indirect = es ? v >= 31 : v >= 40 || has_extension(c, "GL_ARB_draw_indirect");
   c->has_query_buffers = !es && (v >= 44 || has_extension(c, "GL_ARB_query_buffer_object") ||
                                  has_extension(c, "GL_AMD_query_buffer_object"));
   c->has_parameter_buffers = !es && (v >= 46 || has_extension(c, "GL_ARB_indirect_parameters"));
   c->has_restart = es ? v >= 30 : v >= 43 || has_extension(c, "GL_ARB_ES3_compatibility");
   c->can_map_range = es && (v >= 30 || has_extension(c, "GL_EXT_map_buffer_range"));
-  bool attribs = es ? v >= 20 : v >= 20 || has_extension(c, "GL_ARB_vertex_program") ||
-                                    has_extension(c, "GL_ARB_vertex_shader");
+  bool attribs =
+      es ? v >= 20 : v >= 20 || has_extension(c, "GL_ARB_vertex_program") || has_extension(c, "GL_ARB_vertex_shader");
   c->max_attribs = attribs ? (uint32_t)ask(c, GL_MAX_VERTEX_ATTRIBS, 16) : 0;
   if (c->max_attribs > GENERIC) c->max_attribs = GENERIC;
   bool checks_stride = es ? v >= 31 : v >= 44;
@@ -194,7 +194,8 @@ void forget_state(GlContext* c) {
   memcpy(c->attributes, was.attributes, sizeof c->attributes);
   memcpy(c->visual, was.visual, sizeof c->visual);
   c->has_visual = was.has_visual;
-  c->recorded_in = was.recorded_in, c->told_epoch = was.told_epoch, c->base_epoch = was.base_epoch, c->in_recording = was.in_recording;
+  c->recorded_in = was.recorded_in, c->told_epoch = was.told_epoch, c->base_epoch = was.base_epoch,
+  c->in_recording = was.in_recording;
   c->element_known = c->default_element_known = 1;
   default_pixel_store(&c->pack);
   default_pixel_store(&c->unpack);
@@ -244,8 +245,10 @@ void make_current(Thread* t, uint32_t system, void* display, void* handle, uint6
   if (first) describe_driver(t, c);
   if (draw && (first || other_draw)) {
     c->draw_width = c->draw_height = -1;
-    if (system == SYSTEM_EGL) describe_surface(t, display, (void*)(uintptr_t)draw, "surface");
-    else describe_drawable(t, display, (unsigned long)draw);
+    if (system == SYSTEM_EGL)
+      describe_surface(t, display, (void*)(uintptr_t)draw, "surface");
+    else
+      describe_drawable(t, display, (unsigned long)draw);
   }
 }
 
@@ -395,12 +398,18 @@ void bind_vao(Thread* t, uint32_t vao) {
 PixelStore* pixel_field(GlContext* c, uint32_t pname, int32_t** field) {
   PixelStore* p = pname >= 0x0CF0 && pname <= 0x0CF5 ? &c->unpack : &c->pack;
   switch (pname) {
-    case 0x0CF0: case 0x0D00: *field = &p->swap_bytes; return p;
-    case 0x0CF1: case 0x0D01: *field = &p->lsb_first; return p;
-    case 0x0CF2: case 0x0D02: *field = &p->row_length; return p;
-    case 0x0CF3: case 0x0D03: *field = &p->skip_rows; return p;
-    case 0x0CF4: case 0x0D04: *field = &p->skip_pixels; return p;
-    case 0x0CF5: case 0x0D05: *field = &p->alignment; return p;
+    case 0x0CF0:
+    case 0x0D00: *field = &p->swap_bytes; return p;
+    case 0x0CF1:
+    case 0x0D01: *field = &p->lsb_first; return p;
+    case 0x0CF2:
+    case 0x0D02: *field = &p->row_length; return p;
+    case 0x0CF3:
+    case 0x0D03: *field = &p->skip_rows; return p;
+    case 0x0CF4:
+    case 0x0D04: *field = &p->skip_pixels; return p;
+    case 0x0CF5:
+    case 0x0D05: *field = &p->alignment; return p;
     case 0x806B: *field = &c->pack.skip_images; return &c->pack;
     case 0x806C: *field = &c->pack.image_height; return &c->pack;
     case 0x806D: *field = &c->unpack.skip_images; return &c->unpack;
@@ -441,8 +450,10 @@ void pixel_store(Thread* t, uint32_t pname, int32_t value) {
   bool flag = field == &c->pack.swap_bytes || field == &c->pack.lsb_first || field == &c->unpack.swap_bytes ||
               field == &c->unpack.lsb_first;
   bool alignment = field == &c->pack.alignment || field == &c->unpack.alignment;
-  if (flag) value = value != 0;
-  else if (value < 0) return;
+  if (flag)
+    value = value != 0;
+  else if (value < 0)
+    return;
   if (alignment && value != 1 && value != 2 && value != 4 && value != 8) return;
   *field = value;
 }
@@ -582,8 +593,10 @@ void read_fixed_arrays(GlContext* c, bool buffers) {
     uint32_t slot, array, size, type, stride, pointer, buffer;
   };
   static const Question questions[] = {
-      {VERTEX, 0x8074, 0x807A, 0x807B, 0x807C, 0x808E, 0x8896}, {NORMAL, 0x8075, 0, 0x807E, 0x807F, 0x808F, 0x8897},
-      {COLOR, 0x8076, 0x8081, 0x8082, 0x8083, 0x8090, 0x8898},  {TEX_COORD, 0x8078, 0x8088, 0x8089, 0x808A, 0x8092, 0x889A},
+      {VERTEX, 0x8074, 0x807A, 0x807B, 0x807C, 0x808E, 0x8896},
+      {NORMAL, 0x8075, 0, 0x807E, 0x807F, 0x808F, 0x8897},
+      {COLOR, 0x8076, 0x8081, 0x8082, 0x8083, 0x8090, 0x8898},
+      {TEX_COORD, 0x8078, 0x8088, 0x8089, 0x808A, 0x8092, 0x889A},
   };
   auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
   auto enabled = DT_REAL(uint8_t, glIsEnabled, uint32_t);
@@ -667,7 +680,8 @@ void reread_context(Thread* t) {
   if (void* handle = egl ? egl() : nullptr) {
     auto display = DT_REAL(void*, eglGetCurrentDisplay, void);
     auto surface = DT_REAL(void*, eglGetCurrentSurface, uint32_t);
-    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(0x3059) : 0, read = surface ? (uint64_t)(uintptr_t)surface(0x305A) : 0;
+    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(0x3059) : 0,
+                   read = surface ? (uint64_t)(uintptr_t)surface(0x305A) : 0;
     // OpenVG has a current context of its own, of which no state is kept here.
     if (egl_api() != 3) return make_current(t, SYSTEM_EGL, display ? display() : nullptr, handle, draw, read, true);
     return;
@@ -715,7 +729,9 @@ void* recorded_peer(const GlContext* c, uint64_t session) {
   void* handle = nullptr;
   lock(&g_lock);
   for (const GlContext* peer = g_contexts; peer && !handle; peer = peer->next)
-    if (peer != c && peer->share_group == c->share_group && peer->system == c->system && !peer->destroyed && peer->recorded_in == session) handle = peer->handle;
+    if (peer != c && peer->share_group == c->share_group && peer->system == c->system && !peer->destroyed &&
+        peer->recorded_in == session)
+      handle = peer->handle;
   unlock(&g_lock);
   return handle;
 }
@@ -734,14 +750,15 @@ bool group_is_taken(const GlContext* c, uint32_t epoch) {
 namespace hook {
 using namespace gl;
 
-// ---- contexts ----------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
 void before_eglCreateContext(Thread* t, void* dpy, void* config, void*, const int32_t*) {
   describe_egl_config(t, dpy, config);
 }
 uint32_t g_began_late;
 
-void after_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list, void* _result) {
+void after_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list,
+                            void* _result) {
   created(t, SYSTEM_EGL, dpy, _result, share_context, egl_api(), {config, attrib_list, 0x3038, nullptr});
 }
 void after_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ctx, uint32_t _result) {
@@ -785,10 +802,12 @@ void after_glXCreateContext(Thread* t, void* dpy, void* vis, void* shareList, in
 void after_glXCreateNewContext(Thread* t, void* dpy, void* config, int, void* share_list, int, void* _result) {
   created(t, SYSTEM_GLX, dpy, _result, share_list, 1, {config, nullptr, 0, nullptr});
 }
-void after_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int, const int* attrib_list, void* _result) {
+void after_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int,
+                                      const int* attrib_list, void* _result) {
   created(t, SYSTEM_GLX, dpy, _result, share_context, 1, {config, attrib_list, 0, nullptr});
 }
-void after_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int, void* share_list, int, void* _result) {
+void after_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int, void* share_list, int,
+                                          void* _result) {
   created(t, SYSTEM_GLX, dpy, _result, share_list, 1, {config, nullptr, 0, nullptr});
 }
 void after_glXImportContextEXT(Thread* t, void* dpy, unsigned long, void* _result) {
@@ -806,7 +825,7 @@ void after_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsig
 void after_glXDestroyContext(Thread*, void*, void* ctx) { destroyed(SYSTEM_GLX, ctx); }
 void after_glXFreeContextEXT(Thread*, void*, void* context) { destroyed(SYSTEM_GLX, context); }
 
-// ---- buffers -----------------------------------------------------------------------------------------------
+// ---- buffers ------------------------------------------------------------------------------------
 
 void after_glBindBuffer(Thread* t, uint32_t target, uint32_t buffer) {
   GlContext* c = t->context;
@@ -865,11 +884,13 @@ void after_glVertexArrayElementBuffer(Thread* t, uint32_t vaobj, uint32_t) {
   GlContext* c = t->context;
   if (!c) return;
   // What was bound is asked for when it matters.
-  if (vaobj == c->vao) c->element_known = 0;
-  else if (c->vaos[vaobj % VAO_CACHE].vao == vaobj) c->vaos[vaobj % VAO_CACHE].known = false;
+  if (vaobj == c->vao)
+    c->element_known = 0;
+  else if (c->vaos[vaobj % VAO_CACHE].vao == vaobj)
+    c->vaos[vaobj % VAO_CACHE].known = false;
 }
 
-// ---- vertex arrays of the default object ---------------------------------------------------------------------
+// ---- vertex arrays of the default object --------------------------------------------------------
 
 void after_glVertexAttribPointer(Thread* t, uint32_t index, int32_t size, uint32_t type, uint8_t, int32_t stride,
                                  const void* pointer) {
@@ -915,10 +936,12 @@ void after_glVertexAttribFormat(Thread* t, uint32_t attribindex, int32_t size, u
                                 uint32_t relativeoffset) {
   set_format(t, attribindex, size, type, relativeoffset);
 }
-void after_glVertexAttribIFormat(Thread* t, uint32_t attribindex, int32_t size, uint32_t type, uint32_t relativeoffset) {
+void after_glVertexAttribIFormat(Thread* t, uint32_t attribindex, int32_t size, uint32_t type,
+                                 uint32_t relativeoffset) {
   set_format(t, attribindex, size, type, relativeoffset);
 }
-void after_glVertexAttribLFormat(Thread* t, uint32_t attribindex, int32_t size, uint32_t type, uint32_t relativeoffset) {
+void after_glVertexAttribLFormat(Thread* t, uint32_t attribindex, int32_t size, uint32_t type,
+                                 uint32_t relativeoffset) {
   set_format(t, attribindex, size, type, relativeoffset);
 }
 void after_glVertexAttribBinding(Thread* t, uint32_t attribindex, uint32_t bindingindex) {
@@ -945,8 +968,10 @@ void after_glBindVertexBuffers(Thread* t, uint32_t first, int32_t count, const u
   GlContext* c = default_arrays(t);
   if (!c || count < 0 || (uint64_t)first + (uint64_t)count > c->max_attribs) return;
   for (uint32_t i = 0; i < (uint32_t)count; i++) {
-    if (buffers && offsets && strides) bind_vertex_buffer(c, first + i, buffers[i], offsets[i], strides[i]);
-    else bind_vertex_buffer(c, first + i, 0, (intptr_t)NO_ADDRESS, 16);
+    if (buffers && offsets && strides)
+      bind_vertex_buffer(c, first + i, buffers[i], offsets[i], strides[i]);
+    else
+      bind_vertex_buffer(c, first + i, 0, (intptr_t)NO_ADDRESS, 16);
   }
 }
 
@@ -1025,11 +1050,11 @@ void after_glInterleavedArrays(Thread* t, uint32_t format, int32_t stride, const
     uint8_t color_at, normal_at, vertex_at, stride;
   };
   static const Layout layouts[] = {
-      {0, 0, 0, 0, 2, 0, 0, 0, 8},      {0, 0, 0, 0, 3, 0, 0, 0, 12},    {0, 4, 1, 0, 2, 0, 0, 4, 12},
-      {0, 4, 1, 0, 3, 0, 0, 4, 16},     {0, 3, 4, 0, 3, 0, 0, 12, 24},   {0, 0, 0, 3, 3, 0, 0, 12, 24},
-      {0, 4, 4, 3, 3, 0, 16, 28, 40},   {2, 0, 0, 0, 3, 0, 0, 8, 20},    {4, 0, 0, 0, 4, 0, 0, 16, 32},
-      {2, 4, 1, 0, 3, 8, 0, 12, 24},    {2, 3, 4, 0, 3, 8, 0, 20, 32},   {2, 0, 0, 3, 3, 0, 8, 20, 32},
-      {2, 4, 4, 3, 3, 8, 24, 36, 48},   {4, 4, 4, 3, 4, 16, 32, 44, 60},
+      {0, 0, 0, 0, 2, 0, 0, 0, 8},    {0, 0, 0, 0, 3, 0, 0, 0, 12},    {0, 4, 1, 0, 2, 0, 0, 4, 12},
+      {0, 4, 1, 0, 3, 0, 0, 4, 16},   {0, 3, 4, 0, 3, 0, 0, 12, 24},   {0, 0, 0, 3, 3, 0, 0, 12, 24},
+      {0, 4, 4, 3, 3, 0, 16, 28, 40}, {2, 0, 0, 0, 3, 0, 0, 8, 20},    {4, 0, 0, 0, 4, 0, 0, 16, 32},
+      {2, 4, 1, 0, 3, 8, 0, 12, 24},  {2, 3, 4, 0, 3, 8, 0, 20, 32},   {2, 0, 0, 3, 3, 0, 8, 20, 32},
+      {2, 4, 4, 3, 3, 8, 24, 36, 48}, {4, 4, 4, 3, 4, 16, 32, 44, 60},
   };
   GlContext* c = default_arrays(t);
   if (!c || c->in_begin || stride < 0 || format < 0x2A20 || format > 0x2A2D) return;

@@ -94,7 +94,7 @@ struct ProgramArrays {
 struct GlContext {
   // What draws look at first: arrays both enabled and in client memory, 0 while another vertex array object is bound.
   uint64_t client_arrays;
-  uint32_t in_begin;  // between glBegin and glEnd: nothing may be asked of the driver
+  uint32_t in_begin;              // between glBegin and glEnd: nothing may be asked of the driver
   uint32_t id, share_group, api;  // api: 1 GL, 2 GL ES, 3 OpenVG
   uint32_t version;               // major * 10 + minor, 0 until first current
   uint32_t core;                  // core profile: no client arrays at all
@@ -115,7 +115,7 @@ struct GlContext {
   gl::VaoElement vaos[gl::VAO_CACHE];
   gl::ProgramArrays programs[gl::PROGRAM_CACHE];
   uint32_t buffer_names[gl::NAME_CACHE];  // that the driver is known to take
-  gl::Span probed[gl::PROBED];  // memory found readable lately
+  gl::Span probed[gl::PROBED];            // memory found readable lately
   uint32_t probes, draws_since_probe;
   // registry
   GlContext* next;
@@ -137,17 +137,15 @@ struct GlContext {
   uint64_t draw, read;  // as emitted last
   int32_t draw_width, draw_height;
   uint64_t size_due_ns;  // when the window's size is asked again after a frame
-  // Viewports that were seen with the window's present size: another one is a hint that the window has another size now.
+  // Viewports that were seen with the window's present size: another one is a hint that the window has another size
+  // now.
   int32_t viewport_width, viewport_height, seen_viewports[gl::SEEN_VIEWPORTS][2];
   uint32_t seen_count, size_hint;
 };
 
 namespace gl {
 
-template <typename F>
-static inline F real(const char* name) {
-  return real_function<F>(name);
-}
+template <typename F> static inline F real(const char* name) { return real_function<F>(name); }
 #define DT_REAL(RESULT, NAME, ...) ::dt::gl::real<RESULT (*)(__VA_ARGS__)>(#NAME)
 
 // May the driver be asked now, without an error that the program could see?
@@ -231,9 +229,10 @@ extern uint32_t g_maps_alive __attribute__((visibility("hidden")));
 extern uint64_t g_watch_bytes __attribute__((visibility("hidden")));
 DT_COLD void before_gpu_reads(Thread* t);
 
-// ---- contexts (gl_state.cc), natives (natives.cc) ---------------------------------------------------------
+// ---- contexts (gl_state.cc), natives (natives.cc) -----------------------------------------------
 
-// Where recording began in the middle, contexts and surfaces are made in the recording before they become current (base.h).
+// Where recording began in the middle, contexts and surfaces are made in the recording before they become current
+// (base.h).
 #ifdef DT_PLAYER
 inline void before_current(Thread*, uint32_t, void*, uint64_t, uint64_t, void*) {}
 inline void surface_is_recorded(uint64_t) {}
@@ -252,10 +251,12 @@ static inline void before_eglMakeCurrent(Thread* t, void* dpy, void* draw, void*
 static inline void before_glXMakeCurrent(Thread* t, void* dpy, unsigned long drawable, void* ctx) {
   if (DT_UNLIKELY(g_began_late)) before_current(t, 2, dpy, drawable, drawable, ctx);
 }
-static inline void before_glXMakeContextCurrent(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx) {
+static inline void before_glXMakeContextCurrent(Thread* t, void* dpy, unsigned long draw, unsigned long read,
+                                                void* ctx) {
   if (DT_UNLIKELY(g_began_late)) before_current(t, 2, dpy, draw, read, ctx);
 }
-static inline void before_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsigned long read, void* ctx) {
+static inline void before_glXMakeCurrentReadSGI(Thread* t, void* dpy, unsigned long draw, unsigned long read,
+                                                void* ctx) {
   before_glXMakeContextCurrent(t, dpy, draw, read, ctx);
 }
 static inline void after_glNewList(Thread* t, uint32_t list, uint32_t mode) {
@@ -273,8 +274,7 @@ void after_eglDestroyContext(Thread* t, void* dpy, void* ctx, uint32_t _result);
 void after_eglReleaseThread(Thread* t, uint32_t _result);
 void after_eglTerminate(Thread* t, void* dpy, uint32_t _result);
 void display_found(Thread* t, void* display, uint32_t platform);
-template <typename Native>
-static inline void after_eglGetDisplay(Thread* t, Native, void* _result) {
+template <typename Native> static inline void after_eglGetDisplay(Thread* t, Native, void* _result) {
   display_found(t, _result, 0);
 }
 void after_eglGetPlatformDisplay(Thread* t, uint32_t platform, void* native_display, const intptr_t* attrib_list,
@@ -302,23 +302,23 @@ static inline void after_eglCreatePbufferSurface(Thread* t, void* dpy, void* con
   (void)attrib_list;
   surface_created(t, dpy, config, _result, "surface");
 }
-static inline void after_eglCreatePlatformWindowSurface(Thread* t, void* dpy, void* config, void* native_window, const intptr_t* attrib_list,
-    void* _result) {
+static inline void after_eglCreatePlatformWindowSurface(Thread* t, void* dpy, void* config, void* native_window,
+                                                        const intptr_t* attrib_list, void* _result) {
   (void)native_window, (void)attrib_list;
   surface_created(t, dpy, config, _result, "window");
 }
-static inline void after_eglCreatePlatformPixmapSurface(Thread* t, void* dpy, void* config, void* native_pixmap, const intptr_t* attrib_list,
-    void* _result) {
+static inline void after_eglCreatePlatformPixmapSurface(Thread* t, void* dpy, void* config, void* native_pixmap,
+                                                        const intptr_t* attrib_list, void* _result) {
   (void)native_pixmap, (void)attrib_list;
   surface_created(t, dpy, config, _result, "surface");
 }
-static inline void after_eglCreatePlatformWindowSurfaceEXT(Thread* t, void* dpy, void* config, void* native_window, const int32_t* attrib_list,
-    void* _result) {
+static inline void after_eglCreatePlatformWindowSurfaceEXT(Thread* t, void* dpy, void* config, void* native_window,
+                                                           const int32_t* attrib_list, void* _result) {
   (void)native_window, (void)attrib_list;
   surface_created(t, dpy, config, _result, "window");
 }
-static inline void after_eglCreatePlatformPixmapSurfaceEXT(Thread* t, void* dpy, void* config, void* native_pixmap, const int32_t* attrib_list,
-    void* _result) {
+static inline void after_eglCreatePlatformPixmapSurfaceEXT(Thread* t, void* dpy, void* config, void* native_pixmap,
+                                                           const int32_t* attrib_list, void* _result) {
   (void)native_pixmap, (void)attrib_list;
   surface_created(t, dpy, config, _result, "surface");
 }
@@ -332,18 +332,24 @@ DT_COLD void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uin
 static inline void before_eglSwapBuffers(Thread* t, void* dpy, void* surface) {
   if (DT_UNLIKELY(t->context && t->context->size_hint)) check_size_before_swap(t, dpy, (uint64_t)(uintptr_t)surface, 1);
 }
-static inline void before_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) { before_eglSwapBuffers(t, dpy, surface); }
-static inline void before_eglSwapBuffersWithDamageKHR(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) { before_eglSwapBuffers(t, dpy, surface); }
+static inline void before_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) {
+  before_eglSwapBuffers(t, dpy, surface);
+}
+static inline void before_eglSwapBuffersWithDamageKHR(Thread* t, void* dpy, void* surface, const int32_t*, int32_t) {
+  before_eglSwapBuffers(t, dpy, surface);
+}
 static inline void before_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {
   if (DT_UNLIKELY(t->context && t->context->size_hint)) check_size_before_swap(t, dpy, drawable, 2);
 }
 DT_COLD void viewport_changed(Thread* t, int32_t width, int32_t height);
 static inline void after_glViewport(Thread* t, int32_t, int32_t, int32_t width, int32_t height) {
   GlContext* c = t->context;
-  if (DT_UNLIKELY(c && (width != c->viewport_width || height != c->viewport_height))) viewport_changed(t, width, height);
+  if (DT_UNLIKELY(c && (width != c->viewport_width || height != c->viewport_height)))
+    viewport_changed(t, width, height);
 }
 void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable);
-// What a pixmap holds that becomes a texture is the X server's and other programs': it is not recorded, and that is said.
+// What a pixmap holds that becomes a texture is the X server's and other programs': it is not recorded, and that is
+// said.
 DT_COLD void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int buffer, const int* attrib_list);
 void after_eglSwapBuffers(Thread* t, void* dpy, void* surface, uint32_t _result);
 void after_eglSwapBuffersWithDamageEXT(Thread* t, void* dpy, void* surface, const int32_t* rects, int32_t n_rects,
@@ -375,7 +381,7 @@ void after_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pix
                            unsigned long _result);
 void after_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long pixmap, unsigned long _result);
 
-// ---- buffers, vertex arrays, pixel store (gl_state.cc) ----------------------------------------------------
+// ---- buffers, vertex arrays, pixel store (gl_state.cc) ------------------------------------------
 
 void after_glBindBuffer(Thread* t, uint32_t target, uint32_t buffer);
 void before_glDeleteBuffers(Thread* t, int32_t n, const uint32_t* buffers);
@@ -405,11 +411,13 @@ void after_glBindVertexBuffers(Thread* t, uint32_t first, int32_t count, const u
                                const intptr_t* offsets, const int32_t* strides);
 
 void after_glVertexPointer(Thread* t, int32_t size, uint32_t type, int32_t stride, const void* pointer);
-void after_glVertexPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count, const void* pointer);
+void after_glVertexPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count,
+                              const void* pointer);
 void after_glNormalPointer(Thread* t, uint32_t type, int32_t stride, const void* pointer);
 void after_glNormalPointerEXT(Thread* t, uint32_t type, int32_t stride, int32_t count, const void* pointer);
 void after_glColorPointer(Thread* t, int32_t size, uint32_t type, int32_t stride, const void* pointer);
-void after_glColorPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count, const void* pointer);
+void after_glColorPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count,
+                             const void* pointer);
 void after_glSecondaryColorPointer(Thread* t, int32_t size, uint32_t type, int32_t stride, const void* pointer);
 void after_glFogCoordPointer(Thread* t, uint32_t type, int32_t stride, const void* pointer);
 void after_glIndexPointer(Thread* t, uint32_t type, int32_t stride, const void* pointer);
@@ -417,7 +425,8 @@ void after_glIndexPointerEXT(Thread* t, uint32_t type, int32_t stride, int32_t c
 void after_glEdgeFlagPointer(Thread* t, int32_t stride, const void* pointer);
 void after_glEdgeFlagPointerEXT(Thread* t, int32_t stride, int32_t count, const uint8_t* pointer);
 void after_glTexCoordPointer(Thread* t, int32_t size, uint32_t type, int32_t stride, const void* pointer);
-void after_glTexCoordPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count, const void* pointer);
+void after_glTexCoordPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t stride, int32_t count,
+                                const void* pointer);
 void after_glMultiTexCoordPointerEXT(Thread* t, uint32_t texunit, int32_t size, uint32_t type, int32_t stride,
                                      const void* pointer);
 void after_glPointSizePointerOES(Thread* t, uint32_t type, int32_t stride, const void* pointer);
@@ -455,7 +464,7 @@ static inline void after_glEnd(Thread* t) {
   if (t->context) t->context->in_begin = 0;
 }
 
-// ---- draws that may read client memory (client_arrays.cc) -------------------------------------------------
+// ---- draws that may read client memory (client_arrays.cc) ---------------------------------------
 
 DT_COLD void client_draw_arrays(Thread* t, int64_t first, int64_t count, uint64_t base_instance, uint64_t instances);
 DT_COLD void client_draw_elements(Thread* t, int64_t count, uint32_t type, const void* indices, int64_t base_vertex,
@@ -474,7 +483,8 @@ static inline void before_glDrawArraysInstanced(Thread* t, uint32_t mode, int32_
 static inline void before_glDrawArraysInstancedBaseInstance(Thread* t, uint32_t mode, int32_t first, int32_t count,
                                                             int32_t instancecount, uint32_t baseinstance) {
   (void)mode;
-  if (client_draw(t)) client_draw_arrays(t, first, count, baseinstance, instancecount > 0 ? (uint64_t)instancecount : 0);
+  if (client_draw(t))
+    client_draw_arrays(t, first, count, baseinstance, instancecount > 0 ? (uint64_t)instancecount : 0);
 }
 static inline void before_glDrawElements(Thread* t, uint32_t mode, int32_t count, uint32_t type, const void* indices) {
   (void)mode;
@@ -499,7 +509,8 @@ static inline void before_glDrawRangeElementsBaseVertex(Thread* t, uint32_t mode
 static inline void before_glDrawElementsInstanced(Thread* t, uint32_t mode, int32_t count, uint32_t type,
                                                   const void* indices, int32_t instancecount) {
   (void)mode;
-  if (client_draw(t)) client_draw_elements(t, count, type, indices, 0, 0, instancecount > 0 ? (uint64_t)instancecount : 0);
+  if (client_draw(t))
+    client_draw_elements(t, count, type, indices, 0, 0, instancecount > 0 ? (uint64_t)instancecount : 0);
 }
 static inline void before_glDrawElementsInstancedBaseInstance(Thread* t, uint32_t mode, int32_t count, uint32_t type,
                                                               const void* indices, int32_t instancecount,
@@ -531,8 +542,8 @@ DT_COLD void before_glMultiDrawElements(Thread* t, uint32_t mode, const int32_t*
 DT_COLD void before_glMultiDrawElementsBaseVertex(Thread* t, uint32_t mode, const int32_t* count, uint32_t type,
                                                   const void* const* indices, int32_t drawcount,
                                                   const int32_t* basevertex);
-DT_COLD void before_glMultiModeDrawArraysIBM(Thread* t, const uint32_t* mode, const int32_t* first, const int32_t* count,
-                                             int32_t primcount, int32_t modestride);
+DT_COLD void before_glMultiModeDrawArraysIBM(Thread* t, const uint32_t* mode, const int32_t* first,
+                                             const int32_t* count, int32_t primcount, int32_t modestride);
 DT_COLD void before_glMultiModeDrawElementsIBM(Thread* t, const uint32_t* mode, const int32_t* count, uint32_t type,
                                                const void* const* indices, int32_t primcount, int32_t modestride);
 static inline void before_glArrayElement(Thread* t, int32_t i) {
@@ -545,10 +556,11 @@ DT_COLD void before_glMultiDrawArraysIndirect(Thread* t, uint32_t mode, const vo
 DT_COLD void before_glMultiDrawElementsIndirect(Thread* t, uint32_t mode, uint32_t type, const void* indirect,
                                                 int32_t drawcount, int32_t stride);
 
-// ---- mapped buffers (maps.cc) ------------------------------------------------------------------------------
+// ---- mapped buffers (maps.cc) -------------------------------------------------------------------
 
 void after_glMapBuffer(Thread* t, uint32_t target, uint32_t access, void* _result);
-void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length, uint32_t access, void* _result);
+void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length, uint32_t access,
+                            void* _result);
 void after_glMapNamedBuffer(Thread* t, uint32_t buffer, uint32_t access, void* _result);
 void after_glMapNamedBufferEXT(Thread* t, uint32_t buffer, uint32_t access, void* _result);
 void after_glMapNamedBufferRange(Thread* t, uint32_t buffer, intptr_t offset, intptr_t length, uint32_t access,
@@ -572,15 +584,16 @@ void before_glInvalidateBufferSubData(Thread* t, uint32_t buffer, intptr_t offse
 // ---- OpenVG: which segments paths have (paths_vg.cc)
 void after_vguLine(Thread* t, uint32_t path, float x0, float y0, float x1, float y1, uint32_t _result);
 void after_vguRect(Thread* t, uint32_t path, float x, float y, float width, float height, uint32_t _result);
-void after_vguRoundRect(Thread* t, uint32_t path, float x, float y, float width, float height, float arcWidth, float arcHeight,
-                        uint32_t _result);
+void after_vguRoundRect(Thread* t, uint32_t path, float x, float y, float width, float height, float arcWidth,
+                        float arcHeight, uint32_t _result);
 void after_vguEllipse(Thread* t, uint32_t path, float cx, float cy, float width, float height, uint32_t _result);
 void after_vguPolygon(Thread* t, uint32_t path, const void* points, int32_t count, uint32_t closed, uint32_t _result);
-void after_vguArc(Thread* t, uint32_t path, float x, float y, float width, float height, float startAngle, float angleExtent,
-                  uint32_t arcType, uint32_t _result);
+void after_vguArc(Thread* t, uint32_t path, float x, float y, float width, float height, float startAngle,
+                  float angleExtent, uint32_t arcType, uint32_t _result);
 void after_vgAppendPath(Thread* t, uint32_t dstPath, uint32_t srcPath);
 void after_vgTransformPath(Thread* t, uint32_t dstPath, uint32_t srcPath);
-void after_vgInterpolatePath(Thread* t, uint32_t dstPath, uint32_t startPath, uint32_t endPath, float amount, uint32_t _result);
+void after_vgInterpolatePath(Thread* t, uint32_t dstPath, uint32_t startPath, uint32_t endPath, float amount,
+                             uint32_t _result);
 
 }  // namespace hook
 // Vertices, indices and draw parameters can only come from buffers here: a core profile.

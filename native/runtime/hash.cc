@@ -14,7 +14,8 @@ namespace dt {
 Hash128 hash128_avx2(const void* data, size_t bytes);    // hash_avx2.cc
 Hash128 hash128_avx512(const void* data, size_t bytes);  // hash_avx512.cc
 
-// 2: AVX-512F, 1: AVX2, 0: neither, by processor and kernel. Not __builtin_cpu_supports: zig's runtime library lacks it.
+// 2: AVX-512F, 1: AVX2, 0: neither, by processor and kernel. Not __builtin_cpu_supports: zig's runtime library lacks
+// it.
 static int vector_level() {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27))) return 0;  // OSXSAVE

@@ -236,7 +236,8 @@ bool keep_next(KeepKind kind, uint32_t share_group, uint32_t least, uint32_t* na
   bool any = false;
   gl::lock(&g_lock);
   for (Keep* k = g_kept; k; k = k->next)
-    if (k->kind == kind && k->share_group == share_group && k->name >= least && (!any || k->name < *name)) any = true, *name = k->name;
+    if (k->kind == kind && k->share_group == share_group && k->name >= least && (!any || k->name < *name))
+      any = true, *name = k->name;
   gl::unlock(&g_lock);
   return any;
 }
@@ -248,8 +249,7 @@ using namespace gl;
 namespace {
 
 // What is done at a call that nobody records, unless a library makes it inside of another call.
-template <class F>
-void while_off(Thread* t, F work) {
+template <class F> void while_off(Thread* t, F work) {
   if (!g_module_records || !is_off() || t->keep || (t->special & SPECIAL_BUSY)) return;
   const int saved = errno;
   {
@@ -312,7 +312,8 @@ void unrecorded_glProgramBinary(Thread* t, uint32_t program, uint32_t, const voi
     if (t->context) keep_drop(KEEP_PROGRAM, t->context->share_group, program, 1);
   });
 }
-void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, const char* const* strings, uint32_t _result) {
+void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, const char* const* strings,
+                                       uint32_t _result) {
   while_off(t, [&] {
     refresh_context(t);
     if (!_result || !can_ask(t->context) || !keep_begin(t, KEEP_PROGRAM, t->context->share_group, _result)) return;
@@ -322,9 +323,10 @@ void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, 
   });
 }
 
-// ---- contexts and what they draw to: the hooks of recorded calls do it all -------------------------------------------------
+// ---- contexts and what they draw to: the hooks of recorded calls do it all ----------------------
 
-void unrecorded_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list, void* _result) {
+void unrecorded_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list,
+                                 void* _result) {
   while_off(t, [&] { after_eglCreateContext(t, dpy, config, share_context, attrib_list, _result); });
 }
 void unrecorded_eglDestroyContext(Thread* t, void* dpy, void* ctx, uint32_t _result) {
@@ -336,25 +338,30 @@ void unrecorded_eglTerminate(Thread* t, void* dpy, uint32_t _result) {
 void unrecorded_glXCreateContext(Thread* t, void* dpy, void* vis, void* shareList, int direct, void* _result) {
   while_off(t, [&] { after_glXCreateContext(t, dpy, vis, shareList, direct, _result); });
 }
-void unrecorded_glXCreateNewContext(Thread* t, void* dpy, void* config, int render_type, void* share_list, int direct, void* _result) {
+void unrecorded_glXCreateNewContext(Thread* t, void* dpy, void* config, int render_type, void* share_list, int direct,
+                                    void* _result) {
   while_off(t, [&] { after_glXCreateNewContext(t, dpy, config, render_type, share_list, direct, _result); });
 }
-void unrecorded_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int direct, const int* attrib_list, void* _result) {
+void unrecorded_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int direct,
+                                           const int* attrib_list, void* _result) {
   while_off(t, [&] { after_glXCreateContextAttribsARB(t, dpy, config, share_context, direct, attrib_list, _result); });
 }
-void unrecorded_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int render_type, void* share_list, int direct, void* _result) {
+void unrecorded_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int render_type, void* share_list,
+                                               int direct, void* _result) {
   while_off(t, [&] { after_glXCreateContextWithConfigSGIX(t, dpy, config, render_type, share_list, direct, _result); });
 }
 void unrecorded_glXDestroyContext(Thread* t, void* dpy, void* ctx) {
   while_off(t, [&] { after_glXDestroyContext(t, dpy, ctx); });
 }
-void unrecorded_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long win, const int* attrib_list, unsigned long _result) {
+void unrecorded_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long win, const int* attrib_list,
+                                unsigned long _result) {
   while_off(t, [&] { after_glXCreateWindow(t, dpy, config, win, attrib_list, _result); });
 }
 void unrecorded_glXCreatePbuffer(Thread* t, void* dpy, void* config, const int* attrib_list, unsigned long _result) {
   while_off(t, [&] { after_glXCreatePbuffer(t, dpy, config, attrib_list, _result); });
 }
-void unrecorded_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pixmap, const int* attrib_list, unsigned long _result) {
+void unrecorded_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pixmap, const int* attrib_list,
+                                unsigned long _result) {
   while_off(t, [&] { after_glXCreatePixmap(t, dpy, config, pixmap, attrib_list, _result); });
 }
 void unrecorded_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long pixmap, unsigned long _result) {

@@ -1,6 +1,6 @@
 // What a tap that is loaded but does not record keeps, since no driver tells it later: the calls of display lists, the
-// sources that programs were linked from, and how contexts were made. Kept are records as the recorder gets them, in the
-// program's own memory; where recording begins they are handed over (base.h).
+// sources that programs were linked from, and how contexts were made. Kept are records as the recorder gets them, in
+// the program's own memory; where recording begins they are handed over (base.h).
 #pragma once
 #include "gl_state.h"
 
@@ -8,7 +8,8 @@ namespace dt {
 
 struct Keep;
 
-// Calls of this thread go into the program's memory from here on, under a name; keep_end() lets the old one of that name go.
+// Calls of this thread go into the program's memory from here on, under a name; keep_end() lets the old one of that
+// name go.
 enum KeepKind : uint32_t { KEEP_LIST, KEEP_PROGRAM };
 DT_COLD bool keep_begin(Thread* t, KeepKind kind, uint32_t share_group, uint32_t name);
 DT_COLD void keep_end(Thread* t);
@@ -32,26 +33,36 @@ DT_COLD void change_keepers(int by);
 
 namespace hook {
 
-// The generator finds these by their names: `unrecorded_C` is called after the driver returned from a call of C that is not
-// recorded, with the result where C has one.
+// The generator finds these by their names: `unrecorded_C` is called after the driver returned from a call of C that is
+// not recorded, with the result where C has one.
 DT_COLD void unrecorded_glNewList(Thread* t, uint32_t list, uint32_t mode);
 DT_COLD void unrecorded_glDeleteLists(Thread* t, uint32_t list, int32_t range);
 DT_COLD void unrecorded_glLinkProgram(Thread* t, uint32_t program);
-DT_COLD void unrecorded_glProgramBinary(Thread* t, uint32_t program, uint32_t binaryFormat, const void* binary, int32_t length);
-DT_COLD void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, const char* const* strings, uint32_t _result);
+DT_COLD void unrecorded_glProgramBinary(Thread* t, uint32_t program, uint32_t binaryFormat, const void* binary,
+                                        int32_t length);
+DT_COLD void unrecorded_glCreateShaderProgramv(Thread* t, uint32_t type, int32_t count, const char* const* strings,
+                                               uint32_t _result);
 
-DT_COLD void unrecorded_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list, void* _result);
+DT_COLD void unrecorded_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context,
+                                         const int32_t* attrib_list, void* _result);
 DT_COLD void unrecorded_eglDestroyContext(Thread* t, void* dpy, void* ctx, uint32_t _result);
 DT_COLD void unrecorded_eglTerminate(Thread* t, void* dpy, uint32_t _result);
 DT_COLD void unrecorded_glXCreateContext(Thread* t, void* dpy, void* vis, void* shareList, int direct, void* _result);
-DT_COLD void unrecorded_glXCreateNewContext(Thread* t, void* dpy, void* config, int render_type, void* share_list, int direct, void* _result);
-DT_COLD void unrecorded_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int direct, const int* attrib_list, void* _result);
-DT_COLD void unrecorded_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int render_type, void* share_list, int direct, void* _result);
+DT_COLD void unrecorded_glXCreateNewContext(Thread* t, void* dpy, void* config, int render_type, void* share_list,
+                                            int direct, void* _result);
+DT_COLD void unrecorded_glXCreateContextAttribsARB(Thread* t, void* dpy, void* config, void* share_context, int direct,
+                                                   const int* attrib_list, void* _result);
+DT_COLD void unrecorded_glXCreateContextWithConfigSGIX(Thread* t, void* dpy, void* config, int render_type,
+                                                       void* share_list, int direct, void* _result);
 DT_COLD void unrecorded_glXDestroyContext(Thread* t, void* dpy, void* ctx);
-DT_COLD void unrecorded_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long win, const int* attrib_list, unsigned long _result);
-DT_COLD void unrecorded_glXCreatePbuffer(Thread* t, void* dpy, void* config, const int* attrib_list, unsigned long _result);
-DT_COLD void unrecorded_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pixmap, const int* attrib_list, unsigned long _result);
-DT_COLD void unrecorded_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long pixmap, unsigned long _result);
+DT_COLD void unrecorded_glXCreateWindow(Thread* t, void* dpy, void* config, unsigned long win, const int* attrib_list,
+                                        unsigned long _result);
+DT_COLD void unrecorded_glXCreatePbuffer(Thread* t, void* dpy, void* config, const int* attrib_list,
+                                         unsigned long _result);
+DT_COLD void unrecorded_glXCreatePixmap(Thread* t, void* dpy, void* config, unsigned long pixmap,
+                                        const int* attrib_list, unsigned long _result);
+DT_COLD void unrecorded_glXCreateGLXPixmap(Thread* t, void* dpy, void* visual, unsigned long pixmap,
+                                           unsigned long _result);
 
 }  // namespace hook
 }  // namespace dt

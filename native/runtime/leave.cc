@@ -1,9 +1,10 @@
-// Calls that the program leaves without returning from them: a call-back that the driver called throws an exception or jumps
-// out with longjmp, a signal handler jumps out with siglongjmp. The thread must not count as inside of that call for ever.
+// Calls that the program leaves without returning from them: a call-back that the driver called throws an exception or
+// jumps out with longjmp, a signal handler jumps out with siglongjmp. The thread must not count as inside of that call
+// for ever.
 //
-// Unwinding tells by a personality in each wrapper's frame, longjmp by standing in front of it: both are exact, and cost
-// calls nothing. Whatever leaves otherwise (setcontext, jumps of the compiler's or the program's own) is found out at the
-// thread's next call, from where on the stack that is.
+// Unwinding tells by a personality in each wrapper's frame, longjmp by standing in front of it: both are exact, and
+// cost calls nothing. Whatever leaves otherwise (setcontext, jumps of the compiler's or the program's own) is found out
+// at the thread's next call, from where on the stack that is.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -49,18 +50,19 @@ void HeldSignals::nap(void* word, uint32_t seen, uint64_t ns) const {
 
 namespace {
 
-bool lies_in(const stack_t& stack, const void* at) {
-  return (uintptr_t)at - (uintptr_t)stack.ss_sp < stack.ss_size;
-}
+bool lies_in(const stack_t& stack, const void* at) { return (uintptr_t)at - (uintptr_t)stack.ss_sp < stack.ss_size; }
 
 // The next number of a text in base 16, and behind the character that ends it.
 uintptr_t take_hex(const char*& at) {
   uintptr_t value = 0;
   for (;; at++) {
     const char c = *at;
-    if (c >= '0' && c <= '9') value = value << 4 | (uintptr_t)(c - '0');
-    else if (c >= 'a' && c <= 'f') value = value << 4 | (uintptr_t)(c - 'a' + 10);
-    else break;
+    if (c >= '0' && c <= '9')
+      value = value << 4 | (uintptr_t)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      value = value << 4 | (uintptr_t)(c - 'a' + 10);
+    else
+      break;
   }
   if (*at) at++;
   return value;
@@ -71,7 +73,8 @@ uintptr_t take_hex(const char*& at) {
 bool is_own_stack(const void* a, const void* b) {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  const uintptr_t block = (uintptr_t)__builtin_thread_pointer(), low = (uintptr_t)a < (uintptr_t)b ? (uintptr_t)a : (uintptr_t)b,
+  const uintptr_t block = (uintptr_t)__builtin_thread_pointer(),
+                  low = (uintptr_t)a < (uintptr_t)b ? (uintptr_t)a : (uintptr_t)b,
                   high = (uintptr_t)a ^ (uintptr_t)b ^ low;
   char text[1024], line[256];
   size_t length = 0;
@@ -160,14 +163,14 @@ Jump next_jump(const char* name) {
 
 }  // namespace
 
-#define DT_JUMP(name)                                                                    \
+#define DT_JUMP(name)                                                                           \
   DT_EXPORT __attribute__((noreturn)) void name(struct __jmp_buf_tag* environment, int value) { \
-    static Jump next;                                                                    \
-    Jump onward = __atomic_load_n(&next, __ATOMIC_RELAXED);                              \
-    if (!onward) __atomic_store_n(&next, onward = next_jump(#name), __ATOMIC_RELAXED);   \
-    prepare_jump(environment);                                                           \
-    onward(environment, value);                                                          \
-    __builtin_unreachable();                                                             \
+    static Jump next;                                                                           \
+    Jump onward = __atomic_load_n(&next, __ATOMIC_RELAXED);                                     \
+    if (!onward) __atomic_store_n(&next, onward = next_jump(#name), __ATOMIC_RELAXED);          \
+    prepare_jump(environment);                                                                  \
+    onward(environment, value);                                                                 \
+    __builtin_unreachable();                                                                    \
   }
 #undef longjmp
 #undef siglongjmp

@@ -51,9 +51,10 @@ struct Slot {
 namespace {
 
 constexpr uint64_t SECOND = 1000000000u;
-constexpr uint64_t RETRY_NS = SECOND;        // between attempts to find a manager
-constexpr uint64_t PATIENCE_NS = 5 * SECOND; // for its answer
-constexpr uint64_t LOOK_NS = SECOND / 4;     // between looks whether it is still there: its lease need not run out first
+constexpr uint64_t RETRY_NS = SECOND;         // between attempts to find a manager
+constexpr uint64_t PATIENCE_NS = 5 * SECOND;  // for its answer
+// between looks whether it is still there: its lease need not run out first
+constexpr uint64_t LOOK_NS = SECOND / 4;
 constexpr uint64_t MOST_SPIN_NS = 2000000;
 
 enum State : uint32_t { UNASKED, ALONE, GREETED, MANAGED };
@@ -99,7 +100,7 @@ dt_live_surface* page_of(const Slot* slot) {
   return (dt_live_surface*)((char*)g.stats + DT_LIVE_STATS_HEADER + (size_t)(slot - g_slots) * DT_LIVE_SURFACE_BYTES);
 }
 
-// ---- the manager ---------------------------------------------------------------------------------------------
+// ---- the manager --------------------------------------------------------------------------------
 
 void add_path(const char* format, const char* folder, unsigned uid) {
   char* at = g.paths[g.path_count];
@@ -123,8 +124,10 @@ bool look_around() {
     add_path("%s", named, 0);
   } else {
     const char* folder = secure_getenv("XDG_RUNTIME_DIR");
-    if (folder && *folder == '/') add_path("%s/drawtap/manager.sock", folder, 0);
-    else add_path("%s/%u/drawtap/manager.sock", "/run/user", (unsigned)geteuid());
+    if (folder && *folder == '/')
+      add_path("%s/drawtap/manager.sock", folder, 0);
+    else
+      add_path("%s/%u/drawtap/manager.sock", "/run/user", (unsigned)geteuid());
     add_path("%s-%u/manager.sock", "/tmp/drawtap", (unsigned)geteuid());
     add_path("%s/manager.sock", "/run/drawtap", 0);
   }
@@ -240,7 +243,8 @@ bool take_control(int fd) {
   bool good = page->magic == DT_LIVE_CONTROL_MAGIC && page->version == DT_LIVE_VERSION;
   munmap(page, DT_LIVE_CONTROL_BYTES);
   // In the place of the empty page: other threads read through this pointer all the time.
-  if (!good || mmap(g.control, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) return false;
+  if (!good || mmap(g.control, DT_LIVE_CONTROL_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+    return false;
   __atomic_fetch_add(&g.pages, 1u, __ATOMIC_RELEASE);  // what was read of the page before says nothing of this one
   return true;
 }
@@ -264,8 +268,10 @@ ssize_t receive(void* to, size_t size, int* fd) {
     for (size_t i = 0; i < count; i++) {
       int got;
       memcpy(&got, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-      if (*fd < 0) *fd = got;
-      else close(got);
+      if (*fd < 0)
+        *fd = got;
+      else
+        close(got);
     }
   }
   return n;
@@ -316,7 +322,8 @@ bool session_path(const char* token, char* out, size_t size) {
 void obey(Thread* t, const dt_live_letter& letter) {
   if (letter.kind == DT_LIVE_TRACE) {
     char path[108];
-    const char* why = session_path(letter.text, path, sizeof path) ? open_session(path, letter.frames) : "its name makes no sense";
+    const char* why =
+        session_path(letter.text, path, sizeof path) ? open_session(path, letter.frames) : "its name makes no sense";
     if (!why) g.trace_letter = letter.number;
     answer(why ? DT_LIVE_REFUSED : DT_LIVE_BEGUN, letter.number, why ? why : "");
   } else if (letter.kind == DT_LIVE_MARK) {
@@ -355,8 +362,10 @@ DT_COLD void attend(Thread* t, uint64_t now, uint32_t kind) {
   if (!try_lock()) return;
   KeepErrno keep;
   if (g.state == UNASKED) {
-    if (look_around()) g.state = ALONE;
-    else g_frames = 0;
+    if (look_around())
+      g.state = ALONE;
+    else
+      g_frames = 0;
   }
   if (g.state == ALONE && g.path_count && now >= g.next_try_ns) look_for_manager(now, kind);
   if (g.state == GREETED) hear_welcome(now);
@@ -374,7 +383,7 @@ DT_COLD void attend(Thread* t, uint64_t now, uint32_t kind) {
   unlock();
 }
 
-// ---- surfaces ------------------------------------------------------------------------------------------------
+// ---- surfaces -----------------------------------------------------------------------------------
 
 uint64_t key_of(uint32_t kind, uint64_t display, uint64_t handle) {
   uint64_t key = (handle * 0x9e3779b97f4a7c15ull) ^ (display * 0xc2b2ae3d27d4eb4full) ^ ((uint64_t)kind << 62);
@@ -430,7 +439,8 @@ DT_COLD void look_at_size(Thread* t, Slot* slot, uint64_t now, uint32_t kind, ui
   int32_t width = 0, height = 0;
   if (kind == DT_LIVE_EGL) {
     auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
-    if (!query || !query((void*)display, (void*)handle, 0x3057, &width) || !query((void*)display, (void*)handle, 0x3056, &height))
+    if (!query || !query((void*)display, (void*)handle, 0x3057, &width) ||
+        !query((void*)display, (void*)handle, 0x3056, &height))
       return;
   } else if (t->context && t->context->draw == handle) {
     width = t->context->draw_width;
@@ -440,7 +450,7 @@ DT_COLD void look_at_size(Thread* t, Slot* slot, uint64_t now, uint32_t kind, ui
   page_of(slot)->height.store(height, std::memory_order_relaxed);
 }
 
-// ---- limiter -------------------------------------------------------------------------------------------------
+// ---- limiter ------------------------------------------------------------------------------------
 
 struct Rule {
   uint64_t interval_ns;
@@ -503,7 +513,8 @@ DT_COLD uint64_t hold(Slot* slot, uint64_t now, Rule rule) {
       slot->interval_ns = 0;
       break;
     }
-    if (!slot->interval_ns) slot->due_ns = slot->last_ns && now - slot->last_ns < rule.interval_ns ? slot->last_ns : now - rule.interval_ns;
+    if (!slot->interval_ns)
+      slot->due_ns = slot->last_ns && now - slot->last_ns < rule.interval_ns ? slot->last_ns : now - rule.interval_ns;
     slot->interval_ns = rule.interval_ns;
     uint64_t due = slot->due_ns + rule.interval_ns;
     if (now >= due) {
@@ -547,7 +558,8 @@ namespace {
 
 bool needs_attention(uint64_t now) {
   const uint32_t state = __atomic_load_n(&g.state, __ATOMIC_ACQUIRE);
-  if (DT_LIKELY(state == MANAGED)) return g.control->letters.load(std::memory_order_relaxed) != g.letters || g.trace_letter || now >= g.next_try_ns;
+  if (DT_LIKELY(state == MANAGED))
+    return g.control->letters.load(std::memory_order_relaxed) != g.letters || g.trace_letter || now >= g.next_try_ns;
   return state != ALONE || g.trace_letter || (g.path_count && now >= g.next_try_ns);
 }
 
@@ -576,8 +588,10 @@ void before_frame(Thread* t, Swap* swap, uint32_t kind, uint64_t display, uint64
   if (g.stats && DT_UNLIKELY(now - slot->sized_ns > 2 * SECOND)) look_at_size(t, slot, now, kind, display, handle);
   Rule rule = rule_for(slot, now);
   if (rule.interval_ns | slot->interval_ns) {
-    if (rule.pacing == DT_LIVE_EARLY) now = hold(slot, now, rule);
-    else swap->holds_late = true;
+    if (rule.pacing == DT_LIVE_EARLY)
+      now = hold(slot, now, rule);
+    else
+      swap->holds_late = true;
   }
   swap->shown_ns = now;
 }
@@ -597,7 +611,8 @@ void after_frame(Thread*, Swap* swap) {
   if (g.stats) {
     dt_live_surface* page = page_of(slot);
     uint64_t number = page->frames.load(std::memory_order_relaxed);
-    page->ring[number % DT_LIVE_RING] = dt_live_frame{swap->shown_ns, short_ns(slot->wait_ns), short_ns(now - swap->shown_ns)};
+    page->ring[number % DT_LIVE_RING] =
+        dt_live_frame{swap->shown_ns, short_ns(slot->wait_ns), short_ns(now - swap->shown_ns)};
     page->frames.store(number + 1, std::memory_order_release);
     if (t_interval != -1) page->swap_interval.store(t_interval, std::memory_order_relaxed);
     g.stats->frames.store(g.stats->frames.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

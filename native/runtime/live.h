@@ -1,7 +1,7 @@
 // What a program that runs under the manager does at its frames: tells how they come, and waits where it is told to.
 //
-// Nothing happens before the first frame (or wait for the GPU), and nothing at all with DRAWTAP_MANAGER=off. The pages and packets are in
-// native/common/live.h. No call here waits for the manager: a manager that hangs is as good as none.
+// Nothing happens before the first frame (or wait for the GPU), and nothing at all with DRAWTAP_MANAGER=off. The pages
+// and packets are in native/common/live.h. No call here waits for the manager: a manager that hangs is as good as none.
 #pragma once
 #include "tap.h"
 #include "../common/live.h"
@@ -28,7 +28,8 @@ static inline void before_swap(Thread* t, Swap* swap, uint32_t kind, uint64_t di
 static inline void after_swap(Thread* t, Swap* swap) {
   if (swap->entered) after_frame(t, swap);
 }
-// The program goes on at `here` on the stack, nullptr: behind the frame that it was showing, if it was. It may be no more.
+// The program goes on at `here` on the stack, nullptr: behind the frame that it was showing, if it was. It may be no
+// more.
 DT_COLD void forget_frame(const void* here);
 DT_COLD bool is_in_frame();
 // In a function with a Swap: unwinding past it is told, as in mark_frame.
@@ -36,7 +37,8 @@ static inline __attribute__((always_inline)) void tell_when_left() {
   __asm__ volatile(".cfi_personality 0x1b, dt_personality");
 }
 void interval_set(int32_t interval);
-// After a call that waits for the GPU, flushes or reads back: a program may never show a frame, and is there all the same.
+// After a call that waits for the GPU, flushes or reads back: a program may never show a frame, and is there all the
+// same.
 DT_COLD void at_pause(Thread* t);
 
 }  // namespace live

@@ -36,25 +36,25 @@ enum : uint32_t {
   MAP_PERSISTENT = 0x40,
 };
 constexpr uint64_t PAGE = 4096;
-constexpr uint64_t GAP = 64;                        // changed parts closer than this are one
-constexpr uint64_t LARGEST_COPY = 256ull << 20;     // larger ordinary mappings are recorded whole
-constexpr int HIGH_FD = 700;                        // out of the way of the application's numbers
+constexpr uint64_t GAP = 64;                     // changed parts closer than this are one
+constexpr uint64_t LARGEST_COPY = 256ull << 20;  // larger ordinary mappings are recorded whole
+constexpr int HIGH_FD = 700;                     // out of the way of the application's numbers
 
 struct Map {
   Map* next;
   uint32_t share_group, buffer, target, access;
   uint8_t* at;
   uint64_t offset, bytes;
-  uint8_t* copy;         // what the mapping held when last looked at, or nullptr
-  bool watched;          // its pages are watched by the kernel
-  bool all;              // record everything at the next look
+  uint8_t* copy;  // what the mapping held when last looked at, or nullptr
+  bool watched;   // its pages are watched by the kernel
+  bool all;       // record everything at the next look
 };
 
 uint32_t g_maps_lock;
 Map* g_maps;
 uint32_t g_map_count;
 
-// ---- the kernel's watch ------------------------------------------------------------------------------------------
+// ---- the kernel's watch -------------------------------------------------------------------------
 // Structures of linux/userfaultfd.h and linux/fs.h, here because older headers lack half of them.
 
 struct UffdApi {
@@ -118,8 +118,10 @@ bool open_watch() {
   g_watch_fd = move_high((int)syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY));
   g_pagemap_fd = move_high(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   UffdApi api{0xAA, FEATURE_WP | FEATURE_WP_SHMEM | FEATURE_WP_UNPOPULATED | FEATURE_WP_ASYNC, 0};
-  if (g_watch_fd < 0 || g_pagemap_fd < 0 || ioctl(g_watch_fd, UFFDIO_API_, &api) != 0) close_watch();
-  else g_watch_failed = false;
+  if (g_watch_fd < 0 || g_pagemap_fd < 0 || ioctl(g_watch_fd, UFFDIO_API_, &api) != 0)
+    close_watch();
+  else
+    g_watch_failed = false;
 #endif
   return !g_watch_failed;
 }
@@ -165,7 +167,7 @@ void make_copy(Map* m) {
   if (m->copy) memcpy(m->copy, m->at, m->bytes);
 }
 
-// ---- recording -----------------------------------------------------------------------------------------------------
+// ---- recording ----------------------------------------------------------------------------------
 
 struct Emit {
   Thread* t;
@@ -257,7 +259,7 @@ void look(Thread* t, Map* m) {
   look_by_copy(t, m);
 }
 
-// ---- the list of mappings --------------------------------------------------------------------------------------------
+// ---- the list of mappings -----------------------------------------------------------------------
 
 bool looked_at(const Map* m) {
   return (m->access & MAP_PERSISTENT) && (m->access & MAP_WRITE) && !(m->access & MAP_FLUSH_EXPLICIT);
@@ -449,7 +451,8 @@ void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_
     mapped(t, target, bound_buffer(t->context, target), offset, length, access, _result);
 }
 void after_glMapNamedBuffer(Thread* t, uint32_t buffer, uint32_t access, void* _result) {
-  if (_result && t->context) mapped(t, 0, buffer, 0, named_bytes(t->context, buffer, false), access_of(access), _result);
+  if (_result && t->context)
+    mapped(t, 0, buffer, 0, named_bytes(t->context, buffer, false), access_of(access), _result);
 }
 void after_glMapNamedBufferEXT(Thread* t, uint32_t buffer, uint32_t access, void* _result) {
   if (_result && t->context) mapped(t, 0, buffer, 0, named_bytes(t->context, buffer, true), access_of(access), _result);

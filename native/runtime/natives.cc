@@ -23,8 +23,8 @@ uint64_t g_seen[SEEN];
 
 // True the first time for this object. A full table says true again: told twice is better than never.
 bool first_time(const char* kind, const void* display, uint64_t handle) {
-  uint64_t key = handle * 0x9e3779b97f4a7c15ull ^ (uint64_t)(uintptr_t)display * 0xc2b2ae3d27d4eb4full ^ (uint64_t)kind[0] << 56 ^
-                 (uint64_t)kind[1] << 40;
+  uint64_t key = handle * 0x9e3779b97f4a7c15ull ^ (uint64_t)(uintptr_t)display * 0xc2b2ae3d27d4eb4full ^
+                 (uint64_t)kind[0] << 56 ^ (uint64_t)kind[1] << 40;
   if (!key) key = 1;
   bool first = true;
   lock(&g_seen_lock);
@@ -116,9 +116,22 @@ Maker maker_of(unsigned long drawable) {
 void describe_fb_config(Thread* t, void* display, void* config) {
   if (!config || !first_time("fbconfig", display, (uint64_t)(uintptr_t)config)) return;
   static const Attribute attributes[] = {
-      {"id", 0x8013},   {"red", 8},       {"green", 9},        {"blue", 10},    {"alpha", 11},          {"depth", 12},
-      {"stencil", 13},  {"buffer", 2},    {"level", 3},        {"double", 5},   {"stereo", 6},          {"samples", 100001},
-      {"sample_buffers", 100000},         {"render_type", 0x8011},              {"surface_type", 0x8010}, {"visual", 0x800B},
+      {"id", 0x8013},
+      {"red", 8},
+      {"green", 9},
+      {"blue", 10},
+      {"alpha", 11},
+      {"depth", 12},
+      {"stencil", 13},
+      {"buffer", 2},
+      {"level", 3},
+      {"double", 5},
+      {"stereo", 6},
+      {"samples", 100001},
+      {"sample_buffers", 100000},
+      {"render_type", 0x8011},
+      {"surface_type", 0x8010},
+      {"visual", 0x800B},
       {"caveat", 0x20},
   };
   auto get = DT_REAL(int, glXGetFBConfigAttrib, void*, void*, int, int*);
@@ -138,8 +151,18 @@ void describe_visual(Thread* t, void* display, void* visual) {
   memcpy(&id, (const char*)visual + sizeof(void*), sizeof id);
   if (!first_time("visual", display, id)) return;
   static const Attribute attributes[] = {
-      {"red", 8},       {"green", 9},     {"blue", 10}, {"alpha", 11},  {"depth", 12},          {"stencil", 13},
-      {"buffer", 2},    {"level", 3},     {"rgba", 4},  {"double", 5},  {"stereo", 6},          {"samples", 100001},
+      {"red", 8},
+      {"green", 9},
+      {"blue", 10},
+      {"alpha", 11},
+      {"depth", 12},
+      {"stencil", 13},
+      {"buffer", 2},
+      {"level", 3},
+      {"rgba", 4},
+      {"double", 5},
+      {"stereo", 6},
+      {"samples", 100001},
       {"sample_buffers", 100000},
   };
   auto get = DT_REAL(int, glXGetConfig, void*, void*, int, int*);
@@ -185,10 +208,22 @@ void describe_driver(Thread* t, GlContext* c) {
 void describe_egl_config(Thread* t, void* display, void* config) {
   if (!config || !first_time("config", display, (uint64_t)(uintptr_t)config)) return;
   static const Attribute attributes[] = {
-      {"id", 0x3028},        {"red", 0x3024},   {"green", 0x3023},          {"blue", 0x3022},
-      {"alpha", 0x3021},     {"depth", 0x3025}, {"stencil", 0x3026},        {"samples", 0x3031},
-      {"sample_buffers", 0x3032}, {"buffer", 0x3020}, {"surface_type", 0x3033}, {"renderable_type", 0x3040},
-      {"conformant", 0x3042}, {"caveat", 0x3027}, {"native_visual", 0x302E}, {"color_buffer_type", 0x303F},
+      {"id", 0x3028},
+      {"red", 0x3024},
+      {"green", 0x3023},
+      {"blue", 0x3022},
+      {"alpha", 0x3021},
+      {"depth", 0x3025},
+      {"stencil", 0x3026},
+      {"samples", 0x3031},
+      {"sample_buffers", 0x3032},
+      {"buffer", 0x3020},
+      {"surface_type", 0x3033},
+      {"renderable_type", 0x3040},
+      {"conformant", 0x3042},
+      {"caveat", 0x3027},
+      {"native_visual", 0x302E},
+      {"color_buffer_type", 0x303F},
   };
   auto get = DT_REAL(uint32_t, eglGetConfigAttrib, void*, void*, int32_t, int32_t*);
   if (!get) return;
@@ -229,7 +264,8 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
     query(display, drawable, 0x801D, &width);
     query(display, drawable, 0x801E, &height);
   } else {
-    using Geometry = int (*)(void*, unsigned long, unsigned long*, int*, int*, unsigned*, unsigned*, unsigned*, unsigned*);
+    using Geometry =
+        int (*)(void*, unsigned long, unsigned long*, int*, int*, unsigned*, unsigned*, unsigned*, unsigned*);
     auto geometry = (Geometry)real_dlsym(RTLD_DEFAULT, "XGetGeometry");
     if (!geometry) {
       void* x11 = real_dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);
@@ -254,7 +290,8 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
   }
 }
 
-// The texture that `drawable` was just bound to, as RGBA of 8 bits: a description and its content. False: it cannot be read.
+// The texture that `drawable` was just bound to, as RGBA of 8 bits: a description and its content. False: it cannot be
+// read.
 bool record_pixmap(Thread* t, void* display, unsigned long drawable) {
   GlContext* c = t->context;
   if (!can_ask(c) || c->api != 1 || maker_of(drawable) != Maker::GLX) return false;
@@ -333,8 +370,8 @@ void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _res
   emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
 }
 
-// Where the size of a window is asked of a window system, that is a round trip to another process. It may take a thousandth
-// of the program's time, whatever its frames take, and happens four times a second at least.
+// Where the size of a window is asked of a window system, that is a round trip to another process. It may take a
+// thousandth of the program's time, whatever its frames take, and happens four times a second at least.
 constexpr uint64_t QUICK_NS = 5000, SHARE = 1000, LONGEST_NS = 250000000;
 
 static uint64_t now_ns() {
@@ -361,8 +398,8 @@ static void check_size(Thread* t, void* dpy, void* surface) {
   errno = saved;
 }
 
-// A viewport of a size that was not seen since the window got its size may mean that it has another one. Programs set one
-// when they learn of it, so the frame that ends is the first one of the new size.
+// A viewport of a size that was not seen since the window got its size may mean that it has another one. Programs set
+// one when they learn of it, so the frame that ends is the first one of the new size.
 void viewport_changed(Thread* t, int32_t width, int32_t height) {
   GlContext* c = t->context;
   c->viewport_width = width;
@@ -384,7 +421,8 @@ void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t sy
   int saved = errno;
   int32_t width = c->draw_width, height = c->draw_height;
   if (system == 1) {
-    if (egl_size(dpy, (void*)(uintptr_t)drawable, &width, &height) && (width != c->draw_width || height != c->draw_height))
+    if (egl_size(dpy, (void*)(uintptr_t)drawable, &width, &height) &&
+        (width != c->draw_width || height != c->draw_height))
       describe_surface(t, dpy, (void*)(uintptr_t)drawable, "surface");
   } else {
     describe_drawable(t, dpy, (unsigned long)drawable);  // says nothing where nothing changed
@@ -396,7 +434,8 @@ void check_size_before_swap(Thread* t, void* dpy, uint64_t drawable, uint32_t sy
 void after_glXBindTexImageEXT(Thread* t, void* dpy, unsigned long drawable, int, const int*) {
   int saved = errno;
   if (!record_pixmap(t, dpy, drawable))
-    emit_loss(t, "pixmap-texture", "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
+    emit_loss(t, "pixmap-texture",
+              "a pixmap of the X server became a texture (glXBindTexImageEXT): what it holds could not be recorded");
   errno = saved;
 }
 void after_glXSwapBuffers(Thread* t, void* dpy, unsigned long drawable) {

@@ -14,19 +14,18 @@ Startup g_startup;
 uint32_t g_startup_ready;
 
 // The loader relocates addresses in the dynamic section of most objects in place, but not those of the vDSO.
-template <class T>
-const T* address_in(uintptr_t base, ElfW(Addr) value) {
+template <class T> const T* address_in(uintptr_t base, ElfW(Addr) value) {
   return (const T*)(value < base ? base + value : value);
 }
 
-bool is_function(const Elf& elf, const ElfW(Sym)& symbol) {
+bool is_function(const Elf& elf, const ElfW(Sym) & symbol) {
   unsigned type = ELF64_ST_TYPE(symbol.st_info);
   (void)elf;
   return symbol.st_shndx != SHN_UNDEF && symbol.st_value &&
          (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC);
 }
 
-void* address_of(const Elf& elf, const ElfW(Sym)& symbol) {
+void* address_of(const Elf& elf, const ElfW(Sym) & symbol) {
   void* at = (void*)(elf.base + symbol.st_value);
   if (ELF64_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC) return at;
 #if defined(__x86_64__)
@@ -54,7 +53,7 @@ void* scan_chain(const Elf& elf, const char* name, uint32_t hash) {
   void* old_version = nullptr;
   for (;; index++) {
     uint32_t entry = chain[index - first];
-    const ElfW(Sym)& symbol = elf.symbols[index];
+    const ElfW(Sym) & symbol = elf.symbols[index];
     if ((entry | 1) == (hash | 1) && same(elf.strings + symbol.st_name, name) && is_function(elf, symbol)) {
       if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
       if (!old_version) old_version = address_of(elf, symbol);
@@ -74,7 +73,7 @@ void* scan_sysv(const Elf& elf, const char* name) {
   if (!h[0]) return nullptr;
   void* old_version = nullptr;
   for (uint32_t index = h[2 + hash % h[0]]; index; index = h[2 + h[0] + index]) {
-    const ElfW(Sym)& symbol = elf.symbols[index];
+    const ElfW(Sym) & symbol = elf.symbols[index];
     if (!same(elf.strings + symbol.st_name, name) || !is_function(elf, symbol)) continue;
     if (!is_hidden_version(elf, index)) return address_of(elf, symbol);
     if (!old_version) old_version = address_of(elf, symbol);
@@ -90,7 +89,7 @@ struct Question {
 
 bool covers(const dl_phdr_info* info, uintptr_t address) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    const ElfW(Phdr) & p = info->dlpi_phdr[i];
     uintptr_t begin = info->dlpi_addr + p.p_vaddr;
     if (p.p_type == PT_LOAD && address >= begin && address < begin + p.p_memsz) return true;
   }
@@ -103,7 +102,7 @@ void describe(const dl_phdr_info* info, uintptr_t address, Object* out) {
   out->base = info->dlpi_addr;
   out->begin = ~(uintptr_t)0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
+    const ElfW(Phdr) & p = info->dlpi_phdr[i];
     uintptr_t begin = info->dlpi_addr + p.p_vaddr;
     if (p.p_type == PT_LOAD && begin < out->begin) out->begin = begin;
     if (p.p_type == PT_LOAD && begin + p.p_memsz > out->end) out->end = begin + p.p_memsz;
@@ -154,7 +153,7 @@ void* search_c_library(const char* leaf_prefix, const char* name, uint32_t hash)
 
 }  // namespace
 
-Elf read_elf(uintptr_t base, const ElfW(Dyn)* dynamic) {
+Elf read_elf(uintptr_t base, const ElfW(Dyn) * dynamic) {
   Elf elf = {};
   elf.base = base;
   elf.dynamic = dynamic;
@@ -215,7 +214,7 @@ bool refers_to(const Elf& elf, const char* name) {
   if (!elf.symbols || !elf.strings) return false;
   unsigned n = symbol_count(elf);
   for (unsigned i = 1; i < n; i++) {
-    const ElfW(Sym)& symbol = elf.symbols[i];
+    const ElfW(Sym) & symbol = elf.symbols[i];
     if (symbol.st_shndx == SHN_UNDEF && same(elf.strings + symbol.st_name, name)) return true;
   }
   return false;
@@ -230,10 +229,10 @@ const char* leaf_of(const char* path) {
 
 bool is_gl_library(const char* leaf) {
   static const char* const prefixes[] = {
-      "libGL.so",      "libGLX.so",     "libGLX_",     "libEGL.so",      "libEGL_",    "libGLESv1_CM", "libGLESv2",
-      "libGLESv3",     "libOpenGL.so",  "libGLdispatch", "libglapi.so",  "libgallium", "libvulkan",    "libVk",
-      "libvk_",        "libnvidia-",    "libOpenVG",   "libmali",        "libMali",    "libVSC",       "libGAL.so",
-      "libPVROCL",     "libsrv_um",     "libIMGegl",   "libusc.so",      "libdrawtap-"};
+      "libGL.so",  "libGLX.so",    "libGLX_",       "libEGL.so",   "libEGL_",    "libGLESv1_CM", "libGLESv2",
+      "libGLESv3", "libOpenGL.so", "libGLdispatch", "libglapi.so", "libgallium", "libvulkan",    "libVk",
+      "libvk_",    "libnvidia-",   "libOpenVG",     "libmali",     "libMali",    "libVSC",       "libGAL.so",
+      "libPVROCL", "libsrv_um",    "libIMGegl",     "libusc.so",   "libdrawtap-"};
   if (!leaf || !*leaf) return false;
   for (const char* prefix : prefixes)
     if (has_prefix(leaf, prefix)) return true;
@@ -275,7 +274,7 @@ bool in_tap(const void* address) {
           if (!covers(info, (uintptr_t)_DYNAMIC)) return 0;
           Bounds* b = (Bounds*)data;
           for (int i = 0; i < info->dlpi_phnum; i++) {
-            const ElfW(Phdr)& p = info->dlpi_phdr[i];
+            const ElfW(Phdr) & p = info->dlpi_phdr[i];
             if (p.p_type != PT_LOAD) continue;
             uintptr_t from = info->dlpi_addr + p.p_vaddr;
             if (from < b->begin) b->begin = from;
@@ -307,7 +306,7 @@ const Startup& startup() {
   return g_startup;
 }
 
-bool is_startup(const ElfW(Dyn)* dynamic) {
+bool is_startup(const ElfW(Dyn) * dynamic) {
   const Startup& s = startup();
   for (unsigned i = 0; i < s.count; i++)
     if (s.objects[i].dynamic == dynamic) return true;

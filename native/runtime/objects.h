@@ -23,20 +23,20 @@ inline bool has_prefix(const char* text, const char* prefix) {
 // The dynamic section of one object, taken apart.
 struct Elf {
   uintptr_t base;
-  const ElfW(Dyn)* dynamic;
-  const ElfW(Sym)* symbols;
+  const ElfW(Dyn) * dynamic;
+  const ElfW(Sym) * symbols;
   const char* strings;
   const uint32_t* gnu_hash;
   const uint32_t* sysv_hash;
-  const ElfW(Half)* versions;
-  const char* soname;    // nullptr: none
-  const ElfW(Rela)* relocations;
+  const ElfW(Half) * versions;
+  const char* soname;  // nullptr: none
+  const ElfW(Rela) * relocations;
   size_t relocation_count;
-  const ElfW(Rela)* jump_slots;
+  const ElfW(Rela) * jump_slots;
   size_t jump_slot_count;
   bool searches_own_path;  // DT_RPATH or DT_RUNPATH: dlopen of a bare name depends on who calls
 };
-Elf read_elf(uintptr_t base, const ElfW(Dyn)* dynamic);
+Elf read_elf(uintptr_t base, const ElfW(Dyn) * dynamic);
 
 uint32_t gnu_hash(const char* name);
 // Address of the function `name` (with its default version) that this object defines; nullptr: none.
@@ -51,7 +51,7 @@ struct Object {
   uintptr_t begin, end;              // of everything mapped
   uintptr_t code_begin, code_end;    // the executable segment with the address, if it lies in one
   uintptr_t relro_begin, relro_end;  // whole pages that the loader made read-only after relocation
-  const ElfW(Dyn)* dynamic;
+  const ElfW(Dyn) * dynamic;
   bool is_module;   // a tap: this one or another that is preloaded too
   bool is_program;  // the executable
   bool is_gl;       // a GL library or driver: gets the real functions, is never patched
@@ -77,7 +77,7 @@ struct Startup {
   unsigned first_after_tap;
 };
 const Startup& startup();
-bool is_startup(const ElfW(Dyn)* dynamic);
+bool is_startup(const ElfW(Dyn) * dynamic);
 
 // The C library's own function, never an interposer's. nullptr: it has none.
 void* c_library_function(const char* name);

@@ -23,7 +23,8 @@ uint8_t turned(uint8_t type, int way) {
 void came(uint32_t handle, const uint8_t* types, uint32_t count, int way = AS_IT_IS) {
   vg::Path* path = vg::slot(handle);
   if (!path || !count || vg::agrees(path, handle)) return;  // nothing came
-  const int64_t segments = vg::parameter(handle, vg::PATH_NUM_SEGMENTS), all = vg::parameter(handle, vg::PATH_NUM_COORDS);
+  const int64_t segments = vg::parameter(handle, vg::PATH_NUM_SEGMENTS),
+                all = vg::parameter(handle, vg::PATH_NUM_COORDS);
   if (segments == count) path->segments = 0, path->coordinates = 0;  // it was empty
   if (segments != (int64_t)path->segments + count) return;
   uint64_t added = 0;
@@ -34,8 +35,7 @@ void came(uint32_t handle, const uint8_t* types, uint32_t count, int way = AS_IT
   path->coordinates += added;
 }
 
-template <size_t N>
-void shape(uint32_t error, uint32_t handle, const uint8_t (&types)[N]) {
+template <size_t N> void shape(uint32_t error, uint32_t handle, const uint8_t (&types)[N]) {
   if (!error) came(handle, types, N);
 }
 
@@ -65,7 +65,8 @@ void repeated(uint32_t handle, uint8_t type, const uint8_t* last, uint32_t last_
   if (before >= segments) before = 0;  // cleared since
   const int64_t count = segments - before;
   if (count < 1 + (int64_t)last_count || count > (int64_t)vg::MAX_SEGMENTS) return;
-  uint8_t* const types = (uint8_t*)mmap(nullptr, (size_t)count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uint8_t* const types =
+      (uint8_t*)mmap(nullptr, (size_t)count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (types == (uint8_t*)MAP_FAILED) return;
   memset(types, type, (size_t)count);
   types[0] = vg::MOVE;
@@ -76,8 +77,8 @@ void repeated(uint32_t handle, uint8_t type, const uint8_t* last, uint32_t last_
 
 constexpr uint8_t A_LINE[] = {vg::MOVE, vg::LINE};
 constexpr uint8_t A_RECTANGLE[] = {vg::MOVE, vg::HLINE, vg::VLINE, vg::HLINE, vg::CLOSE};
-constexpr uint8_t A_ROUND_RECTANGLE[] = {vg::MOVE,  vg::HLINE, vg::ARC, vg::VLINE, vg::ARC,
-                                         vg::HLINE, vg::ARC,   vg::VLINE, vg::ARC, vg::CLOSE};
+constexpr uint8_t A_ROUND_RECTANGLE[] = {vg::MOVE,  vg::HLINE, vg::ARC,   vg::VLINE, vg::ARC,
+                                         vg::HLINE, vg::ARC,   vg::VLINE, vg::ARC,   vg::CLOSE};
 constexpr uint8_t AN_ELLIPSE[] = {vg::MOVE, vg::ARC, vg::ARC, vg::CLOSE};
 constexpr uint8_t A_CHORD[] = {vg::CLOSE};
 constexpr uint8_t A_PIE[] = {vg::LINE, vg::CLOSE};
@@ -85,11 +86,15 @@ constexpr uint8_t A_PIE[] = {vg::LINE, vg::CLOSE};
 }  // namespace
 
 void after_vguLine(Thread*, uint32_t path, float, float, float, float, uint32_t error) { shape(error, path, A_LINE); }
-void after_vguRect(Thread*, uint32_t path, float, float, float, float, uint32_t error) { shape(error, path, A_RECTANGLE); }
+void after_vguRect(Thread*, uint32_t path, float, float, float, float, uint32_t error) {
+  shape(error, path, A_RECTANGLE);
+}
 void after_vguRoundRect(Thread*, uint32_t path, float, float, float, float, float, float, uint32_t error) {
   shape(error, path, A_ROUND_RECTANGLE);
 }
-void after_vguEllipse(Thread*, uint32_t path, float, float, float, float, uint32_t error) { shape(error, path, AN_ELLIPSE); }
+void after_vguEllipse(Thread*, uint32_t path, float, float, float, float, uint32_t error) {
+  shape(error, path, AN_ELLIPSE);
+}
 void after_vguPolygon(Thread*, uint32_t path, const void*, int32_t, uint32_t closed, uint32_t error) {
   if (error) return;
   repeated(path, vg::LINE, A_CHORD, closed ? 1 : 0);
@@ -97,8 +102,10 @@ void after_vguPolygon(Thread*, uint32_t path, const void*, int32_t, uint32_t clo
 void after_vguArc(Thread*, uint32_t path, float, float, float, float, float, float, uint32_t type, uint32_t error) {
   constexpr uint32_t CHORD = 0xF101, PIE = 0xF102;
   if (error) return;
-  if (type == PIE) repeated(path, vg::ARC, A_PIE, 2);
-  else repeated(path, vg::ARC, A_CHORD, type == CHORD ? 1 : 0);
+  if (type == PIE)
+    repeated(path, vg::ARC, A_PIE, 2);
+  else
+    repeated(path, vg::ARC, A_CHORD, type == CHORD ? 1 : 0);
 }
 void after_vgAppendPath(Thread*, uint32_t to, uint32_t from) { copied(to, from); }
 void after_vgTransformPath(Thread*, uint32_t to, uint32_t from) { copied(to, from); }

@@ -40,7 +40,8 @@ bool is_known(uint64_t key) {
 void make_known(uint64_t key) {
   for (size_t i = 0; i < 16; i++) {
     uint64_t none = 0;
-    if (__atomic_compare_exchange_n(&known[(key + i) & (KNOWN - 1)], &none, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+    if (__atomic_compare_exchange_n(&known[(key + i) & (KNOWN - 1)], &none, key, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED) ||
         none == key)
       return;
   }
@@ -123,8 +124,8 @@ char* scratch_of(size_t bytes) {
 }
 
 // A tap record with `words` 8-byte fields, `halves` 4-byte fields and the payload of `data` (descriptor at `slot`).
-void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words, const uint32_t* halves, unsigned n_halves,
-          const Data* const* data, unsigned n_data) {
+void emit(Thread* t, unsigned function, const uint64_t* words, unsigned n_words, const uint32_t* halves,
+          unsigned n_halves, const Data* const* data, unsigned n_data) {
   size_t fixed = sizeof(dt_record) + n_words * 8 + ((n_halves * 4 + 7) & ~7u);
   size_t size = fixed;
   for (unsigned i = 0; i < n_data; i++) size += data[i]->room();
@@ -162,7 +163,8 @@ Data prepare_blob(Thread* t, const void* data, uint64_t bytes) {
     // What the drainer has already costs nothing.
     const Hash128 h = hash128(data, bytes);
     follow_epoch();
-    if (!is_known(h.low ? h.low : 1) && leaves_content_out(t, bytes)) return Data{DT_DATA(DT_DATA_UNKNOWN, 0, bytes), nullptr, {}};
+    if (!is_known(h.low ? h.low : 1) && leaves_content_out(t, bytes))
+      return Data{DT_DATA(DT_DATA_UNKNOWN, 0, bytes), nullptr, {}};
   }
   if (!put_blob(t, data, bytes, d.hash)) d.descriptor = DT_DATA(DT_DATA_UNKNOWN, 0, bytes);
   return d;
@@ -226,7 +228,8 @@ void emit_order(Thread* t) {
   emit(t, DT_FN_ORDER, &order, 1, nullptr, 0, nullptr, 0);
 }
 
-void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t api, uint64_t handle, uint64_t draw, uint64_t read) {
+void emit_context(Thread* t, uint32_t id, uint32_t share_group, uint32_t api, uint64_t handle, uint64_t draw,
+                  uint64_t read) {
   uint64_t words[3] = {handle, draw, read};
   uint32_t halves[3] = {id, share_group, api};
   emit(t, DT_FN_CONTEXT, words, 3, halves, 3, nullptr, 0);
@@ -302,8 +305,8 @@ void emit_mark(Thread* t, const char* text) {
 
 }  // namespace dt
 
-// A user's module that is preloaded in front of the tap hands its numbers and remarks to it; a module that does not record
-// hands them on. 0: nobody took it.
+// A user's module that is preloaded in front of the tap hands its numbers and remarks to it; a module that does not
+// record hands them on. 0: nobody took it.
 DT_EXPORT int drawtap_metric(const char* name, double value) {
   if (!dt::g_module_records) {
     static auto next = (int (*)(const char*, double))dt::next_module_symbol("drawtap_metric");

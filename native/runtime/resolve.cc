@@ -41,7 +41,7 @@ struct KeepErrno {
   ~KeepErrno() { errno = saved; }
 };
 
-// ---- names ---------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 constexpr unsigned HASH_BITS = 14;
 constexpr unsigned HASH_SIZE = 1u << HASH_BITS;
@@ -80,7 +80,7 @@ void* find_loader_hook(const char* name) {
   return nullptr;
 }
 
-// ---- the C library -----------------------------------------------------------------------------------------
+// ---- the C library ------------------------------------------------------------------------------
 
 using DlsymFunction = void* (*)(void*, const char*);
 using DlvsymFunction = void* (*)(void*, const char*, const char*);
@@ -112,7 +112,7 @@ void forget_loader_error() {
   if (loader().dlerror_) loader().dlerror_();
 }
 
-// ---- speaking for the caller -------------------------------------------------------------------------------
+// ---- speaking for the caller --------------------------------------------------------------------
 
 // Code in the object around `caller` that only returns. nullptr: none, or the processor would object.
 const void* gadget_near(const void* caller, const Object& object) {
@@ -171,11 +171,11 @@ void* startup_scope(const char* name) {
   return nullptr;
 }
 
-// ---- objects and what they depend on -----------------------------------------------------------------------
+// ---- objects and what they depend on ------------------------------------------------------------
 
 // One loaded object as a scan of new objects sees it. Taken under the loader's lock.
 struct Loaded {
-  const ElfW(Dyn)* dynamic;
+  const ElfW(Dyn) * dynamic;
   uintptr_t base;
   uint32_t soname, leaf;  // hashes, 0: none
   bool gl, tap, reached;
@@ -190,7 +190,8 @@ struct Snapshot {
 constexpr size_t SNAPSHOT_ROOM = 4096;
 
 bool open_snapshot(Snapshot* s) {
-  void* area = mmap(nullptr, SNAPSHOT_ROOM * sizeof(Loaded), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* area =
+      mmap(nullptr, SNAPSHOT_ROOM * sizeof(Loaded), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   *s = Snapshot{area == MAP_FAILED ? nullptr : (Loaded*)area, 0, SNAPSHOT_ROOM, 0};
   return s->at;
 }
@@ -206,7 +207,8 @@ int add_loaded(dl_phdr_info* info, size_t, void* data) {
   o = Loaded{};
   o.base = info->dlpi_addr;
   for (int i = 0; i < info->dlpi_phnum; i++)
-    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) o.dynamic = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      o.dynamic = (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
   if (!o.dynamic) return 0;
   Elf elf = read_elf(o.base, o.dynamic);
   const char* leaf = leaf_of(info->dlpi_name ? info->dlpi_name : "");
@@ -229,7 +231,7 @@ unsigned long long loads_so_far() {
   return adds;
 }
 
-Loaded* by_dynamic(Snapshot& s, const ElfW(Dyn)* dynamic) {
+Loaded* by_dynamic(Snapshot& s, const ElfW(Dyn) * dynamic) {
   for (size_t i = 0; i < s.count; i++)
     if (s.at[i].dynamic == dynamic) return &s.at[i];
   return nullptr;
@@ -275,7 +277,7 @@ void* local_scope(const Object& caller, const char* name) {
   return at;
 }
 
-// ---- libraries in which functions were found -----------------------------------------------------------------
+// ---- libraries in which functions were found ----------------------------------------------------
 
 struct Library {
   uintptr_t base;        // 0: unloaded
@@ -300,7 +302,9 @@ void note_library(const void* address) {
   if (!find_object(address, &object)) return;
   uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < n; i++)
-    if (g_libraries[i].base == object.base && !strncmp(g_libraries[i].path, object.path, sizeof g_libraries[i].path - 1)) return;
+    if (g_libraries[i].base == object.base &&
+        !strncmp(g_libraries[i].path, object.path, sizeof g_libraries[i].path - 1))
+      return;
   // Held for a few stores; whoever finds it taken leaves the fact to the next look-up.
   if (__atomic_exchange_n(&g_library_lock, 1u, __ATOMIC_ACQUIRE)) return;
   n = g_library_count;
@@ -322,7 +326,7 @@ void note_library(const void* address) {
   __atomic_store_n(&g_library_lock, 0u, __ATOMIC_RELEASE);
 }
 
-// ---- setting the slots of objects that were opened later -------------------------------------------------------
+// ---- setting the slots of objects that were opened later ----------------------------------------
 
 bool is_slot(unsigned type) {
 #if defined(__x86_64__)
@@ -344,8 +348,8 @@ bool is_data_slot(unsigned type) {
 struct Patcher {
   Elf elf;
   Object object;
-  void* root;     // handle of the dlopen that brought it; nullptr: there from the start
-  bool deep;      // RTLD_DEEPBIND: local scope before global
+  void* root;  // handle of the dlopen that brought it; nullptr: there from the start
+  bool deep;   // RTLD_DEEPBIND: local scope before global
   bool opened;
 
   bool own(const void* address) const {
@@ -388,24 +392,25 @@ struct Patcher {
     return entry_for((unsigned)id, real);
   }
   // A weak reference to a function that no library has is null; with the tap's exports in scope it would not be.
-  void drop_weak(const ElfW(Rela)* relocations, size_t count) {
+  void drop_weak(const ElfW(Rela) * relocations, size_t count) {
     for (size_t i = 0; i < count; i++) {
-      const ElfW(Rela)& r = relocations[i];
+      const ElfW(Rela) & r = relocations[i];
       unsigned index = (unsigned)ELF64_R_SYM(r.r_info);
       if (!index || !is_data_slot((unsigned)ELF64_R_TYPE(r.r_info))) continue;
-      const ElfW(Sym)& symbol = elf.symbols[index];
+      const ElfW(Sym) & symbol = elf.symbols[index];
       if (ELF64_ST_BIND(symbol.st_info) != STB_WEAK || symbol.st_shndx != SHN_UNDEF) continue;
       uintptr_t at = elf.base + r.r_offset;
       void* now = __atomic_load_n((void**)at, __ATOMIC_RELAXED);
       if (!now || !in_tap(now)) continue;
       const char* name = elf.strings + symbol.st_name;
       bool absent = root ? !bound_without_tap(name) : !startup_scope(name);
-      if (absent && at % sizeof(void*) == 0 && writable(at)) __atomic_store_n((void**)at, (void*)nullptr, __ATOMIC_RELEASE);
+      if (absent && at % sizeof(void*) == 0 && writable(at))
+        __atomic_store_n((void**)at, (void*)nullptr, __ATOMIC_RELEASE);
     }
   }
-  void patch(const ElfW(Rela)* relocations, size_t count) {
+  void patch(const ElfW(Rela) * relocations, size_t count) {
     for (size_t i = 0; i < count; i++) {
-      const ElfW(Rela)& r = relocations[i];
+      const ElfW(Rela) & r = relocations[i];
       unsigned index = (unsigned)ELF64_R_SYM(r.r_info);
       if (!index || !is_slot((unsigned)ELF64_R_TYPE(r.r_info))) continue;
       const char* name = elf.strings + elf.symbols[index].st_name;
@@ -455,7 +460,9 @@ void drop_weak_references() {
   const Startup& s = startup();
   for (unsigned i = 0; i < s.count; i++) {
     const Elf& elf = s.objects[i];
-    if (!elf.symbols || !elf.relocation_count || in_tap(elf.dynamic) || is_c_library(elf.soname) || is_gl_library(elf.soname)) continue;
+    if (!elf.symbols || !elf.relocation_count || in_tap(elf.dynamic) || is_c_library(elf.soname) ||
+        is_gl_library(elf.soname))
+      continue;
     Patcher p = {};
     p.elf = elf;
     if (!find_object(elf.dynamic, &p.object)) continue;
@@ -464,7 +471,7 @@ void drop_weak_references() {
   }
 }
 
-// ---- what the program's look-ups get ---------------------------------------------------------------------------
+// ---- what the program's look-ups get ------------------------------------------------------------
 
 // A non-PIE program that takes a function's address stands in for it with an own jump: calling that is calling us.
 bool is_stand_in(const char* name, void* at) {
@@ -472,7 +479,7 @@ bool is_stand_in(const char* name, void* at) {
   if (!program.symbols) return false;
   unsigned n = symbol_count(program);
   for (unsigned i = 1; i < n; i++) {
-    const ElfW(Sym)& symbol = program.symbols[i];
+    const ElfW(Sym) & symbol = program.symbols[i];
     if (symbol.st_shndx == SHN_UNDEF && symbol.st_value && (void*)(program.base + symbol.st_value) == at)
       return same(program.strings + symbol.st_name, name);
   }
@@ -508,7 +515,7 @@ void* look_up(const Query& q, const void* caller) {
   return entry_for((unsigned)find_function(q.name), at);
 }
 
-// ---- opening ---------------------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 // Which directories are searched for this file depends on who calls.
 bool depends_on_caller(const char* file, const Object& from) {
@@ -518,8 +525,8 @@ bool depends_on_caller(const char* file, const Object& from) {
 }
 
 struct Opening {
-  void* function;  // dlopen, or dlmopen with LM_ID_BASE
-  void *a, *b, *c; // its arguments
+  void* function;   // dlopen, or dlmopen with LM_ID_BASE
+  void *a, *b, *c;  // its arguments
   const char* file;
   int flags;
 };
@@ -564,7 +571,8 @@ void report_libraries(Thread* t) {
     emit_note(t, "namespace", "dlmopen made a namespace of its own: direct calls in it are not recorded");
   if (uint32_t id = __atomic_exchange_n(&g_variants_used_up, 0u, __ATOMIC_RELAXED)) {
     char text[200];
-    snprintf(text, sizeof text, "%s: more than %u libraries have it; calls into one of them are not recorded", g_names[id - 1], VARIANTS);
+    snprintf(text, sizeof text, "%s: more than %u libraries have it; calls into one of them are not recorded",
+             g_names[id - 1], VARIANTS);
     emit_note(t, "variants", text);
   }
   uint32_t n = __atomic_load_n(&g_library_count, __ATOMIC_ACQUIRE);
@@ -613,7 +621,8 @@ void* search(unsigned id) {
           for (int i = 0; i < info->dlpi_phnum; i++) {
             if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
             Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
-            if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname)) s->found = find_symbol(elf, s->name, s->hash);
+            if (elf.dynamic && !in_tap(elf.dynamic) && is_gl_library(elf.soname))
+              s->found = find_symbol(elf, s->name, s->hash);
           }
           return s->found ? 1 : 0;
         },
@@ -643,7 +652,8 @@ bool is_linked(unsigned id) {
     const Startup& s = startup();
     for (unsigned i = 0; i < s.count; i++) {
       const Elf& elf = s.objects[i];
-      if (!elf.symbols || !elf.strings || in_tap(elf.dynamic) || is_gl_library(elf.soname) || is_c_library(elf.soname)) continue;
+      if (!elf.symbols || !elf.strings || in_tap(elf.dynamic) || is_gl_library(elf.soname) || is_c_library(elf.soname))
+        continue;
       unsigned n = symbol_count(elf);
       for (unsigned k = 1; k < n; k++) {
         if (elf.symbols[k].st_shndx != SHN_UNDEF) continue;
@@ -677,12 +687,14 @@ void forget_unloaded() {
     library.base = 0;
     for (unsigned id = 0; id < g_function_count; id++) {
       uintptr_t own = (uintptr_t)__atomic_load_n(&g_internal[id], __ATOMIC_RELAXED);
-      if (own >= library.begin && own < library.end) __atomic_store_n(&g_internal[id], (void*)nullptr, __ATOMIC_RELAXED);
+      if (own >= library.begin && own < library.end)
+        __atomic_store_n(&g_internal[id], (void*)nullptr, __ATOMIC_RELAXED);
       for (unsigned k = 0; k < VARIANTS; k++) {
         void* real = __atomic_load_n(place_of(id, k), __ATOMIC_RELAXED);
         if ((uintptr_t)real < library.begin || (uintptr_t)real >= library.end) continue;
         void* published = real;
-        __atomic_compare_exchange_n(&g_real[id][k], &published, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(&g_real[id][k], &published, (void*)nullptr, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
         __atomic_compare_exchange_n(place_of(id, k), &real, (void*)nullptr, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         if (!k) lead(id);
       }
@@ -704,8 +716,8 @@ DT_COLD void say_called() {
 
 }  // namespace
 
-// Whoever changes the mode or the real function sets the entry afterwards. Two that do so at once may overtake each other:
-// so each looks again whether what it went by still holds, and the last one to look leaves it right.
+// Whoever changes the mode or the real function sets the entry afterwards. Two that do so at once may overtake each
+// other: so each looks again whether what it went by still holds, and the last one to look leaves it right.
 void lead(unsigned id) {
   const Paths& paths = g_paths[id];
   if (!paths.enter) return;
@@ -750,8 +762,8 @@ void* resolve(unsigned id) {
   return at;
 }
 
-// Several modules can be preloaded: each stands in front of those behind it, and what one finds for the program goes through
-// the next. (Direct calls do so by themselves: the next module's wrapper is what the linker would have found.)
+// Several modules can be preloaded: each stands in front of those behind it, and what one finds for the program goes
+// through the next. (Direct calls do so by themselves: the next module's wrapper is what the linker would have found.)
 void* next_module_symbol(const char* name) {
   struct Search {
     const char* name;
@@ -766,8 +778,10 @@ void* next_module_symbol(const char* name) {
           if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
           Elf elf = read_elf(info->dlpi_addr, (const ElfW(Dyn)*)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr));
           if (!elf.dynamic) continue;
-          if (in_tap(elf.dynamic)) s->behind = true;
-          else if (s->behind) s->found = find_symbol(elf, s->name, s->hash);
+          if (in_tap(elf.dynamic))
+            s->behind = true;
+          else if (s->behind)
+            s->found = find_symbol(elf, s->name, s->hash);
         }
         return s->found ? 1 : 0;
       },
@@ -825,14 +839,14 @@ void* wrap_lookup(const char* name, void* real, const void* caller) {
 
 }  // namespace dt
 
-// ---- what a module in front of this one asks -------------------------------------------------------------------
+// ---- what a module in front of this one asks ----------------------------------------------------
 
 DT_EXPORT void* drawtap_entry(const char* name, void* real) {
   int id = dt::find_function(name);
   return id < 0 ? real : dt::entry_for((unsigned)id, real);
 }
 
-// ---- what hooks.S asks -------------------------------------------------------------------------------------------
+// ---- what hooks.S asks --------------------------------------------------------------------------
 
 #define DT_HOOK extern "C" __attribute__((visibility("hidden"), used)) void*
 
@@ -878,7 +892,8 @@ DT_HOOK dt_hook_dlmopen(uintptr_t space, const char* file, uintptr_t flags, cons
     dt::report_if_between_calls();
     return function;
   }
-  return dt::open_and_patch(dt::Opening{function, (void*)space, (void*)file, (void*)flags, file, (int)flags}, caller, out);
+  return dt::open_and_patch(dt::Opening{function, (void*)space, (void*)file, (void*)flags, file, (int)flags}, caller,
+                            out);
 }
 
 // The loader's list as it is at program start must be read before the program opens anything.

@@ -8,35 +8,71 @@ namespace hook {
 namespace {
 
 enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, RENDERBUFFER = 0x8D41, COLOR_ATTACHMENT0 = 0x8CE0, DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20, DEPTH_STENCIL_ATTACHMENT = 0x821A, COMPLETE = 0x8CD5, TEXTURE_2D = 0x0DE1, NEAREST = 0x2600, DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, STENCIL_INDEX = 0x1901, STENCIL_MODE = 0x90EA, RGBA_INTEGER = 0x8D99,
-  R32UI = 0x8236, UNSIGNED_BYTE = 0x1401, UNSIGNED_SHORT = 0x1403, UNSIGNED_INT = 0x1405, FLOAT = 0x1406, TWENTY_FOUR_AND_EIGHT = 0x84FA,
-  FLOAT_AND_EIGHT = 0x8DAD, VERTEX_SHADER = 0x8B31, FRAGMENT_SHADER = 0x8B30,
-  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, EGL_CONFIG = 0x3028, EGL_VERSION = 0x3098, EGL_NONE = 0x3038, EGL_DRAW = 0x3059, EGL_READ = 0x305A, EGL_ES = 0x30A0, EGL_RENDERABLE = 0x3040,
-  EGL_SURFACES = 0x3033, EGL_SUCCESS = 0x3000,
+  READ_FRAMEBUFFER = 0x8CA8,
+  DRAW_FRAMEBUFFER = 0x8CA9,
+  RENDERBUFFER = 0x8D41,
+  COLOR_ATTACHMENT0 = 0x8CE0,
+  DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20,
+  DEPTH_STENCIL_ATTACHMENT = 0x821A,
+  COMPLETE = 0x8CD5,
+  TEXTURE_2D = 0x0DE1,
+  NEAREST = 0x2600,
+  DEPTH_BIT = 0x100,
+  STENCIL_BIT = 0x400,
+  DEPTH = 0x1902,
+  DEPTH_STENCIL = 0x84F9,
+  STENCIL_INDEX = 0x1901,
+  STENCIL_MODE = 0x90EA,
+  RGBA_INTEGER = 0x8D99,
+  R32UI = 0x8236,
+  UNSIGNED_BYTE = 0x1401,
+  UNSIGNED_SHORT = 0x1403,
+  UNSIGNED_INT = 0x1405,
+  FLOAT = 0x1406,
+  TWENTY_FOUR_AND_EIGHT = 0x84FA,
+  FLOAT_AND_EIGHT = 0x8DAD,
+  VERTEX_SHADER = 0x8B31,
+  FRAGMENT_SHADER = 0x8B30,
+  LUMINANCE = 0x1909,
+  LUMINANCE_ALPHA = 0x190A,
+  ALPHA = 0x1906,
+  EGL_CONFIG = 0x3028,
+  EGL_VERSION = 0x3098,
+  EGL_NONE = 0x3038,
+  EGL_DRAW = 0x3059,
+  EGL_READ = 0x305A,
+  EGL_ES = 0x30A0,
+  EGL_RENDERABLE = 0x3040,
+  EGL_SURFACES = 0x3033,
+  EGL_SUCCESS = 0x3000,
 };
 constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
 constexpr double MOST_OF_24_BITS = 16777215.0;
 constexpr int MOST_TRIES = 4;  // to find the integer that a driver makes a float of
 
-const char VERTEX[] = "#version 300 es\n"
-                      "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
-const char FLOAT_BITS[] = "#version 300 es\n"
-                          "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
-                          "void main() { word = floatBitsToUint(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r); }\n";
-const char INTEGERS[] = "#version 300 es\n"
-                        "precision highp float; uniform highp usampler2D values; out highp uint word;\n"
-                        "void main() { word = texelFetch(values, ivec2(gl_FragCoord.xy), 0).r; }\n";
+const char VERTEX[] =
+    "#version 300 es\n"
+    "void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }\n";
+const char FLOAT_BITS[] =
+    "#version 300 es\n"
+    "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
+    "void main() { word = floatBitsToUint(texelFetch(values, ivec2(gl_FragCoord.xy), 0).r); }\n";
+const char INTEGERS[] =
+    "#version 300 es\n"
+    "precision highp float; uniform highp usampler2D values; out highp uint word;\n"
+    "void main() { word = texelFetch(values, ivec2(gl_FragCoord.xy), 0).r; }\n";
 // Formats that no framebuffer takes: what is white in a pixel, and how opaque it is, in eight bits each.
-const char BYTES[] = "#version 300 es\n"
-                     "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
-                     "void main() {\n"
-                     "  vec4 v = texelFetch(values, ivec2(gl_FragCoord.xy), 0) * 255.0, near = floor(v + 0.5), off = abs(v - near);\n"
-                     "  word = uint(near.r) | uint(near.a) << 8 | (max(off.r, off.a) > 0.01 ? 65536u : 0u);\n}\n";
-const char FARTHEST[] = "#version 300 es\n"
-                        "precision highp float; out highp uint word;\n"
-                        "void main() { word = 1u; gl_FragDepth = 1.0; }\n";
+const char BYTES[] =
+    "#version 300 es\n"
+    "precision highp float; uniform highp sampler2D values; out highp uint word;\n"
+    "void main() {\n"
+    "  vec4 v = texelFetch(values, ivec2(gl_FragCoord.xy), 0) * 255.0, near = floor(v + 0.5), off = abs(v - near);\n"
+    "  word = uint(near.r) | uint(near.a) << 8 | (max(off.r, off.a) > 0.01 ? 65536u : 0u);\n}\n";
+const char FARTHEST[] =
+    "#version 300 es\n"
+    "precision highp float; out highp uint word;\n"
+    "void main() { word = 1u; gl_FragDepth = 1.0; }\n";
 
 // A context that shares objects with the current one, current in its place while this lives.
 class Beside {
@@ -51,7 +87,8 @@ class Beside {
     make_current_ = DT_REAL(uint32_t, eglMakeCurrent, void*, void*, void*, void*);
     destroy_ = DT_REAL(uint32_t, eglDestroyContext, void*, void*);
     auto finish = DT_REAL(void, glFinish);
-    if (!display || !context || !surface || !api || !bind_api || !create || !make_current_ || !destroy_ || !finish) return;
+    if (!display || !context || !surface || !api || !bind_api || !create || !make_current_ || !destroy_ || !finish)
+      return;
     display_ = display(), context_ = context(), draw_ = surface((int32_t)EGL_DRAW), read_ = surface((int32_t)EGL_READ);
     if (!display_ || !context_) return;
     const uint32_t was = api();
@@ -106,7 +143,8 @@ class Copier {
     auto viewport = DT_REAL(void, glViewport, int32_t, int32_t, int32_t, int32_t);
     bind_ = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     bind_texture_ = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
-    upload_ = DT_REAL(void, glTexSubImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*);
+    upload_ = DT_REAL(void, glTexSubImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t,
+                      const void*);
     if (!gen || !storage || !attach || !viewport || !bind_ || !bind_texture_ || !upload_) return;
     // Textures of whoever it is are sampled as they are, whatever they say of themselves.
     DT_REAL(void, glGenSamplers, int32_t, uint32_t*)(1, &sampler_);
@@ -149,7 +187,8 @@ class Copier {
   }
 
   enum Shader { AS_FLOATS, AS_INTEGERS, IF_FARTHEST, AS_BYTES };
-  // What the shader makes of the texture's first level, a word a pixel, and where it stays until the next time; nullptr: it cannot.
+  // What the shader makes of the texture's first level, a word a pixel, and where it stays until the next time;
+  // nullptr: it cannot.
   const uint32_t* words(Shader shader, uint32_t texture) {
     static const char* const texts[] = {FLOAT_BITS, INTEGERS, FARTHEST, BYTES};
     if (!programs_[shader]) programs_[shader] = program(texts[shader]);
@@ -160,7 +199,8 @@ class Copier {
     bind_(READ_FRAMEBUFFER, framebuffers_[0]);
     DT_REAL(void, glUseProgram, uint32_t)(programs_[shader]);
     DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(4, 0, 3);
-    DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(0, 0, width_, height_, RGBA_INTEGER, UNSIGNED_INT, read_);
+    DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(
+        0, 0, width_, height_, RGBA_INTEGER, UNSIGNED_INT, read_);
     for (size_t i = 0; i < count; i++) read_[i] = read_[4 * i];
     return fine() ? read_ : nullptr;
   }
@@ -169,13 +209,15 @@ class Copier {
     if (!textures_[which]) {
       DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[which]);
       bind_texture_(TEXTURE_2D, textures_[which]);
-      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(TEXTURE_2D, 1, format, width_, height_);
+      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(TEXTURE_2D, 1, format, width_,
+                                                                                   height_);
     }
     return fine() ? textures_[which] : 0;
   }
   // A texture of our own that is made of bytes in an old format.
   uint32_t old_texture(const Layout& l, const void* pixels) {
-    auto image = DT_REAL(void, glTexImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*);
+    auto image = DT_REAL(void, glTexImage2D, uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t,
+                         const void*);
     if (!image) return 0;
     DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[0]);
     bind_texture_(TEXTURE_2D, textures_[0]);
@@ -200,7 +242,8 @@ class Copier {
   // How many bits of depth and stencil it has. False: it has neither.
   bool ask(const dt_target& w, int32_t* depth, int32_t* stencil, bool* floats) {
     auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-    const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? 0x1801u : +DEPTH_ATTACHMENT, w.kind == DT_TARGET_SURFACE ? 0x1802u : +STENCIL_ATTACHMENT};
+    const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? 0x1801u : +DEPTH_ATTACHMENT,
+                                w.kind == DT_TARGET_SURFACE ? 0x1802u : +STENCIL_ATTACHMENT};
     int32_t kinds[2] = {}, type = 0;
     for (unsigned i = 0; i < 2; i++) get(READ_FRAMEBUFFER, points[i], 0x8CD0, &kinds[i]);
     *depth = *stencil = 0;
@@ -212,15 +255,21 @@ class Copier {
   // Copies the framebuffer that is read into a texture of our own.
   uint32_t copy(const Layout& l, uint32_t bits) {
     auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t);
+    auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
+                        uint32_t, uint32_t);
     const uint32_t made = texture(0, l.own_format);
     if (!made || !flat || !blit) return 0;
     bind_(DRAW_FRAMEBUFFER, framebuffers_[2]);
-    flat(DRAW_FRAMEBUFFER, l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT : l.format == DEPTH ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT, TEXTURE_2D, made, 0);
+    flat(DRAW_FRAMEBUFFER,
+         l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT
+         : l.format == DEPTH       ? DEPTH_ATTACHMENT
+                                   : STENCIL_ATTACHMENT,
+         TEXTURE_2D, made, 0);
     blit(0, 0, width_, height_, 0, 0, width_, height_, bits, NEAREST);
     return fine() ? made : 0;
   }
-  // 1 for pixels of a texture of depth that hold the largest value there is, 0 for all others. 1.0 is nothing but that one.
+  // 1 for pixels of a texture of depth that hold the largest value there is, 0 for all others. 1.0 is nothing but that
+  // one.
   const uint32_t* farthest(const Layout& l, uint32_t texture) {
     auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
     auto clear = DT_REAL(void, glClearBufferuiv, uint32_t, int32_t, const uint32_t*);
@@ -302,14 +351,16 @@ float as_float(uint32_t bits) {
   return value;
 }
 
-// As they are uploaded: before a stencil of 0, or as the first of 32 bits. The others are to be a fraction, `low` 0; there are
-// drivers that reckon with floats and cut off, and so come to the next smaller integer.
+// As they are uploaded: before a stencil of 0, or as the first of 32 bits. The others are to be a fraction, `low` 0;
+// there are drivers that reckon with floats and cut off, and so come to the next smaller integer.
 constexpr uint32_t CUT_OFF = 0xC0;
-uint32_t word_of_24_bits(const Layout& l, uint32_t low, uint32_t value) { return value << 8 | (l.format == DEPTH_STENCIL ? 0 : low ? low : value >> 16); }
+uint32_t word_of_24_bits(const Layout& l, uint32_t low, uint32_t value) {
+  return value << 8 | (l.format == DEPTH_STENCIL ? 0 : low ? low : value >> 16);
+}
 
-// The integers of 24 bits in a texture of depth, which a shader gets as floats. How the driver rounds is its affair, so that
-// a guess is held against what it makes of the guess; and two integers that it makes the same float of cannot be told apart,
-// but for the largest.
+// The integers of 24 bits in a texture of depth, which a shader gets as floats. How the driver rounds is its affair, so
+// that a guess is held against what it makes of the guess; and two integers that it makes the same float of cannot be
+// told apart, but for the largest.
 bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t low, uint32_t* values, size_t count) {
   constexpr uint32_t most = 0xFFFFFF;
   auto word = [&](uint32_t v) { return word_of_24_bits(l, low, v); };
@@ -333,17 +384,22 @@ bool read_24_bits(Copier& copier, const Layout& l, uint32_t texture, uint32_t lo
     for (size_t i = 0; i < count; i++)
       if (found[i] != wanted[i]) {
         good = false;
-        values[i] = bounded(i, as_float(found[i]) < as_float(wanted[i]) ? values[i] + 1 : values[i] ? values[i] - 1 : 0);
+        values[i] = bounded(i, as_float(found[i]) < as_float(wanted[i]) ? values[i] + 1
+                               : values[i]                              ? values[i] - 1
+                                                                        : 0);
       }
   }
   const int sides[] = {-1, 1};
   for (int side : sides) {
     if (!good) break;
-    auto beside = [&](size_t i) { return (side < 0 ? !values[i] : values[i] == most) ? values[i] : values[i] + (uint32_t)side; };
+    auto beside = [&](size_t i) {
+      return (side < 0 ? !values[i] : values[i] == most) ? values[i] : values[i] + (uint32_t)side;
+    };
     for (size_t i = 0; i < count; i++) words[i] = word(beside(i));
     found = copier.back(l, words);
     good = found != nullptr;
-    for (size_t i = 0; good && i < count; i++) good = beside(i) == values[i] || found[i] != wanted[i] || values[i] == most || beside(i) == most;
+    for (size_t i = 0; good && i < count; i++)
+      good = beside(i) == values[i] || found[i] != wanted[i] || values[i] == most || beside(i) == most;
   }
   free(wanted);
   return good;
@@ -363,19 +419,24 @@ uint32_t read_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to,
       low = CUT_OFF;
       if (l.format == DEPTH_STENCIL || !read_24_bits(copier, l, copied, low, values, count)) why = DT_REFUSED_FORMAT;
     }
-    if (!bits_24 && !floats) why = DT_REFUSED_SHADER;
+    if (!bits_24 && !floats)
+      why = DT_REFUSED_SHADER;
     else if (l.own_format == 0x81A5)
       for (size_t i = 0; i < count; i++) values[i] = (uint32_t)((double)as_float(floats[i]) * 65535.0 + 0.5);
-    else if (!bits_24) memcpy(values, floats, count * 4);
+    else if (!bits_24)
+      memcpy(values, floats, count * 4);
   }
   const uint32_t* stencils = !why && bits & STENCIL_BIT ? copier.stencils(copied) : nullptr;
   if (!why && bits & STENCIL_BIT && !stencils) why = DT_REFUSED_SHADER;
   for (size_t i = 0; !why && i < count; i++) {
     const uint32_t value = values[i], stencil = stencils ? stencils[i] & 255 : 0;
     uint32_t words[2] = {value, stencil};
-    if (l.type == TWENTY_FOUR_AND_EIGHT) words[0] = value << 8 | stencil;
-    else if (l.own_format == 0x81A6) words[0] = word_of_24_bits(l, low, value);
-    else if (l.format == STENCIL_INDEX) words[0] = stencil;
+    if (l.type == TWENTY_FOUR_AND_EIGHT)
+      words[0] = value << 8 | stencil;
+    else if (l.own_format == 0x81A6)
+      words[0] = word_of_24_bits(l, low, value);
+    else if (l.format == STENCIL_INDEX)
+      words[0] = stencil;
     memcpy(to + i * pixel_bytes(l, false), words, pixel_bytes(l, false));  // little endian
   }
   free(values);
@@ -387,7 +448,8 @@ uint32_t read_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to,
 Picture::~Picture() { free(pixels); }
 bool Picture::make_room() {
   const uint64_t room = (uint64_t)count() * pixel_bytes(layout, true);
-  return room && room <= MOST_PIXEL_BYTES && (pixels = (uint8_t*)calloc(1, room));  // what the driver leaves out is not the program's memory
+  // what the driver leaves out is not the program's memory
+  return room && room <= MOST_PIXEL_BYTES && (pixels = (uint8_t*)calloc(1, room));
 }
 
 bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l) {
@@ -397,12 +459,14 @@ bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l) {
   };
   if (depth && stencil) {
     if (stencil != 8) return false;
-    return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4, 0x8CAD) : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0, 0x88F0);
+    return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4, 0x8CAD)
+                  : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0, 0x88F0);
   }
   if (stencil) return stencil == 8 && same(STENCIL_INDEX, 1, UNSIGNED_BYTE, 1, 0x8D48);
   if (!depth || depth > 32) return false;
   if (floats) return same(DEPTH, 1, FLOAT, 4, 0x8CAC);
-  return depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2, 0x81A5) : same(DEPTH, 1, UNSIGNED_INT, 4, depth <= 24 ? 0x81A6 : 0x81A7);
+  return depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2, 0x81A5)
+                     : same(DEPTH, 1, UNSIGNED_INT, 4, depth <= 24 ? 0x81A6 : 0x81A7);
 }
 
 uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* picture) {
@@ -417,17 +481,22 @@ uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* pictu
     if (!layer) {
       int32_t depth = 0, stencil = 0;
       bool floats = false;
-      if (!copier.ask(w, &depth, &stencil, &floats) || !layout_of_depth(depth, stencil, floats, &picture->layout)) return DT_REFUSED_FORMAT;
+      if (!copier.ask(w, &depth, &stencil, &floats) || !layout_of_depth(depth, stencil, floats, &picture->layout))
+        return DT_REFUSED_FORMAT;
       if (picture->layout.own_format == 0x81A7) return DT_REFUSED_FORMAT;  // a float has not so many bits
       // What is blitted may as well come from where there is a stencil, too: that is uploaded without any arithmetic.
-      if (picture->layout.own_format == 0x81A6 && w.kind != DT_TARGET_TEXTURE) layout_of_depth(24, 8, false, &picture->layout);
+      if (picture->layout.own_format == 0x81A6 && w.kind != DT_TARGET_TEXTURE)
+        layout_of_depth(24, 8, false, &picture->layout);
       if (!picture->bits) picture->bits = (depth ? +DEPTH_BIT : 0u) | (stencil ? +STENCIL_BIT : 0u);
       if (!picture->make_room()) return DT_REFUSED_SIZE;
     }
-    const uint32_t why = read_depth(copier, picture->layout, picture->bits, picture->pixels + layer * count * pixel_bytes(picture->layout, false), count);
+    const uint32_t why = read_depth(copier, picture->layout, picture->bits,
+                                    picture->pixels + layer * count * pixel_bytes(picture->layout, false), count);
     if (why) return why;
   }
-  return w.kind != DT_TARGET_TEXTURE || has_layers(w.target) || is_face(w.target) || copier.takes(w, picture->layout) ? 0 : +DT_REFUSED_FORMAT;
+  return w.kind != DT_TARGET_TEXTURE || has_layers(w.target) || is_face(w.target) || copier.takes(w, picture->layout)
+             ? 0
+             : +DT_REFUSED_FORMAT;
 }
 
 uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture) {

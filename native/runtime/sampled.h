@@ -1,7 +1,7 @@
 // Pictures that OpenGL ES hands over to nothing but shaders: depth and stencil.
 //
-// A shader writes their values as integers, in a context of its own that shares objects with the program's: nothing of the
-// program's state changes, and no error of its own is taken away.
+// A shader writes their values as integers, in a context of its own that shares objects with the program's: nothing of
+// the program's state changes, and no error of its own is taken away.
 #pragma once
 #include "gl_state.h"
 
@@ -11,11 +11,11 @@ namespace hook {
 // How pixels are read, and what of them is handed over, so that every bit arrives.
 struct Layout {
   uint32_t read_format, read_type;
-  uint32_t read_components;                 // four, but where one call hands over what another takes back
-  uint32_t format, type;                    // as they are uploaded
-  uint32_t components, read_width, width;   // bytes of one component; 0: all in one word
-  bool swapped;                             // blue first
-  uint32_t own_format;                      // internal format of a texture that holds them
+  uint32_t read_components;                // four, but where one call hands over what another takes back
+  uint32_t format, type;                   // as they are uploaded
+  uint32_t components, read_width, width;  // bytes of one component; 0: all in one word
+  bool swapped;                            // blue first
+  uint32_t own_format;                     // internal format of a texture that holds them
 };
 
 inline size_t pixel_bytes(const Layout& l, bool reading) {

@@ -46,14 +46,15 @@ uint32_t g_mode = MODE_RECORD;
 uint32_t g_fast_clock = 0;
 uint64_t g_inline_limit = 1024;
 
-void forget_blobs();          // payload.cc: a new session knows no content yet
-void forget_notes();          // payload.cc: nor what was said before
+void forget_blobs();  // payload.cc: a new session knows no content yet
+void forget_notes();  // payload.cc: nor what was said before
 namespace gl {
 void forget_natives();           // natives.cc: nor any object
 void reread_context(Thread* t);  // gl_state.cc: what is current on this thread now, and its state
 void forget_maps();              // maps.cc
 }  // namespace gl
-extern const uint8_t g_draws[] __attribute__((visibility("hidden")));  // by function id: 1 a draw, 2 begins, 3 ends a list
+// by function id: 1 a draw, 2 begins, 3 ends a list
+extern const uint8_t g_draws[] __attribute__((visibility("hidden")));
 
 static_assert(offsetof(Thread, special) == 24 && offsetof(Thread, variant) == 28, "entry.inc has these offsets");
 
@@ -63,21 +64,21 @@ enum State : uint32_t { UNCONNECTED, CONNECTED, REFUSED };
 
 struct Session {
   uint32_t state;
-  uint32_t lock;       // 0 free, 1 taken: held while connecting only
-  uint64_t generation; // counts sessions of this address space; a fork begins a new one
+  uint32_t lock;        // 0 free, 1 taken: held while connecting only
+  uint64_t generation;  // counts sessions of this address space; a fork begins a new one
   OwnFd socket;
   OwnFd memfd;
-  pid_t drainer;         // as this process sees it; 0: it does not
+  pid_t drainer;  // as this process sees it; 0: it does not
   uint64_t drainer_start;
   dt_pool_header* pool;
-  char* base;          // of the mapping; chunk i stands at base + (i + 1) * chunk_bytes
+  char* base;  // of the mapping; chunk i stands at base + (i + 1) * chunk_bytes
   size_t mapped;
   uint32_t chunk_bytes;
   uint8_t touched[8192 / 8];  // chunks whose pages this process has mapped already
   pthread_key_t key;
   uint32_t key_made, atfork_made;
-  uint32_t left_before;  // calls that the program left while there was no pool yet
-  uint32_t only;       // the drainer keeps everything in memory: nobody can take its place
+  uint32_t left_before;   // calls that the program left while there was no pool yet
+  uint32_t only;          // the drainer keeps everything in memory: nobody can take its place
   uint32_t on_demand;     // a manager asked for this session: when it is over there may be another
   uint64_t off_since_ns;  // when that one was first seen to have stopped
   char trace[1024];
@@ -124,8 +125,10 @@ void count_only() {
 }
 // What ends recording for good. A session of a manager's is over then, and its program goes at full speed again.
 void end_recording() {
-  if (s.on_demand) switch_off();
-  else count_only();
+  if (s.on_demand)
+    switch_off();
+  else
+    count_only();
 }
 // There was no room for the call that this thread is in.
 void miss(Thread* t) {
@@ -151,7 +154,8 @@ void complain(const char* text, const char* detail) {
   static uint32_t said;
   if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED) || getenv("DRAWTAP_QUIET")) return;
   char line[1400];
-  int n = snprintf(line, sizeof line, "drawtap: %s%s%s; not recording\n", text, detail && *detail ? ": " : "", detail ? detail : "");
+  int n = snprintf(line, sizeof line, "drawtap: %s%s%s; not recording\n", text, detail && *detail ? ": " : "",
+                   detail ? detail : "");
   if (n > 0) {
     ssize_t ignored = write(2, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     (void)ignored;
@@ -264,7 +268,7 @@ int connect_to(const char* path, int tries) {
   return -1;
 }
 
-// ---- starting a drainer from inside the application -------------------------------------------------------
+// ---- starting a drainer from inside the application ---------------------------------------------
 
 struct Launch {
   const char* file;
@@ -302,8 +306,10 @@ int launch_between(void* argument) {
 bool start_drainer(const char* socket_path, const char* output) {
   static char file[1024];
   const char* named = getenv("DRAWTAP_DRAIN");
-  if (named) snprintf(file, sizeof file, "%s", named);
-  else if (!own_path("drawtap-drain", file, sizeof file)) return false;
+  if (named)
+    snprintf(file, sizeof file, "%s", named);
+  else if (!own_path("drawtap-drain", file, sizeof file))
+    return false;
   if (access(file, X_OK)) return false;
   char pid_text[32];
   snprintf(pid_text, sizeof pid_text, "%d", (int)getpid());
@@ -321,9 +327,10 @@ bool start_drainer(const char* socket_path, const char* output) {
     if (strncmp(*e, "LD_PRELOAD=", 11)) env[k++] = *e;
   env[k] = nullptr;
   Launch l = {file,
-              {file, (char*)"--socket", (char*)socket_path, (char*)"--output", (char*)output, (char*)"--watch-pid", pid_text,
-               (char*)"--exit-when-idle", (char*)"10", (char*)"--keep-existing", (char*)"yes", nullptr},
-              env, stacks};
+              {file, (char*)"--socket", (char*)socket_path, (char*)"--output", (char*)output, (char*)"--watch-pid",
+               pid_text, (char*)"--exit-when-idle", (char*)"10", (char*)"--keep-existing", (char*)"yes", nullptr},
+              env,
+              stacks};
   int between = clone(launch_between, stacks + 65536, CLONE_VM | CLONE_VFORK, &l);
   int status = 1;
   if (between > 0) waitpid(between, &status, __WALL);
@@ -349,7 +356,7 @@ const char* current_trace() {
   return origin->magic == DT_POOL_ORIGIN_MAGIC && origin->trace[0] ? origin->trace : s.trace;
 }
 
-// ---- hello ------------------------------------------------------------------------------------------------
+// ---- hello --------------------------------------------------------------------------------------
 
 bool exchange(int fd, bool adopt, dt_welcome* welcome, int* memfd) {
   static dt_hello hello;  // 3 KB: kept off the application's stack
@@ -515,10 +522,12 @@ bool drainer_gone() {
   return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-// Bounds how long a thread waits for the drainer: until nothing came free for hold_ms, or for stopped_ms without a beat.
+// Bounds how long a thread waits for the drainer: until nothing came free for hold_ms, or for stopped_ms without a
+// beat.
 struct Patience {
   uint64_t progress_ns = monotonic_ns(), life_ns = progress_ns;
-  uint32_t wake = s.pool->free_wake.load(std::memory_order_relaxed), beat = s.pool->beat.load(std::memory_order_relaxed);
+  uint32_t wake = s.pool->free_wake.load(std::memory_order_relaxed),
+           beat = s.pool->beat.load(std::memory_order_relaxed);
   bool is_over(uint32_t hold_ms) {
     const uint64_t now = monotonic_ns();
     const uint32_t wake_now = s.pool->free_wake.load(std::memory_order_relaxed);
@@ -540,8 +549,10 @@ void begin_session() {
   s.generation++;
   s.pool->calls_left.fetch_add(__atomic_exchange_n(&s.left_before, 0u, __ATOMIC_RELAXED));
   __atomic_store_n(&s.state, (uint32_t)CONNECTED, __ATOMIC_RELEASE);
-  if (s.pool->control.load() & DT_CONTROL_RECORD) s.pool->recording.store(1);
-  else switch_off();
+  if (s.pool->control.load() & DT_CONTROL_RECORD)
+    s.pool->recording.store(1);
+  else
+    switch_off();
 }
 
 // Nobody takes the trace yet, and the user wants nothing to be drawn before. The drainer knows how long.
@@ -586,8 +597,10 @@ bool connect_session(const HeldSignals& held) {
     bool good = false;
     if (fd >= 0) {
       good = exchange(fd, false, &welcome, &memfd);
-      if (good) good = finish_connecting(fd, memfd, welcome);
-      else if (memfd >= 0) close(memfd);
+      if (good)
+        good = finish_connecting(fd, memfd, welcome);
+      else if (memfd >= 0)
+        close(memfd);
       if (!good) {
         const char given_up = DT_GIVEN_UP;
         if (!welcome.quietly) send(fd, &given_up, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -626,8 +639,10 @@ bool adopt_drainer() {
       keep_socket(fd);
     } else {
       if (fd >= 0) close(fd);
-      complain(lost ? "the recorder is gone, and the program has closed the descriptors that another would need"
-               : s.only ? "the recorder is gone: the program goes on without it" : "the recorder is gone and could not be started again", "");
+      complain(lost     ? "the recorder is gone, and the program has closed the descriptors that another would need"
+               : s.only ? "the recorder is gone: the program goes on without it"
+                        : "the recorder is gone and could not be started again",
+               "");
       end_recording();  // whoever still has the pool's memory can read how many calls that were
       s.state = REFUSED;
     }
@@ -650,8 +665,8 @@ dt_ring_chunk* pop_free() {
   }
 }
 
-// nullptr: recording has ended, or none came free for as long as the program may be held. With signals held; but for while it
-// waits, and a handler may not come back then.
+// nullptr: recording has ended, or none came free for as long as the program may be held. With signals held; but for
+// while it waits, and a handler may not come back then.
 dt_ring_chunk* take_chunk(Thread* t, const HeldSignals& held) {
   dt_ring_chunk* chunk = pop_free();
   if (chunk) return chunk;
@@ -709,15 +724,17 @@ char* next_chunk(Thread* t, size_t bytes) {
   const bool nobody = !over && drainer_gone() && !adopt_drainer();
   dt_ring_chunk* chunk = over || nobody ? nullptr : take_chunk(t, held);
   if (!chunk) {
-    if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP) end_recording();
-    else if (s.state == CONNECTED) count_only();
+    if (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)
+      end_recording();
+    else if (s.state == CONNECTED)
+      count_only();
     miss(t);
     return nullptr;
   }
   uint32_t index = (uint32_t)(((char*)chunk - s.base) / s.chunk_bytes) - 1;
   if (index / 8 < sizeof s.touched && !(s.touched[index / 8] & (1u << index % 8))) {
-    // The pages are there, made by the drainer; only this process's page table lacks them. A read fault brings the 64 KB
-    // around it, writable: a sixteenth of the faults, and 0.18 us a page where MADV_POPULATE_WRITE takes 0.96.
+    // The pages are there, made by the drainer; only this process's page table lacks them. A read fault brings the 64
+    // KB around it, writable: a sixteenth of the faults, and 0.18 us a page where MADV_POPULATE_WRITE takes 0.96.
     for (uint32_t at = 0; at < s.chunk_bytes; at += 65536) (void)*((volatile char*)chunk + at);
     __atomic_fetch_or(&s.touched[index / 8], (uint8_t)(1u << index % 8), __ATOMIC_RELAXED);
   }
@@ -797,8 +814,10 @@ void finish_slow(Thread* t, dt_record* r, uint64_t ticks) {
     }
     ticks = ticks_now() - r->entry;
   }
-  if (ticks < DT_NO_DURATION) r->duration = (uint32_t)ticks;
-  else long_duration(t, r, ticks);
+  if (ticks < DT_NO_DURATION)
+    r->duration = (uint32_t)ticks;
+  else
+    long_duration(t, r, ticks);
 }
 
 bool leaves_content_out(Thread* t, uint64_t bytes) {
@@ -809,7 +828,7 @@ bool leaves_content_out(Thread* t, uint64_t bytes) {
 }
 
 uint32_t content_epoch() { return s.pool ? s.pool->content_epoch.load(std::memory_order_acquire) : 0; }
-// ---- recordings that a manager asks for in the middle of the program -----------------------------------------
+// ---- recordings that a manager asks for in the middle of the program ----------------------------
 
 const char* open_session(const char* socket_path, uint32_t frames) {
   KeepErrno keep;
@@ -934,17 +953,19 @@ void count_frame(Thread* t) {
   const bool behind = s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_DROP;
   if (dropping) {
     s.pool->frames_dropped.fetch_add(1, std::memory_order_relaxed);
-    note_dropped(t, "frame-dropped", done, "is the number of a frame whose draws were not recorded: the recorder could not keep up");
+    note_dropped(t, "frame-dropped", done,
+                 "is the number of a frame whose draws were not recorded: the recorder could not keep up");
     const uint64_t uploads = s.pool->uploads_dropped.load(std::memory_order_relaxed);
     if (uploads != g_uploads_dropped_before)
-      note_dropped(t, "uploads-dropped", done, "is the number of a frame of which uploads were recorded without their content");
+      note_dropped(t, "uploads-dropped", done,
+                   "is the number of a frame of which uploads were recorded without their content");
     g_uploads_dropped_before = uploads;
   }
-  __atomic_store_n(&g_no_uploads, behind && (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_DROP_CONTENT), __ATOMIC_RELAXED);
+  __atomic_store_n(&g_no_uploads, behind && (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_DROP_CONTENT),
+                   __ATOMIC_RELAXED);
   if (behind != dropping) change_mode(behind ? (uint32_t)MODE_DROPPING : 0, behind ? 0 : (uint32_t)MODE_DROPPING);
   uint32_t left = s.pool->frames_left.load(std::memory_order_relaxed);
-  while (left && !s.pool->frames_left.compare_exchange_weak(left, left - 1)) {
-  }
+  while (left && !s.pool->frames_left.compare_exchange_weak(left, left - 1)) {}
   if (left == 1) s.pool->control.fetch_and(~(uint32_t)DT_CONTROL_RECORD);
 }
 
@@ -984,10 +1005,11 @@ void start_recording(Thread* t, bool shown) {
   t->missed = 1;  // what is noted here is no call
   char text[240];
   if (lost)
-    snprintf(text, sizeof text,
-             "calls were not recorded before this one, since the recorder took none for too long (%llu in the whole run so "
-             "far): objects and state may not be what they are in the trace",
-             (unsigned long long)s.pool->calls_unrecorded.load(std::memory_order_relaxed));
+    snprintf(
+        text, sizeof text,
+        "calls were not recorded before this one, since the recorder took none for too long (%llu in the whole run so "
+        "far): objects and state may not be what they are in the trace",
+        (unsigned long long)s.pool->calls_unrecorded.load(std::memory_order_relaxed));
   else
     snprintf(text, sizeof text,
              "recording began in the middle of the program, %llu frames after it began to draw or was last recorded: "
@@ -1000,8 +1022,10 @@ void start_recording(Thread* t, bool shown) {
   if (!lost) hook::take_base(t, shown ? hook::Moment::FRAME_SHOWN : hook::Moment::ANY);
   t->missed = 0;
   // There may have been no room even for what is noted here: then calls are counted, until there is.
-  if (!s.pool->recording.load(std::memory_order_relaxed)) change_mode(MODE_LOST, MODE_OFF);
-  else change_mode(MODE_RESUMED, MODE_OFF | MODE_LOST | MODE_DROPPING);
+  if (!s.pool->recording.load(std::memory_order_relaxed))
+    change_mode(MODE_LOST, MODE_OFF);
+  else
+    change_mode(MODE_RESUMED, MODE_OFF | MODE_LOST | MODE_DROPPING);
 }
 
 void pause_recording(Thread* t) {
@@ -1016,8 +1040,10 @@ void at_boundary(Thread* t, Boundary kind) {
   if ((t->special & SPECIAL_BUSY) || s.state != CONNECTED) return;
   KeepErrno keep;
   static uint32_t shows;  // the program ends its frames by showing them: nothing else is the end of one
-  if (kind == FRAME_SHOWN) shows = 1;
-  else if (shows) return;
+  if (kind == FRAME_SHOWN)
+    shows = 1;
+  else if (shows)
+    return;
   const bool lost = g_flags & MODE_LOST;
   const bool off = lost || (g_flags & MODE_OFF);
   const bool frame = kind != FLUSHED;
@@ -1029,13 +1055,17 @@ void at_boundary(Thread* t, Boundary kind) {
   const uint32_t control = s.pool->control.load(std::memory_order_acquire);
   const bool wanted = (control & DT_CONTROL_RECORD) && !(control & DT_CONTROL_STOP);
   if (lost) {
-    if (wanted && frame && takes_again()) start_recording(t, kind == FRAME_SHOWN);
-    else if (!wanted && !(control & DT_CONTROL_STOP)) change_mode(MODE_OFF, MODE_LOST);  // paused meanwhile
+    if (wanted && frame && takes_again())
+      start_recording(t, kind == FRAME_SHOWN);
+    else if (!wanted && !(control & DT_CONTROL_STOP))
+      change_mode(MODE_OFF, MODE_LOST);  // paused meanwhile
   } else if (!off && (control & DT_CONTROL_STOP)) {
     seal(t);
     end_recording();
-  } else if (off && wanted) start_recording(t, kind == FRAME_SHOWN);
-  else if (!off && !wanted) pause_recording(t);
+  } else if (off && wanted)
+    start_recording(t, kind == FRAME_SHOWN);
+  else if (!off && !wanted)
+    pause_recording(t);
 }
 
 // Stands for the driver where a call is only told (targets.cc).
@@ -1069,7 +1099,8 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id, const void*
   if (t->keep) return {real, true};
   if (g_mode == MODE_OFF || g_mode == MODE_KEEPING) {
     // Paused is not lost: the trace says from where to where.
-    if (s.pool && (s.state != CONNECTED || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP))) s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
+    if (s.pool && (s.state != CONNECTED || (s.pool->control.load(std::memory_order_relaxed) & DT_CONTROL_STOP)))
+      s.pool->calls_dropped.fetch_add(1, std::memory_order_relaxed);
     return {real, false};
   }
   const uint32_t mode = g_mode;
@@ -1097,8 +1128,8 @@ __attribute__((noinline)) Slow enter_unusual(Thread* t, unsigned id, const void*
 }  // namespace
 
 Slow enter_slow(Thread* t, unsigned id, const void* here) {
-  // Where recording began in the middle of the program, every call comes here, and after each thread's first one nothing is
-  // out of the ordinary any more.
+  // Where recording began in the middle of the program, every call comes here, and after each thread's first one
+  // nothing is out of the ordinary any more.
   if (g_mode == MODE_RESUMED && !t->special && t->epoch == __atomic_load_n(&g_epoch, __ATOMIC_ACQUIRE))
     if (void* const main = g_real[id][0]) return {main, true};
   return enter_unusual(t, id, here);

@@ -20,15 +20,45 @@ int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to;
 // Components of a value of a uniform's type; everything opaque is one integer.
 int64_t uniform_components(uint32_t type) {
   switch (type) {
-    case 0x8B50: case 0x8B53: case 0x8B57: case 0x8DC6: case 0x8FFC: case 0x8FE9: case 0x8FF5: return 2;
-    case 0x8B51: case 0x8B54: case 0x8B58: case 0x8DC7: case 0x8FFD: case 0x8FEA: case 0x8FF6: return 3;
-    case 0x8B52: case 0x8B55: case 0x8B59: case 0x8DC8: case 0x8FFE: case 0x8FEB: case 0x8FF7: return 4;
-    case 0x8B5A: case 0x8F46: return 4;
-    case 0x8B5B: case 0x8F47: return 9;
-    case 0x8B5C: case 0x8F48: return 16;
-    case 0x8B65: case 0x8B67: case 0x8F49: case 0x8F4B: return 6;
-    case 0x8B66: case 0x8B69: case 0x8F4A: case 0x8F4D: return 8;
-    case 0x8B68: case 0x8B6A: case 0x8F4C: case 0x8F4E: return 12;
+    case 0x8B50:
+    case 0x8B53:
+    case 0x8B57:
+    case 0x8DC6:
+    case 0x8FFC:
+    case 0x8FE9:
+    case 0x8FF5: return 2;
+    case 0x8B51:
+    case 0x8B54:
+    case 0x8B58:
+    case 0x8DC7:
+    case 0x8FFD:
+    case 0x8FEA:
+    case 0x8FF6: return 3;
+    case 0x8B52:
+    case 0x8B55:
+    case 0x8B59:
+    case 0x8DC8:
+    case 0x8FFE:
+    case 0x8FEB:
+    case 0x8FF7: return 4;
+    case 0x8B5A:
+    case 0x8F46: return 4;
+    case 0x8B5B:
+    case 0x8F47: return 9;
+    case 0x8B5C:
+    case 0x8F48: return 16;
+    case 0x8B65:
+    case 0x8B67:
+    case 0x8F49:
+    case 0x8F4B: return 6;
+    case 0x8B66:
+    case 0x8B69:
+    case 0x8F4A:
+    case 0x8F4D: return 8;
+    case 0x8B68:
+    case 0x8B6A:
+    case 0x8F4C:
+    case 0x8F4E: return 12;
     default: return 1;
   }
 }
@@ -36,7 +66,11 @@ int64_t uniform_components(uint32_t type) {
 int texture_dimensions(int64_t target) {
   switch (target) {
     case 0x0DE0: return 1;
-    case 0x806F: case 0x8C1A: case 0x9009: case 0x8513: case 0x9103: return 3;
+    case 0x806F:
+    case 0x8C1A:
+    case 0x9009:
+    case 0x8513:
+    case 0x9103: return 3;
     default: return 2;
   }
 }
@@ -88,24 +122,69 @@ int64_t get_count(int64_t pname) {
   bool es = c && c->api == 2;
   uint32_t v = c ? c->version : 0;
   switch (pname) {
-    case 0x846D: case 0x846E: case 0x0B12: case 0x0B22: case 0x0B70: case 0x0D3A: case 0x0B40: case 0x0DD0:
-    case 0x0DD3: case 0x825D: case 0x8891:
-      return 2;
-    case 0x0B02: case 0x8129: case 0x843B: case 0x843C: return 3;
-    case 0x0B00: case 0x0B03: case 0x0B04: case 0x0B06: case 0x0B07: case 0x845F: case 0x8459: case 0x0C22: case 0x0B80:
-    case 0x0C23: case 0x0B66: case 0x0B53: case 0x0C10: case 0x0BA2: case 0x8005: case 0x0DD2: case 0x87FB:
-    case 0x87FC: case 0x87FD:
-      return 4;
-    case 0x92BE: case 0x9599: return 8;
-    case 0x0BA6: case 0x0BA7: case 0x0BA8: case 0x80B1: case 0x84E3: case 0x84E4: case 0x84E5: case 0x84E6:
-    case 0x8506: case 0x8641: case 0x88B7: case 0x898D: case 0x898E: case 0x898F: case 0x9597: case 0x9598:
-      return 16;
+    case 0x846D:
+    case 0x846E:
+    case 0x0B12:
+    case 0x0B22:
+    case 0x0B70:
+    case 0x0D3A:
+    case 0x0B40:
+    case 0x0DD0:
+    case 0x0DD3:
+    case 0x825D:
+    case 0x8891: return 2;
+    case 0x0B02:
+    case 0x8129:
+    case 0x843B:
+    case 0x843C: return 3;
+    case 0x0B00:
+    case 0x0B03:
+    case 0x0B04:
+    case 0x0B06:
+    case 0x0B07:
+    case 0x845F:
+    case 0x8459:
+    case 0x0C22:
+    case 0x0B80:
+    case 0x0C23:
+    case 0x0B66:
+    case 0x0B53:
+    case 0x0C10:
+    case 0x0BA2:
+    case 0x8005:
+    case 0x0DD2:
+    case 0x87FB:
+    case 0x87FC:
+    case 0x87FD: return 4;
+    case 0x92BE:
+    case 0x9599: return 8;
+    case 0x0BA6:
+    case 0x0BA7:
+    case 0x0BA8:
+    case 0x80B1:
+    case 0x84E3:
+    case 0x84E4:
+    case 0x84E5:
+    case 0x84E6:
+    case 0x8506:
+    case 0x8641:
+    case 0x88B7:
+    case 0x898D:
+    case 0x898E:
+    case 0x898F:
+    case 0x9597:
+    case 0x9598: return 16;
     case 0x86A3: return es || v >= 13 ? get_int(0x86A2) : 0;
-    case 0x87FF: return (es && v >= 30) || (!es && v >= 41) || (c && c->version && gl::has_extension(
-                        c, es ? "GL_OES_get_program_binary" : "GL_ARB_get_program_binary")) ? get_int(0x87FE) : 0;
+    case 0x87FF:
+      return (es && v >= 30) || (!es && v >= 41) ||
+                     (c && c->version &&
+                      gl::has_extension(c, es ? "GL_OES_get_program_binary" : "GL_ARB_get_program_binary"))
+                 ? get_int(0x87FE)
+                 : 0;
     case 0x8DF8: return (es && v >= 20) || (!es && v >= 41) ? get_int(0x8DF9) : 0;
     case 0x86A8: return c && c->api == 1 && gl::has_extension(c, "GL_ARB_vertex_blend") ? get_int(0x86A5) : 1;
-    case 0x8F12: case 0x8F13: return 4;
+    case 0x8F12:
+    case 0x8F13: return 4;
     default: break;
   }
   // GL_MODELVIEW2..31_ARB's matrices have no glGet name of their own; program matrices do.

@@ -47,10 +47,7 @@ int64_t compatible_subroutines(int64_t program, int64_t shadertype, int64_t inde
 int64_t program_string_size(int64_t target);
 int64_t sum(const void* counts, int64_t n);
 
-template <typename T>
-static inline int64_t deref(const T* pointer) {
-  return pointer ? (int64_t)*pointer : 0;
-}
+template <typename T> static inline int64_t deref(const T* pointer) { return pointer ? (int64_t)*pointer : 0; }
 static inline int64_t deref(const void*) { return 0; }
 static inline int64_t strlen(const void* s) { return s ? (int64_t)__builtin_strlen((const char*)s) : 0; }
 static inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }

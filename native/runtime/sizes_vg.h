@@ -2,8 +2,8 @@
 //
 // vgAppendPathData says in its segment commands how many coordinates follow. vgModifyPathCoords does not, and OpenVG
 // cannot be asked for the commands of a path: so those that each call adds are remembered per thread (a path belongs to
-// the thread's context; paths_vg.cc has the calls that name no commands), and trusted only while the driver's own counts
-// agree with them. Where they do not, more is recorded than the call reads, never less.
+// the thread's context; paths_vg.cc has the calls that name no commands), and trusted only while the driver's own
+// counts agree with them. Where they do not, more is recorded than the call reads, never less.
 #pragma once
 #include <errno.h>
 #include <sys/mman.h>
@@ -13,9 +13,9 @@ namespace dt::size {
 namespace vg {
 
 enum : int32_t { PATH_DATATYPE = 0x1601, PATH_NUM_SEGMENTS = 0x1604, PATH_NUM_COORDS = 0x1605 };
-constexpr unsigned PATHS = 1024;                // remembered at once; a power of two
-constexpr size_t MAX_SEGMENTS = 1u << 20;       // of one path
-constexpr size_t MAX_REMEMBERED = 32u << 20;    // bytes a thread
+constexpr unsigned PATHS = 1024;              // remembered at once; a power of two
+constexpr size_t MAX_SEGMENTS = 1u << 20;     // of one path
+constexpr size_t MAX_REMEMBERED = 32u << 20;  // bytes a thread
 
 struct Path {
   uint32_t handle;
@@ -43,7 +43,8 @@ inline int64_t coordinate_size(int64_t path) {
   switch (parameter(path, PATH_DATATYPE)) {
     case 0: return 1;
     case 1: return 2;
-    case 2: case 3: return 4;
+    case 2:
+    case 3: return 4;
     default: return 0;
   }
 }
@@ -53,9 +54,7 @@ constexpr int MOST_COORDINATES = 8;
 constexpr int8_t COORDINATES[TYPES] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5, 5, MOST_COORDINATES};
 
 // Coordinates of a segment command; -1: the driver refuses it, and with it the call.
-inline int coordinates(uint8_t command) {
-  return command >> 1 < TYPES ? COORDINATES[command >> 1] : -1;
-}
+inline int coordinates(uint8_t command) { return command >> 1 < TYPES ? COORDINATES[command >> 1] : -1; }
 
 inline Path* slot(uint32_t handle) {
   Paths*& paths = remembered();
@@ -78,9 +77,8 @@ inline bool room(Path* path, size_t segments) {
   size_t capacity = path->capacity ? path->capacity : 4096;
   while (capacity < segments) capacity *= 2;
   if (segments > MAX_SEGMENTS || remembered()->bytes + capacity - path->capacity > MAX_REMEMBERED) return false;
-  void* memory = path->types
-                     ? mremap(path->types, path->capacity, capacity, MREMAP_MAYMOVE)
-                     : mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = path->types ? mremap(path->types, path->capacity, capacity, MREMAP_MAYMOVE)
+                             : mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   remembered()->bytes += capacity - path->capacity;
   path->types = (uint8_t*)memory;
@@ -96,8 +94,10 @@ inline bool agrees(const Path* path, int64_t handle) {
 inline void remember(int64_t handle, int64_t count, const uint8_t* commands) {
   Path* path = slot((uint32_t)handle);
   if (!path) return;
-  if (!parameter(handle, PATH_NUM_SEGMENTS)) path->segments = 0, path->coordinates = 0;
-  else if (!agrees(path, handle)) return;  // built in another way: stays in disagreement
+  if (!parameter(handle, PATH_NUM_SEGMENTS))
+    path->segments = 0, path->coordinates = 0;
+  else if (!agrees(path, handle))
+    return;  // built in another way: stays in disagreement
   if (!room(path, (size_t)path->segments + (size_t)count)) return;
   for (int64_t i = 0; i < count; ++i) {
     path->types[path->segments++] = commands[i] >> 1;
@@ -153,8 +153,9 @@ inline int64_t vg_path_part_size(int64_t handle, int64_t start, int64_t segments
     return 0;  // whatever was recorded is played
 #else
     if (!data) return 0;
-    emit_note(&tls, "vg-path-part",
-              "vgModifyPathCoords changed part of a path whose segments are not known: its array may be longer than what it reads");
+    emit_note(
+        &tls, "vg-path-part",
+        "vgModifyPathCoords changed part of a path whose segments are not known: its array may be longer than what it reads");
     return vg::readable(data, at_most(all, segments * vg::MOST_COORDINATES) * bytes);
 #endif
   }

@@ -25,46 +25,58 @@ struct Keep;       // keep.h: calls that are kept in the program's memory while 
 
 // One per application thread, in initial-exec TLS, all zero at first.
 struct Thread {
-  char* cursor;           // where the next record goes
-  char* limit;            // a record must end at or before this
-  uint32_t* commit;       // &chunk->commit: gets the low 32 bits of cursor after each record
-  uint32_t special;       // SPECIAL_*; anything but 0 leaves the fast path
-  uint32_t variant;       // set by the entry of a variant: which real function this call is for
+  char* cursor;      // where the next record goes
+  char* limit;       // a record must end at or before this
+  uint32_t* commit;  // &chunk->commit: gets the low 32 bits of cursor after each record
+  uint32_t special;  // SPECIAL_*; anything but 0 leaves the fast path
+  uint32_t variant;  // set by the entry of a variant: which real function this call is for
   dt_ring_chunk* chunk;
-  uint64_t calls;         // application calls recorded so far on this thread
-  GlContext* context;     // current on this thread, nullptr: none
-  uint32_t index;         // number of this thread in the process
+  uint64_t calls;      // application calls recorded so far on this thread
+  GlContext* context;  // current on this thread, nullptr: none
+  uint32_t index;      // number of this thread in the process
   uint32_t tid;
-  uint64_t serial;        // chunks taken so far
-  uint64_t generation;    // session this thread is registered with (a fork starts a new one)
-  void* real;             // the driver's function for the wrapper that is about to record
-  uint32_t epoch;         // of recording: what was kept of this thread before belongs to an earlier one
-  uint32_t in_list;       // while frames are left out: a display list is being made, whose draws are no draws
-  uint32_t no_content;    // while frames are left out: the content of this call's arrays is left out
-  uint32_t missed;        // there was no room for this call: it is counted once, however often it asks
-  uint32_t handed_over;   // value of hand_over at which this thread sealed its chunk last
-  Keep* keep;             // records go there and not to the recorder; nullptr: they do not
-  uint64_t told_result;   // what a call that the tap only tells returns
-  uint32_t telling;       // calls that make contexts are told: they are known
-  char* frame;            // a place on the stack in the wrapper of the call that goes on, while `special` says there is one
-  uint32_t waits;         // for a chunk
+  uint64_t serial;       // chunks taken so far
+  uint64_t generation;   // session this thread is registered with (a fork starts a new one)
+  void* real;            // the driver's function for the wrapper that is about to record
+  uint32_t epoch;        // of recording: what was kept of this thread before belongs to an earlier one
+  uint32_t in_list;      // while frames are left out: a display list is being made, whose draws are no draws
+  uint32_t no_content;   // while frames are left out: the content of this call's arrays is left out
+  uint32_t missed;       // there was no room for this call: it is counted once, however often it asks
+  uint32_t handed_over;  // value of hand_over at which this thread sealed its chunk last
+  Keep* keep;            // records go there and not to the recorder; nullptr: they do not
+  uint64_t told_result;  // what a call that the tap only tells returns
+  uint32_t telling;      // calls that make contexts are told: they are known
+  // a place on the stack in the wrapper of the call that goes on, while `special` says there is one
+  char* frame;
+  uint32_t waits;  // for a chunk
 };
 // Bits of `special` and values of g_mode are apart, so that one test of both finds the common case.
-// MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the program,
-// so every thread must look first at what it has become; MODE_DROPPING that draws are left out; MODE_LOST that nobody takes
-// what is recorded, so that calls are counted only.
-// MODE_KEEPING stands alone, too: nothing is recorded, but a thread makes a display list, whose calls are kept (keep.h).
-// SPECIAL_TOLD: the tap itself calls, to have the call in the trace; the driver does not see it.
-// SPECIAL_USER: a user's hook runs; its own calls reach the driver and the recorder, but no user's hook.
-enum : uint32_t { MODE_RECORD = 0, MODE_OFF = 1, MODE_ORDERED = 2, SPECIAL_BUSY = 4, SPECIAL_VARIANT = 8, SPECIAL_USER = 16,
-                  MODE_RESUMED = 32, MODE_DROPPING = 64, SPECIAL_TOLD = 128, MODE_LOST = 256, MODE_KEEPING = 512 };
+// MODE_OFF stands alone. The others come together: MODE_RESUMED means that recording began in the middle of the
+// program, so every thread must look first at what it has become; MODE_DROPPING that draws are left out; MODE_LOST that
+// nobody takes what is recorded, so that calls are counted only. MODE_KEEPING stands alone, too: nothing is recorded,
+// but a thread makes a display list, whose calls are kept (keep.h). SPECIAL_TOLD: the tap itself calls, to have the
+// call in the trace; the driver does not see it. SPECIAL_USER: a user's hook runs; its own calls reach the driver and
+// the recorder, but no user's hook.
+enum : uint32_t {
+  MODE_RECORD = 0,
+  MODE_OFF = 1,
+  MODE_ORDERED = 2,
+  SPECIAL_BUSY = 4,
+  SPECIAL_VARIANT = 8,
+  SPECIAL_USER = 16,
+  MODE_RESUMED = 32,
+  MODE_DROPPING = 64,
+  SPECIAL_TOLD = 128,
+  MODE_LOST = 256,
+  MODE_KEEPING = 512
+};
 
 extern __thread Thread tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// ---- leave.cc: calls that the program leaves without returning from them ------------------------------
+// ---- leave.cc: calls that the program leaves without returning from them ------------------------
 
-// At the start of each wrapper that is busy with a call. The second line makes unwinding tell dt_personality (leave.cc):
-// it costs nothing while calls return.
+// At the start of each wrapper that is busy with a call. The second line makes unwinding tell dt_personality
+// (leave.cc): it costs nothing while calls return.
 static inline __attribute__((always_inline)) void mark_frame(Thread* t) {
 #if defined(__x86_64__)
   __asm__ volatile("movq %%rsp, %0" : "=m"(t->frame)::"memory");
@@ -110,7 +122,7 @@ extern uint32_t g_mode __attribute__((visibility("hidden")));
 extern uint32_t g_fast_clock __attribute__((visibility("hidden")));  // 1: rdtsc at entry and exit
 extern uint64_t g_inline_limit __attribute__((visibility("hidden")));
 
-// ---- session.cc: the pool, chunks, threads, fork, exit ----------------------------------------------
+// ---- session.cc: the pool, chunks, threads, fork, exit ------------------------------------------
 
 // Make room for `bytes` (a multiple of 8) in this thread's chunk and return where; nullptr: not recording.
 // Registers the thread, connects the process, takes a new chunk, waits for one: whatever is needed.
@@ -126,8 +138,8 @@ DT_COLD void start_recording(Thread* t, bool shown);
 // The calls of other threads that have begun are still recorded.
 DT_COLD void pause_recording(Thread* t);
 bool is_recording();
-// A recorder that listens at `socket_path` is to have the calls from the end of this frame on, for so many frames (0: until
-// it is stopped). nullptr, or why not. When it is over, the session must be closed before there can be another.
+// A recorder that listens at `socket_path` is to have the calls from the end of this frame on, for so many frames (0:
+// until it is stopped). nullptr, or why not. When it is over, the session must be closed before there can be another.
 DT_COLD const char* open_session(const char* socket_path, uint32_t frames);
 DT_COLD bool session_is_over();
 DT_COLD void stop_session(Thread* t);
@@ -169,8 +181,10 @@ static inline uint64_t entry_clock() { return DT_LIKELY(g_fast_clock) ? read_tsc
 DT_COLD void finish_slow(Thread* t, dt_record* r, uint64_t ticks);
 static inline void finish(Thread* t, dt_record* r, uint64_t entry) {
   uint64_t ticks = read_tsc() - entry;
-  if (DT_UNLIKELY(ticks >= DT_NO_DURATION)) finish_slow(t, r, ticks);
-  else r->duration = (uint32_t)ticks;
+  if (DT_UNLIKELY(ticks >= DT_NO_DURATION))
+    finish_slow(t, r, ticks);
+  else
+    r->duration = (uint32_t)ticks;
 }
 
 // Start and end of a record. `function` may carry DT_RECORD_TAP.
@@ -180,7 +194,7 @@ static inline void put_header(char* at, uint32_t function, size_t bytes, uint64_
   memcpy(at + 8, &entry, 8);
 }
 
-// ---- payload.cc: content of arrays --------------------------------------------------------------------
+// ---- payload.cc: content of arrays --------------------------------------------------------------
 
 // Hash `bytes` at `data`, hand them to the drainer once, and store the 16-byte hash at `hash`.
 // Returns false when not recording. May take chunks: call before reserve().
@@ -210,8 +224,10 @@ static inline Data prepare_out(const void* data, int64_t bytes) {
 static inline char* copy_data(char* at, const Data& d) {
   size_t room = d.room();
   if (!room) return at;
-  if (DT_DATA_KIND(d.descriptor) == DT_DATA_BLOB) memcpy(at, d.hash, 16);
-  else if (d.content) memcpy(at, d.content, DT_DATA_LENGTH(d.descriptor));
+  if (DT_DATA_KIND(d.descriptor) == DT_DATA_BLOB)
+    memcpy(at, d.hash, 16);
+  else if (d.content)
+    memcpy(at, d.content, DT_DATA_LENGTH(d.descriptor));
   return at + room;
 }
 // After the call: the driver wrote `bytes` at `data`. `descriptor` and `at` are in the record.
@@ -270,7 +286,9 @@ static inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t string_bytes(const char* s, int64_t length) {
   return !s ? 0 : length >= 0 ? length : (int64_t)strlen(s);
 }
-static inline int64_t string_within(const char* s, int64_t most) { return s && most > 0 ? (int64_t)strnlen(s, (size_t)most) : 0; }
+static inline int64_t string_within(const char* s, int64_t most) {
+  return s && most > 0 ? (int64_t)strnlen(s, (size_t)most) : 0;
+}
 // Bytes of an attribute list with its terminator; names for which `alone` holds have no value beside them.
 template <class T, class Alone>
 static inline int64_t attribute_bytes(const void* list, int64_t terminator, Alone alone) {
@@ -280,8 +298,7 @@ static inline int64_t attribute_bytes(const void* list, int64_t terminator, Alon
   while (n < 4096 && (int64_t)at[n] != terminator) n += alone((int64_t)at[n]) ? 1 : 2;
   return (n + 1) * (int64_t)sizeof(T);
 }
-template <class T>
-static inline int64_t attribute_bytes(const void* list, int64_t terminator) {
+template <class T> static inline int64_t attribute_bytes(const void* list, int64_t terminator) {
   return attribute_bytes<T>(list, terminator, [](int64_t) { return false; });
 }
 
@@ -289,7 +306,7 @@ static inline int64_t attribute_bytes(const void* list, int64_t terminator) {
 // The content lives in the thread's scratch memory until the next call of pack_strings on this thread.
 DT_COLD Data prepare_strings(Thread* t, int64_t count, const char* const* strings, const int32_t* lengths);
 
-// ---- records that the tap adds, before or after the application's own (payload.cc) -----------------------
+// ---- records that the tap adds, before or after the application's own (payload.cc) --------------
 // All of them attach to the next application call of the thread unless the name says otherwise.
 
 DT_COLD void emit_order(Thread* t);
@@ -301,8 +318,10 @@ DT_COLD void emit_memory(Thread* t, const void* address, uint64_t bytes);
 // Content of something that is no memory of the application, under its handle: with the next call.
 DT_COLD void emit_content(Thread* t, uint64_t handle, const Data& content);
 // Bytes stored through a mapping of `buffer` (object name in `share_group`) at `offset` of the buffer.
-DT_COLD void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data, uint64_t bytes);
-// Portable attributes of a native object as "key=value;..." text. `kind`: "config", "window", "surface", "display", "visual".
+DT_COLD void emit_map_write(Thread* t, uint32_t target, uint32_t buffer, uint64_t offset, const void* data,
+                            uint64_t bytes);
+// Portable attributes of a native object as "key=value;..." text. `kind`: "config", "window", "surface", "display",
+// "visual".
 DT_COLD void emit_native(Thread* t, const char* kind, uint64_t handle, const char* text);
 // A library in which functions were found, as the loader names it, and where it is mapped.
 DT_COLD void emit_library(Thread* t, const char* path, uint64_t base);
@@ -312,24 +331,29 @@ DT_COLD void emit_note(Thread* t, const char* code, const char* text);
 DT_COLD void emit_metric(Thread* t, const char* name, double value);
 DT_COLD void emit_mark(Thread* t, const char* text);
 
-// ---- resolve.cc: finding the real functions --------------------------------------------------------------
+// ---- resolve.cc: finding the real functions -----------------------------------------------------
 
 constexpr unsigned VARIANTS = 6;  // real functions of one name that can be told apart
 // Generated: tables indexed by function id.
 extern const unsigned g_function_count __attribute__((visibility("hidden")));
 extern const bool g_module_records __attribute__((visibility("hidden")));  // the recorder is among the module's hooks
 extern const char* const g_names[] __attribute__((visibility("hidden")));
-extern void* g_real[][VARIANTS] __attribute__((visibility("hidden")));       // [id][0] is the main one; nullptr: not resolved yet
-// Where a call of the application goes now (entry.inc): set by lead() whenever one of the things changes that decide it.
+// [id][0] is the main one; nullptr: not resolved yet
+extern void* g_real[][VARIANTS] __attribute__((visibility("hidden")));
+// Where a call of the application goes now (entry.inc): set by lead() whenever one of the things changes that decide
+// it.
 extern void* g_entries[] __attribute__((visibility("hidden")));
 struct Paths {
-  int32_t slow, enter, entry[VARIANTS];  // distances from the field itself; slow and enter are 0 for what is always entered
+  // distances from the field itself; slow and enter are 0 for what is always entered
+  int32_t slow, enter, entry[VARIANTS];
 };
 extern const Paths g_paths[] __attribute__((visibility("hidden")));
 static inline void* follow(const int32_t& distance) { return (char*)&distance + distance; }
 // What the application gets for variant `k`, and what records a call whatever the mode is.
 static inline void* entry_of(unsigned id, unsigned k) { return follow(g_paths[id].entry[k]); }
-static inline void* recording_entry(unsigned id) { return g_paths[id].enter ? follow(g_paths[id].enter) : entry_of(id, 0); }
+static inline void* recording_entry(unsigned id) {
+  return g_paths[id].enter ? follow(g_paths[id].enter) : entry_of(id, 0);
+}
 // After a change of g_real[id][0], and after one of g_mode to or from MODE_OFF. On any thread, at any time.
 DT_COLD void lead(unsigned id);
 DT_COLD void lead_all();
@@ -342,15 +366,13 @@ static inline bool is_late(const void* real) {
   return real == nullptr;
 #endif
 }
-template <class R, class... A>
-static inline bool is_late(R (*real)(A...)) { return is_late((const void*)real); }
+template <class R, class... A> static inline bool is_late(R (*real)(A...)) { return is_late((const void*)real); }
 // Function id by name, -1: not one of ours. Hashed.
 int find_function(const char* name);
 // The main real function, resolved as the dynamic linker would have for the program; nullptr where no library has it.
 DT_COLD void* resolve(unsigned id);
 // The main real function of that name as type F; nullptr where it is not one of ours, or no library has it.
-template <typename F>
-inline F real_function(const char* name) {
+template <typename F> inline F real_function(const char* name) {
   const int id = find_function(name);
   if (id < 0) return nullptr;
   void* known = g_real[id][0];
@@ -359,9 +381,9 @@ inline F real_function(const char* name) {
 // The real function `real` was found for `id`: the entry to hand out instead. Keeps one pointer per library;
 // when the variants are used up returns `real` itself and notes it.
 DT_COLD void* entry_for(unsigned id, void* real);
-// For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program gets.
-// A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones; an address
-// in the tap itself says nothing.
+// For wrappers of look-up commands (glXGetProcAddress, eglGetProcAddress): `name`'s real pointer -> what the program
+// gets. A GL library that looks functions up for itself (`caller`: return address of the command) gets the real ones;
+// an address in the tap itself says nothing.
 DT_COLD void* wrap_lookup(const char* name, void* real, const void* caller = __builtin_return_address(0));
 // A symbol of a module that was preloaded after this one; nullptr: none has it.
 DT_COLD void* next_module_symbol(const char* name);
@@ -374,8 +396,8 @@ void* real_dlsym(void* handle, const char* name);
 void* real_dlopen(const char* file, int flags);
 
 // Out of the fast path: variant calls, nested calls, unresolved functions, recording off, exact order.
-// Returns the real function to call (nullptr: no library has it) and whether to record this call. `here` is on the stack of
-// the wrapper.
+// Returns the real function to call (nullptr: no library has it) and whether to record this call. `here` is on the
+// stack of the wrapper.
 struct Slow {
   void* real;
   bool record;

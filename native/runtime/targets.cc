@@ -17,25 +17,72 @@ namespace {
 using namespace gl;
 
 enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8, DRAW_FRAMEBUFFER = 0x8CA9, FRAMEBUFFER = 0x8D40, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA,
-  RENDERBUFFER = 0x8D41, COLOR_ATTACHMENT0 = 0x8CE0, COMPLETE = 0x8CD5, COLOR = 0x1800, COLOR_BIT = 0x4000, NEAREST = 0x2600,
-  DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, DEPTH_STENCIL_ATTACHMENT = 0x821A, DEPTH_BIT = 0x100, STENCIL_BIT = 0x400,
-  BACK = 0x0405, BACK_LEFT = 0x0402, READ_BUFFER = 0x0C02, DRAW_BUFFER0 = 0x8825, SAMPLE_BUFFERS = 0x80A8, SCISSOR_TEST = 0x0C11,
-  FRAMEBUFFER_SRGB = 0x8DB9, UNPACK_BUFFER = 0x88EC, TEXTURE_2D = 0x0DE1, TEXTURE_3D = 0x806F, TEXTURE_CUBE = 0x8513,
-  TEXTURE_RECTANGLE = 0x84F5, TEXTURE_ARRAY = 0x8C1A, TEXTURE_CUBE_ARRAY = 0x9009,
-  RED = 0x1903, RG = 0x8227, RGB = 0x1907, RGBA = 0x1908, BGRA = 0x80E1, RGBA_INTEGER = 0x8D99,
-  BYTE = 0x1400, UNSIGNED_BYTE = 0x1401, SHORT = 0x1402, UNSIGNED_SHORT = 0x1403, INT = 0x1404, UNSIGNED_INT = 0x1405, FLOAT = 0x1406,
-  NORMALIZED = 0x8C17, SIGNED_NORMALIZED = 0x8F9C, SRGB = 0x8C40, TEN_AND_TWO = 0x8368,
-  LUMINANCE = 0x1909, LUMINANCE_ALPHA = 0x190A, ALPHA = 0x1906, DEPTH = 0x1902, DEPTH_STENCIL = 0x84F9, STENCIL_INDEX = 0x1901,
+  READ_FRAMEBUFFER = 0x8CA8,
+  DRAW_FRAMEBUFFER = 0x8CA9,
+  FRAMEBUFFER = 0x8D40,
+  DRAW_BINDING = 0x8CA6,
+  READ_BINDING = 0x8CAA,
+  RENDERBUFFER = 0x8D41,
+  COLOR_ATTACHMENT0 = 0x8CE0,
+  COMPLETE = 0x8CD5,
+  COLOR = 0x1800,
+  COLOR_BIT = 0x4000,
+  NEAREST = 0x2600,
+  DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20,
+  DEPTH_STENCIL_ATTACHMENT = 0x821A,
+  DEPTH_BIT = 0x100,
+  STENCIL_BIT = 0x400,
+  BACK = 0x0405,
+  BACK_LEFT = 0x0402,
+  READ_BUFFER = 0x0C02,
+  DRAW_BUFFER0 = 0x8825,
+  SAMPLE_BUFFERS = 0x80A8,
+  SCISSOR_TEST = 0x0C11,
+  FRAMEBUFFER_SRGB = 0x8DB9,
+  UNPACK_BUFFER = 0x88EC,
+  TEXTURE_2D = 0x0DE1,
+  TEXTURE_3D = 0x806F,
+  TEXTURE_CUBE = 0x8513,
+  TEXTURE_RECTANGLE = 0x84F5,
+  TEXTURE_ARRAY = 0x8C1A,
+  TEXTURE_CUBE_ARRAY = 0x9009,
+  RED = 0x1903,
+  RG = 0x8227,
+  RGB = 0x1907,
+  RGBA = 0x1908,
+  BGRA = 0x80E1,
+  RGBA_INTEGER = 0x8D99,
+  BYTE = 0x1400,
+  UNSIGNED_BYTE = 0x1401,
+  SHORT = 0x1402,
+  UNSIGNED_SHORT = 0x1403,
+  INT = 0x1404,
+  UNSIGNED_INT = 0x1405,
+  FLOAT = 0x1406,
+  NORMALIZED = 0x8C17,
+  SIGNED_NORMALIZED = 0x8F9C,
+  SRGB = 0x8C40,
+  TEN_AND_TWO = 0x8368,
+  LUMINANCE = 0x1909,
+  LUMINANCE_ALPHA = 0x190A,
+  ALPHA = 0x1906,
+  DEPTH = 0x1902,
+  DEPTH_STENCIL = 0x84F9,
+  STENCIL_INDEX = 0x1901,
   DEPTH24 = 0x81A6,  // alone: drivers make 32 bits of them and take them back by arithmetic that need not be exact
-  SURFACE_DEPTH = 0x1801, SURFACE_STENCIL = 0x1802,
+  SURFACE_DEPTH = 0x1801,
+  SURFACE_STENCIL = 0x1802,
   // Names that no driver has given out by then.
-  OUR_TEXTURE = 0xD7A90001, OUR_SOURCE = 0xD7A90002, OUR_DESTINATION = 0xD7A90003,
+  OUR_TEXTURE = 0xD7A90001,
+  OUR_SOURCE = 0xD7A90002,
+  OUR_DESTINATION = 0xD7A90003,
 };
 constexpr uint32_t MOST_SIDE = 1u << 16;
 
 // `whole`: four components are uploaded, into a texture of our own; else as many as the texture has that they go to.
-bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool srgb, uint32_t internal, bool whole, Layout* l) {
+bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool srgb, uint32_t internal, bool whole,
+               Layout* l) {
   const bool es = c->api == 2;
   int32_t most = 0;
   for (int i = 0; i < 4; i++) most = size[i] > most ? size[i] : most;
@@ -43,7 +90,14 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
   bool without_alpha = !size[3];
   l->read_components = 4;
   switch (internal) {
-    case 0x1907: case 0x8051: case 0x8D62: case 0x8C40: case 0x8C41: case 0x2A10: case 0x804F: case 0x8050: without_alpha = true;
+    case 0x1907:
+    case 0x8051:
+    case 0x8D62:
+    case 0x8C40:
+    case 0x8C41:
+    case 0x2A10:
+    case 0x804F:
+    case 0x8050: without_alpha = true;
     default: break;
   }
   l->components = whole || !without_alpha ? 4 : size[2] ? 3 : size[1] ? 2 : 1;
@@ -56,7 +110,8 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
       l->read_type = l->type = UNSIGNED_BYTE;
       l->read_width = l->width = 1;
       l->own_format = srgb ? 0x8C43 : 0x8058;
-      if (es && !whole && (internal == BGRA || internal == 0x93A1)) l->format = BGRA, l->swapped = true, l->components = 4;
+      if (es && !whole && (internal == BGRA || internal == 0x93A1))
+        l->format = BGRA, l->swapped = true, l->components = 4;
       return true;
     }
     if (es) {
@@ -109,7 +164,9 @@ void pack(const Layout& l, uint8_t* pixels, size_t count) {
     }
   if (from == to) return;
   for (size_t i = 0; i < count; i++)
-    for (uint32_t n = 0; n < l.components; n++) memmove(pixels + i * to + n * l.width, pixels + i * from + n * l.read_width, l.width);  // little endian
+    // little endian
+    for (uint32_t n = 0; n < l.components; n++)
+      memmove(pixels + i * to + n * l.width, pixels + i * from + n * l.read_width, l.width);
 }
 
 uint32_t binding_of(uint32_t target) {
@@ -123,10 +180,9 @@ uint32_t binding_of(uint32_t target) {
     default: return 0;
   }
 }
-// How a level's content is handed over by glGetTexImage of desktop OpenGL, and taken back the same way: more kinds than can be
-// read through a framebuffer. `about` tells of the level.
-template <class About>
-bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout* l) {
+// How a level's content is handed over by glGetTexImage of desktop OpenGL, and taken back the same way: more kinds than
+// can be read through a framebuffer. `about` tells of the level.
+template <class About> bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout* l) {
   auto same = [&](uint32_t format, uint32_t components, uint32_t type, uint32_t width) {
     *l = Layout{format, type, components, format, type, components, width, width, false, 0};
     return true;
@@ -149,11 +205,15 @@ bool layout_of_level(const GlContext* c, uint32_t internal, About about, Layout*
   if (!old && kind != (int32_t)SIGNED_NORMALIZED) return layout_of(c, sizes, (uint32_t)kind, false, internal, false, l);
   static const uint32_t formats[] = {RED, RG, RGB, RGBA};
   const uint32_t components = old ? (luminance && sizes[3] ? 2 : 1) : sizes[3] ? 4 : sizes[2] ? 3 : sizes[1] ? 2 : 1;
-  const uint32_t format = !old ? formats[components - 1] : luminance ? (sizes[3] ? LUMINANCE_ALPHA : LUMINANCE) : intensity ? (uint32_t)RED : (uint32_t)ALPHA;
+  const uint32_t format = !old        ? formats[components - 1]
+                          : luminance ? (sizes[3] ? LUMINANCE_ALPHA : LUMINANCE)
+                          : intensity ? (uint32_t)RED
+                                      : (uint32_t)ALPHA;
   if (kind == (int32_t)FLOAT) return same(format, components, FLOAT, 4);
   const bool sign = kind == (int32_t)SIGNED_NORMALIZED;
   if ((!sign && kind != (int32_t)NORMALIZED) || most > 16) return false;
-  return most <= 8 ? same(format, components, sign ? BYTE : UNSIGNED_BYTE, 1) : same(format, components, sign ? SHORT : UNSIGNED_SHORT, 2);
+  return most <= 8 ? same(format, components, sign ? BYTE : UNSIGNED_BYTE, 1)
+                   : same(format, components, sign ? SHORT : UNSIGNED_SHORT, 2);
 }
 
 // What changes pixels on their way in and out of OpenGL 1.
@@ -161,7 +221,8 @@ bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
   auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
   if (!get || ask(c, 0x0D10, 0) || ask(c, 0x0D11, 0)) return true;
-  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D1E, 0x0D15, 0x0D19, 0x0D1B, 0x0D1D, 0x0D1F, 0x0D12, 0x0D13};
+  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D1E, 0x0D15,
+                                   0x0D19, 0x0D1B, 0x0D1D, 0x0D1F, 0x0D12, 0x0D13};
   for (uint32_t name : names) {
     float value = 0;
     get(name, &value);
@@ -179,16 +240,28 @@ bool is_enabled(uint32_t capability) {
 // What a format of textures and renderbuffers is attached as.
 uint32_t point_of(uint32_t internal) {
   switch (internal) {
-    case DEPTH: case 0x81A5: case 0x81A6: case 0x81A7: case 0x8CAC: return DEPTH_ATTACHMENT;
-    case DEPTH_STENCIL: case 0x88F0: case 0x8CAD: return DEPTH_STENCIL_ATTACHMENT;
-    case STENCIL_INDEX: case 0x8D46: case 0x8D47: case 0x8D48: case 0x8D49: return STENCIL_ATTACHMENT;
+    case DEPTH:
+    case 0x81A5:
+    case 0x81A6:
+    case 0x81A7:
+    case 0x8CAC: return DEPTH_ATTACHMENT;
+    case DEPTH_STENCIL:
+    case 0x88F0:
+    case 0x8CAD: return DEPTH_STENCIL_ATTACHMENT;
+    case STENCIL_INDEX:
+    case 0x8D46:
+    case 0x8D47:
+    case 0x8D48:
+    case 0x8D49: return STENCIL_ATTACHMENT;
     default: return COLOR_ATTACHMENT0;
   }
 }
 
-// Reads the framebuffer that is bound for reading: as often as there are layers, after `next` has made the next its image.
+// Reads the framebuffer that is bound for reading: as often as there are layers, after `next` has made the next its
+// image.
 template <class Next>
-uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t internal, bool whole, Picture* image, Next next) {
+uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t internal, bool whole, Picture* image,
+                     Next next) {
   auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
   auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
@@ -206,10 +279,12 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
         get(target, point, 0x8210, &encoding);
       } else {
         // OpenGL ES 2 does not tell how many bits there are: eight are enough unless there may be floats.
-        if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float")) return DT_REFUSED_FORMAT;
+        if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float"))
+          return DT_REFUSED_FORMAT;
         for (int32_t& size : sizes) size = 8;
       }
-      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout)) return DT_REFUSED_FORMAT;
+      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout))
+        return DT_REFUSED_FORMAT;
       if (!image->make_room()) return DT_REFUSED_SIZE;
     }
     const Layout& l = image->layout;
@@ -220,7 +295,8 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
   return 0;
 }
 
-// Depth and stencil of the framebuffer that is bound for reading, which desktop OpenGL hands over. `points`: of the two.
+// Depth and stencil of the framebuffer that is bound for reading, which desktop OpenGL hands over. `points`: of the
+// two.
 uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
   auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
   auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
@@ -233,7 +309,8 @@ uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
   }
   if (sizes[0]) get(READ_FRAMEBUFFER, points[0], 0x8211, &type);
   Layout& l = image->layout;
-  if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)FLOAT, &l) || l.own_format == DEPTH24) return DT_REFUSED_FORMAT;
+  if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)FLOAT, &l) || l.own_format == DEPTH24)
+    return DT_REFUSED_FORMAT;
   if (!image->bits) image->bits = (sizes[0] ? +DEPTH_BIT : 0u) | (sizes[1] ? +STENCIL_BIT : 0u);
   if (!image->make_room()) return DT_REFUSED_SIZE;
   PlainPack plain(c);
@@ -245,7 +322,8 @@ using GetTexImage = void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*);
 GetTexImage tex_image_of(const GlContext* c) {
   if (auto get = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*)) return get;
   // No library that the program has exports it.
-  auto look_up = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*) : DT_REAL(void*, glXGetProcAddressARB, const char*);
+  auto look_up = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*)
+                                : DT_REAL(void*, glXGetProcAddressARB, const char*);
   return look_up ? (GetTexImage)look_up("glGetTexImage") : nullptr;
 }
 
@@ -264,7 +342,8 @@ uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* 
     return value;
   };
   // All of the level comes, whatever it was thought to be.
-  const bool there = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height && (!has_layers(w.target) || about(0x8071) == (int32_t)w.depth);
+  const bool there = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height &&
+                     (!has_layers(w.target) || about(0x8071) == (int32_t)w.depth);
   uint32_t why = there ? 0 : +DT_REFUSED_CHANGED;
   if (!why && !layout_of_level(c, w.format, about, &image->layout)) why = DT_REFUSED_FORMAT;
   if (!why && !image->make_room()) why = DT_REFUSED_SIZE;
@@ -298,7 +377,9 @@ uint32_t look_at_object(GlContext* c, const dt_target& w) {
   about(RENDERBUFFER, 0x8D42, &width);
   about(RENDERBUFFER, 0x8D43, &height);
   bind_storage(RENDERBUFFER, was);
-  return samples ? +DT_REFUSED_SAMPLES : width != (int32_t)w.width || height != (int32_t)w.height ? +DT_REFUSED_CHANGED : 0;
+  return samples                                                    ? +DT_REFUSED_SAMPLES
+         : width != (int32_t)w.width || height != (int32_t)w.height ? +DT_REFUSED_CHANGED
+                                                                    : 0;
 }
 
 // An object's picture, through a framebuffer of our own.
@@ -334,11 +415,15 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
     storage(target, point, RENDERBUFFER, (uint32_t)w.name);
     why = read_depth(c, {DEPTH_ATTACHMENT, STENCIL_ATTACHMENT}, image);
   } else {
-    why = read_layers(c, target, COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image, [&](uint32_t layer) {
-      if (w.kind == DT_TARGET_RENDERBUFFER) storage(target, COLOR_ATTACHMENT0, RENDERBUFFER, (uint32_t)w.name);
-      else if (has_layers(w.target)) layered(target, COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
-      else flat(target, COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
-    });
+    why = read_layers(c, target, COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image,
+                      [&](uint32_t layer) {
+                        if (w.kind == DT_TARGET_RENDERBUFFER)
+                          storage(target, COLOR_ATTACHMENT0, RENDERBUFFER, (uint32_t)w.name);
+                        else if (has_layers(w.target))
+                          layered(target, COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+                        else
+                          flat(target, COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
+                      });
   }
   bind(target, was);
   drop(1, &ours);
@@ -362,7 +447,8 @@ uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* im
   if (!colors) image->bits = w.target == SURFACE_DEPTH ? DEPTH_BIT : STENCIL_BIT;
   if (!why && colors) {
     if (from != BACK) read_buffer(BACK);
-    why = read_layers(c, READ_FRAMEBUFFER, c->api == 2 ? (uint32_t)BACK : (uint32_t)BACK_LEFT, 0, true, image, [](uint32_t) {});
+    why = read_layers(c, READ_FRAMEBUFFER, c->api == 2 ? (uint32_t)BACK : (uint32_t)BACK_LEFT, 0, true, image,
+                      [](uint32_t) {});
     if (from != BACK) read_buffer(from);
   } else if (!why && c->api == 1) {
     why = read_depth(c, {SURFACE_DEPTH, SURFACE_STENCIL}, image);
@@ -395,8 +481,9 @@ class PlainUnpack {
     const struct {
       uint32_t name;
       int32_t value, plain;
-    } values[] = {{0x0CF5, store_.alignment, 1},   {0x0CF2, store_.row_length, 0}, {0x0CF3, store_.skip_rows, 0},   {0x0CF4, store_.skip_pixels, 0},
-                  {0x0CF0, store_.swap_bytes, 0},  {0x0CF1, store_.lsb_first, 0},  {0x806D, store_.skip_images, 0}, {0x806E, store_.image_height, 0}};
+    } values[] = {{0x0CF5, store_.alignment, 1},   {0x0CF2, store_.row_length, 0},  {0x0CF3, store_.skip_rows, 0},
+                  {0x0CF4, store_.skip_pixels, 0}, {0x0CF0, store_.swap_bytes, 0},  {0x0CF1, store_.lsb_first, 0},
+                  {0x806D, store_.skip_images, 0}, {0x806E, store_.image_height, 0}};
     for (auto& v : values)
       if (v.value != v.plain) tell<uint32_t, int32_t>(t_, "glPixelStorei", v.name, plain ? v.plain : v.value);
   }
@@ -415,7 +502,8 @@ void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& im
   const int32_t level = (int32_t)w.level, width = (int32_t)image.width, height = (int32_t)image.height;
   if (w.target == TEXTURE_3D || w.target == TEXTURE_ARRAY || w.target == TEXTURE_CUBE_ARRAY)
     tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-        t, "glTexSubImage3D", w.target, level, 0, 0, 0, width, height, (int32_t)image.depth, l.format, l.type, image.pixels);
+        t, "glTexSubImage3D", w.target, level, 0, 0, 0, width, height, (int32_t)image.depth, l.format, l.type,
+        image.pixels);
   else
     tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
         t, "glTexSubImage2D", w.target, level, 0, 0, width, height, l.format, l.type, image.pixels);
@@ -425,22 +513,28 @@ void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& im
 // `storage` 0: the surface.
 void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& image) {
   uint32_t texture = OUR_TEXTURE, source = OUR_SOURCE, destination = OUR_DESTINATION;
-  const uint32_t was = (uint32_t)ask(c, binding_of(TEXTURE_2D), 0), draw = (uint32_t)ask(c, DRAW_BINDING, 0), read = (uint32_t)ask(c, READ_BINDING, 0);
+  const uint32_t was = (uint32_t)ask(c, binding_of(TEXTURE_2D), 0), draw = (uint32_t)ask(c, DRAW_BINDING, 0),
+                 read = (uint32_t)ask(c, READ_BINDING, 0);
   const int32_t width = (int32_t)image.width, height = (int32_t)image.height;
   const Layout& l = image.layout;
-  const uint32_t point = image.bits == COLOR_BIT ? +COLOR_ATTACHMENT0 : l.format == DEPTH_STENCIL ? +DEPTH_STENCIL_ATTACHMENT : l.format == DEPTH ? +DEPTH_ATTACHMENT : +STENCIL_ATTACHMENT;
+  const uint32_t point = image.bits == COLOR_BIT     ? +COLOR_ATTACHMENT0
+                         : l.format == DEPTH_STENCIL ? +DEPTH_STENCIL_ATTACHMENT
+                         : l.format == DEPTH         ? +DEPTH_ATTACHMENT
+                                                     : +STENCIL_ATTACHMENT;
   PlainUnpack plain(t, c);
   tell<int32_t, uint32_t*>(t, "glGenTextures", 1, &texture);
   tell<uint32_t, uint32_t>(t, "glBindTexture", TEXTURE_2D, texture);
-  tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(t, "glTexImage2D", TEXTURE_2D, 0, (int32_t)l.own_format, width, height, 0,
-                                                                                                 l.format, l.type, image.pixels);
+  tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
+      t, "glTexImage2D", TEXTURE_2D, 0, (int32_t)l.own_format, width, height, 0, l.format, l.type, image.pixels);
   tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &source);
   tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, source);
-  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", READ_FRAMEBUFFER, point, TEXTURE_2D, texture, 0);
+  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", READ_FRAMEBUFFER, point,
+                                                        TEXTURE_2D, texture, 0);
   if (storage) {
     tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &destination);
     tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, destination);
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", DRAW_FRAMEBUFFER, point, RENDERBUFFER, storage);
+    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", DRAW_FRAMEBUFFER, point, RENDERBUFFER,
+                                                 storage);
   } else if (draw) {
     tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, 0);
   }
@@ -448,9 +542,13 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& 
   if (scissor) tell<uint32_t>(t, "glDisable", SCISSOR_TEST);
   if (encodes) tell<uint32_t>(t, "glDisable", FRAMEBUFFER_SRGB);
   // Says that nothing of before is needed, whatever the blit leaves out.
-  const uint32_t wiped = storage ? point : image.bits == COLOR_BIT ? +COLOR : image.bits == DEPTH_BIT ? +SURFACE_DEPTH : +SURFACE_STENCIL;
+  const uint32_t wiped = storage                   ? point
+                         : image.bits == COLOR_BIT ? +COLOR
+                         : image.bits == DEPTH_BIT ? +SURFACE_DEPTH
+                                                   : +SURFACE_STENCIL;
   tell<uint32_t, int32_t, const uint32_t*>(t, "glInvalidateFramebuffer", DRAW_FRAMEBUFFER, 1, &wiped);
-  tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, NEAREST);
+  tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(
+      t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, NEAREST);
   if (encodes) tell<uint32_t>(t, "glEnable", FRAMEBUFFER_SRGB);
   if (scissor) tell<uint32_t>(t, "glEnable", SCISSOR_TEST);
   tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, read);
@@ -463,7 +561,9 @@ void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& 
 
 bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 2 ? 30u : 43u); }
 // Textures of stencil alone, which a blit comes from, are younger than all else.
-bool can_tell(const GlContext* c, const Picture& image) { return image.layout.format != STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u); }
+bool can_tell(const GlContext* c, const Picture& image) {
+  return image.layout.format != STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u);
+}
 
 }  // namespace
 
@@ -473,18 +573,22 @@ uint32_t take_picture(Thread* t, const dt_target& w, bool in_egl, uint64_t* byte
   if (w.width > MOST_SIDE || w.height > MOST_SIDE || w.depth > MOST_SIDE) return DT_REFUSED_SIZE;
   if (w.kind != DT_TARGET_TEXTURE && !can_tell_framebuffer(c)) return DT_REFUSED_VERSION;
   Picture image;
-  const uint32_t why = w.kind == DT_TARGET_SURFACE ? read_surface(c, w, in_egl, &image) : read_object(c, w, in_egl, &image);
+  const uint32_t why =
+      w.kind == DT_TARGET_SURFACE ? read_surface(c, w, in_egl, &image) : read_object(c, w, in_egl, &image);
   if (why) return why;
   if (!can_tell(c, image)) return DT_REFUSED_VERSION;
-  if (w.kind == DT_TARGET_TEXTURE) tell_texture(t, c, w, image);
-  else tell_framebuffer(t, c, w.kind == DT_TARGET_RENDERBUFFER ? (uint32_t)w.name : 0, image);
+  if (w.kind == DT_TARGET_TEXTURE)
+    tell_texture(t, c, w, image);
+  else
+    tell_framebuffer(t, c, w.kind == DT_TARGET_RENDERBUFFER ? (uint32_t)w.name : 0, image);
   *bytes += image.bytes();
   return 0;
 }
 
 void take_targets(Thread* t, bool in_egl) {
   GlContext* c = t->context;
-  if (!can_ask(c) || c->api > 2 || !c->api || !c->share_group || (g_mode & (MODE_DROPPING | MODE_OFF | MODE_LOST))) return;
+  if (!can_ask(c) || c->api > 2 || !c->api || !c->share_group || (g_mode & (MODE_DROPPING | MODE_OFF | MODE_LOST)))
+    return;
   const int saved = errno;
   // A list that is being made would swallow the calls.
   const bool fixed = c->api == 1 && !c->core;
@@ -498,7 +602,10 @@ void take_targets(Thread* t, bool in_egl) {
     uint64_t bytes = 0;
     w.why = take_picture(t, w, in_egl, &bytes);
     g_targets->bytes.fetch_add(bytes, std::memory_order_relaxed);
-    if (!w.why) emit_note(t, "pictures-taken", "the flight recorder read pictures back; calls that write them were recorded that the program did not make");
+    if (!w.why)
+      emit_note(
+          t, "pictures-taken",
+          "the flight recorder read pictures back; calls that write them were recorded that the program did not make");
     w.state.store(w.why ? DT_TARGET_REFUSED : DT_TARGET_TAKEN, std::memory_order_release);
     g_targets->open.fetch_sub(1, std::memory_order_release);
   }

@@ -1,8 +1,8 @@
 // Pictures that a flight recorder asks for, so that it need not keep all that was ever drawn into them.
 //
 // At the end of a frame a picture is read back from the driver, and calls are recorded that put the same content there
-// again: an upload into a texture; for a renderbuffer or a window an upload into a texture of our own, and a blit. These
-// calls go into the trace alone. The driver sees only the reading, and finds its state as it was.
+// again: an upload into a texture; for a renderbuffer or a window an upload into a texture of our own, and a blit.
+// These calls go into the trace alone. The driver sees only the reading, and finds its state as it was.
 #pragma once
 #include "gl_state.h"
 

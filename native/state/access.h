@@ -22,7 +22,8 @@
 //    `part` since that one.
 //  - `write`: the whole of it is replaced; what stood there before no longer matters.
 //  - `part`: it is changed, but what stood there before matters to whoever reads it afterwards (a sub-image, a draw
-//    into a colour buffer, the next matrix of a product). A reader needs all parts since the last write, and that write.
+//    into a colour buffer, the next matrix of a product). A reader needs all parts since the last write, and that
+//    write.
 // Accesses stand in the order in which they happen: a read behind a write of the same location sees that write.
 // A call whose event is not `applied` (it raised a GL error, or has no context) has no accesses at all.
 //
@@ -61,7 +62,7 @@ struct Access {
 
 // What a call does, beyond setting state. Bits.
 enum Deed : uint32_t {
-  DEED_DRAW = 1,        // rasterises: draws, glBitmap, glDrawPixels, glCopyPixels, glEnd, lists that contain them
+  DEED_DRAW = 1,  // rasterises: draws, glBitmap, glDrawPixels, glCopyPixels, glEnd, lists that contain them
   DEED_CLEAR = 2,
   DEED_DISPATCH = 4,
   DEED_UPLOAD = 8,      // hands content to the API
@@ -82,18 +83,18 @@ struct Value;
 class Node;
 class Machine;
 
-// Accesses [first, end) of a call that have nothing to do with its others: what they write needs what they read, and that the
-// call is made (images that two APIs share and that one call makes one).
+// Accesses [first, end) of a call that have nothing to do with its others: what they write needs what they read, and
+// that the call is made (images that two APIs share and that one call makes one).
 struct Section {
   uint32_t first = 0, end = 0;
 };
 
 struct CallEvent {
   uint64_t seq = 0, frame = 0;
-  uint32_t thread = 0;         // index among Trace::threads
-  uint32_t context = 0;        // id of the context that was current (table `contexts`); 0: none
+  uint32_t thread = 0;   // index among Trace::threads
+  uint32_t context = 0;  // id of the context that was current (table `contexts`); 0: none
   uint32_t deeds = 0;
-  bool applied = true;         // false: it had no effect (GL error, no context)
+  bool applied = true;                 // false: it had no effect (GL error, no context)
   const Function* function = nullptr;  // nullptr: the trace does not explain it
   const Access* first = nullptr;
   uint32_t count = 0;
@@ -104,10 +105,10 @@ struct CallEvent {
 constexpr uint32_t NO_MODE = ~0u;
 // What a draw, a clear or a dispatch is about; filled for calls with DEED_DRAW, DEED_CLEAR or DEED_DISPATCH.
 struct Draw {
-  uint32_t mode = NO_MODE;     // primitive type; NO_MODE: none (pixels, bitmaps, meshes, lists)
+  uint32_t mode = NO_MODE;  // primitive type; NO_MODE: none (pixels, bitmaps, meshes, lists)
   uint64_t vertices = 0, instances = 1, primitives = 0;  // vertices: indices for indexed draws
   bool indexed = false, indirect = false;                // indirect: the counts stand in a buffer and are unknown (0)
-  uint64_t client_bytes = 0;   // memory of the program that it read
+  uint64_t client_bytes = 0;                             // memory of the program that it read
   // Of OpenVG: `mode` are the paint modes, `vertices` segments of paths, `primitives` paths and images that were drawn;
   // how large they are on the surface, by their control points (negative: not known).
   bool vector = false;
@@ -129,8 +130,8 @@ class Visitor {
   virtual void draw(const CallEvent&, const Draw&) {}
   // An upload of `bytes` with content `hash` (zeros: not known) into `location`.
   virtual void upload(Location, uint64_t /*bytes*/, const Hash128& /*hash*/) {}
-  // The `part` of a content that the call which is being applied changes. Told for each; a content of which nothing is told
-  // may have changed anywhere.
+  // The `part` of a content that the call which is being applied changes. Told for each; a content of which nothing is
+  // told may have changed anywhere.
   virtual void region(Location, const Region&) {}
   virtual bool wanted() { return true; }  // false: stop walking
 };

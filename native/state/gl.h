@@ -9,9 +9,11 @@ namespace dt::state::run {
 // Whether a value of a light is one that the driver takes.
 inline bool light_value_ok(int64_t pname, double v) {
   switch (pname) {
-    case 0x1205: return v >= 0 && v <= 128;                // GL_SPOT_EXPONENT
-    case 0x1206: return (v >= 0 && v <= 90) || v == 180;   // GL_SPOT_CUTOFF
-    case 0x1207: case 0x1208: case 0x1209: return v >= 0;  // attenuations
+    case 0x1205: return v >= 0 && v <= 128;               // GL_SPOT_EXPONENT
+    case 0x1206: return (v >= 0 && v <= 90) || v == 180;  // GL_SPOT_CUTOFF
+    case 0x1207:
+    case 0x1208:
+    case 0x1209: return v >= 0;  // attenuations
     default: return true;
   }
 }
@@ -25,7 +27,8 @@ void color_sub_table(Machine& m, int64_t target, int64_t start, int64_t count, A
 void copy_color_table(Machine& m, int64_t target, int64_t format, int64_t width);
 void copy_color_sub_table(Machine& m, int64_t target);
 void convolution_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array values);
-void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array row, Array column);
+void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array row,
+                      Array column);
 void copy_convolution_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height);
 void imaging_parameter(Machine& m, int64_t target, int64_t pname, Num value);
 void imaging_parameter_v(Machine& m, int64_t target, int64_t pname, Array values);
@@ -69,8 +72,8 @@ void tex_env_v(Machine& m, int64_t target, int64_t pname, Array params);
 void tex_gen(Machine& m, int64_t coord, int64_t pname, Num param);
 void tex_gen_v(Machine& m, int64_t coord, int64_t pname, Array params);
 void color(Machine& m, Num r, Num g, Num b, Num a);
-// n components of 10, 10, 10 and 2 bits; `what`: 0 color, 1 normal, 2 secondary color, 3 a vertex, 4 the attribute `which`, else the
-// coordinates of the unit `which`.
+// n components of 10, 10, 10 and 2 bits; `what`: 0 color, 1 normal, 2 secondary color, 3 a vertex, 4 the attribute
+// `which`, else the coordinates of the unit `which`.
 void packed(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, int64_t value);
 void packed_v(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, Array value);
 void color_n(Machine& m, Num r, Num g, Num b, Num a, int64_t scale);
@@ -88,7 +91,7 @@ void begin(Machine& m, int64_t mode);
 void vertex(Machine& m);
 void eval_vertex(Machine& m);
 void array_element(Machine& m);
-uint32_t arrays_on(Machine& m);                        // arrays whose elements become current, one a bit
+uint32_t arrays_on(Machine& m);  // arrays whose elements become current, one a bit
 void forget_current(Machine& m, uint32_t arrays);
 void end(Machine& m);
 void rect(Machine& m);
@@ -157,7 +160,8 @@ void create_buffers(Machine& m, Array names);
 void bind_buffer(Machine& m, int64_t target, int64_t buffer);
 void bind_buffer_range(Machine& m, int64_t target, int64_t index, int64_t buffer, int64_t offset, int64_t size);
 void bind_buffers_range(Machine& m, int64_t target, int64_t first, int64_t count, Array buffers);
-void bind_buffers_ranges(Machine& m, int64_t target, int64_t first, int64_t count, Array buffers, Array offsets, Array sizes);
+void bind_buffers_ranges(Machine& m, int64_t target, int64_t first, int64_t count, Array buffers, Array offsets,
+                         Array sizes);
 void buffer_data(Machine& m, int64_t target, int64_t size, Array data, int64_t usage);
 void named_buffer_data(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage);
 void named_buffer_data_ext(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage);
@@ -174,7 +178,8 @@ void invalidate_buffer(Machine& m, int64_t buffer);
 void map_buffer(Machine& m, int64_t target, int64_t access, int64_t pointer);
 void map_named_buffer(Machine& m, int64_t buffer, int64_t access, int64_t pointer);
 void map_buffer_range(Machine& m, int64_t target, int64_t offset, int64_t length, int64_t access, int64_t pointer);
-void map_named_buffer_range(Machine& m, int64_t buffer, int64_t offset, int64_t length, int64_t access, int64_t pointer);
+void map_named_buffer_range(Machine& m, int64_t buffer, int64_t offset, int64_t length, int64_t access,
+                            int64_t pointer);
 void unmap_buffer(Machine& m, int64_t target);
 void unmap_named_buffer(Machine& m, int64_t buffer);
 void flush_buffer(Machine& m, int64_t target);
@@ -183,24 +188,29 @@ void get_buffer_data(Machine& m, int64_t target);
 void get_named_buffer_data(Machine& m, int64_t buffer);
 void bind_vertex_array(Machine& m, int64_t array);
 void follow_bindings(Machine& m, Node* v);
-void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t stride, Array pointer);
+void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+                    int64_t stride, Array pointer);
 void attrib_divisor(Machine& m, int64_t index, int64_t divisor);
-void attrib_format(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t offset);
-void named_attrib_format(Machine& m, int64_t array, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t offset);
+void attrib_format(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+                   int64_t offset);
+void named_attrib_format(Machine& m, int64_t array, int64_t index, int64_t size, int64_t type, int64_t normalized,
+                         int64_t integer, int64_t offset);
 void attrib_binding(Machine& m, int64_t index, int64_t to);
 void named_attrib_binding(Machine& m, int64_t array, int64_t index, int64_t to);
 void vertex_buffer(Machine& m, int64_t index, int64_t buffer, int64_t offset, int64_t stride);
 void named_vertex_buffer(Machine& m, int64_t array, int64_t index, int64_t buffer, int64_t offset, int64_t stride);
 void vertex_buffers(Machine& m, int64_t first, int64_t count, Array buffers, Array offsets, Array strides);
-void named_vertex_buffers(Machine& m, int64_t array, int64_t first, int64_t count, Array buffers, Array offsets, Array strides);
+void named_vertex_buffers(Machine& m, int64_t array, int64_t first, int64_t count, Array buffers, Array offsets,
+                          Array strides);
 void binding_divisor(Machine& m, int64_t index, int64_t divisor);
 void named_binding_divisor(Machine& m, int64_t array, int64_t index, int64_t divisor);
 void client_array(Machine& m, int64_t array, int64_t size, int64_t type, int64_t stride, Array pointer);
 void client_state(Machine& m, int64_t array, int64_t on);
 void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointer);
 void bind_texture(Machine& m, int64_t target, int64_t texture);
-void texture_direct(Machine& m, int64_t texture, int64_t target);  // what follows is about this texture, not the bound one
-void unit_direct(Machine& m, int64_t unit);                        // ... about this unit, not the active one
+// what follows is about this texture, not the bound one
+void texture_direct(Machine& m, int64_t texture, int64_t target);
+void unit_direct(Machine& m, int64_t unit);  // ... about this unit, not the active one
 void bind_texture_unit(Machine& m, int64_t index, int64_t texture);
 void bind_textures(Machine& m, int64_t first, int64_t count, Array textures);
 void tex_parameter(Machine& m, int64_t target, int64_t pname, Num param);
@@ -210,38 +220,50 @@ void texture_parameter_v(Machine& m, int64_t texture, int64_t pname, Array param
 void sampler_parameter(Machine& m, int64_t sampler, int64_t pname, Num param);
 void sampler_parameter_v(Machine& m, int64_t sampler, int64_t pname, Array params);
 void read_unpack(Machine& m, const Array& pixels);
-void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d, int64_t border, int64_t size, Array pixels);
-void tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h, int64_t d, Array pixels);
-void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h, int64_t d, Array pixels);
+void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
+               int64_t border, int64_t size, Array pixels);
+void tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h,
+                   int64_t d, Array pixels);
+void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                       int64_t h, int64_t d, Array pixels);
 void copy_tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t border);
-void copy_tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h);
-void copy_texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h);
+void copy_tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                        int64_t h);
+void copy_texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                            int64_t h);
 void tex_storage(Machine& m, int64_t target, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d);
 void texture_named(Machine& m, int64_t texture, int64_t target);
 void texture_storage(Machine& m, int64_t texture, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d);
-void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed, int64_t immutable);
-void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed);
+void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
+                     int64_t fixed, int64_t immutable);
+void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
+                         int64_t fixed);
 void tex_buffer(Machine& m, int64_t target, int64_t format, int64_t buffer, int64_t offset, int64_t size);
 void texture_buffer(Machine& m, int64_t texture, int64_t format, int64_t buffer, int64_t offset, int64_t size);
-void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original, int64_t format, int64_t minlevel, int64_t levels, int64_t minlayer, int64_t layers);
+void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original, int64_t format, int64_t minlevel,
+                  int64_t levels, int64_t minlayer, int64_t layers);
 void generate_mipmap(Machine& m, int64_t target);
 void generate_texture_mipmap(Machine& m, int64_t texture);
 void clear_tex_image(Machine& m, int64_t texture, int64_t level, int64_t whole);
 void invalidate_tex_image(Machine& m, int64_t texture, int64_t level);
-void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target, int64_t to_level, int64_t w, int64_t h, int64_t);
+void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target,
+                int64_t to_level, int64_t w, int64_t h, int64_t);
 void prioritize_textures(Machine& m, int64_t n, Array textures, Array priorities);
 void image_texture(Machine& m, int64_t target, int64_t image);
 void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint64_t of, int64_t level);  // EGL's
 void image_renderbuffer(Machine& m, int64_t, int64_t image);
-void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer, int64_t access, int64_t format);
+void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer,
+                        int64_t access, int64_t format);
 void bind_image_textures(Machine& m, int64_t first, int64_t count, Array textures);
 void bind_sampler(Machine& m, int64_t index, int64_t sampler);
 void bind_samplers(Machine& m, int64_t first, int64_t count, Array samplers);
 void get_tex_image(Machine& m, int64_t target, int64_t level, Array);
 void get_texture_image(Machine& m, int64_t texture, int64_t level, Array);
 void bind_framebuffer(Machine& m, int64_t target, int64_t name);
-void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level, int64_t layer, int64_t layered);
-void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, int64_t texture, int64_t level, int64_t layer, int64_t layered);
+void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
+                    int64_t layer, int64_t layered);
+void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, int64_t texture, int64_t level,
+                          int64_t layer, int64_t layered);
 void attach_renderbuffer(Machine& m, int64_t target, int64_t attachment, int64_t name);
 void named_attach_renderbuffer(Machine& m, int64_t framebuffer, int64_t attachment, int64_t name);
 void draw_buffer(Machine& m, int64_t buf);
@@ -301,8 +323,10 @@ void uniform(Machine& m, int64_t, int64_t location, int64_t n, Num a, Num b, Num
 void uniform_v(Machine& m, int64_t, int64_t location, int64_t n, int64_t count, Array v);
 void program_uniform(Machine& m, int64_t program, int64_t location, int64_t n, Num a, Num b, Num c, Num d);
 void program_uniform_v(Machine& m, int64_t program, int64_t location, int64_t n, int64_t count, Array v);
-void uniform_matrix(Machine& m, int64_t, int64_t location, int64_t columns, int64_t rows, int64_t count, int64_t transpose, Array v);
-void program_uniform_matrix(Machine& m, int64_t program, int64_t location, int64_t columns, int64_t rows, int64_t count, int64_t transpose, Array v);
+void uniform_matrix(Machine& m, int64_t, int64_t location, int64_t columns, int64_t rows, int64_t count,
+                    int64_t transpose, Array v);
+void program_uniform_matrix(Machine& m, int64_t program, int64_t location, int64_t columns, int64_t rows, int64_t count,
+                            int64_t transpose, Array v);
 void bind_pipeline(Machine& m, int64_t name);
 void use_program_stages(Machine& m, int64_t pipeline, int64_t stages, int64_t program);
 void bind_arb_program(Machine& m, int64_t target, int64_t name);

@@ -28,7 +28,8 @@ Target content_of(Machine& m, Node* a) {
     case 0x1702: {
       Node* t = m.object(c_share::textures, name);
       if (!t) return {};
-      int64_t level = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL), face = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
+      int64_t level = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL),
+              face = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
       if (level < 0 || level > 31) return {};
       uint64_t key = (face >= 0x8515 ? static_cast<uint64_t>(face - 0x8514) : 0) * 64 + static_cast<uint64_t>(level);
       Node* l = m.child(t, c_texture::levels, key, false);
@@ -42,7 +43,10 @@ Target content_of(Machine& m, Node* a) {
 // What a draw buffer or read buffer of a framebuffer stands for.
 Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
   if (!f || !buffer) return {};
-  if (f->key) return buffer >= 0x8CE0 && buffer <= 0x8CE7 ? content_of(m, m.find(f, c_framebuffer::attachments, static_cast<uint64_t>(buffer))) : Target{};
+  if (f->key)
+    return buffer >= 0x8CE0 && buffer <= 0x8CE7
+               ? content_of(m, m.find(f, c_framebuffer::attachments, static_cast<uint64_t>(buffer)))
+               : Target{};
   Node* s = reading ? m.current()->read : m.current()->draw;
   if (!s) return {};
   bool front = buffer == 0x0404 || buffer == 0x0400 || buffer == 0x0401;
@@ -57,8 +61,10 @@ Target depth_of(Machine& m, Node* f, bool stencil, bool reading = false) {
 void read(Machine& m, const Target& t) { m.read(t.node, t.field); }
 void write(Machine& m, const Target& t, bool whole) {
   if (!t.node) return;
-  if (whole && t.whole) m.set_content(t.node, t.field, NONE, 0);
-  else m.touch_content(t.node, t.field);
+  if (whole && t.whole)
+    m.set_content(t.node, t.field, NONE, 0);
+  else
+    m.touch_content(t.node, t.field);
 }
 bool scissor_leaves(Machine& m, Node* f) {
   Node* c = m.context();
@@ -69,7 +75,8 @@ bool scissor_leaves(Machine& m, Node* f) {
   if (!f || f->key || !s || !s->get(f_surface::width)) return true;
   auto* box = c->at(f_context::GL_SCISSOR_BOX);
   auto v = [&](int i) { return static_cast<int64_t>(box[i]); };
-  return !(v(0) <= 0 && v(1) <= 0 && v(0) + v(2) >= s->get(f_surface::width) && v(1) + v(3) >= s->get(f_surface::height));
+  return !(v(0) <= 0 && v(1) <= 0 && v(0) + v(2) >= s->get(f_surface::width) &&
+           v(1) + v(3) >= s->get(f_surface::height));
 }
 
 }  // namespace
@@ -81,7 +88,8 @@ uint64_t primitives(uint32_t mode, uint64_t n) {
     case 2: return n >= 2 ? n : 0;
     case 3: return n ? n - 1 : 0;
     case 4: return n / 3;
-    case 5: case 6: return n > 2 ? n - 2 : 0;
+    case 5:
+    case 6: return n > 2 ? n - 2 : 0;
     case 7: return n / 4;
     case 8: return n >= 4 ? (n - 2) / 2 : 0;
     case 9: return n >= 3;
@@ -119,7 +127,8 @@ void read_vertex_arrays(Machine& m, bool indexed) {
       continue;
     }
     m.read_all(a);
-    if (Node* b = m.find(v, c_vertex_array::bindings, static_cast<uint64_t>(a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING)))) {
+    if (Node* b = m.find(v, c_vertex_array::bindings,
+                         static_cast<uint64_t>(a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING)))) {
       m.read_all(b);
       buffer(static_cast<uint64_t>(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
     }
@@ -150,7 +159,9 @@ void read_texture(Machine& m, Node* t) {
   m.read_children(t, c_texture::levels);
   if (t->get(f_texture::target) == 0x8C2A)
     if (Node* l = m.find(t, c_texture::levels, 0))
-      if (Node* b = m.object(c_share::buffers, static_cast<uint64_t>(l->get(f_level::GL_TEXTURE_BUFFER_DATA_STORE_BINDING)))) m.read_all(b);
+      if (Node* b =
+              m.object(c_share::buffers, static_cast<uint64_t>(l->get(f_level::GL_TEXTURE_BUFFER_DATA_STORE_BINDING))))
+        m.read_all(b);
 }
 void read_unit(Machine& m, uint64_t index) {
   Node* u = m.find(m.context(), c_context::texture_units, index);
@@ -159,7 +170,8 @@ void read_unit(Machine& m, uint64_t index) {
   m.read(u, f_texture_unit::group_bindings);
   for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f)
     if (u->get(f)) read_texture(m, m.object(c_share::textures, static_cast<uint64_t>(u->get(f))));
-  if (Node* s = m.object(c_share::samplers, static_cast<uint64_t>(u->get(f_texture_unit::GL_SAMPLER_BINDING)))) m.read_all(s);
+  if (Node* s = m.object(c_share::samplers, static_cast<uint64_t>(u->get(f_texture_unit::GL_SAMPLER_BINDING))))
+    m.read_all(s);
 }
 void read_all_units(Machine& m) {
   for (size_t i = 0; i < m.context()->children[c_context::texture_units].near.size(); ++i)
@@ -184,7 +196,8 @@ void read_program_textures(Machine& m, Node* p) {
     if (!u) continue;
     const std::string* name = name_of(m, *u);
     if (!name) {  // a location nobody asked the name of: it may be a sampler
-      if (u->get(f_uniform::components) == 1 && u->real(f_uniform::value) >= 0 && u->real(f_uniform::value) < 64) done |= 1ull << static_cast<unsigned>(u->real(f_uniform::value));
+      if (u->get(f_uniform::components) == 1 && u->real(f_uniform::value) >= 0 && u->real(f_uniform::value) < 64)
+        done |= 1ull << static_cast<unsigned>(u->real(f_uniform::value));
       continue;
     }
     std::string_view base = *name;
@@ -245,9 +258,11 @@ void read_fixed(Machine& m) {
       }
   }
 }
-// Whether the sources of the program in use have what the mark stands for (sampler_names); yes where they are not known.
+// Whether the sources of the program in use have what the mark stands for (sampler_names); yes where they are not
+// known.
 bool may(Machine& m, const char* mark) {
-  Node* p = m.find(m.share(), c_share::programs, static_cast<uint64_t>(m.context()->get(f_context::GL_CURRENT_PROGRAM)));
+  Node* p =
+      m.find(m.share(), c_share::programs, static_cast<uint64_t>(m.context()->get(f_context::GL_CURRENT_PROGRAM)));
   auto source = m.program_samplers.find(p);
   return source == m.program_samplers.end() || source->second.count(mark);
 }
@@ -257,7 +272,9 @@ void write_buffers(Machine& m) {
   if (!may(m, "@")) return;
   const bool writes = may(m, "!");
   // Buffers that shaders may write.
-  struct { unsigned field; } kinds[] = {{f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i}, {f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i}};
+  struct {
+    unsigned field;
+  } kinds[] = {{f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i}, {f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i}};
   for (auto& k : kinds)
     for (unsigned e = 0; e < c->cls->fields[k.field].elements; ++e)
       if (auto name = static_cast<uint64_t>(c->get(k.field, e))) {
@@ -287,7 +304,8 @@ bool read_programs(Machine& m) {
     return true;
   }
   m.read(c, f_context::GL_PROGRAM_PIPELINE_BINDING);
-  if (Node* n = m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)))) {
+  if (Node* n =
+          m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)))) {
     m.read_all(n);
     for (unsigned f = f_pipeline::GL_VERTEX_SHADER; f <= f_pipeline::GL_COMPUTE_SHADER; ++f)
       if (n->get(f)) read_program(m, m.object(c_share::programs, static_cast<uint64_t>(n->get(f))));
@@ -324,7 +342,8 @@ void write_framebuffer(Machine& m, bool fragments) {
     if (!f->key && buffer == 0x0408) write(m, color_of(m, f, 0x0404), false);  // GL_FRONT_AND_BACK
   }
   if (depth && c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, d, false);
-  if (stencil && (c->get(f_context::GL_STENCIL_WRITEMASK) || c->get(f_context::GL_STENCIL_BACK_WRITEMASK))) write(m, s, false);
+  if (stencil && (c->get(f_context::GL_STENCIL_WRITEMASK) || c->get(f_context::GL_STENCIL_BACK_WRITEMASK)))
+    write(m, s, false);
 }
 // What is drawn may depend on a query.
 void conditional(Machine& m) {
@@ -341,12 +360,15 @@ void side_effects(Machine& m) {
       if (Node* q = m.own_object(c_context::queries, name)) m.touch_content(q, f_query::result);
   m.read(c, f_context::GL_TRANSFORM_FEEDBACK_BINDING);
   conditional(m);
-  Node* x = m.find(c, c_context::transform_feedbacks, static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
+  Node* x = m.find(c, c_context::transform_feedbacks,
+                   static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
   if (x && x->get(f_transform_feedback::active) && !x->get(f_transform_feedback::paused)) {
     m.read_all(x);
     m.touch_content(x, f_transform_feedback::vertices);
     for (unsigned e = 0; e < 4; ++e)
-      if (Node* b = m.object(c_share::buffers, static_cast<uint64_t>(x->get(f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING_i, e)))) m.touch_content(b, f_buffer::content);
+      if (Node* b = m.object(c_share::buffers, static_cast<uint64_t>(x->get(
+                                                   f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING_i, e))))
+        m.touch_content(b, f_buffer::content);
   }
 }
 
@@ -375,7 +397,8 @@ namespace {
 void count(Machine& m, int64_t mode, int64_t vertices, int64_t instances, bool indexed) {
   Draw& d = m.drawing();
   d.mode = static_cast<uint32_t>(mode);
-  auto n = static_cast<uint64_t>(std::max<int64_t>(vertices, 0)), i = static_cast<uint64_t>(std::max<int64_t>(instances, 0));
+  auto n = static_cast<uint64_t>(std::max<int64_t>(vertices, 0)),
+       i = static_cast<uint64_t>(std::max<int64_t>(instances, 0));
   d.vertices += n;
   d.instances = std::max<uint64_t>(d.instances, i);
   d.primitives += primitives(d.mode, n) * i;
@@ -402,7 +425,8 @@ void draw_indirect(Machine& m, int64_t mode, int64_t indexed, Array indirect, in
   d.indirect = true;
   d.indexed = indexed != 0;
   d.mode = static_cast<uint32_t>(mode);
-  if (Node* b = bound_buffer(m, 0x8F3F)) m.read_all(b);
+  if (Node* b = bound_buffer(m, 0x8F3F))
+    m.read_all(b);
   else if (indirect.load() && draws == 1 && indirect.bytes >= 8) {
     uint32_t v[2];
     memcpy(v, indirect.data, 8);
@@ -443,12 +467,17 @@ void draw_bitmap(Machine& m, int64_t w, int64_t h, Num xmove, Num ymove, Array b
   Node* c = m.context();
   m.read(c, f_context::GL_CURRENT_RASTER_POSITION);
   if (c->get(f_context::GL_CURRENT_RASTER_POSITION_VALID))
-    m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0, {c->real(f_context::GL_CURRENT_RASTER_POSITION, 0) + xmove.floating(), c->real(f_context::GL_CURRENT_RASTER_POSITION, 1) + ymove.floating(), c->real(f_context::GL_CURRENT_RASTER_POSITION, 2), c->real(f_context::GL_CURRENT_RASTER_POSITION, 3)});
+    m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0,
+          {c->real(f_context::GL_CURRENT_RASTER_POSITION, 0) + xmove.floating(),
+           c->real(f_context::GL_CURRENT_RASTER_POSITION, 1) + ymove.floating(),
+           c->real(f_context::GL_CURRENT_RASTER_POSITION, 2), c->real(f_context::GL_CURRENT_RASTER_POSITION, 3)});
 }
 void copy_pixels(Machine& m, int64_t, int64_t, int64_t type) {
   read_pixel_transfer(m);
   Node* f = bound_framebuffer(m, 0x8CA8);
-  read(m, type == 0x1801 ? depth_of(m, f, false, true) : type == 0x1802 ? depth_of(m, f, true, true) : color_of(m, f, f ? f->get(f_framebuffer::GL_READ_BUFFER) : 0, true));
+  read(m, type == 0x1801   ? depth_of(m, f, false, true)
+          : type == 0x1802 ? depth_of(m, f, true, true)
+                           : color_of(m, f, f ? f->get(f_framebuffer::GL_READ_BUFFER) : 0, true));
   pixels_drawn(m);
 }
 void draw_tex(Machine& m) {
@@ -465,7 +494,7 @@ void dispatch(Machine& m, int64_t indirect) {
   write_buffers(m);
 }
 
-// ---- clears ------------------------------------------------------------------------------------------------------------------
+// ---- clears -------------------------------------------------------------------------------------
 
 void clear(Machine& m, int64_t mask) {
   Node* c = m.context();
@@ -508,7 +537,9 @@ void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
   if (buffer == 0x1800 && index >= 0 && index < 8) {  // GL_COLOR
     auto* on = c->at(f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
     m.read(c, f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
-    if (on[0] || on[1] || on[2] || on[3]) write(m, color_of(m, f, f->get(f_framebuffer::GL_DRAW_BUFFER0 + static_cast<unsigned>(index))), on[0] && on[1] && on[2] && on[3] && !partly);
+    if (on[0] || on[1] || on[2] || on[3])
+      write(m, color_of(m, f, f->get(f_framebuffer::GL_DRAW_BUFFER0 + static_cast<unsigned>(index))),
+            on[0] && on[1] && on[2] && on[3] && !partly);
   }
   if (buffer == 0x1801 || buffer == 0x84F9) {
     m.read(c, f_context::GL_DEPTH_WRITEMASK);
@@ -522,7 +553,9 @@ void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
 }
 }  // namespace
 void clear_buffer_v(Machine& m, int64_t buffer, int64_t index) { clear_one(m, draw_framebuffer(m), buffer, index); }
-void clear_named_buffer_v(Machine& m, int64_t f, int64_t buffer, int64_t index) { clear_one(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buffer, index); }
+void clear_named_buffer_v(Machine& m, int64_t f, int64_t buffer, int64_t index) {
+  clear_one(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buffer, index);
+}
 void accum(Machine& m, int64_t op) {
   Node* s = m.current()->draw;
   if (!s) return;
@@ -532,16 +565,23 @@ void accum(Machine& m, int64_t op) {
     write_framebuffer(m, false);
   } else {
     if (op == 0x0100 || op == 0x0101) read(m, color_of(m, bound_framebuffer(m, 0x8CA8), 0x0405, true));
-    if (op == 0x0101) m.set_content(s, f_surface::accum, NONE, 0);
-    else m.touch_content(s, f_surface::accum);
+    if (op == 0x0101)
+      m.set_content(s, f_surface::accum, NONE, 0);
+    else
+      m.touch_content(s, f_surface::accum);
   }
 }
 
-// ---- copies and read-backs ----------------------------------------------------------------------------------------------------
+// ---- copies and read-backs ----------------------------------------------------------------------
 
 namespace {
-bool is_depth(int64_t format) { return format == 0x1902 || format == 0x84F9 || format == 0x81A5 || format == 0x81A6 || format == 0x81A7 || format == 0x88F0 || format == 0x8CAC || format == 0x8CAD; }
-bool is_stencil(int64_t format) { return format == 0x1901 || format == 0x84F9 || format == 0x88F0 || format == 0x8CAD || format == 0x8D48; }
+bool is_depth(int64_t format) {
+  return format == 0x1902 || format == 0x84F9 || format == 0x81A5 || format == 0x81A6 || format == 0x81A7 ||
+         format == 0x88F0 || format == 0x8CAC || format == 0x8CAD;
+}
+bool is_stencil(int64_t format) {
+  return format == 0x1901 || format == 0x84F9 || format == 0x88F0 || format == 0x8CAD || format == 0x8D48;
+}
 }  // namespace
 void read_pixels_of(Machine& m, int64_t format) {
   Node* f = bound_framebuffer(m, 0x8CA8);
@@ -559,9 +599,12 @@ void read_pixels(Machine& m, int64_t w, int64_t h, int64_t format, int64_t type,
   Node* b = bound_buffer(m, 0x88EB);
   if (!b) return;
   // Where rows follow each other without gaps, these bytes are all new.
-  const int64_t row = w * pixels::pixel_size(format, type), length = c->get(f_context::GL_PACK_ROW_LENGTH), align = std::max<int64_t>(c->get(f_context::GL_PACK_ALIGNMENT), 1);
-  const bool plain = !c->get(f_context::GL_PACK_SKIP_ROWS) && !c->get(f_context::GL_PACK_SKIP_PIXELS) && (!length || length == w) && row % align == 0;
-  if (!plain || row <= 0 || h <= 0 || w > 1 << 20 || h > 1 << 20 || pixels.address > 1ull << 40) return m.touch_content(b, f_buffer::content);
+  const int64_t row = w * pixels::pixel_size(format, type), length = c->get(f_context::GL_PACK_ROW_LENGTH),
+                align = std::max<int64_t>(c->get(f_context::GL_PACK_ALIGNMENT), 1);
+  const bool plain = !c->get(f_context::GL_PACK_SKIP_ROWS) && !c->get(f_context::GL_PACK_SKIP_PIXELS) &&
+                     (!length || length == w) && row % align == 0;
+  if (!plain || row <= 0 || h <= 0 || w > 1 << 20 || h > 1 << 20 || pixels.address > 1ull << 40)
+    return m.touch_content(b, f_buffer::content);
   fill_buffer(m, b, static_cast<int64_t>(pixels.address), row * h);
 }
 namespace {
@@ -583,8 +626,13 @@ void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
     }
 }
 }  // namespace
-void blit(Machine& m, int64_t, int64_t, int64_t, int64_t, int64_t mask) { blit_between(m, bound_framebuffer(m, 0x8CA8), draw_framebuffer(m), mask); }
-void named_blit(Machine& m, int64_t from, int64_t to, int64_t mask) { blit_between(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(from)), m.own_object(c_context::framebuffers, static_cast<uint64_t>(to)), mask); }
+void blit(Machine& m, int64_t, int64_t, int64_t, int64_t, int64_t mask) {
+  blit_between(m, bound_framebuffer(m, 0x8CA8), draw_framebuffer(m), mask);
+}
+void named_blit(Machine& m, int64_t from, int64_t to, int64_t mask) {
+  blit_between(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(from)),
+               m.own_object(c_context::framebuffers, static_cast<uint64_t>(to)), mask);
+}
 namespace {
 void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
   if (!f) return;
@@ -592,12 +640,18 @@ void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
   for (uint64_t i = 0; i < known; ++i) {
     int64_t a = attachments.integer(i);
     if (a == 0x1800) a = 0x0405;
-    Target t = a == 0x1801 || a == 0x8D00 || a == 0x821A ? depth_of(m, f, false) : a == 0x1802 || a == 0x8D20 ? depth_of(m, f, true) : color_of(m, f, a);
+    Target t = a == 0x1801 || a == 0x8D00 || a == 0x821A ? depth_of(m, f, false)
+               : a == 0x1802 || a == 0x8D20              ? depth_of(m, f, true)
+                                                         : color_of(m, f, a);
     write(m, t, true);  // what stood there is nothing any more
   }
 }
 }  // namespace
-void invalidate_framebuffer(Machine& m, int64_t target, int64_t n, Array attachments) { invalidate(m, bound_framebuffer(m, target), n, attachments); }
-void invalidate_named_framebuffer(Machine& m, int64_t f, int64_t n, Array attachments) { invalidate(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, attachments); }
+void invalidate_framebuffer(Machine& m, int64_t target, int64_t n, Array attachments) {
+  invalidate(m, bound_framebuffer(m, target), n, attachments);
+}
+void invalidate_named_framebuffer(Machine& m, int64_t f, int64_t n, Array attachments) {
+  invalidate(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, attachments);
+}
 
 }  // namespace dt::state::run

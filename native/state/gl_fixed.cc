@@ -18,7 +18,9 @@ struct Stack {
   uint64_t key;            // of its saved matrices
 };
 
-Stack stack_of_unit(Node* u) { return {u, f_texture_unit::GL_TEXTURE_MATRIX, f_texture_unit::GL_TEXTURE_STACK_DEPTH, (3 + u->key) * DEEPEST}; }
+Stack stack_of_unit(Node* u) {
+  return {u, f_texture_unit::GL_TEXTURE_MATRIX, f_texture_unit::GL_TEXTURE_STACK_DEPTH, (3 + u->key) * DEEPEST};
+}
 // That of a matrix mode; GL_TEXTUREn is the texture matrix of a unit (EXT_direct_state_access).
 Stack stack_of(Machine& m, int64_t mode) {
   Node* c = m.context();
@@ -30,7 +32,8 @@ Stack stack_of(Machine& m, int64_t mode) {
       break;
     default:
       if (mode >= TEXTURE0 && mode < TEXTURE0 + 32)
-        if (Node* u = m.child(c, c_context::texture_units, static_cast<uint64_t>(mode - TEXTURE0))) return stack_of_unit(u);
+        if (Node* u = m.child(c, c_context::texture_units, static_cast<uint64_t>(mode - TEXTURE0)))
+          return stack_of_unit(u);
   }
   return {c, f_context::GL_MODELVIEW_MATRIX, f_context::GL_MODELVIEW_STACK_DEPTH, 0};
 }
@@ -117,7 +120,7 @@ bool to_eye(Machine& m, double plane[4]) {
 
 }  // namespace
 
-// ---- matrices --------------------------------------------------------------------------------------------------------
+// ---- matrices -----------------------------------------------------------------------------------
 
 namespace {
 void load_identity(Machine& m, const Stack& s) {
@@ -138,19 +141,31 @@ void rotate(Machine& m, const Stack& stack, Num angle, Num x_, Num y_, Num z_) {
   if (length <= 1e-4) return m.read(stack.node, stack.matrix);
   x /= length, y /= length, z /= length;
   double r = angle.floating() * 3.14159265358979323846 / 180, s = std::sin(r), c = std::cos(r), k = 1 - c;
-  multiply(m, stack, {x * x * k + c, y * x * k + z * s, x * z * k - y * s, 0, x * y * k - z * s, y * y * k + c, y * z * k + x * s, 0, x * z * k + y * s, y * z * k - x * s, z * z * k + c, 0, 0, 0, 0, 1});
+  multiply(m, stack,
+           {x * x * k + c, y * x * k + z * s, x * z * k - y * s, 0, x * y * k - z * s, y * y * k + c, y * z * k + x * s,
+            0, x * z * k + y * s, y * z * k - x * s, z * z * k + c, 0, 0, 0, 0, 1});
 }
-void translate(Machine& m, const Stack& s, Num x, Num y, Num z) { multiply(m, s, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x.floating(), y.floating(), z.floating(), 1}); }
-void scale(Machine& m, const Stack& s, Num x, Num y, Num z) { multiply(m, s, {x.floating(), 0, 0, 0, 0, y.floating(), 0, 0, 0, 0, z.floating(), 0, 0, 0, 0, 1}); }
+void translate(Machine& m, const Stack& s, Num x, Num y, Num z) {
+  multiply(m, s, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, x.floating(), y.floating(), z.floating(), 1});
+}
+void scale(Machine& m, const Stack& s, Num x, Num y, Num z) {
+  multiply(m, s, {x.floating(), 0, 0, 0, 0, y.floating(), 0, 0, 0, 0, z.floating(), 0, 0, 0, 0, 1});
+}
 void frustum(Machine& m, const Stack& s, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
-  double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(), f = f_.floating();
+  double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(),
+         f = f_.floating();
   if (n <= 0 || f <= 0 || n == f || l == r || b == t) return m.refuse();
-  multiply(m, s, {2 * n / (r - l), 0, 0, 0, 0, 2 * n / (t - b), 0, 0, (r + l) / (r - l), (t + b) / (t - b), -(f + n) / (f - n), -1, 0, 0, -2 * f * n / (f - n), 0});
+  multiply(m, s,
+           {2 * n / (r - l), 0, 0, 0, 0, 2 * n / (t - b), 0, 0, (r + l) / (r - l), (t + b) / (t - b),
+            -(f + n) / (f - n), -1, 0, 0, -2 * f * n / (f - n), 0});
 }
 void ortho(Machine& m, const Stack& s, Num l_, Num r_, Num b_, Num t_, Num n_, Num f_) {
-  double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(), f = f_.floating();
+  double l = l_.floating(), r = r_.floating(), b = b_.floating(), t = t_.floating(), n = n_.floating(),
+         f = f_.floating();
   if (n == f || l == r || b == t) return m.refuse();
-  multiply(m, s, {2 / (r - l), 0, 0, 0, 0, 2 / (t - b), 0, 0, 0, 0, -2 / (f - n), 0, -(r + l) / (r - l), -(t + b) / (t - b), -(f + n) / (f - n), 1});
+  multiply(m, s,
+           {2 / (r - l), 0, 0, 0, 0, 2 / (t - b), 0, 0, 0, 0, -2 / (f - n), 0, -(r + l) / (r - l), -(t + b) / (t - b),
+            -(f + n) / (f - n), 1});
 }
 void push_matrix(Machine& m, const Stack& s) {
   int64_t depth = s.node->get(s.depth);
@@ -158,7 +173,8 @@ void push_matrix(Machine& m, const Stack& s) {
   if (depth >= (modelview_stack ? 32 : s.node->cls == &g_classes[class_texture_unit] ? 10 : 32)) return m.refuse();
   m.read(s.node, s.depth);
   m.read(s.node, s.matrix);
-  if (Node* saved = m.child(m.context(), c_context::matrices, s.key + static_cast<uint64_t>(depth))) m.set_words(saved, f_matrix::value, 0, s.node->at(s.matrix));
+  if (Node* saved = m.child(m.context(), c_context::matrices, s.key + static_cast<uint64_t>(depth)))
+    m.set_words(saved, f_matrix::value, 0, s.node->at(s.matrix));
   m.set(s.node, s.depth, Num(depth + 1));
 }
 void pop_matrix(Machine& m, const Stack& s) {
@@ -186,17 +202,27 @@ void push_matrix(Machine& m) { push_matrix(m, current_stack(m)); }
 void pop_matrix(Machine& m) { pop_matrix(m, current_stack(m)); }
 
 void load_identity_of(Machine& m, int64_t mode) { load_identity(m, stack_of(m, mode)); }
-void load_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) { load_matrix(m, stack_of(m, mode), a, transpose); }
-void mult_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) { mult_matrix(m, stack_of(m, mode), a, transpose); }
-void rotate_of(Machine& m, int64_t mode, Num angle, Num x, Num y, Num z) { rotate(m, stack_of(m, mode), angle, x, y, z); }
+void load_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) {
+  load_matrix(m, stack_of(m, mode), a, transpose);
+}
+void mult_matrix_of(Machine& m, int64_t mode, Array a, int64_t transpose) {
+  mult_matrix(m, stack_of(m, mode), a, transpose);
+}
+void rotate_of(Machine& m, int64_t mode, Num angle, Num x, Num y, Num z) {
+  rotate(m, stack_of(m, mode), angle, x, y, z);
+}
 void translate_of(Machine& m, int64_t mode, Num x, Num y, Num z) { translate(m, stack_of(m, mode), x, y, z); }
 void scale_of(Machine& m, int64_t mode, Num x, Num y, Num z) { scale(m, stack_of(m, mode), x, y, z); }
-void frustum_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) { frustum(m, stack_of(m, mode), l, r, b, t, n, f); }
-void ortho_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) { ortho(m, stack_of(m, mode), l, r, b, t, n, f); }
+void frustum_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) {
+  frustum(m, stack_of(m, mode), l, r, b, t, n, f);
+}
+void ortho_of(Machine& m, int64_t mode, Num l, Num r, Num b, Num t, Num n, Num f) {
+  ortho(m, stack_of(m, mode), l, r, b, t, n, f);
+}
 void push_matrix_of(Machine& m, int64_t mode) { push_matrix(m, stack_of(m, mode)); }
 void pop_matrix_of(Machine& m, int64_t mode) { pop_matrix(m, stack_of(m, mode)); }
 
-// ---- lights and materials ---------------------------------------------------------------------------------------------
+// ---- lights and materials -----------------------------------------------------------------------
 
 void light_v(Machine& m, int64_t light, int64_t pname, Array params) {
   if (light < 0x4000 || light > 0x4007) return m.refuse();
@@ -241,8 +267,7 @@ void follow_color(Machine& m, const Num* color) {
           if (field >= 0) m.set(n, static_cast<unsigned>(field), 0, color, 4);
         }
 }
-template <class Set>
-void each_material(Machine& m, int64_t face, int64_t pname, Set set) {
+template <class Set> void each_material(Machine& m, int64_t face, int64_t pname, Set set) {
   if (face != 0x0404 && face != 0x0405 && face != 0x0408) return m.refuse();
   for (int64_t f : {0x0404, 0x0405}) {
     if (face != 0x0408 && face != f) continue;
@@ -272,7 +297,8 @@ void material(Machine& m, int64_t face, int64_t pname, Num param) {
   each_material(m, face, pname, [&](Node* n, uint32_t p) { m.set_any(n, prefix_none, p, 0, {param}); });
 }
 void material_v(Machine& m, int64_t face, int64_t pname, Array params) {
-  if (pname == 0x1601 && params.count() && !(params.at(0).floating() >= 0 && params.at(0).floating() <= 128)) return m.refuse();
+  if (pname == 0x1601 && params.count() && !(params.at(0).floating() >= 0 && params.at(0).floating() <= 128))
+    return m.refuse();
   each_material(m, face, pname, [&](Node* n, uint32_t p) { m.set_any(n, prefix_none, p, 0, params); });
 }
 void color_material(Machine& m, int64_t face, int64_t mode) {
@@ -292,9 +318,11 @@ void alpha_ref(Machine& m, Num ref) { m.set(m.context(), f_context::GL_ALPHA_TES
 
 void tex_env(Machine& m, int64_t target, int64_t pname, Num param) {
   Node* u = unit(m);
-  if (target == 0x8861 && pname == 0x8862) return m.set(u, f_texture_unit::env_GL_COORD_REPLACE, param);  // GL_POINT_SPRITE
+  // GL_POINT_SPRITE
+  if (target == 0x8861 && pname == 0x8862) return m.set(u, f_texture_unit::env_GL_COORD_REPLACE, param);
   if (target == 0x8500 && pname == 0x8501) return m.set(u, f_texture_unit::env_GL_TEXTURE_LOD_BIAS, param);
-  if (target == 0x2300 && pname != 0x8862 && pname != 0x8501) m.set_any(u, prefix_env, static_cast<uint32_t>(pname), 0, {param});
+  if (target == 0x2300 && pname != 0x8862 && pname != 0x8501)
+    m.set_any(u, prefix_env, static_cast<uint32_t>(pname), 0, {param});
 }
 void tex_env_v(Machine& m, int64_t target, int64_t pname, Array params) {
   if (!params.count()) return;
@@ -302,7 +330,10 @@ void tex_env_v(Machine& m, int64_t target, int64_t pname, Array params) {
   tex_env(m, target, pname, params.at(0));
 }
 namespace {
-Node* gen(Machine& m, int64_t coord) { return coord >= 0x2000 && coord <= 0x2003 ? m.child(unit(m), c_texture_unit::gen, static_cast<uint64_t>(coord)) : nullptr; }
+Node* gen(Machine& m, int64_t coord) {
+  return coord >= 0x2000 && coord <= 0x2003 ? m.child(unit(m), c_texture_unit::gen, static_cast<uint64_t>(coord))
+                                            : nullptr;
+}
 }  // namespace
 void tex_gen(Machine& m, int64_t coord, int64_t pname, Num param) {
   if (coord == 0x8D60) {  // GL_TEXTURE_GEN_STR_OES
@@ -323,7 +354,7 @@ void tex_gen_v(Machine& m, int64_t coord, int64_t pname, Array params) {
   if (to_eye(m, p)) m.set(n, f_gen::GL_EYE_PLANE, 0, {p[0], p[1], p[2], p[3]});
 }
 
-// ---- current values ---------------------------------------------------------------------------------------------------
+// ---- current values -----------------------------------------------------------------------------
 
 namespace {
 // Integers to [0, 1] or [-1, 1]: `scale` is the type's largest value, 1 for what is real already.
@@ -337,7 +368,8 @@ Num scaled(const Num& n, int64_t scale) {
 }
 }  // namespace
 void color(Machine& m, Num r, Num g, Num b, Num a) {
-  m.set(m.context(), f_context::GL_CURRENT_COLOR, 0, {Num(r.floating()), Num(g.floating()), Num(b.floating()), Num(a.floating())});
+  m.set(m.context(), f_context::GL_CURRENT_COLOR, 0,
+        {Num(r.floating()), Num(g.floating()), Num(b.floating()), Num(a.floating())});
   color_changed(m);
 }
 void color_n(Machine& m, Num r, Num g, Num b, Num a, int64_t scale) {
@@ -347,13 +379,19 @@ void color_n(Machine& m, Num r, Num g, Num b, Num a, int64_t scale) {
 void color_v(Machine& m, Array v, int64_t scale) {
   uint64_t n = v.count();
   if (n < 3) return;
-  color(m, scaled(v.at(0), scale), scaled(v.at(1), scale), scaled(v.at(2), scale), n > 3 ? scaled(v.at(3), scale) : Num(1.0));
+  color(m, scaled(v.at(0), scale), scaled(v.at(1), scale), scaled(v.at(2), scale),
+        n > 3 ? scaled(v.at(3), scale) : Num(1.0));
 }
-void secondary_color_n(Machine& m, Num r, Num g, Num b, int64_t scale) { m.set(m.context(), f_context::GL_CURRENT_SECONDARY_COLOR, 0, {scaled(r, scale), scaled(g, scale), scaled(b, scale), Num(1.0)}); }
+void secondary_color_n(Machine& m, Num r, Num g, Num b, int64_t scale) {
+  m.set(m.context(), f_context::GL_CURRENT_SECONDARY_COLOR, 0,
+        {scaled(r, scale), scaled(g, scale), scaled(b, scale), Num(1.0)});
+}
 void secondary_color_v(Machine& m, Array v, int64_t scale) {
   if (v.count() >= 3) secondary_color_n(m, v.at(0), v.at(1), v.at(2), scale);
 }
-void normal_n(Machine& m, Num x, Num y, Num z, int64_t scale) { m.set(m.context(), f_context::GL_CURRENT_NORMAL, 0, {scaled(x, scale), scaled(y, scale), scaled(z, scale)}); }
+void normal_n(Machine& m, Num x, Num y, Num z, int64_t scale) {
+  m.set(m.context(), f_context::GL_CURRENT_NORMAL, 0, {scaled(x, scale), scaled(y, scale), scaled(z, scale)});
+}
 void normal_v(Machine& m, Array v, int64_t scale) {
   if (v.count() >= 3) normal_n(m, v.at(0), v.at(1), v.at(2), scale);
 }
@@ -396,15 +434,19 @@ void packed(Machine& m, int64_t what, int64_t which, int64_t type, int64_t norma
 void packed_v(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, Array value) {
   if (value.count()) packed(m, what, which, type, normalized, n, value.integer(0));
 }
-void attribute_n(Machine& m, int64_t index, Num x, Num y, Num z, Num w, int64_t scale) { attribute(m, index, scaled(x, scale), scaled(y, scale), scaled(z, scale), scaled(w, scale)); }
+void attribute_n(Machine& m, int64_t index, Num x, Num y, Num z, Num w, int64_t scale) {
+  attribute(m, index, scaled(x, scale), scaled(y, scale), scaled(z, scale), scaled(w, scale));
+}
 void attribute_v(Machine& m, int64_t index, Array v, int64_t scale) {
   uint64_t n = v.count();
   if (!n) return;
-  auto at = [&](uint64_t i, int64_t otherwise) { return i < n ? (scale ? scaled(v.at(i), scale) : v.at(i)) : Num(otherwise); };
+  auto at = [&](uint64_t i, int64_t otherwise) {
+    return i < n ? (scale ? scaled(v.at(i), scale) : v.at(i)) : Num(otherwise);
+  };
   attribute(m, index, at(0, 0), at(1, 0), at(2, 0), at(3, 1));
 }
 
-// ---- primitives -------------------------------------------------------------------------------------------------------
+// ---- primitives ---------------------------------------------------------------------------------
 
 void begin(Machine& m, int64_t mode) {
   Context& c = *m.current();
@@ -437,11 +479,15 @@ void eval_vertex(Machine& m) {
   vertex(m);
 }
 namespace {
-// Arrays whose elements become current, and what that is: bits of `arrays_on`, those of units and attributes behind them.
+// Arrays whose elements become current, and what that is: bits of `arrays_on`, those of units and attributes behind
+// them.
 constexpr struct {
   uint64_t array;
   unsigned field;
-} CURRENT[] = {{0x8076, f_context::GL_CURRENT_COLOR}, {0x8075, f_context::GL_CURRENT_NORMAL}, {0x845E, f_context::GL_CURRENT_SECONDARY_COLOR}, {0x8457, f_context::GL_CURRENT_FOG_COORD},
+} CURRENT[] = {{0x8076, f_context::GL_CURRENT_COLOR},
+               {0x8075, f_context::GL_CURRENT_NORMAL},
+               {0x845E, f_context::GL_CURRENT_SECONDARY_COLOR},
+               {0x8457, f_context::GL_CURRENT_FOG_COORD},
                {0x8077, f_context::GL_CURRENT_INDEX}};
 constexpr unsigned UNIT_BIT = 8, ATTRIBUTE_BIT = 16;
 }  // namespace
@@ -450,11 +496,13 @@ uint32_t arrays_on(Machine& m) {
   if (!v) return 0;
   uint32_t on = 0;
   for (unsigned i = 0; i < std::size(CURRENT); ++i)
-    if (Node* a = m.find(v, c_vertex_array::arrays, CURRENT[i].array); a && a->get(f_client_array::enabled)) on |= 1u << i;
+    if (Node* a = m.find(v, c_vertex_array::arrays, CURRENT[i].array); a && a->get(f_client_array::enabled))
+      on |= 1u << i;
   for (Node* a : v->children[c_vertex_array::texture_coord_arrays].near)
     if (a && a->key < 8 && a->get(f_client_array::enabled)) on |= 1u << (UNIT_BIT + a->key);
   for (Node* a : v->children[c_vertex_array::attributes].near)
-    if (a && a->key < 16 && a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED)) on |= 1u << (ATTRIBUTE_BIT + a->key);
+    if (a && a->key < 16 && a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED))
+      on |= 1u << (ATTRIBUTE_BIT + a->key);
   return on;
 }
 // An element of these arrays has become current: what it is stands in memory that is not looked into here.
@@ -464,10 +512,12 @@ void forget_current(Machine& m, uint32_t arrays) {
     if (arrays >> i & 1) m.set(m.context(), CURRENT[i].field, 0, {none, none, none, none});
   for (unsigned i = 0; i < 8; ++i)
     if (arrays >> (UNIT_BIT + i) & 1)
-      if (Node* u = m.find(m.context(), c_context::texture_units, i)) m.set(u, f_texture_unit::GL_CURRENT_TEXTURE_COORDS, 0, {none, none, none, none});
+      if (Node* u = m.find(m.context(), c_context::texture_units, i))
+        m.set(u, f_texture_unit::GL_CURRENT_TEXTURE_COORDS, 0, {none, none, none, none});
   for (unsigned i = 0; i < 16; ++i)
     if (arrays >> (ATTRIBUTE_BIT + i) & 1)
-      if (Node* n = m.find(m.context(), c_context::attributes, i)) m.set(n, f_attribute::GL_CURRENT_VERTEX_ATTRIB, 0, {none, none, none, none});
+      if (Node* n = m.find(m.context(), c_context::attributes, i))
+        m.set(n, f_attribute::GL_CURRENT_VERTEX_ATTRIB, 0, {none, none, none, none});
 }
 void array_element(Machine& m) {
   read_vertex_arrays(m, false);
@@ -533,8 +583,11 @@ void raster_position(Machine& m, Num x, Num y, Num z, Num w) {
     double none = std::nan("");
     return m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0, {none, none, none, none});
   }
-  double vx = c->real(f_context::GL_VIEWPORT, 0), vy = c->real(f_context::GL_VIEWPORT, 1), vw = c->real(f_context::GL_VIEWPORT, 2), vh = c->real(f_context::GL_VIEWPORT, 3);
-  m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0, {vx + (clip[0] / clip[3] + 1) * vw / 2, vy + (clip[1] / clip[3] + 1) * vh / 2, depth_at(c, (clip[2] / clip[3] + 1) / 2), clip[3]});
+  double vx = c->real(f_context::GL_VIEWPORT, 0), vy = c->real(f_context::GL_VIEWPORT, 1),
+         vw = c->real(f_context::GL_VIEWPORT, 2), vh = c->real(f_context::GL_VIEWPORT, 3);
+  m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0,
+        {vx + (clip[0] / clip[3] + 1) * vw / 2, vy + (clip[1] / clip[3] + 1) * vh / 2,
+         depth_at(c, (clip[2] / clip[3] + 1) / 2), clip[3]});
 }
 void raster_position_v(Machine& m, Array v) {
   uint64_t n = v.count();
@@ -544,7 +597,8 @@ void window_position(Machine& m, Num x, Num y, Num z) {
   Node* c = m.context();
   position_read(m);
   m.set(c, f_context::GL_CURRENT_RASTER_POSITION_VALID, Num(1));
-  m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0, {x, y, Num(depth_at(c, std::clamp(z.floating(), 0.0, 1.0))), Num(1.0)});
+  m.set(c, f_context::GL_CURRENT_RASTER_POSITION, 0,
+        {x, y, Num(depth_at(c, std::clamp(z.floating(), 0.0, 1.0))), Num(1.0)});
 }
 void window_position_v(Machine& m, Array v) {
   uint64_t n = v.count();
@@ -583,7 +637,7 @@ void polygon_stipple(Machine& m, Array mask) {
   m.set_content(m.context(), f_context::polygon_stipple, mask.content_hash(), mask.bytes);
 }
 
-// ---- attribute stacks --------------------------------------------------------------------------------------------------
+// ---- attribute stacks ---------------------------------------------------------------------------
 
 namespace {
 
@@ -595,7 +649,8 @@ class Keeper {
     const FieldInfo& f = n->cls->fields[field];
     for (unsigned e = 0; e < f.elements; ++e) {
       const Word* w = n->at(field, e);
-      to_.items.push_back({n, static_cast<uint16_t>(field), static_cast<uint16_t>(e), std::vector<Word>(w, w + f.components)});
+      to_.items.push_back(
+          {n, static_cast<uint16_t>(field), static_cast<uint16_t>(e), std::vector<Word>(w, w + f.components)});
     }
     m_.log(n->location(field), f.elements, Touch::read);
   }
@@ -652,27 +707,33 @@ void push_attrib(Machine& m, int64_t mask_) {
     keep.children(n, c_context::materials);
   }
   if (mask & 0x1000) keep.children(n, c_context::clip_planes);  // GL_TRANSFORM_BIT
-  if (mask & 0x1) {  // GL_CURRENT_BIT
-    keep.children(n, c_context::texture_units, f_texture_unit::GL_CURRENT_TEXTURE_COORDS, f_texture_unit::GL_CURRENT_TEXTURE_COORDS + 1);
+  if (mask & 0x1) {                                             // GL_CURRENT_BIT
+    keep.children(n, c_context::texture_units, f_texture_unit::GL_CURRENT_TEXTURE_COORDS,
+                  f_texture_unit::GL_CURRENT_TEXTURE_COORDS + 1);
     keep.children(n, c_context::attributes);
   }
   if (mask & 0x2000)  // GL_ENABLE_BIT
-    keep.children(n, c_context::texture_units, f_texture_unit::enabled_GL_TEXTURE_1D, f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES + 1);
+    keep.children(n, c_context::texture_units, f_texture_unit::enabled_GL_TEXTURE_1D,
+                  f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES + 1);
   if (mask & 0x40000) {  // GL_TEXTURE_BIT
     // Samplers stay bound; they came after the stacks.
     keep.children(n, c_context::texture_units, 0, f_texture_unit::GL_SAMPLER_BINDING);
-    keep.children(n, c_context::texture_units, f_texture_unit::enabled_GL_TEXTURE_1D, f_texture_unit::GL_CURRENT_TEXTURE_COORDS);
+    keep.children(n, c_context::texture_units, f_texture_unit::enabled_GL_TEXTURE_1D,
+                  f_texture_unit::GL_CURRENT_TEXTURE_COORDS);
     for (Node* u : n->children[c_context::texture_units].near)
       if (u) {
         keep.children(u, c_texture_unit::gen);
         for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f)
           if (u->get(f))
-            if (Node* t = m.find(m.share(), c_share::textures, static_cast<uint64_t>(u->get(f)))) keep.some(t, f_texture::GL_TEXTURE_MIN_FILTER, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT);
+            if (Node* t = m.find(m.share(), c_share::textures, static_cast<uint64_t>(u->get(f))))
+              keep.some(t, f_texture::GL_TEXTURE_MIN_FILTER, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT);
       }
   }
   if (mask & 0x20) {  // GL_PIXEL_MODE_BIT: of tables and filters what is no content
-    keep.children(n, c_context::color_tables, f_color_table::GL_COLOR_TABLE_SCALE, f_color_table::GL_COLOR_TABLE_FORMAT);
-    keep.children(n, c_context::convolutions, f_convolution::GL_CONVOLUTION_BORDER_MODE, f_convolution::GL_CONVOLUTION_FORMAT);
+    keep.children(n, c_context::color_tables, f_color_table::GL_COLOR_TABLE_SCALE,
+                  f_color_table::GL_COLOR_TABLE_FORMAT);
+    keep.children(n, c_context::convolutions, f_convolution::GL_CONVOLUTION_BORDER_MODE,
+                  f_convolution::GL_CONVOLUTION_FORMAT);
   }
   if (mask & 0x4000 || mask & 0x20) {  // GL_COLOR_BUFFER_BIT: draw buffers; GL_PIXEL_MODE_BIT: the read buffer
     Node* f = bound_framebuffer(m, 0x8CA9);
@@ -712,7 +773,9 @@ void push_client_attrib(Machine& m, int64_t mask_) {
     saved.vao = v;
     saved.arrays_from = saved.items.size();
     keep.all(v);
-    for (unsigned k : {c_vertex_array::attributes, c_vertex_array::bindings, c_vertex_array::arrays, c_vertex_array::texture_coord_arrays}) keep.children(v, k);
+    for (unsigned k : {c_vertex_array::attributes, c_vertex_array::bindings, c_vertex_array::arrays,
+                       c_vertex_array::texture_coord_arrays})
+      keep.children(v, k);
     keep.field(n, f_context::GL_ARRAY_BUFFER_BINDING);
     keep.field(n, f_context::GL_VERTEX_ARRAY_BINDING);
     keep.field(n, f_context::GL_CLIENT_ACTIVE_TEXTURE);
@@ -729,22 +792,23 @@ void pop_client_attrib(Machine& m) {
   Saved saved = std::move(c.clients.back());
   c.clients.pop_back();
   Node* v = saved.vao;
-  if (v && !v->alive) saved.items.resize(saved.arrays_from);  // they went with their object
-  else if (v)  // arrays that were nothing yet when the others were saved
+  if (v && !v->alive)
+    saved.items.resize(saved.arrays_from);  // they went with their object
+  else if (v)                               // arrays that were nothing yet when the others were saved
     for (unsigned k : {c_vertex_array::attributes, c_vertex_array::bindings, c_vertex_array::texture_coord_arrays})
-        for (Node* n : v->children[k].near)
-          if (n && n->created > saved.seq)
-            for (unsigned f = 0; f < n->cls->field_count; ++f) {
-              Word own = n->key;
-              bool binding = k == c_vertex_array::attributes && f == f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING;
-              m.set_words(n, f, 0, binding ? &own : n->cls->initial + n->cls->fields[f].word);
-            }
+      for (Node* n : v->children[k].near)
+        if (n && n->created > saved.seq)
+          for (unsigned f = 0; f < n->cls->field_count; ++f) {
+            Word own = n->key;
+            bool binding = k == c_vertex_array::attributes && f == f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING;
+            m.set_words(n, f, 0, binding ? &own : n->cls->initial + n->cls->fields[f].word);
+          }
   restore(m, saved);
   if (v && v->alive) follow_bindings(m, v);
   m.set(c.node, f_context::GL_CLIENT_ATTRIB_STACK_DEPTH, Num(c.clients.size()));
 }
 
-// ---- display lists ------------------------------------------------------------------------------------------------------
+// ---- display lists ------------------------------------------------------------------------------
 
 namespace {
 constexpr int64_t MOST_LISTS = 1 << 20;
@@ -757,7 +821,8 @@ Node* list_node(Machine& m, uint64_t list, bool make) {
 }  // namespace
 void gen_lists(Machine& m, int64_t first, int64_t range) {
   if (first <= 0 || range <= 0) return;
-  for (int64_t i = 0; i < std::min(range, MOST_LISTS); ++i) m.make(m.share(), c_share::lists, static_cast<uint64_t>(first + i));
+  for (int64_t i = 0; i < std::min(range, MOST_LISTS); ++i)
+    m.make(m.share(), c_share::lists, static_cast<uint64_t>(first + i));
 }
 void delete_lists(Machine& m, int64_t first, int64_t range) {
   if (range < 0) return m.refuse();
@@ -823,10 +888,16 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
   const uint8_t* p = lists.data;
   auto size = [&]() -> uint64_t {
     switch (type) {
-      case 0x1400: case 0x1401: return 1;
-      case 0x1402: case 0x1403: case 0x1407: return 2;
+      case 0x1400:
+      case 0x1401: return 1;
+      case 0x1402:
+      case 0x1403:
+      case 0x1407: return 2;
       case 0x1408: return 3;
-      case 0x1404: case 0x1405: case 0x1406: case 0x1409: return 4;
+      case 0x1404:
+      case 0x1405:
+      case 0x1406:
+      case 0x1409: return 4;
       default: return 0;
     }
   }();
@@ -836,11 +907,36 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
     switch (type) {
       case 0x1400: v = static_cast<int8_t>(*p); break;
       case 0x1401: v = *p; break;
-      case 0x1402: { int16_t x; memcpy(&x, p, 2); v = x; break; }
-      case 0x1403: { uint16_t x; memcpy(&x, p, 2); v = x; break; }
-      case 0x1404: { int32_t x; memcpy(&x, p, 4); v = x; break; }
-      case 0x1405: { uint32_t x; memcpy(&x, p, 4); v = x; break; }
-      case 0x1406: { float x; memcpy(&x, p, 4); v = x >= 0 && x < 4e9f ? static_cast<int64_t>(x) : 0; break; }
+      case 0x1402: {
+        int16_t x;
+        memcpy(&x, p, 2);
+        v = x;
+        break;
+      }
+      case 0x1403: {
+        uint16_t x;
+        memcpy(&x, p, 2);
+        v = x;
+        break;
+      }
+      case 0x1404: {
+        int32_t x;
+        memcpy(&x, p, 4);
+        v = x;
+        break;
+      }
+      case 0x1405: {
+        uint32_t x;
+        memcpy(&x, p, 4);
+        v = x;
+        break;
+      }
+      case 0x1406: {
+        float x;
+        memcpy(&x, p, 4);
+        v = x >= 0 && x < 4e9f ? static_cast<int64_t>(x) : 0;
+        break;
+      }
       case 0x1407: v = p[0] << 8 | p[1]; break;
       case 0x1408: v = p[0] << 16 | p[1] << 8 | p[2]; break;
       default: v = static_cast<int64_t>(p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]; break;

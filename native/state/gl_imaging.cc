@@ -7,8 +7,12 @@ namespace {
 constexpr int64_t HISTOGRAM = 0x8024, MINMAX = 0x802E;
 
 // Proxies have no node: what is asked of them is no state.
-Node* table_of(Machine& m, int64_t target) { return m.child(m.context(), c_context::color_tables, static_cast<uint64_t>(target)); }
-Node* filter_of(Machine& m, int64_t target) { return m.child(m.context(), c_context::convolutions, static_cast<uint64_t>(target)); }
+Node* table_of(Machine& m, int64_t target) {
+  return m.child(m.context(), c_context::color_tables, static_cast<uint64_t>(target));
+}
+Node* filter_of(Machine& m, int64_t target) {
+  return m.child(m.context(), c_context::convolutions, static_cast<uint64_t>(target));
+}
 bool is_proxy(int64_t target) { return (target >= 0x80D3 && target <= 0x80D5) || target == 0x80BD || target == 0x8025; }
 
 Node* new_table(Machine& m, int64_t target, int64_t format, int64_t width) {
@@ -78,7 +82,8 @@ void convolution_filter(Machine& m, int64_t target, int64_t format, int64_t widt
   read_unpack(m, values);
   m.set_content(n, f_convolution::content, values.content_hash(), values.bytes);
 }
-void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array row, Array column) {
+void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height, Array row,
+                      Array column) {
   Node* n = new_filter(m, target, format, width, height);
   if (!n) return;
   read_unpack(m, row);

@@ -15,11 +15,12 @@ constexpr int64_t MOST_UNITS = 256;
 
 // Arrays whose size is given by what they are.
 void init_vertex_array(Machine& m, Node* v) {
-  for (auto [array, size] : {std::pair{0x8075u, 3}, {0x845Eu, 3}, {0x8077u, 1}, {0x8079u, 1}, {0x8457u, 1}, {0x8B9Cu, 1}})
+  for (auto [array, size] :
+       {std::pair{0x8075u, 3}, {0x845Eu, 3}, {0x8077u, 1}, {0x8079u, 1}, {0x8457u, 1}, {0x8B9Cu, 1}})
     if (Node* a = m.find(v, c_vertex_array::arrays, array)) m.set(a, f_client_array::size, Num(size));
 }
 
-// ---- contexts ----------------------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
 void context_made(Machine& m, Context& c) {
   Node* v = m.make(c.node, c_context::vertex_arrays, 0);
@@ -48,7 +49,8 @@ void context_made(Machine& m, Context& c) {
   for (auto& type : {0x0DE1u, 0x84F5u, 0x8D65u})
     if (Node* t = m.find(c.share->node, c_share::default_textures, type))
       if (t->get(f_texture::target) == 0) init_texture(m, t, type);
-  static const uint32_t targets[] = {0x0DE0, 0x0DE1, 0x806F, 0x8513, 0x8C18, 0x8C1A, 0x9009, 0x84F5, 0x8C2A, 0x9100, 0x9102, 0x8D65};
+  static const uint32_t targets[] = {0x0DE0, 0x0DE1, 0x806F, 0x8513, 0x8C18, 0x8C1A,
+                                     0x9009, 0x84F5, 0x8C2A, 0x9100, 0x9102, 0x8D65};
   for (uint32_t target : targets)
     if (Node* t = m.find(c.share->node, c_share::default_textures, target))
       if (t->get(f_texture::target) == 0) init_texture(m, t, target);
@@ -73,20 +75,23 @@ Node* attrib_of(Machine& m, Node* v, int64_t index) {
   if (a && made) {
     m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING, Num(index));
     if (Node* b = m.find(v, c_vertex_array::bindings, static_cast<uint64_t>(index))) {
-      m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
-      m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_DIVISOR, Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_DIVISOR)));
+      m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING,
+            Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
+      m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_DIVISOR,
+            Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_DIVISOR)));
     }
   }
   return a;
 }
 
-// ---- references ----------------------------------------------------------------------------------------------------------
+// ---- references ---------------------------------------------------------------------------------
 
 Node* unit(Machine& m) {
   if (m.direct_unit) return m.direct_unit;
   Node* c = m.context();
   m.read(c, f_context::GL_ACTIVE_TEXTURE);
-  return m.child(c, c_context::texture_units, static_cast<uint64_t>(c->get(f_context::GL_ACTIVE_TEXTURE) - GL_TEXTURE0_));
+  return m.child(c, c_context::texture_units,
+                 static_cast<uint64_t>(c->get(f_context::GL_ACTIVE_TEXTURE) - GL_TEXTURE0_));
 }
 Node* vao(Machine& m) {
   Node* c = m.context();
@@ -139,13 +144,25 @@ struct Indexed {
 bool indexed_binding(Machine& m, int64_t target, Indexed& at) {
   Node* c = m.context();
   switch (target) {
-    case 0x8A11: at = {c, f_context::GL_UNIFORM_BUFFER_BINDING_i, f_context::GL_UNIFORM_BUFFER_START_i, f_context::GL_UNIFORM_BUFFER_SIZE_i}; return true;
-    case 0x90D2: at = {c, f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i, f_context::GL_SHADER_STORAGE_BUFFER_START_i, f_context::GL_SHADER_STORAGE_BUFFER_SIZE_i}; return true;
-    case 0x92C0: at = {c, f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i, f_context::GL_ATOMIC_COUNTER_BUFFER_START_i, f_context::GL_ATOMIC_COUNTER_BUFFER_SIZE_i}; return true;
+    case 0x8A11:
+      at = {c, f_context::GL_UNIFORM_BUFFER_BINDING_i, f_context::GL_UNIFORM_BUFFER_START_i,
+            f_context::GL_UNIFORM_BUFFER_SIZE_i};
+      return true;
+    case 0x90D2:
+      at = {c, f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i, f_context::GL_SHADER_STORAGE_BUFFER_START_i,
+            f_context::GL_SHADER_STORAGE_BUFFER_SIZE_i};
+      return true;
+    case 0x92C0:
+      at = {c, f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i, f_context::GL_ATOMIC_COUNTER_BUFFER_START_i,
+            f_context::GL_ATOMIC_COUNTER_BUFFER_SIZE_i};
+      return true;
     case 0x8C8E: {
       m.read(c, f_context::GL_TRANSFORM_FEEDBACK_BINDING);
-      Node* f = m.own_object(c_context::transform_feedbacks, static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
-      at = {f, f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING_i, f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_START_i, f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_SIZE_i};
+      Node* f = m.own_object(c_context::transform_feedbacks,
+                             static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
+      at = {f, f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING_i,
+            f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_START_i,
+            f_transform_feedback::GL_TRANSFORM_FEEDBACK_BUFFER_SIZE_i};
       return f != nullptr;
     }
     default: return false;
@@ -156,7 +173,13 @@ int texture_binding(int64_t target) {
     case 0x0DE0: return f_texture_unit::GL_TEXTURE_BINDING_1D;
     case 0x0DE1: return f_texture_unit::GL_TEXTURE_BINDING_2D;
     case 0x806F: return f_texture_unit::GL_TEXTURE_BINDING_3D;
-    case 0x8513: case 0x8515: case 0x8516: case 0x8517: case 0x8518: case 0x8519: case 0x851A: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP;
+    case 0x8513:
+    case 0x8515:
+    case 0x8516:
+    case 0x8517:
+    case 0x8518:
+    case 0x8519:
+    case 0x851A: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP;
     case 0x8C18: return f_texture_unit::GL_TEXTURE_BINDING_1D_ARRAY;
     case 0x8C1A: return f_texture_unit::GL_TEXTURE_BINDING_2D_ARRAY;
     case 0x9009: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP_ARRAY;
@@ -193,7 +216,9 @@ Node* texture_of_unit(Machine& m, Node* unit, unsigned field, uint32_t target) {
 Node* bound_texture(Machine& m, int64_t target) {
   if (m.direct_texture) return m.direct_texture;
   int field = texture_binding(target);
-  return field < 0 ? nullptr : texture_of_unit(m, unit(m), static_cast<unsigned>(field), static_cast<uint32_t>(base_target(target)));
+  return field < 0
+             ? nullptr
+             : texture_of_unit(m, unit(m), static_cast<unsigned>(field), static_cast<uint32_t>(base_target(target)));
 }
 Node* bound_buffer(Machine& m, int64_t target) {
   Node* c = m.context();
@@ -214,14 +239,16 @@ Node* bound_buffer(Machine& m, int64_t target) {
 Node* client_unit_array(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_CLIENT_ACTIVE_TEXTURE);
-  return m.child(vao(m), c_vertex_array::texture_coord_arrays, static_cast<uint64_t>(c->get(f_context::GL_CLIENT_ACTIVE_TEXTURE) - GL_TEXTURE0_));
+  return m.child(vao(m), c_vertex_array::texture_coord_arrays,
+                 static_cast<uint64_t>(c->get(f_context::GL_CLIENT_ACTIVE_TEXTURE) - GL_TEXTURE0_));
 }
 
-// ---- names -----------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 namespace {
 void init_renderbuffer(Machine& m, Node* n) {
-  if (m.current() && m.current()->api == 2) m.set(n, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(0x8056));  // GL_RGBA4 in OpenGL ES
+  // GL_RGBA4 in OpenGL ES
+  if (m.current() && m.current()->api == 2) m.set(n, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(0x8056));
 }
 }  // namespace
 void create_names(Machine& m, Node* parent, unsigned collection, Array names) {
@@ -236,7 +263,8 @@ void create_names(Machine& m, Node* parent, unsigned collection, Array names) {
 void create_textures(Machine& m, int64_t target, Array names) {
   uint64_t n = names.count();
   for (uint64_t i = 0; i < n; ++i)
-    if (auto name = static_cast<uint64_t>(names.integer(i))) init_texture(m, m.make(m.share(), c_share::textures, name), static_cast<uint32_t>(target));
+    if (auto name = static_cast<uint64_t>(names.integer(i)))
+      init_texture(m, m.make(m.share(), c_share::textures, name), static_cast<uint32_t>(target));
 }
 
 namespace {
@@ -260,7 +288,8 @@ void detach(Machine& m, Node* framebuffer, uint64_t name, int64_t type) {
 }
 void deleted_buffer(Machine& m, uint64_t name) {
   Node* c = m.context();
-  for (unsigned f = f_context::GL_ARRAY_BUFFER_BINDING; f <= f_context::GL_PARAMETER_BUFFER_BINDING_ARB; ++f) unbind(m, c, f, name);
+  for (unsigned f = f_context::GL_ARRAY_BUFFER_BINDING; f <= f_context::GL_PARAMETER_BUFFER_BINDING_ARB; ++f)
+    unbind(m, c, f, name);
   for (int64_t target : {0x8A11, 0x90D2, 0x92C0, 0x8C8E}) {
     Indexed at{};
     if (!indexed_binding(m, target, at)) continue;
@@ -290,9 +319,11 @@ void deleted_texture(Machine& m, uint64_t name) {
   Node* c = m.context();
   for (Node* u : c->children[c_context::texture_units].near)
     if (u)
-      for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f) unbind(m, u, f, name);
+      for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f)
+        unbind(m, u, f, name);
   for (Node* u : c->children[c_context::image_units].near)
-    if (u && static_cast<uint64_t>(u->get(f_image_unit::GL_IMAGE_BINDING_NAME)) == name) m.set_words(u, f_image_unit::GL_IMAGE_BINDING_NAME, 0, u->cls->initial);
+    if (u && static_cast<uint64_t>(u->get(f_image_unit::GL_IMAGE_BINDING_NAME)) == name)
+      m.set_words(u, f_image_unit::GL_IMAGE_BINDING_NAME, 0, u->cls->initial);
   detach(m, bound_framebuffer(m, 0x8CA9), name, 0x1702);
   detach(m, bound_framebuffer(m, 0x8CA8), name, 0x1702);
 }
@@ -327,7 +358,8 @@ void delete_names(Machine& m, Node* parent, unsigned collection, Array names) {
       if (collection == c_context::pipelines) unbind(m, c, f_context::GL_PROGRAM_PIPELINE_BINDING, name);
       if (collection == c_context::transform_feedbacks) unbind(m, c, f_context::GL_TRANSFORM_FEEDBACK_BINDING, name);
       if (collection == c_context::queries)
-        for (unsigned e = 0; e < c->cls->fields[f_context::GL_CURRENT_QUERY_i].elements; ++e) unbind(m, c, f_context::GL_CURRENT_QUERY_i, name, e);
+        for (unsigned e = 0; e < c->cls->fields[f_context::GL_CURRENT_QUERY_i].elements; ++e)
+          unbind(m, c, f_context::GL_CURRENT_QUERY_i, name, e);
     }
     m.remove(node);
   }
@@ -364,15 +396,19 @@ void debug_group(Machine& m, int64_t change) {
 }
 
 void attrib_enabled(Machine& m, int64_t index, int64_t on) {
-  if (Node* a = attrib_of(m, vao(m), index)) m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
-  else m.refuse();
+  if (Node* a = attrib_of(m, vao(m), index))
+    m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
+  else
+    m.refuse();
 }
 void named_attrib_enabled(Machine& m, int64_t array, int64_t index, int64_t on) {
-  if (Node* a = attrib_of(m, m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(array)), index)) m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
-  else m.refuse();
+  if (Node* a = attrib_of(m, m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(array)), index))
+    m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_ENABLED, Num(on));
+  else
+    m.refuse();
 }
 
-// ---- on and off, simple context state ----------------------------------------------------------------------------------------
+// ---- on and off, simple context state -----------------------------------------------------------
 
 void enable(Machine& m, int64_t cap_, int64_t on) {
   auto cap = static_cast<uint32_t>(cap_);
@@ -400,26 +436,39 @@ void enable(Machine& m, int64_t cap_, int64_t on) {
 void enable_indexed(Machine& m, int64_t cap, int64_t index, int64_t on) {
   Node* c = m.context();
   int field = m.field_of(c, prefix_enabled, static_cast<uint32_t>(cap));
-  if (field >= 0 && index >= 0 && index < c->cls->fields[field].elements) m.set(c, static_cast<unsigned>(field), static_cast<unsigned>(index), {Num(on)});
+  if (field >= 0 && index >= 0 && index < c->cls->fields[field].elements)
+    m.set(c, static_cast<unsigned>(field), static_cast<unsigned>(index), {Num(on)});
 }
 void viewport(Machine& m, Num x, Num y, Num w, Num h) {
   if (w.integer() < 0 || h.integer() < 0) return m.refuse();
   // Larger ones are cut to what the driver can do, which is at least this everywhere.
-  m.set_all(m.context(), f_context::GL_VIEWPORT, {x, y, Num(std::min<int64_t>(w.integer(), 16384)), Num(std::min<int64_t>(h.integer(), 16384))});
+  m.set_all(m.context(), f_context::GL_VIEWPORT,
+            {x, y, Num(std::min<int64_t>(w.integer(), 16384)), Num(std::min<int64_t>(h.integer(), 16384))});
 }
 namespace {
 void each_indexed(Machine& m, unsigned field, int64_t first, int64_t count, Array v, unsigned n) {
   if (first < 0 || count < 0) return m.refuse();
-  for (int64_t i = 0; i < std::min<int64_t>(count, 64); ++i) m.set(m.context(), field, static_cast<unsigned>(first + i), v, static_cast<uint64_t>(i) * n);
+  for (int64_t i = 0; i < std::min<int64_t>(count, 64); ++i)
+    m.set(m.context(), field, static_cast<unsigned>(first + i), v, static_cast<uint64_t>(i) * n);
 }
 Num unit_range(Num v) { return Num(std::clamp(v.floating(), 0.0, 1.0)); }
 }  // namespace
-void viewport_array(Machine& m, int64_t first, int64_t count, Array v) { each_indexed(m, f_context::GL_VIEWPORT, first, count, v, 4); }
-void scissor_array(Machine& m, int64_t first, int64_t count, Array v) { each_indexed(m, f_context::GL_SCISSOR_BOX, first, count, v, 4); }
-void depth_range_array(Machine& m, int64_t first, int64_t count, Array v) { each_indexed(m, f_context::GL_DEPTH_RANGE, first, count, v, 2); }
-void depth_range(Machine& m, Num n, Num f) { m.set_all(m.context(), f_context::GL_DEPTH_RANGE, {unit_range(n), unit_range(f)}); }
+void viewport_array(Machine& m, int64_t first, int64_t count, Array v) {
+  each_indexed(m, f_context::GL_VIEWPORT, first, count, v, 4);
+}
+void scissor_array(Machine& m, int64_t first, int64_t count, Array v) {
+  each_indexed(m, f_context::GL_SCISSOR_BOX, first, count, v, 4);
+}
+void depth_range_array(Machine& m, int64_t first, int64_t count, Array v) {
+  each_indexed(m, f_context::GL_DEPTH_RANGE, first, count, v, 2);
+}
+void depth_range(Machine& m, Num n, Num f) {
+  m.set_all(m.context(), f_context::GL_DEPTH_RANGE, {unit_range(n), unit_range(f)});
+}
 void clear_depth(Machine& m, Num d) { m.set(m.context(), f_context::GL_DEPTH_CLEAR_VALUE, unit_range(d)); }
-void min_sample_shading(Machine& m, Num v) { m.set(m.context(), f_context::GL_MIN_SAMPLE_SHADING_VALUE, unit_range(v)); }
+void min_sample_shading(Machine& m, Num v) {
+  m.set(m.context(), f_context::GL_MIN_SAMPLE_SHADING_VALUE, unit_range(v));
+}
 void sample_coverage(Machine& m, Num v) { m.set(m.context(), f_context::GL_SAMPLE_COVERAGE_VALUE, unit_range(v)); }
 void line_width(Machine& m, Num w) {
   if (!(w.floating() > 0)) return m.refuse();
@@ -437,7 +486,9 @@ void polygon_mode(Machine& m, int64_t face, int64_t mode) {
   m.set(c, f_context::GL_POLYGON_MODE, 0, {f, b});
 }
 void clamp_color(Machine& m, int64_t target, int64_t clamp) {
-  unsigned field = target == 0x891A ? f_context::GL_CLAMP_VERTEX_COLOR : target == 0x891B ? f_context::GL_CLAMP_FRAGMENT_COLOR : f_context::GL_CLAMP_READ_COLOR;
+  unsigned field = target == 0x891A   ? f_context::GL_CLAMP_VERTEX_COLOR
+                   : target == 0x891B ? f_context::GL_CLAMP_FRAGMENT_COLOR
+                                      : f_context::GL_CLAMP_READ_COLOR;
   m.set(m.context(), field, Num(clamp));
 }
 void pixel_store(Machine& m, int64_t pname, Num param) {
@@ -451,7 +502,7 @@ void active_texture(Machine& m, int64_t texture) {
   // The texture matrix is that of the active unit: nothing to change, it is looked up by unit.
 }
 
-// ---- buffers -------------------------------------------------------------------------------------------------------------------
+// ---- buffers ------------------------------------------------------------------------------------
 
 namespace {
 Node* touched_buffer(Machine& m, uint64_t name) {
@@ -502,9 +553,11 @@ void bind_buffers_range(Machine& m, int64_t target, int64_t first, int64_t count
     m.set(at.node, at.size, e, {Num(0)});
   }
 }
-void bind_buffers_ranges(Machine& m, int64_t target, int64_t first, int64_t count, Array buffers, Array offsets, Array sizes) {
+void bind_buffers_ranges(Machine& m, int64_t target, int64_t first, int64_t count, Array buffers, Array offsets,
+                         Array sizes) {
   bind_buffers_range(m, target, first, count, buffers);
-  uint64_t n = std::min({buffers.count(), offsets.count(), sizes.count(), static_cast<uint64_t>(std::clamp<int64_t>(count, 0, 256))});
+  uint64_t n = std::min(
+      {buffers.count(), offsets.count(), sizes.count(), static_cast<uint64_t>(std::clamp<int64_t>(count, 0, 256))});
   Indexed at{};
   if (!indexed_binding(m, target, at) || first < 0) return;
   for (uint64_t i = 0; i < n && static_cast<uint64_t>(first) + i < at.node->cls->fields[at.binding].elements; ++i) {
@@ -548,8 +601,9 @@ void map(Machine& m, Node* b, int64_t offset, int64_t length, int64_t access, in
   m.set(b, f_buffer::GL_BUFFER_ACCESS_FLAGS, Num(flags));
   m.set(b, f_buffer::GL_BUFFER_MAP_OFFSET, Num(offset));
   m.set(b, f_buffer::GL_BUFFER_MAP_LENGTH, Num(length));
-  if (flags & 1) m.read(b, f_buffer::content);                                           // GL_MAP_READ_BIT
-  if (flags & 8) m.set_content(b, f_buffer::content, NONE, 0);                            // GL_MAP_INVALIDATE_BUFFER_BIT
+  if (flags & 1) m.read(b, f_buffer::content);  // GL_MAP_READ_BIT
+  // GL_MAP_INVALIDATE_BUFFER_BIT
+  if (flags & 8) m.set_content(b, f_buffer::content, NONE, 0);
 }
 int64_t access_of(int64_t flags) { return (flags & 3) == 1 ? 0x88B8 : (flags & 3) == 2 ? 0x88B9 : 0x88BA; }
 int64_t flags_of(int64_t access) { return access == 0x88B8 ? 1 : access == 0x88B9 ? 2 : 3; }
@@ -566,30 +620,58 @@ Node* named_buffer(Machine& m, int64_t name) {
 void fill_buffer(Machine& m, Node* b, int64_t offset, int64_t size) {
   if (!b) return;
   m.read(b, f_buffer::GL_BUFFER_SIZE);
-  if (size < 0 || (offset == 0 && size == b->get(f_buffer::GL_BUFFER_SIZE))) m.set_content(b, f_buffer::content, NONE, 0);
-  else m.touch_content(b, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
+  if (size < 0 || (offset == 0 && size == b->get(f_buffer::GL_BUFFER_SIZE)))
+    m.set_content(b, f_buffer::content, NONE, 0);
+  else
+    m.touch_content(b, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
 }
-void buffer_data(Machine& m, int64_t target, int64_t size, Array data, int64_t usage) { define(m, bound_buffer(m, target), size, data, usage, 0, false); }
-void named_buffer_data(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) { define(m, named_buffer(m, buffer), size, data, usage, 0, false); }
-void named_buffer_data_ext(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) { define(m, touched_buffer(m, static_cast<uint64_t>(buffer)), size, data, usage, 0, false); }
-void buffer_storage(Machine& m, int64_t target, int64_t size, Array data, int64_t flags) { define(m, bound_buffer(m, target), size, data, 0, flags, true); }
-void named_buffer_storage(Machine& m, int64_t buffer, int64_t size, Array data, int64_t flags) { define(m, named_buffer(m, buffer), size, data, 0, flags, true); }
-void buffer_sub_data(Machine& m, int64_t target, int64_t offset, int64_t size, Array data) { sub(m, bound_buffer(m, target), offset, size, data); }
-void named_buffer_sub_data(Machine& m, int64_t buffer, int64_t offset, int64_t size, Array data) { sub(m, named_buffer(m, buffer), offset, size, data); }
-void clear_buffer(Machine& m, int64_t target, int64_t offset, int64_t size) { fill_buffer(m, bound_buffer(m, target), offset, size); }
-void clear_named_buffer(Machine& m, int64_t buffer, int64_t offset, int64_t size) { fill_buffer(m, named_buffer(m, buffer), offset, size); }
+void buffer_data(Machine& m, int64_t target, int64_t size, Array data, int64_t usage) {
+  define(m, bound_buffer(m, target), size, data, usage, 0, false);
+}
+void named_buffer_data(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) {
+  define(m, named_buffer(m, buffer), size, data, usage, 0, false);
+}
+void named_buffer_data_ext(Machine& m, int64_t buffer, int64_t size, Array data, int64_t usage) {
+  define(m, touched_buffer(m, static_cast<uint64_t>(buffer)), size, data, usage, 0, false);
+}
+void buffer_storage(Machine& m, int64_t target, int64_t size, Array data, int64_t flags) {
+  define(m, bound_buffer(m, target), size, data, 0, flags, true);
+}
+void named_buffer_storage(Machine& m, int64_t buffer, int64_t size, Array data, int64_t flags) {
+  define(m, named_buffer(m, buffer), size, data, 0, flags, true);
+}
+void buffer_sub_data(Machine& m, int64_t target, int64_t offset, int64_t size, Array data) {
+  sub(m, bound_buffer(m, target), offset, size, data);
+}
+void named_buffer_sub_data(Machine& m, int64_t buffer, int64_t offset, int64_t size, Array data) {
+  sub(m, named_buffer(m, buffer), offset, size, data);
+}
+void clear_buffer(Machine& m, int64_t target, int64_t offset, int64_t size) {
+  fill_buffer(m, bound_buffer(m, target), offset, size);
+}
+void clear_named_buffer(Machine& m, int64_t buffer, int64_t offset, int64_t size) {
+  fill_buffer(m, named_buffer(m, buffer), offset, size);
+}
 namespace {
 void copy(Machine& m, Node* from, Node* to, int64_t, int64_t offset, int64_t size) {
   if (!from || !to) return m.refuse();
   m.read(from, f_buffer::content);
   m.read(to, f_buffer::GL_BUFFER_SIZE);
-  if (offset == 0 && size == to->get(f_buffer::GL_BUFFER_SIZE) && from != to) m.set_content(to, f_buffer::content, NONE, 0);
-  else m.touch_content(to, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
+  if (offset == 0 && size == to->get(f_buffer::GL_BUFFER_SIZE) && from != to)
+    m.set_content(to, f_buffer::content, NONE, 0);
+  else
+    m.touch_content(to, f_buffer::content, {{offset, 0, 0}, {offset + size, 1, 1}});
 }
 }  // namespace
-void copy_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) { copy(m, bound_buffer(m, read), bound_buffer(m, write), from, to, size); }
-void copy_named_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) { copy(m, named_buffer(m, read), named_buffer(m, write), from, to, size); }
-void invalidate_buffer(Machine& m, int64_t buffer) { m.set_content(named_buffer(m, buffer), f_buffer::content, NONE, 0); }
+void copy_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) {
+  copy(m, bound_buffer(m, read), bound_buffer(m, write), from, to, size);
+}
+void copy_named_buffer(Machine& m, int64_t read, int64_t write, int64_t from, int64_t to, int64_t size) {
+  copy(m, named_buffer(m, read), named_buffer(m, write), from, to, size);
+}
+void invalidate_buffer(Machine& m, int64_t buffer) {
+  m.set_content(named_buffer(m, buffer), f_buffer::content, NONE, 0);
+}
 void map_buffer(Machine& m, int64_t target, int64_t access, int64_t pointer) {
   Node* b = bound_buffer(m, target);
   if (b) map(m, b, 0, b->get(f_buffer::GL_BUFFER_SIZE), access, flags_of(access), pointer);
@@ -598,8 +680,13 @@ void map_named_buffer(Machine& m, int64_t buffer, int64_t access, int64_t pointe
   Node* b = named_buffer(m, buffer);
   if (b) map(m, b, 0, b->get(f_buffer::GL_BUFFER_SIZE), access, flags_of(access), pointer);
 }
-void map_buffer_range(Machine& m, int64_t target, int64_t offset, int64_t length, int64_t access, int64_t pointer) { map(m, bound_buffer(m, target), offset, length, access_of(access), access, pointer); }
-void map_named_buffer_range(Machine& m, int64_t buffer, int64_t offset, int64_t length, int64_t access, int64_t pointer) { map(m, named_buffer(m, buffer), offset, length, access_of(access), access, pointer); }
+void map_buffer_range(Machine& m, int64_t target, int64_t offset, int64_t length, int64_t access, int64_t pointer) {
+  map(m, bound_buffer(m, target), offset, length, access_of(access), access, pointer);
+}
+void map_named_buffer_range(Machine& m, int64_t buffer, int64_t offset, int64_t length, int64_t access,
+                            int64_t pointer) {
+  map(m, named_buffer(m, buffer), offset, length, access_of(access), access, pointer);
+}
 void unmap_buffer(Machine& m, int64_t target) { unmap(m, bound_buffer(m, target)); }
 void unmap_named_buffer(Machine& m, int64_t buffer) { unmap(m, named_buffer(m, buffer)); }
 void flush_buffer(Machine& m, int64_t target) { m.read(bound_buffer(m, target), f_buffer::GL_BUFFER_MAPPED); }
@@ -607,7 +694,7 @@ void flush_named_buffer(Machine& m, int64_t buffer) { m.read(named_buffer(m, buf
 void get_buffer_data(Machine& m, int64_t target) { m.read(bound_buffer(m, target), f_buffer::content); }
 void get_named_buffer_data(Machine& m, int64_t buffer) { m.read(named_buffer(m, buffer), f_buffer::content); }
 
-// ---- vertex arrays -----------------------------------------------------------------------------------------------------------------
+// ---- vertex arrays ------------------------------------------------------------------------------
 
 void bind_vertex_array(Machine& m, int64_t array) {
   Node* c = m.context();
@@ -620,15 +707,18 @@ namespace {
 constexpr int64_t MOST_ATTRIBUTES = 64;
 Node* attrib(Machine& m, Node* v, int64_t index) { return attrib_of(m, v, index); }
 Node* binding(Machine& m, Node* v, int64_t index) {
-  return v && index >= 0 && index < MOST_ATTRIBUTES ? m.child(v, c_vertex_array::bindings, static_cast<uint64_t>(index)) : nullptr;
+  return v && index >= 0 && index < MOST_ATTRIBUTES ? m.child(v, c_vertex_array::bindings, static_cast<uint64_t>(index))
+                                                    : nullptr;
 }
 // An attribute shows the buffer and the divisor of the binding that it reads from.
 void follow_binding(Machine& m, Node* v, Node* a) {
   if (!a) return;
   Node* b = binding(m, v, a->get(f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING));
   if (!b) return;
-  m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
-  m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_DIVISOR, Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_DIVISOR)));
+  m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING,
+        Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_BUFFER)));
+  m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_DIVISOR,
+        Num(b->get(f_vertex_binding::GL_VERTEX_BINDING_DIVISOR)));
 }
 void follow_all(Machine& m, Node* v, int64_t index) {
   if (!v) return;
@@ -640,19 +730,26 @@ void follow_all(Machine& m, Node* v, int64_t index) {
 }  // namespace
 void follow_bindings(Machine& m, Node* v) {
   if (!v) return;
-  for (size_t i = 0; i < v->children[c_vertex_array::attributes].near.size(); ++i) follow_binding(m, v, v->children[c_vertex_array::attributes].near[i]);
+  for (size_t i = 0; i < v->children[c_vertex_array::attributes].near.size(); ++i)
+    follow_binding(m, v, v->children[c_vertex_array::attributes].near[i]);
 }
 namespace {
 int64_t type_bytes(int64_t type, int64_t size) {
   switch (type) {
-    case 0x1400: case 0x1401: return size;
-    case 0x1402: case 0x1403: case 0x140B: return 2 * size;
+    case 0x1400:
+    case 0x1401: return size;
+    case 0x1402:
+    case 0x1403:
+    case 0x140B: return 2 * size;
     case 0x140A: return 8 * size;
-    case 0x8D9F: case 0x8368: case 0x8C3B: return 4;
+    case 0x8D9F:
+    case 0x8368:
+    case 0x8C3B: return 4;
     default: return 4 * size;
   }
 }
-void format(Machine& m, Node* v, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t offset) {
+void format(Machine& m, Node* v, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+            int64_t offset) {
   Node* a = attrib(m, v, index);
   if (!a) return m.refuse();
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_SIZE, Num(size));
@@ -671,9 +768,12 @@ void set_binding(Machine& m, Node* v, int64_t index, int64_t buffer, int64_t off
   m.set(b, f_vertex_binding::GL_VERTEX_BINDING_STRIDE, Num(stride));
   follow_all(m, v, index);
 }
-Node* named_vao(Machine& m, int64_t name) { return m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(name)); }
+Node* named_vao(Machine& m, int64_t name) {
+  return m.own_object(c_context::vertex_arrays, static_cast<uint64_t>(name));
+}
 }  // namespace
-void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t stride, Array pointer) {
+void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+                    int64_t stride, Array pointer) {
   Node* v = vao(m);
   Node* a = attrib(m, v, index);
   if (!a || stride < 0 || !((size >= 1 && size <= 4) || size == 0x80E1)) return m.refuse();
@@ -684,7 +784,8 @@ void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_BINDING, Num(index));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_STRIDE, Num(stride));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_POINTER, Num(pointer.address));
-  set_binding(m, v, index, buffer, static_cast<int64_t>(pointer.address), stride ? stride : type_bytes(type, size == 0x80E1 ? 4 : size));
+  set_binding(m, v, index, buffer, static_cast<int64_t>(pointer.address),
+              stride ? stride : type_bytes(type, size == 0x80E1 ? 4 : size));
 }
 void attrib_divisor(Machine& m, int64_t index, int64_t divisor) {
   Node* v = vao(m);
@@ -694,11 +795,13 @@ void attrib_divisor(Machine& m, int64_t index, int64_t divisor) {
   if (Node* b = binding(m, v, index)) m.set(b, f_vertex_binding::GL_VERTEX_BINDING_DIVISOR, Num(divisor));
   follow_all(m, v, index);
 }
-void attrib_format(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t offset) {
+void attrib_format(Machine& m, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer,
+                   int64_t offset) {
   Node* v = vao(m);
   format(m, v, index, size, type, normalized, integer, offset);
 }
-void named_attrib_format(Machine& m, int64_t array, int64_t index, int64_t size, int64_t type, int64_t normalized, int64_t integer, int64_t offset) {
+void named_attrib_format(Machine& m, int64_t array, int64_t index, int64_t size, int64_t type, int64_t normalized,
+                         int64_t integer, int64_t offset) {
   Node* v = named_vao(m, array);
   format(m, v, index, size, type, normalized, integer, offset);
 }
@@ -719,19 +822,34 @@ void many_bindings(Machine& m, Node* v, int64_t first, int64_t count, Array buff
   uint64_t known = std::min({buffers.count(), offsets.count(), strides.count()});
   for (int64_t i = 0; i < std::min<int64_t>(count, MOST_ATTRIBUTES); ++i) {
     auto u = static_cast<uint64_t>(i);
-    if (u < known) set_binding(m, v, first + i, buffers.integer(u), offsets.integer(u), strides.integer(u));
-    else set_binding(m, v, first + i, 0, 0, 16);
+    if (u < known)
+      set_binding(m, v, first + i, buffers.integer(u), offsets.integer(u), strides.integer(u));
+    else
+      set_binding(m, v, first + i, 0, 0, 16);
   }
 }
 }  // namespace
 void attrib_binding(Machine& m, int64_t index, int64_t to) { bind_attrib(m, vao(m), index, to); }
-void named_attrib_binding(Machine& m, int64_t array, int64_t index, int64_t to) { bind_attrib(m, named_vao(m, array), index, to); }
-void vertex_buffer(Machine& m, int64_t index, int64_t buffer, int64_t offset, int64_t stride) { set_binding(m, vao(m), index, buffer, offset, stride); }
-void named_vertex_buffer(Machine& m, int64_t array, int64_t index, int64_t buffer, int64_t offset, int64_t stride) { set_binding(m, named_vao(m, array), index, buffer, offset, stride); }
-void vertex_buffers(Machine& m, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) { many_bindings(m, vao(m), first, count, buffers, offsets, strides); }
-void named_vertex_buffers(Machine& m, int64_t array, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) { many_bindings(m, named_vao(m, array), first, count, buffers, offsets, strides); }
+void named_attrib_binding(Machine& m, int64_t array, int64_t index, int64_t to) {
+  bind_attrib(m, named_vao(m, array), index, to);
+}
+void vertex_buffer(Machine& m, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
+  set_binding(m, vao(m), index, buffer, offset, stride);
+}
+void named_vertex_buffer(Machine& m, int64_t array, int64_t index, int64_t buffer, int64_t offset, int64_t stride) {
+  set_binding(m, named_vao(m, array), index, buffer, offset, stride);
+}
+void vertex_buffers(Machine& m, int64_t first, int64_t count, Array buffers, Array offsets, Array strides) {
+  many_bindings(m, vao(m), first, count, buffers, offsets, strides);
+}
+void named_vertex_buffers(Machine& m, int64_t array, int64_t first, int64_t count, Array buffers, Array offsets,
+                          Array strides) {
+  many_bindings(m, named_vao(m, array), first, count, buffers, offsets, strides);
+}
 void binding_divisor(Machine& m, int64_t index, int64_t divisor) { divisor_of(m, vao(m), index, divisor); }
-void named_binding_divisor(Machine& m, int64_t array, int64_t index, int64_t divisor) { divisor_of(m, named_vao(m, array), index, divisor); }
+void named_binding_divisor(Machine& m, int64_t array, int64_t index, int64_t divisor) {
+  divisor_of(m, named_vao(m, array), index, divisor);
+}
 
 namespace {
 Node* client_node(Machine& m, int64_t array) {
@@ -757,14 +875,16 @@ void client_state(Machine& m, int64_t array, int64_t on) {
   m.set(n, f_client_array::enabled, Num(on));
 }
 void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointer) {
-  struct Layout { int64_t format, tex, color, color_type, normal, vertex, tex_at, color_at, normal_at, vertex_at, bytes; };
+  struct Layout {
+    int64_t format, tex, color, color_type, normal, vertex, tex_at, color_at, normal_at, vertex_at, bytes;
+  };
   static const Layout layouts[] = {
-      {0x2A20, 0, 0, 0, 0, 2, 0, 0, 0, 0, 8}, {0x2A21, 0, 0, 0, 0, 3, 0, 0, 0, 0, 12},
-      {0x2A22, 0, 4, 0x1401, 0, 2, 0, 0, 0, 4, 12}, {0x2A23, 0, 4, 0x1401, 0, 3, 0, 0, 0, 4, 16},
-      {0x2A24, 0, 3, 0x1406, 0, 3, 0, 0, 0, 12, 24}, {0x2A25, 0, 0, 0, 1, 3, 0, 0, 0, 12, 24},
+      {0x2A20, 0, 0, 0, 0, 2, 0, 0, 0, 0, 8},         {0x2A21, 0, 0, 0, 0, 3, 0, 0, 0, 0, 12},
+      {0x2A22, 0, 4, 0x1401, 0, 2, 0, 0, 0, 4, 12},   {0x2A23, 0, 4, 0x1401, 0, 3, 0, 0, 0, 4, 16},
+      {0x2A24, 0, 3, 0x1406, 0, 3, 0, 0, 0, 12, 24},  {0x2A25, 0, 0, 0, 1, 3, 0, 0, 0, 12, 24},
       {0x2A26, 0, 4, 0x1406, 1, 3, 0, 0, 16, 28, 40}, {0x2A27, 2, 0, 0, 0, 3, 0, 0, 0, 8, 20},
-      {0x2A28, 4, 0, 0, 0, 4, 0, 0, 0, 16, 32}, {0x2A29, 2, 4, 0x1401, 0, 3, 0, 8, 0, 12, 24},
-      {0x2A2A, 2, 3, 0x1406, 0, 3, 0, 8, 0, 20, 32}, {0x2A2B, 2, 0, 0, 1, 3, 0, 0, 8, 20, 32},
+      {0x2A28, 4, 0, 0, 0, 4, 0, 0, 0, 16, 32},       {0x2A29, 2, 4, 0x1401, 0, 3, 0, 8, 0, 12, 24},
+      {0x2A2A, 2, 3, 0x1406, 0, 3, 0, 8, 0, 20, 32},  {0x2A2B, 2, 0, 0, 1, 3, 0, 0, 8, 20, 32},
       {0x2A2C, 2, 4, 0x1406, 1, 3, 0, 8, 24, 36, 48}, {0x2A2D, 4, 4, 0x1406, 1, 4, 0, 16, 32, 44, 60}};
   for (auto& l : layouts) {
     if (l.format != format) continue;
@@ -788,14 +908,15 @@ void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointe
   m.refuse();
 }
 
-// ---- textures ---------------------------------------------------------------------------------------------------------------------
+// ---- textures -----------------------------------------------------------------------------------
 
 void init_texture(Machine& m, Node* t, uint32_t target) {
   if (!t) return;
   m.set(t, f_texture::target, Num(target));
   if (target == 0x84F5 || target == 0x8D65) {  // rectangle, external: no mipmaps, no repeat
     m.set(t, f_texture::GL_TEXTURE_MIN_FILTER, Num(0x2601));
-    for (unsigned f : {f_texture::GL_TEXTURE_WRAP_S, f_texture::GL_TEXTURE_WRAP_T, f_texture::GL_TEXTURE_WRAP_R}) m.set(t, f, Num(0x812F));
+    for (unsigned f : {f_texture::GL_TEXTURE_WRAP_S, f_texture::GL_TEXTURE_WRAP_T, f_texture::GL_TEXTURE_WRAP_R})
+      m.set(t, f, Num(0x812F));
   }
 }
 void bind_texture(Machine& m, int64_t target, int64_t texture) {
@@ -806,8 +927,10 @@ void bind_texture(Machine& m, int64_t target, int64_t texture) {
     Node* t = m.find(m.share(), c_share::textures, static_cast<uint64_t>(texture));
     if (!t) t = m.make(m.share(), c_share::textures, static_cast<uint64_t>(texture));
     m.read(t);
-    if (!t->get(f_texture::target)) init_texture(m, t, static_cast<uint32_t>(target));
-    else if (t->get(f_texture::target) != target) return m.refuse();
+    if (!t->get(f_texture::target))
+      init_texture(m, t, static_cast<uint32_t>(target));
+    else if (t->get(f_texture::target) != target)
+      return m.refuse();
   }
   m.set(u, static_cast<unsigned>(field), Num(texture));
 }
@@ -816,7 +939,8 @@ void bind_texture_unit(Machine& m, int64_t index, int64_t texture) {
   Node* u = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(index));
   if (!u) return;
   if (!texture) {
-    for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f) m.set(u, f, Num(0));
+    for (unsigned f = f_texture_unit::GL_TEXTURE_BINDING_1D; f < f_texture_unit::GL_SAMPLER_BINDING; ++f)
+      m.set(u, f, Num(0));
     return;
   }
   Node* t = m.object(c_share::textures, static_cast<uint64_t>(texture));
@@ -829,7 +953,8 @@ void bind_textures(Machine& m, int64_t first, int64_t count, Array textures) {
   for (int64_t i = 0; i < std::min(count, MOST_UNITS); ++i) {
     int64_t name = static_cast<uint64_t>(i) < known ? textures.integer(static_cast<uint64_t>(i)) : 0;
     Node* t = name ? m.find(m.share(), c_share::textures, static_cast<uint64_t>(name)) : nullptr;
-    if (first + i < 0 || first + i >= MOST_UNITS || (name && (!t || !t->get(f_texture::target)))) continue;  // the others are bound
+    // the others are bound
+    if (first + i < 0 || first + i >= MOST_UNITS || (name && (!t || !t->get(f_texture::target)))) continue;
     bind_texture_unit(m, first + i, name);
   }
 }
@@ -837,8 +962,10 @@ namespace {
 void parameter(Machine& m, Node* t, int64_t pname, Array* v, Num single) {
   if (!t) return m.refuse();
   auto give = [&](unsigned field) {
-    if (v) m.set(t, field, 0, *v);
-    else m.set(t, field, single);
+    if (v)
+      m.set(t, field, 0, *v);
+    else
+      m.set(t, field, single);
   };
   if (pname == 0x8E46) {  // GL_TEXTURE_SWIZZLE_RGBA
     if (!v || v->count() < 4) return;
@@ -849,17 +976,31 @@ void parameter(Machine& m, Node* t, int64_t pname, Array* v, Num single) {
   bool rectangle = t->cls == &g_classes[class_texture] && t->get(f_texture::target) == 0x84F5;
   if (rectangle && pname == 0x2801 && value.integer() != 0x2600 && value.integer() != 0x2601) return m.refuse();
   if (pname == 0x2800 && value.integer() != 0x2600 && value.integer() != 0x2601) return m.refuse();
-  if (pname == 0x2801 && value.integer() != 0x2600 && value.integer() != 0x2601 && (value.integer() < 0x2700 || value.integer() > 0x2703)) return m.refuse();
+  if (pname == 0x2801 && value.integer() != 0x2600 && value.integer() != 0x2601 &&
+      (value.integer() < 0x2700 || value.integer() > 0x2703))
+    return m.refuse();
   int field = m.field_of(t, prefix_none, static_cast<uint32_t>(pname));
   if (field >= 0) give(static_cast<unsigned>(field));
 }
 }  // namespace
-void tex_parameter(Machine& m, int64_t target, int64_t pname, Num param) { parameter(m, bound_texture(m, target), pname, nullptr, param); }
-void tex_parameter_v(Machine& m, int64_t target, int64_t pname, Array params) { parameter(m, bound_texture(m, target), pname, &params, {}); }
-void texture_parameter(Machine& m, int64_t texture, int64_t pname, Num param) { parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, nullptr, param); }
-void texture_parameter_v(Machine& m, int64_t texture, int64_t pname, Array params) { parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, &params, {}); }
-void sampler_parameter(Machine& m, int64_t sampler, int64_t pname, Num param) { parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, nullptr, param); }
-void sampler_parameter_v(Machine& m, int64_t sampler, int64_t pname, Array params) { parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, &params, {}); }
+void tex_parameter(Machine& m, int64_t target, int64_t pname, Num param) {
+  parameter(m, bound_texture(m, target), pname, nullptr, param);
+}
+void tex_parameter_v(Machine& m, int64_t target, int64_t pname, Array params) {
+  parameter(m, bound_texture(m, target), pname, &params, {});
+}
+void texture_parameter(Machine& m, int64_t texture, int64_t pname, Num param) {
+  parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, nullptr, param);
+}
+void texture_parameter_v(Machine& m, int64_t texture, int64_t pname, Array params) {
+  parameter(m, m.object(c_share::textures, static_cast<uint64_t>(texture)), pname, &params, {});
+}
+void sampler_parameter(Machine& m, int64_t sampler, int64_t pname, Num param) {
+  parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, nullptr, param);
+}
+void sampler_parameter_v(Machine& m, int64_t sampler, int64_t pname, Array params) {
+  parameter(m, m.object(c_share::samplers, static_cast<uint64_t>(sampler)), pname, &params, {});
+}
 
 void read_unpack(Machine& m, const Array& pixels) {
   m.read(m.context(), f_context::group_unpack);
@@ -868,7 +1009,8 @@ void read_unpack(Machine& m, const Array& pixels) {
     if (Node* b = bound_buffer(m, 0x88EC)) m.read(b, f_buffer::content);
 }
 namespace {
-Node* define_level(Machine& m, Node* t, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d, int64_t border) {
+Node* define_level(Machine& m, Node* t, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
+                   int64_t border) {
   Node* l = level_node(m, t, target, level, true);
   if (!l) return nullptr;
   m.set(l, f_level::GL_TEXTURE_WIDTH, Num(w));
@@ -883,8 +1025,10 @@ int64_t smaller(int64_t size, int64_t by) { return by > 62 ? 1 : std::max<int64_
 // Levels above the base of every face, as glGenerateMipmap makes them.
 void mipmaps(Machine& m, Node* t) {
   if (!t) return m.refuse();
-  int64_t base = std::clamp<int64_t>(t->get(f_texture::GL_TEXTURE_BASE_LEVEL), 0, 31), top = t->get(f_texture::GL_TEXTURE_MAX_LEVEL), target = t->get(f_texture::target);
-  if (t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) top = std::min(top, t->get(f_texture::GL_TEXTURE_IMMUTABLE_LEVELS) - 1);
+  int64_t base = std::clamp<int64_t>(t->get(f_texture::GL_TEXTURE_BASE_LEVEL), 0, 31),
+          top = t->get(f_texture::GL_TEXTURE_MAX_LEVEL), target = t->get(f_texture::target);
+  if (t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT))
+    top = std::min(top, t->get(f_texture::GL_TEXTURE_IMMUTABLE_LEVELS) - 1);
   m.read(t, f_texture::GL_TEXTURE_BASE_LEVEL);
   m.read(t, f_texture::GL_TEXTURE_MAX_LEVEL);
   bool cube = target == 0x8513;
@@ -893,11 +1037,14 @@ void mipmaps(Machine& m, Node* t) {
     Node* l = level_node(m, t, at, base, false);
     if (!l) continue;
     m.read_all(l);
-    int64_t w = l->get(f_level::GL_TEXTURE_WIDTH), h = l->get(f_level::GL_TEXTURE_HEIGHT), d = l->get(f_level::GL_TEXTURE_DEPTH);
+    int64_t w = l->get(f_level::GL_TEXTURE_WIDTH), h = l->get(f_level::GL_TEXTURE_HEIGHT),
+            d = l->get(f_level::GL_TEXTURE_DEPTH);
     bool layers = is_array(target), rows = target == 0x8C18;
     int64_t most = std::max({w, rows ? 1 : h, layers ? 1 : d});
     for (int64_t n = 1; base + n <= std::min<int64_t>(top, 31) && (most >> n) > 0; ++n)
-      if (Node* x = define_level(m, t, at, base + n, l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT), smaller(w, n), rows ? h : smaller(h, n), layers ? d : smaller(d, n), 0)) m.set_content(x, f_level::content, NONE, 0);
+      if (Node* x = define_level(m, t, at, base + n, l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT), smaller(w, n),
+                                 rows ? h : smaller(h, n), layers ? d : smaller(d, n), 0))
+        m.set_content(x, f_level::content, NONE, 0);
   }
 }
 void base_changed(Machine& m, Node* t, int64_t level) {
@@ -907,10 +1054,12 @@ void base_changed(Machine& m, Node* t, int64_t level) {
   }
 }
 bool is_proxy(int64_t target) {
-  return target == 0x8063 || target == 0x8064 || target == 0x8070 || target == 0x851B || target == 0x84F7 || target == 0x8C19 || target == 0x8C1B || target == 0x900B || target == 0x9101 || target == 0x9103;
+  return target == 0x8063 || target == 0x8064 || target == 0x8070 || target == 0x851B || target == 0x84F7 ||
+         target == 0x8C19 || target == 0x8C1B || target == 0x900B || target == 0x9101 || target == 0x9103;
 }
 }  // namespace
-void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d, int64_t border, int64_t size, Array pixels) {
+void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
+               int64_t border, int64_t size, Array pixels) {
   if (is_proxy(target)) return;
   Node* t = bound_texture(m, target);
   if (!t || w < 0 || h < 0 || d < 0 || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
@@ -924,14 +1073,17 @@ void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_
   base_changed(m, t, level);
 }
 namespace {
-void sub_image(Machine& m, Node* t, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h, int64_t d, Array pixels) {
+void sub_image(Machine& m, Node* t, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+               int64_t h, int64_t d, Array pixels) {
   Node* l = level_node(m, t, target, level, false);
   if (!l) return m.refuse();
   read_unpack(m, pixels);
   read_pixel_transfer(m);
-  bool all = x == 0 && y == 0 && z == 0 && w == l->get(f_level::GL_TEXTURE_WIDTH) && h == l->get(f_level::GL_TEXTURE_HEIGHT) && d == l->get(f_level::GL_TEXTURE_DEPTH);
+  bool all = x == 0 && y == 0 && z == 0 && w == l->get(f_level::GL_TEXTURE_WIDTH) &&
+             h == l->get(f_level::GL_TEXTURE_HEIGHT) && d == l->get(f_level::GL_TEXTURE_DEPTH);
   m.log(l->base, f_level::content, Touch::read);  // its size and format
-  if (all) m.set_content(l, f_level::content, pixels.content_hash(), pixels.content() ? pixels.bytes : 0);
+  if (all)
+    m.set_content(l, f_level::content, pixels.content_hash(), pixels.content() ? pixels.bytes : 0);
   else {
     m.touch_content(l, f_level::content, {{x, y, z}, {x + w, y + h, z + d}});
     m.uploaded(l, f_level::content, pixels.content() ? pixels.bytes : 0, pixels.content_hash());
@@ -940,13 +1092,18 @@ void sub_image(Machine& m, Node* t, int64_t target, int64_t level, int64_t x, in
 }
 Node* named_texture(Machine& m, int64_t name) { return m.object(c_share::textures, static_cast<uint64_t>(name)); }
 }  // namespace
-void tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h, int64_t d, Array pixels) { sub_image(m, bound_texture(m, target), target, level, x, y, z, w, h, d, pixels); }
-void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h, int64_t d, Array pixels) {
+void tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h,
+                   int64_t d, Array pixels) {
+  sub_image(m, bound_texture(m, target), target, level, x, y, z, w, h, d, pixels);
+}
+void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                       int64_t h, int64_t d, Array pixels) {
   Node* t = named_texture(m, texture);
   if (!t) return m.refuse();
   int64_t target = t->get(f_texture::target);
   if (target == 0x8513) {  // layers are faces
-    for (int64_t f = std::max<int64_t>(z, 0); f < std::min<int64_t>(z + d, 6); ++f) sub_image(m, t, 0x8515 + f, level, x, y, 0, w, h, 1, pixels);
+    for (int64_t f = std::max<int64_t>(z, 0); f < std::min<int64_t>(z + d, 6); ++f)
+      sub_image(m, t, 0x8515 + f, level, x, y, 0, w, h, 1, pixels);
     return;
   }
   sub_image(m, t, target, level, x, y, z, w, h, d, pixels);
@@ -962,19 +1119,27 @@ void copy_tex_image(Machine& m, int64_t target, int64_t level, int64_t format, i
   base_changed(m, t, level);
 }
 namespace {
-void copy_sub(Machine& m, Node* t, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h) {
+void copy_sub(Machine& m, Node* t, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+              int64_t h) {
   Node* l = level_node(m, t, target, level, false);
   if (!l) return m.refuse();
   read_pixels_of(m, l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT));
-  bool all = !x && !y && !z && w == l->get(f_level::GL_TEXTURE_WIDTH) && h == l->get(f_level::GL_TEXTURE_HEIGHT) && l->get(f_level::GL_TEXTURE_DEPTH) == 1;
+  bool all = !x && !y && !z && w == l->get(f_level::GL_TEXTURE_WIDTH) && h == l->get(f_level::GL_TEXTURE_HEIGHT) &&
+             l->get(f_level::GL_TEXTURE_DEPTH) == 1;
   m.log(l->base, f_level::content, Touch::read);
-  if (all) m.set_content(l, f_level::content, NONE, 0);
-  else m.touch_content(l, f_level::content, {{x, y, z}, {x + w, y + h, z + 1}});
+  if (all)
+    m.set_content(l, f_level::content, NONE, 0);
+  else
+    m.touch_content(l, f_level::content, {{x, y, z}, {x + w, y + h, z + 1}});
   base_changed(m, t, level);
 }
 }  // namespace
-void copy_tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h) { copy_sub(m, bound_texture(m, target), target, level, x, y, z, w, h); }
-void copy_texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w, int64_t h) {
+void copy_tex_sub_image(Machine& m, int64_t target, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                        int64_t h) {
+  copy_sub(m, bound_texture(m, target), target, level, x, y, z, w, h);
+}
+void copy_texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, int64_t y, int64_t z, int64_t w,
+                            int64_t h) {
   if (Node* t = named_texture(m, texture)) copy_sub(m, t, t->get(f_texture::target), level, x, y, z, w, h);
 }
 namespace {
@@ -984,7 +1149,9 @@ void storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int
   bool cube = target == 0x8513;
   for (int64_t n = 0; n < levels; ++n)
     for (int64_t face = 0; face < (cube ? 6 : 1); ++face)
-      if (Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, smaller(w, n), target == 0x8C18 ? h : smaller(h, n), is_array(target) ? d : smaller(d, n), 0)) m.set_content(l, f_level::content, NONE, 0);
+      if (Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, smaller(w, n),
+                                 target == 0x8C18 ? h : smaller(h, n), is_array(target) ? d : smaller(d, n), 0))
+        m.set_content(l, f_level::content, NONE, 0);
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT, Num(1));
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_LEVELS, Num(levels));
   m.set(t, f_texture::GL_TEXTURE_VIEW_NUM_LEVELS, Num(levels));
@@ -1002,12 +1169,18 @@ void texture_named(Machine& m, int64_t texture, int64_t target) {
 }
 void texture_direct(Machine& m, int64_t texture, int64_t target) {
   texture_named(m, texture, target);
-  m.direct_texture = texture ? named_texture(m, texture) : m.find(m.share(), c_share::default_textures, static_cast<uint64_t>(base_target(target)));
+  m.direct_texture = texture ? named_texture(m, texture)
+                             : m.find(m.share(), c_share::default_textures, static_cast<uint64_t>(base_target(target)));
 }
-void unit_direct(Machine& m, int64_t unit) { m.direct_unit = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(unit - GL_TEXTURE0_)); }
-void texture_storage(Machine& m, int64_t texture, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) { storage(m, named_texture(m, texture), levels, format, w, h, d); }
+void unit_direct(Machine& m, int64_t unit) {
+  m.direct_unit = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(unit - GL_TEXTURE0_));
+}
+void texture_storage(Machine& m, int64_t texture, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
+  storage(m, named_texture(m, texture), levels, format, w, h, d);
+}
 namespace {
-void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed, bool immutable) {
+void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed,
+                 bool immutable) {
   if (!t) return m.refuse();
   Node* l = define_level(m, t, t->get(f_texture::target), 0, format, w, h, d, 0);
   if (!l) return;
@@ -1020,10 +1193,14 @@ void multisample(Machine& m, Node* t, int64_t samples, int64_t format, int64_t w
   }
 }
 }  // namespace
-void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed, int64_t immutable) {
+void tex_multisample(Machine& m, int64_t target, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
+                     int64_t fixed, int64_t immutable) {
   if (!is_proxy(target)) multisample(m, bound_texture(m, target), samples, format, w, h, d, fixed, immutable);
 }
-void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d, int64_t fixed) { multisample(m, named_texture(m, texture), samples, format, w, h, d, fixed, true); }
+void texture_multisample(Machine& m, int64_t texture, int64_t samples, int64_t format, int64_t w, int64_t h, int64_t d,
+                         int64_t fixed) {
+  multisample(m, named_texture(m, texture), samples, format, w, h, d, fixed, true);
+}
 namespace {
 void of_buffer(Machine& m, Node* t, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
   Node* l = level_node(m, t, 0, 0, true);
@@ -1035,9 +1212,14 @@ void of_buffer(Machine& m, Node* t, int64_t format, int64_t buffer, int64_t offs
   m.set(l, f_level::GL_TEXTURE_BUFFER_SIZE, Num(size));
 }
 }  // namespace
-void tex_buffer(Machine& m, int64_t target, int64_t format, int64_t buffer, int64_t offset, int64_t size) { of_buffer(m, bound_texture(m, target), format, buffer, offset, size); }
-void texture_buffer(Machine& m, int64_t texture, int64_t format, int64_t buffer, int64_t offset, int64_t size) { of_buffer(m, named_texture(m, texture), format, buffer, offset, size); }
-void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original, int64_t format, int64_t minlevel, int64_t levels, int64_t minlayer, int64_t layers) {
+void tex_buffer(Machine& m, int64_t target, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
+  of_buffer(m, bound_texture(m, target), format, buffer, offset, size);
+}
+void texture_buffer(Machine& m, int64_t texture, int64_t format, int64_t buffer, int64_t offset, int64_t size) {
+  of_buffer(m, named_texture(m, texture), format, buffer, offset, size);
+}
+void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original, int64_t format, int64_t minlevel,
+                  int64_t levels, int64_t minlayer, int64_t layers) {
   Node *t = named_texture(m, texture), *o = named_texture(m, original);
   if (!t || !o) return m.refuse();
   init_texture(m, t, static_cast<uint32_t>(target));
@@ -1045,16 +1227,20 @@ void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original,
   int64_t made = 0;
   for (int64_t n = 0; n < std::min<int64_t>(levels, 32); ++n)
     for (int64_t face = 0; face < (cube ? 6 : 1); ++face) {
-      Node* from = level_node(m, o, from_cube ? 0x8515 + std::min<int64_t>(minlayer + face, 5) : o->get(f_texture::target), minlevel + n, false);
+      Node* from =
+          level_node(m, o, from_cube ? 0x8515 + std::min<int64_t>(minlayer + face, 5) : o->get(f_texture::target),
+                     minlevel + n, false);
       if (!from) continue;
       made = std::max(made, n + 1);
       m.read_all(from);
-      int64_t w = from->get(f_level::GL_TEXTURE_WIDTH), h = from->get(f_level::GL_TEXTURE_HEIGHT), d = from->get(f_level::GL_TEXTURE_DEPTH);
+      int64_t w = from->get(f_level::GL_TEXTURE_WIDTH), h = from->get(f_level::GL_TEXTURE_HEIGHT),
+              d = from->get(f_level::GL_TEXTURE_DEPTH);
       int64_t seen = is_array(target) ? layers : target == 0x806F ? d : 1;
       Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, w, h, seen, 0);
       if (!l) continue;
       m.set_content(l, f_level::content, NONE, 0);
-      m.share_content(l, f_level::content, from, f_level::content, static_cast<uint64_t>(w * h * seen), static_cast<uint64_t>(w * h * d));
+      m.share_content(l, f_level::content, from, f_level::content, static_cast<uint64_t>(w * h * seen),
+                      static_cast<uint64_t>(w * h * d));
     }
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT, Num(1));
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_LEVELS, Num(o->get(f_texture::GL_TEXTURE_IMMUTABLE_LEVELS)));
@@ -1066,8 +1252,7 @@ void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original,
 void generate_mipmap(Machine& m, int64_t target) { mipmaps(m, bound_texture(m, target)); }
 void generate_texture_mipmap(Machine& m, int64_t texture) { mipmaps(m, named_texture(m, texture)); }
 namespace {
-template <class Do>
-void each_level(Machine& m, Node* t, int64_t level, Do act) {
+template <class Do> void each_level(Machine& m, Node* t, int64_t level, Do act) {
   if (!t) return;
   bool cube = t->get(f_texture::target) == 0x8513;
   for (int64_t face = 0; face < (cube ? 6 : 1); ++face)
@@ -1076,12 +1261,15 @@ void each_level(Machine& m, Node* t, int64_t level, Do act) {
 }  // namespace
 void clear_tex_image(Machine& m, int64_t texture, int64_t level, int64_t whole) {
   each_level(m, named_texture(m, texture), level, [&](Node* l) {
-    if (whole) m.set_content(l, f_level::content, NONE, 0);
-    else m.touch_content(l, f_level::content);
+    if (whole)
+      m.set_content(l, f_level::content, NONE, 0);
+    else
+      m.touch_content(l, f_level::content);
   });
 }
 void invalidate_tex_image(Machine& m, int64_t texture, int64_t level) { clear_tex_image(m, texture, level, 1); }
-void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target, int64_t to_level, int64_t w, int64_t h, int64_t) {
+void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target,
+                int64_t to_level, int64_t w, int64_t h, int64_t) {
   auto content = [&](int64_t name, int64_t target, int64_t level, unsigned& field) -> Node* {
     if (target == 0x8D41) {
       field = f_renderbuffer::content;
@@ -1095,14 +1283,17 @@ void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_leve
   Node *a = content(from, from_target, from_level, ff), *b = content(to, to_target, to_level, tf);
   (void)w, (void)h;
   if (a) m.read(a, ff);
-  if (from_target == 0x8513) each_level(m, named_texture(m, from), from_level, [&](Node* l) { m.read(l, f_level::content); });
+  if (from_target == 0x8513)
+    each_level(m, named_texture(m, from), from_level, [&](Node* l) { m.read(l, f_level::content); });
   if (b) m.touch_content(b, tf);
-  if (to_target == 0x8513) each_level(m, named_texture(m, to), to_level, [&](Node* l) { m.touch_content(l, f_level::content); });
+  if (to_target == 0x8513)
+    each_level(m, named_texture(m, to), to_level, [&](Node* l) { m.touch_content(l, f_level::content); });
 }
 void prioritize_textures(Machine& m, int64_t n, Array textures, Array priorities) {
   uint64_t count = std::min({textures.count(), priorities.count(), static_cast<uint64_t>(std::max<int64_t>(n, 0))});
   for (uint64_t i = 0; i < count; ++i)
-    if (Node* t = named_texture(m, textures.integer(i))) m.set(t, f_texture::GL_TEXTURE_PRIORITY, unit_range(priorities.at(i)));
+    if (Node* t = named_texture(m, textures.integer(i)))
+      m.set(t, f_texture::GL_TEXTURE_PRIORITY, unit_range(priorities.at(i)));
 }
 namespace {
 void read_handle(Machine& m, uint64_t handle) {
@@ -1127,7 +1318,8 @@ void image_texture(Machine& m, int64_t target, int64_t image) {
 }
 void image_renderbuffer(Machine& m, int64_t, int64_t image) {
   m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
-  Node* r = m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING)));
+  Node* r =
+      m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING)));
   if (!r) return;
   const auto handle = static_cast<uint64_t>(image);
   read_handle(m, handle);
@@ -1141,32 +1333,43 @@ void image_renderbuffer(Machine& m, int64_t, int64_t image) {
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(format));
   m.set(r, f_renderbuffer::GL_RENDERBUFFER_SAMPLES, Num(0));
   const auto extent = static_cast<uint64_t>(w * h);
-  m.share_content(r, f_renderbuffer::content, m.find(m.root(), c_root::handles, handle), f_handle::parameters, extent, extent);
+  m.share_content(r, f_renderbuffer::content, m.find(m.root(), c_root::handles, handle), f_handle::parameters, extent,
+                  extent);
 }
 void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint64_t of, int64_t level) {
   auto it = m.context_by_handle.find(context);
   if (!image || it == m.context_by_handle.end()) return;
   Node* share = it->second->share->node;
   const bool texture = target >= 0x30B1 && target <= 0x30B8;
-  Node* from = texture || target == 0x30B9 ? m.find(share, texture ? c_share::textures : c_share::renderbuffers, of) : nullptr;
+  Node* from =
+      texture || target == 0x30B9 ? m.find(share, texture ? c_share::textures : c_share::renderbuffers, of) : nullptr;
   if (!from) return;
   m.read(from);
   m.set_content(image, f_handle::parameters, NONE, 0);
   unsigned field = f_renderbuffer::content;
   if (texture) {
     m.read(from, f_texture::target);
-    from = level_node(m, from, target == 0x30B1 ? 0x0DE1 : target == 0x30B2 ? 0x806F : 0x8515 + (target - 0x30B3), level, false);
+    from = level_node(m, from,
+                      target == 0x30B1   ? 0x0DE1
+                      : target == 0x30B2 ? 0x806F
+                                         : 0x8515 + (target - 0x30B3),
+                      level, false);
     if (!from) return;
     field = f_level::content;
   }
   m.read_all(from);
   Machine::ImageSize& size = m.images[image->key];
-  if (texture) size = {from->get(f_level::GL_TEXTURE_WIDTH), from->get(f_level::GL_TEXTURE_HEIGHT), from->get(f_level::GL_TEXTURE_DEPTH), from->get(f_level::GL_TEXTURE_INTERNAL_FORMAT)};
-  else size = {from->get(f_renderbuffer::GL_RENDERBUFFER_WIDTH), from->get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT), 1, from->get(f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT)};
+  if (texture)
+    size = {from->get(f_level::GL_TEXTURE_WIDTH), from->get(f_level::GL_TEXTURE_HEIGHT),
+            from->get(f_level::GL_TEXTURE_DEPTH), from->get(f_level::GL_TEXTURE_INTERNAL_FORMAT)};
+  else
+    size = {from->get(f_renderbuffer::GL_RENDERBUFFER_WIDTH), from->get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT), 1,
+            from->get(f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT)};
   const auto extent = static_cast<uint64_t>(size.width * size.height);
   m.share_content(image, f_handle::parameters, from, field, extent, extent * static_cast<uint64_t>(size.depth));
 }
-void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer, int64_t access, int64_t format) {
+void bind_image_texture(Machine& m, int64_t index, int64_t texture, int64_t level, int64_t layered, int64_t layer,
+                        int64_t access, int64_t format) {
   if (index < 0 || index >= MOST_UNITS) return m.refuse();
   Node* u = m.child(m.context(), c_context::image_units, static_cast<uint64_t>(index));
   if (!u) return;
@@ -1183,19 +1386,23 @@ void bind_image_textures(Machine& m, int64_t first, int64_t count, Array texture
     int64_t name = static_cast<uint64_t>(i) < known ? textures.integer(static_cast<uint64_t>(i)) : 0;
     Node* t = named_texture(m, name);
     Node* l = t ? level_node(m, t, t->get(f_texture::target), 0, false) : nullptr;
-    bind_image_texture(m, first + i, name, 0, name != 0, 0, name ? 0x88BA : 0x88B8, l ? l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT) : 0x8229);
+    bind_image_texture(m, first + i, name, 0, name != 0, 0, name ? 0x88BA : 0x88B8,
+                       l ? l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT) : 0x8229);
   }
 }
 void bind_sampler(Machine& m, int64_t index, int64_t sampler) {
   if (index < 0 || index >= MOST_UNITS) return m.refuse();
   if (sampler && !m.object(c_share::samplers, static_cast<uint64_t>(sampler))) return m.refuse();
-  if (Node* u = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(index))) m.set(u, f_texture_unit::GL_SAMPLER_BINDING, Num(sampler));
+  if (Node* u = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(index)))
+    m.set(u, f_texture_unit::GL_SAMPLER_BINDING, Num(sampler));
 }
 void bind_samplers(Machine& m, int64_t first, int64_t count, Array samplers) {
   uint64_t known = samplers.count();
   for (int64_t i = 0; i < std::min(count, MOST_UNITS); ++i) {
     int64_t name = static_cast<uint64_t>(i) < known ? samplers.integer(static_cast<uint64_t>(i)) : 0;
-    if (first + i >= 0 && first + i < MOST_UNITS && (!name || m.find(m.share(), c_share::samplers, static_cast<uint64_t>(name)))) bind_sampler(m, first + i, name);
+    if (first + i >= 0 && first + i < MOST_UNITS &&
+        (!name || m.find(m.share(), c_share::samplers, static_cast<uint64_t>(name))))
+      bind_sampler(m, first + i, name);
   }
 }
 void get_tex_image(Machine& m, int64_t target, int64_t level, Array) {
@@ -1208,7 +1415,7 @@ void get_texture_image(Machine& m, int64_t texture, int64_t level, Array) {
   if (Node* b = bound_buffer(m, 0x88EB)) m.touch_content(b, f_buffer::content);
 }
 
-// ---- framebuffers -------------------------------------------------------------------------------------------------------------------
+// ---- framebuffers -------------------------------------------------------------------------------
 
 void bind_framebuffer(Machine& m, int64_t target, int64_t name) {
   Node* c = m.context();
@@ -1219,8 +1426,7 @@ void bind_framebuffer(Machine& m, int64_t target, int64_t name) {
   if (target != 0x8CA9) m.set(c, f_context::GL_READ_FRAMEBUFFER_BINDING, Num(name));
 }
 namespace {
-template <class Do>
-void each_attachment(Machine& m, Node* f, int64_t attachment, Do act) {
+template <class Do> void each_attachment(Machine& m, Node* f, int64_t attachment, Do act) {
   if (!f || !f->key) return m.refuse();
   int64_t points[2] = {attachment, 0};
   if (attachment == 0x821A) points[0] = 0x8D00, points[1] = 0x8D20;  // GL_DEPTH_STENCIL_ATTACHMENT
@@ -1228,7 +1434,8 @@ void each_attachment(Machine& m, Node* f, int64_t attachment, Do act) {
     if (point)
       if (Node* a = m.child(f, c_framebuffer::attachments, static_cast<uint64_t>(point))) act(a);
 }
-void attach(Machine& m, Node* a, int64_t type, int64_t name, int64_t level, int64_t face, int64_t layer, int64_t layered) {
+void attach(Machine& m, Node* a, int64_t type, int64_t name, int64_t level, int64_t face, int64_t layer,
+            int64_t layered) {
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, Num(name ? type : 0));
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, Num(name));
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL, Num(name ? level : 0));
@@ -1236,32 +1443,46 @@ void attach(Machine& m, Node* a, int64_t type, int64_t name, int64_t level, int6
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER, Num(name ? layer : 0));
   m.set(a, f_attachment::GL_FRAMEBUFFER_ATTACHMENT_LAYERED, Num(name ? layered : 0));
 }
-void attach_to(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64_t texture, int64_t level, int64_t layer, int64_t layered) {
+void attach_to(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
+               int64_t layer, int64_t layered) {
   Node* t = named_texture(m, texture);
   if (texture && !t) return m.refuse();
   if (t && textarget && !t->get(f_texture::target)) init_texture(m, t, static_cast<uint32_t>(base_target(textarget)));
   int64_t target = t ? t->get(f_texture::target) : 0;
   int64_t face = textarget >= 0x8515 && textarget <= 0x851A ? textarget : 0;
   if (target == 0x8513 && !face && !layered) face = 0x8515 + std::clamp<int64_t>(layer, 0, 5), layer = 0;
-  bool can_layer = target == 0x8513 || target == 0x806F || target == 0x8C18 || target == 0x8C1A || target == 0x9009 || target == 0x9102;
-  each_attachment(m, f, attachment, [&](Node* a) { attach(m, a, 0x1702, texture, level, face, layer, layered && can_layer); });
+  bool can_layer = target == 0x8513 || target == 0x806F || target == 0x8C18 || target == 0x8C1A || target == 0x9009 ||
+                   target == 0x9102;
+  each_attachment(m, f, attachment,
+                  [&](Node* a) { attach(m, a, 0x1702, texture, level, face, layer, layered && can_layer); });
 }
 }  // namespace
-void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level, int64_t layer, int64_t layered) { attach_to(m, bound_framebuffer(m, target), attachment, textarget, texture, level, layer, layered); }
-void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, int64_t texture, int64_t level, int64_t layer, int64_t layered) { attach_to(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment, 0, texture, level, layer, layered); }
+void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
+                    int64_t layer, int64_t layered) {
+  attach_to(m, bound_framebuffer(m, target), attachment, textarget, texture, level, layer, layered);
+}
+void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, int64_t texture, int64_t level,
+                          int64_t layer, int64_t layered) {
+  attach_to(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment, 0, texture, level,
+            layer, layered);
+}
 void attach_renderbuffer(Machine& m, int64_t target, int64_t attachment, int64_t name) {
   if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
-  each_attachment(m, bound_framebuffer(m, target), attachment, [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
+  each_attachment(m, bound_framebuffer(m, target), attachment,
+                  [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
 }
 void named_attach_renderbuffer(Machine& m, int64_t framebuffer, int64_t attachment, int64_t name) {
   if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
-  each_attachment(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment, [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
+  each_attachment(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment,
+                  [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
 }
 namespace {
 void buffers_of(Machine& m, Node* f, int64_t n, Array bufs) {
   uint64_t known = bufs.count();
   if (!f) return;
-  for (unsigned i = 0; i < 8; ++i) m.set(f, f_framebuffer::GL_DRAW_BUFFER0 + i, Num(i < static_cast<uint64_t>(std::max<int64_t>(n, 0)) && i < known ? bufs.integer(i) : 0));
+  for (unsigned i = 0; i < 8; ++i)
+    m.set(f, f_framebuffer::GL_DRAW_BUFFER0 + i,
+          Num(i < static_cast<uint64_t>(std::max<int64_t>(n, 0)) && i < known ? bufs.integer(i) : 0));
 }
 void one_buffer(Machine& m, Node* f, int64_t buf) {
   if (!f) return;
@@ -1270,12 +1491,21 @@ void one_buffer(Machine& m, Node* f, int64_t buf) {
 }  // namespace
 void draw_buffer(Machine& m, int64_t buf) { one_buffer(m, draw_framebuffer(m), buf); }
 void draw_buffers(Machine& m, int64_t n, Array bufs) { buffers_of(m, draw_framebuffer(m), n, bufs); }
-void read_buffer(Machine& m, int64_t src) { m.set(bound_framebuffer(m, 0x8CA8), f_framebuffer::GL_READ_BUFFER, Num(src)); }
-void named_draw_buffer(Machine& m, int64_t f, int64_t buf) { one_buffer(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buf); }
-void named_draw_buffers(Machine& m, int64_t f, int64_t n, Array bufs) { buffers_of(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, bufs); }
-void named_read_buffer(Machine& m, int64_t f, int64_t src) { m.set(m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), f_framebuffer::GL_READ_BUFFER, Num(src)); }
+void read_buffer(Machine& m, int64_t src) {
+  m.set(bound_framebuffer(m, 0x8CA8), f_framebuffer::GL_READ_BUFFER, Num(src));
+}
+void named_draw_buffer(Machine& m, int64_t f, int64_t buf) {
+  one_buffer(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buf);
+}
+void named_draw_buffers(Machine& m, int64_t f, int64_t n, Array bufs) {
+  buffers_of(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), n, bufs);
+}
+void named_read_buffer(Machine& m, int64_t f, int64_t src) {
+  m.set(m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), f_framebuffer::GL_READ_BUFFER, Num(src));
+}
 void bind_renderbuffer(Machine& m, int64_t name) {
-  if (name && !m.find(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name))) init_renderbuffer(m, m.make(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name)));
+  if (name && !m.find(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name)))
+    init_renderbuffer(m, m.make(m.share(), c_share::renderbuffers, static_cast<uint64_t>(name)));
   m.object(c_share::renderbuffers, static_cast<uint64_t>(name));
   m.set(m.context(), f_context::GL_RENDERBUFFER_BINDING, Num(name));
 }
@@ -1292,11 +1522,15 @@ void renderbuffer_of(Machine& m, Node* r, int64_t samples, int64_t format, int64
 }  // namespace
 void renderbuffer_storage(Machine& m, int64_t samples, int64_t format, int64_t w, int64_t h) {
   m.read(m.context(), f_context::GL_RENDERBUFFER_BINDING);
-  renderbuffer_of(m, m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING))), samples, format, w, h);
+  renderbuffer_of(
+      m, m.object(c_share::renderbuffers, static_cast<uint64_t>(m.context()->get(f_context::GL_RENDERBUFFER_BINDING))),
+      samples, format, w, h);
 }
-void named_renderbuffer_storage(Machine& m, int64_t name, int64_t samples, int64_t format, int64_t w, int64_t h) { renderbuffer_of(m, m.object(c_share::renderbuffers, static_cast<uint64_t>(name)), samples, format, w, h); }
+void named_renderbuffer_storage(Machine& m, int64_t name, int64_t samples, int64_t format, int64_t w, int64_t h) {
+  renderbuffer_of(m, m.object(c_share::renderbuffers, static_cast<uint64_t>(name)), samples, format, w, h);
+}
 
-// ---- queries, transform feedback, synchronisation ------------------------------------------------------------------------------------
+// ---- queries, transform feedback, synchronisation -----------------------------------------------
 
 namespace {
 int query_slot(int64_t target) {
@@ -1351,12 +1585,14 @@ void end_conditional(Machine& m) { m.set(m.context(), f_context::conditional_que
 namespace {
 Node* feedback_object(Machine& m) {
   m.read(m.context(), f_context::GL_TRANSFORM_FEEDBACK_BINDING);
-  return m.own_object(c_context::transform_feedbacks, static_cast<uint64_t>(m.context()->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
+  return m.own_object(c_context::transform_feedbacks,
+                      static_cast<uint64_t>(m.context()->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
 }
 }  // namespace
 void bind_feedback(Machine& m, int64_t id) {
   auto name = static_cast<uint64_t>(id);
-  if (!m.find(m.context(), c_context::transform_feedbacks, name)) m.make(m.context(), c_context::transform_feedbacks, name);
+  if (!m.find(m.context(), c_context::transform_feedbacks, name))
+    m.make(m.context(), c_context::transform_feedbacks, name);
   m.own_object(c_context::transform_feedbacks, name);
   m.set(m.context(), f_context::GL_TRANSFORM_FEEDBACK_BINDING, Num(id));
 }

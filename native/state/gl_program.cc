@@ -17,7 +17,8 @@ Node* current_program(Machine& m) {
   // Without one the active program of the bound pipeline takes uniforms.
   Node* c = m.context();
   m.read(c, f_context::GL_PROGRAM_PIPELINE_BINDING);
-  Node* pipeline = m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)));
+  Node* pipeline =
+      m.own_object(c_context::pipelines, static_cast<uint64_t>(c->get(f_context::GL_PROGRAM_PIPELINE_BINDING)));
   if (!pipeline) return nullptr;
   m.read(pipeline, f_pipeline::GL_ACTIVE_PROGRAM);
   return program_of(m, pipeline->get(f_pipeline::GL_ACTIVE_PROGRAM));
@@ -42,7 +43,8 @@ void set_attached(Machine& m, Node* p, std::vector<int64_t> list) {
 }
 bool used_anywhere(Machine& m, Node* p) {
   for (auto& [id, c] : m.contexts)
-    if (c->share->node == p->parent && static_cast<uint64_t>(c->node->get(f_context::GL_CURRENT_PROGRAM)) == p->key) return true;
+    if (c->share->node == p->parent && static_cast<uint64_t>(c->node->get(f_context::GL_CURRENT_PROGRAM)) == p->key)
+      return true;
   return false;
 }
 bool attached_anywhere(Machine& m, Node* shader) {
@@ -67,7 +69,8 @@ void end_program(Machine& m, Node* p) {
       if (s->get(f_shader::GL_DELETE_STATUS) && !attached_anywhere(m, s)) m.remove(s);
 }
 void forget_children(Machine& m, Node* p) {
-  for (unsigned k : {c_program::uniforms, c_program::uniform_blocks, c_program::storage_blocks, c_program::attributes}) {
+  for (unsigned k :
+       {c_program::uniforms, c_program::uniform_blocks, c_program::storage_blocks, c_program::attributes}) {
     std::vector<Node*> old;
     for (Node* n : p->children[k].near)
       if (n) old.push_back(n);
@@ -75,7 +78,11 @@ void forget_children(Machine& m, Node* p) {
     for (Node* n : old) m.remove(n);
   }
 }
-Node* uniform_node(Machine& m, Node* p, int64_t location) { return p && location >= 0 && location < MOST_LOCATION ? m.child(p, c_program::uniforms, static_cast<uint64_t>(location)) : nullptr; }
+Node* uniform_node(Machine& m, Node* p, int64_t location) {
+  return p && location >= 0 && location < MOST_LOCATION
+             ? m.child(p, c_program::uniforms, static_cast<uint64_t>(location))
+             : nullptr;
+}
 
 bool identifier(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -117,9 +124,12 @@ void sampler_names(const std::string& source, std::set<std::string>& names) {
     if (word == "include") names.insert({"!", "@", "{"});
     if (word == "uniform") {  // a block, or inside of a macro
       size_t next = source.find_first_of(";{", at), line = source.rfind('\n', at);
-      if (next == source.npos || source[next] == '{' || source.substr(line + 1, at - line - 1).find('#') != source.npos) names.insert("{");
+      if (next == source.npos || source[next] == '{' || source.substr(line + 1, at - line - 1).find('#') != source.npos)
+        names.insert("{");
     }
-    if ((word == "buffer" && !only_read) || word.starts_with("imageStore") || word.starts_with("imageAtomic") || word.starts_with("atomic")) names.insert("!");
+    if ((word == "buffer" && !only_read) || word.starts_with("imageStore") || word.starts_with("imageAtomic") ||
+        word.starts_with("atomic"))
+      names.insert("!");
     if (word == "binding") {  // layout(binding = N): the unit of a sampler that is never told another one
       while (at < source.size() && (isspace(static_cast<unsigned char>(source[at])) || source[at] == '=')) ++at;
       size_t digits = at;
@@ -132,7 +142,8 @@ void sampler_names(const std::string& source, std::set<std::string>& names) {
       if (rest.rfind("sampler", 0) == 0 || rest.rfind("image", 0) == 0) word = rest;
     }
     if (word.rfind("sampler", 0) != 0 && word.rfind("image", 0) != 0) continue;
-    if (word.rfind("imageLoad", 0) == 0 || word.rfind("imageStore", 0) == 0 || word.rfind("imageAtomic", 0) == 0) continue;
+    if (word.rfind("imageLoad", 0) == 0 || word.rfind("imageStore", 0) == 0 || word.rfind("imageAtomic", 0) == 0)
+      continue;
     // The declared names follow, up to the end of the declaration.
     for (int limit = 0; limit < 64; ++limit) {
       while (at < source.size() && (isspace(static_cast<unsigned char>(source[at])))) ++at;
@@ -141,7 +152,9 @@ void sampler_names(const std::string& source, std::set<std::string>& names) {
       if (stop == at) break;
       names.emplace(source.substr(at, stop - at));
       at = stop;
-      while (at < source.size() && (isspace(static_cast<unsigned char>(source[at])) || source[at] == '[' || source[at] == ']' || isdigit(static_cast<unsigned char>(source[at])))) ++at;
+      while (at < source.size() && (isspace(static_cast<unsigned char>(source[at])) || source[at] == '[' ||
+                                    source[at] == ']' || isdigit(static_cast<unsigned char>(source[at]))))
+        ++at;
       if (at >= source.size() || source[at] != ',') break;
       ++at;
     }
@@ -156,8 +169,10 @@ void create_shader(Machine& m, int64_t type, int64_t name) {
 void delete_shader(Machine& m, int64_t name) {
   Node* n = shader_of(m, name);
   if (!n) return;
-  if (attached_anywhere(m, n)) m.set(n, f_shader::GL_DELETE_STATUS, Num(1));
-  else m.remove(n);
+  if (attached_anywhere(m, n))
+    m.set(n, f_shader::GL_DELETE_STATUS, Num(1));
+  else
+    m.remove(n);
 }
 void shader_source(Machine& m, int64_t name, Array source) {
   Node* n = shader_of(m, name);
@@ -175,8 +190,10 @@ void shader_source(Machine& m, int64_t name, Array source) {
       at += 4ull + length;
     }
   sampler_names(text, names);
-  if (text.empty()) m.shader_samplers.erase(n);  // not recorded
-  else m.shader_samplers[n] = std::move(names);
+  if (text.empty())
+    m.shader_samplers.erase(n);  // not recorded
+  else
+    m.shader_samplers[n] = std::move(names);
   m.set(n, f_shader::GL_SHADER_SOURCE_LENGTH, Num(text.empty() ? 0 : text.size() + 1));
 }
 void compile_shader(Machine& m, int64_t name) {
@@ -210,12 +227,16 @@ void create_shader_program(Machine& m, int64_t, Array strings, int64_t name) {
 void delete_program(Machine& m, int64_t name) {
   Node* p = program_of(m, name);
   if (!p) return;
-  if (used_anywhere(m, p)) m.set(p, f_program::GL_DELETE_STATUS, Num(1));
-  else end_program(m, p);
+  if (used_anywhere(m, p))
+    m.set(p, f_program::GL_DELETE_STATUS, Num(1));
+  else
+    end_program(m, p);
 }
 void delete_object(Machine& m, int64_t name) {
-  if (m.find(m.share(), c_share::programs, static_cast<uint64_t>(name))) delete_program(m, name);
-  else delete_shader(m, name);
+  if (m.find(m.share(), c_share::programs, static_cast<uint64_t>(name)))
+    delete_program(m, name);
+  else
+    delete_shader(m, name);
 }
 void attach_shader(Machine& m, int64_t program, int64_t shader) {
   Node *p = program_of(m, program), *s = shader_of(m, shader);
@@ -233,7 +254,9 @@ void detach_shader(Machine& m, int64_t program, int64_t shader) {
   set_attached(m, p, list);
   if (s && s->get(f_shader::GL_DELETE_STATUS) && !attached_anywhere(m, s)) m.remove(s);
 }
-void bind_attrib_location(Machine& m, int64_t program) { m.touch_content(program_of(m, program), f_program::bound_attributes); }
+void bind_attrib_location(Machine& m, int64_t program) {
+  m.touch_content(program_of(m, program), f_program::bound_attributes);
+}
 void feedback_varyings(Machine& m, int64_t program) {
   Node* p = program_of(m, program);
   if (p) m.set_content(p, f_program::varyings, NONE, 0);
@@ -258,11 +281,15 @@ void link_program(Machine& m, int64_t program) {
     m.read(s, f_shader::compiled);
     ok = true;
     bad = bad || !s->get(f_shader::GL_COMPILE_STATUS);
-    if (auto it = m.shader_samplers.find(s); it != m.shader_samplers.end()) names.insert(it->second.begin(), it->second.end());
-    else known = false;
+    if (auto it = m.shader_samplers.find(s); it != m.shader_samplers.end())
+      names.insert(it->second.begin(), it->second.end());
+    else
+      known = false;
   }
-  if (known) m.program_samplers[p] = std::move(names);
-  else m.program_samplers.erase(p);
+  if (known)
+    m.program_samplers[p] = std::move(names);
+  else
+    m.program_samplers.erase(p);
   forget_children(m, p);
   m.set(p, f_program::GL_LINK_STATUS, Num(ok && !bad));
   m.set_content(p, f_program::linked, NONE, 0);
@@ -284,7 +311,9 @@ void use_program(Machine& m, int64_t program) {
   }
   Node* old = m.find(m.share(), c_share::programs, static_cast<uint64_t>(c->get(f_context::GL_CURRENT_PROGRAM)));
   m.set(c, f_context::GL_CURRENT_PROGRAM, Num(program));
-  if (old && static_cast<int64_t>(old->key) != program && old->get(f_program::GL_DELETE_STATUS) && !used_anywhere(m, old)) end_program(m, old);
+  if (old && static_cast<int64_t>(old->key) != program && old->get(f_program::GL_DELETE_STATUS) &&
+      !used_anywhere(m, old))
+    end_program(m, old);
 }
 
 // Answers of the driver that the recording has.
@@ -294,7 +323,9 @@ void get_program(Machine& m, int64_t program, int64_t pname, Array params) {
   m.read(p, f_program::linked);
   int64_t value = params.integer(0);
   switch (pname) {
-    case 0x8B82: if (!value) m.set(p, f_program::GL_LINK_STATUS, Num(0)); return;
+    case 0x8B82:
+      if (!value) m.set(p, f_program::GL_LINK_STATUS, Num(0));
+      return;
     default: return;
   }
 }
@@ -305,8 +336,10 @@ void get_shader(Machine& m, int64_t shader, int64_t pname, Array params) {
   if (pname == 0x8B81 && !params.integer(0)) m.set(s, f_shader::GL_COMPILE_STATUS, Num(0));
 }
 void get_object(Machine& m, int64_t object, int64_t pname, Array params) {
-  if (m.find(m.share(), c_share::programs, static_cast<uint64_t>(object))) get_program(m, object, pname, params);
-  else get_shader(m, object, pname, params);
+  if (m.find(m.share(), c_share::programs, static_cast<uint64_t>(object)))
+    get_program(m, object, pname, params);
+  else
+    get_shader(m, object, pname, params);
 }
 void uniform_location(Machine& m, int64_t program, Array name, int64_t location) {
   Node* p = program_of(m, program);
@@ -316,8 +349,11 @@ void uniform_location(Machine& m, int64_t program, Array name, int64_t location)
   if (!n) return;
   std::string text = name.text();
   // Taken for an element of the array before it until now: what was written past that array's end was dropped.
-  auto stem = [](std::string_view whole) { return whole.substr(0, whole.ends_with(']') ? whole.rfind('[') : whole.npos); };
-  if (const std::string* before = name_of(m, *n); before && stem(*before) != stem(text)) m.set(n, f_uniform::components, Num(0));
+  auto stem = [](std::string_view whole) {
+    return whole.substr(0, whole.ends_with(']') ? whole.rfind('[') : whole.npos);
+  };
+  if (const std::string* before = name_of(m, *n); before && stem(*before) != stem(text))
+    m.set(n, f_uniform::components, Num(0));
   set_name(m, n, text);
   m.set(n, f_uniform::location, Num(location));
 }
@@ -373,7 +409,7 @@ void storage_block_binding(Machine& m, int64_t program, int64_t index, int64_t b
   }
 }
 
-// ---- uniforms ----------------------------------------------------------------------------------------------------------
+// ---- uniforms -----------------------------------------------------------------------------------
 
 namespace {
 // The elements of an array follow each other; their names are known from that of the first.
@@ -393,10 +429,14 @@ void named_after(Machine& m, Node* p, Node* n, int64_t location, int64_t first) 
   }
   set_name(m, n, stem + "[" + std::to_string(at + location - first) + "]");
 }
-std::string_view stem_of(const std::string& name) { return std::string_view(name).substr(0, name.empty() || name.back() != ']' ? name.size() : name.rfind('[')); }
-// What is known to be another uniform is no element of the array that begins before it: values past an array's end are dropped.
+std::string_view stem_of(const std::string& name) {
+  return std::string_view(name).substr(0, name.empty() || name.back() != ']' ? name.size() : name.rfind('['));
+}
+// What is known to be another uniform is no element of the array that begins before it: values past an array's end are
+// dropped.
 bool is_other(Machine& m, Node* p, int64_t location, int64_t first) {
-  Node *here = m.find(p, c_program::uniforms, static_cast<uint64_t>(location)), *base = m.find(p, c_program::uniforms, static_cast<uint64_t>(first));
+  Node *here = m.find(p, c_program::uniforms, static_cast<uint64_t>(location)),
+       *base = m.find(p, c_program::uniforms, static_cast<uint64_t>(first));
   const std::string *name = here ? name_of(m, *here) : nullptr, *of = base ? name_of(m, *base) : nullptr;
   return name && of && stem_of(*name) != stem_of(*of);
 }
@@ -413,7 +453,8 @@ void store(Machine& m, Node* p, int64_t location, int64_t first, const Num* valu
   m.set(u, f_uniform::components, Num(n));
   m.set(u, f_uniform::value, 0, values, n);
 }
-void values(Machine& m, Node* p, int64_t location, unsigned n, int64_t count, Array v, bool transpose = false, unsigned columns = 1, unsigned rows = 0) {
+void values(Machine& m, Node* p, int64_t location, unsigned n, int64_t count, Array v, bool transpose = false,
+            unsigned columns = 1, unsigned rows = 0) {
   if (!p || location < 0 || count < 0) return;
   m.read(p, f_program::linked);
   uint64_t known = v.count() / n;
@@ -435,7 +476,9 @@ void uniform(Machine& m, int64_t, int64_t location, int64_t n, Num a, Num b, Num
   Num numbers[] = {a, b, c, d};
   store(m, p, location, location, numbers, static_cast<unsigned>(n));
 }
-void uniform_v(Machine& m, int64_t, int64_t location, int64_t n, int64_t count, Array v) { values(m, current_program(m), location, static_cast<unsigned>(n), count, v); }
+void uniform_v(Machine& m, int64_t, int64_t location, int64_t n, int64_t count, Array v) {
+  values(m, current_program(m), location, static_cast<unsigned>(n), count, v);
+}
 void program_uniform(Machine& m, int64_t program, int64_t location, int64_t n, Num a, Num b, Num c, Num d) {
   Node* p = program_of(m, program);
   if (!p || location < 0) return;
@@ -443,15 +486,21 @@ void program_uniform(Machine& m, int64_t program, int64_t location, int64_t n, N
   Num numbers[] = {a, b, c, d};
   store(m, p, location, location, numbers, static_cast<unsigned>(n));
 }
-void program_uniform_v(Machine& m, int64_t program, int64_t location, int64_t n, int64_t count, Array v) { values(m, program_of(m, program), location, static_cast<unsigned>(n), count, v); }
-void uniform_matrix(Machine& m, int64_t, int64_t location, int64_t columns, int64_t rows, int64_t count, int64_t transpose, Array v) {
-  values(m, current_program(m), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0, static_cast<unsigned>(columns), static_cast<unsigned>(rows));
+void program_uniform_v(Machine& m, int64_t program, int64_t location, int64_t n, int64_t count, Array v) {
+  values(m, program_of(m, program), location, static_cast<unsigned>(n), count, v);
 }
-void program_uniform_matrix(Machine& m, int64_t program, int64_t location, int64_t columns, int64_t rows, int64_t count, int64_t transpose, Array v) {
-  values(m, program_of(m, program), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0, static_cast<unsigned>(columns), static_cast<unsigned>(rows));
+void uniform_matrix(Machine& m, int64_t, int64_t location, int64_t columns, int64_t rows, int64_t count,
+                    int64_t transpose, Array v) {
+  values(m, current_program(m), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0,
+         static_cast<unsigned>(columns), static_cast<unsigned>(rows));
+}
+void program_uniform_matrix(Machine& m, int64_t program, int64_t location, int64_t columns, int64_t rows, int64_t count,
+                            int64_t transpose, Array v) {
+  values(m, program_of(m, program), location, static_cast<unsigned>(columns * rows), count, v, transpose != 0,
+         static_cast<unsigned>(columns), static_cast<unsigned>(rows));
 }
 
-// ---- pipelines, assembly programs ------------------------------------------------------------------------------------------
+// ---- pipelines, assembly programs ---------------------------------------------------------------
 
 void bind_pipeline(Machine& m, int64_t name) {
   auto key = static_cast<uint64_t>(name);
@@ -463,12 +512,19 @@ void use_program_stages(Machine& m, int64_t pipeline, int64_t stages, int64_t pr
   Node* n = m.own_object(c_context::pipelines, static_cast<uint64_t>(pipeline));
   if (!n) return m.refuse();
   if (program) program_of(m, program);
-  static const std::pair<int64_t, unsigned> bits[] = {{1, f_pipeline::GL_VERTEX_SHADER}, {2, f_pipeline::GL_FRAGMENT_SHADER}, {4, f_pipeline::GL_GEOMETRY_SHADER}, {8, f_pipeline::GL_TESS_CONTROL_SHADER}, {16, f_pipeline::GL_TESS_EVALUATION_SHADER}, {32, f_pipeline::GL_COMPUTE_SHADER}};
+  static const std::pair<int64_t, unsigned> bits[] = {
+      {1, f_pipeline::GL_VERTEX_SHADER},           {2, f_pipeline::GL_FRAGMENT_SHADER},
+      {4, f_pipeline::GL_GEOMETRY_SHADER},         {8, f_pipeline::GL_TESS_CONTROL_SHADER},
+      {16, f_pipeline::GL_TESS_EVALUATION_SHADER}, {32, f_pipeline::GL_COMPUTE_SHADER}};
   for (auto& [bit, field] : bits)
     if (stages & bit) m.set(n, field, Num(program));
 }
 namespace {
-int arb_binding(int64_t target) { return target == 0x8620 ? f_context::GL_VERTEX_PROGRAM_BINDING_NV : target == 0x8804 ? f_context::GL_FRAGMENT_PROGRAM_BINDING_NV : -1; }
+int arb_binding(int64_t target) {
+  return target == 0x8620   ? f_context::GL_VERTEX_PROGRAM_BINDING_NV
+         : target == 0x8804 ? f_context::GL_FRAGMENT_PROGRAM_BINDING_NV
+                            : -1;
+}
 Node* arb_program(Machine& m, int64_t target) {
   int field = arb_binding(target);
   if (field < 0) return nullptr;
@@ -479,8 +535,10 @@ Node* arb_program(Machine& m, int64_t target) {
 void bind_arb_program(Machine& m, int64_t target, int64_t name) {
   int field = arb_binding(target);
   if (field < 0) return m.refuse();
-  if (name && !m.find(m.share(), c_share::arb_programs, static_cast<uint64_t>(name))) m.make(m.share(), c_share::arb_programs, static_cast<uint64_t>(name));
-  if (Node* n = m.object(c_share::arb_programs, static_cast<uint64_t>(name))) m.set(n, f_arb_program::target, Num(target));
+  if (name && !m.find(m.share(), c_share::arb_programs, static_cast<uint64_t>(name)))
+    m.make(m.share(), c_share::arb_programs, static_cast<uint64_t>(name));
+  if (Node* n = m.object(c_share::arb_programs, static_cast<uint64_t>(name)))
+    m.set(n, f_arb_program::target, Num(target));
   m.set(m.context(), static_cast<unsigned>(field), Num(name));
 }
 void arb_program_string(Machine& m, int64_t target, Array text) {

@@ -34,9 +34,25 @@ struct Found {
 
 bool is_resource(uint32_t cls) {
   switch (cls) {
-    case class_buffer: case class_texture: case class_renderbuffer: case class_shader: case class_program: case class_framebuffer: case class_vertex_array: case class_sampler:
-    case class_query: case class_list: case class_sync: case class_transform_feedback: case class_pipeline: case class_arb_program:
-    case class_vg_path: case class_vg_paint: case class_vg_image: case class_vg_font: case class_vg_mask_layer: return true;
+    case class_buffer:
+    case class_texture:
+    case class_renderbuffer:
+    case class_shader:
+    case class_program:
+    case class_framebuffer:
+    case class_vertex_array:
+    case class_sampler:
+    case class_query:
+    case class_list:
+    case class_sync:
+    case class_transform_feedback:
+    case class_pipeline:
+    case class_arb_program:
+    case class_vg_path:
+    case class_vg_paint:
+    case class_vg_image:
+    case class_vg_font:
+    case class_vg_mask_layer: return true;
     default: return false;
   }
 }
@@ -62,14 +78,17 @@ namespace {
 // Gathers what the walk tells.
 class Gather : public Visitor {
  public:
-  Gather(Machine& m, const std::string& folder) : changes(folder), pool(folder), draws(folder), numbers(folder), m_(m), cancel_(g_cancel.load()) {}
+  Gather(Machine& m, const std::string& folder)
+      : changes(folder), pool(folder), draws(folder), numbers(folder), m_(m), cancel_(g_cancel.load()) {}
 
   void changed(Location location, const Value& v) override {
     const FieldInfo& f = *v.field;
     if (f.kind == Kind::content && !v.words[1]) {
       // Targets change with every draw: that stands in `draws`.
       auto c = class_of(*v.node);
-      if (c == class_surface || c == class_context || c == class_renderbuffer || c == class_handle || c == class_saved || m_.deeds() & (DEED_DRAW | DEED_CLEAR)) return;
+      if (c == class_surface || c == class_context || c == class_renderbuffer || c == class_handle ||
+          c == class_saved || m_.deeds() & (DEED_DRAW | DEED_CLEAR))
+        return;
     }
     if (f.elements > 1 && !f.always_indexed && !split_.contains(location - v.element)) {
       // While all elements are alike only the first is kept.
@@ -79,7 +98,8 @@ class Gather : public Visitor {
     keep(location, f, v.words);
   }
   void created(const Node& n) override {
-    if (at_.size() < n.base + 1ull) at_.resize(std::max<size_t>(n.base + n.cls->locations + 1ull, at_.size() * 2), NEVER);
+    if (at_.size() < n.base + 1ull)
+      at_.resize(std::max<size_t>(n.base + n.cls->locations + 1ull, at_.size() * 2), NEVER);
     at_[n.base] = static_cast<uint32_t>(nodes_++);
     resource_of_.push_back(NEVER);
     if (is_resource(class_of(n))) {
@@ -102,12 +122,14 @@ class Gather : public Visitor {
       const FieldInfo& f = *v.field;
       const Word* words = &v.node->words[f.word];
       bool alike = true;
-      for (unsigned e = 1; e < f.elements && alike; ++e) alike = !memcmp(words, words + e * f.components, f.components * sizeof(Word));
+      for (unsigned e = 1; e < f.elements && alike; ++e)
+        alike = !memcmp(words, words + e * f.components, f.components * sizeof(Word));
       if (alike || !split_.insert(first).second) continue;
       for (unsigned e = 1; e < f.elements; ++e) keep(first + e, f, words + e * f.components);
     }
     arrays_.clear();
-    if ((++calls_ & 0xffff) == 0 && g_cancel.load(std::memory_order_relaxed) != cancel_) throw Error(DT_E_CANCELLED, "cancelled");
+    if ((++calls_ & 0xffff) == 0 && g_cancel.load(std::memory_order_relaxed) != cancel_)
+      throw Error(DT_E_CANCELLED, "cancelled");
   }
 
   Spool<Found> changes;
@@ -173,7 +195,8 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   r.program = u32(f_context::GL_CURRENT_PROGRAM);
   r.vertex_array = u32(f_context::GL_VERTEX_ARRAY_BINDING);
   r.framebuffer = u32(f_context::GL_DRAW_FRAMEBUFFER_BINDING);
-  if (Node* v = m_.find(c, c_context::vertex_arrays, r.vertex_array)) r.index_buffer = d.indexed ? static_cast<uint32_t>(v->get(f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING)) : 0;
+  if (Node* v = m_.find(c, c_context::vertex_arrays, r.vertex_array))
+    r.index_buffer = d.indexed ? static_cast<uint32_t>(v->get(f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING)) : 0;
   r.depth_func = u32(f_context::GL_DEPTH_FUNC);
   r.blend_src = u32(f_context::GL_BLEND_SRC_RGB);
   r.blend_dst = u32(f_context::GL_BLEND_DST_RGB);
@@ -182,7 +205,8 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
   r.polygon_mode = u32(f_context::GL_POLYGON_MODE);
   auto* mask = c->at(f_context::GL_COLOR_WRITEMASK);
   for (unsigned i = 0; i < 4; ++i) r.color_mask |= mask[i] ? 1u << i : 0;
-  for (unsigned i = 0; i < 4; ++i) r.viewport[i] = static_cast<int32_t>(std::clamp(c->real(f_context::GL_VIEWPORT, i), -2e9, 2e9));
+  for (unsigned i = 0; i < 4; ++i)
+    r.viewport[i] = static_cast<int32_t>(std::clamp(c->real(f_context::GL_VIEWPORT, i), -2e9, 2e9));
   if (d.indexed) r.flags |= DRAW_INDEXED;
   if (d.indirect) r.flags |= DRAW_INDIRECT;
   flag(f_context::enabled_GL_BLEND, DRAW_BLEND);
@@ -210,22 +234,33 @@ void Gather::objects(const CallEvent& e, DrawRow& r) {
         if (used.first_use == NEVER) used.first_use = r.seq;
         used.last_use = r.seq;
         const Node& n = *m_.nodes()[block];
-        if (class_of(n) == class_texture || class_of(n) == class_vg_image) textures_.push_back(static_cast<uint32_t>(n.key));
-        if (class_of(n) == class_buffer || class_of(n) == class_vg_path) buffers_.push_back(static_cast<uint32_t>(n.key));
+        if (class_of(n) == class_texture || class_of(n) == class_vg_image)
+          textures_.push_back(static_cast<uint32_t>(n.key));
+        if (class_of(n) == class_buffer || class_of(n) == class_vg_path)
+          buffers_.push_back(static_cast<uint32_t>(n.key));
       }
     } else if (a.count == 1) {
       const Node& n = m_.owner(a.first);
       auto k = class_of(n);
-      if (k == class_vg_image && !r.width) r.width = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_HEIGHT));
+      if (k == class_vg_image && !r.width)
+        r.width = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_WIDTH)),
+        r.height = static_cast<uint32_t>(n.get(f_vg_image::VG_IMAGE_HEIGHT));
       if (k != class_level && k != class_renderbuffer && k != class_surface && k != class_vg_image) continue;
-      if (k == class_level && !r.width) r.width = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_HEIGHT));
-      if (k == class_renderbuffer && !r.width) r.width = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_WIDTH)), r.height = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT));
-      if (k == class_surface && !r.width) r.width = static_cast<uint32_t>(n.get(f_surface::width)), r.height = static_cast<uint32_t>(n.get(f_surface::height));
+      if (k == class_level && !r.width)
+        r.width = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_WIDTH)),
+        r.height = static_cast<uint32_t>(n.get(f_level::GL_TEXTURE_HEIGHT));
+      if (k == class_renderbuffer && !r.width)
+        r.width = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_WIDTH)),
+        r.height = static_cast<uint32_t>(n.get(f_renderbuffer::GL_RENDERBUFFER_HEIGHT));
+      if (k == class_surface && !r.width)
+        r.width = static_cast<uint32_t>(n.get(f_surface::width)),
+        r.height = static_cast<uint32_t>(n.get(f_surface::height));
       if (std::find(targets_.begin(), targets_.end(), a.first) == targets_.end()) targets_.push_back(a.first);
       if (Resource* w = resource(n)) ++w->writes;
     }
   }
-  if (numbers.size() > UINT32_MAX) throw Error(DT_E_ARGUMENT, "the draws of the trace use more objects than the state index can number");
+  if (numbers.size() > UINT32_MAX)
+    throw Error(DT_E_ARGUMENT, "the draws of the trace use more objects than the state index can number");
   r.lists = static_cast<uint32_t>(numbers.size());
   for (auto* list : {&textures_, &buffers_, &targets_}) {
     numbers.push_back(static_cast<uint32_t>(list->size()));
@@ -236,7 +271,7 @@ void Gather::objects(const CallEvent& e, DrawRow& r) {
 
 }  // namespace
 
-// ---- making and keeping ------------------------------------------------------------------------------------------------
+// ---- making and keeping -------------------------------------------------------------------------
 
 std::string Index::stamp() const {
   XXH3_state_t* state = XXH3_createState();
@@ -262,13 +297,16 @@ std::string Index::stamp() const {
   auto& h = trace->header();
   std::string text(reinterpret_cast<const char*>(&h), sizeof h);
   struct stat written{};
-  if (!stat(trace->path().c_str(), &written)) text += " " + std::to_string(written.st_mtim.tv_sec) + "." + std::to_string(written.st_mtim.tv_nsec);
-  text += " " + std::to_string(content) + " " + std::to_string(trace->file_bytes()) + " " + std::to_string(layout) + " " + frame_end_;
+  if (!stat(trace->path().c_str(), &written))
+    text += " " + std::to_string(written.st_mtim.tv_sec) + "." + std::to_string(written.st_mtim.tv_nsec);
+  text += " " + std::to_string(content) + " " + std::to_string(trace->file_bytes()) + " " + std::to_string(layout) +
+          " " + frame_end_;
   // Another build may compute something else.
   Dl_info self;
   struct stat about;
   if (dladdr(reinterpret_cast<const void*>(&g_cancel), &self) && self.dli_fname && !stat(self.dli_fname, &about))
-    text += " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) + "." + std::to_string(about.st_mtim.tv_nsec);
+    text += " " + std::to_string(about.st_size) + " " + std::to_string(about.st_mtim.tv_sec) + "." +
+            std::to_string(about.st_mtim.tv_nsec);
   return text;
 }
 
@@ -277,7 +315,19 @@ struct Part {
   uint64_t offset, bytes;
 };
 constexpr size_t PARTS = 11;  // ten arrays, and the stamp
-enum { PART_STAMP, PART_BLOCKS, PART_STARTS, PART_ORDERED, PART_POOL, PART_DRAWS, PART_NUMBERS, PART_RESOURCES, PART_TEXT, PART_TEXTS, PART_BY_PATH };
+enum {
+  PART_STAMP,
+  PART_BLOCKS,
+  PART_STARTS,
+  PART_ORDERED,
+  PART_POOL,
+  PART_DRAWS,
+  PART_NUMBERS,
+  PART_RESOURCES,
+  PART_TEXT,
+  PART_TEXTS,
+  PART_BY_PATH
+};
 
 // The bytes of a new index: a file, or memory where there is no room for one.
 class Place {
@@ -291,7 +341,8 @@ class Place {
       if (named) unlink(file.c_str());
       named = false;
     }
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd_ >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_, 0);
+    void* at =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, fd_ >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd_, 0);
     if (at == MAP_FAILED) {
       drop();
       if (named) unlink(file.c_str());
@@ -337,14 +388,16 @@ void Index::walk(const std::string& file, const std::string& folder) {
   Gather g(m, folder);
   m.walk(g);
   problems = m.problems;
-  if (g.changes.size() > UINT32_MAX) throw Error(DT_E_ARGUMENT, "the trace changes more than the state index can number");
+  if (g.changes.size() > UINT32_MAX)
+    throw Error(DT_E_ARGUMENT, "the trace changes more than the state index can number");
 
   std::vector<Block> made;
   std::vector<char> letters;
   std::vector<uint64_t> places;
   auto put = [&](std::string_view text) {
     auto where = letters.size();
-    if (where + text.size() > UINT32_MAX) throw Error(DT_E_ARGUMENT, "the trace has more text than the state index can hold");
+    if (where + text.size() > UINT32_MAX)
+      throw Error(DT_E_ARGUMENT, "the trace has more text than the state index can hold");
     letters.insert(letters.end(), text.begin(), text.end());
     return static_cast<uint32_t>(where);
   };
@@ -380,8 +433,17 @@ void Index::walk(const std::string& file, const std::string& folder) {
   for (size_t i = 1; i < g.starts.size(); ++i) g.starts[i] += g.starts[i - 1];
   std::string mark = stamp();
   auto bytes_of = [](auto& array) { return array.size() * sizeof array[0]; };
-  const uint64_t sizes[PARTS] = {mark.size(), bytes_of(made), bytes_of(g.starts), g.changes.size() * sizeof(Change), g.pool.size() * sizeof(uint64_t), g.draws.size() * sizeof(DrawRow),
-                                 g.numbers.size() * sizeof(uint32_t), bytes_of(g.resources), letters.size(), bytes_of(places), bytes_of(sorted)};
+  const uint64_t sizes[PARTS] = {mark.size(),
+                                 bytes_of(made),
+                                 bytes_of(g.starts),
+                                 g.changes.size() * sizeof(Change),
+                                 g.pool.size() * sizeof(uint64_t),
+                                 g.draws.size() * sizeof(DrawRow),
+                                 g.numbers.size() * sizeof(uint32_t),
+                                 bytes_of(g.resources),
+                                 letters.size(),
+                                 bytes_of(places),
+                                 bytes_of(sorted)};
   Part parts[PARTS];
   uint64_t at = sizeof MAGIC + sizeof parts;
   for (size_t i = 0; i < PARTS; ++i) {
@@ -432,8 +494,11 @@ void Index::adopt(void* at, size_t bytes) {
   auto* base = static_cast<const char*>(at);
   Part parts[PARTS];
   memcpy(parts, base + sizeof MAGIC, sizeof parts);
-  auto take = [&]<class T>(std::span<const T>& to, size_t i) { to = {reinterpret_cast<const T*>(base + parts[i].offset), parts[i].bytes / sizeof(T)}; };
-  take(blocks, PART_BLOCKS), take(starts, PART_STARTS), take(ordered, PART_ORDERED), take(pool, PART_POOL), take(draws, PART_DRAWS), take(numbers, PART_NUMBERS), take(resources, PART_RESOURCES), take(text, PART_TEXT);
+  auto take = [&]<class T>(std::span<const T>& to, size_t i) {
+    to = {reinterpret_cast<const T*>(base + parts[i].offset), parts[i].bytes / sizeof(T)};
+  };
+  take(blocks, PART_BLOCKS), take(starts, PART_STARTS), take(ordered, PART_ORDERED), take(pool, PART_POOL),
+      take(draws, PART_DRAWS), take(numbers, PART_NUMBERS), take(resources, PART_RESOURCES), take(text, PART_TEXT);
   take(texts, PART_TEXTS), take(by_path, PART_BY_PATH);
 }
 
@@ -483,7 +548,8 @@ void keep_small(const std::string& folder, const std::string& newest) {
 }
 }  // namespace
 
-Index::Index(const std::string& path, const std::string& frame_end, const std::string& folder) : trace(std::make_shared<Trace>(path)), frame_end_(frame_end) {
+Index::Index(const std::string& path, const std::string& frame_end, const std::string& folder)
+    : trace(std::make_shared<Trace>(path)), frame_end_(frame_end) {
   if (frame_end != "auto") trace->set_frame_end(frame_end);
   calls = trace->calls;
   find_window_systems();
@@ -492,7 +558,8 @@ Index::Index(const std::string& path, const std::string& frame_end, const std::s
   if (!folder.empty()) {
     std::string mark = stamp();
     char name[40];
-    snprintf(name, sizeof name, "%016llx.state", static_cast<unsigned long long>(XXH3_64bits(mark.data(), mark.size())));
+    snprintf(name, sizeof name, "%016llx.state",
+             static_cast<unsigned long long>(XXH3_64bits(mark.data(), mark.size())));
     file = folder + "/" + name;
     if (load(file)) return;
   }
@@ -521,7 +588,7 @@ Index::~Index() {
   if (mapped_) munmap(mapped_, mapped_bytes_);
 }
 
-// ---- asking ------------------------------------------------------------------------------------------------------------
+// ---- asking -------------------------------------------------------------------------------------
 
 std::string_view Index::text_at(uint64_t number) const {
   if (number >= texts.size()) return {};
@@ -531,7 +598,9 @@ std::string_view Index::text_at(uint64_t number) const {
 
 std::string Index::full_path(const Block& b, const FieldInfo& f, unsigned element) const {
   std::string out(path_of(b));
-  if ((b.cls == class_uniform && !strcmp(f.name, "value")) || b.cls == class_attribute_location || b.cls == class_clip_plane) return out;
+  if ((b.cls == class_uniform && !strcmp(f.name, "value")) || b.cls == class_attribute_location ||
+      b.cls == class_clip_plane)
+    return out;
   if (!out.empty()) out += '.';
   out += f.name;
   if (f.always_indexed || (element && f.elements > 1)) out += "[" + std::to_string(element) + "]";
@@ -572,7 +641,9 @@ std::string Index::json(const Block& b, const FieldInfo& f, const Word* words) c
 
 namespace {
 bool below(std::string_view path, std::string_view pattern) {
-  return path.size() >= pattern.size() && path.compare(0, pattern.size(), pattern) == 0 && (path.size() == pattern.size() || path[pattern.size()] == '.' || path[pattern.size()] == '[' || pattern.empty());
+  return path.size() >= pattern.size() && path.compare(0, pattern.size(), pattern) == 0 &&
+         (path.size() == pattern.size() || path[pattern.size()] == '.' || path[pattern.size()] == '[' ||
+          pattern.empty());
 }
 // As far as both go; "?" is any character.
 bool alike(std::string_view path, std::string_view pattern) {
@@ -613,7 +684,8 @@ bool Index::is_mirror(const Block& b, const FieldInfo& f, unsigned element) cons
 std::vector<uint32_t> Index::near(std::string_view beginning) const {
   std::vector<uint32_t> found;
   auto range = [&](std::string_view path, bool whole) {
-    auto it = std::lower_bound(by_path.begin(), by_path.end(), path, [&](uint32_t i, std::string_view p) { return path_of(blocks[i]) < p; });
+    auto it = std::lower_bound(by_path.begin(), by_path.end(), path,
+                               [&](uint32_t i, std::string_view p) { return path_of(blocks[i]) < p; });
     for (; it != by_path.end(); ++it) {
       std::string_view here = path_of(blocks[*it]);
       if (whole ? here != path : !here.starts_with(path)) break;
@@ -622,14 +694,16 @@ std::vector<uint32_t> Index::near(std::string_view beginning) const {
   };
   // Nodes on the way have variables whose paths begin so, nodes behind it wholly do.
   if (!beginning.empty()) range({}, true);
-  for (size_t dot = beginning.find('.'); dot != beginning.npos; dot = beginning.find('.', dot + 1)) range(beginning.substr(0, dot), true);
+  for (size_t dot = beginning.find('.'); dot != beginning.npos; dot = beginning.find('.', dot + 1))
+    range(beginning.substr(0, dot), true);
   range(beginning, false);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
-void Index::each(std::string_view pattern, const std::function<void(const Block&, const FieldInfo&, unsigned)>& visit) const {
+void Index::each(std::string_view pattern,
+                 const std::function<void(const Block&, const FieldInfo&, unsigned)>& visit) const {
   size_t star = pattern.find('*'), wild = pattern.find_first_of("*?");
   bool begins = star != pattern.npos && star + 1 == pattern.size(), glob = wild != pattern.npos && !begins;
   // Brackets are part of paths: a glob takes them as they are.
@@ -657,7 +731,10 @@ void Index::each(std::string_view pattern, const std::function<void(const Block&
         if (e && is_mirror(b, f, e) && (pattern.empty() || !indexed || full_path(b, f, e) != pattern)) continue;
         if (!all) {
           std::string full = full_path(b, f, e);
-          if (begins ? !begun(full) : glob ? fnmatch(quoted.c_str(), full.c_str(), 0) && fnmatch((quoted + ".*").c_str(), full.c_str(), 0) : !below(full, pattern)) continue;
+          if (begins ? !begun(full)
+              : glob ? fnmatch(quoted.c_str(), full.c_str(), 0) && fnmatch((quoted + ".*").c_str(), full.c_str(), 0)
+                     : !below(full, pattern))
+            continue;
         }
         visit(b, f, e);
       }
@@ -690,11 +767,13 @@ void Index::changes(uint64_t first, uint64_t end, std::string_view path, Bytes& 
     Location l = b.base + f.location + e;
     if (l + 1 >= starts.size()) return;
     auto *from = ordered.data() + starts[l], *to = ordered.data() + starts[l + 1];
-    for (auto* it = std::lower_bound(from, to, first, [](const Change& c, uint64_t s) { return c.seq < s; }); it != to && it->seq < end; ++it) {
+    for (auto *it = std::lower_bound(from, to, first, [](const Change& c, uint64_t s) { return c.seq < s; });
+         it != to && it->seq < end; ++it) {
       if (it + 1 != to && (it + 1)->seq == it->seq) continue;  // what the call left in the end
       const Word* now = words(b, f, static_cast<uint32_t>(it - ordered.data()));
       const Word* was = it->seq ? value(b, f, e, it->seq - 1ull) : nullptr;
-      std::string value_now = now ? value_json(*this, b, f, now, it->seq) : "null", value_was = was ? value_json(*this, b, f, was, it->seq - 1ull) : "null";
+      std::string value_now = now ? value_json(*this, b, f, now, it->seq) : "null",
+                  value_was = was ? value_json(*this, b, f, was, it->seq - 1ull) : "null";
       if (value_now == value_was) continue;
       lines.push_back({it->seq, full_path(b, f, e) + "\t" + value_now + "\t" + value_was});
     }
@@ -708,12 +787,13 @@ void Index::changes(uint64_t first, uint64_t end, std::string_view path, Bytes& 
   }
 }
 
-// ---- tables ------------------------------------------------------------------------------------------------------------
+// ---- tables -------------------------------------------------------------------------------------
 
 namespace {
 
 using Names = std::vector<std::pair<const char*, ColumnType>>;
-constexpr ColumnType TEXT{Type::text, Type::u64}, U64{Type::u64, Type::u64}, U32{Type::u32, Type::u64}, I64{Type::i64, Type::u64}, I32{Type::i32, Type::u64}, FLAG{Type::boolean, Type::u64}, F32{Type::f32, Type::u64},
+constexpr ColumnType TEXT{Type::text, Type::u64}, U64{Type::u64, Type::u64}, U32{Type::u32, Type::u64},
+    I64{Type::i64, Type::u64}, I32{Type::i32, Type::u64}, FLAG{Type::boolean, Type::u64}, F32{Type::f32, Type::u64},
     U64S{Type::list, Type::u64}, TEXTS{Type::list, Type::text};
 constexpr int64_t BATCH = 65536;
 
@@ -724,8 +804,10 @@ class Writer {
   }
   Writer& u(uint64_t v) {
     Column& c = batch_.columns[at_];
-    if (c.type.type == Type::u32) c.value<uint32_t>(static_cast<uint32_t>(v));
-    else c.value<uint64_t>(v);
+    if (c.type.type == Type::u32)
+      c.value<uint32_t>(static_cast<uint32_t>(v));
+    else
+      c.value<uint64_t>(v);
     return end();
   }
   Writer& i(int64_t v) { return batch_.columns[at_].value<int64_t>(v), end(); }
@@ -754,23 +836,64 @@ class Writer {
 };
 
 const Names STATE = {{"path", TEXT}, {"begin_seq", U64}, {"end_seq", U64}, {"value", TEXT}};
-const Names DRAWS = {{"seq", U64}, {"frame", U64}, {"context", U32}, {"function", TEXT}, {"kind", TEXT}, {"mode", TEXT}, {"indexed", FLAG}, {"indirect", FLAG}, {"vertices", U64},
-                     {"instances", U64}, {"primitives", U64}, {"client_bytes", U64}, {"program", U64}, {"vertex_array", U64}, {"index_buffer", U64}, {"buffers", U64S},
-                     {"textures", U64S}, {"framebuffer", U64}, {"targets", TEXTS}, {"width", U32}, {"height", U32}, {"viewport_x", I32}, {"viewport_y", I32}, {"viewport_width", I32},
-                     {"viewport_height", I32}, {"blend", FLAG}, {"blend_src", TEXT}, {"blend_dst", TEXT}, {"depth_test", FLAG}, {"depth_write", FLAG}, {"depth_func", TEXT},
-                     {"stencil_test", FLAG}, {"cull_face", FLAG}, {"cull_mode", TEXT}, {"scissor_test", FLAG}, {"alpha_test", FLAG}, {"lighting", FLAG}, {"polygon_mode", TEXT},
-                     {"color_mask", TEXT}, {"discard", FLAG}, {"drawn_width", F32}, {"drawn_height", F32}};
-const Names RESOURCES = {{"class", TEXT}, {"name", U64}, {"context", U32}, {"share_group", U32}, {"created_seq", U64}, {"deleted_seq", U64}, {"label", TEXT}, {"target", TEXT},
-                         {"format", TEXT}, {"width", U64}, {"height", U64}, {"depth", U64}, {"levels", U64}, {"bytes", U64}, {"uploads", U64}, {"uploaded_bytes", U64},
-                         {"content_hash", TEXT}, {"uses", U64}, {"first_use_seq", U64}, {"last_use_seq", U64}, {"writes", U64}, {"path", TEXT}};
+const Names DRAWS = {{"seq", U64},
+                     {"frame", U64},
+                     {"context", U32},
+                     {"function", TEXT},
+                     {"kind", TEXT},
+                     {"mode", TEXT},
+                     {"indexed", FLAG},
+                     {"indirect", FLAG},
+                     {"vertices", U64},
+                     {"instances", U64},
+                     {"primitives", U64},
+                     {"client_bytes", U64},
+                     {"program", U64},
+                     {"vertex_array", U64},
+                     {"index_buffer", U64},
+                     {"buffers", U64S},
+                     {"textures", U64S},
+                     {"framebuffer", U64},
+                     {"targets", TEXTS},
+                     {"width", U32},
+                     {"height", U32},
+                     {"viewport_x", I32},
+                     {"viewport_y", I32},
+                     {"viewport_width", I32},
+                     {"viewport_height", I32},
+                     {"blend", FLAG},
+                     {"blend_src", TEXT},
+                     {"blend_dst", TEXT},
+                     {"depth_test", FLAG},
+                     {"depth_write", FLAG},
+                     {"depth_func", TEXT},
+                     {"stencil_test", FLAG},
+                     {"cull_face", FLAG},
+                     {"cull_mode", TEXT},
+                     {"scissor_test", FLAG},
+                     {"alpha_test", FLAG},
+                     {"lighting", FLAG},
+                     {"polygon_mode", TEXT},
+                     {"color_mask", TEXT},
+                     {"discard", FLAG},
+                     {"drawn_width", F32},
+                     {"drawn_height", F32}};
+const Names RESOURCES = {{"class", TEXT},        {"name", U64},        {"context", U32},       {"share_group", U32},
+                         {"created_seq", U64},   {"deleted_seq", U64}, {"label", TEXT},        {"target", TEXT},
+                         {"format", TEXT},       {"width", U64},       {"height", U64},        {"depth", U64},
+                         {"levels", U64},        {"bytes", U64},       {"uploads", U64},       {"uploaded_bytes", U64},
+                         {"content_hash", TEXT}, {"uses", U64},        {"first_use_seq", U64}, {"last_use_seq", U64},
+                         {"writes", U64},        {"path", TEXT}};
 
 class StateSource : public BatchSource {
  public:
-  StateSource(std::shared_ptr<const Index> index, std::string path, uint64_t first, uint64_t end) : index_(std::move(index)), first_(first), end_(end) {
+  StateSource(std::shared_ptr<const Index> index, std::string path, uint64_t first, uint64_t end)
+      : index_(std::move(index)), first_(first), end_(end) {
     index_->each(path, [&](const Block& b, const FieldInfo& f, unsigned e) {
       // Lives outside of the asked-for calls need not be looked at.
       if (b.created >= end_ || b.gone <= first_) return;
-      wanted_.push_back({static_cast<uint32_t>(&b - index_->blocks.data()), static_cast<uint16_t>(&f - index_->fields(b)), static_cast<uint16_t>(e)});
+      wanted_.push_back({static_cast<uint32_t>(&b - index_->blocks.data()),
+                         static_cast<uint16_t>(&f - index_->fields(b)), static_cast<uint16_t>(e)});
     });
   }
   bool next(Batch& batch) override {
@@ -799,9 +922,11 @@ class StateSource : public BatchSource {
     std::string path = i.full_path(b, f, x.element);
     const Word* words = g_classes[b.cls].initial + f.word + x.element * f.components;
     for (;;) {
-      while (change < last && i.ordered[change].seq <= begin) words = i.words(b, f, change++);  // what the call left in the end
+      // what the call left in the end
+      while (change < last && i.ordered[change].seq <= begin) words = i.words(b, f, change++);
       uint64_t end = change < last ? i.ordered[change].seq : gone;
-      if (words && begin < end_ && end > first_ && end > begin && given(i, b, f, begin)) w.s(path).u(begin).u(end).s(value_json(i, b, f, words, begin));
+      if (words && begin < end_ && end > first_ && end > begin && given(i, b, f, begin))
+        w.s(path).u(begin).u(end).s(value_json(i, b, f, words, begin));
       if (change >= last || begin >= end_) return;
       begin = end;
     }
@@ -813,11 +938,19 @@ class StateSource : public BatchSource {
 };
 
 std::string target_text(const Index& index, uint32_t location) {
-  auto it = std::upper_bound(index.blocks.begin(), index.blocks.end(), location, [](uint32_t l, const Block& b) { return l < b.base; }) - 1;
+  auto it = std::upper_bound(index.blocks.begin(), index.blocks.end(), location,
+                             [](uint32_t l, const Block& b) { return l < b.base; }) -
+            1;
   auto *fields = index.fields(*it), *end = fields + g_classes[it->cls].field_count;
-  auto* f = std::upper_bound(fields, end, location - it->base, [](unsigned a, const FieldInfo& x) { return a < x.location; }) - 1;
+  auto* f = std::upper_bound(fields, end, location - it->base,
+                             [](unsigned a, const FieldInfo& x) { return a < x.location; }) -
+            1;
   std::string path(index.path_of(*it));
-  if (size_t dot = path.find('.'); dot != path.npos) path.erase(0, path.compare(0, 7, "shares[") == 0 || path.compare(0, 9, "contexts[") == 0 || path.compare(0, 10, "vg_shares[") == 0 ? dot + 1 : 0);
+  if (size_t dot = path.find('.'); dot != path.npos)
+    path.erase(0, path.compare(0, 7, "shares[") == 0 || path.compare(0, 9, "contexts[") == 0 ||
+                          path.compare(0, 10, "vg_shares[") == 0
+                      ? dot + 1
+                      : 0);
   if (it->cls == class_surface) path += std::string(".") + f->name;
   return path;
 }
@@ -838,15 +971,24 @@ class DrawSource : public BatchSource {
       w.s(draws ? "draw" : d.deeds & DEED_CLEAR ? "clear" : "dispatch");
       if (d.flags & DRAW_VECTOR) {
         constexpr const char* MODES[] = {nullptr, "VG_STROKE_PATH", "VG_FILL_PATH", "VG_FILL_PATH|VG_STROKE_PATH"};
-        d.mode != NO_MODE && d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
+        d.mode != NO_MODE&& d.mode & 3 ? w.s(MODES[d.mode & 3]) : w.null();
       } else {
-        draws && d.mode != NO_MODE ? w.name("PrimitiveType", d.mode) : w.null();
+        draws&& d.mode != NO_MODE ? w.name("PrimitiveType", d.mode) : w.null();
       }
-      w.b(d.flags & DRAW_INDEXED).b(d.flags & DRAW_INDIRECT).u(d.vertices).u(d.instances).u(d.primitives).u(d.client_bytes).u(d.program).u(d.vertex_array).u(d.index_buffer);
+      w.b(d.flags & DRAW_INDEXED)
+          .b(d.flags & DRAW_INDIRECT)
+          .u(d.vertices)
+          .u(d.instances)
+          .u(d.primitives)
+          .u(d.client_bytes)
+          .u(d.program)
+          .u(d.vertex_array)
+          .u(d.index_buffer);
       uint32_t at = d.lists;
       auto list = [&] {
         uint32_t n = at < i.numbers.size() ? i.numbers[at] : 0;
-        std::span<const uint32_t> found = n <= i.numbers.size() - at - 1 ? i.numbers.subspan(at + 1, n) : std::span<const uint32_t>();
+        std::span<const uint32_t> found =
+            n <= i.numbers.size() - at - 1 ? i.numbers.subspan(at + 1, n) : std::span<const uint32_t>();
         at += 1 + n;
         return found;
       };
@@ -861,8 +1003,10 @@ class DrawSource : public BatchSource {
       for (int32_t v : d.viewport) vector ? w.null() : w.i32(v);
       auto flag = [&](uint32_t bit) { w.b(d.flags & bit); };
       flag(DRAW_BLEND);
-      if (vector) w.name("VGBlendMode", d.blend_src).null();
-      else w.name("BlendingFactor", d.blend_src).name("BlendingFactor", d.blend_dst);
+      if (vector)
+        w.name("VGBlendMode", d.blend_src).null();
+      else
+        w.name("BlendingFactor", d.blend_src).name("BlendingFactor", d.blend_dst);
       flag(DRAW_DEPTH_TEST);
       flag(DRAW_DEPTH_WRITE);
       vector ? w.null() : w.name("DepthFunction", d.depth_func);
@@ -877,7 +1021,7 @@ class DrawSource : public BatchSource {
       for (unsigned k = 0; k < 4; ++k)
         if (d.color_mask >> k & 1) mask += "rgba"[k];
       w.s(mask).b(d.flags & DRAW_DISCARD);
-      for (float v : d.extent) vector && v >= 0 ? w.f(v) : w.null();
+      for (float v : d.extent) vector&& v >= 0 ? w.f(v) : w.null();
     }
     return true;
   }
@@ -890,13 +1034,48 @@ class DrawSource : public BatchSource {
 // Bytes of a texel in an uncompressed format, roughly where the driver may choose; 0: not known.
 uint64_t texel_bytes(uint32_t format) {
   switch (format) {
-    case 0x1903: case 0x1906: case 0x1909: case 0x8229: case 0x8F94: case 0x8231: case 0x8232: case 0x1901: case 0x8D48: case 0x803C: case 0x8040: return 1;
-    case 0x8227: case 0x822B: case 0x190A: case 0x8056: case 0x8057: case 0x8D62: case 0x81A5: case 0x822A: case 0x822D: case 0x8233: case 0x8234: return 2;
-    case 0x1907: case 0x8051: case 0x8C41: case 3: return 3;
-    case 0x881A: case 0x8C17: case 0x8D76: case 0x8D88: case 0x805B: case 0x8230: case 0x823B: case 0x823C: case 0x8CAD: return 8;
+    case 0x1903:
+    case 0x1906:
+    case 0x1909:
+    case 0x8229:
+    case 0x8F94:
+    case 0x8231:
+    case 0x8232:
+    case 0x1901:
+    case 0x8D48:
+    case 0x803C:
+    case 0x8040: return 1;
+    case 0x8227:
+    case 0x822B:
+    case 0x190A:
+    case 0x8056:
+    case 0x8057:
+    case 0x8D62:
+    case 0x81A5:
+    case 0x822A:
+    case 0x822D:
+    case 0x8233:
+    case 0x8234: return 2;
+    case 0x1907:
+    case 0x8051:
+    case 0x8C41:
+    case 3: return 3;
+    case 0x881A:
+    case 0x8C17:
+    case 0x8D76:
+    case 0x8D88:
+    case 0x805B:
+    case 0x8230:
+    case 0x823B:
+    case 0x823C:
+    case 0x8CAD: return 8;
     case 0x881B: return 6;
-    case 0x8815: case 0x8D77: case 0x8D89: return 12;
-    case 0x8814: case 0x8D82: case 0x8D70: return 16;
+    case 0x8815:
+    case 0x8D77:
+    case 0x8D89: return 12;
+    case 0x8814:
+    case 0x8D82:
+    case 0x8D70: return 16;
     default: return format ? 4 : 0;
   }
 }
@@ -905,9 +1084,14 @@ uint64_t texel_bytes(uint32_t format) {
 uint64_t vg_bytes(uint64_t format, uint64_t width, uint64_t height) {
   uint64_t bits = 32;
   switch (format & 0x3f) {
-    case 3: case 4: case 5: bits = 16; break;
-    case 6: case 10: case 11: bits = 8; break;
-    case 12: case 13: bits = 1; break;
+    case 3:
+    case 4:
+    case 5: bits = 16; break;
+    case 6:
+    case 10:
+    case 11: bits = 8; break;
+    case 12:
+    case 13: bits = 1; break;
     case 14: bits = 4; break;
     default: break;
   }
@@ -963,39 +1147,56 @@ class ResourceSource : public BatchSource {
           for (const Block* l : it->second) {
             sized = true;
             ++levels;
-            uint64_t lw = number(*l, f_level::GL_TEXTURE_WIDTH), lh = number(*l, f_level::GL_TEXTURE_HEIGHT), ld = number(*l, f_level::GL_TEXTURE_DEPTH), packed = number(*l, f_level::GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
+            uint64_t lw = number(*l, f_level::GL_TEXTURE_WIDTH), lh = number(*l, f_level::GL_TEXTURE_HEIGHT),
+                     ld = number(*l, f_level::GL_TEXTURE_DEPTH),
+                     packed = number(*l, f_level::GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
             if (l->key % 64 == 0) width = lw, height = lh, depth = ld;
             if (lw * lh > width * height) width = lw, height = lh, depth = ld;
             format = number(*l, f_level::GL_TEXTURE_INTERNAL_FORMAT);
             uint64_t samples = std::max<uint64_t>(number(*l, f_level::GL_TEXTURE_SAMPLES), 1), each = lw * lh;
-            bytes += packed ? packed : lw && lh && each / lw == lh && each < 1ull << 40 ? each * std::min<uint64_t>(ld, 1 << 16) * texel_bytes(static_cast<uint32_t>(format)) * std::min<uint64_t>(samples, 64) : 0;
+            bytes += packed ? packed
+                     : lw && lh && each / lw == lh && each < 1ull << 40
+                         ? each * std::min<uint64_t>(ld, 1 << 16) * texel_bytes(static_cast<uint32_t>(format)) *
+                               std::min<uint64_t>(samples, 64)
+                         : 0;
           }
         break;
       }
       case class_renderbuffer:
         sized = true;
-        width = number(b, f_renderbuffer::GL_RENDERBUFFER_WIDTH), height = number(b, f_renderbuffer::GL_RENDERBUFFER_HEIGHT), depth = levels = 1;
+        width = number(b, f_renderbuffer::GL_RENDERBUFFER_WIDTH),
+        height = number(b, f_renderbuffer::GL_RENDERBUFFER_HEIGHT), depth = levels = 1;
         format = number(b, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT);
-        if (width < 1 << 20 && height < 1 << 20) bytes = width * height * texel_bytes(static_cast<uint32_t>(format)) * std::clamp<uint64_t>(number(b, f_renderbuffer::GL_RENDERBUFFER_SAMPLES), 1, 64);
+        if (width < 1 << 20 && height < 1 << 20)
+          bytes = width * height * texel_bytes(static_cast<uint32_t>(format)) *
+                  std::clamp<uint64_t>(number(b, f_renderbuffer::GL_RENDERBUFFER_SAMPLES), 1, 64);
         break;
       case class_shader: target = number(b, f_shader::GL_SHADER_TYPE); break;
       case class_query: target = number(b, f_query::target); break;
       case class_vg_image:
         sized = true;
-        width = number(b, f_vg_image::VG_IMAGE_WIDTH), height = number(b, f_vg_image::VG_IMAGE_HEIGHT), depth = levels = 1;
+        width = number(b, f_vg_image::VG_IMAGE_WIDTH), height = number(b, f_vg_image::VG_IMAGE_HEIGHT),
+        depth = levels = 1;
         vg_format = number(b, f_vg_image::VG_IMAGE_FORMAT);
-        bytes = number(b, f_vg_image::parent) ? 0 : vg_bytes(vg_format, width, height);  // those of a child are its parent's
+        // those of a child are its parent's
+        bytes = number(b, f_vg_image::parent) ? 0 : vg_bytes(vg_format, width, height);
         break;
       case class_list: bytes = 0; break;
       default: break;
     }
     target ? w.name(nullptr, static_cast<uint32_t>(target)) : w.null();
-    if (b.cls == class_vg_image) w.name("VGImageFormat", static_cast<uint32_t>(vg_format));
-    else format ? w.name("InternalFormat", static_cast<uint32_t>(format)) : w.null();
-    if (sized) w.u(width).u(height).u(depth).u(levels);
-    else w.null().null().null().null();
-    if (sized || b.cls == class_buffer) w.u(bytes);
-    else w.null();
+    if (b.cls == class_vg_image)
+      w.name("VGImageFormat", static_cast<uint32_t>(vg_format));
+    else
+      format ? w.name("InternalFormat", static_cast<uint32_t>(format)) : w.null();
+    if (sized)
+      w.u(width).u(height).u(depth).u(levels);
+    else
+      w.null().null().null().null();
+    if (sized || b.cls == class_buffer)
+      w.u(bytes);
+    else
+      w.null();
     w.u(r.uploads).u(r.uploaded_bytes);
     r.hash_low || r.hash_high ? w.s(hash_text({r.hash_low, r.hash_high})) : w.null();
     w.u(r.uses);
@@ -1018,13 +1219,18 @@ class ResourceSource : public BatchSource {
 
 }  // namespace
 
-void Index::stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path, uint64_t first, uint64_t end, ArrowArrayStream* out) {
+void Index::stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path,
+                   uint64_t first, uint64_t end, ArrowArrayStream* out) {
   std::unique_ptr<BatchSource> source;
   const Names* names = nullptr;
-  if (table == "state") source = std::make_unique<StateSource>(index, path, first, end), names = &STATE;
-  else if (table == "draws") source = std::make_unique<DrawSource>(index), names = &DRAWS;
-  else if (table == "resources") source = std::make_unique<ResourceSource>(index), names = &RESOURCES;
-  else throw Error(DT_E_ARGUMENT, "no table " + table + " of the state");
+  if (table == "state")
+    source = std::make_unique<StateSource>(index, path, first, end), names = &STATE;
+  else if (table == "draws")
+    source = std::make_unique<DrawSource>(index), names = &DRAWS;
+  else if (table == "resources")
+    source = std::make_unique<ResourceSource>(index), names = &RESOURCES;
+  else
+    throw Error(DT_E_ARGUMENT, "no table " + table + " of the state");
   std::vector<NamedType> columns;
   for (auto& [name, type] : *names) columns.push_back({name, type});
   export_stream(std::move(columns), std::move(source), out);

@@ -8,11 +8,11 @@
 namespace dt::state {
 
 // Plain arrays, so that a file of them can be mapped as it is.
-struct Block {         // a node
+struct Block {                       // a node
   uint32_t base, cls, parent, path;  // path: offset in the text
   uint64_t key;
-  uint32_t created, gone;            // seqs; gone: UINT32_MAX while it lives
-  uint32_t path_length, name;        // name: offset of a uniform's name and the like, 0: none
+  uint32_t created, gone;      // seqs; gone: UINT32_MAX while it lives
+  uint32_t path_length, name;  // name: offset of a uniform's name and the like, 0: none
 };
 struct Change {
   uint32_t seq, next;  // next: unused
@@ -25,20 +25,30 @@ struct DrawRow {
   uint32_t width, height;
   uint32_t depth_func, blend_src, blend_dst, cull_mode, front_face, polygon_mode, color_mask;
   int32_t viewport[4];
-  float extent[2];     // of what OpenVG draws, on the surface; negative: not known
-  uint32_t lists;      // offset in the pool of numbers: textures, buffers, targets, each with its count before it
+  float extent[2];  // of what OpenVG draws, on the surface; negative: not known
+  uint32_t lists;   // offset in the pool of numbers: textures, buffers, targets, each with its count before it
   uint64_t vertices, instances, primitives, client_bytes;
 };
 enum : uint32_t {
-  DRAW_INDEXED = 1, DRAW_INDIRECT = 2, DRAW_BLEND = 4, DRAW_DEPTH_TEST = 8, DRAW_DEPTH_WRITE = 16, DRAW_STENCIL = 32, DRAW_CULL = 64, DRAW_SCISSOR = 128,
-  DRAW_ALPHA_TEST = 256, DRAW_LIGHTING = 512, DRAW_DISCARD = 1024, DRAW_VECTOR = 2048
+  DRAW_INDEXED = 1,
+  DRAW_INDIRECT = 2,
+  DRAW_BLEND = 4,
+  DRAW_DEPTH_TEST = 8,
+  DRAW_DEPTH_WRITE = 16,
+  DRAW_STENCIL = 32,
+  DRAW_CULL = 64,
+  DRAW_SCISSOR = 128,
+  DRAW_ALPHA_TEST = 256,
+  DRAW_LIGHTING = 512,
+  DRAW_DISCARD = 1024,
+  DRAW_VECTOR = 2048
 };
 struct Resource {
   uint32_t block;
   uint32_t uploads, uses, first_use, last_use;  // first_use: UINT32_MAX: never
   uint32_t writes;                              // as a target, or by copies
   uint64_t uploaded_bytes;
-  uint64_t hash_low, hash_high;                 // of what was uploaded last
+  uint64_t hash_low, hash_high;  // of what was uploaded last
 };
 
 class Index {
@@ -51,14 +61,15 @@ class Index {
 
   void at(uint64_t seq, std::string_view path, Bytes& out) const;
   void changes(uint64_t first, uint64_t end, std::string_view path, Bytes& out) const;
-  static void stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path, uint64_t first, uint64_t end, ArrowArrayStream* out);
+  static void stream(std::shared_ptr<const Index> index, const std::string& table, const std::string& path,
+                     uint64_t first, uint64_t end, ArrowArrayStream* out);
 
   std::shared_ptr<Trace> trace;
   std::vector<std::string> problems;
 
   std::span<const Block> blocks;
-  std::span<const uint32_t> starts;   // per location: its first change; one more at the end
-  std::span<const Change> ordered;    // by location, then seq
+  std::span<const uint32_t> starts;  // per location: its first change; one more at the end
+  std::span<const Change> ordered;   // by location, then seq
   std::span<const uint64_t> pool;
   std::span<const DrawRow> draws;
   std::span<const uint32_t> numbers;  // lists of draws
@@ -73,13 +84,15 @@ class Index {
   const FieldInfo* fields(const Block& b) const { return g_classes[b.cls].fields; }
   std::string full_path(const Block& b, const FieldInfo& f, unsigned element) const;
   // The words of a variable after call `seq`, and since when; nullptr: its node was not there.
-  const Word* value(const Block& b, const FieldInfo& f, unsigned element, uint64_t seq, uint32_t* since = nullptr) const;
+  const Word* value(const Block& b, const FieldInfo& f, unsigned element, uint64_t seq,
+                    uint32_t* since = nullptr) const;
   const Word* words(const Block& b, const FieldInfo& f, uint32_t change) const;
   bool is_mirror(const Block& b, const FieldInfo& f, unsigned element) const;
   bool is_dull(const Block& b) const;
   std::string json(const Block& b, const FieldInfo& f, const Word* words) const;
   // Locations that a pattern names, in order.
-  void each(std::string_view pattern, const std::function<void(const Block&, const FieldInfo&, unsigned element)>& visit) const;
+  void each(std::string_view pattern,
+            const std::function<void(const Block&, const FieldInfo&, unsigned element)>& visit) const;
 
  private:
   void walk(const std::string& file, const std::string& folder);  // file: where it is kept, empty: nowhere

@@ -17,10 +17,10 @@
 namespace dt::state {
 namespace {
 
-constexpr uint64_t NEAR = 4096;          // names below this stand in a vector
+constexpr uint64_t NEAR = 4096;  // names below this stand in a vector
 constexpr Location MOST_LOCATIONS = 1u << 30;
 constexpr uint64_t BLOB_CACHE = 64ull << 20;
-constexpr uint64_t MOST_INDEX = 65536;   // elements of an indexed collection
+constexpr uint64_t MOST_INDEX = 65536;  // elements of an indexed collection
 
 Word real_word(double v) {
   Word w;
@@ -50,19 +50,23 @@ const Field* field_named(const Function& f, const char* name) {
 
 }  // namespace
 
-// ---- arrays ----------------------------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 namespace {
 unsigned scalar_bytes(Scalar s) {
   switch (s) {
-    case Scalar::u8: case Scalar::i8: return 1;
-    case Scalar::u16: case Scalar::i16: return 2;
-    case Scalar::u64: case Scalar::i64: case Scalar::f64: case Scalar::pointer: return 8;
+    case Scalar::u8:
+    case Scalar::i8: return 1;
+    case Scalar::u16:
+    case Scalar::i16: return 2;
+    case Scalar::u64:
+    case Scalar::i64:
+    case Scalar::f64:
+    case Scalar::pointer: return 8;
     default: return 4;
   }
 }
-template <class T>
-T load_at(const uint8_t* p) {
+template <class T> T load_at(const uint8_t* p) {
   T v;
   memcpy(&v, p, sizeof v);
   return v;
@@ -89,7 +93,9 @@ Num Array::at(uint64_t i) {
     case Scalar::i16: return Num(load_at<int16_t>(p));
     case Scalar::u32: return Num(load_at<uint32_t>(p));
     case Scalar::i32: return Num(load_at<int32_t>(p));
-    case Scalar::u64: case Scalar::i64: case Scalar::pointer: return Num(load_at<int64_t>(p));
+    case Scalar::u64:
+    case Scalar::i64:
+    case Scalar::pointer: return Num(load_at<int64_t>(p));
     case Scalar::f32: return Num(load_at<float>(p));
     case Scalar::f64: return Num(load_at<double>(p));
     case Scalar::fixed: return Num::fixed(load_at<int32_t>(p));
@@ -137,13 +143,15 @@ Array Machine::array(const Row& w, int payload, int descriptor, int value, Scala
     a.data = w.columns->decoded->payload_base + starts[w.i];
   } else if (a.kind == DT_DATA_BLOB) {
     a.bytes = DT_DATA_LENGTH(d);
-    if (starts[w.i + 1] - starts[w.i] == 16) memcpy(&a.hash, w.columns->decoded->payload_base + starts[w.i], 16);
-    else a.kind = DT_DATA_FAULT;
+    if (starts[w.i + 1] - starts[w.i] == 16)
+      memcpy(&a.hash, w.columns->decoded->payload_base + starts[w.i], 16);
+    else
+      a.kind = DT_DATA_FAULT;
   }
   return a;
 }
 
-// ---- nodes -----------------------------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------
 
 void Machine::place(Node* node) {
   if (MOST_LOCATIONS - next_ < node->cls->locations) throw Error(DT_E_MEMORY, "the trace has too many objects");
@@ -231,7 +239,9 @@ void Machine::remove(Node* node) {
     Node* n = dead[i];
     n->alive = false;
     n->gone = event_.seq;
-    for (auto it = shared_.lower_bound(n->base); it != shared_.end() && it->first < n->base + n->cls->locations; it = shared_.lower_bound(n->base)) leave(it);
+    for (auto it = shared_.lower_bound(n->base); it != shared_.end() && it->first < n->base + n->cls->locations;
+         it = shared_.lower_bound(n->base))
+      leave(it);
     if (n->children)
       for (unsigned k = 0; k < n->cls->child_count; ++k) {
         for (Node* x : n->children[k].near)
@@ -275,7 +285,7 @@ int Machine::field_of(const Node* node, unsigned prefix, uint32_t enumerant) con
   return it != end && it->key == key ? it->field : -1;
 }
 
-// ---- values ----------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 Word Machine::convert(Kind kind, const Num& n) const {
   switch (kind) {
@@ -285,7 +295,10 @@ Word Machine::convert(Kind kind, const Num& n) const {
     case Kind::name: return static_cast<uint32_t>(n.integer());
     case Kind::integer: return static_cast<Word>(n.integer());
     case Kind::floating: return real_word(static_cast<double>(static_cast<float>(n.floating())));
-    case Kind::color: return real_word(n.real ? static_cast<double>(static_cast<float>(n.f)) : static_cast<double>(static_cast<float>((2.0 * static_cast<double>(n.i) + 1.0) / 4294967295.0)));
+    case Kind::color:
+      return real_word(
+          n.real ? static_cast<double>(static_cast<float>(n.f))
+                 : static_cast<double>(static_cast<float>((2.0 * static_cast<double>(n.i) + 1.0) / 4294967295.0)));
     case Kind::real: return real_word(n.floating());
     default: return static_cast<Word>(n.integer());
   }
@@ -307,7 +320,11 @@ void Machine::set(Node* node, unsigned field, unsigned element, const Num* numbe
   const FieldInfo& f = node->cls->fields[field];
   Word words[16];
   unsigned n = std::min<unsigned>(f.components, 16);
-  for (unsigned i = 0; i < n; ++i) words[i] = i < count ? convert(f.kind, numbers[i]) : count == 1 && f.components == 2 && f.kind == Kind::enumerant ? words[0] : node->at(field, std::min<unsigned>(element, f.elements - 1u))[i];
+  for (unsigned i = 0; i < n; ++i)
+    words[i] = i < count ? convert(f.kind, numbers[i])
+               : count == 1 && f.components == 2 && f.kind == Kind::enumerant
+                   ? words[0]
+                   : node->at(field, std::min<unsigned>(element, f.elements - 1u))[i];
   set_words(node, field, element, words);
 }
 void Machine::set_all(Node* node, unsigned field, std::initializer_list<Num> numbers) {
@@ -328,7 +345,8 @@ void Machine::set(Node* node, unsigned field, unsigned element, Array array, uin
   for (unsigned i = 0; i < count; ++i) numbers[i] = array.at(first + i);
   set(node, field, element, numbers, count);
 }
-void Machine::set_any(Node* node, unsigned prefix, uint32_t enumerant, unsigned element, std::initializer_list<Num> numbers) {
+void Machine::set_any(Node* node, unsigned prefix, uint32_t enumerant, unsigned element,
+                      std::initializer_list<Num> numbers) {
   int field = field_of(node, prefix, enumerant);
   if (field >= 0) set(node, static_cast<unsigned>(field), element, numbers);
 }
@@ -364,7 +382,8 @@ void Machine::touch_content(Node* node, unsigned field) {
   if (visitor_) visitor_->changed(node->base + f.location, {node, &f, to, 0});
 }
 
-void Machine::share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent, uint64_t with_extent) {
+void Machine::share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent,
+                            uint64_t with_extent) {
   if (!node || !with || node == with) return;
   own_content(node, field);
   Sharers& all = shared_[with->location(with_field)];
@@ -421,18 +440,21 @@ void Machine::tell_sharers() {
         if (s.node->location(s.field) == from) extent = s.extent;
       for (auto& s : *it->second) {
         if (s.node->location(s.field) == from) continue;
-        if (a.touch() == Touch::write && s.extent == extent) set_content(s.node, s.field, {}, 0);
-        else touch_content(s.node, s.field);
+        if (a.touch() == Touch::write && s.extent == extent)
+          set_content(s.node, s.field, {}, 0);
+        else
+          touch_content(s.node, s.field);
       }
     }
   }
   told_ = log_.size();
 }
 
-// ---- names and text --------------------------------------------------------------------------------------------------
+// ---- names and text -----------------------------------------------------------------------------
 
 const Node& Machine::owner(Location location) const {
-  auto it = std::upper_bound(blocks_.begin(), blocks_.end(), location, [](Location l, const Node* n) { return l < n->base; });
+  auto it =
+      std::upper_bound(blocks_.begin(), blocks_.end(), location, [](Location l, const Node* n) { return l < n->base; });
   return **(it - 1);
 }
 const FieldInfo* Machine::field(Location location, unsigned* element) const {
@@ -455,11 +477,13 @@ std::string Machine::path(const Node& node) const {
   if (!text.empty()) text += '.';
   const ChildInfo& c = node.parent->cls->children[node.collection];
   if (c.style == Style::enumerant) {
-    const char* name = enum_text(node.cls == &g_classes[class_vg_matrix] ? "VGMatrixMode" : nullptr, static_cast<uint32_t>(node.key));
+    const char* name =
+        enum_text(node.cls == &g_classes[class_vg_matrix] ? "VGMatrixMode" : nullptr, static_cast<uint32_t>(node.key));
     bool bare = !strcmp(c.name, "attachments") || !strcmp(c.name, "arrays");
     if (!bare) text += std::string(c.name) + ".";
     if (node.key == 0x0404 || node.key == 0x0405) name = node.key == 0x0404 ? "GL_FRONT" : "GL_BACK";
-    if (name) text += name;
+    if (name)
+      text += name;
     else {
       char hex[20];
       snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(node.key));
@@ -472,14 +496,16 @@ std::string Machine::path(const Node& node) const {
     return text + (face ? face : "GL_NONE") + ".levels[" + std::to_string(node.key % 64) + "]";
   }
   bool handle = false;
-  for (const char* of : {"handles", "surfaces", "syncs", "configs", "made_contexts", "displays"}) handle = handle || !strcmp(c.name, of);
+  for (const char* of : {"handles", "surfaces", "syncs", "configs", "made_contexts", "displays"})
+    handle = handle || !strcmp(c.name, of);
   text += c.name;
   if (handle) {
     char hex[24];
     snprintf(hex, sizeof hex, "[0x%llx]", static_cast<unsigned long long>(node.key));
     return text + hex;
   }
-  if (node.cls == &g_classes[class_uniform] || node.cls == &g_classes[class_uniform_block] || node.cls == &g_classes[class_storage_block] || node.cls == &g_classes[class_attribute_location]) {
+  if (node.cls == &g_classes[class_uniform] || node.cls == &g_classes[class_uniform_block] ||
+      node.cls == &g_classes[class_storage_block] || node.cls == &g_classes[class_attribute_location]) {
     const std::string* name = run::name_of(*const_cast<Machine*>(this), node);
     return text + "[" + (name ? json_text(*name) : std::to_string(node.key)) + "]";
   }
@@ -507,7 +533,8 @@ std::string json_number(double value, bool single) {
   if (std::isnan(value)) return "\"nan\"";
   if (std::isinf(value)) return value > 0 ? "\"inf\"" : "\"-inf\"";
   char buffer[40];
-  auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)) : std::to_chars(buffer, buffer + sizeof buffer, value);
+  auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value))
+                    : std::to_chars(buffer, buffer + sizeof buffer, value);
   return std::string(buffer, end.ptr);
 }
 
@@ -525,7 +552,9 @@ std::string json_value(const FieldInfo& f, const Word* words, const std::functio
         snprintf(hex, sizeof hex, "\"0x%04llx\"", static_cast<unsigned long long>(w));
         return hex;
       }
-      case Kind::floating: case Kind::color: case Kind::real: return json_number(v, true);
+      case Kind::floating:
+      case Kind::color:
+      case Kind::real: return json_number(v, true);
       case Kind::integer: return std::to_string(static_cast<int64_t>(w));
       case Kind::text: return text(w);
       case Kind::address:
@@ -561,7 +590,7 @@ std::string Machine::text(const Value& value) const {
   return text(*value.field, value.words);
 }
 
-// ---- walking ---------------------------------------------------------------------------------------------------------
+// ---- walking ------------------------------------------------------------------------------------
 
 Machine::Machine(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
   texts_.emplace_back();
@@ -572,7 +601,8 @@ Machine::Machine(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) 
   vg_by_thread_.resize(trace_->threads.size());
   vg_surface_by_thread_.resize(trace_->threads.size());
   errors_.resize(trace_->threads.size());
-  for (size_t i = 0; i < trace_->threads.size() && i < MOST_INDEX; ++i) threads_.push_back(add(g_classes[class_thread], root_, c_root::threads, i));
+  for (size_t i = 0; i < trace_->threads.size() && i < MOST_INDEX; ++i)
+    threads_.push_back(add(g_classes[class_thread], root_, c_root::threads, i));
   log_.clear();
 }
 Machine::~Machine() = default;
@@ -584,9 +614,11 @@ Node* Machine::surface(uint64_t handle, bool make_it) {
   return n;
 }
 
-void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read_surface, uint32_t id, uint32_t group, uint32_t api) {
+void Machine::make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read_surface, uint32_t id,
+                           uint32_t group, uint32_t api) {
   if (thread >= by_thread_.size()) return;
-  for (Node* made = id ? find(root_, c_root::made_contexts, handle) : nullptr; made; made = nullptr) note(made, f_creation::number, Num(id));
+  for (Node* made = id ? find(root_, c_root::made_contexts, handle) : nullptr; made; made = nullptr)
+    note(made, f_creation::number, Num(id));
   if (api == 3) return vg_make_current(thread, handle, draw, id, group);  // OpenVG has a current context of its own
   Node* t = thread < threads_.size() ? threads_[thread] : nullptr;
   if (t) {
@@ -703,7 +735,9 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
   };
   switch (function) {
     case DT_FN_CONTEXT:
-      return make_current(chunk->thread, value("handle"), value("draw"), value("read"), static_cast<uint32_t>(value("context")), static_cast<uint32_t>(value("share_group")), static_cast<uint32_t>(value("api")));
+      return make_current(chunk->thread, value("handle"), value("draw"), value("read"),
+                          static_cast<uint32_t>(value("context")), static_cast<uint32_t>(value("share_group")),
+                          static_cast<uint32_t>(value("api")));
     case DT_FN_MAP_WRITE: {
       if (!context_) return;
       Node* n = object(c_share::buffers, value("buffer"));
@@ -717,27 +751,33 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
       return;
     }
     case DT_FN_MEMORY: {
-      if (const Field* f = field_named(*c.function, "address"); f && f->has_data()) client_bytes_ += DT_DATA_LENGTH(c.descriptor(*f, row));
+      if (const Field* f = field_named(*c.function, "address"); f && f->has_data())
+        client_bytes_ += DT_DATA_LENGTH(c.descriptor(*f, row));
       return;
     }
     case DT_FN_NATIVE: {
       const Field *kind = field_named(*c.function, "kind"), *text = field_named(*c.function, "text");
       if (!kind || !text || !kind->has_data() || !text->has_data()) return;
-      if (DT_DATA_KIND(c.descriptor(*kind, row)) != DT_DATA_INLINE || DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE) return;
+      if (DT_DATA_KIND(c.descriptor(*kind, row)) != DT_DATA_INLINE ||
+          DT_DATA_KIND(c.descriptor(*text, row)) != DT_DATA_INLINE)
+        return;
       std::string_view name = c.payload(*kind, row);
       if (name == "config") {
         Node* n = find(root_, c_root::configs, value("handle"));
         if (!n) n = add(g_classes[class_config], root_, c_root::configs, value("handle"), true);
         for (auto& [key, number] : parse_attributes(c.payload(*text, row)))
           for (unsigned f = 0; f < n->cls->field_count; ++f)
-            if (key == n->cls->fields[f].name) note(n, f, Num(static_cast<int64_t>(strtoll(number.c_str(), nullptr, 10))));
+            if (key == n->cls->fields[f].name)
+              note(n, f, Num(static_cast<int64_t>(strtoll(number.c_str(), nullptr, 10))));
       }
       if (name == "surface" || name == "window") {
         Text about = parse_attributes(c.payload(*text, row));
         if (Node* n = surface(value("handle"))) {
           // What GLX draws to without having made it: no call says what it is.
           if (name == "window") note_text(n, f_surface::kind, name);
-          auto number = [&](const char* key) { return Num(static_cast<int64_t>(strtoll(about[key].c_str(), nullptr, 10))); };
+          auto number = [&](const char* key) {
+            return Num(static_cast<int64_t>(strtoll(about[key].c_str(), nullptr, 10)));
+          };
           if (about.count("width")) set(n, f_surface::width, number("width"));
           if (about.count("height")) set(n, f_surface::height, number("height"));
           // The surface that a context draws to first gives its viewport a size.
@@ -751,7 +791,8 @@ void Machine::tap_record(play::Decoded* chunk, uint32_t record, unsigned functio
   }
 }
 
-void Machine::vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns, uint32_t record) {
+void Machine::vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns,
+                       uint32_t record) {
   if (command.flags & CMD_GET_ERROR) {
     if (!columns.w4.empty() && columns.w4[0][chunk.ordinals[record]]) errors_[thread_] = 0;
     event_.deeds |= DEED_QUERY;
@@ -771,8 +812,10 @@ void Machine::vg_apply(const Command& command, const play::Decoded& chunk, const
     event_.applied = false;
     return;
   }
-  if (command.apply) command.apply(*this, Row{&columns, chunk.ordinals[record]});
-  else if (command.flags & (CMD_DRAW | CMD_CLEAR)) run::vg_draw_unknown(*this);
+  if (command.apply)
+    command.apply(*this, Row{&columns, chunk.ordinals[record]});
+  else if (command.flags & (CMD_DRAW | CMD_CLEAR))
+    run::vg_draw_unknown(*this);
 }
 
 void Machine::apply(play::Decoded* chunk, uint32_t record) {
@@ -781,13 +824,14 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
   const play::Columns& columns = chunk->columns[f];
   event_.function = columns.function;
   if (known < 0) {
-    if (columns.function && columns.function->api != "gl") natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);
+    if (columns.function && columns.function->api != "gl")
+      natives_call(*this, *columns.function, *columns.decoded, chunk->ordinals[record]);
     return;
   }
   const Command& command = g_commands[known];
   uint32_t flags = command.flags;
-  static_assert(+CMD_DRAW == +DEED_DRAW && +CMD_CLEAR == +DEED_CLEAR && +CMD_DISPATCH == +DEED_DISPATCH && +CMD_UPLOAD == +DEED_UPLOAD &&
-                +CMD_READBACK == +DEED_READBACK && +CMD_COPY == +DEED_COPY);
+  static_assert(+CMD_DRAW == +DEED_DRAW && +CMD_CLEAR == +DEED_CLEAR && +CMD_DISPATCH == +DEED_DISPATCH &&
+                +CMD_UPLOAD == +DEED_UPLOAD && +CMD_READBACK == +DEED_READBACK && +CMD_COPY == +DEED_COPY);
   event_.deeds |= flags & 63;
   if (flags & CMD_QUERY) event_.deeds |= DEED_QUERY;
   if (flags & CMD_VG) {
@@ -816,7 +860,9 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
   if (context_->list && !(flags & CMD_NOT_LISTED)) {
     if (command.apply) {
       if (context_->compiling && context_->compiling->calls.size() < 1u << 24)
-        context_->compiling->calls.push_back({feed_->shared(), &columns, chunk->ordinals[record], static_cast<uint32_t>(known), flags & CMD_ARRAYS ? run::arrays_on(*this) : 0});
+        context_->compiling->calls.push_back({feed_->shared(), &columns, chunk->ordinals[record],
+                                              static_cast<uint32_t>(known),
+                                              flags & CMD_ARRAYS ? run::arrays_on(*this) : 0});
       run::listed(*this);
     }
     if (context_->list_mode == 0x1300) {  // GL_COMPILE
@@ -829,8 +875,10 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
     return;
   }
   direct_unit = direct_texture = nullptr;
-  if (command.apply) command.apply(*this, Row{&columns, chunk->ordinals[record]});
-  else if (flags & (CMD_DRAW | CMD_CLEAR)) run::draw_unknown(*this);
+  if (command.apply)
+    command.apply(*this, Row{&columns, chunk->ordinals[record]});
+  else if (flags & (CMD_DRAW | CMD_CLEAR))
+    run::draw_unknown(*this);
   if (context_->list && flags & CMD_ARRAYS) run::forget_current(*this, run::arrays_on(*this));
   if (context_->in_begin && !(flags & CMD_QUERY)) event_.deeds &= ~static_cast<uint32_t>(DEED_DRAW);
 }
@@ -843,7 +891,8 @@ void Machine::walk(Visitor& visitor) {
   for (Node* n : blocks_) visitor.created(*n);
   play::Decoded* chunk = nullptr;
   uint32_t record = 0;
-  std::vector<uint32_t> ahead(by_thread_.size());  // per thread: up to which record of its chunk the tap's were taken in
+  // per thread: up to which record of its chunk the tap's were taken in
+  std::vector<uint32_t> ahead(by_thread_.size());
   uint64_t seq = 0, started = trace_->generation.load(), done = 0;
   while (feed_->next(chunk, record, seq)) {
     event_.seq = seq;
@@ -857,7 +906,8 @@ void Machine::walk(Visitor& visitor) {
       tap_record(chunk, record, chunk->open->info.functions[chunk->order[record]].id());
       continue;
     }
-    if (!context_ && chunk->columns[chunk->order[record]].function && chunk->columns[chunk->order[record]].function->api == "gl") {
+    if (!context_ && chunk->columns[chunk->order[record]].function &&
+        chunk->columns[chunk->order[record]].function->api == "gl") {
       if (uint32_t id = chunk->open->context(record)) {
         make_current(thread_, 0, 0, 0, id, contexts.count(id) ? contexts[id]->share->id : id, 0);
         context_ = by_thread_[thread_];
@@ -896,7 +946,8 @@ void Machine::walk(Visitor& visitor) {
     sections_.clear();
     told_ = 0;
     if (!visitor.wanted()) break;
-    if ((++done & 0xfff) == 0 && trace_->generation.load(std::memory_order_relaxed) != started) throw Error(DT_E_CANCELLED, "cancelled");
+    if ((++done & 0xfff) == 0 && trace_->generation.load(std::memory_order_relaxed) != started)
+      throw Error(DT_E_CANCELLED, "cancelled");
   }
   for (auto& p : feed_->problems()) problems.push_back(p);
   feed_.reset();

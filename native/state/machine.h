@@ -29,7 +29,7 @@ class Node {
   uint32_t cold = 0;  // for whoever owns the class: number of its own data
 
   struct Collection {
-    std::vector<Node*> near;                    // by key
+    std::vector<Node*> near;  // by key
     std::unordered_map<uint64_t, Node*> far;
   };
   std::unique_ptr<Collection[]> children;
@@ -61,14 +61,21 @@ struct Num {
   double f = 0;
   bool real = false;
   Num() = default;
-  template <class T>
-  Num(T v) {  // NOLINT: implicit on purpose
-    if constexpr (std::is_floating_point_v<T>) real = true, f = static_cast<double>(v);
-    else i = static_cast<int64_t>(v);
+  template <class T> Num(T v) {  // NOLINT: implicit on purpose
+    if constexpr (std::is_floating_point_v<T>)
+      real = true, f = static_cast<double>(v);
+    else
+      i = static_cast<int64_t>(v);
   }
   static Num fixed(int64_t v) { return Num(static_cast<double>(v) / 65536.0); }
   static Num normal(double v) { return Num(v); }
-  int64_t integer() const { return !real ? i : f >= 9.2e18 ? INT64_MAX : f <= -9.2e18 ? INT64_MIN : f != f ? 0 : static_cast<int64_t>(f < 0 ? f - 0.5 : f + 0.5); }
+  int64_t integer() const {
+    return !real          ? i
+           : f >= 9.2e18  ? INT64_MAX
+           : f <= -9.2e18 ? INT64_MIN
+           : f != f       ? 0
+                          : static_cast<int64_t>(f < 0 ? f - 0.5 : f + 0.5);
+  }
   double floating() const { return real ? f : static_cast<double>(i); }
 };
 
@@ -78,19 +85,19 @@ enum class Scalar : uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, fi
 struct Array {
   Scalar scalar = Scalar::u8;
   unsigned kind = DT_DATA_NONE;
-  uint64_t address = 0;        // the pointer itself
+  uint64_t address = 0;  // the pointer itself
   uint64_t bytes = 0;
   const uint8_t* data = nullptr;
-  Hash128 hash;                // of blobs
+  Hash128 hash;  // of blobs
   Machine* machine = nullptr;
 
   bool content() const { return kind == DT_DATA_INLINE || kind == DT_DATA_BLOB; }
-  const uint8_t* load();       // nullptr: there is none
-  uint64_t count();            // elements
-  Num at(uint64_t i);          // after count() said that it is there
+  const uint8_t* load();  // nullptr: there is none
+  uint64_t count();       // elements
+  Num at(uint64_t i);     // after count() said that it is there
   int64_t integer(uint64_t i) { return at(i).integer(); }
   std::string text();
-  Hash128 content_hash();      // zeros: no content
+  Hash128 content_hash();  // zeros: no content
 };
 
 // One recorded call: where its arguments stand.
@@ -99,18 +106,37 @@ struct Row {
   uint32_t i;
   uint64_t w8(int slot) const { return columns->w8[static_cast<size_t>(slot)][i]; }
   uint32_t w4(int slot) const { return columns->w4[static_cast<size_t>(slot)][i]; }
-  float f32(int slot) const { float v; uint32_t raw = w4(slot); memcpy(&v, &raw, 4); return v; }
-  double f64(int slot) const { double v; uint64_t raw = w8(slot); memcpy(&v, &raw, 8); return v; }
+  float f32(int slot) const {
+    float v;
+    uint32_t raw = w4(slot);
+    memcpy(&v, &raw, 4);
+    return v;
+  }
+  double f64(int slot) const {
+    double v;
+    uint64_t raw = w8(slot);
+    memcpy(&v, &raw, 8);
+    return v;
+  }
 };
 
 // A command that the machine was generated for; numbers are those of play::g_known.
 enum : uint32_t {
-  CMD_DRAW = 1, CMD_CLEAR = 2, CMD_DISPATCH = 4, CMD_UPLOAD = 8, CMD_READBACK = 16, CMD_COPY = 32, CMD_QUERY = 64,
-  CMD_NOT_LISTED = 128,     // executes at once even while a display list is made
-  CMD_IN_BEGIN = 256,       // allowed between glBegin and glEnd
-  CMD_GL = 512, CMD_GET_ERROR = 1024, CMD_SHOWS = 2048, CMD_MODELLED = 4096,
-  CMD_MANY = 8192,          // an error leaves only the wrong one of several things undone
-  CMD_ARRAYS = 16384,       // takes elements of vertex arrays
+  CMD_DRAW = 1,
+  CMD_CLEAR = 2,
+  CMD_DISPATCH = 4,
+  CMD_UPLOAD = 8,
+  CMD_READBACK = 16,
+  CMD_COPY = 32,
+  CMD_QUERY = 64,
+  CMD_NOT_LISTED = 128,  // executes at once even while a display list is made
+  CMD_IN_BEGIN = 256,    // allowed between glBegin and glEnd
+  CMD_GL = 512,
+  CMD_GET_ERROR = 1024,
+  CMD_SHOWS = 2048,
+  CMD_MODELLED = 4096,
+  CMD_MANY = 8192,     // an error leaves only the wrong one of several things undone
+  CMD_ARRAYS = 16384,  // takes elements of vertex arrays
   CMD_VG = 32768
 };
 struct Command {
@@ -162,7 +188,9 @@ struct Context {
   uint32_t list = 0, list_mode = 0;
   std::shared_ptr<DisplayList> compiling;
   std::vector<Saved> attribs, clients;
-  struct MatrixStack { std::vector<std::array<double, 16>> below; };
+  struct MatrixStack {
+    std::vector<std::array<double, 16>> below;
+  };
   std::unordered_map<uint32_t, MatrixStack> stacks;  // by glMatrixMode, texture units: 0x10000 + unit
   Node* vao = nullptr;
 };
@@ -189,31 +217,31 @@ class Machine {
   // Apply all calls in order of seq, from the beginning; once. Throws Error (cancelled, out of memory for locations).
   void walk(Visitor& visitor);
 
-  // ---- what locations mean ----
+  // ---- what locations mean ----------------------------------------------------------------------
   Location locations() const { return next_; }
-  const Node& owner(Location location) const;                          // its node
+  const Node& owner(Location location) const;                                    // its node
   const FieldInfo* field(Location location, unsigned* element = nullptr) const;  // nullptr: the node's existence
-  bool is_content(Location location) const;                            // pixels, bytes, lists, sources
-  std::string path(Location location) const;                           // "contexts[1].GL_DEPTH_FUNC"
+  bool is_content(Location location) const;                                      // pixels, bytes, lists, sources
+  std::string path(Location location) const;                                     // "contexts[1].GL_DEPTH_FUNC"
   std::string path(const Node& node) const;
   std::string path(const Node& node, const FieldInfo& field, unsigned element) const;
-  std::string text(const Value& value) const;                          // JSON in one line, docs/state-paths.md
+  std::string text(const Value& value) const;  // JSON in one line, docs/state-paths.md
   std::string text(const FieldInfo& field, const Word* words) const;
   const std::deque<std::string>& all_texts() const { return texts_; }
   const std::string& text_of(Word text) const { return texts_[static_cast<size_t>(text)]; }
-  std::vector<std::string> problems;                                   // of reading the trace
+  std::vector<std::string> problems;  // of reading the trace
 
   const Trace& trace() const { return *trace_; }
   Node* root() const { return root_; }
-  const std::vector<Node*>& nodes() const { return blocks_; }          // in the order of their locations
+  const std::vector<Node*>& nodes() const { return blocks_; }  // in the order of their locations
 
-  // ---- for the semantics of commands ----
+  // ---- for the semantics of commands ------------------------------------------------------------
   Context* current() { return context_; }
   Node* vg_context() { return vg_ ? vg_->node : nullptr; }  // OpenVG's, on the thread of the call
   Node* vg_share() { return vg_ ? vg_->share : nullptr; }
   Node* vg_surface() { return thread_ < vg_surface_by_thread_.size() ? vg_surface_by_thread_[thread_] : nullptr; }
-  // What variables of OpenVG's objects stand for: a paint that is set, the outline of a glyph. It stays there when its name
-  // is gone, or means something else.
+  // What variables of OpenVG's objects stand for: a paint that is set, the outline of a glyph. It stays there when its
+  // name is gone, or means something else.
   std::map<std::pair<const Node*, unsigned>, Node*> vg_refers;
   std::unordered_map<const Node*, VgOutline> vg_outlines;  // by path
   std::unordered_set<uint64_t> vg_handles;                 // contexts of OpenVG
@@ -222,10 +250,13 @@ class Machine {
     Node* image;
     bool ours = false, theirs = false;
   };
-  std::vector<VgShared> vg_shared;  // an EGLImage of one refers to it
-  bool vg_exchanged = false;  // by this call
+  std::vector<VgShared> vg_shared;                         // an EGLImage of one refers to it
+  bool vg_exchanged = false;                               // by this call
   std::unordered_map<uint64_t, Node*> vg_share_by_handle;  // of contexts that were current
-  bool vg_draws_to(const Node* surface) const { return std::find(vg_surface_by_thread_.begin(), vg_surface_by_thread_.end(), surface) != vg_surface_by_thread_.end(); }
+  bool vg_draws_to(const Node* surface) const {
+    return std::find(vg_surface_by_thread_.begin(), vg_surface_by_thread_.end(), surface) !=
+           vg_surface_by_thread_.end();
+  }
   // All that OpenVG keeps though its name is gone.
   std::unordered_set<const Node*> vg_held() const;
   Node* context() { return context_->node; }
@@ -234,15 +265,17 @@ class Machine {
 
   Node* child(Node* parent, unsigned collection, uint64_t key, bool make = true);  // nullptr: not there, or no such key
   Node* find(Node* parent, unsigned collection, uint64_t key);                     // no access, never makes
-  Node* object(unsigned collection, uint64_t name);        // of the share group; reads its existence; nullptr: none
-  Node* own_object(unsigned collection, uint64_t name);    // of the context
-  Node* make(Node* parent, unsigned collection, uint64_t key);    // a new life of that name
+  Node* object(unsigned collection, uint64_t name);      // of the share group; reads its existence; nullptr: none
+  Node* own_object(unsigned collection, uint64_t name);  // of the context
+  Node* make(Node* parent, unsigned collection, uint64_t key);  // a new life of that name
   void remove(Node* node);
 
   int field_of(const Node* node, unsigned prefix, uint32_t enumerant) const;  // -1: not one of its variables
 
   void set(Node* node, unsigned field, unsigned element, const Num* numbers, unsigned count);
-  void set(Node* node, unsigned field, unsigned element, std::initializer_list<Num> numbers) { set(node, field, element, numbers.begin(), static_cast<unsigned>(numbers.size())); }
+  void set(Node* node, unsigned field, unsigned element, std::initializer_list<Num> numbers) {
+    set(node, field, element, numbers.begin(), static_cast<unsigned>(numbers.size()));
+  }
   void set(Node* node, unsigned field, Num number) { set(node, field, 0, &number, 1); }
   void set(Node* node, unsigned field, unsigned element, Array array, uint64_t first = 0);
   void set_all(Node* node, unsigned field, std::initializer_list<Num> numbers);  // every element
@@ -251,15 +284,17 @@ class Machine {
   void set_words(Node* node, unsigned field, unsigned element, const Word* words);
   void set_text(Node* node, unsigned field, std::string_view text);
   void set_content(Node* node, unsigned field, const Hash128& hash, uint64_t bytes);  // wholly new
-  void touch_content(Node* node, unsigned field);                                    // changed in part
-  void touch_content(Node* node, unsigned field, const Region& region) {             // ... in this one
+  void touch_content(Node* node, unsigned field);                                     // changed in part
+  void touch_content(Node* node, unsigned field, const Region& region) {              // ... in this one
     touch_content(node, field);
     if (node && visitor_) visitor_->region(node->location(field), region);
   }
 
-  // Contents that are one from now on: of EGLImages and what is made of them, of textures and their views. What is written to
-  // one is written to all. `extent`: how much of it each shows; who shows as much as is written has it wholly anew.
-  void share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent, uint64_t with_extent);
+  // Contents that are one from now on: of EGLImages and what is made of them, of textures and their views. What is
+  // written to one is written to all. `extent`: how much of it each shows; who shows as much as is written has it
+  // wholly anew.
+  void share_content(Node* node, unsigned field, Node* with, unsigned with_field, uint64_t extent,
+                     uint64_t with_extent);
   void own_content(Node* node, unsigned field);  // it got other memory
   bool one_content(const Node* node, unsigned field, const Node* other, unsigned other_field) const;
 
@@ -274,12 +309,22 @@ class Machine {
   void log(Location first, uint32_t count, Touch touch) {
     if (count) log_.push_back({first, count, static_cast<uint32_t>(touch)});
   }
-  void read(const Node* node) { if (node) log(node->base, 1, Touch::read); }
-  void read(const Node* node, unsigned field, unsigned element = 0) { if (node) log(node->location(field, element), 1, Touch::read); }
-  void read(const Node* node, Group group) { if (node) log(node->base + group.first, group.count, Touch::read); }
-  void read_all(const Node* node) { if (node) log(node->base, node->cls->locations, Touch::read); }
+  void read(const Node* node) {
+    if (node) log(node->base, 1, Touch::read);
+  }
+  void read(const Node* node, unsigned field, unsigned element = 0) {
+    if (node) log(node->location(field, element), 1, Touch::read);
+  }
+  void read(const Node* node, Group group) {
+    if (node) log(node->base + group.first, group.count, Touch::read);
+  }
+  void read_all(const Node* node) {
+    if (node) log(node->base, node->cls->locations, Touch::read);
+  }
   void read_children(Node* node, unsigned collection);  // all there are, with all they have
-  void part(const Node* node, unsigned field) { if (node) log(node->location(field), 1, Touch::part); }
+  void part(const Node* node, unsigned field) {
+    if (node) log(node->location(field), 1, Touch::part);
+  }
 
   uint32_t deeds() const { return event_.deeds; }
   bool applied() const { return event_.applied; }
@@ -288,7 +333,8 @@ class Machine {
     if (made) texts_.emplace_back(text);
     return it->second;
   }
-  std::unordered_map<const Node*, std::set<std::string>> shader_samplers, program_samplers;  // names of sampler variables
+  // names of sampler variables
+  std::unordered_map<const Node*, std::set<std::string>> shader_samplers, program_samplers;
   // The call raises an error: nothing happens. Of a display list the other commands happen all the same.
   void refuse() {
     if (!list_depth) event_.applied = false;
@@ -299,7 +345,8 @@ class Machine {
   std::shared_ptr<const std::vector<uint8_t>> blob(const Hash128& hash);
   void run(const Listed& listed, unsigned depth);
   unsigned list_depth = 0;
-  Node *direct_unit = nullptr, *direct_texture = nullptr;  // that the call names, instead of the active and the bound one
+  // that the call names, instead of the active and the bound one
+  Node *direct_unit = nullptr, *direct_texture = nullptr;
   uint64_t list_calls = 0;
 
   Node* surface(uint64_t handle, bool make = true);
@@ -326,7 +373,8 @@ class Machine {
   void vg_make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint32_t id, uint32_t group);
   void vg_apply(const Command& command, const play::Decoded& chunk, const play::Columns& columns, uint32_t record);
   void tap_record(play::Decoded* chunk, uint32_t record, unsigned function);
-  void make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read, uint32_t id, uint32_t share_group, uint32_t api);
+  void make_current(uint32_t thread, uint64_t handle, uint64_t draw, uint64_t read, uint32_t id, uint32_t share_group,
+                    uint32_t api);
   bool had_error(const play::Decoded& chunk, uint32_t record) const;
   Word convert(Kind kind, const Num& n) const;
   struct Sharer {
@@ -359,12 +407,12 @@ class Machine {
   CallEvent event_;
   Draw draw_;
   std::vector<Access> log_;
-  size_t told_ = 0;           // of the log: what others that have the same content were told of
+  size_t told_ = 0;  // of the log: what others that have the same content were told of
   std::vector<Section> sections_;
-  std::vector<Access> pending_;  // of tap records, for the next call
-  std::map<Location, Sharers> shared_;       // contents that are one
-  std::vector<Location> shared_now_;         // since this call: it wrote them alone
-  std::vector<uint64_t> errors_; // per thread: errors not asked for yet
+  std::vector<Access> pending_;         // of tap records, for the next call
+  std::map<Location, Sharers> shared_;  // contents that are one
+  std::vector<Location> shared_now_;    // since this call: it wrote them alone
+  std::vector<uint64_t> errors_;        // per thread: errors not asked for yet
   std::deque<std::string> texts_;
   std::unordered_map<std::string, Word> text_numbers_;
   std::map<Hash128, std::shared_ptr<const std::vector<uint8_t>>> blobs_;

@@ -17,8 +17,9 @@ bool has(const std::string& text, const char* what) { return text.find(what) != 
 bool is_handle(const Field& f) {
   if (f.has_data() || f.slot < 0) return false;
   if (f.kind == dt::Kind::handle) return true;
-  for (const char* type : {"EGLDisplay", "EGLContext", "EGLSurface", "EGLConfig", "EGLImage", "EGLSync", "GLXContext", "GLXDrawable", "GLXFBConfig", "GLXWindow",
-                           "GLXPbuffer", "GLXPixmap", "Window", "Pixmap", "XVisualInfo"})
+  for (const char* type :
+       {"EGLDisplay", "EGLContext", "EGLSurface", "EGLConfig", "EGLImage", "EGLSync", "GLXContext", "GLXDrawable",
+        "GLXFBConfig", "GLXWindow", "GLXPbuffer", "GLXPixmap", "Window", "Pixmap", "XVisualInfo"})
     if (f.ctype.find(type) != std::string::npos) return true;
   return false;
 }
@@ -41,20 +42,25 @@ class Describe {
     } else if (starts(name, "eglCreateContext") || starts(name, "glXCreate") || starts(name, "glXImportContext")) {
       if (made && has(name, "Context")) context_made(made);
     } else if (name == "eglSurfaceAttrib") {
-      if (Node* n = m_.surface(handle("surface"), false); n && made) attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
+      if (Node* n = m_.surface(handle("surface"), false); n && made)
+        attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
     } else if (name == "glXSelectEvent") {
       if (Node* n = m_.surface(handle("draw"), false)) attribute(n, 0x801F, static_cast<int64_t>(value("event_mask")));
     } else if (name == "eglBindTexImage" || name == "glXBindTexImageEXT") {
-      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false)) m_.note(n, f_surface::bound_to_texture, Num(1));
+      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false))
+        m_.note(n, f_surface::bound_to_texture, Num(1));
     } else if (name == "eglReleaseTexImage" || name == "glXReleaseTexImageEXT") {
-      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false)) m_.note(n, f_surface::bound_to_texture, Num(0));
+      if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false))
+        m_.note(n, f_surface::bound_to_texture, Num(0));
     } else if (name == "glXSwapIntervalEXT") {
-      if (Node* n = m_.surface(handle("drawable"))) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
+      if (Node* n = m_.surface(handle("drawable")))
+        m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
     } else if (has(name, "SwapInterval") && !has(name, "Get")) {
       Context* context = m_.current();
       Node* n = context ? context->draw : nullptr;
       if (n) m_.note(n, f_surface::swap_interval, Num(static_cast<int32_t>(value("interval"))));
-    } else if (has(name, "DestroySurface") || has(name, "DestroyWindow") || has(name, "DestroyPixmap") || has(name, "DestroyPbuffer") || has(name, "DestroyGLXP")) {
+    } else if (has(name, "DestroySurface") || has(name, "DestroyWindow") || has(name, "DestroyPixmap") ||
+               has(name, "DestroyPbuffer") || has(name, "DestroyGLXP")) {
       for (const char* parameter : {"surface", "win", "pixmap", "pbuf"})
         if (Node* n = m_.surface(handle(parameter), false)) {
           m_.note(n, f_surface::destroyed, Num(1));
@@ -62,7 +68,8 @@ class Describe {
         }
     } else if (has(name, "DestroyContext") || has(name, "FreeContext")) {
       for (const char* parameter : {"ctx", "context"})
-        if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter))) m_.note(n, f_creation::destroyed, Num(1));
+        if (Node* n = m_.find(m_.root(), c_root::made_contexts, handle(parameter)))
+          m_.note(n, f_creation::destroyed, Num(1));
     } else if (name == "eglInitialize" && made) {
       Node* n = display(handle("dpy"));
       m_.note(n, f_display::initialized, Num(1));
@@ -81,15 +88,23 @@ class Describe {
     auto attributes = list("attrib_list");
     for (size_t i = 0; i + 1 < attributes.size() && attributes[i] != 0x3038; i += 2)
       if (attributes[i] == 0x30BC) level = attributes[i + 1];  // EGL_GL_TEXTURE_LEVEL
-    if (value("target") == 0x30BA) return run::vg_image_shared(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"), value("buffer") & 0xffffffffu);
-    run::image_made(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"), static_cast<uint32_t>(value("target")), value("buffer") & 0xffffffffu, level);
+    if (value("target") == 0x30BA)
+      return run::vg_image_shared(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"),
+                                  value("buffer") & 0xffffffffu);
+    run::image_made(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"),
+                    static_cast<uint32_t>(value("target")), value("buffer") & 0xffffffffu, level);
   }
 
  private:
   static const char* surface_kind(const std::string& name) {
-    if (starts(name, "eglCreateWindowSurface") || starts(name, "eglCreatePlatformWindowSurface") || name == "glXCreateWindow") return "window";
-    if (starts(name, "eglCreatePixmapSurface") || starts(name, "eglCreatePlatformPixmapSurface") || name == "glXCreatePixmap" || starts(name, "glXCreateGLXPixmap")) return "pixmap";
-    if (starts(name, "eglCreatePbuffer") || name == "glXCreatePbuffer" || starts(name, "glXCreateGLXPbuffer")) return "pbuffer";
+    if (starts(name, "eglCreateWindowSurface") || starts(name, "eglCreatePlatformWindowSurface") ||
+        name == "glXCreateWindow")
+      return "window";
+    if (starts(name, "eglCreatePixmapSurface") || starts(name, "eglCreatePlatformPixmapSurface") ||
+        name == "glXCreatePixmap" || starts(name, "glXCreateGLXPixmap"))
+      return "pixmap";
+    if (starts(name, "eglCreatePbuffer") || name == "glXCreatePbuffer" || starts(name, "glXCreateGLXPbuffer"))
+      return "pbuffer";
     return nullptr;
   }
   const Field* field(const char* name) const {
@@ -112,8 +127,10 @@ class Describe {
     for (size_t i = 0; i + size <= bytes.size() && found.size() < 4096; i += size) {
       int64_t wide = 0;
       int32_t narrow = 0;
-      if (size == 8) memcpy(&wide, bytes.data() + i, 8);
-      else memcpy(&narrow, bytes.data() + i, 4);
+      if (size == 8)
+        memcpy(&wide, bytes.data() + i, 8);
+      else
+        memcpy(&narrow, bytes.data() + i, 4);
       found.push_back(size == 8 ? wide : narrow);
     }
     return found;
@@ -127,7 +144,8 @@ class Describe {
   void attributes(Node* n) {
     for (const char* parameter : {"attrib_list", "attribList"}) {
       auto numbers = list(parameter);
-      for (size_t i = 0; i + 1 < numbers.size() && numbers[i] != 0x3038 && numbers[i]; i += 2) attribute(n, static_cast<uint32_t>(numbers[i]), numbers[i + 1]);
+      for (size_t i = 0; i + 1 < numbers.size() && numbers[i] != 0x3038 && numbers[i]; i += 2)
+        attribute(n, static_cast<uint32_t>(numbers[i]), numbers[i + 1]);
     }
   }
   void surface_made(uint64_t made, const char* kind) {
@@ -137,7 +155,8 @@ class Describe {
     m_.note_text(n, f_surface::kind, kind);
     m_.note(n, f_surface::config, Num(static_cast<int64_t>(value("config"))));
     attributes(n);
-    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == 0x3096) run::vg_surface_made(m_, n, static_cast<int64_t>(value("buffer")));
+    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == 0x3096)
+      run::vg_surface_made(m_, n, static_cast<int64_t>(value("buffer")));
   }
   void context_made(uint64_t made) {
     Node* n = m_.find(m_.root(), c_root::made_contexts, made);
@@ -160,7 +179,9 @@ class Describe {
   uint32_t row_;
 };
 void describe(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).run(); }
-void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) { Describe(m, f, c, row).image(); }
+void image_made(Machine& m, const Function& f, const FunctionColumns& c, uint32_t row) {
+  Describe(m, f, c, row).image();
+}
 
 }  // namespace
 
@@ -174,14 +195,24 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     return n;
   };
   // OpenVG and OpenGL see each other's work from these on: the EGL in front of the system's makes it so, first of all.
-  static const char* const exchanging[] = {"eglBindAPI", "eglMakeCurrent", "eglReleaseThread", "eglSwapBuffers", "eglSwapBuffersWithDamageKHR", "eglSwapBuffersWithDamageEXT",
-                                           "eglWaitClient", "eglWaitGL"};
-  if (!m.vg_shared.empty() && std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging)) run::vg_exchange(m);
+  static const char* const exchanging[] = {"eglBindAPI",
+                                           "eglMakeCurrent",
+                                           "eglReleaseThread",
+                                           "eglSwapBuffers",
+                                           "eglSwapBuffersWithDamageKHR",
+                                           "eglSwapBuffersWithDamageEXT",
+                                           "eglWaitClient",
+                                           "eglWaitGL"};
+  if (!m.vg_shared.empty() && std::find(std::begin(exchanging), std::end(exchanging), f.name) != std::end(exchanging))
+    run::vg_exchange(m);
   describe(m, f, c, row);
   bool ends = has(f.name, "Destroy") || has(f.name, "FreeContext");
-  bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") || has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||
+  bool makes = has(f.name, "Create") || has(f.name, "Choose") || has(f.name, "GetConfigs") ||
+               has(f.name, "GetFBConfigs") || has(f.name, "GetPlatformDisplay") || has(f.name, "GetDisplay") ||
                has(f.name, "GetVisual") || has(f.name, "OpenDisplay");
-  bool changes = has(f.name, "Initialize") || has(f.name, "Terminate") || (has(f.name, "Attrib") && !has(f.name, "Get") && !has(f.name, "Query")) || has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || has(f.name, "SwapInterval") ||
+  bool changes = has(f.name, "Initialize") || has(f.name, "Terminate") ||
+                 (has(f.name, "Attrib") && !has(f.name, "Get") && !has(f.name, "Query")) ||
+                 has(f.name, "BindTexImage") || has(f.name, "ReleaseTexImage") || has(f.name, "SwapInterval") ||
                  has(f.name, "SelectEvent") || has(f.name, "CopyContext");
   for (auto& p : f.params)
     if (is_handle(p))
@@ -193,13 +224,16 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     return 0;
   };
   if (f.name == "eglBindAPI") m.set(thread, f_thread::bound_api, Num(number("api")));
-  if (has(f.name, "SwapInterval") && !has(f.name, "Get")) m.set(thread, f_thread::swap_interval, Num(number("interval")));
+  if (has(f.name, "SwapInterval") && !has(f.name, "Get"))
+    m.set(thread, f_thread::swap_interval, Num(number("interval")));
   if (makes || changes) m.read(root, f_root::display_settings);
   if (thread && starts(f.name, "eglCreateContext")) {
     m.read(thread, f_thread::bound_api);
     if (uint64_t made = f.result && f.result->slot >= 0 ? c.raw(*f.result, row) : 0) {
-      if (thread->get(f_thread::bound_api) == OPENVG) m.vg_handles.insert(made);
-      else m.vg_handles.erase(made);
+      if (thread->get(f_thread::bound_api) == OPENVG)
+        m.vg_handles.insert(made);
+      else
+        m.vg_handles.erase(made);
     }
   }
   if (changes)
@@ -216,7 +250,8 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
       if (again) m.log(n->base, 1, write);
       m.set_text(n, f_handle::kind, f.name);
     };
-    if (f.result && f.result->slot >= 0 && (is_handle(*f.result) || f.result->kind == dt::Kind::ptr)) made(c.raw(*f.result, row));
+    if (f.result && f.result->slot >= 0 && (is_handle(*f.result) || f.result->kind == dt::Kind::ptr))
+      made(c.raw(*f.result, row));
     for (auto& p : f.params)
       if (p.out && p.element == Element::ptr && DT_DATA_KIND(c.descriptor(p, row)) == DT_DATA_INLINE) {
         auto bytes = c.payload(p, row);

@@ -1,5 +1,5 @@
-// An array that only grows and is then read once from its beginning. What is more than some megabytes of it goes to a file
-// without a name, so that walking a long trace needs no more memory than a short one.
+// An array that only grows and is then read once from its beginning. What is more than some megabytes of it goes to a
+// file without a name, so that walking a long trace needs no more memory than a short one.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,8 +40,7 @@ inline bool write_at(int fd, const void* data, size_t bytes, uint64_t offset) {
   return true;
 }
 
-template <class T>
-class Spool {
+template <class T> class Spool {
  public:
   explicit Spool(std::string folder) : folder_(std::move(folder)) {}
   ~Spool() {
@@ -60,8 +59,7 @@ class Spool {
     if (near_.size() >= limit_) put_away();
   }
   // Call `visit(pointer, count)` with what there is, piece by piece; it is gone then.
-  template <class F>
-  void drain(F visit) {
+  template <class F> void drain(F visit) {
     if (stored_) {
       std::vector<T> piece(1 << 16);
       for (uint64_t at = 0; at < stored_;) {

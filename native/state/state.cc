@@ -15,10 +15,7 @@ using dt::need;
 
 thread_local std::string g_error;
 
-template <class F>
-int guarded(F&& body) {
-  return dt::at_border(g_error, body);
-}
+template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
 }  // namespace
 
@@ -30,7 +27,8 @@ int dt_state_open(const char* path, const char* frame_end, const char* cache_fol
   return guarded([&] {
     need(path && out, "path");
     *out = nullptr;
-    *out = new dt_state{std::make_shared<dt::state::Index>(path, frame_end ? frame_end : "auto", cache_folder ? cache_folder : "")};
+    *out = new dt_state{
+        std::make_shared<dt::state::Index>(path, frame_end ? frame_end : "auto", cache_folder ? cache_folder : "")};
   });
 }
 void dt_state_close(dt_state* state) { delete state; }
@@ -44,7 +42,8 @@ int dt_state_at(dt_state* state, uint64_t seq, const char* path, const char** te
     hand_out(std::move(out), text, length, owner);
   });
 }
-int dt_state_changes(dt_state* state, uint64_t first_seq, uint64_t end_seq, const char* path, const char** text, uint64_t* length, void** owner) {
+int dt_state_changes(dt_state* state, uint64_t first_seq, uint64_t end_seq, const char* path, const char** text,
+                     uint64_t* length, void** owner) {
   return guarded([&] {
     need(state && text && length && owner, "state");
     dt::Bytes out;
@@ -62,7 +61,8 @@ int dt_state_problems(dt_state* state, const char** text, uint64_t* length, void
 }
 void dt_state_free(void* owner) { delete static_cast<dt::Bytes*>(owner); }
 
-int dt_state_table(dt_state* state, const char* name, const char* path, uint64_t first_seq, uint64_t end_seq, struct ArrowArrayStream* out) {
+int dt_state_table(dt_state* state, const char* name, const char* path, uint64_t first_seq, uint64_t end_seq,
+                   struct ArrowArrayStream* out) {
   return guarded([&] {
     need(state && name && out, "table name");
     dt::state::Index::stream(state->index, name, path ? path : "", first_seq, end_seq ? end_seq : UINT64_MAX, out);

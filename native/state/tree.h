@@ -9,20 +9,20 @@ using Word = uint64_t;  // integers, or the bits of a double; a content has two,
 enum class Kind : uint8_t { boolean, enumerant, integer, mask, floating, color, real, name, content, text, address };
 
 struct FieldInfo {
-  const char* name;      // as in the path: "enabled.GL_BLEND"
-  const char* group;     // enum group of its values, nullptr: any
+  const char* name;   // as in the path: "enabled.GL_BLEND"
+  const char* group;  // enum group of its values, nullptr: any
   Kind kind;
-  bool always_indexed;   // element 0 has its index in the path too
-  uint16_t components;   // words of one element (content: 2)
+  bool always_indexed;  // element 0 has its index in the path too
+  uint16_t components;  // words of one element (content: 2)
   uint16_t elements;
-  uint16_t word;         // of the first element in the node's words
-  uint16_t location;     // of the first element among the node's locations
+  uint16_t word;      // of the first element in the node's words
+  uint16_t location;  // of the first element among the node's locations
 };
 
 enum class Style : uint8_t { index, enumerant, name };
 struct ChildInfo {
   const char* name;
-  uint16_t of;           // class
+  uint16_t of;  // class
   Style style;
   uint16_t made;         // elements made with the parent
   const uint32_t* keys;  // of enumerants; all are made with the parent

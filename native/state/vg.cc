@@ -17,30 +17,39 @@ constexpr Hash128 NONE{};
 constexpr uint64_t IMAGE_MATRIX = 0x1401;  // VG_MATRIX_IMAGE_USER_TO_SURFACE
 enum : int64_t { STROKE = 1, FILL = 2 };   // VGPaintMode
 
-// ---- objects ---------------------------------------------------------------------------------------------------------
+// ---- objects ------------------------------------------------------------------------------------
 
-Node* object(Machine& m, unsigned collection, int64_t name) { return name ? m.find(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr; }
+Node* object(Machine& m, unsigned collection, int64_t name) {
+  return name ? m.find(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr;
+}
 // The object that a call names, which it needs: nullptr, and the call does nothing, where there is none.
 Node* used(Machine& m, unsigned collection, int64_t name) {
   Node* n = object(m, collection, name);
-  if (n) m.read(n);
-  else m.refuse();  // VG_BAD_HANDLE_ERROR
+  if (n)
+    m.read(n);
+  else
+    m.refuse();  // VG_BAD_HANDLE_ERROR
   return n;
 }
 Node* any_object(Machine& m, int64_t name) {
-  for (unsigned collection : {c_vg_share::paints, c_vg_share::images, c_vg_share::paths, c_vg_share::fonts, c_vg_share::mask_layers})
+  for (unsigned collection :
+       {c_vg_share::paints, c_vg_share::images, c_vg_share::paths, c_vg_share::fonts, c_vg_share::mask_layers})
     if (Node* n = object(m, collection, name)) return n;
   return nullptr;
 }
-Node* make(Machine& m, unsigned collection, int64_t name) { return name ? m.make(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr; }
+Node* make(Machine& m, unsigned collection, int64_t name) {
+  return name ? m.make(m.vg_share(), collection, static_cast<uint64_t>(name)) : nullptr;
+}
 
 Node* referred(Machine& m, const Node* from, unsigned field) {
   auto it = m.vg_refers.find({from, field});
   return it == m.vg_refers.end() ? nullptr : it->second;
 }
 void refer(Machine& m, const Node* from, unsigned field, Node* to) {
-  if (to) m.vg_refers[{from, field}] = to;
-  else m.vg_refers.erase({from, field});
+  if (to)
+    m.vg_refers[{from, field}] = to;
+  else
+    m.vg_refers.erase({from, field});
 }
 // All that an object is, content included.
 void read_object(Machine& m, Node* n) {
@@ -49,7 +58,7 @@ void read_object(Machine& m, Node* n) {
   if (n->cls->locations > 1) m.log(n->base + 1, n->cls->locations - 1u, Touch::read);
 }
 
-// ---- numbers ---------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 // Numbers of a list of any length, as its text has them.
 void set_list(Machine& m, Node* n, unsigned field, Array values) {
@@ -65,12 +74,15 @@ void set_list(Machine& m, Node* n, unsigned field, Array values) {
 void set_vector(Machine& m, Node* n, int64_t type, int64_t count, Array values) {
   int field = n ? m.field_of(n, prefix_none, static_cast<uint32_t>(type)) : -1;
   if (field < 0 || count < 0) return m.refuse();
-  if (n->cls->fields[field].kind == Kind::text) set_list(m, n, static_cast<unsigned>(field), values);
-  else m.set(n, static_cast<unsigned>(field), 0, values);
+  if (n->cls->fields[field].kind == Kind::text)
+    set_list(m, n, static_cast<unsigned>(field), values);
+  else
+    m.set(n, static_cast<unsigned>(field), 0, values);
 }
 Node* matrix_node(Machine& m) {
   m.read(m.vg_context(), f_vg_context::VG_MATRIX_MODE);
-  return m.find(m.vg_context(), c_vg_context::matrices, static_cast<uint64_t>(m.vg_context()->get(f_vg_context::VG_MATRIX_MODE)));
+  return m.find(m.vg_context(), c_vg_context::matrices,
+                static_cast<uint64_t>(m.vg_context()->get(f_vg_context::VG_MATRIX_MODE)));
 }
 void put(Machine& m, Node* n, Matrix v) {
   // Only that of images may be a perspective.
@@ -100,7 +112,7 @@ Node* read_matrix(Machine& m, uint64_t mode) {
   return n;
 }
 
-// ---- contents --------------------------------------------------------------------------------------------------------
+// ---- contents -----------------------------------------------------------------------------------
 
 struct Rect {
   int64_t x = 0, y = 0, width = 0, height = 0;
@@ -115,14 +127,17 @@ Rect common(const Rect& a, const Rect& b) {
 struct Pixels {
   Node* node = nullptr;
   unsigned field = 0;
-  Rect all;             // of the whole content; empty: how large it is is not known
-  Rect part;            // the image, in its own coordinates of the whole
+  Rect all;   // of the whole content; empty: how large it is is not known
+  Rect part;  // the image, in its own coordinates of the whole
 };
 
 // A child has the pixels of its parent.
 Pixels pixels_of(Machine& m, Node* image) {
   if (!image) return {};
-  Pixels p{image, f_vg_image::content, {}, {0, 0, image->get(f_vg_image::VG_IMAGE_WIDTH), image->get(f_vg_image::VG_IMAGE_HEIGHT)}};
+  Pixels p{image,
+           f_vg_image::content,
+           {},
+           {0, 0, image->get(f_vg_image::VG_IMAGE_WIDTH), image->get(f_vg_image::VG_IMAGE_HEIGHT)}};
   while (Node* parent = referred(m, p.node, f_vg_image::parent)) {
     p.part.x += p.node->get(f_vg_image::left);
     p.part.y += p.node->get(f_vg_image::bottom);
@@ -168,9 +183,11 @@ void changed(Machine& m, const Pixels& p) {
   if (p.node) m.touch_content(p.node, p.field);
 }
 // What of a copy arrives: pixels outside of either end are left out.
-Rect arriving(const Pixels& to, int64_t dx, int64_t dy, const Pixels& from, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+Rect arriving(const Pixels& to, int64_t dx, int64_t dy, const Pixels& from, int64_t sx, int64_t sy, int64_t width,
+              int64_t height) {
   Rect source = common({sx, sy, width, height}, {0, 0, from.part.width, from.part.height});
-  return common({source.x - sx + dx, source.y - sy + dy, source.width, source.height}, {0, 0, to.part.width, to.part.height});
+  return common({source.x - sx + dx, source.y - sy + dy, source.width, source.height},
+                {0, 0, to.part.width, to.part.height});
 }
 
 // An image that a call takes pixels of, or changes; nullptr where it must not: an EGL surface draws to it.
@@ -191,7 +208,7 @@ void read_image(Machine& m, Node* image) {
   read(m, pixels_of(m, image));
 }
 
-// ---- what drawing depends on -----------------------------------------------------------------------------------------
+// ---- what drawing depends on --------------------------------------------------------------------
 
 bool scissored(Machine& m) {
   Node* c = m.vg_context();
@@ -202,7 +219,9 @@ bool scissored(Machine& m) {
 }
 void read_blending(Machine& m) {
   Node* c = m.vg_context();
-  for (unsigned f : {f_vg_context::VG_BLEND_MODE, f_vg_context::VG_RENDERING_QUALITY, f_vg_context::VG_PIXEL_LAYOUT, f_vg_context::VG_MASKING, f_vg_context::VG_COLOR_TRANSFORM}) m.read(c, f);
+  for (unsigned f : {f_vg_context::VG_BLEND_MODE, f_vg_context::VG_RENDERING_QUALITY, f_vg_context::VG_PIXEL_LAYOUT,
+                     f_vg_context::VG_MASKING, f_vg_context::VG_COLOR_TRANSFORM})
+    m.read(c, f);
   if (c->get(f_vg_context::VG_COLOR_TRANSFORM)) m.read(c, f_vg_context::VG_COLOR_TRANSFORM_VALUES);
   if (c->get(f_vg_context::VG_MASKING)) read(m, mask_pixels(m));
   scissored(m);
@@ -211,8 +230,10 @@ void read_shape(Machine& m, int64_t modes) {
   Node* c = m.vg_context();
   if (modes & FILL) m.read(c, f_vg_context::VG_FILL_RULE);
   if (!(modes & STROKE)) return;
-  for (unsigned f : {f_vg_context::VG_STROKE_LINE_WIDTH, f_vg_context::VG_STROKE_CAP_STYLE, f_vg_context::VG_STROKE_JOIN_STYLE, f_vg_context::VG_STROKE_MITER_LIMIT,
-                     f_vg_context::VG_STROKE_DASH_PATTERN, f_vg_context::VG_STROKE_DASH_PHASE, f_vg_context::VG_STROKE_DASH_PHASE_RESET})
+  for (unsigned f :
+       {f_vg_context::VG_STROKE_LINE_WIDTH, f_vg_context::VG_STROKE_CAP_STYLE, f_vg_context::VG_STROKE_JOIN_STYLE,
+        f_vg_context::VG_STROKE_MITER_LIMIT, f_vg_context::VG_STROKE_DASH_PATTERN, f_vg_context::VG_STROKE_DASH_PHASE,
+        f_vg_context::VG_STROKE_DASH_PHASE_RESET})
     m.read(c, f);
 }
 void read_paint(Machine& m, unsigned field, uint64_t matrix) {
@@ -226,15 +247,19 @@ void read_paint(Machine& m, unsigned field, uint64_t matrix) {
   if (type == 0x1B00) return m.read(paint, f_vg_paint::VG_PAINT_COLOR);
   read_matrix(m, matrix);
   if (type != 0x1B03) {
-    for (unsigned f : {f_vg_paint::VG_PAINT_COLOR_RAMP_SPREAD_MODE, f_vg_paint::VG_PAINT_COLOR_RAMP_PREMULTIPLIED, f_vg_paint::VG_PAINT_COLOR_RAMP_STOPS}) m.read(paint, f);
+    for (unsigned f : {f_vg_paint::VG_PAINT_COLOR_RAMP_SPREAD_MODE, f_vg_paint::VG_PAINT_COLOR_RAMP_PREMULTIPLIED,
+                       f_vg_paint::VG_PAINT_COLOR_RAMP_STOPS})
+      m.read(paint, f);
     return m.read(paint, type == 0x1B01 ? f_vg_paint::VG_PAINT_LINEAR_GRADIENT : f_vg_paint::VG_PAINT_RADIAL_GRADIENT);
   }
   m.read(paint, f_vg_paint::pattern);
   m.read(paint, f_vg_paint::VG_PAINT_PATTERN_TILING_MODE);
   m.read(c, f_vg_context::VG_TILE_FILL_COLOR);
   m.read(c, f_vg_context::VG_IMAGE_QUALITY);
-  if (Node* pattern = referred(m, paint, f_vg_paint::pattern)) read_image(m, pattern);
-  else m.read(paint, f_vg_paint::VG_PAINT_COLOR);
+  if (Node* pattern = referred(m, paint, f_vg_paint::pattern))
+    read_image(m, pattern);
+  else
+    m.read(paint, f_vg_paint::VG_PAINT_COLOR);
 }
 void read_paints(Machine& m, int64_t modes) {
   if (modes & FILL) read_paint(m, f_vg_context::fill_paint, 0x1402);
@@ -280,11 +305,12 @@ void draws_path(Machine& m, Node* path, Node* matrix) {
 }
 void draws_image(Machine& m, Node* image, Node* matrix) {
   ++m.drawing().primitives;
-  double low[2] = {0, 0}, high[2] = {static_cast<double>(image->get(f_vg_image::VG_IMAGE_WIDTH)), static_cast<double>(image->get(f_vg_image::VG_IMAGE_HEIGHT))};
+  double low[2] = {0, 0}, high[2] = {static_cast<double>(image->get(f_vg_image::VG_IMAGE_WIDTH)),
+                                     static_cast<double>(image->get(f_vg_image::VG_IMAGE_HEIGHT))};
   extend(m, low, high, matrix);
 }
 
-// ---- outlines of paths -------------------------------------------------------------------------------------------------
+// ---- outlines of paths --------------------------------------------------------------------------
 
 // How many coordinates a segment has: VG_CLOSE_PATH, MOVE, LINE, HLINE, VLINE, QUAD, CUBIC, SQUAD, SCUBIC, four arcs.
 constexpr int COORDINATES[13] = {0, 2, 2, 1, 1, 4, 6, 2, 4, 5, 5, 5, 5};
@@ -308,7 +334,10 @@ void follow(VgOutline& o, uint8_t command, const double* v) {
     case 0: o.at[0] = o.start[0], o.at[1] = o.start[1]; return;
     case 3: o.at[0] = base[0] + v[0]; break;
     case 4: o.at[1] = base[1] + v[0]; break;
-    case 9: case 10: case 11: case 12: {
+    case 9:
+    case 10:
+    case 11:
+    case 12: {
       const double radius = std::max(std::abs(v[0]), std::abs(v[1]));
       // The whole of an arc lies within its diameter of either end.
       reaches(o, o.at[0], o.at[1]);
@@ -331,7 +360,8 @@ void tell_outline(Machine& m, Node* path) {
 void follow_data(Machine& m, Node* path, Array segments, Array data, int64_t count) {
   VgOutline& o = m.vg_outlines[path];
   const uint8_t *commands = segments.load(), *bytes = data.load();
-  const uint64_t given = commands ? std::min<uint64_t>(segments.count(), static_cast<uint64_t>(std::max<int64_t>(count, 0))) : 0;
+  const uint64_t given =
+      commands ? std::min<uint64_t>(segments.count(), static_cast<uint64_t>(std::max<int64_t>(count, 0))) : 0;
   const int64_t type = path->get(f_vg_path::VG_PATH_DATATYPE);
   const double scale = path->real(f_vg_path::VG_PATH_SCALE), bias = path->real(f_vg_path::VG_PATH_BIAS);
   const unsigned size = type == 0 ? 1 : type == 1 ? 2 : 4;
@@ -347,17 +377,29 @@ void follow_data(Machine& m, Node* path, Array segments, Array data, int64_t cou
       }
       const uint8_t* p = bytes + at * size;
       double raw;
-      if (type == 0) raw = static_cast<int8_t>(*p);
-      else if (type == 1) { int16_t n; memcpy(&n, p, 2); raw = n; }
-      else if (type == 2) { int32_t n; memcpy(&n, p, 4); raw = n; }
-      else { float n; memcpy(&n, p, 4); raw = static_cast<double>(n); }
+      if (type == 0)
+        raw = static_cast<int8_t>(*p);
+      else if (type == 1) {
+        int16_t n;
+        memcpy(&n, p, 2);
+        raw = n;
+      } else if (type == 2) {
+        int32_t n;
+        memcpy(&n, p, 4);
+        raw = n;
+      } else {
+        float n;
+        memcpy(&n, p, 4);
+        raw = static_cast<double>(n);
+      }
       v[k] = raw * scale + bias;
     }
     follow(o, commands[i], v);
   }
   tell_outline(m, path);
 }
-void follow_shape(Machine& m, Node* path, int64_t segments, int64_t coordinates, int64_t straight, double x0, double y0, double x1, double y1) {
+void follow_shape(Machine& m, Node* path, int64_t segments, int64_t coordinates, int64_t straight, double x0, double y0,
+                  double x1, double y1) {
   VgOutline& o = m.vg_outlines[path];
   o.segments += segments;
   o.coordinates += coordinates;
@@ -370,11 +412,13 @@ void appended(Machine& m, Node* path) { m.touch_content(path, f_vg_path::content
 
 }  // namespace
 
-// ---- names -------------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 void vg_create_names(Machine& m, Node* parent, unsigned collection, int64_t name) {
-  if (name && parent) m.make(parent, collection, static_cast<uint64_t>(name));
-  else m.refuse();
+  if (name && parent)
+    m.make(parent, collection, static_cast<uint64_t>(name));
+  else
+    m.refuse();
 }
 void vg_delete_names(Machine& m, Node* parent, unsigned collection, int64_t name) {
   Node* n = name ? m.find(parent, collection, static_cast<uint64_t>(name)) : nullptr;
@@ -383,9 +427,11 @@ void vg_delete_names(Machine& m, Node* parent, unsigned collection, int64_t name
   m.remove(n);
 }
 
-// ---- the context -------------------------------------------------------------------------------------------------------
+// ---- the context --------------------------------------------------------------------------------
 
-void vg_set_vector(Machine& m, int64_t type, int64_t count, Array values) { set_vector(m, m.vg_context(), type, count, values); }
+void vg_set_vector(Machine& m, int64_t type, int64_t count, Array values) {
+  set_vector(m, m.vg_context(), type, count, values);
+}
 void vg_parameter(Machine& m, int64_t name, int64_t type, Num value) {
   Node* n = any_object(m, name);
   if (!n || m.field_of(n, prefix_none, static_cast<uint32_t>(type)) < 0) return m.refuse();
@@ -426,7 +472,8 @@ void vg_set_paint(Machine& m, int64_t name, int64_t modes) {
   if ((name && !paint) || !modes || modes & ~(STROKE | FILL)) return m.refuse();
   auto set = [&](unsigned field) {
     // Another paint of the same name is another paint: the same value is not the same again.
-    if (referred(m, m.vg_context(), field) != paint) m.log(m.vg_context()->location(f_vg_context::paints), 1, Touch::write);
+    if (referred(m, m.vg_context(), field) != paint)
+      m.log(m.vg_context()->location(f_vg_context::paints), 1, Touch::write);
     m.set(m.vg_context(), field, Num(name));
     refer(m, m.vg_context(), field, paint);
   };
@@ -441,12 +488,13 @@ void vg_set_color(Machine& m, int64_t name, int64_t rgba) {
 void vg_paint_pattern(Machine& m, int64_t name, int64_t image) {
   Node *paint = used(m, c_vg_share::paints, name), *pattern = image && paint ? image_of(m, image) : nullptr;
   if (!paint || (image && !pattern)) return;
-  if (referred(m, paint, f_vg_paint::pattern) != pattern) m.log(paint->base, 1, Touch::write);  // not the same again, though its name may be
+  // not the same again, though its name may be
+  if (referred(m, paint, f_vg_paint::pattern) != pattern) m.log(paint->base, 1, Touch::write);
   m.set(paint, f_vg_paint::pattern, Num(image));
   refer(m, paint, f_vg_paint::pattern, pattern);
 }
 
-// ---- surfaces ----------------------------------------------------------------------------------------------------------
+// ---- surfaces -----------------------------------------------------------------------------------
 
 void vg_surface_made(Machine& m, Node* surface, int64_t name) {
   Node* image = m.vg_context() ? object(m, c_vg_share::images, name) : nullptr;
@@ -462,7 +510,9 @@ void vg_surface_made(Machine& m, Node* surface, int64_t name) {
   refer(m, surface, f_surface::client_buffer, image);
 }
 void vg_surface_left(Machine& m, Node* surface) {
-  Node* image = surface->get(f_surface::destroyed) && !m.vg_draws_to(surface) ? referred(m, surface, f_surface::client_buffer) : nullptr;
+  Node* image = surface->get(f_surface::destroyed) && !m.vg_draws_to(surface)
+                    ? referred(m, surface, f_surface::client_buffer)
+                    : nullptr;
   if (!image) return;
   m.set(pixels_of(m, image).node, f_vg_image::drawn_to, Num(0));
   refer(m, surface, f_surface::client_buffer, nullptr);
@@ -491,14 +541,17 @@ void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name) 
   m.share_content(handle, f_handle::parameters, image, f_vg_image::shown, extent, extent);
 }
 namespace {
-// The format that drawtap's engine takes for the content of a texture; packed pixels of an unsized format it alone knows.
+// The format that drawtap's engine takes for the content of a texture; packed pixels of an unsized format it alone
+// knows.
 int64_t format_for(int64_t internal) {
   switch (internal) {
-    case 0x8D62: return 3;       // GL_RGB565, VG_sRGB_565
-    case 0x8057: return 4;       // GL_RGB5_A1, VG_sRGBA_5551
-    case 0x8056: return 5;       // GL_RGBA4, VG_sRGBA_4444
-    case 0x1907: case 0x8051: case 0x8C41: return 0xC0;  // GL_RGB, GL_RGB8, GL_SRGB8: VG_sXBGR_8888
-    default: return 0xC1;        // VG_sABGR_8888
+    case 0x8D62: return 3;  // GL_RGB565, VG_sRGB_565
+    case 0x8057: return 4;  // GL_RGB5_A1, VG_sRGBA_5551
+    case 0x8056: return 5;  // GL_RGBA4, VG_sRGBA_4444
+    case 0x1907:
+    case 0x8051:
+    case 0x8C41: return 0xC0;  // GL_RGB, GL_RGB8, GL_SRGB8: VG_sXBGR_8888
+    default: return 0xC1;      // VG_sABGR_8888
   }
 }
 }  // namespace
@@ -532,15 +585,18 @@ void vg_exchange(Machine& m) {
   // Several images may be made of what OpenGL has once.
   for (auto& one : m.vg_shared)
     for (auto& other : m.vg_shared)
-      if (&one != &other && one.ours && m.one_content(one.image, f_vg_image::shown, other.image, f_vg_image::shown)) other.theirs = true;
+      if (&one != &other && one.ours && m.one_content(one.image, f_vg_image::shown, other.image, f_vg_image::shown))
+        other.theirs = true;
   for (auto& [image, ours, theirs] : m.vg_shared) {
     if (!image->alive && held.empty()) held = m.vg_held();
     if (!ours && !theirs) continue;
     m.begin_section();
     if (ours) m.read(image, f_vg_image::content);
     if (theirs) m.read(image, f_vg_image::shown);
-    if (ours && theirs) m.touch_content(image, f_vg_image::content), m.touch_content(image, f_vg_image::shown);
-    else m.set_content(image, ours ? f_vg_image::shown : f_vg_image::content, NONE, 0);
+    if (ours && theirs)
+      m.touch_content(image, f_vg_image::content), m.touch_content(image, f_vg_image::shown);
+    else
+      m.set_content(image, ours ? f_vg_image::shown : f_vg_image::content, NONE, 0);
     m.end_section();
     ours = theirs = false;
   }
@@ -549,7 +605,7 @@ void vg_exchange(Machine& m) {
 }
 void vg_read_surface(Machine& m) { read(m, surface_pixels(m)); }
 
-// ---- drawing -----------------------------------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 void vg_draw_unknown(Machine& m) {
   m.read_all(m.vg_context());
@@ -560,8 +616,10 @@ void vg_clear(Machine& m, int64_t x, int64_t y, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();
   draws(m, 0);
   m.read(m.vg_context(), f_vg_context::VG_CLEAR_COLOR);
-  if (scissored(m)) changed(m, surface_pixels(m));
-  else replaced(m, surface_pixels(m), {x, y, width, height});
+  if (scissored(m))
+    changed(m, surface_pixels(m));
+  else
+    replaced(m, surface_pixels(m), {x, y, width, height});
 }
 void vg_draw_path(Machine& m, int64_t name, int64_t modes) {
   Node* path = used(m, c_vg_share::paths, name);
@@ -636,7 +694,8 @@ void vg_draw_glyph(Machine& m, int64_t font, int64_t index, int64_t modes) {
 void vg_draw_glyphs(Machine& m, int64_t font, int64_t count, Array indices, Array x, Array y, int64_t modes) {
   std::vector<uint64_t> found;
   if (count <= 0 || indices.count() < static_cast<uint64_t>(count)) return m.refuse();
-  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) found.push_back(static_cast<uint32_t>(indices.integer(i)));
+  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i)
+    found.push_back(static_cast<uint32_t>(indices.integer(i)));
   draw_glyphs(m, font, found, modes);
   std::vector<double> by_x, by_y;
   auto numbers = [&](Array a, std::vector<double>& to) {
@@ -647,7 +706,8 @@ void vg_draw_glyphs(Machine& m, int64_t font, int64_t count, Array indices, Arra
   numbers(y, by_y);
   vg_pen(m, font, found, by_x, by_y);
 }
-void vg_pen(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, const std::vector<double>& x, const std::vector<double>& y) {
+void vg_pen(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices, const std::vector<double>& x,
+            const std::vector<double>& y) {
   Node *font = object(m, c_vg_share::fonts, font_name), *c = m.vg_context();
   if (!font || !m.applied()) return;
   double at[2] = {c->real(f_vg_context::VG_GLYPH_ORIGIN, 0), c->real(f_vg_context::VG_GLYPH_ORIGIN, 1)};
@@ -660,20 +720,25 @@ void vg_pen(Machine& m, int64_t font_name, const std::vector<uint64_t>& indices,
   m.set(c, f_vg_context::VG_GLYPH_ORIGIN, 0, {Num(at[0]), Num(at[1])});
 }
 
-void vg_set_pixels(Machine& m, int64_t dx, int64_t dy, int64_t name, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+void vg_set_pixels(Machine& m, int64_t dx, int64_t dy, int64_t name, int64_t sx, int64_t sy, int64_t width,
+                   int64_t height) {
   Node* image = image_of(m, name);
   if (!image || width <= 0 || height <= 0) return m.refuse();
   read_image(m, image);
   draws(m, 0);
   Pixels to = surface_pixels(m);
-  if (scissored(m)) changed(m, to);
-  else replaced(m, to, arriving(to, dx, dy, pixels_of(m, image), sx, sy, width, height));
+  if (scissored(m))
+    changed(m, to);
+  else
+    replaced(m, to, arriving(to, dx, dy, pixels_of(m, image), sx, sy, width, height));
 }
 void vg_write_pixels(Machine& m, int64_t dx, int64_t dy, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();
   draws(m, 0);
-  if (scissored(m)) changed(m, surface_pixels(m));
-  else replaced(m, surface_pixels(m), {dx, dy, width, height});
+  if (scissored(m))
+    changed(m, surface_pixels(m));
+  else
+    replaced(m, surface_pixels(m), {dx, dy, width, height});
 }
 void vg_copy_pixels(Machine& m, int64_t width, int64_t height) {
   if (width <= 0 || height <= 0) return m.refuse();
@@ -685,7 +750,7 @@ void vg_copy_pixels(Machine& m, int64_t width, int64_t height) {
 }
 void vg_read_pixels(Machine& m) { read(m, surface_pixels(m)); }
 
-// ---- masks -------------------------------------------------------------------------------------------------------------
+// ---- masks --------------------------------------------------------------------------------------
 
 void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, int64_t width, int64_t height) {
   const bool plain = operation == 0x1500 || operation == 0x1501;  // VG_CLEAR_MASK, VG_FILL_MASK
@@ -702,8 +767,10 @@ void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, 
     return;
   }
   read(m, from);
-  if (operation == 0x1502) replaced(m, mask, arriving(mask, x, y, from, 0, 0, width, height));  // VG_SET_MASK
-  else changed(m, mask);
+  if (operation == 0x1502)
+    replaced(m, mask, arriving(mask, x, y, from, 0, 0, width, height));  // VG_SET_MASK
+  else
+    changed(m, mask);
 }
 void vg_render_to_mask(Machine& m, int64_t name, int64_t modes, int64_t operation) {
   Node* path = used(m, c_vg_share::paths, name);
@@ -713,8 +780,10 @@ void vg_render_to_mask(Machine& m, int64_t name, int64_t modes, int64_t operatio
   read_matrix(m, 0x1400);
   read_shape(m, modes);
   m.read(m.vg_context(), f_vg_context::VG_RENDERING_QUALITY);
-  if (operation >= 0x1500 && operation <= 0x1502) replaced(m, mask, mask.part);
-  else changed(m, mask);
+  if (operation >= 0x1500 && operation <= 0x1502)
+    replaced(m, mask, mask.part);
+  else
+    changed(m, mask);
 }
 void vg_create_mask_layer(Machine& m, int64_t name, int64_t width, int64_t height) {
   Node* n = make(m, c_vg_share::mask_layers, name);
@@ -725,18 +794,22 @@ void vg_create_mask_layer(Machine& m, int64_t name, int64_t width, int64_t heigh
 void vg_fill_mask_layer(Machine& m, int64_t name, int64_t x, int64_t y, int64_t width, int64_t height) {
   if (Node* n = used(m, c_vg_share::mask_layers, name)) replaced(m, layer_pixels(n), {x, y, width, height});
 }
-void vg_copy_mask(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+void vg_copy_mask(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width,
+                  int64_t height) {
   Node* n = used(m, c_vg_share::mask_layers, name);
   if (!n) return;
   Pixels mask = mask_pixels(m);
   read(m, mask);
-  if (mask.all.empty()) changed(m, layer_pixels(n));
-  else replaced(m, layer_pixels(n), arriving(layer_pixels(n), dx, dy, mask, sx, sy, width, height));
+  if (mask.all.empty())
+    changed(m, layer_pixels(n));
+  else
+    replaced(m, layer_pixels(n), arriving(layer_pixels(n), dx, dy, mask, sx, sy, width, height));
 }
 
-// ---- paths -------------------------------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
-void vg_create_path(Machine& m, int64_t name, int64_t format, int64_t datatype, double scale, double bias, int64_t capabilities) {
+void vg_create_path(Machine& m, int64_t name, int64_t format, int64_t datatype, double scale, double bias,
+                    int64_t capabilities) {
   Node* n = make(m, c_vg_share::paths, name);
   if (!n) return m.refuse();
   m.set(n, f_vg_path::VG_PATH_FORMAT, Num(format));
@@ -800,18 +873,22 @@ void vg_append_paths(Machine& m, int64_t name, int64_t first, int64_t second, in
   tell_outline(m, n);
   appended(m, n);
 }
-void vg_append_shape(Machine& m, int64_t name, int64_t segments, int64_t coordinates, int64_t straight, double x, double y, double width, double height) {
+void vg_append_shape(Machine& m, int64_t name, int64_t segments, int64_t coordinates, int64_t straight, double x,
+                     double y, double width, double height) {
   Node* n = used(m, c_vg_share::paths, name);
   if (!n) return;
   m.read(n, f_vg_path::capabilities);
   follow_shape(m, n, segments, coordinates, straight, x, y, x + width, y + height);
   appended(m, n);
 }
-void vg_append_line(Machine& m, int64_t name, double x0, double y0, double x1, double y1) { vg_append_shape(m, name, 2, 4, 0, x0, y0, x1 - x0, y1 - y0); }
+void vg_append_line(Machine& m, int64_t name, double x0, double y0, double x1, double y1) {
+  vg_append_shape(m, name, 2, 4, 0, x0, y0, x1 - x0, y1 - y0);
+}
 void vg_append_ellipse(Machine& m, int64_t path, double x, double y, double width, double height) {
   vg_append_shape(m, path, 4, 12, 0, x - width / 2, y - height / 2, width, height);
 }
-void vg_append_arc(Machine& m, int64_t name, double x, double y, double width, double height, double extent, int64_t type) {
+void vg_append_arc(Machine& m, int64_t name, double x, double y, double width, double height, double extent,
+                   int64_t type) {
   Node* n = used(m, c_vg_share::paths, name);
   if (!n) return;
   m.read(n, f_vg_path::capabilities);
@@ -820,7 +897,8 @@ void vg_append_arc(Machine& m, int64_t name, double x, double y, double width, d
   auto pieces = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(sweep / 180)));
   if (sweep / static_cast<double>(pieces) >= 180) ++pieces;
   const bool pie = type == 0xF102, open = type == 0xF100;
-  follow_shape(m, n, 1 + pieces + pie + !open, 2 + 5 * pieces + 2 * pie, 0, x - width / 2, y - height / 2, x + width / 2, y + height / 2);
+  follow_shape(m, n, 1 + pieces + pie + !open, 2 + 5 * pieces + 2 * pie, 0, x - width / 2, y - height / 2,
+               x + width / 2, y + height / 2);
   appended(m, n);
 }
 void vg_append_polygon(Machine& m, int64_t name, Array points, int64_t count, int64_t closed) {
@@ -835,7 +913,7 @@ void vg_append_polygon(Machine& m, int64_t name, Array points, int64_t count, in
   appended(m, n);
 }
 
-// ---- images ------------------------------------------------------------------------------------------------------------
+// ---- images -------------------------------------------------------------------------------------
 
 void vg_create_image(Machine& m, int64_t name, int64_t format, int64_t width, int64_t height, int64_t quality) {
   Node* n = make(m, c_vg_share::images, name);
@@ -870,33 +948,42 @@ void vg_clear_image(Machine& m, int64_t name, int64_t x, int64_t y, int64_t widt
   m.read(m.vg_context(), f_vg_context::VG_CLEAR_COLOR);
   replaced(m, pixels_of(m, n), {x, y, width, height});
 }
-void vg_copy_image(Machine& m, int64_t to_name, int64_t dx, int64_t dy, int64_t from_name, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+void vg_copy_image(Machine& m, int64_t to_name, int64_t dx, int64_t dy, int64_t from_name, int64_t sx, int64_t sy,
+                   int64_t width, int64_t height) {
   Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr;
   if (!to || !from || width <= 0 || height <= 0) return m.refuse();
   read_image(m, from);
   replaced(m, pixels_of(m, to), arriving(pixels_of(m, to), dx, dy, pixels_of(m, from), sx, sy, width, height));
 }
-void vg_get_pixels(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width, int64_t height) {
+void vg_get_pixels(Machine& m, int64_t name, int64_t dx, int64_t dy, int64_t sx, int64_t sy, int64_t width,
+                   int64_t height) {
   Node* n = image_of(m, name);
   if (!n || width <= 0 || height <= 0) return m.refuse();
   Pixels from = surface_pixels(m), to = pixels_of(m, n);
   read(m, from);
-  if (from.all.empty()) changed(m, to);
-  else replaced(m, to, arriving(to, dx, dy, from, sx, sy, width, height));
+  if (from.all.empty())
+    changed(m, to);
+  else
+    replaced(m, to, arriving(to, dx, dy, from, sx, sy, width, height));
 }
 void vg_get_image(Machine& m, int64_t name) {
   if (Node* n = image_of(m, name)) read_image(m, n);
 }
 void vg_filter(Machine& m, int64_t to_name, int64_t from_name, int64_t also_name) {
-  Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr, *also = from && also_name ? image_of(m, also_name) : nullptr, *c = m.vg_context();
+  Node *to = image_of(m, to_name), *from = to ? image_of(m, from_name) : nullptr,
+       *also = from && also_name ? image_of(m, also_name) : nullptr, *c = m.vg_context();
   if (!to || !from || (also_name && !also)) return m.refuse();
-  for (unsigned f : {f_vg_context::VG_FILTER_FORMAT_LINEAR, f_vg_context::VG_FILTER_FORMAT_PREMULTIPLIED, f_vg_context::VG_FILTER_CHANNEL_MASK, f_vg_context::VG_TILE_FILL_COLOR}) m.read(c, f);
+  for (unsigned f : {f_vg_context::VG_FILTER_FORMAT_LINEAR, f_vg_context::VG_FILTER_FORMAT_PREMULTIPLIED,
+                     f_vg_context::VG_FILTER_CHANNEL_MASK, f_vg_context::VG_TILE_FILL_COLOR})
+    m.read(c, f);
   read_image(m, from);
   if (also) read_image(m, also);
   Pixels target = pixels_of(m, to);
   // Channels that are masked out stay.
-  if (c->get(f_vg_context::VG_FILTER_CHANNEL_MASK) == 15) replaced(m, target, arriving(target, 0, 0, pixels_of(m, from), 0, 0, INT32_MAX, INT32_MAX));
-  else changed(m, target);
+  if (c->get(f_vg_context::VG_FILTER_CHANNEL_MASK) == 15)
+    replaced(m, target, arriving(target, 0, 0, pixels_of(m, from), 0, 0, INT32_MAX, INT32_MAX));
+  else
+    changed(m, target);
 }
 void vg_filter_paint(Machine& m, int64_t name) {
   if (!name) return;
@@ -906,16 +993,20 @@ void vg_filter_paint(Machine& m, int64_t name) {
   if (Node* pattern = referred(m, n, f_vg_paint::pattern)) read_image(m, pattern);
 }
 
-// ---- fonts -------------------------------------------------------------------------------------------------------------
+// ---- fonts --------------------------------------------------------------------------------------
 
-void vg_glyph(Machine& m, int64_t font, int64_t index, int64_t path, int64_t image, int64_t hinted, Array origin, Array escapement) {
+void vg_glyph(Machine& m, int64_t font, int64_t index, int64_t path, int64_t image, int64_t hinted, Array origin,
+              Array escapement) {
   Node *f = used(m, c_vg_share::fonts, font), *outline = nullptr, *picture = nullptr;
-  if (!f || (path && !(outline = used(m, c_vg_share::paths, path))) || (image && !(picture = image_of(m, image)))) return m.refuse();
+  if (!f || (path && !(outline = used(m, c_vg_share::paths, path))) || (image && !(picture = image_of(m, image))))
+    return m.refuse();
   const auto key = static_cast<uint64_t>(static_cast<uint32_t>(index));
   Node* n = m.find(f, c_vg_font::glyphs, key);
   const bool had = n;
-  if (had) m.log(n->base, n->cls->locations, Touch::write);  // what it was before does not matter
-  else n = m.make(f, c_vg_font::glyphs, key);
+  if (had)
+    m.log(n->base, n->cls->locations, Touch::write);  // what it was before does not matter
+  else
+    n = m.make(f, c_vg_font::glyphs, key);
   m.set(n, f_vg_glyph::path, Num(path));
   m.set(n, f_vg_glyph::image, Num(image));
   m.set(n, f_vg_glyph::hinted, Num(hinted));

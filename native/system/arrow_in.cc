@@ -42,14 +42,26 @@ TableReader::Input TableReader::describe(const ArrowSchema& schema) {
   if (f.size() == 1) {
     switch (f[0]) {
       case 'b': in.kind = 'o'; break;
-      case 'c': case 's': case 'i': case 'l': in.kind = 'i'; break;
-      case 'C': case 'S': case 'I': case 'L': in.kind = 'u'; break;
-      case 'f': case 'g': in.kind = 'f'; break;
-      case 'u': case 'U': in.kind = 's'; break;
-      case 'z': case 'Z': in.kind = 'b'; break;
+      case 'c':
+      case 's':
+      case 'i':
+      case 'l': in.kind = 'i'; break;
+      case 'C':
+      case 'S':
+      case 'I':
+      case 'L': in.kind = 'u'; break;
+      case 'f':
+      case 'g': in.kind = 'f'; break;
+      case 'u':
+      case 'U': in.kind = 's'; break;
+      case 'z':
+      case 'Z': in.kind = 'b'; break;
       default: break;
     }
-    in.width = f[0] == 'c' || f[0] == 'C' ? 1 : f[0] == 's' || f[0] == 'S' ? 2 : f[0] == 'i' || f[0] == 'I' || f[0] == 'f' ? 4 : 8;
+    in.width = f[0] == 'c' || f[0] == 'C'                  ? 1
+               : f[0] == 's' || f[0] == 'S'                ? 2
+               : f[0] == 'i' || f[0] == 'I' || f[0] == 'f' ? 4
+                                                           : 8;
     in.wide = f[0] == 'U' || f[0] == 'Z';
   } else if (f == "vu" || f == "vz") {
     in.kind = f == "vu" ? 's' : 'b';
@@ -63,7 +75,8 @@ TableReader::Input TableReader::describe(const ArrowSchema& schema) {
       in.format = std::string(f.substr(0, 2)) + item.format;
     }
   }
-  if (in.kind == '?') throw Error(DT_E_ARGUMENT, "the column " + in.name + " has the type " + in.format + ", which is not written");
+  if (in.kind == '?')
+    throw Error(DT_E_ARGUMENT, "the column " + in.name + " has the type " + in.format + ", which is not written");
   return in;
 }
 
@@ -116,7 +129,9 @@ int64_t TableReader::integer(int column) const {
 double TableReader::real(int column) const {
   const ArrowArray& a = *batch_.children[column];
   const Input& in = columns_[static_cast<size_t>(column)];
-  if (in.kind != 'f') return in.kind == 'u' ? static_cast<double>(static_cast<uint64_t>(integer(column))) : static_cast<double>(integer(column));
+  if (in.kind != 'f')
+    return in.kind == 'u' ? static_cast<double>(static_cast<uint64_t>(integer(column)))
+                          : static_cast<double>(integer(column));
   size_t at = row_ + static_cast<size_t>(a.offset) + static_cast<size_t>(batch_.offset);
   auto* data = static_cast<const uint8_t*>(a.buffers[1]) + at * in.width;
   return in.width == 4 ? static_cast<double>(load<float>(data)) : load<double>(data);
@@ -172,7 +187,8 @@ const uint8_t* TableReader::list(int column, size_t* count, size_t* width) const
   const ArrowArray& item = *a.children[0];
   *count = static_cast<size_t>(to - from);
   *width = in.item_width;
-  return static_cast<const uint8_t*>(item.buffers[1]) + (static_cast<size_t>(from) + static_cast<size_t>(item.offset)) * in.item_width;
+  return static_cast<const uint8_t*>(item.buffers[1]) +
+         (static_cast<size_t>(from) + static_cast<size_t>(item.offset)) * in.item_width;
 }
 
 }  // namespace dt::kernel

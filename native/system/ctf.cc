@@ -7,7 +7,8 @@
 //     operations: count; each kind size align flags variable field a b
 //     choices: count; each low high begin end (of a variant: which operations for which tag)
 //     packet header: begin end (operations)
-//     stream classes: count; each id, packet context begin end, kind of event header, event header begin end, clock (-1:
+//     stream classes: count; each id, packet context begin end, kind of event header, event header begin end, clock
+//     (-1:
 //       none), events: count; each id, class, begin end
 //     files: count; each path, name for people
 
@@ -19,12 +20,38 @@ namespace dt::kernel {
 namespace {
 
 enum Kind : uint8_t {
-  op_integer, op_time, op_real, op_string, op_text, op_text_sequence, op_list, op_list_sequence, op_loop, op_loop_sequence,
-  op_variant, op_align, op_varint, op_bytes, op_bytes_sequence, op_kinds
+  op_integer,
+  op_time,
+  op_real,
+  op_string,
+  op_text,
+  op_text_sequence,
+  op_list,
+  op_list_sequence,
+  op_loop,
+  op_loop_sequence,
+  op_variant,
+  op_align,
+  op_varint,
+  op_bytes,
+  op_bytes_sequence,
+  op_kinds
 };
 enum : uint8_t { flag_signed = 1, flag_big = 2, flag_reversed = 4 };
 // Variables that mean something to the reader; the others are lengths and tags.
-enum Var { var_magic, var_stream, var_begin, var_end, var_content, var_packet, var_sequence, var_discarded, var_cpu, var_event, var_first_free };
+enum Var {
+  var_magic,
+  var_stream,
+  var_begin,
+  var_end,
+  var_content,
+  var_packet,
+  var_sequence,
+  var_discarded,
+  var_cpu,
+  var_event,
+  var_first_free
+};
 
 struct Op {
   Kind kind;
@@ -32,8 +59,8 @@ struct Op {
   uint8_t align;  // bits
   uint8_t flags;
   int var, field;
-  // integer: -. text, list, bytes: a = how many. ..._sequence: a = variable with that. loop: operations [b, b + size of it)
-  // follow behind this one: b is where they end. variant: a = variable, choices [b, b + size of it).
+  // integer: -. text, list, bytes: a = how many. ..._sequence: a = variable with that. loop: operations [b, b + size of
+  // it) follow behind this one: b is where they end. variant: a = variable, choices [b, b + size of it).
   uint32_t a, b;
 };
 struct Choice {
@@ -268,7 +295,7 @@ class CtfLane : public Lane {
     }
   }
 
-  // ---- packets ---------------------------------------------------------------------------------------------
+  // ---- packets ----------------------------------------------------------------------------------
 
   bool open_packet() {
     for (;;) {
@@ -282,13 +309,15 @@ class CtfLane : public Lane {
       uint64_t left = f.size() - next_packet_;
       content_ = left * 8;
       pos_ = 0;
-      for (auto v : {var_begin, var_end, var_content, var_packet, var_sequence, var_discarded, var_cpu}) known_[v] = false;
+      for (auto v : {var_begin, var_end, var_content, var_packet, var_sequence, var_discarded, var_cpu})
+        known_[v] = false;
       known_[var_stream] = known_[var_magic] = false;
       cpu_ = -1;
       try {
         if (!start_packet(left)) continue;
       } catch (const Broken& broken) {
-        corrupt(std::string("the header of packet ") + std::to_string(packet_) + " cannot be read (" + broken.why + "); the rest of the file is left out");
+        corrupt(std::string("the header of packet ") + std::to_string(packet_) + " cannot be read (" + broken.why +
+                "); the rest of the file is left out");
         next_packet_ = f.size();
         return false;
       }
@@ -319,7 +348,9 @@ class CtfLane : public Lane {
     if (size_ > left) {
       // The file may end inside the padding.
       if (content > left * 8)
-        trace_.note({"truncated", file_.name, "the last packet has " + std::to_string(left) + " of its " + std::to_string(size_) + " bytes", 0, begins, ends});
+        trace_.note({"truncated", file_.name,
+                     "the last packet has " + std::to_string(left) + " of its " + std::to_string(size_) + " bytes", 0,
+                     begins, ends});
       content = std::min(content, left * 8);
       size_ = left;
     }
@@ -339,9 +370,11 @@ class CtfLane : public Lane {
     if (known_[var_sequence]) {
       uint64_t number = vars_[var_sequence];
       if (seen_packet_ && number > sequence_ + 1)
-        trace_.note({"discarded", file_.name, std::to_string(number - sequence_ - 1) + " packets are missing", 0, last_end_, begins});
+        trace_.note({"discarded", file_.name, std::to_string(number - sequence_ - 1) + " packets are missing", 0,
+                     last_end_, begins});
       else if (!seen_packet_ && number > 0)
-        trace_.note({"discarded", file_.name, std::to_string(number) + " packets are missing at the start", 0, k_first, begins});
+        trace_.note({"discarded", file_.name, std::to_string(number) + " packets are missing at the start", 0, k_first,
+                     begins});
       sequence_ = number;
     }
     if (known_[var_discarded]) {
@@ -349,7 +382,8 @@ class CtfLane : public Lane {
       // The count is taken when a packet ends and may be as narrow as 32 bits.
       uint64_t more = total >= discarded_ ? total - discarded_ : total;
       if (more)
-        trace_.note({"lost", file_.name, std::to_string(more) + " events were discarded by the tracer", more, seen_packet_ ? last_end_ : begins, ends});
+        trace_.note({"lost", file_.name, std::to_string(more) + " events were discarded by the tracer", more,
+                     seen_packet_ ? last_end_ : begins, ends});
       discarded_ = total;
     }
     seen_packet_ = true;
@@ -357,13 +391,13 @@ class CtfLane : public Lane {
   }
 
   void drop_packet(const char* why) {
-    corrupt("packet " + std::to_string(packet_) + " is broken at byte " + std::to_string(next_packet_ + pos_ / 8) + " (" + why + "); " +
-            std::to_string(content_ > pos_ ? (content_ - pos_) / 8 : 0) + " bytes are left out");
+    corrupt("packet " + std::to_string(packet_) + " is broken at byte " + std::to_string(next_packet_ + pos_ / 8) +
+            " (" + why + "); " + std::to_string(content_ > pos_ ? (content_ - pos_) / 8 : 0) + " bytes are left out");
     pos_ = content_;
   }
   void corrupt(const std::string& text) { trace_.note({"corrupt", file_.name, text, 0, t ? t : k_first, k_last}); }
 
-  // ---- events ----------------------------------------------------------------------------------------------
+  // ---- events -----------------------------------------------------------------------------------
 
   int64_t ns(uint64_t cycles) const {
     static const Clock none;
@@ -441,7 +475,7 @@ class CtfLane : public Lane {
     return true;
   }
 
-  // ---- fields ----------------------------------------------------------------------------------------------
+  // ---- fields -----------------------------------------------------------------------------------
 
   void align(unsigned bits) {
     if (bits > 1) pos_ = (pos_ + bits - 1) / bits * bits;
@@ -482,7 +516,9 @@ class CtfLane : public Lane {
     if (op.var < var_first_free) known_[op.var] = true;
   }
 
-  static int target(const Output* out, const Op& op) { return out && op.field >= 0 ? out->target(static_cast<size_t>(op.field)) : -1; }
+  static int target(const Output* out, const Op& op) {
+    return out && op.field >= 0 ? out->target(static_cast<size_t>(op.field)) : -1;
+  }
 
   void walk(uint32_t at, uint32_t stop, Output* out, int depth) {
     if (depth > 64) throw Broken{"fields are nested too deeply"};
@@ -514,25 +550,29 @@ class CtfLane : public Lane {
           string(op, out);
           break;
         }
-        case op_text: case op_text_sequence: {
+        case op_text:
+        case op_text_sequence: {
           uint64_t n = op.kind == op_text ? op.a : vars_[op.a];
           align(op.align);
           sized_text(op, n, out);
           break;
         }
-        case op_bytes: case op_bytes_sequence: {
+        case op_bytes:
+        case op_bytes_sequence: {
           uint64_t n = op.kind == op_bytes ? op.a : vars_[op.a];
           align(op.align);
           const uint8_t* from = take(n);
           if (int c = target(out, op); c >= 0) out->binary(c, {reinterpret_cast<const char*>(from), n});
           break;
         }
-        case op_list: case op_list_sequence: {
+        case op_list:
+        case op_list_sequence: {
           uint64_t n = op.kind == op_list ? op.a : vars_[op.a];
           list(op, n, out);
           break;
         }
-        case op_loop: case op_loop_sequence: {
+        case op_loop:
+        case op_loop_sequence: {
           uint64_t n = op.kind == op_loop ? op.a : vars_[op.a];
           align(op.align);
           for (uint64_t i = 0; i < n; ++i) {
@@ -632,10 +672,11 @@ class CtfLane : public Lane {
       } else if (code < 0x800) {
         s += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};
       } else if (code < 0x10000) {
-        s += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
-      } else {
-        s += {static_cast<char>(0xF0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 63)), static_cast<char>(0x80 | (code >> 6 & 63)),
+        s += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 63)),
               static_cast<char>(0x80 | (code & 63))};
+      } else {
+        s += {static_cast<char>(0xF0 | (code >> 18 & 7)), static_cast<char>(0x80 | (code >> 12 & 63)),
+              static_cast<char>(0x80 | (code >> 6 & 63)), static_cast<char>(0x80 | (code & 63))};
       }
     };
     for (uint64_t i = 0; i + op.size <= bytes; i += op.size) {
@@ -659,7 +700,8 @@ class CtfLane : public Lane {
     int c = target(out, op);
     unsigned step = std::max<unsigned>(op.size, 1);
     if (op.align > 1) step = (step + op.align - 1) / op.align * op.align;
-    if (n > (content_ - pos_) / std::max<unsigned>(op.size, 1) + 1) throw Broken{"a sequence is longer than its packet"};
+    if (n > (content_ - pos_) / std::max<unsigned>(op.size, 1) + 1)
+      throw Broken{"a sequence is longer than its packet"};
     if (!(pos_ & 7) && step == op.size && (op.size == 8 || op.size == 16 || op.size == 32 || op.size == 64)) {
       const uint8_t* from = take(n * (op.size / 8u));
       if (c >= 0) out->list(c, from, n, op.size / 8u, op.flags & flag_signed, op.flags & flag_big);
@@ -719,7 +761,11 @@ void Ctf::prepare(Output& out) {
           if (f.field < 0) continue;
           for (int c = plan.target[static_cast<size_t>(f.field)]; c >= 0; c = plan.next[static_cast<size_t>(c)]) {
             Type type = out.schema[static_cast<size_t>(c)].type.type;
-            size_t width = type == Type::u8 || type == Type::i8 ? 1 : type == Type::u16 || type == Type::i16 ? 2 : type == Type::u32 || type == Type::i32 ? 4 : type == Type::u64 || type == Type::i64 ? 8 : 0;
+            size_t width = type == Type::u8 || type == Type::i8     ? 1
+                           : type == Type::u16 || type == Type::i16 ? 2
+                           : type == Type::u32 || type == Type::i32 ? 4
+                           : type == Type::u64 || type == Type::i64 ? 8
+                                                                    : 0;
             bool plain = f.kind == op_integer && width == f.width && !(f.flags & (flag_big | flag_reversed));
             puts.push_back({f.offset, f.width, plain, c, &f});
           }
@@ -749,7 +795,8 @@ void flatten(const Metadata& meta, Event& e) {
       break;
     }
     if (op.kind != op_align) {
-      e.flat.push_back({offset, static_cast<uint8_t>(op.kind == op_text ? 0 : bytes), op.flags, op.kind, op.var, op.field, bytes});
+      e.flat.push_back(
+          {offset, static_cast<uint8_t>(op.kind == op_text ? 0 : bytes), op.flags, op.kind, op.var, op.field, bytes});
       e.has_vars |= op.var >= 0;
     }
     offset += bytes;
@@ -782,10 +829,13 @@ void read_ops(Plan& plan, Metadata& meta, const std::vector<EventClass>& classes
     op.a = static_cast<uint32_t>(plan.below(uint64_t{1} << 32));
     op.b = static_cast<uint32_t>(plan.below(uint64_t{1} << 32));
     if (op.kind == op_variant && op.var < 0) throw Error(DT_E_ARGUMENT, "a variant of the plan has no options");
-    bool counts = op.kind == op_text_sequence || op.kind == op_list_sequence || op.kind == op_loop_sequence || op.kind == op_bytes_sequence || op.kind == op_variant;
+    bool counts = op.kind == op_text_sequence || op.kind == op_list_sequence || op.kind == op_loop_sequence ||
+                  op.kind == op_bytes_sequence || op.kind == op_variant;
     if (counts && op.a >= meta.vars) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
-    if ((op.kind == op_loop || op.kind == op_loop_sequence) && (op.b <= i || op.b > n)) throw Error(DT_E_ARGUMENT, "a loop of the plan has no end");
-    if ((op.kind == op_integer || op.kind == op_time || op.kind == op_real) && !op.size) throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
+    if ((op.kind == op_loop || op.kind == op_loop_sequence) && (op.b <= i || op.b > n))
+      throw Error(DT_E_ARGUMENT, "a loop of the plan has no end");
+    if ((op.kind == op_integer || op.kind == op_time || op.kind == op_real) && !op.size)
+      throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
     meta.ops.push_back(op);
   }
   size_t choices = plan.count();
@@ -799,7 +849,8 @@ void read_ops(Plan& plan, Metadata& meta, const std::vector<EventClass>& classes
     meta.choices.push_back(c);
   }
   for (auto& op : meta.ops)
-    if (op.kind == op_variant && (op.b > choices || static_cast<size_t>(op.var) > choices - op.b)) throw Error(DT_E_ARGUMENT, "a variant of the plan has no options");
+    if (op.kind == op_variant && (op.b > choices || static_cast<size_t>(op.var) > choices - op.b))
+      throw Error(DT_E_ARGUMENT, "a variant of the plan has no options");
 }
 
 }  // namespace
@@ -834,7 +885,8 @@ std::shared_ptr<Trace> open_ctf(Plan& plan) {
         event.ops = read_range(plan, meta.ops.size());
         size_t fields = trace->classes[event.cls].fields.size();
         for (uint32_t i = event.ops.begin; i < event.ops.end; ++i)
-          if (meta.ops[i].field >= static_cast<int>(fields)) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
+          if (meta.ops[i].field >= static_cast<int>(fields))
+            throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
         flatten(meta, event);
         int index = static_cast<int>(stream.events.size());
         if (id < 65536) {

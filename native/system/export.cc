@@ -52,7 +52,8 @@ struct Span {
 class Spans {
  public:
   Spans(TableReader& table, size_t tracks) : table_(table), tracks_(tracks) {
-    track_ = table.need("track"), begin_ = table.need("begin_ns"), end_ = table.need("end_ns"), name_ = table.need("name");
+    track_ = table.need("track"), begin_ = table.need("begin_ns"), end_ = table.need("end_ns"),
+    name_ = table.need("name");
     kind_ = table.need("kind"), id_ = table.need("id"), request_ = table.need("request"), lane_ = table.need("lane");
   }
   bool next(Span* out) {
@@ -106,7 +107,7 @@ struct End {
 };
 using Ends = std::priority_queue<End, std::vector<End>, std::greater<End>>;
 
-// ---- Perfetto ----------------------------------------------------------------------------------------------
+// ---- Perfetto -----------------------------------------------------------------------------------
 
 class Message {
  public:
@@ -145,14 +146,23 @@ class Message {
 
 // Fields of TracePacket, TrackEvent, TrackDescriptor and others that are written.
 enum : uint32_t {
-  f_packet = 1, f_clock_snapshot = 6, f_timestamp = 8, f_sequence = 10, f_track_event = 11, f_interned = 12, f_flags = 13, f_defaults = 59,
-  f_track_descriptor = 60, f_clock_id = 58
+  f_packet = 1,
+  f_clock_snapshot = 6,
+  f_timestamp = 8,
+  f_sequence = 10,
+  f_track_event = 11,
+  f_interned = 12,
+  f_flags = 13,
+  f_defaults = 59,
+  f_track_descriptor = 60,
+  f_clock_id = 58
 };
 constexpr uint64_t k_monotonic = 3, k_boottime = 6, k_sequence_id = 1;
 
 class PerfettoWriter {
  public:
-  PerfettoWriter(const Timeline& timeline, const std::string& path) : timeline_(timeline), out_(path), lane_uuids_(timeline.tracks.size()) {}
+  PerfettoWriter(const Timeline& timeline, const std::string& path)
+      : timeline_(timeline), out_(path), lane_uuids_(timeline.tracks.size()) {}
 
   uint64_t run(TableReader& spans, TableReader& counters, TableReader& arrows_table) {
     start();
@@ -186,7 +196,9 @@ class PerfettoWriter {
   }
 
  private:
-  static uint64_t uuid_of(size_t track, uint32_t lane) { return (uint64_t{0xD7A9} << 48) + (static_cast<uint64_t>(lane) << 24) + track + 1; }
+  static uint64_t uuid_of(size_t track, uint32_t lane) {
+    return (uint64_t{0xD7A9} << 48) + (static_cast<uint64_t>(lane) << 24) + track + 1;
+  }
 
   void packet(const Message& p) {
     Message whole;
@@ -257,7 +269,8 @@ class PerfettoWriter {
     return uuid_of(track, lane);
   }
 
-  uint64_t intern(std::unordered_map<std::string, uint64_t>& known, std::string_view word, uint32_t field, Message& interned) {
+  uint64_t intern(std::unordered_map<std::string, uint64_t>& known, std::string_view word, uint32_t field,
+                  Message& interned) {
     auto [found, is_new] = known.try_emplace(std::string(word), known.size() + 1);
     if (is_new) {
       Message entry;
@@ -316,24 +329,27 @@ class PerfettoWriter {
   std::unordered_map<std::string, uint64_t> names_, kinds_, notes_;
 };
 
-// ---- Chrome ------------------------------------------------------------------------------------------------
+// ---- Chrome -------------------------------------------------------------------------------------
 
 // Microseconds with three digits behind the point.
 void put_us(std::string& out, int64_t ns) {
   char text[40];
   bool negative = ns < 0;
   uint64_t v = negative ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-  snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(v / 1000), static_cast<unsigned>(v % 1000));
+  snprintf(text, sizeof text, "%s%llu.%03u", negative ? "-" : "", static_cast<unsigned long long>(v / 1000),
+           static_cast<unsigned>(v % 1000));
   out += text;
 }
 
 class ChromeWriter {
  public:
-  ChromeWriter(const Timeline& timeline, const std::string& path) : timeline_(timeline), out_(path), lanes_seen_(timeline.tracks.size()) {
+  ChromeWriter(const Timeline& timeline, const std::string& path)
+      : timeline_(timeline), out_(path), lanes_seen_(timeline.tracks.size()) {
     for (size_t i = 0; i < timeline.tracks.size(); ++i) {
       // Processes are the roots of the paths, threads the tracks.
       size_t root = i;
-      for (int up = timeline.tracks[i].parent; up >= 0; up = timeline.tracks[root].parent) root = static_cast<size_t>(up);
+      for (int up = timeline.tracks[i].parent; up >= 0; up = timeline.tracks[root].parent)
+        root = static_cast<size_t>(up);
       pid_.push_back(root + 1);
       std::string path_name;
       for (size_t at = i; at != root; at = static_cast<size_t>(timeline.tracks[at].parent))
@@ -371,12 +387,14 @@ class ChromeWriter {
     out_.put(text);
   }
   void name_of(const char* what, uint64_t pid, uint64_t tid, const std::string& name) {
-    std::string s = "{\"ph\": \"M\", \"name\": \"" + std::string(what) + "\", \"pid\": " + std::to_string(pid) + ", \"tid\": " + std::to_string(tid) + ", \"args\": {\"name\": ";
+    std::string s = "{\"ph\": \"M\", \"name\": \"" + std::string(what) + "\", \"pid\": " + std::to_string(pid) +
+                    ", \"tid\": " + std::to_string(tid) + ", \"args\": {\"name\": ";
     put_json(s, name);
     line(s + "}}");
   }
   std::string where(size_t track, uint32_t lane, int64_t t) {
-    std::string s = ", \"pid\": " + std::to_string(pid_[track]) + ", \"tid\": " + std::to_string(tid(track, lane)) + ", \"ts\": ";
+    std::string s =
+        ", \"pid\": " + std::to_string(pid_[track]) + ", \"tid\": " + std::to_string(tid(track, lane)) + ", \"ts\": ";
     put_us(s, t);
     return s;
   }
@@ -399,8 +417,12 @@ class ChromeWriter {
     }
     if (span.has_request) s += ", \"args\": {\"request\": " + std::to_string(span.request) + "}";
     line(s + "}");
-    for (auto id : ids(arrows.out, span.id)) line("{\"ph\": \"s\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) + where(span.track, span.lane, span.begin) + "}");
-    for (auto id : ids(arrows.in, span.id)) line("{\"ph\": \"f\", \"bp\": \"e\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) + where(span.track, span.lane, span.begin) + "}");
+    for (auto id : ids(arrows.out, span.id))
+      line("{\"ph\": \"s\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) +
+           where(span.track, span.lane, span.begin) + "}");
+    for (auto id : ids(arrows.in, span.id))
+      line("{\"ph\": \"f\", \"bp\": \"e\", \"name\": \"way\", \"cat\": \"way\", \"id\": " + std::to_string(id) +
+           where(span.track, span.lane, span.begin) + "}");
   }
   static const std::vector<uint64_t>& ids(const std::unordered_map<int64_t, std::vector<uint64_t>>& map, int64_t id) {
     static const std::vector<uint64_t> none;
@@ -429,7 +451,7 @@ class ChromeWriter {
   bool first_ = true;
 };
 
-// ---- CTF ---------------------------------------------------------------------------------------------------
+// ---- CTF ----------------------------------------------------------------------------------------
 
 constexpr size_t k_packet = 256 * 1024;
 
@@ -497,16 +519,18 @@ Timeline read_timeline(Plan& plan) {
   return timeline;
 }
 
-uint64_t write_perfetto(const Timeline& timeline, TableReader& spans, TableReader& counters, TableReader& arrows, const std::string& path) {
+uint64_t write_perfetto(const Timeline& timeline, TableReader& spans, TableReader& counters, TableReader& arrows,
+                        const std::string& path) {
   return PerfettoWriter(timeline, path).run(spans, counters, arrows);
 }
 
-uint64_t write_chrome(const Timeline& timeline, TableReader& spans, TableReader& counters, TableReader& arrows, const std::string& path) {
+uint64_t write_chrome(const Timeline& timeline, TableReader& spans, TableReader& counters, TableReader& arrows,
+                      const std::string& path) {
   return ChromeWriter(timeline, path).run(spans, counters, arrows);
 }
 
-// The layout: event header (u32 id, u64 timestamp), context (i32 tid, u8[16] procname), the fields in the order of the columns:
-// integers and reals of their width, text with a zero, lists and bytes behind a u32 that says how many.
+// The layout: event header (u32 id, u64 timestamp), context (i32 tid, u8[16] procname), the fields in the order of the
+// columns: integers and reals of their width, text with a zero, lists and bytes behind a u32 that says how many.
 uint64_t write_ctf(Plan& plan, TableReader& events) {
   std::string prefix = plan.text();
   auto id = static_cast<uint64_t>(plan.number()), stream = static_cast<uint64_t>(plan.number());
@@ -538,7 +562,8 @@ uint64_t write_ctf(Plan& plan, TableReader& events) {
           break;
         }
         case 'f': out->put(null ? 0.0 : events.real(c)); break;
-        case 'l': case 'b': {
+        case 'l':
+        case 'b': {
           size_t count = 0, width = 1;
           const uint8_t* from = null ? nullptr : events.list(c, &count, &width);
           out->put(static_cast<uint32_t>(count));

@@ -9,26 +9,29 @@ namespace dt::kernel {
 namespace {
 
 constexpr size_t k_batch_rows = 122880;  // as many as DuckDB puts together: it takes them over without cutting them
-constexpr size_t k_kept_problems = 20;  // of one kind at one place; the rest is summed up
+constexpr size_t k_kept_problems = 20;   // of one kind at one place; the rest is summed up
 
 unsigned width_of(Type type) {
   switch (type) {
-    case Type::boolean: case Type::u8: case Type::i8: return 8;
-    case Type::u16: case Type::i16: return 16;
-    case Type::u32: case Type::i32: return 32;
+    case Type::boolean:
+    case Type::u8:
+    case Type::i8: return 8;
+    case Type::u16:
+    case Type::i16: return 16;
+    case Type::u32:
+    case Type::i32: return 32;
     default: return 64;
   }
 }
-bool is_integer(Type type) {
-  return type == Type::boolean || (type >= Type::u8 && type <= Type::i64);
-}
+bool is_integer(Type type) { return type == Type::boolean || (type >= Type::u8 && type <= Type::i64); }
 bool is_signed(Type type) { return type == Type::i8 || type == Type::i16 || type == Type::i32 || type == Type::i64; }
 bool is_real(Type type) { return type == Type::f32 || type == Type::f64; }
 
 // The type that holds both: fields of one name differ between events, kernels and traces.
 ColumnType both(ColumnType a, ColumnType b) {
   if (a.type == b.type && (a.type != Type::list || a.item == b.item)) return a;
-  if (a.type == Type::list && b.type == Type::list) return {Type::list, is_integer(a.item) && is_integer(b.item) ? Type::i64 : Type::f64};
+  if (a.type == Type::list && b.type == Type::list)
+    return {Type::list, is_integer(a.item) && is_integer(b.item) ? Type::i64 : Type::f64};
   if (a.type == Type::list || b.type == Type::list) return {Type::text, Type::u64};
   if (is_integer(a.type) && is_integer(b.type)) {
     bool sa = is_signed(a.type), sb = is_signed(b.type);
@@ -105,7 +108,7 @@ class Merge : public BatchSource {
 
 }  // namespace
 
-// ---- output ------------------------------------------------------------------------------------------------
+// ---- output -------------------------------------------------------------------------------------
 
 void Output::start(Batch& batch) {
   batch.rows = 0;
@@ -151,13 +154,22 @@ void Output::one_integer(int at, uint64_t bits, bool is_signed) {
   if (!column) return;
   switch (column->type.type) {
     case Type::boolean: column->boolean(bits != 0); break;
-    case Type::u8: case Type::i8: column->value(static_cast<uint8_t>(bits)); break;
-    case Type::u16: case Type::i16: column->value(static_cast<uint16_t>(bits)); break;
-    case Type::u32: case Type::i32: column->value(static_cast<uint32_t>(bits)); break;
-    case Type::u64: case Type::i64: column->value(bits); break;
-    case Type::f32: column->value(is_signed ? static_cast<float>(static_cast<int64_t>(bits)) : static_cast<float>(bits)); break;
-    case Type::f64: column->value(is_signed ? static_cast<double>(static_cast<int64_t>(bits)) : static_cast<double>(bits)); break;
-    case Type::text: case Type::dictionary:
+    case Type::u8:
+    case Type::i8: column->value(static_cast<uint8_t>(bits)); break;
+    case Type::u16:
+    case Type::i16: column->value(static_cast<uint16_t>(bits)); break;
+    case Type::u32:
+    case Type::i32: column->value(static_cast<uint32_t>(bits)); break;
+    case Type::u64:
+    case Type::i64: column->value(bits); break;
+    case Type::f32:
+      column->value(is_signed ? static_cast<float>(static_cast<int64_t>(bits)) : static_cast<float>(bits));
+      break;
+    case Type::f64:
+      column->value(is_signed ? static_cast<double>(static_cast<int64_t>(bits)) : static_cast<double>(bits));
+      break;
+    case Type::text:
+    case Type::dictionary:
       one_text(at, is_signed ? std::to_string(static_cast<int64_t>(bits)) : std::to_string(bits));
       break;
     default: column->null();
@@ -214,9 +226,12 @@ void Output::list(int at, const uint8_t* from, size_t count, size_t width, bool 
       uint64_t v = load_bytes(from + i * width, width, swapped);
       if (is_signed) v = extend_sign(v, static_cast<unsigned>(width * 8));
       switch (column->child->type.type) {
-        case Type::u8: case Type::i8: column->child->value(static_cast<uint8_t>(v)); break;
-        case Type::u16: case Type::i16: column->child->value(static_cast<uint16_t>(v)); break;
-        case Type::u32: case Type::i32: column->child->value(static_cast<uint32_t>(v)); break;
+        case Type::u8:
+        case Type::i8: column->child->value(static_cast<uint8_t>(v)); break;
+        case Type::u16:
+        case Type::i16: column->child->value(static_cast<uint16_t>(v)); break;
+        case Type::u32:
+        case Type::i32: column->child->value(static_cast<uint32_t>(v)); break;
         case Type::f64: column->child->value(static_cast<double>(static_cast<int64_t>(v))); break;
         default: column->child->value(v);
       }
@@ -256,9 +271,10 @@ size_t decompress(int method, const uint8_t* data, size_t length, uint8_t* out, 
   return 0;
 }
 
-// ---- trace -------------------------------------------------------------------------------------------------
+// ---- trace --------------------------------------------------------------------------------------
 
-// Number of classes; for each its name, the fields of tid, pid, comm and cpu (or -1), number of fields, name and type each.
+// Number of classes; for each its name, the fields of tid, pid, comm and cpu (or -1), number of fields, name and type
+// each.
 void Trace::read_classes(Plan& plan) {
   size_t n = plan.count();
   for (size_t i = 0; i < n; ++i) {
@@ -272,7 +288,8 @@ void Trace::read_classes(Plan& plan) {
     }
     static const Base order[] = {base_tid, base_pid, base_comm, base_cpu};
     for (size_t k = 0; k < 4; ++k) {
-      if (base[k] < -1 || base[k] >= static_cast<int64_t>(fields)) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
+      if (base[k] < -1 || base[k] >= static_cast<int64_t>(fields))
+        throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
       c.base[order[k]] = static_cast<int>(base[k]);
     }
     classes.push_back(std::move(c));
@@ -349,18 +366,20 @@ void Trace::scan() {
       }
       low = std::min(low, lane->t);
       high = std::max(high, lane->t);
-      if (!(++checks & 0xfff) && generation.load(std::memory_order_relaxed) != began) throw Error(DT_E_CANCELLED, "cancelled");
+      if (!(++checks & 0xfff) && generation.load(std::memory_order_relaxed) != began)
+        throw Error(DT_E_CANCELLED, "cancelled");
     }
   }
   if (backwards)
-    note({"order", "events", std::to_string(backwards) + " events are older than one before them in the same stream", backwards, back_at, k_last});
+    note({"order", "events", std::to_string(backwards) + " events are older than one before them in the same stream",
+          backwards, back_at, k_last});
   counts = std::move(found);
   first = low;
   last = high;
   scanned_ = true;
 }
 
-// ---- request -----------------------------------------------------------------------------------------------
+// ---- request ------------------------------------------------------------------------------------
 
 Request read_request(Plan& plan) {
   Request r;
@@ -380,7 +399,8 @@ Request read_request(Plan& plan) {
 
 namespace {
 
-const std::pair<const char*, Base> k_bases[] = {{"cpu", base_cpu}, {"tid", base_tid}, {"pid", base_pid}, {"comm", base_comm}};
+const std::pair<const char*, Base> k_bases[] = {
+    {"cpu", base_cpu}, {"tid", base_tid}, {"pid", base_pid}, {"comm", base_comm}};
 
 const Base* base_called(const std::string& name) {
   for (auto& [word, base] : k_bases)

@@ -46,8 +46,8 @@ class Trace;
 class Output {
  public:
   struct Class {
-    std::vector<int> target;  // by field: the first column, -1 none
-    std::vector<int> next;    // by column
+    std::vector<int> target;                  // by field: the first column, -1 none
+    std::vector<int> next;                    // by column
     int base[base_count] = {-1, -1, -1, -1};  // columns that the lane fills
   };
   std::vector<NamedType> schema;

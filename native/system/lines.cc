@@ -41,7 +41,8 @@ bool time_of(View s, int64_t* out) {
   if (dot == View::npos) return whole(s, out);
   int64_t seconds, fraction;
   View after = s.substr(dot + 1);
-  if (after.size() > 9 || !whole(s.substr(0, dot), &seconds) || !whole(after, &fraction) || seconds > 9000000000) return false;
+  if (after.size() > 9 || !whole(s.substr(0, dot), &seconds) || !whole(after, &fraction) || seconds > 9000000000)
+    return false;
   for (size_t i = after.size(); i < 9; ++i) fraction *= 10;
   *out = seconds * 1000000000 + fraction;
   return true;
@@ -94,7 +95,9 @@ bool ftrace_line(View line, Line* out) {
 bool qemu_line(View line, Line* out) {
   size_t at = line.find('@');
   size_t colon = at == View::npos ? View::npos : line.find(':', at);
-  if (colon == View::npos || !whole(line.substr(0, at), &out->tid) || !time_of(line.substr(at + 1, colon - at - 1), &out->t)) return false;
+  if (colon == View::npos || !whole(line.substr(0, at), &out->tid) ||
+      !time_of(line.substr(at + 1, colon - at - 1), &out->t))
+    return false;
   View rest = line.substr(colon + 1);
   size_t end = 0;
   while (end < rest.size() && word_char(rest[end])) ++end;
@@ -185,9 +188,11 @@ bool scheduler_pairs(View name, View args, std::vector<Pair>& out) {
   if (name == "sched_switch") {
     size_t arrow = args.find(" ==> ");
     View next_comm, next_tid, next_prio, none;
-    if (arrow == View::npos || !thread_of(args.substr(0, arrow), &comm, &tid, &prio, &state) || !thread_of(args.substr(arrow + 5), &next_comm, &next_tid, &next_prio, &none))
+    if (arrow == View::npos || !thread_of(args.substr(0, arrow), &comm, &tid, &prio, &state) ||
+        !thread_of(args.substr(arrow + 5), &next_comm, &next_tid, &next_prio, &none))
       return false;
-    out = {{"prev_comm", comm}, {"prev_pid", tid}, {"prev_prio", prio}, {"prev_state", state}, {"next_comm", next_comm}, {"next_pid", next_tid}, {"next_prio", next_prio}};
+    out = {{"prev_comm", comm},      {"prev_pid", tid},      {"prev_prio", prio},     {"prev_state", state},
+           {"next_comm", next_comm}, {"next_pid", next_tid}, {"next_prio", next_prio}};
     return true;
   }
   if (!name.starts_with("sched_wak") || !thread_of(args, &comm, &tid, &prio, &state)) return false;
@@ -208,7 +213,9 @@ void split_fences(std::vector<Pair>& out) {
     size_t colon = value.find(':');
     uint64_t bits;
     bool negative;
-    if (colon == View::npos || !integer_of(value.substr(0, colon), &bits, &negative) || !integer_of(value.substr(colon + 1), &bits, &negative)) continue;
+    if (colon == View::npos || !integer_of(value.substr(0, colon), &bits, &negative) ||
+        !integer_of(value.substr(colon + 1), &bits, &negative))
+      continue;
     out[i] = {names[found][0], value.substr(0, colon)};
     out.push_back({names[found][1], value.substr(colon + 1)});
     ++found;
@@ -224,7 +231,8 @@ void pairs_of(View name, View args, std::vector<Pair>& out) {
   // `key=value`: a value goes on until the next key.
   size_t key_at = View::npos, equals = View::npos;
   auto close_pair = [&](size_t end) {
-    View key = args.substr(key_at, equals - key_at - (args[equals - 1] == '?')), value = clean(args.substr(equals + 1, end - equals - 1));
+    View key = args.substr(key_at, equals - key_at - (args[equals - 1] == '?')),
+         value = clean(args.substr(equals + 1, end - equals - 1));
     // `ring=rcs0, job count:0, hw job count:0`
     size_t comma = value.find(", ");
     View more;
@@ -391,12 +399,17 @@ class Lines : public IndexedTrace {
         auto& s = seen[cls][f];
         std::string name;
         for (char c : keys_[cls][f]) name += word_char(c) ? c : '_';
-        classes[cls].fields.push_back({name, {s.text ? Type::text : s.large && !s.negative ? Type::u64 : Type::i64, Type::u64}});
+        classes[cls].fields.push_back({name,
+                                       {s.text                   ? Type::text
+                                        : s.large && !s.negative ? Type::u64
+                                                                 : Type::i64,
+                                        Type::u64}});
       }
     index_names();
     sort_places();
     if (other)
-      note({"unknown", "text", std::to_string(other) + " lines are no events, the first is line " + std::to_string(first_other)});
+      note({"unknown", "text",
+            std::to_string(other) + " lines are no events, the first is line " + std::to_string(first_other)});
   }
 
   // Lines that are no events and yet mean something; whether it is one.
@@ -410,8 +423,10 @@ class Lines : public IndexedTrace {
       View numbers = trim(line.substr(at + 16));
       size_t slash = numbers.find('/'), space = numbers.find(' ');
       int64_t kept, written;
-      if (slash != View::npos && whole(numbers.substr(0, slash), &kept) && whole(numbers.substr(slash + 1, space == View::npos ? space : space - slash - 1), &written) && written > kept)
-        note({"lost", "buffer", std::to_string(written - kept) + " older events were overwritten", static_cast<uint64_t>(written - kept)});
+      if (slash != View::npos && whole(numbers.substr(0, slash), &kept) &&
+          whole(numbers.substr(slash + 1, space == View::npos ? space : space - slash - 1), &written) && written > kept)
+        note({"lost", "buffer", std::to_string(written - kept) + " older events were overwritten",
+              static_cast<uint64_t>(written - kept)});
       return true;
     }
     if (line.starts_with("cpus=") || line.starts_with("version =") || line.starts_with("trace.dat")) return true;
@@ -421,11 +436,13 @@ class Lines : public IndexedTrace {
         View number = line.substr(lost + 6);
         int64_t n = 0;
         whole(number.substr(0, number.find(' ')), &n);
-        note({"lost", std::string(line.substr(0, line.find(' '))), std::to_string(n) + " events were lost", static_cast<uint64_t>(n), before, k_last});
+        note({"lost", std::string(line.substr(0, line.find(' '))), std::to_string(n) + " events were lost",
+              static_cast<uint64_t>(n), before, k_last});
         return true;
       }
       if (line.find("DROPPED") != View::npos) {
-        note({"lost", std::string(line.substr(0, line.find(' '))), "events were dropped, nobody knows how many", 0, before, k_last});
+        note({"lost", std::string(line.substr(0, line.find(' '))), "events were dropped, nobody knows how many", 0,
+              before, k_last});
         return true;
       }
       return line.find("is empty") != View::npos;

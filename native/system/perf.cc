@@ -1,7 +1,8 @@
 // perf.data: samples of tracepoints, in files and as perf writes them to a pipe.
 //
-// The plan: classes (Trace::read_classes), whether big-endian, where the events' fields are (RawEvents::read; its threads stay
-// empty), attributes: count; each sample_type, read_format, whether all records end with sample ids, class for samples
+// The plan: classes (Trace::read_classes), whether big-endian, where the events' fields are (RawEvents::read; its
+// threads stay empty), attributes: count; each sample_type, read_format, whether all records end with sample ids, class
+// for samples
 //   without a record of a tracepoint (-1: none), ids: count, each one
 // path, where the records begin, how many bytes (0: to the end)
 #include <zstd.h>
@@ -15,11 +16,28 @@ namespace dt::kernel {
 namespace {
 
 enum : uint64_t {
-  s_ip = 1, s_tid = 2, s_time = 4, s_addr = 8, s_read = 16, s_callchain = 32, s_id = 64, s_cpu = 128, s_period = 256,
-  s_stream = 512, s_raw = 1024, s_identifier = 1 << 16
+  s_ip = 1,
+  s_tid = 2,
+  s_time = 4,
+  s_addr = 8,
+  s_read = 16,
+  s_callchain = 32,
+  s_id = 64,
+  s_cpu = 128,
+  s_period = 256,
+  s_stream = 512,
+  s_raw = 1024,
+  s_identifier = 1 << 16
 };
 enum : uint32_t {
-  r_lost = 2, r_comm = 3, r_throttle = 5, r_sample = 9, r_lost_samples = 13, r_tracing_data = 66, r_auxtrace = 71, r_compressed = 81,
+  r_lost = 2,
+  r_comm = 3,
+  r_throttle = 5,
+  r_sample = 9,
+  r_lost_samples = 13,
+  r_tracing_data = 66,
+  r_auxtrace = 71,
+  r_compressed = 81,
   r_compressed2 = 83
 };
 
@@ -51,7 +69,8 @@ class Perf : public IndexedTrace {
       a.read_format = static_cast<uint64_t>(plan.number());
       a.all_ids = plan.number() != 0;
       a.cls = plan.index(classes.size());
-      for (size_t ids = plan.count(); ids; --ids) attribute_of_[static_cast<uint64_t>(plan.number())] = attributes_.size();
+      for (size_t ids = plan.count(); ids; --ids)
+        attribute_of_[static_cast<uint64_t>(plan.number())] = attributes_.size();
       attributes_.push_back(a);
     }
     if (attributes_.empty()) throw Error(DT_E_FORMAT, "no event is described");
@@ -173,18 +192,21 @@ class Perf : public IndexedTrace {
     return take(times + u64(from) * each) != nullptr;
   }
 
-  // ---- finding -----------------------------------------------------------------------------------------------
+  // ---- finding ----------------------------------------------------------------------------------
 
   void find(uint64_t begin, uint64_t size) {
     uint64_t all = file_->size();
     if (begin > all) begin = all;
     uint64_t end = size && size < all - begin ? begin + size : all;
-    if (size > all - begin) note({"truncated", "data", "the file has " + std::to_string(all - begin) + " of " + std::to_string(size) + " bytes"});
+    if (size > all - begin)
+      note({"truncated", "data",
+            "the file has " + std::to_string(all - begin) + " of " + std::to_string(size) + " bytes"});
     total = end - begin;
     records(file_->data() + begin, file_->data() + end, true);
     if (!rest_.empty()) note({"truncated", "data", "compressed records end inside one"});
     sort_places();
-    for (auto& [tid, names] : comms_) std::stable_sort(names.begin(), names.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    for (auto& [tid, names] : comms_)
+      std::stable_sort(names.begin(), names.end(), [](auto& a, auto& b) { return a.first < b.first; });
   }
 
   // Returns how many bytes at the end are no whole record.
@@ -193,7 +215,8 @@ class Perf : public IndexedTrace {
       uint32_t type = u32(at);
       size_t size = u16(at + 6);
       if (size < 8) {
-        note({"corrupt", "data", "a record of " + std::to_string(size) + " bytes; " + std::to_string(end - at) + " bytes are left out"});
+        note({"corrupt", "data",
+              "a record of " + std::to_string(size) + " bytes; " + std::to_string(end - at) + " bytes are left out"});
         return 0;
       }
       if (size > static_cast<size_t>(end - at)) break;
@@ -212,7 +235,8 @@ class Perf : public IndexedTrace {
           break;
         case r_tracing_data: next = outside(next, end, size >= 12 ? (u32(at + 8) + 7u) & ~uint64_t{7} : 0); break;
         case r_auxtrace: next = outside(next, end, size >= 16 ? u64(at + 8) : 0); break;
-        case r_compressed: case r_compressed2:
+        case r_compressed:
+        case r_compressed2:
           if (outer) {
             size_t head = type == r_compressed ? 8 : 16;
             size_t n = type == r_compressed ? size - 8 : size >= 16 ? std::min<uint64_t>(u64(at + 8), size - 16) : 0;
@@ -223,7 +247,8 @@ class Perf : public IndexedTrace {
       }
       at = next;
     }
-    if (outer && at < end) note({"truncated", "data", "the last record is cut off: " + std::to_string(end - at) + " bytes"});
+    if (outer && at < end)
+      note({"truncated", "data", "the last record is cut off: " + std::to_string(end - at) + " bytes"});
     return static_cast<size_t>(end - at);
   }
 
@@ -305,7 +330,8 @@ class Perf : public IndexedTrace {
       ZSTD_outBuffer out{piece.data(), piece.size(), 0};
       size_t code = ZSTD_decompressStream(stream_, &out, &in);
       if (ZSTD_isError(code)) {
-        note({"corrupt", "data", std::string("a compressed record cannot be decompressed: ") + ZSTD_getErrorName(code)});
+        note(
+            {"corrupt", "data", std::string("a compressed record cannot be decompressed: ") + ZSTD_getErrorName(code)});
         ZSTD_initDStream(stream_);
         break;
       }

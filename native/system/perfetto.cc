@@ -1,7 +1,7 @@
 // Perfetto's traces: the bundles of ftrace events in them, and what producers tell of GPUs (perfetto_gpu.h).
 //
-// The plan: classes (Trace::read_classes); events: count; each number in FtraceEvent, class, fields: count; each number,
-// whether its integer is zigzag coded. Fields stand in the order of the class's. path
+// The plan: classes (Trace::read_classes); events: count; each number in FtraceEvent, class, fields: count; each
+// number, whether its integer is zigzag coded. Fields stand in the order of the class's. path
 #include <zlib.h>
 #include <zstd.h>
 
@@ -90,7 +90,7 @@ class Perfetto : public IndexedTrace {
     return found == names().end() ? UINT32_MAX : found->second[0];
   }
 
-  // ---- reading -----------------------------------------------------------------------------------------------
+  // ---- reading ----------------------------------------------------------------------------------
 
   void packets(View data, int depth) {
     Proto trace(data);
@@ -113,7 +113,8 @@ class Perfetto : public IndexedTrace {
         case 2: tree(p.bytes); break;
         case 6: snapshot = p.bytes; break;
         case 34: stats(p.bytes); break;
-        case 50: case 133:
+        case 50:
+        case 133:
           if (depth < 2) compressed(p.bytes, p.field == 133, depth);
           break;
         default: about.part(p.field, p.bytes); break;
@@ -184,7 +185,8 @@ class Perfetto : public IndexedTrace {
       }
       if (id < 0) continue;
       auto& known = threads_[id];
-      if (!name.empty() && known.first.empty()) known.first = p.field == 1 ? name.substr(name.rfind('/') + 1).substr(0, 15) : name;
+      if (!name.empty() && known.first.empty())
+        known.first = p.field == 1 ? name.substr(name.rfind('/') + 1).substr(0, 15) : name;
       known.second = p.field == 1 ? id : process;
     }
   }
@@ -231,7 +233,8 @@ class Perfetto : public IndexedTrace {
     if (phase != 2) return;
     for (auto& [cpu, n] : lost) {
       uint64_t before = lost_before_.count(cpu) ? lost_before_[cpu] : 0;
-      if (n > before) note({"lost", "CPU " + std::to_string(cpu), std::to_string(n - before) + " events were lost", n - before});
+      if (n > before)
+        note({"lost", "CPU " + std::to_string(cpu), std::to_string(n - before) + " events were lost", n - before});
     }
   }
 
@@ -318,8 +321,9 @@ class Perfetto : public IndexedTrace {
         if (f.field == 3 && !f.wire) field_number = f.value;
         if (f.field == 5 && !f.wire) type = f.value;
       }
-      static const std::map<uint64_t, Type> types = {{1, Type::f64}, {2, Type::f32}, {3, Type::i64}, {4, Type::u64}, {5, Type::i32}, {8, Type::boolean},
-                                                     {9, Type::text}, {12, Type::binary}, {13, Type::u32}, {14, Type::i32}, {17, Type::i32}, {18, Type::i64}};
+      static const std::map<uint64_t, Type> types = {
+          {1, Type::f64},  {2, Type::f32},     {3, Type::i64},  {4, Type::u64},  {5, Type::i32},  {8, Type::boolean},
+          {9, Type::text}, {12, Type::binary}, {13, Type::u32}, {14, Type::i32}, {17, Type::i32}, {18, Type::i64}};
       auto known = types.find(type);
       if (known == types.end() || field.empty()) continue;
       fields.push_back({field, {known->second, Type::u64}});
@@ -410,9 +414,11 @@ class Perfetto : public IndexedTrace {
 
   void finish() {
     std::stable_sort(snapshots_.begin(), snapshots_.end());
-    auto of_gpu = gpu_.finish([this](int64_t boot) {
-      return static_cast<int64_t>(static_cast<uint64_t>(boot) + static_cast<uint64_t>(offset(boot)));
-    }, k_gpu);
+    auto of_gpu = gpu_.finish(
+        [this](int64_t boot) {
+          return static_cast<int64_t>(static_cast<uint64_t>(boot) + static_cast<uint64_t>(offset(boot)));
+        },
+        k_gpu);
     for (auto& problem : gpu_.problems) note(problem);
     index_names();
     number_of_.resize(classes.size(), k_generic);
@@ -449,7 +455,7 @@ class Perfetto : public IndexedTrace {
     return after == snapshots_.begin() ? after->second : std::prev(after)->second;
   }
 
-  // ---- rows --------------------------------------------------------------------------------------------------
+  // ---- rows -------------------------------------------------------------------------------------
 
   static View message_at(uint64_t at) {
     // The message was read before: its tag and its length are whole.
@@ -546,27 +552,38 @@ class Perfetto : public IndexedTrace {
       if (column < 0) continue;
       const std::string& n = info[f].name;
       auto number = [&](int64_t v) { out.integer(column, static_cast<uint64_t>(v), true); };
-      if (n == "next_pid" || n == "pid") number(c.tid);
-      else if (n == "next_prio" || n == "prio") number(c.prio);
-      else if (n == "next_comm" || n == "comm") out.text(column, c.comm);
-      else if (n == "prev_state") number(c.prev_state);
-      else if (n == "target_cpu") number(c.target_cpu);
-      else if (n == "success") number(1);
-      else if (c.prev_tid < 0) continue;
-      else if (n == "prev_pid") number(c.prev_tid);
-      else if (n == "prev_prio") number(c.prev_prio);
-      else if (n == "prev_comm") out.text(column, c.prev_comm);
+      if (n == "next_pid" || n == "pid")
+        number(c.tid);
+      else if (n == "next_prio" || n == "prio")
+        number(c.prio);
+      else if (n == "next_comm" || n == "comm")
+        out.text(column, c.comm);
+      else if (n == "prev_state")
+        number(c.prev_state);
+      else if (n == "target_cpu")
+        number(c.target_cpu);
+      else if (n == "success")
+        number(1);
+      else if (c.prev_tid < 0)
+        continue;
+      else if (n == "prev_pid")
+        number(c.prev_tid);
+      else if (n == "prev_prio")
+        number(c.prev_prio);
+      else if (n == "prev_comm")
+        out.text(column, c.prev_comm);
     }
   }
 
   std::unique_ptr<File> file_;
   std::deque<std::string> plain_;
   PerfettoGpu gpu_{[this](const char* name, std::vector<FieldInfo> fields) {
-    if (uint32_t known = called(name); known != UINT32_MAX) return known;
-    uint32_t cls = add_class(name);
-    classes[cls].fields = std::move(fields);
-    return cls;
-  }, classes};
+                     if (uint32_t known = called(name); known != UINT32_MAX) return known;
+                     uint32_t cls = add_class(name);
+                     classes[cls].fields = std::move(fields);
+                     return cls;
+                   },
+                   classes};
   std::unordered_map<uint32_t, Event> events_;
   std::vector<uint32_t> number_of_;  // by class
   std::map<std::string, uint32_t> generic_;

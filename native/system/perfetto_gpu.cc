@@ -17,12 +17,13 @@ template <size_t N> const char* one_of(const char* const (&names)[N], uint64_t n
   return number < N ? names[number] : "";
 }
 
-constexpr const char* k_units[] = {
-    "", "bit", "kilobit", "megabit", "gigabit", "terabit", "petabit", "byte", "kilobyte", "megabyte", "gigabyte",
-    "terabyte", "petabyte", "hertz", "kilohertz", "megahertz", "gigahertz", "terahertz", "petahertz", "nanosecond",
-    "microsecond", "millisecond", "second", "minute", "hour", "vertex", "pixel", "triangle", "milliwatt", "watt",
-    "kilowatt", "joule", "volt", "ampere", "celsius", "fahrenheit", "kelvin", "percent", "primitive", "fragment",
-    "instruction"};
+constexpr const char* k_units[] = {"",          "bit",        "kilobit",     "megabit",     "gigabit",    "terabit",
+                                   "petabit",   "byte",       "kilobyte",    "megabyte",    "gigabyte",   "terabyte",
+                                   "petabyte",  "hertz",      "kilohertz",   "megahertz",   "gigahertz",  "terahertz",
+                                   "petahertz", "nanosecond", "microsecond", "millisecond", "second",     "minute",
+                                   "hour",      "vertex",     "pixel",       "triangle",    "milliwatt",  "watt",
+                                   "kilowatt",  "joule",      "volt",        "ampere",      "celsius",    "fahrenheit",
+                                   "kelvin",    "percent",    "primitive",   "fragment",    "instruction"};
 constexpr const char* k_sources[] = {"", "driver", "device", "device memory", "buffer", "image"};
 constexpr const char* k_operations[] = {"", "create", "destroy", "bind", "destroy bound", "annotations"};
 constexpr const char* k_scopes[] = {"", "command", "object", "cache", "device", "instance"};
@@ -110,13 +111,39 @@ void PerfettoGpu::intern(Sequence& s, View data) {
 }
 
 void PerfettoGpu::stage(const GpuPacket& p, const Sequence& s) {
-  enum { event_id, gpu_id, queue_id, queue, stage, duration, context, pid, process, submission, target, pass, buffer,
-         instance, extra, count };
-  Event e(class_of("gpu_render_stage", {{"event_id", k_u64}, {"gpu_id", k_i32}, {"queue_id", k_u64}, {"queue", k_text},
-                       {"stage", k_text}, {"duration_ns", k_u64}, {"context", k_u64}, {"pid", k_i32},
-                       {"process", k_text}, {"submission_id", k_u32}, {"render_target", k_u64},
-                       {"render_pass", k_u64}, {"command_buffer", k_u64}, {"render_pass_instance", k_u64},
-                       {"extra", k_text}}),
+  enum {
+    event_id,
+    gpu_id,
+    queue_id,
+    queue,
+    stage,
+    duration,
+    context,
+    pid,
+    process,
+    submission,
+    target,
+    pass,
+    buffer,
+    instance,
+    extra,
+    count
+  };
+  Event e(class_of("gpu_render_stage", {{"event_id", k_u64},
+                                        {"gpu_id", k_i32},
+                                        {"queue_id", k_u64},
+                                        {"queue", k_text},
+                                        {"stage", k_text},
+                                        {"duration_ns", k_u64},
+                                        {"context", k_u64},
+                                        {"pid", k_i32},
+                                        {"process", k_text},
+                                        {"submission_id", k_u32},
+                                        {"render_target", k_u64},
+                                        {"render_pass", k_u64},
+                                        {"command_buffer", k_u64},
+                                        {"render_pass_instance", k_u64},
+                                        {"extra", k_text}}),
           count);
   Proto f(p.body);
   auto named = [&](uint64_t iid) {
@@ -206,8 +233,8 @@ void PerfettoGpu::counters(const GpuPacket& p) {
     return;
   }
   if (found.empty()) return;
-  uint32_t cls = class_of("gpu_counter", {{"gpu_id", k_i32}, {"counter_id", k_u32}, {"name", k_text},
-                                             {"value", k_f64}, {"unit", k_text}});
+  uint32_t cls = class_of(
+      "gpu_counter", {{"gpu_id", k_i32}, {"counter_id", k_u32}, {"name", k_text}, {"value", k_f64}, {"unit", k_text}});
   for (View one : found) {
     Event e(cls, count);
     Proto c(one);
@@ -253,9 +280,19 @@ void PerfettoGpu::describe(View data) {
 
 void PerfettoGpu::memory(const GpuPacket& p, const Sequence& s) {
   enum { source, operation, pid, process, address, size, caller, scope, device, allocation, type, heap, object, count };
-  Event e(class_of("vulkan_memory", {{"source", k_text}, {"operation", k_text}, {"pid", k_i32}, {"process", k_text},
-                       {"address", k_u64}, {"size", k_u64}, {"caller", k_text}, {"scope", k_text}, {"device", k_u64},
-                       {"device_memory", k_u64}, {"memory_type", k_u32}, {"heap", k_u32}, {"object", k_u64}}),
+  Event e(class_of("vulkan_memory", {{"source", k_text},
+                                     {"operation", k_text},
+                                     {"pid", k_i32},
+                                     {"process", k_text},
+                                     {"address", k_u64},
+                                     {"size", k_u64},
+                                     {"caller", k_text},
+                                     {"scope", k_text},
+                                     {"device", k_u64},
+                                     {"device_memory", k_u64},
+                                     {"memory_type", k_u32},
+                                     {"heap", k_u32},
+                                     {"object", k_u64}}),
           count);
   int64_t t = p.t;
   Proto f(p.body);
@@ -296,17 +333,23 @@ void PerfettoGpu::vulkan(const GpuPacket& p) {
     if (outer.wire != 2 || outer.field > 2) continue;
     Proto f(outer.bytes);
     if (outer.field == 1) {
-      Event e(class_of("vulkan_object_name", {{"pid", k_i32}, {"device", k_u64}, {"object_type", k_i32},
-                                                 {"object", k_u64}, {"name", k_text}}),
-              5);
+      Event e(
+          class_of("vulkan_object_name",
+                   {{"pid", k_i32}, {"device", k_u64}, {"object_type", k_i32}, {"object", k_u64}, {"name", k_text}}),
+          5);
       while (f.next())
         if (f.field >= 1 && f.field <= 5) e.set(f.field - 1, f.field == 5 ? word(f.bytes) : f.value);
       add(p, p.t, e);
       continue;
     }
     enum { pid, process, thread, queue, submission, duration, buffers, count };
-    Event e(class_of("vulkan_queue_submit", {{"pid", k_i32}, {"process", k_text}, {"tid", k_i32}, {"queue", k_u64},
-                         {"submission_id", k_u32}, {"duration_ns", k_u64}, {"command_buffers", k_text}}),
+    Event e(class_of("vulkan_queue_submit", {{"pid", k_i32},
+                                             {"process", k_text},
+                                             {"tid", k_i32},
+                                             {"queue", k_u64},
+                                             {"submission_id", k_u32},
+                                             {"duration_ns", k_u64},
+                                             {"command_buffers", k_text}}),
             count);
     std::string handles;
     while (f.next()) {
@@ -358,7 +401,7 @@ void PerfettoGpu::add(const GpuPacket& p, int64_t t, const Event& e) {
   values_.insert(values_.end(), e.values.begin(), e.values.end());
 }
 
-// ---- times -------------------------------------------------------------------------------------------------
+// ---- times --------------------------------------------------------------------------------------
 
 void PerfettoGpu::clock(const GpuClock& c, uint64_t sequence, int64_t boot, int64_t mono) {
   if (c.adds_up || (boot < 0 && mono < 0)) return;
@@ -403,17 +446,17 @@ std::vector<Place> PerfettoGpu::finish(const std::function<int64_t(int64_t)>& to
   if (untimed_)
     problems.push_back({"unread", "packets",
                         std::to_string(untimed_) + " events of a GPU have no time, or that of a clock that no snapshot "
-                        "of the trace ties to the others",
+                                                   "of the trace ties to the others",
                         untimed_});
   if (of_descriptor_)
     problems.push_back({"unread", "packets",
                         std::to_string(of_descriptor_) + " values of GPU counters whose descriptor is interned are not "
-                        "read",
+                                                         "read",
                         of_descriptor_});
   return places;
 }
 
-// ---- rows --------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
 View PerfettoGpu::text_of(uint64_t value, const std::function<View(int64_t)>& process, std::string* made) const {
   uint64_t number = value & k_no_word, index = k_no_word;
@@ -421,7 +464,8 @@ View PerfettoGpu::text_of(uint64_t value, const std::function<View(int64_t)>& pr
     case is_word: index = number; break;
     case is_queue: index = number < queues_.size() ? queues_[number] : k_no_word; break;
     case is_stage: index = number < stages_.size() ? stages_[number] : k_no_word; break;
-    case is_counter: case is_unit: {
+    case is_counter:
+    case is_unit: {
       auto found = specs_.find(number);
       if (found != specs_.end()) index = value >> 56 == is_unit ? found->second.unit : found->second.name;
       if (index == k_no_word && value >> 56 == is_counter) return *made = "counter " + std::to_string(number);

@@ -103,8 +103,8 @@ class PerfettoGpu {
   std::vector<uint64_t> values_;
   std::vector<std::string> words_;
   std::unordered_map<std::string, uint64_t> word_of_;
-  std::vector<uint64_t> queues_, stages_;          // of the older specifications: texts, by number
-  std::unordered_map<uint64_t, Spec> specs_;       // of counters
+  std::vector<uint64_t> queues_, stages_;     // of the older specifications: texts, by number
+  std::unordered_map<uint64_t, Spec> specs_;  // of counters
   uint64_t cut_ = 0, untimed_ = 0, of_descriptor_ = 0;
 };
 

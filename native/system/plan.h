@@ -29,7 +29,8 @@ class Plan {
   // Likewise, or -1.
   int index(uint64_t limit) {
     int64_t v = number();
-    if (v < -1 || (v >= 0 && static_cast<uint64_t>(v) >= limit)) throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
+    if (v < -1 || (v >= 0 && static_cast<uint64_t>(v) >= limit))
+      throw Error(DT_E_ARGUMENT, "a number of the plan is out of range");
     return static_cast<int>(v);
   }
   std::string text() {

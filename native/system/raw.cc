@@ -25,8 +25,10 @@ void RawEvents::read(Plan& plan, const std::vector<EventClass>& classes, bool bi
       f.element = static_cast<uint32_t>(plan.below(1 << 20));
       f.is_signed = plan.number() != 0;
       f.index = static_cast<int>(i);
-      if (f.kind == integer && (f.size < 1 || f.size > 8)) throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
-      if ((f.kind == RawEvents::list || f.kind == located_list || f.kind == relative_list) && (f.element < 1 || f.element > 8))
+      if (f.kind == integer && (f.size < 1 || f.size > 8))
+        throw Error(DT_E_ARGUMENT, "an integer of the plan has no size");
+      if ((f.kind == RawEvents::list || f.kind == located_list || f.kind == relative_list) &&
+          (f.element < 1 || f.element > 8))
         throw Error(DT_E_ARGUMENT, "a list of the plan has no elements");
       list.push_back(f);
     }
@@ -78,16 +80,21 @@ void RawEvents::emit(Output& out, uint32_t cls, const uint8_t* record, size_t si
         if (f.offset + f.size <= size) out.binary(column, {reinterpret_cast<const char*>(record) + f.offset, f.size});
         break;
       case list:
-        if (f.offset + f.size <= size) out.list(column, record + f.offset, f.size / f.element, f.element, f.is_signed, big_);
+        if (f.offset + f.size <= size)
+          out.list(column, record + f.offset, f.size / f.element, f.element, f.is_signed, big_);
         break;
-      case located_text: case relative_text: {
+      case located_text:
+      case relative_text: {
         auto s = located(f, record, size, f.kind == relative_text);
         if (s.data()) out.text(column, until_nul(reinterpret_cast<const uint8_t*>(s.data()), s.size()));
         break;
       }
-      case located_list: case relative_list: {
+      case located_list:
+      case relative_list: {
         auto s = located(f, record, size, f.kind == relative_list);
-        if (s.data()) out.list(column, reinterpret_cast<const uint8_t*>(s.data()), s.size() / f.element, f.element, f.is_signed, big_);
+        if (s.data())
+          out.list(column, reinterpret_cast<const uint8_t*>(s.data()), s.size() / f.element, f.element, f.is_signed,
+                   big_);
         break;
       }
       case kinds: break;

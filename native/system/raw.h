@@ -13,8 +13,8 @@ class RawEvents {
     uint32_t type_offset = 0, type_size = 2, pid_offset = 4, pid_size = 4;
   };
 
-  // type offset, size, thread offset, size; number of events; each id, class, number of fields; each kind, offset, size, size of
-  // an element, whether signed. Then threads: count; each tid, name, process or -1.
+  // type offset, size, thread offset, size; number of events; each id, class, number of fields; each kind, offset,
+  // size, size of an element, whether signed. Then threads: count; each tid, name, process or -1.
   void read(Plan& plan, const std::vector<EventClass>& classes, bool big);
   bool type_of(const uint8_t* record, size_t size, uint64_t* type) const {
     if (common_.type_offset + common_.type_size > size) return false;
@@ -23,7 +23,8 @@ class RawEvents {
   }
   int64_t thread_of(const uint8_t* record, size_t size) const {
     if (common_.pid_offset + common_.pid_size > size) return -1;
-    return static_cast<int64_t>(extend_sign(load_bytes(record + common_.pid_offset, common_.pid_size, big_), common_.pid_size * 8));
+    return static_cast<int64_t>(
+        extend_sign(load_bytes(record + common_.pid_offset, common_.pid_size, big_), common_.pid_size * 8));
   }
   // The class of a type; -1: not described.
   int class_of(uint64_t type) const {

@@ -50,7 +50,8 @@ class RingLane : public Lane {
       left_ = std::min<uint64_t>(stream.size, view.size() - stream.offset);
     }
     if (left_ < stream.size)
-      ring.note({"truncated", stream.name, "the file has " + std::to_string(left_) + " of its " + std::to_string(stream.size) + " bytes"});
+      ring.note({"truncated", stream.name,
+                 "the file has " + std::to_string(left_) + " of its " + std::to_string(stream.size) + " bytes"});
     if (!stream.method) {
       chunk_ = at_;
       chunk_left_ = left_;
@@ -196,7 +197,9 @@ class RingLane : public Lane {
     size_t got = decompress(stream_.method, at_, packed, plain_.data(), plain, &why);
     at_ += packed;
     left_ -= packed;
-    if (!why.empty()) ring_.note({"corrupt", stream_.name, "a chunk of " + std::to_string(plain) + " bytes cannot be decompressed: " + why});
+    if (!why.empty())
+      ring_.note(
+          {"corrupt", stream_.name, "a chunk of " + std::to_string(plain) + " bytes cannot be decompressed: " + why});
     chunk_ = plain_.data();
     chunk_left_ = got;
     return true;
@@ -236,7 +239,8 @@ std::shared_ptr<Trace> open_ring(Plan& plan) {
   ring->page_size = plan.below(1 << 26);
   ring->commit_at = static_cast<uint32_t>(plan.below(4096));
   ring->data_at = static_cast<uint32_t>(plan.below(4096));
-  if ((ring->long_size != 4 && ring->long_size != 8) || ring->page_size < 64 || ring->commit_at < 8 || ring->data_at < ring->commit_at + ring->long_size)
+  if ((ring->long_size != 4 && ring->long_size != 8) || ring->page_size < 64 || ring->commit_at < 8 ||
+      ring->data_at < ring->commit_at + ring->long_size)
     throw Error(DT_E_FORMAT, "the layout of the ring buffer's pages makes no sense");
   ring->multiply = static_cast<uint64_t>(plan.number());
   ring->shift = static_cast<unsigned>(plan.below(64));

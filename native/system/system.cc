@@ -19,10 +19,7 @@ using dt::kernel::put_json;
 
 thread_local std::string g_error;
 
-template <class F>
-int guarded(F&& body) {
-  return dt::at_border(g_error, body);
-}
+template <class F> int guarded(F&& body) { return dt::at_border(g_error, body); }
 
 void put_time(std::string& out, int64_t t) {
   out += t == dt::kernel::k_first || t == dt::kernel::k_last ? "null" : std::to_string(t);
@@ -77,11 +74,8 @@ int dt_kernel_open(const char* format, const uint8_t* plan, uint64_t length, dt_
     need(format && plan && out, "plan");
     *out = nullptr;
     static const std::pair<const char*, dt::kernel::Opener> openers[] = {
-        {"ctf", dt::kernel::open_ctf},
-        {"ring", dt::kernel::open_ring},
-        {"lines", dt::kernel::open_lines},
-        {"perf", dt::kernel::open_perf},
-        {"perfetto", dt::kernel::open_perfetto},
+        {"ctf", dt::kernel::open_ctf},   {"ring", dt::kernel::open_ring},         {"lines", dt::kernel::open_lines},
+        {"perf", dt::kernel::open_perf}, {"perfetto", dt::kernel::open_perfetto},
     };
     for (auto& [name, opener] : openers)
       if (std::string_view(format) == name) {
@@ -123,7 +117,8 @@ int dt_kernel_problems(dt_kernel* trace, const char** json, uint64_t* length, vo
   });
 }
 
-int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json, uint64_t* length, void** owner) {
+int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json, uint64_t* length,
+                      void** owner) {
   return guarded([&] {
     need(trace && request && json && length && owner, "request");
     std::string out = "[";
@@ -144,8 +139,8 @@ int dt_kernel_events(dt_kernel* trace, const uint8_t* request, uint64_t bytes, s
   });
 }
 
-int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, struct ArrowArrayStream** tables, uint64_t count,
-                    const char* path, uint64_t* bytes) {
+int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, struct ArrowArrayStream** tables,
+                    uint64_t count, const char* path, uint64_t* bytes) {
   return guarded([&] {
     need(format && plan && tables && path && bytes, "plan");
     dt::kernel::Plan items(plan, length);
@@ -164,7 +159,8 @@ int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, st
   });
 }
 
-int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8_t* out, uint64_t room, uint64_t* written) {
+int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8_t* out, uint64_t room,
+                         uint64_t* written) {
   return guarded([&] {
     need(data && out && written, "data");
     std::string why;

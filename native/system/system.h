@@ -1,5 +1,6 @@
 /* C ABI of the reader of kernel traces (libdrawtap-system.so): what Python (ctypes) sees.
- * Functions return 0, or a DT_E_* code (core.h) with a message in dt_kernel_last_error() (thread-local). Nothing throws out.
+ * Functions return 0, or a DT_E_* code (core.h) with a message in dt_kernel_last_error() (thread-local). Nothing throws
+ * out.
  *
  * Python parses metadata (TSDL, JSON, format files) and hands over a plan: how streams are cut into events and what
  * fields events have. A plan is a sequence of items: 8-byte little-endian integers, and strings (an integer, the number
@@ -32,19 +33,22 @@ DT_API int dt_kernel_problems(dt_kernel* trace, const char** json, uint64_t* len
 /* Events in order of time. The request is a plan: whether all names are meant (else 0), number of names, names; whether
  * all fields are meant, number of columns, for each its name, the number of fields that it may come from, these; first
  * time, time before which (both as they are). Columns: t, event (if several names), then those of the request. */
-DT_API int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json, uint64_t* length, void** owner);
+DT_API int dt_kernel_columns(dt_kernel* trace, const uint8_t* request, uint64_t bytes, const char** json,
+                             uint64_t* length, void** owner);
 DT_API int dt_kernel_events(dt_kernel* trace, const uint8_t* request, uint64_t bytes, struct ArrowArrayStream* out);
 
-/* Write tables, which come as streams that are used up. `format`: perfetto, chrome (spans, counters, arrows; see export.h)
- * or ctf (events of one kind). `bytes`: how much was written. */
-DT_API int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, struct ArrowArrayStream** tables, uint64_t count,
-                           const char* path, uint64_t* bytes);
+/* Write tables, which come as streams that are used up. `format`: perfetto, chrome (spans, counters, arrows; see
+ * export.h) or ctf (events of one kind). `bytes`: how much was written. */
+DT_API int dt_kernel_write(const char* format, const uint8_t* plan, uint64_t length, struct ArrowArrayStream** tables,
+                           uint64_t count, const char* path, uint64_t* bytes);
 
 /* Decompress metadata of known size. `method`: 1 zstd, 2 zlib. */
-DT_API int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8_t* out, uint64_t room, uint64_t* written);
+DT_API int dt_kernel_decompress(int method, const uint8_t* data, uint64_t length, uint8_t* out, uint64_t room,
+                                uint64_t* written);
 
 /* The row of each interval, so that those of one row of a track do not overlap. In order of track, then of begin. */
-DT_API void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count, int32_t* lane);
+DT_API void dt_kernel_lanes(const int64_t* track, const int64_t* begin, const int64_t* end, uint64_t count,
+                            int32_t* lane);
 
 DT_API struct ArrowArrayStream* dt_kernel_new_stream(void);
 DT_API void dt_kernel_free_stream(struct ArrowArrayStream* stream);

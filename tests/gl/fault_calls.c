@@ -15,11 +15,11 @@ static void jump(int number) {
   siglongjmp(place, 1);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 3) return 2;
   int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
   if (file < 0 || ftruncate(file, 4096)) return 2;
-  volatile uint64_t *counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  volatile uint64_t* counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   signal(SIGUSR1, jump);
   const uint64_t calls = strtoull(argv[2], NULL, 0);
   if (sigsetjmp(place, 1)) counts[0]++, counts[1]++;

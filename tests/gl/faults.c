@@ -1,8 +1,9 @@
-/* Preloaded: makes one of the system calls fail that one module makes (or all of the process's requests for memory), ends
- * the process there, or jumps out of it as a signal handler would.
+/* Preloaded: makes one of the system calls fail that one module makes (or all of the process's requests for memory),
+ * ends the process there, or jumps out of it as a signal handler would.
  *
- * FAULT_IN: part of the module's path, "" for the program. FAULT_AT: which call, from 1 on. FAULT_DO: an errno, "kill" or
- * "jump" (SIGUSR1 is raised before the call). FAULT_LOG: a file that gets the number of calls, and the name of that one.
+ * FAULT_IN: part of the module's path, "" for the program. FAULT_AT: which call, from 1 on. FAULT_DO: an errno, "kill"
+ * or "jump" (SIGUSR1 is raised before the call). FAULT_LOG: a file that gets the number of calls, and the name of that
+ * one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void *__libc_malloc(size_t);
+void* __libc_malloc(size_t);
 
 static uintptr_t begin, end;
 static long at, seen;
@@ -30,9 +31,9 @@ static const char *met = "-", *log_path;
 static long (*real_syscall)(long, ...);
 enum { KILL = -1, JUMP = -2 };
 
-static int find(struct dl_phdr_info *info, size_t size, void *wanted) {
+static int find(struct dl_phdr_info* info, size_t size, void* wanted) {
   (void)size;
-  const char *name = wanted;
+  const char* name = wanted;
   if (*name ? !strstr(info->dlpi_name, name) : info->dlpi_name[0] != 0) return 0;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     if (info->dlpi_phdr[i].p_type != PT_LOAD) continue;
@@ -49,7 +50,7 @@ __attribute__((constructor)) static void start(void) {
   log_path = getenv("FAULT_LOG");
   if (!module || !what || !where) return;
   action = !strcmp(what, "kill") ? KILL : !strcmp(what, "jump") ? JUMP : atoi(what);
-  dl_iterate_phdr(find, (void *)module);
+  dl_iterate_phdr(find, (void*)module);
   at = atol(where);
 }
 
@@ -62,7 +63,7 @@ __attribute__((destructor)) static void stop(void) {
 }
 
 /* Whether this call is the one that fails. */
-static int fails(const char *name, const void *caller) {
+static int fails(const char* name, const void* caller) {
   if ((uintptr_t)caller < begin || (uintptr_t)caller >= end) return 0;
   if (__atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED) != at) return 0;
   met = name;
@@ -72,37 +73,37 @@ static int fails(const char *name, const void *caller) {
   return 1;
 }
 #define FAILS(name) fails(name, __builtin_return_address(0))
-#define CALL(type, name, parameters, ...)                  \
-  type name parameters {                                   \
-    if (FAILS(#name)) return (type)-1;                     \
-    return (type)real_syscall(SYS_##name, __VA_ARGS__);    \
+#define CALL(type, name, parameters, ...)               \
+  type name parameters {                                \
+    if (FAILS(#name)) return (type) - 1;                \
+    return (type)real_syscall(SYS_##name, __VA_ARGS__); \
   }
 
-void *malloc(size_t size) { return FAILS("malloc") ? NULL : __libc_malloc(size); }
-CALL(void *, mmap, (void *a, size_t n, int p, int f, int fd, off_t o), a, n, p, f, fd, o)
+void* malloc(size_t size) { return FAILS("malloc") ? NULL : __libc_malloc(size); }
+CALL(void*, mmap, (void* a, size_t n, int p, int f, int fd, off_t o), a, n, p, f, fd, o)
 CALL(int, ftruncate, (int fd, off_t n), fd, n)
 CALL(int, fallocate, (int fd, int mode, off_t o, off_t n), fd, mode, o, n)
-CALL(int, memfd_create, (const char *name, unsigned flags), name, flags)
-CALL(ssize_t, write, (int fd, const void *data, size_t n), fd, data, n)
-CALL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int f), fd, m, f)
-CALL(ssize_t, recvmsg, (int fd, struct msghdr *m, int f), fd, m, f)
+CALL(int, memfd_create, (const char* name, unsigned flags), name, flags)
+CALL(ssize_t, write, (int fd, const void* data, size_t n), fd, data, n)
+CALL(ssize_t, sendmsg, (int fd, const struct msghdr* m, int f), fd, m, f)
+CALL(ssize_t, recvmsg, (int fd, struct msghdr* m, int f), fd, m, f)
 CALL(int, socket, (int d, int t, int p), d, t, p)
-CALL(int, setsockopt, (int fd, int l, int o, const void *v, socklen_t n), fd, l, o, v, n)
-CALL(int, getsockopt, (int fd, int l, int o, void *v, socklen_t *n), fd, l, o, v, n)
-CALL(int, madvise, (void *a, size_t n, int how), a, n, how)
-CALL(int, poll, (struct pollfd *fds, nfds_t n, int ms), fds, n, ms)
+CALL(int, setsockopt, (int fd, int l, int o, const void* v, socklen_t n), fd, l, o, v, n)
+CALL(int, getsockopt, (int fd, int l, int o, void* v, socklen_t* n), fd, l, o, v, n)
+CALL(int, madvise, (void* a, size_t n, int how), a, n, how)
+CALL(int, poll, (struct pollfd * fds, nfds_t n, int ms), fds, n, ms)
 CALL(int, fsync, (int fd), fd)
-int connect(int fd, const struct sockaddr *to, socklen_t n) {
+int connect(int fd, const struct sockaddr* to, socklen_t n) {
   return FAILS("connect") ? -1 : (int)real_syscall(SYS_connect, fd, to, n);
 }
-int accept4(int fd, struct sockaddr *from, socklen_t *n, int f) {
+int accept4(int fd, struct sockaddr* from, socklen_t* n, int f) {
   return FAILS("accept4") ? -1 : (int)real_syscall(SYS_accept4, fd, from, n, f);
 }
-ssize_t recv(int fd, void *to, size_t n, int f) {
+ssize_t recv(int fd, void* to, size_t n, int f) {
   return FAILS("recv") ? -1 : real_syscall(SYS_recvfrom, fd, to, n, f, NULL, NULL);
 }
-int fstat(int fd, struct stat *to) { return FAILS("fstat") ? -1 : (int)real_syscall(SYS_fstat, fd, to); }
-int open(const char *path, int flags, ...) {
+int fstat(int fd, struct stat* to) { return FAILS("fstat") ? -1 : (int)real_syscall(SYS_fstat, fd, to); }
+int open(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
   const int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;

@@ -1,9 +1,9 @@
 /* Calls without end, on one or more threads, and a count of those that returned that survives this program.
  *
- * kill_calls PROGRESS END THREADS [CALLS [FRAME]]: call i of a thread is glVertexAttrib4f(thread, i, i + 0.5, 0, 1) with i
- * modulo 2^22. After it returned, the thread's count in the file PROGRESS is i + 1. When the first thread has made
- * CALLS (default: never; 0: never) the program ends by END: return exit _exit quick_exit abort segv kill sleep. After each
- * FRAME calls a thread shows a frame; where END is slow, it rests then.
+ * kill_calls PROGRESS END THREADS [CALLS [FRAME]]: call i of a thread is glVertexAttrib4f(thread, i, i + 0.5, 0, 1)
+ * with i modulo 2^22. After it returned, the thread's count in the file PROGRESS is i + 1. When the first thread has
+ * made CALLS (default: never; 0: never) the program ends by END: return exit _exit quick_exit abort segv kill sleep.
+ * After each FRAME calls a thread shows a frame; where END is slow, it rests then.
  */
 #define _GNU_SOURCE
 #include <GLES2/gl2.h>
@@ -15,8 +15,8 @@
 
 #include "programs/egl_start.h"
 
-static volatile uint64_t *g_progress;
-static const char *g_end;
+static volatile uint64_t* g_progress;
+static const char* g_end;
 static uint64_t g_calls, g_frame;
 static EGLDisplay g_display;
 static EGLConfig g_config;
@@ -26,12 +26,13 @@ static void end_here(void) {
   if (!strcmp(g_end, "_exit")) _exit(4);
   if (!strcmp(g_end, "quick_exit")) quick_exit(5);
   if (!strcmp(g_end, "abort")) abort();
-  if (!strcmp(g_end, "segv")) *(volatile int *)8 = 1;
+  if (!strcmp(g_end, "segv")) *(volatile int*)8 = 1;
   if (!strcmp(g_end, "kill")) kill(getpid(), SIGKILL);
-  if (!strcmp(g_end, "sleep")) for (;;) pause();
+  if (!strcmp(g_end, "sleep"))
+    for (;;) pause();
 }
 
-static void *draw(void *argument) {
+static void* draw(void* argument) {
   const GLuint thread = (GLuint)(uintptr_t)argument;
   EGLContext context = start_es(g_display, g_config, 2, 0, EGL_NO_CONTEXT);
   EGLSurface surface = start_pbuffer(g_display, g_config, 16, 16);
@@ -51,7 +52,7 @@ static void *draw(void *argument) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 4) return 2;
   int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
   if (file < 0 || ftruncate(file, 4096)) return 2;
@@ -62,7 +63,7 @@ int main(int argc, char **argv) {
   g_display = start_display();
   g_config = start_config(g_display, EGL_OPENGL_ES2_BIT);
   pthread_t other;
-  for (long t = 1; t < atol(argv[3]); t++) pthread_create(&other, NULL, draw, (void *)t);
+  for (long t = 1; t < atol(argv[3]); t++) pthread_create(&other, NULL, draw, (void*)t);
   draw(NULL);
   return 0;
 }

@@ -7,9 +7,9 @@
  * it is mapped, so it survives kill -9 of this program.
  *
  * threads= calls= (per thread)  blobs= (a call in that many carries a blob, 0: none)  plain=1 (the regular stream
- * of the benchmark; 2: with the jitter of a driver's times)  corrupt=K (scribble over records now and then in way K)  hold=MS (sleep before exit)
- * rest=MS (sleep that long half-way)
- * exit=0 return, 1 _exit without sealing, 2 abort  again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
+ * of the benchmark; 2: with the jitter of a driver's times)  corrupt=K (scribble over records now and then in way K)
+ * hold=MS (sleep before exit) rest=MS (sleep that long half-way) exit=0 return, 1 _exit without sealing, 2 abort
+ * again=N (exec this program once more, for N calls)  hello_only=1  pause=US (sleep that long every 1000 calls)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,20 +39,21 @@ enum { FN_NOTHING = 0, FN_ENABLE = 1, FN_UNIFORM = 2, FN_DATA = 3, FN_GET = 4, F
 enum { BLOB_KINDS = 24 };
 
 static const char *socket_path, *signature_path;
-static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0, pause_us = 0, again = 0, rest = 0;
+static uint64_t threads = 1, calls = 1000, blobs = 0, plain = 0, corrupt = 0, hold = 0, leave = 0, hello_only = 0,
+                pause_us = 0, again = 0, rest = 0;
 static int conn = -1, memfd = -1;
-static char *base;
+static char* base;
 static size_t mapped;
-static dt_pool_header *pool;
+static dt_pool_header* pool;
 static pthread_mutex_t adopting = PTHREAD_MUTEX_INITIALIZER;
-static volatile uint64_t *progress;
-static unsigned char *blob_content[BLOB_KINDS];
+static volatile uint64_t* progress;
+static unsigned char* blob_content[BLOB_KINDS];
 static size_t blob_bytes[BLOB_KINDS];
 static XXH128_hash_t blob_hash[BLOB_KINDS];
 
 struct recorder {
   char *cursor, *limit;
-  dt_ring_chunk *chunk;
+  dt_ring_chunk* chunk;
   uint64_t serial, calls;
   uint32_t index;
   uint8_t sent[BLOB_KINDS];
@@ -65,7 +66,7 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-static void die(const char *what) {
+static void die(const char* what) {
   perror(what);
   _exit(3);
 }
@@ -82,7 +83,7 @@ static int say_hello(int adopt) {
   conn = -1;
   for (int i = 0; i < 5000; i++) {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+    if (connect(fd, (struct sockaddr*)&address, sizeof address) == 0) {
       conn = fd;
       break;
     }
@@ -106,7 +107,7 @@ static int say_hello(int adopt) {
   if (adopt) {
     message.msg_control = room;
     message.msg_controllen = sizeof room;
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    struct cmsghdr* c = CMSG_FIRSTHDR(&message);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof(int));
@@ -117,13 +118,13 @@ static int say_hello(int adopt) {
   size_t got = 0;
   int received = -1;
   while (got < sizeof welcome) {
-    struct iovec in = {(char *)&welcome + got, sizeof welcome - got};
+    struct iovec in = {(char*)&welcome + got, sizeof welcome - got};
     char back[CMSG_SPACE(sizeof(int))];
     struct msghdr answer = {.msg_iov = &in, .msg_iovlen = 1, .msg_control = back, .msg_controllen = sizeof back};
     ssize_t n = recvmsg(conn, &answer, MSG_CMSG_CLOEXEC);
     if (n <= 0) return 0;
     got += (size_t)n;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&answer); c; c = CMSG_NXTHDR(&answer, c))
+    for (struct cmsghdr* c = CMSG_FIRSTHDR(&answer); c; c = CMSG_NXTHDR(&answer, c))
       if (c->cmsg_type == SCM_RIGHTS) memcpy(&received, CMSG_DATA(c), sizeof(int));
   }
   if (welcome.magic != DT_HELLO_MAGIC || !welcome.accepted || received < 0) return 0;
@@ -133,14 +134,14 @@ static int say_hello(int adopt) {
   }
   memfd = received;
   mapped = welcome.pool_bytes;
-  dt_pool_header *peek = mmap(NULL, 4096, PROT_READ, MAP_SHARED, memfd, 0);
+  dt_pool_header* peek = mmap(NULL, 4096, PROT_READ, MAP_SHARED, memfd, 0);
   if (peek == MAP_FAILED) die("mmap");
   size_t chunk = peek->chunk_bytes;
   munmap(peek, 4096);
-  char *area = mmap(NULL, mapped + chunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  base = (char *)(((uintptr_t)area + chunk - 1) & ~(uintptr_t)(chunk - 1));
+  char* area = mmap(NULL, mapped + chunk, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  base = (char*)(((uintptr_t)area + chunk - 1) & ~(uintptr_t)(chunk - 1));
   if (mmap(base, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memfd, 0) == MAP_FAILED) die("mmap");
-  pool = (dt_pool_header *)base;
+  pool = (dt_pool_header*)base;
   return 1;
 }
 
@@ -168,7 +169,7 @@ static void look_after_drainer(void) {
   pthread_mutex_unlock(&adopting);
 }
 
-static void seal(struct recorder *r) {
+static void seal(struct recorder* r) {
   if (!r->chunk) return;
   atomic_store_explicit(&r->chunk->state, DT_CHUNK_SEALED, memory_order_release);
   r->chunk = NULL;
@@ -177,21 +178,21 @@ static void seal(struct recorder *r) {
   syscall(SYS_futex, &pool->seal_wake, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static dt_ring_chunk *pop_free(void) {
+static dt_ring_chunk* pop_free(void) {
   uint64_t head = atomic_load(&pool->free_head), next;
-  dt_ring_chunk *chunk;
+  dt_ring_chunk* chunk;
   do {
     if (!(uint32_t)head) return NULL;
-    chunk = (dt_ring_chunk *)(base + (uint64_t)(uint32_t)head * pool->chunk_bytes);
+    chunk = (dt_ring_chunk*)(base + (uint64_t)(uint32_t)head * pool->chunk_bytes);
     next = ((head >> 32) + 1) << 32 | atomic_load(&chunk->next_free);
   } while (!atomic_compare_exchange_weak(&pool->free_head, &head, next));
   return chunk;
 }
 
 /* 0: told to stop. */
-static int take(struct recorder *r) {
+static int take(struct recorder* r) {
   seal(r);
-  dt_ring_chunk *chunk;
+  dt_ring_chunk* chunk;
   for (;;) {
     if (atomic_load(&pool->control) & DT_CONTROL_STOP) return 0;
     look_after_drainer();
@@ -215,35 +216,35 @@ static int take(struct recorder *r) {
   strcpy(chunk->thread_name, "drain_app");
   atomic_store_explicit(&chunk->state, DT_CHUNK_OWNED, memory_order_release);
   r->chunk = chunk;
-  r->cursor = (char *)chunk + DT_CHUNK_HEADER_BYTES;
-  r->limit = (char *)chunk + pool->chunk_bytes - 8;
+  r->cursor = (char*)chunk + DT_CHUNK_HEADER_BYTES;
+  r->limit = (char*)chunk + pool->chunk_bytes - 8;
   return 1;
 }
 
-static char *reserve(struct recorder *r, size_t bytes) {
+static char* reserve(struct recorder* r, size_t bytes) {
   if (bytes > (size_t)(r->limit - r->cursor) && !take(r)) return NULL;
   return r->cursor;
 }
 
-static void commit(struct recorder *r, char *end) {
+static void commit(struct recorder* r, char* end) {
   r->cursor = end;
   atomic_store_explicit(&r->chunk->commit, (uint32_t)(uintptr_t)end, memory_order_release);
 }
 
-static void head(char *at, unsigned function, size_t bytes, uint32_t duration, uint64_t entry) {
+static void head(char* at, unsigned function, size_t bytes, uint32_t duration, uint64_t entry) {
   uint64_t first = (uint64_t)duration << 32 | (uint64_t)(bytes / 8) << 16 | function;
   memcpy(at, &first, 8);
   memcpy(at + 8, &entry, 8);
 }
 
-static int send_blob(struct recorder *r, unsigned kind) {
+static int send_blob(struct recorder* r, unsigned kind) {
   if (r->sent[kind]) return 1;
   r->sent[kind] = 1;
   for (uint64_t offset = 0; offset < blob_bytes[kind];) {
     uint64_t bytes = blob_bytes[kind] - offset;
     if (bytes > 30000) bytes = 30000;
     size_t size = 16 + sizeof(dt_blob_part) + ((bytes + 7) & ~7ull);
-    char *at = reserve(r, size);
+    char* at = reserve(r, size);
     if (!at) return 0;
     head(at, DT_FN_BLOB | DT_RECORD_TAP, size, DT_NO_DURATION, 0);
     dt_blob_part part = {blob_hash[kind].low64, blob_hash[kind].high64, blob_bytes[kind], offset, bytes};
@@ -276,13 +277,13 @@ static uint64_t ticks(void) {
 #endif
 }
 
-static int plain_call(struct recorder *r, uint64_t i) {
+static int plain_call(struct recorder* r, uint64_t i) {
   unsigned step = (unsigned)(i % 12);
   uint64_t frame = i / 12 / 100, draw = i / 12 % 100;
   static _Thread_local uint64_t clock;
   const uint64_t jitter = plain == 2 ? mix(i) : 0;
   uint64_t entry = plain == 2 ? (clock += 70 + (jitter & 31) + ((jitter >> 8 & 1023) == 0) * 20000) : ticks();
-  char *at;
+  char* at;
   if (step < 3) { /* glBindTexture-like: two enums */
     if (!(at = reserve(r, 24))) return 0;
     uint32_t v[2] = {0xde1, (uint32_t)(draw + step)};
@@ -312,16 +313,16 @@ static int plain_call(struct recorder *r, uint64_t i) {
     memcpy(at + 24, v, 24);
     commit(r, at + 48);
   }
-  ((dt_record *)at)->duration = plain == 2 ? 25 + step * 3 + (uint32_t)(jitter >> 20 & 15) : (uint32_t)(ticks() - entry);
+  ((dt_record*)at)->duration = plain == 2 ? 25 + step * 3 + (uint32_t)(jitter >> 20 & 15) : (uint32_t)(ticks() - entry);
   return 1;
 }
 
-static int made_call(struct recorder *r, uint64_t i) {
+static int made_call(struct recorder* r, uint64_t i) {
   const uint64_t m = mix((uint64_t)r->index << 40 ^ i);
   uint64_t entry = 1000000 + i * 100 + m % 90 + (m % 1000 == 0) * (1ull << 33) * (i % 3);
   uint32_t duration = m % 501 == 0 ? DT_NO_DURATION : (uint32_t)(m >> 32) % 50000;
   unsigned kind = (unsigned)(i % 16);
-  char *at;
+  char* at;
   if (blobs && i % blobs == 5) {
     kind = (unsigned)((m >> 8) % BLOB_KINDS);
     if (!send_blob(r, kind)) return 0;
@@ -376,18 +377,22 @@ static int made_call(struct recorder *r, uint64_t i) {
   }
   if (corrupt && i % 5000 == 4999) {
     uint64_t junk = mix(i);
-    dt_record *record = (dt_record *)at;
+    dt_record* record = (dt_record*)at;
     switch (corrupt) {
-      case 1: record->function = 0x1234; break;                /* unknown function */
-      case 2: record->words = 0xfff0; break;                   /* beyond the chunk */
-      case 3: record->words = 0; break;                        /* endless */
-      case 4: memcpy(at + 32, &junk, 8); break;                /* perhaps a descriptor */
-      case 5: r->chunk->commit = (uint32_t)junk; break;        /* perhaps not even aligned */
-      case 6: memset(r->chunk, (int)junk | 1, 24); break;      /* the chunk's header; its state is lost for good */
+      case 1: record->function = 0x1234; break;           /* unknown function */
+      case 2: record->words = 0xfff0; break;              /* beyond the chunk */
+      case 3: record->words = 0; break;                   /* endless */
+      case 4: memcpy(at + 32, &junk, 8); break;           /* perhaps a descriptor */
+      case 5: r->chunk->commit = (uint32_t)junk; break;   /* perhaps not even aligned */
+      case 6: memset(r->chunk, (int)junk | 1, 24); break; /* the chunk's header; its state is lost for good */
       case 7: pool->free_head = junk; break;
-      case 8: for (int k = 0; k < 4096; k++) ((char *)r->chunk)[128 + (mix(junk + (uint64_t)k) % 4000)] = (char)mix((uint64_t)k ^ junk); break;
+      case 8:
+        for (int k = 0; k < 4096; k++)
+          ((char*)r->chunk)[128 + (mix(junk + (uint64_t)k) % 4000)] = (char)mix((uint64_t)k ^ junk);
+        break;
     }
-    if (corrupt == 7) for (;;) sleep(1);
+    if (corrupt == 7)
+      for (;;) sleep(1);
     if (corrupt == 6) {
       r->chunk = NULL;
       r->cursor = r->limit = NULL;
@@ -396,7 +401,7 @@ static int made_call(struct recorder *r, uint64_t i) {
   return 1;
 }
 
-static void *record(void *argument) {
+static void* record(void* argument) {
   struct recorder r = {.index = (uint32_t)(uintptr_t)argument};
   for (uint64_t i = 0; i < calls; i++) {
     if (!(plain ? plain_call(&r, i) : made_call(&r, i))) break;
@@ -410,17 +415,21 @@ static void *record(void *argument) {
   return NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 4) return 2;
   socket_path = argv[1];
   signature_path = argv[2];
-  struct { const char *name; uint64_t *value; } settings[] = {
-      {"threads", &threads}, {"calls", &calls}, {"blobs", &blobs}, {"plain", &plain}, {"corrupt", &corrupt}, {"hold", &hold},
-      {"exit", &leave}, {"hello_only", &hello_only}, {"pause", &pause_us}, {"again", &again}, {"rest", &rest}};
+  struct {
+    const char* name;
+    uint64_t* value;
+  } settings[] = {{"threads", &threads}, {"calls", &calls}, {"blobs", &blobs}, {"plain", &plain},
+                  {"corrupt", &corrupt}, {"hold", &hold},   {"exit", &leave},  {"hello_only", &hello_only},
+                  {"pause", &pause_us},  {"again", &again}, {"rest", &rest}};
   for (int i = 4; i < argc; i++) {
-    char *equals = strchr(argv[i], '=');
+    char* equals = strchr(argv[i], '=');
     for (size_t k = 0; equals && k < sizeof settings / sizeof *settings; k++)
-      if (strlen(settings[k].name) == (size_t)(equals - argv[i]) && !strncmp(argv[i], settings[k].name, (size_t)(equals - argv[i])))
+      if (strlen(settings[k].name) == (size_t)(equals - argv[i]) &&
+          !strncmp(argv[i], settings[k].name, (size_t)(equals - argv[i])))
         *settings[k].value = strtoull(equals + 1, NULL, 0);
   }
   int fd = open(argv[3], O_RDWR | O_CREAT | O_TRUNC, 0644);
@@ -435,15 +444,15 @@ int main(int argc, char **argv) {
     pthread_t ids[64];
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    for (uint64_t t = 1; t < threads && t < 64; t++) pthread_create(&ids[t], NULL, record, (void *)(uintptr_t)t);
-    record((void *)0);
+    for (uint64_t t = 1; t < threads && t < 64; t++) pthread_create(&ids[t], NULL, record, (void*)(uintptr_t)t);
+    record((void*)0);
     for (uint64_t t = 1; t < threads && t < 64; t++) pthread_join(ids[t], NULL);
     clock_gettime(CLOCK_MONOTONIC, &b);
     struct timespec cpu;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     printf("{\"seconds\": %.6f, \"cpu\": %.6f, \"wait_ns\": %llu}\n",
-           (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9, (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9,
-           (unsigned long long)atomic_load(&pool->wait_ns));
+           (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9,
+           (double)cpu.tv_sec + (double)cpu.tv_nsec * 1e-9, (unsigned long long)atomic_load(&pool->wait_ns));
     fflush(stdout);
   }
   for (uint64_t waited = 0; waited < hold; waited += 5) {
@@ -453,7 +462,7 @@ int main(int argc, char **argv) {
   if (again) {
     char setting[40];
     snprintf(setting, sizeof setting, "calls=%llu", (unsigned long long)again);
-    execl(argv[0], argv[0], argv[1], argv[2], argv[3], setting, (char *)NULL);
+    execl(argv[0], argv[0], argv[1], argv[2], argv[3], setting, (char*)NULL);
     die(argv[0]);
   }
   if (leave == 2) abort();

@@ -1,8 +1,8 @@
 // Everything the reader core does, done to hostile files.
 //
 // With libFuzzer:  clang++ -fsanitize=fuzzer,address,undefined -DFUZZER tests/native/fuzz_core.cc native/core/*.cc ...
-// Without: `fuzz_core MODE FILE [STEP [SEED]]` does it in one process, deterministically: MODE is read (the file as it is), or
-// one of hostile.h.
+// Without: `fuzz_core MODE FILE [STEP [SEED]]` does it in one process, deterministically: MODE is read (the file as it
+// is), or one of hostile.h.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,13 +95,16 @@ void calls(dt_trace* trace, const char* function, uint32_t threads) {
   if (!dt_calls(trace, &selection, &stream)) drain(&stream);
 }
 
-const char* const g_tables[] = {"functions", "params", "enums", "frames", "threads", "contexts", "blobs", "markers", "memory", "map_writes",
-                                "natives", "notes", "libraries", "problems", "annotations", "chunks", "histogram"};
+const char* const g_tables[] = {"functions", "params",   "enums",       "frames",     "threads",  "contexts",
+                                "blobs",     "markers",  "memory",      "map_writes", "natives",  "notes",
+                                "libraries", "problems", "annotations", "chunks",     "histogram"};
 
 void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   static int fd = memfd_create("trace", MFD_CLOEXEC);
   static FILE* const null = fopen("/dev/null", "w");
-  if (ftruncate(fd, 0) || ftruncate(fd, static_cast<off_t>(size)) || pwrite(fd, data, size, 0) != static_cast<ssize_t>(size)) abort();
+  if (ftruncate(fd, 0) || ftruncate(fd, static_cast<off_t>(size)) ||
+      pwrite(fd, data, size, 0) != static_cast<ssize_t>(size))
+    abort();
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   dt_trace* trace = nullptr;
@@ -121,7 +124,8 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
     if (dt_table_json(trace, name, &text, &length, &owner)) continue;
     std::string json(text ? text : "", length);
     dt_blob_free(owner);
-    for (size_t at = 0; (!strcmp(name, "histogram") || !strcmp(name, "blobs")) && (at = json.find("{\"", at)) != json.npos; ++at) {
+    for (size_t at = 0;
+         (!strcmp(name, "histogram") || !strcmp(name, "blobs")) && (at = json.find("{\"", at)) != json.npos; ++at) {
       size_t from = json.find(": \"", at), to = from == json.npos ? from : json.find('"', from + 3);
       if (to != json.npos) (name[0] == 'h' ? functions : hashes).push_back(json.substr(from + 3, to - from - 3));
     }
@@ -151,7 +155,8 @@ void exercise(const uint8_t* data, size_t size, uint32_t threads) {
   // Writing source takes long for a fuzzer: only where a folder is named.
   if (const char* folder = getenv("FUZZ_EXPORT")) {
     if (!dt_export_c(trace, nullptr, folder, nullptr, &text, &length, &owner)) dt_blob_free(owner);
-    if (dt_export_apitrace(trace, nullptr, 0, (std::string(folder) + "/theirs.trace").c_str()) && !*dt_last_error()) abort();
+    if (dt_export_apitrace(trace, nullptr, 0, (std::string(folder) + "/theirs.trace").c_str()) && !*dt_last_error())
+      abort();
   }
   dt_close(trace);
 }
@@ -171,10 +176,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 #else
 int main(int argc, char** argv) {
   uint64_t runs = 0;
-  auto run = [&](const hostile::File& bytes, uint32_t threads = 1) { exercise(bytes.data(), bytes.size(), threads), ++runs; };
+  auto run = [&](const hostile::File& bytes, uint32_t threads = 1) {
+    exercise(bytes.data(), bytes.size(), threads), ++runs;
+  };
   const int code = hostile::files(argc, argv, "read", [&](const hostile::File& file) { run(file), run(file, 3); }, run);
   if (code) return code;
-  printf("runs %llu opened %llu rows %llu\n", static_cast<unsigned long long>(runs), static_cast<unsigned long long>(g_opened), static_cast<unsigned long long>(g_rows));
+  printf("runs %llu opened %llu rows %llu\n", static_cast<unsigned long long>(runs),
+         static_cast<unsigned long long>(g_opened), static_cast<unsigned long long>(g_rows));
   return g_sum == 1 ? 3 : 0;
 }
 #endif

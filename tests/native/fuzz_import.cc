@@ -77,8 +77,10 @@ int main(int argc, char** argv) {
     if (random() % 3 == 0) bytes.resize(random() % (bytes.size() + 1));
     for (unsigned n = random() % 8; n && !bytes.empty(); n--) {
       const size_t at = random() % bytes.size();
-      if (random() % 4) bytes[at] = static_cast<char>(random());
-      else bytes.erase(at, random() % 64);
+      if (random() % 4)
+        bytes[at] = static_cast<char>(random());
+      else
+        bytes.erase(at, random() % 64);
     }
     write(input, inner ? packed(bytes) : bytes);
     import(input);

@@ -1,5 +1,5 @@
-// A page of frames that another thread fills with nonsense, read as the manager reads it. Ends with an abort where anything
-// that is read breaks what dt_live_frames promises.
+// A page of frames that another thread fills with nonsense, read as the manager reads it. Ends with an abort where
+// anything that is read breaks what dt_live_frames promises.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,8 @@ int main(int, char** given) {
     std::vector<int64_t> rows(3 * 200);
     dt_live_seen seen{};
     grown += dt_live_frames(page.get(), &seen, rows.data(), 16, 2000, 0) == 100 && seen.frames == 0;
-    kept += dt_live_frames(page.get(), &seen, rows.data(), 200, 2000, 0) == 0 && seen.end == 100 && rows[99] == 1099 && rows[200] == 1 && rows[400] == 2;
+    kept += dt_live_frames(page.get(), &seen, rows.data(), 200, 2000, 0) == 0 && seen.end == 100 && rows[99] == 1099 &&
+            rows[200] == 1 && rows[400] == 2;
   }
   std::thread program([&] {
     std::mt19937_64 random(1);

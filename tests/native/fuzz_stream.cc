@@ -38,12 +38,11 @@ std::string noise(size_t bytes, std::mt19937& random) {
   return s;
 }
 
-void put(int fd, const std::string& bytes) { [[maybe_unused]] ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT); }
-
-template <typename T>
-std::string raw(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
+void put(int fd, const std::string& bytes) {
+  [[maybe_unused]] ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
+
+template <typename T> std::string raw(const T& value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
 // A receiver that reads when it likes and answers what it likes.
 void hostile_receiver(int fd, uint32_t seed, bool honest) {
@@ -76,7 +75,9 @@ void hostile_receiver(int fd, uint32_t seed, bool honest) {
     }
     switch (random() % 12) {
       case 0: put(fd, noise(random() % 200, random)); break;
-      case 1: put(fd, raw(dt_stream_message{static_cast<uint8_t>(random()), {}, static_cast<uint32_t>(random() % 32)})); break;
+      case 1:
+        put(fd, raw(dt_stream_message{static_cast<uint8_t>(random()), {}, static_cast<uint32_t>(random() % 32)}));
+        break;
       case 2: put(fd, raw(dt_stream_message{DT_STREAM_TAKEN, {}, 8}) + raw(uint64_t{got + random() % 3 - 1})); break;
       case 3: put(fd, raw(dt_stream_message{DT_STREAM_ERROR, {}, 5}) + "enough"); break;
       case 4: put(fd, raw(dt_stream_message{DT_STREAM_TAKEN, {}, 0xffffffff})); break;
@@ -186,7 +187,8 @@ void listening_rounds(const std::string& folder, unsigned rounds) {
       close(fd);
       continue;
     }
-    std::string bytes = hello(static_cast<uint16_t>(pick(4)), static_cast<uint8_t>(pick(3)), nonce, noise(pick(100), g_random));
+    std::string bytes =
+        hello(static_cast<uint16_t>(pick(4)), static_cast<uint8_t>(pick(3)), nonce, noise(pick(100), g_random));
     if (pick(2)) bytes[pick(static_cast<uint32_t>(bytes.size()))] ^= static_cast<char>(1 << pick(8));
     if (pick(3) == 0) bytes.resize(pick(static_cast<uint32_t>(bytes.size())));
     if (pick(5) == 0) bytes = noise(pick(5000), g_random);

@@ -44,10 +44,15 @@ void touch(const ArrowSchema& schema, const ArrowArray& array) {
     auto* text = static_cast<const char*>(array.buffers[2]);
     for (int64_t i = offsets[0]; i < offsets[array.length]; ++i) g_sum += static_cast<uint8_t>(text[i]);
   } else if (format == '+') {
-    if (schema.format[1] == 'l') g_sum += static_cast<uint64_t>(static_cast<const int32_t*>(array.buffers[1])[array.length]);
+    if (schema.format[1] == 'l')
+      g_sum += static_cast<uint64_t>(static_cast<const int32_t*>(array.buffers[1])[array.length]);
   } else if (format != 'u') {
-    int64_t width = format == 'l' || format == 'L' || format == 'g' ? 8 : format == 'i' || format == 'I' || format == 'f' ? 4 : format == 's' || format == 'S' ? 2 : 1;
-    if (format == 'b') g_sum += static_cast<const uint8_t*>(array.buffers[1])[(array.length - 1) / 8];
+    int64_t width = format == 'l' || format == 'L' || format == 'g'   ? 8
+                    : format == 'i' || format == 'I' || format == 'f' ? 4
+                    : format == 's' || format == 'S'                  ? 2
+                                                                      : 1;
+    if (format == 'b')
+      g_sum += static_cast<const uint8_t*>(array.buffers[1])[(array.length - 1) / 8];
     else
       for (int64_t i = 0; i < array.length * width; ++i) g_sum += static_cast<const uint8_t*>(array.buffers[1])[i];
   }
@@ -120,7 +125,8 @@ int main(int argc, char** argv) {
         run(data, data.size());
       }
   write_file(path, whole.data(), whole.size());
-  printf("runs %llu opened %llu rows %llu problems %llu\n", static_cast<unsigned long long>(g_runs), static_cast<unsigned long long>(g_opened),
-         static_cast<unsigned long long>(g_rows), static_cast<unsigned long long>(g_problems));
+  printf("runs %llu opened %llu rows %llu problems %llu\n", static_cast<unsigned long long>(g_runs),
+         static_cast<unsigned long long>(g_opened), static_cast<unsigned long long>(g_rows),
+         static_cast<unsigned long long>(g_problems));
   return 0;
 }

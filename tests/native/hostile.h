@@ -35,7 +35,8 @@ inline void reseal(File& file) {
       for (uint32_t i = 0; i < meta.chunks && sizeof meta + (i + 1) * sizeof(dt_footer_entry) <= h.payload_bytes; ++i) {
         dt_footer_entry e;
         memcpy(&e, payload + sizeof meta + i * sizeof e, sizeof e);
-        if (e.offset < at && at - e.offset >= sizeof e.header) memcpy(payload + sizeof meta + i * sizeof e + 8, file.data() + e.offset, sizeof e.header);
+        if (e.offset < at && at - e.offset >= sizeof e.header)
+          memcpy(payload + sizeof meta + i * sizeof e + 8, file.data() + e.offset, sizeof e.header);
       }
     }
     h.payload_hash = XXH3_64bits(file.data() + at + sizeof h, h.payload_bytes);
@@ -45,9 +46,9 @@ inline void reseal(File& file) {
   }
 }
 
-// Gives `run` every file that the arguments ask for, and `whole` the good one where the mode is `own`; returns the exit code.
-template <class Whole, class Run>
-int files(int argc, char** argv, const char* own, Whole whole, Run run) {
+// Gives `run` every file that the arguments ask for, and `whole` the good one where the mode is `own`; returns the exit
+// code.
+template <class Whole, class Run> int files(int argc, char** argv, const char* own, Whole whole, Run run) {
   if (argc < 3) return 2;
   const std::string mode = argv[1];
   FILE* in = fopen(argv[2], "rb");
@@ -55,7 +56,8 @@ int files(int argc, char** argv, const char* own, Whole whole, Run run) {
   File file(1 << 26);
   file.resize(fread(file.data(), 1, file.size(), in));
   fclose(in);
-  const size_t step = argc > 3 ? strtoul(argv[3], nullptr, 10) : 1, from = argc > 4 ? strtoul(argv[4], nullptr, 10) % step : 0;
+  const size_t step = argc > 3 ? strtoul(argv[3], nullptr, 10) : 1,
+               from = argc > 4 ? strtoul(argv[4], nullptr, 10) % step : 0;
   if (mode == own) {
     whole(file);
   } else if (mode == "truncate") {
@@ -70,7 +72,8 @@ int files(int argc, char** argv, const char* own, Whole whole, Run run) {
       }
   } else if (mode == "sizes") {
     for (size_t at = from * 4; at + 8 <= file.size(); at += 4 * step)
-      for (uint64_t value : {UINT64_MAX, uint64_t(INT64_MAX), uint64_t(1) << 32, uint64_t(0xffffffffu), uint64_t(0x7fffffff), uint64_t(0x01000000)}) {
+      for (uint64_t value : {UINT64_MAX, uint64_t(INT64_MAX), uint64_t(1) << 32, uint64_t(0xffffffffu),
+                             uint64_t(0x7fffffff), uint64_t(0x01000000)}) {
         File changed = file;
         memcpy(changed.data() + at, &value, value <= UINT32_MAX && at % 8 ? 4 : 8);
         reseal(changed);

@@ -46,7 +46,13 @@ void leb(std::string& out, uint64_t v) {
 }
 
 void chunk(uint16_t type, const std::string& payload, size_t meta) {
-  dt_chunk_header h{DT_CHUNK_MAGIC, type, 1, payload.size(), XXH3_64bits(payload.data(), payload.size()), static_cast<uint32_t>(meta), 0};
+  dt_chunk_header h{DT_CHUNK_MAGIC,
+                    type,
+                    1,
+                    payload.size(),
+                    XXH3_64bits(payload.data(), payload.size()),
+                    static_cast<uint32_t>(meta),
+                    0};
   h.header_hash = static_cast<uint32_t>(XXH3_64bits(&h, 28));
   fwrite(&h, sizeof h, 1, g_out);
   fwrite(payload.data(), 1, payload.size(), g_out);
@@ -98,8 +104,14 @@ int main(int argc, char** argv) {
       if (i) clock += took / 2 + 40;
       leb(duration, took + 3);
       ++c.count, c.sum += took, c.max = c.max < took ? took : c.max;
-      const uint32_t values[FUNCTIONS][3] = {{3553, random_below(16), 0}, {34962u + random_below(2), random_below(40), 0}, {random_below(2) ? 3042u : 2929u, 0, 0},
-                                             {random_below(20), random_below(4), 0}, {random_below(8), 1, 0}, {random_below(6), 0, 0}, {4, 36 * (1 + random_below(9)), 5123}, {1, 0, 0}};
+      const uint32_t values[FUNCTIONS][3] = {{3553, random_below(16), 0},
+                                             {34962u + random_below(2), random_below(40), 0},
+                                             {random_below(2) ? 3042u : 2929u, 0, 0},
+                                             {random_below(20), random_below(4), 0},
+                                             {random_below(8), 1, 0},
+                                             {random_below(6), 0, 0},
+                                             {4, 36 * (1 + random_below(9)), 5123},
+                                             {1, 0, 0}};
       for (unsigned k = 0; k < W4[f]; ++k) c.w4[k].push_back(values[f][k]);
       if (f == 4) {
         c.w8[0].push_back(0x7ffc0000 + random_below(4) * 64);

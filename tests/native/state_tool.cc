@@ -1,5 +1,5 @@
-// The state machine by itself, for tests: `walk` prints what it tells of every call, `fuzz` does everything the state index can
-// do to files that may be hostile.
+// The state machine by itself, for tests: `walk` prints what it tells of every call, `fuzz` does everything the state
+// index can do to files that may be hostile.
 #include <cstdio>
 #include <cstring>
 
@@ -13,7 +13,8 @@ namespace {
 struct Print : Visitor {
   explicit Print(Machine& m) : machine(m) {}
   void call(const CallEvent& e) override {
-    printf("%llu %s%s", static_cast<unsigned long long>(e.seq), e.function ? e.function->name.c_str() : "?", e.applied ? "" : " refused");
+    printf("%llu %s%s", static_cast<unsigned long long>(e.seq), e.function ? e.function->name.c_str() : "?",
+           e.applied ? "" : " refused");
     if (e.deeds & DEED_COMPILED) printf(" compiled");
     for (auto& a : e.accesses()) {
       if (a.first + a.count > machine.locations()) abort();

@@ -14,15 +14,15 @@
 #include "../../native/runtime/keep.h"
 #include "../../native/runtime/sizes.h"
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
-      printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);          \
-      exit(1);                                                                \
-    }                                                                         \
+#define CHECK(condition)                                             \
+  do {                                                               \
+    if (!(condition)) {                                              \
+      printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                       \
+    }                                                                \
   } while (0)
 
-// ---- what session, payload and resolve do, for the test ----------------------------------------------------
+// ---- what session, payload and resolve do, for the test -----------------------------------------
 
 struct Write {
   uint32_t buffer;
@@ -43,8 +43,10 @@ static const uint8_t* fake_get_string(uint32_t name) {
 }
 static void fake_get_integer(uint32_t name, int32_t* value) {
   auto found = g_ints.find(name);
-  if (found == g_ints.end()) g_error = 0x500;
-  else *value = found->second;
+  if (found == g_ints.end())
+    g_error = 0x500;
+  else
+    *value = found->second;
 }
 static uint8_t fake_yes(uint32_t) { return 1; }
 static uint8_t fake_is(uint32_t name) { return name < 1000; }
@@ -122,17 +124,20 @@ static GlContext* start(const char* version, std::map<uint32_t, int32_t> more = 
   return tls.context;
 }
 
-// ---- sizes -----------------------------------------------------------------------------------------------------
+// ---- sizes --------------------------------------------------------------------------------------
 
 // The last byte of an image by the specification's addressing, one pixel at a time.
-static int64_t slow_image_bytes(const size::Store& s, int64_t element, int64_t components, bool bits, int64_t w, int64_t h,
-                                int64_t d, int dims) {
+static int64_t slow_image_bytes(const size::Store& s, int64_t element, int64_t components, bool bits, int64_t w,
+                                int64_t h, int64_t d, int dims) {
   int64_t l = s.row_length ? s.row_length : w, a = s.alignment, last = 0;
   int64_t rows = dims == 3 && s.image_height ? s.image_height : h;
   int64_t k;  // bytes from row to row
-  if (bits) k = a * ((l + 8 * a - 1) / (8 * a));
-  else if (element >= a) k = components * l * element;
-  else k = a * ((element * components * l + a - 1) / a);
+  if (bits)
+    k = a * ((l + 8 * a - 1) / (8 * a));
+  else if (element >= a)
+    k = components * l * element;
+  else
+    k = a * ((element * components * l + a - 1) / a);
   for (int64_t z = 0; z < d; z++)
     for (int64_t y = 0; y < h; y++)
       for (int64_t x = 0; x < w; x++) {
@@ -221,7 +226,8 @@ static void test_pixel_store() {
   CHECK(size::bound(0x88EC) == 1 && size::bound(0x88EB) == 0);
   hook::after_glPopClientAttrib(&tls);
   CHECK(size::image_in(&tls, 0x1907, 0x1401, 3, 2, 1, 2, pixels) == 30 + 15);
-  for (auto [name, value] : {std::pair{0x9127, 4}, {0x9128, 4}, {0x912A, 8}}) hook::after_glPixelStorei(&tls, (uint32_t)name, value);
+  for (auto [name, value] : {std::pair{0x9127, 4}, {0x9128, 4}, {0x912A, 8}})
+    hook::after_glPixelStorei(&tls, (uint32_t)name, value);
   hook::after_glPixelStorei(&tls, 0x0CF2, 16);
   hook::after_glPixelStorei(&tls, 0x0CF3, 4);
   hook::after_glPixelStorei(&tls, 0x0CF4, 4);
@@ -232,7 +238,7 @@ static void test_pixel_store() {
   CHECK(size::image_in(&tls, 0x1907, 0x1401, 3, 2, 1, 2, pixels) == 12 + 9);
 }
 
-// ---- client arrays -----------------------------------------------------------------------------------------------
+// ---- client arrays ------------------------------------------------------------------------------
 
 static void test_index_range() {
   for (int i = 0; i < 500; i++) {
@@ -383,7 +389,7 @@ static void test_fixed_arrays() {
   CHECK(g_memory.empty() && !g_notes.empty() && g_notes[0] == "client-array-wild");
 }
 
-// ---- maps -------------------------------------------------------------------------------------------------------
+// ---- maps ---------------------------------------------------------------------------------------
 
 static void test_changed_parts() {
   for (int i = 0; i < 300; i++) {
@@ -493,7 +499,7 @@ static void test_ordinary_maps() {
   CHECK(g_writes.empty() && hook::g_maps_alive == 0);
 }
 
-// ---- contexts ---------------------------------------------------------------------------------------------------
+// ---- contexts -----------------------------------------------------------------------------------
 
 static void test_contexts() {
   GlContext* a = start("OpenGL ES 3.0 fake");

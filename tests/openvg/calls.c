@@ -8,12 +8,12 @@
 #include <string.h>
 
 static int failures;
-#define CHECK(condition)                                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
+#define CHECK(condition)                                                                          \
+  do {                                                                                            \
+    if (!(condition)) {                                                                           \
       printf("line %d: %s (egl %x, vg %x)\n", __LINE__, #condition, eglGetError(), vgGetError()); \
-      failures++;                                                                              \
-    }                                                                                          \
+      failures++;                                                                                 \
+    }                                                                                             \
   } while (0)
 #define NEAR(value, wanted) CHECK(fabs((double)(value) - (wanted)) < 1e-3)
 
@@ -24,7 +24,9 @@ static VGuint pixel(int x, int y) {
   vgReadPixels(&value, 4, VG_sRGBA_8888, x, y, 1, 1);
   return value;
 }
-static VGPath new_path(void) { return vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL); }
+static VGPath new_path(void) {
+  return vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);
+}
 static void fill_color(VGuint rgba) {
   VGPaint paint = vgCreatePaint();
   vgSetColor(paint, rgba);
@@ -138,9 +140,10 @@ static void strokes(void) {
 
 // What a sensor of the current context tells.
 static int64_t sensor(const char* wanted) {
-  EGLint (*sensors)(void) = (EGLint(*)(void))eglGetProcAddress("eglGetSensorCountDRAWTAP");
+  EGLint (*sensors)(void) = (EGLint (*)(void))eglGetProcAddress("eglGetSensorCountDRAWTAP");
   const char* (*name)(EGLint) = (const char* (*)(EGLint))eglGetProcAddress("eglGetSensorNameDRAWTAP");
-  EGLBoolean (*whole)(EGLint, int64_t*) = (EGLBoolean(*)(EGLint, int64_t*))eglGetProcAddress("eglGetSensorIntegerDRAWTAP");
+  EGLBoolean (*whole)(EGLint, int64_t*) =
+      (EGLBoolean (*)(EGLint, int64_t*))eglGetProcAddress("eglGetSensorIntegerDRAWTAP");
   int64_t told = -1;
   for (EGLint i = 0; i < sensors(); i++)
     if (!strcmp(name(i), wanted)) CHECK(whole(i, &told));
@@ -177,7 +180,7 @@ static void many_dashes(void) {
   vgSeti(VG_STROKE_CAP_STYLE, VG_CAP_BUTT);
   // Dashes far below a pixel are a line that covers their share, whatever way it leads, where it is straight and not.
   for (int way = 0; way < 3; way++) {
-    const float *line = (const float[3][4]){{-5, 50, 1e7f, 50}, {50, -5, 50, 1e7f}, {0, 0, 100, 100}}[way];
+    const float* line = (const float[3][4]){{-5, 50, 1e7f, 50}, {50, -5, 50, 1e7f}, {0, 0, 100, 100}}[way];
     CHECK(dashed_line(1e-5f, 3e-5f, line[0], line[1], line[2], line[3]) < 4 * 16 * (WIDTH + 10));
     for (int at = 10; at < 90; at++) {
       int got = (int)(pixel(way == 1 ? 50 : at, way == 0 ? 50 : at) >> 24);
@@ -231,13 +234,46 @@ static void blending(void) {
 }
 
 static void images(void) {
-  static const VGImageFormat formats[] = {
-      VG_sRGBX_8888, VG_sRGBA_8888, VG_sRGBA_8888_PRE, VG_sRGB_565, VG_sRGBA_5551, VG_sRGBA_4444, VG_sL_8,
-      VG_lRGBX_8888, VG_lRGBA_8888, VG_lRGBA_8888_PRE, VG_lL_8, VG_A_8, VG_BW_1, VG_A_1, VG_A_4,
-      VG_sXRGB_8888, VG_sARGB_8888, VG_sARGB_8888_PRE, VG_sARGB_1555, VG_sARGB_4444, VG_lXRGB_8888, VG_lARGB_8888,
-      VG_lARGB_8888_PRE, VG_sBGRX_8888, VG_sBGRA_8888, VG_sBGRA_8888_PRE, VG_sBGR_565, VG_sBGRA_5551, VG_sBGRA_4444,
-      VG_lBGRX_8888, VG_lBGRA_8888, VG_lBGRA_8888_PRE, VG_sXBGR_8888, VG_sABGR_8888, VG_sABGR_8888_PRE, VG_sABGR_1555,
-      VG_sABGR_4444, VG_lXBGR_8888, VG_lABGR_8888, VG_lABGR_8888_PRE};
+  static const VGImageFormat formats[] = {VG_sRGBX_8888,
+                                          VG_sRGBA_8888,
+                                          VG_sRGBA_8888_PRE,
+                                          VG_sRGB_565,
+                                          VG_sRGBA_5551,
+                                          VG_sRGBA_4444,
+                                          VG_sL_8,
+                                          VG_lRGBX_8888,
+                                          VG_lRGBA_8888,
+                                          VG_lRGBA_8888_PRE,
+                                          VG_lL_8,
+                                          VG_A_8,
+                                          VG_BW_1,
+                                          VG_A_1,
+                                          VG_A_4,
+                                          VG_sXRGB_8888,
+                                          VG_sARGB_8888,
+                                          VG_sARGB_8888_PRE,
+                                          VG_sARGB_1555,
+                                          VG_sARGB_4444,
+                                          VG_lXRGB_8888,
+                                          VG_lARGB_8888,
+                                          VG_lARGB_8888_PRE,
+                                          VG_sBGRX_8888,
+                                          VG_sBGRA_8888,
+                                          VG_sBGRA_8888_PRE,
+                                          VG_sBGR_565,
+                                          VG_sBGRA_5551,
+                                          VG_sBGRA_4444,
+                                          VG_lBGRX_8888,
+                                          VG_lBGRA_8888,
+                                          VG_lBGRA_8888_PRE,
+                                          VG_sXBGR_8888,
+                                          VG_sABGR_8888,
+                                          VG_sABGR_8888_PRE,
+                                          VG_sABGR_1555,
+                                          VG_sABGR_4444,
+                                          VG_lXBGR_8888,
+                                          VG_lABGR_8888,
+                                          VG_lABGR_8888_PRE};
   VGuint white[16 * 16], back[16 * 16];
   memset(white, 0xff, sizeof white);
   for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -419,8 +455,17 @@ int main(void) {
   CHECK(eglInitialize(display, NULL, NULL));
   CHECK(strstr(eglQueryString(display, EGL_CLIENT_APIS), "OpenVG"));
   CHECK(eglBindAPI(EGL_OPENVG_API) && eglQueryAPI() == EGL_OPENVG_API);
-  EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RED_SIZE, 8,
-                     EGL_ALPHA_SIZE, 8, EGL_ALPHA_MASK_SIZE, 8, EGL_NONE};
+  EGLint wanted[] = {EGL_RENDERABLE_TYPE,
+                     EGL_OPENVG_BIT,
+                     EGL_SURFACE_TYPE,
+                     EGL_PBUFFER_BIT,
+                     EGL_RED_SIZE,
+                     8,
+                     EGL_ALPHA_SIZE,
+                     8,
+                     EGL_ALPHA_MASK_SIZE,
+                     8,
+                     EGL_NONE};
   EGLConfig config;
   EGLint count, value;
   CHECK(eglChooseConfig(display, wanted, &config, 1, &count) && count == 1);
@@ -437,7 +482,8 @@ int main(void) {
   // Objects are shared by contexts that were made so; an image can be a surface.
   EGLContext other = eglCreateContext(display, config, context, NULL);
   VGImage image = vgCreateImage(VG_sRGBA_8888, 16, 16, VG_IMAGE_QUALITY_FASTER);
-  EGLSurface onto = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)image, config, NULL);
+  EGLSurface onto =
+      eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)image, config, NULL);
   CHECK(onto != EGL_NO_SURFACE);
   vgClearImage(image, 0, 0, 4, 4);
   CHECK(vgGetError() == VG_IMAGE_IN_USE_ERROR);
@@ -448,7 +494,7 @@ int main(void) {
   vgGetImageSubData(image, &green, 4, VG_sRGBA_8888, 3, 3, 1, 1);
   CHECK(green == 0x00ff00ff);
   // Sensors: what was done is counted.
-  EGLBoolean (*reset)(void) = (EGLBoolean(*)(void))eglGetProcAddress("eglResetSensorsDRAWTAP");
+  EGLBoolean (*reset)(void) = (EGLBoolean (*)(void))eglGetProcAddress("eglResetSensorsDRAWTAP");
   CHECK(reset && reset());
   VGPath square = new_path();
   vguRect(square, 10, 10, 20, 20);
@@ -458,7 +504,8 @@ int main(void) {
   CHECK(sensor("path_segments") == 5);
   CHECK(sensor("tessellated_edges") == 4 && sensor("accepted_edges") == 4);
   CHECK(eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT));
-  CHECK(eglDestroyContext(display, context) && eglDestroyContext(display, other) && eglDestroySurface(display, surface));
+  CHECK(eglDestroyContext(display, context) && eglDestroyContext(display, other) &&
+        eglDestroySurface(display, surface));
   CHECK(eglTerminate(display));
   printf("%d differ\n", failures);
   return failures != 0;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static int failures, checks;
-static void told(int line, const char *what, unsigned got, unsigned wanted) {
+static void told(int line, const char* what, unsigned got, unsigned wanted) {
   checks++;
   if (got == wanted) return;
   printf("line %d: %s: 0x%x, not 0x%x\n", line, what, got, wanted);
@@ -29,7 +29,7 @@ static VGubyte bytes[4096];
 // A player cannot know that a pointer was not aligned: with an argument these calls are left out.
 static int aligned_only;
 #define MISALIGNED(...) (aligned_only ? (void)0 : ILLEGAL(__VA_ARGS__))
-#define ODD(type, p) ((type *)((char *)(p) + 1))  // not aligned
+#define ODD(type, p) ((type*)((char*)(p) + 1))  // not aligned
 enum { NONE = VG_INVALID_HANDLE, WRONG = 0x7ffffff };
 static VGPath path_with(VGbitfield capabilities) {
   VGPath path = vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);
@@ -171,7 +171,7 @@ static void paths(VGPath path) {
   ILLEGAL(vgPathLength(path, 0, -1));
   ILLEGAL(vgPathLength(path, 5, 1));
   ILLEGAL(vgPathLength(path, 1, 0x7fffffff));
-  float *f = floats;
+  float* f = floats;
   BAD(vgPointAlongPath(WRONG, 0, 1, 0, f, f, f, f));
   CAPABILITY(vgPointAlongPath(path_with(VG_PATH_CAPABILITY_TANGENT_ALONG_PATH), 0, 1, 0, f, f, f, f));
   CAPABILITY(vgPointAlongPath(path_with(VG_PATH_CAPABILITY_POINT_ALONG_PATH), 0, 1, 0, f, f, f, f));
@@ -325,7 +325,7 @@ static void images(VGImage image, VGImage target) {
 
 static void fonts(VGPath path, VGImage image, VGImage target) {
   VGuint first[] = {1, 2}, missing[] = {1, 77};
-  float *f = floats;
+  float* f = floats;
   ILLEGAL(vgCreateFont(-1));
   VGFont font = vgCreateFont(0);
   BAD(vgDestroyFont(WRONG));
@@ -444,7 +444,7 @@ static void shapes(VGPath path) {
   told(__LINE__, "vgu leaves no error behind", vgGetError(), VG_NO_ERROR);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   (void)argv;
   aligned_only = argc > 1;
   RETURNS(VG_NO_CONTEXT_ERROR, vgGetError());
@@ -452,8 +452,15 @@ int main(int argc, char **argv) {
   eglInitialize(display, NULL, NULL);
   eglBindAPI(EGL_OPENVG_API);
   EGLConfig config;
-  EGLint count = 0, wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT,
-                                EGL_RED_SIZE, 8, EGL_ALPHA_SIZE, 8, EGL_NONE};
+  EGLint count = 0, wanted[] = {EGL_RENDERABLE_TYPE,
+                                EGL_OPENVG_BIT,
+                                EGL_SURFACE_TYPE,
+                                EGL_PBUFFER_BIT,
+                                EGL_RED_SIZE,
+                                8,
+                                EGL_ALPHA_SIZE,
+                                8,
+                                EGL_NONE};
   eglChooseConfig(display, wanted, &config, 1, &count);
   EGLint size[] = {EGL_WIDTH, 64, EGL_HEIGHT, 48, EGL_NONE};
   EGLSurface surface = eglCreatePbufferSurface(display, config, size);

@@ -1,4 +1,5 @@
-// A few frames that use all of OpenVG: what is recorded of it must draw the same pixels again. Prints a sum of each frame.
+// A few frames that use all of OpenVG: what is recorded of it must draw the same pixels again. Prints a sum of each
+// frame.
 #include <EGL/egl.h>
 #include <VG/openvg.h>
 #include <VG/vgu.h>
@@ -119,7 +120,9 @@ static void draw(int frame) {
   vgDrawImage(picture);
   vgLoadIdentity();
   vgTranslate(10, 60), vgScale(0.8f, 0.8f);
-  vgSeti(VG_IMAGE_MODE, frame % 3 == 0 ? VG_DRAW_IMAGE_NORMAL : frame % 3 == 1 ? VG_DRAW_IMAGE_MULTIPLY : VG_DRAW_IMAGE_STENCIL);
+  vgSeti(VG_IMAGE_MODE, frame % 3 == 0   ? VG_DRAW_IMAGE_NORMAL
+                        : frame % 3 == 1 ? VG_DRAW_IMAGE_MULTIPLY
+                                         : VG_DRAW_IMAGE_STENCIL);
   vgDrawImage(blurred);
   vgSeti(VG_IMAGE_MODE, VG_DRAW_IMAGE_NORMAL);
 

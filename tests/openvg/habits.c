@@ -60,7 +60,7 @@ static void redundant(int bad, int frame) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   void (*draw)(int bad, int frame);
 } g_habits[] = {{"vector-path-churn", path_churn},
                 {"vector-image-churn", image_churn},
@@ -68,7 +68,7 @@ static const struct {
                 {"tiny-detailed-paths", tiny},
                 {"redundant-calls", redundant}};
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc != 3) return 2;
   EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   eglInitialize(display, NULL, NULL);

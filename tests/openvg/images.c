@@ -1,4 +1,5 @@
-/* Images of OpenVG with known pixels: formats of 8 bits and fewer, a child, one that is destroyed, one that is cleared. */
+/* Images of OpenVG with known pixels: formats of 8 bits and fewer, a child, one that is destroyed, one that is cleared.
+ */
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <VG/openvg.h>

@@ -1,5 +1,5 @@
-// Objects that live on without their names, and much that no later frame needs: what is cut out of a recording of it must
-// keep the one and leave the other. Prints a sum of each frame.
+// Objects that live on without their names, and much that no later frame needs: what is cut out of a recording of it
+// must keep the one and leave the other. Prints a sum of each frame.
 #include <EGL/egl.h>
 #include <VG/openvg.h>
 #include <VG/vgu.h>
@@ -22,8 +22,9 @@ static VGuint pixels[32 * 32];
 static VGPath new_path(void) {
   return vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);
 }
-static const VGuint *checker(int seed) {
-  for (int i = 0; i < 32 * 32; i++) pixels[i] = ((i / 4 + i / 128 + seed) & 1 ? 0x30c060ffu : 0x8000c0ffu) + (VGuint)(seed * 5 << 16);
+static const VGuint* checker(int seed) {
+  for (int i = 0; i < 32 * 32; i++)
+    pixels[i] = ((i / 4 + i / 128 + seed) & 1 ? 0x30c060ffu : 0x8000c0ffu) + (VGuint)(seed * 5 << 16);
   return pixels;
 }
 static void current(EGLSurface to) {
@@ -72,7 +73,8 @@ static void make(void) {
 static void decoy(int frame) {
   VGPath path = new_path();
   vguRoundRect(path, 50, 40, 30, 20, 5, 5);
-  VGImage image = vgCreateImage(VG_sRGBX_8888, 32, 32, VG_IMAGE_QUALITY_NONANTIALIASED), other = vgCreateImage(VG_sRGBX_8888, 32, 32, VG_IMAGE_QUALITY_NONANTIALIASED);
+  VGImage image = vgCreateImage(VG_sRGBX_8888, 32, 32, VG_IMAGE_QUALITY_NONANTIALIASED),
+          other = vgCreateImage(VG_sRGBX_8888, 32, 32, VG_IMAGE_QUALITY_NONANTIALIASED);
   vgImageSubData(image, checker(frame), 128, VG_sRGBX_8888, 0, 0, 32, 32);
   vgGaussianBlur(other, image, 1.5f, 1.5f, VG_TILE_PAD);
   VGPaint paint = vgCreatePaint();
@@ -95,7 +97,8 @@ static void draw(int frame) {
   VGfloat white[] = {1, 1, 1, 1}, red[] = {1, 0.2f, 0, 1};
   // Now and then an image is drawn to as a surface.
   if (frame % 4 == 1) {
-    EGLSurface on = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(size_t)canvas, config, NULL);
+    EGLSurface on =
+        eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(size_t)canvas, config, NULL);
     if (on == EGL_NO_SURFACE) exit(4);
     current(on);
     vgSetfv(VG_CLEAR_COLOR, 4, red);

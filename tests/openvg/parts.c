@@ -10,21 +10,23 @@
 
 enum { WIDTH = 200, HEIGHT = 200 };
 
-static VGPath new_path(void) { return vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL); }
+static VGPath new_path(void) {
+  return vgCreatePath(VG_PATH_FORMAT_STANDARD, VG_PATH_DATATYPE_F, 1, 0, 0, 0, VG_PATH_CAPABILITY_ALL);
+}
 
 /* The coordinates of a change end where readable memory ends: nothing behind them may be looked at. */
-static float *at_the_end(int count) {
-  static char *room;
+static float* at_the_end(int count) {
+  static char* room;
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   if (!room) {
     room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(room + page, page, PROT_NONE);
   }
-  return (float *)(room + page) - count;
+  return (float*)(room + page) - count;
 }
 
 static void change(VGPath path, int first, int segments, int coordinates) {
-  float *values = at_the_end(coordinates);
+  float* values = at_the_end(coordinates);
   for (int i = 0; i < coordinates; i++) values[i] = (float)(20 + 13 * i % 120);
   vgModifyPathCoords(path, first, segments, values);
   vgDrawPath(path, VG_STROKE_PATH);

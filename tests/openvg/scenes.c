@@ -1,6 +1,7 @@
-// The same pictures on two engines: `scenes N FILE` draws scene N and writes its pixels, RGBA, bottom row first. Compiled
-// with SHIVA it is drawn by ShivaVG, which has no EGL and draws with OpenGL; handles are pointers there. What ShivaVG gets
-// wrong is left out: it fills by non-zero what no winding encloses, and reflects the wrong point in smooth curves.
+// The same pictures on two engines: `scenes N FILE` draws scene N and writes its pixels, RGBA, bottom row first.
+// Compiled with SHIVA it is drawn by ShivaVG, which has no EGL and draws with OpenGL; handles are pointers there. What
+// ShivaVG gets wrong is left out: it fills by non-zero what no winding encloses, and reflects the wrong point in smooth
+// curves.
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <VG/openvg.h>
@@ -40,7 +41,8 @@ static VGPath star(void) {
 }
 static VGPath curves(void) {
   VGPath path = new_path();
-  VGubyte commands[] = {VG_MOVE_TO_ABS, VG_CUBIC_TO_ABS, VG_CUBIC_TO_ABS, VG_QUAD_TO_ABS, VG_LINE_TO_ABS, VG_CLOSE_PATH};
+  VGubyte commands[] = {VG_MOVE_TO_ABS, VG_CUBIC_TO_ABS, VG_CUBIC_TO_ABS,
+                        VG_QUAD_TO_ABS, VG_LINE_TO_ABS,  VG_CLOSE_PATH};
   VGfloat points[] = {20, 60, 60, 240, 110, 10, 140, 120, 170, 230, 220, 240, 235, 140, 245, 40, 150, 30, 60, 20};
   vgAppendPathData(path, 6, commands, points);
   return path;
@@ -59,7 +61,9 @@ static VGPaint gradient(VGPaintType type, VGColorRampSpreadMode spread) {
 static VGImage picture(void) {
   static VGuint pixels[64 * 64];
   for (int y = 0; y < 64; y++)
-    for (int x = 0; x < 64; x++) pixels[y * 64 + x] = (VGuint)(x * 4) << 24 | (VGuint)(y * 4) << 16 | ((x / 16 + y / 16) & 1 ? 0xff00u : 0u) | 0xffu;
+    for (int x = 0; x < 64; x++)
+      pixels[y * 64 + x] =
+          (VGuint)(x * 4) << 24 | (VGuint)(y * 4) << 16 | ((x / 16 + y / 16) & 1 ? 0xff00u : 0u) | 0xffu;
   VGImage image = vgCreateImage(VG_sRGBA_8888, 64, 64, VG_IMAGE_QUALITY_NONANTIALIASED);
   vgImageSubData(image, pixels, 256, VG_sRGBA_8888, 0, 0, 64, 64);
   return image;
@@ -156,17 +160,29 @@ static void interpolated(void) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   void (*draw)(void);
-} g_scenes[] = {{"even-odd", fill_even_odd},         {"curves", fill_curves},         {"butt", stroke_butt},
-                {"round", stroke_round},             {"square", stroke_square},       {"dashes", stroke_dashed},       {"linear", linear_pad},
-                {"linear-repeat", linear_repeat},    {"linear-reflect", linear_reflect}, {"radial", radial_pad},       {"radial-reflect", radial_reflect},
-                {"image", image},                    {"pattern", pattern},            {"matrices", matrices},          {"shapes", shapes},
-                {"blend", blended},                  {"interpolated", interpolated}};
+} g_scenes[] = {{"even-odd", fill_even_odd},
+                {"curves", fill_curves},
+                {"butt", stroke_butt},
+                {"round", stroke_round},
+                {"square", stroke_square},
+                {"dashes", stroke_dashed},
+                {"linear", linear_pad},
+                {"linear-repeat", linear_repeat},
+                {"linear-reflect", linear_reflect},
+                {"radial", radial_pad},
+                {"radial-reflect", radial_reflect},
+                {"image", image},
+                {"pattern", pattern},
+                {"matrices", matrices},
+                {"shapes", shapes},
+                {"blend", blended},
+                {"interpolated", interpolated}};
 
 static unsigned char g_pixels[WIDTH * HEIGHT * 4];
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int count = sizeof g_scenes / sizeof *g_scenes;
   if (argc < 2) {  // which there are
     for (int i = 0; i < count; i++) puts(g_scenes[i].name);
@@ -175,8 +191,21 @@ int main(int argc, char **argv) {
   EGLDisplay display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   eglInitialize(display, NULL, NULL);
 #ifdef SHIVA
-  const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8,
-                           EGL_BLUE_SIZE, 8, EGL_ALPHA_SIZE, 8, EGL_STENCIL_SIZE, 8, EGL_NONE};
+  const EGLint wanted[] = {EGL_RENDERABLE_TYPE,
+                           EGL_OPENGL_BIT,
+                           EGL_SURFACE_TYPE,
+                           EGL_PBUFFER_BIT,
+                           EGL_RED_SIZE,
+                           8,
+                           EGL_GREEN_SIZE,
+                           8,
+                           EGL_BLUE_SIZE,
+                           8,
+                           EGL_ALPHA_SIZE,
+                           8,
+                           EGL_STENCIL_SIZE,
+                           8,
+                           EGL_NONE};
   eglBindAPI(EGL_OPENGL_API);
 #else
   const EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_NONE};
@@ -214,7 +243,7 @@ int main(int argc, char **argv) {
     eglSwapBuffers(display, surface);
 #endif
     if (argc > 2) {
-      FILE *file = fopen(argv[2], "wb");
+      FILE* file = fopen(argv[2], "wb");
       if (!file || fwrite(g_pixels, 1, sizeof g_pixels, file) != sizeof g_pixels) return 3;
       fclose(file);
     }

@@ -1,6 +1,6 @@
-// Images that OpenVG and OpenGL ES share as EGLImages, made by either. shared: what each side must see of the other, and
-// what must be refused; prints what differs. shared frames, shared targets: frames that each side has a part in, with a sum
-// of each; the images are made by OpenVG, or by OpenGL.
+// Images that OpenVG and OpenGL ES share as EGLImages, made by either. shared: what each side must see of the other,
+// and what must be refused; prints what differs. shared frames, shared targets: frames that each side has a part in,
+// with a sum of each; the images are made by OpenVG, or by OpenGL.
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <GLES2/gl2.h>
@@ -16,12 +16,12 @@
 enum { SIDE = 16, WIDTH = 48, FRAMES = 10 };
 
 static int failures;
-#define CHECK(condition)                                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
       printf("line %d: %s (egl %x, vg %x, gl %x)\n", __LINE__, #condition, eglGetError(), vgGetError(), glGetError()); \
-      failures++;                                                                              \
-    }                                                                                          \
+      failures++;                                                                                                      \
+    }                                                                                                                  \
   } while (0)
 
 static EGLDisplay display;
@@ -34,7 +34,7 @@ static PFNEGLDESTROYIMAGEKHRPROC destroy_image;
 static PFNGLEGLIMAGETARGETTEXTURE2DOESPROC image_texture;
 static PFNVGCREATEEGLIMAGETARGETKHRPROC image_target;
 
-static EGLImageKHR share_with(EGLContext context, VGImage image, const EGLint *attributes) {
+static EGLImageKHR share_with(EGLContext context, VGImage image, const EGLint* attributes) {
   return create_image(display, context, EGL_VG_PARENT_IMAGE_KHR, (EGLClientBuffer)(uintptr_t)image, attributes);
 }
 static EGLImageKHR share(VGImage image) { return share_with(vector, image, NULL); }
@@ -45,7 +45,7 @@ static void fill(VGImage image, int x, int y, int width, int height, float r, fl
   vgClearImage(image, x, y, width, height);
 }
 
-static GLuint shader(GLenum type, const char *source) {
+static GLuint shader(GLenum type, const char* source) {
   GLuint made = glCreateShader(type);
   glShaderSource(made, 1, &source, NULL);
   glCompileShader(made);
@@ -53,8 +53,17 @@ static GLuint shader(GLenum type, const char *source) {
 }
 static void make(void) {
   display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
-  EGLint wanted[] = {EGL_RENDERABLE_TYPE, EGL_OPENVG_BIT | EGL_OPENGL_ES2_BIT, EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RED_SIZE, 8, EGL_ALPHA_SIZE, 8, EGL_NONE};
-  EGLint size[] = {EGL_WIDTH, WIDTH, EGL_HEIGHT, WIDTH, EGL_NONE}, two[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE}, count;
+  EGLint wanted[] = {EGL_RENDERABLE_TYPE,
+                     EGL_OPENVG_BIT | EGL_OPENGL_ES2_BIT,
+                     EGL_SURFACE_TYPE,
+                     EGL_PBUFFER_BIT,
+                     EGL_RED_SIZE,
+                     8,
+                     EGL_ALPHA_SIZE,
+                     8,
+                     EGL_NONE};
+  EGLint size[] = {EGL_WIDTH, WIDTH, EGL_HEIGHT, WIDTH, EGL_NONE}, two[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE},
+         count;
   if (!eglInitialize(display, NULL, NULL) || !eglChooseConfig(display, wanted, &config, 1, &count) || !count) exit(77);
   canvas = eglCreatePbufferSurface(display, config, size), window = eglCreatePbufferSurface(display, config, size);
   create_image = (PFNEGLCREATEIMAGEKHRPROC)eglGetProcAddress("eglCreateImageKHR");
@@ -65,8 +74,15 @@ static void make(void) {
   raster = eglCreateContext(display, config, EGL_NO_CONTEXT, two);
   if (!eglMakeCurrent(display, window, window, raster)) exit(3);
   program = glCreateProgram();
-  glAttachShader(program, shader(GL_VERTEX_SHADER, "attribute vec2 p; varying vec2 t; void main() { t = p * 0.5 + 0.5; gl_Position = vec4(p, 0.0, 1.0); }"));
-  glAttachShader(program, shader(GL_FRAGMENT_SHADER, "precision mediump float; varying vec2 t; uniform sampler2D s; void main() { gl_FragColor = texture2D(s, t); }"));
+  glAttachShader(
+      program,
+      shader(GL_VERTEX_SHADER,
+             "attribute vec2 p; varying vec2 t; void main() { t = p * 0.5 + 0.5; gl_Position = vec4(p, 0.0, 1.0); }"));
+  glAttachShader(
+      program,
+      shader(
+          GL_FRAGMENT_SHADER,
+          "precision mediump float; varying vec2 t; uniform sampler2D s; void main() { gl_FragColor = texture2D(s, t); }"));
   glBindAttribLocation(program, 0, "p");
   glLinkProgram(program);
   glUseProgram(program);
@@ -118,14 +134,16 @@ static VGuint pixel(VGImage image, int x, int y) {
 static void refusals(void) {
   CHECK(strstr(eglQueryString(display, EGL_EXTENSIONS), "EGL_KHR_vg_parent_image"));
   VGImage parent = new_image(VG_sRGBA_8888), child = vgChildImage(parent, 2, 2, 4, 4), bits = new_image(VG_BW_1);
-  static const EGLint level[] = {EGL_GL_TEXTURE_LEVEL_KHR, 0, EGL_NONE}, keep[] = {EGL_IMAGE_PRESERVED_KHR, EGL_TRUE, EGL_NONE};
+  static const EGLint level[] = {EGL_GL_TEXTURE_LEVEL_KHR, 0, EGL_NONE},
+                      keep[] = {EGL_IMAGE_PRESERVED_KHR, EGL_TRUE, EGL_NONE};
   CHECK(!share(child) && eglGetError() == EGL_BAD_ACCESS);
   CHECK(!share(parent + 1000) && eglGetError() == EGL_BAD_PARAMETER);
   CHECK(!share(bits) && eglGetError() == EGL_BAD_MATCH);
   CHECK(!share_with(raster, parent, NULL) && eglGetError() == EGL_BAD_MATCH);
   CHECK(!share_with(EGL_NO_CONTEXT, parent, NULL) && eglGetError() == EGL_BAD_CONTEXT);
   CHECK(!share_with(vector, parent, level) && eglGetError() == EGL_BAD_PARAMETER);
-  CHECK(!create_image(display, vector, EGL_GL_TEXTURE_2D_KHR, (EGLClientBuffer)1, NULL) && eglGetError() == EGL_BAD_MATCH);
+  CHECK(!create_image(display, vector, EGL_GL_TEXTURE_2D_KHR, (EGLClientBuffer)1, NULL) &&
+        eglGetError() == EGL_BAD_MATCH);
   EGLImageKHR image = share_with(vector, parent, keep);
   CHECK(image && eglGetError() == EGL_SUCCESS);
   CHECK(!share(parent) && eglGetError() == EGL_BAD_ACCESS); /* it is a sibling already */
@@ -135,7 +153,8 @@ static void refusals(void) {
   CHECK(destroy_image(display, image) && !destroy_image(display, image));
   image = share(parent);
   CHECK(image && destroy_image(display, image));
-  EGLSurface onto = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)parent, config, NULL);
+  EGLSurface onto =
+      eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)parent, config, NULL);
   CHECK(onto && !share(parent) && eglGetError() == EGL_BAD_ACCESS);
   eglDestroySurface(display, onto);
   vgDestroyImage(parent);
@@ -148,10 +167,17 @@ static void formats(void) {
     VGImageFormat format;
     uint32_t stored, seen;
   } known[] = {
-      {VG_sRGBA_8888, 0x10203040, 0x10203040}, {VG_sRGBA_8888_PRE, 0x10203040, 0x10203040}, {VG_lRGBA_8888, 0x10203040, 0x10203040},
-      {VG_sRGBX_8888, 0x10203040, 0x102030ff}, {VG_sABGR_8888, 0x10203040, 0x40302010},     {VG_sBGRA_8888, 0x10203040, 0x30201040},
-      {VG_sRGB_565, 0xf81f, 0xff00ffff},       {VG_sRGBA_5551, 0x07c1, 0x00ff00ff},         {VG_sRGBA_4444, 0x1234, 0x11223344},
-      {VG_sL_8, 0x20, 0x202020ff},             {VG_A_8, 0x20, 0x00000020},
+      {VG_sRGBA_8888, 0x10203040, 0x10203040},
+      {VG_sRGBA_8888_PRE, 0x10203040, 0x10203040},
+      {VG_lRGBA_8888, 0x10203040, 0x10203040},
+      {VG_sRGBX_8888, 0x10203040, 0x102030ff},
+      {VG_sABGR_8888, 0x10203040, 0x40302010},
+      {VG_sBGRA_8888, 0x10203040, 0x30201040},
+      {VG_sRGB_565, 0xf81f, 0xff00ffff},
+      {VG_sRGBA_5551, 0x07c1, 0x00ff00ff},
+      {VG_sRGBA_4444, 0x1234, 0x11223344},
+      {VG_sL_8, 0x20, 0x202020ff},
+      {VG_A_8, 0x20, 0x00000020},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     VGImage image = new_image(known[i].format);
@@ -241,16 +267,17 @@ static GLuint filled(GLenum format, GLenum type, int bytes, uint32_t value) {
   glTexImage2D(GL_TEXTURE_2D, 0, (GLint)format, SIDE, SIDE, 0, format, type, pixels);
   return texture;
 }
-static void set_texel(GLuint texture, int x, int y, GLenum format, GLenum type, const void *value) {
+static void set_texel(GLuint texture, int x, int y, GLenum format, GLenum type, const void* value) {
   glBindTexture(GL_TEXTURE_2D, texture);
   glTexSubImage2D(GL_TEXTURE_2D, 0, x, y, 1, 1, format, type, value);
 }
 
 static void target_refusals(void) {
-  CHECK(strstr((const char *)vgGetString(VG_EXTENSIONS), "VG_KHR_EGL_image"));
+  CHECK(strstr((const char*)vgGetString(VG_EXTENSIONS), "VG_KHR_EGL_image"));
   CHECK(!image_target(NULL) && vgGetError() == VG_ILLEGAL_ARGUMENT_ERROR);
   CHECK(!image_target((VGeglImageKHR)0x12345678) && vgGetError() == VG_ILLEGAL_ARGUMENT_ERROR);
-  GLuint texture = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0xff0000ff), grey = filled(GL_LUMINANCE, GL_UNSIGNED_BYTE, 1, 5);
+  GLuint texture = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0xff0000ff),
+         grey = filled(GL_LUMINANCE, GL_UNSIGNED_BYTE, 1, 5);
   EGLImageKHR image = image_of(texture), of_grey = image_of(grey), gone = image_of(texture);
   CHECK(image && of_grey && gone && destroy_image(display, gone));
   CHECK(!image_target(gone) && vgGetError() == VG_ILLEGAL_ARGUMENT_ERROR);
@@ -280,11 +307,14 @@ static void target_formats(void) {
     VGImageFormat becomes;
     VGuint as_first, as_second, written, seen;
   } known[] = {
-      {GL_RGBA, GL_UNSIGNED_BYTE, 4, 0x40302010, 0x80706050, VG_sABGR_8888, 0x10203040, 0x50607080, 0x01020304, 0x01020304},
+      {GL_RGBA, GL_UNSIGNED_BYTE, 4, 0x40302010, 0x80706050, VG_sABGR_8888, 0x10203040, 0x50607080, 0x01020304,
+       0x01020304},
       {GL_RGB, GL_UNSIGNED_BYTE, 3, 0x302010, 0x706050, VG_sXBGR_8888, 0x102030ff, 0x506070ff, 0x01020304, 0x010203ff},
       {GL_RGB, GL_UNSIGNED_SHORT_5_6_5, 2, 0x1863, 0xf81f, VG_sRGB_565, 0x190c19ff, 0xff00ffff, 0x00ff00ff, 0x00ff00ff},
-      {GL_RGBA, GL_UNSIGNED_SHORT_4_4_4_4, 2, 0x1234, 0xfedc, VG_sRGBA_4444, 0x11223344, 0xffeeddcc, 0x55667788, 0x55667788},
-      {GL_RGBA, GL_UNSIGNED_SHORT_5_5_5_1, 2, 0x07c1, 0xf83e, VG_sRGBA_5551, 0x00ff00ff, 0xff00ff00, 0xff0000ff, 0xff0000ff},
+      {GL_RGBA, GL_UNSIGNED_SHORT_4_4_4_4, 2, 0x1234, 0xfedc, VG_sRGBA_4444, 0x11223344, 0xffeeddcc, 0x55667788,
+       0x55667788},
+      {GL_RGBA, GL_UNSIGNED_SHORT_5_5_5_1, 2, 0x07c1, 0xf83e, VG_sRGBA_5551, 0x00ff00ff, 0xff00ff00, 0xff0000ff,
+       0xff0000ff},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     GLuint texture = filled(known[i].format, known[i].type, known[i].bytes, known[i].first);
@@ -299,8 +329,9 @@ static void target_formats(void) {
     vgFinish();
     uint32_t seen = texel(texture, 5, 5), kept = texel(texture, 15, 15);
     eglWaitClient();
-    if (format != (VGint)known[i].becomes || first != known[i].as_first || second != known[i].as_second || seen != known[i].seen ||
-        pixel(image, 15, 15) != first || vgGetParameteri(image, VG_IMAGE_WIDTH) != SIDE || texel(texture, 15, 15) != kept)
+    if (format != (VGint)known[i].becomes || first != known[i].as_first || second != known[i].as_second ||
+        seen != known[i].seen || pixel(image, 15, 15) != first || vgGetParameteri(image, VG_IMAGE_WIDTH) != SIDE ||
+        texel(texture, 15, 15) != kept)
       printf("target %zu: format %x, %08x, %08x, %08x\n", i, format, first, second, seen), failures++;
     vgDestroyImage(image);
     destroy_image(display, shared);
@@ -317,7 +348,8 @@ static void target_formats(void) {
   glClear(GL_COLOR_BUFFER_BIT);
   EGLImageKHR shared = create_image(display, raster, EGL_GL_RENDERBUFFER_KHR, (EGLClientBuffer)(uintptr_t)buffer, NULL);
   VGImage image = image_target(shared);
-  CHECK(image && pixel(image, 5, 2) == 0xff0000ff && vgGetParameteri(image, VG_IMAGE_WIDTH) == 6 && vgGetParameteri(image, VG_IMAGE_HEIGHT) == 3);
+  CHECK(image && pixel(image, 5, 2) == 0xff0000ff && vgGetParameteri(image, VG_IMAGE_WIDTH) == 6 &&
+        vgGetParameteri(image, VG_IMAGE_HEIGHT) == 3);
   glClearColor(0, 0, 1, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   fill(image, 0, 0, 1, 1, 0, 1, 0, 1);
@@ -345,7 +377,8 @@ static void target_both_ways(void) {
   set_texel(texture, 6, 6, GL_RGBA, GL_UNSIGNED_BYTE, yellow);
   fill(image, 6, 7, 1, 1, 1, 1, 1, 1); /* both write, each its own */
   CHECK(pixel(image, 6, 6) == 0xff0000ff);
-  CHECK(eglWaitClient() && pixel(image, 6, 6) == 0xffff00ff && pixel(image, 2, 2) == 0x00ff00ff && texel(texture, 6, 7) == 0xffffffff);
+  CHECK(eglWaitClient() && pixel(image, 6, 6) == 0xffff00ff && pixel(image, 2, 2) == 0x00ff00ff &&
+        texel(texture, 6, 7) == 0xffffffff);
   /* Drawn, and drawn to. */
   vgSeti(VG_MATRIX_MODE, VG_MATRIX_IMAGE_USER_TO_SURFACE);
   vgLoadIdentity();
@@ -354,7 +387,8 @@ static void target_both_ways(void) {
   vgReadPixels(&drawn, 4, VG_sRGBA_8888, 9, 9, 1, 1);
   CHECK(drawn == 0x0000ffff);
   vgDestroyImage(child); /* an image with children has no surface */
-  EGLSurface onto = eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)image, config, NULL);
+  EGLSurface onto =
+      eglCreatePbufferFromClientBuffer(display, EGL_OPENVG_IMAGE, (EGLClientBuffer)(uintptr_t)image, config, NULL);
   CHECK(onto && eglMakeCurrent(display, onto, onto, vector));
   float cyan[] = {0, 1, 1, 1};
   vgSetfv(VG_CLEAR_COLOR, 4, cyan);
@@ -375,7 +409,8 @@ static void target_both_ways(void) {
   CHECK(eglMakeCurrent(display, canvas, canvas, vector));
   CHECK(pixel(image, 1, 0) == 0x000000ff && pixel(image, 2, 0) == 0x00ff00ff && texel(texture, 0, 0) == 0x000000ff);
   fill(image, 0, 0, 1, 1, 1, 1, 1, 1);
-  CHECK(eglMakeCurrent(display, canvas, canvas, stranger) && pixel(theirs, 0, 0) == 0xffffffff && pixel(theirs, 1, 0) == 0x000000ff);
+  CHECK(eglMakeCurrent(display, canvas, canvas, stranger) && pixel(theirs, 0, 0) == 0xffffffff &&
+        pixel(theirs, 1, 0) == 0x000000ff);
   vgDestroyImage(theirs);
   CHECK(eglMakeCurrent(display, canvas, canvas, vector) && eglDestroyContext(display, stranger));
   /* The pixels stay when what they were made of is gone; what was drawn last arrives before the image is gone. */
@@ -397,7 +432,8 @@ static void target_both_ways(void) {
   image = image_target(shared);
   texture = texture_of(shared);
   fill(image, 0, 0, 2, 2, 1, 0, 0, 1);
-  CHECK(image != source && pixel(source, 1, 1) == 0xff0000ff && vgGetParameteri(image, VG_IMAGE_FORMAT) == VG_sRGBA_8888_PRE);
+  CHECK(image != source && pixel(source, 1, 1) == 0xff0000ff &&
+        vgGetParameteri(image, VG_IMAGE_FORMAT) == VG_sRGBA_8888_PRE);
   CHECK(eglWaitClient() && texel(texture, 1, 1) == 0xff0000ff);
   vgDestroyImage(source);
   destroy_image(display, shared);
@@ -419,8 +455,8 @@ static void print_sum(void) {
 
 static void target_frames(void) {
   eglBindAPI(EGL_OPENGL_ES_API);
-  GLuint seen = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0xff402010), drawn = filled(GL_RGB, GL_UNSIGNED_SHORT_5_6_5, 2, 0x1234),
-         unseen = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0);
+  GLuint seen = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0xff402010),
+         drawn = filled(GL_RGB, GL_UNSIGNED_SHORT_5_6_5, 2, 0x1234), unseen = filled(GL_RGBA, GL_UNSIGNED_BYTE, 4, 0);
   EGLImageKHR images[] = {image_of(seen), image_of(drawn), image_of(unseen)};
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, drawn, 0);
@@ -468,7 +504,8 @@ static void frames(void) {
   VGImage seen = new_image(VG_sRGBA_8888), drawn = new_image(VG_sRGBA_8888), unseen = new_image(VG_sRGBA_8888);
   EGLImageKHR images[] = {share(seen), share(drawn), share(unseen)};
   eglBindAPI(EGL_OPENGL_ES_API);
-  GLuint seen_texture = texture_of(images[0]), drawn_texture = texture_of(images[1]), unseen_texture = texture_of(images[2]);
+  GLuint seen_texture = texture_of(images[0]), drawn_texture = texture_of(images[1]),
+         unseen_texture = texture_of(images[2]);
   (void)unseen_texture;
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, drawn_texture, 0);
@@ -509,11 +546,14 @@ static void frames(void) {
   CHECK(vgGetError() == VG_NO_ERROR && glGetError() == GL_NO_ERROR);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   make();
-  if (argc > 1 && !strcmp(argv[1], "frames")) frames();
-  else if (argc > 1) target_frames();
-  else refusals(), formats(), former_child(), both_ways(), target_refusals(), target_formats(), target_both_ways();
+  if (argc > 1 && !strcmp(argv[1], "frames"))
+    frames();
+  else if (argc > 1)
+    target_frames();
+  else
+    refusals(), formats(), former_child(), both_ways(), target_refusals(), target_formats(), target_both_ways();
   eglTerminate(display);
   if (argc < 2) printf("%d differ\n", failures);
   return failures != 0;

@@ -12,7 +12,7 @@ struct ToyContext_T {
   ToyInt set;  // values of TOY_LEVEL so far
   ToyUint frame;
   ToyNotifyFunc notify;
-  void *user;
+  void* user;
   ToyLong point_sum;
 };
 
@@ -27,7 +27,7 @@ static int valid(ToyHandle handle) {
   return handle != NULL;
 }
 
-EXPORT ToyHandle toyOpen(const char *name, ToyBitfield flags) {
+EXPORT ToyHandle toyOpen(const char* name, ToyBitfield flags) {
   if (!name || !*name) {
     fail(TOY_BAD_VALUE);
     return NULL;
@@ -52,22 +52,21 @@ EXPORT void toySet(ToyHandle handle, ToyEnum name, ToyInt value) {
   if (!valid(handle)) return;
   switch (name) {
     case TOY_STRIDE:
-      if (value < 1 || value > 4) fail(TOY_BAD_VALUE);
-      else handle->stride = value;
+      if (value < 1 || value > 4)
+        fail(TOY_BAD_VALUE);
+      else
+        handle->stride = value;
       break;
     case TOY_LEVEL:
       handle->level = value;
       handle->history[handle->set++ % HISTORY] = value;
       break;
-    case TOY_CRASH:
-      *(volatile ToyInt *)NULL = value;
-      break;
-    default:
-      fail(TOY_BAD_NAME);
+    case TOY_CRASH: *(volatile ToyInt*)NULL = value; break;
+    default: fail(TOY_BAD_NAME);
   }
 }
 
-EXPORT ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt *values) {
+EXPORT ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt* values) {
   if (!valid(handle)) return 0;
   ToyInt one;
   switch (name) {
@@ -86,7 +85,7 @@ EXPORT ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt *va
   return 1;
 }
 
-EXPORT void toyPoints(ToyHandle handle, ToyInt count, const int16_t *points, const ToyFloat *weights) {
+EXPORT void toyPoints(ToyHandle handle, ToyInt count, const int16_t* points, const ToyFloat* weights) {
   if (!valid(handle)) return;
   if (count < 0 || !points) {
     fail(TOY_BAD_VALUE);
@@ -96,8 +95,8 @@ EXPORT void toyPoints(ToyHandle handle, ToyInt count, const int16_t *points, con
     handle->point_sum += weights ? (ToyLong)(weights[i / handle->stride] * points[i]) : points[i];
 }
 
-EXPORT ToyInt toyLabels(ToyHandle handle, ToyInt count, const char *const *labels, const ToyInt *lengths,
-                        const char *title, ToyInt titleLength) {
+EXPORT ToyInt toyLabels(ToyHandle handle, ToyInt count, const char* const* labels, const ToyInt* lengths,
+                        const char* title, ToyInt titleLength) {
   if (!valid(handle)) return 0;
   ToyInt seen = 0;
   for (ToyInt i = 0; i < count; ++i) seen += lengths && lengths[i] >= 0 ? lengths[i] : (ToyInt)strlen(labels[i]);
@@ -105,19 +104,19 @@ EXPORT ToyInt toyLabels(ToyHandle handle, ToyInt count, const char *const *label
   return seen;
 }
 
-EXPORT void toyNotify(ToyHandle handle, ToyNotifyFunc function, void *user) {
+EXPORT void toyNotify(ToyHandle handle, ToyNotifyFunc function, void* user) {
   if (!valid(handle)) return;
   handle->notify = function;
   handle->user = user;
 }
 
-EXPORT ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes) {
+EXPORT ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect* rect, const ToyInt* attributes) {
   if (!valid(handle)) return 0;
   if (mode != TOY_OUTLINE && mode != TOY_SOLID) {
     fail(TOY_BAD_NAME);
     return 0;
   }
-  for (const ToyInt *a = attributes; a && *a != TOY_NONE; a += *a == TOY_FILLED ? 1 : 2) {
+  for (const ToyInt* a = attributes; a && *a != TOY_NONE; a += *a == TOY_FILLED ? 1 : 2) {
     if (*a != TOY_COLOR && *a != TOY_LAYER && *a != TOY_FILLED) {
       fail(TOY_BAD_NAME);
       return 0;
@@ -138,15 +137,14 @@ EXPORT ToyEnum toyGetError(void) {
   return first;
 }
 
-EXPORT ToyFunction toyGetProcAddress(const char *name) {
+EXPORT ToyFunction toyGetProcAddress(const char* name) {
   static const struct {
-    const char *name;
+    const char* name;
     ToyFunction function;
   } table[] = {
 #define ENTRY(f) {#f, (ToyFunction)f}
-      ENTRY(toyOpen),   ENTRY(toyClose),  ENTRY(toyMix),    ENTRY(toySet),   ENTRY(toyGet),
-      ENTRY(toyPoints), ENTRY(toyLabels), ENTRY(toyNotify), ENTRY(toyDraw),  ENTRY(toySwap),
-      ENTRY(toyGetError),
+      ENTRY(toyOpen),   ENTRY(toyClose),  ENTRY(toyMix),  ENTRY(toySet),  ENTRY(toyGet),      ENTRY(toyPoints),
+      ENTRY(toyLabels), ENTRY(toyNotify), ENTRY(toyDraw), ENTRY(toySwap), ENTRY(toyGetError),
 #undef ENTRY
   };
   for (size_t i = 0; name && i < sizeof table / sizeof *table; ++i)

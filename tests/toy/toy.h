@@ -17,9 +17,9 @@ typedef double ToyDouble;
 typedef unsigned char ToyBoolean;
 typedef unsigned int ToyEnum;
 typedef unsigned int ToyBitfield;
-typedef struct ToyContext_T *ToyHandle;
+typedef struct ToyContext_T* ToyHandle;
 typedef void (*ToyFunction)(void);
-typedef void (*ToyNotifyFunc)(ToyHandle handle, ToyUint frame, void *user);
+typedef void (*ToyNotifyFunc)(ToyHandle handle, ToyUint frame, void* user);
 typedef struct ToyRect {
   ToyInt x, y;
   ToyInt width, height;
@@ -31,7 +31,7 @@ typedef struct ToyRect {
 #define TOY_WRITE 0x2
 #define TOY_FAST 0x4
 // names for toySet and toyGet
-#define TOY_STRIDE 0x101   // components of a point that toyPoints reads, 1 to 4
+#define TOY_STRIDE 0x101  // components of a point that toyPoints reads, 1 to 4
 #define TOY_LEVEL 0x102
 #define TOY_HISTORY 0x103  // get only: the last values set with TOY_LEVEL
 #define TOY_FRAME 0x104    // get only: frames shown
@@ -50,27 +50,27 @@ typedef struct ToyRect {
 #define TOY_BAD_NAME 0x402
 #define TOY_BAD_VALUE 0x403
 
-ToyHandle toyOpen(const char *name, ToyBitfield flags);
+ToyHandle toyOpen(const char* name, ToyBitfield flags);
 void toyClose(ToyHandle handle);
 // The sum of all arguments.
 ToyDouble toyMix(ToyByte tiny, ToyUshort small, ToyInt number, ToyUint natural, ToyLong wide, ToyUlong big,
                  ToyFloat ratio, ToyDouble precise, ToyBoolean negate);
 void toySet(ToyHandle handle, ToyEnum name, ToyInt value);
 // How many values there were; at most `capacity` of them are written.
-ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt *values);
+ToyInt toyGet(ToyHandle handle, ToyEnum name, ToyInt capacity, ToyInt* values);
 // `count` points of TOY_STRIDE components each, and a weight a point (or NULL).
-void toyPoints(ToyHandle handle, ToyInt count, const int16_t *points, const ToyFloat *weights);
+void toyPoints(ToyHandle handle, ToyInt count, const int16_t* points, const ToyFloat* weights);
 // `lengths` NULL or negative entries: labels end at their terminator; so does the title if `titleLength` < 0.
 // Returns the number of characters seen.
-ToyInt toyLabels(ToyHandle handle, ToyInt count, const char *const *labels, const ToyInt *lengths, const char *title,
+ToyInt toyLabels(ToyHandle handle, ToyInt count, const char* const* labels, const ToyInt* lengths, const char* title,
                  ToyInt titleLength);
-void toyNotify(ToyHandle handle, ToyNotifyFunc function, void *user);
-ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect *rect, const ToyInt *attributes);
+void toyNotify(ToyHandle handle, ToyNotifyFunc function, void* user);
+ToyBoolean toyDraw(ToyHandle handle, ToyEnum mode, const ToyRect* rect, const ToyInt* attributes);
 // Show a frame and notify.
 void toySwap(ToyHandle handle);
 // This thread's first error since the last call.
 ToyEnum toyGetError(void);
-ToyFunction toyGetProcAddress(const char *name);
+ToyFunction toyGetProcAddress(const char* name);
 
 #ifdef __cplusplus
 }

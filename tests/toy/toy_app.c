@@ -16,16 +16,16 @@
 #include <unistd.h>
 #include "toy.h"
 
-static void on_frame(ToyHandle handle, ToyUint frame, void *user) {
+static void on_frame(ToyHandle handle, ToyUint frame, void* user) {
   (void)handle;
-  *(ToyUint *)user = frame;
+  *(ToyUint*)user = frame;
 }
 
 // Every command at least once, with arguments whose values are easy to recognize.
-static ToyHandle sequence(ToyUint *shown) {
+static ToyHandle sequence(ToyUint* shown) {
   static const int16_t points[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   static const ToyFloat weights[] = {0.5f, 1.0f, 1.5f};
-  static const char *const labels[] = {"red", "green", "bluebird"};
+  static const char* const labels[] = {"red", "green", "bluebird"};
   static const ToyInt lengths[] = {-1, 5, 4};
   static const ToyRect rect = {1, 2, 30, 40, 0.5f};
   static const ToyInt attributes[] = {TOY_COLOR, 255, TOY_FILLED, TOY_LAYER, -2, TOY_NONE};
@@ -75,7 +75,7 @@ static void frame(ToyHandle handle, int number) {
   toySwap(handle);
 }
 
-static void frames(const char *name, int count) {
+static void frames(const char* name, int count) {
   ToyHandle handle = toyOpen(name, TOY_WRITE);
   for (int i = 0; i < count; ++i) frame(handle, i);
   toyClose(handle);
@@ -83,7 +83,7 @@ static void frames(const char *name, int count) {
 
 static int g_count;
 
-static void *run_thread(void *name) {
+static void* run_thread(void* name) {
   frames(name, g_count);
   return NULL;
 }
@@ -125,8 +125,8 @@ static void run_forever(void) {
   }
 }
 
-int main(int argc, char **argv) {
-  const char *mode = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
   ToyUint shown = 0;
   int count = argc > 2 ? atoi(argv[2]) : strcmp(mode, "fork") ? 1000 : 10;
   if (!*mode) {
@@ -141,11 +141,12 @@ int main(int argc, char **argv) {
   if (!strcmp(mode, "threads")) return run_threads(count);
   if (!strcmp(mode, "fork")) return run_fork(count);
   if (!strcmp(mode, "forever")) run_forever();
-  static const char *const ends[] = {"crash", "abort", "exit", "_exit", "quick_exit", "return"};
+  static const char* const ends[] = {"crash", "abort", "exit", "_exit", "quick_exit", "return"};
   unsigned end = 0;
   while (end < 6 && strcmp(mode, ends[end])) ++end;
   if (end == 6) {
-    fprintf(stderr, "toy_app: no mode '%s': calls threads forever fork crash abort exit _exit quick_exit return\n", mode);
+    fprintf(stderr, "toy_app: no mode '%s': calls threads forever fork crash abort exit _exit quick_exit return\n",
+            mode);
     return 2;
   }
   ToyHandle handle = sequence(&shown);

@@ -13,8 +13,15 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  COUNTER_TYPE = 0x8BC0, COUNTER_RANGE = 0x8BC1, UNSIGNED_INT64 = 0x8BC2, PERCENTAGE = 0x8BC3, RESULT_AVAILABLE = 0x8BC4, RESULT_SIZE = 0x8BC5, RESULT = 0x8BC6,
-  GL_UNSIGNED_INT = 0x1405, GL_FLOAT = 0x1406
+  COUNTER_TYPE = 0x8BC0,
+  COUNTER_RANGE = 0x8BC1,
+  UNSIGNED_INT64 = 0x8BC2,
+  PERCENTAGE = 0x8BC3,
+  RESULT_AVAILABLE = 0x8BC4,
+  RESULT_SIZE = 0x8BC5,
+  RESULT = 0x8BC6,
+  GL_UNSIGNED_INT = 0x1405,
+  GL_FLOAT = 0x1406
 };
 constexpr size_t MOST_MONITORS = 256;  // a context has at a time
 constexpr uint32_t MOST_BYTES = 1 << 24;
@@ -40,10 +47,13 @@ struct Functions {
 const Functions& functions() {
   static const Functions made = [] {
     Functions f{};
-    f.whole = load(f.groups, "glGetPerfMonitorGroupsAMD") & load(f.counters, "glGetPerfMonitorCountersAMD") & load(f.group_string, "glGetPerfMonitorGroupStringAMD") &
-              load(f.counter_string, "glGetPerfMonitorCounterStringAMD") & load(f.info, "glGetPerfMonitorCounterInfoAMD") & load(f.make, "glGenPerfMonitorsAMD") &
-              load(f.remove, "glDeletePerfMonitorsAMD") & load(f.select, "glSelectPerfMonitorCountersAMD") & load(f.begin, "glBeginPerfMonitorAMD") &
-              load(f.end, "glEndPerfMonitorAMD") & load(f.data, "glGetPerfMonitorCounterDataAMD") & load(f.flush, "glFlush") & load(f.finish, "glFinish");
+    f.whole = load(f.groups, "glGetPerfMonitorGroupsAMD") & load(f.counters, "glGetPerfMonitorCountersAMD") &
+              load(f.group_string, "glGetPerfMonitorGroupStringAMD") &
+              load(f.counter_string, "glGetPerfMonitorCounterStringAMD") &
+              load(f.info, "glGetPerfMonitorCounterInfoAMD") & load(f.make, "glGenPerfMonitorsAMD") &
+              load(f.remove, "glDeletePerfMonitorsAMD") & load(f.select, "glSelectPerfMonitorCountersAMD") &
+              load(f.begin, "glBeginPerfMonitorAMD") & load(f.end, "glEndPerfMonitorAMD") &
+              load(f.data, "glGetPerfMonitorCounterDataAMD") & load(f.flush, "glFlush") & load(f.finish, "glFinish");
     return f;
   }();
   return made;
@@ -127,7 +137,8 @@ double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
 
 // Records of {group, counter, value}. How long a value is follows from its type, but drivers have been seen to write 8
 // bytes for what they call GL_UNSIGNED_INT, and to hand out every counter whatever was selected: what fits is taken.
-bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted, const std::map<uint32_t, Group>& groups, std::map<Place, double>& out) {
+bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted,
+             const std::map<uint32_t, Group>& groups, std::map<Place, double>& out) {
   for (size_t fixed : {size_t{0}, size_t{8}, size_t{4}}) {
     out.clear();
     size_t at = 0;
@@ -144,8 +155,10 @@ bool records(const std::vector<uint8_t>& data, const std::vector<Place>& wanted,
       if (good && c == g->second.counters.end()) good = false;
       if (!good) break;
       size_t bytes = fixed ? fixed : bytes_of(c->second.type);
-      if (data.size() - at - 8 < bytes || out.contains(place)) good = false;
-      else out[place] = decoded(&data[at + 8], c->second.type, bytes);
+      if (data.size() - at - 8 < bytes || out.contains(place))
+        good = false;
+      else
+        out[place] = decoded(&data[at + 8], c->second.type, bytes);
       at += 8 + bytes;
     }
     for (auto& place : wanted) good = good && out.contains(place);
@@ -178,12 +191,14 @@ class AmdSource : public ContextSource<AmdState> {
   using Pending = AmdPending;
 
  public:
-  AmdSource(const std::vector<int>& numbers, std::vector<Place> places) : ContextSource(numbers), places_(std::move(places)) {}
+  AmdSource(const std::vector<int>& numbers, std::vector<Place> places)
+      : ContextSource(numbers), places_(std::move(places)) {}
   int order() const override { return 5; }
 
   bool begin(uint64_t segment, std::string& why) override {
     const Functions& f = functions();
-    if (!has_extension("GL_AMD_performance_monitor") || !f.whole) return why = "no GL_AMD_performance_monitor in this context", false;
+    if (!has_extension("GL_AMD_performance_monitor") || !f.whole)
+      return why = "no GL_AMD_performance_monitor in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     if (s.made.empty() && !s.tried && is_zink()) {
@@ -257,7 +272,8 @@ class AmdSource : public ContextSource<AmdState> {
     }
   }
   void release(State& s) override {
-    if (functions().whole && !s.made.empty() && !s.single_use) functions().remove(static_cast<int>(s.made.size()), s.made.data());
+    if (functions().whole && !s.made.empty() && !s.single_use)
+      functions().remove(static_cast<int>(s.made.size()), s.made.data());
   }
   static std::string hex(uint32_t v) {
     char text[16];
@@ -268,7 +284,8 @@ class AmdSource : public ContextSource<AmdState> {
     std::map<uint32_t, std::vector<uint32_t>> by_group;
     for (auto& [group, counter] : places_) by_group[group].push_back(counter);
     drain_errors();
-    for (auto& [group, counters] : by_group) functions().select(monitor, 1, group, static_cast<int>(counters.size()), counters.data());
+    for (auto& [group, counters] : by_group)
+      functions().select(monitor, 1, group, static_cast<int>(counters.size()), counters.data());
     uint32_t error = take_error();
     if (!error) return true;
     drain_errors();
@@ -293,7 +310,8 @@ class AmdSource : public ContextSource<AmdState> {
     uint32_t there = 0;
     f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
     if (!there) f.finish();
-    for (uint64_t until = now_ns() + WAIT_NS; !there && now_ns() < until; usleep(50)) f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    for (uint64_t until = now_ns() + WAIT_NS; !there && now_ns() < until; usleep(50))
+      f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
     return there != 0;
   }
   // Measures nothing.
@@ -329,16 +347,19 @@ class AmdSource : public ContextSource<AmdState> {
       s.why = p.why;
       return true;  // what comes later would confuse: the monitor is not used again
     }
-    if (!read(p.monitor, p.values)) p.why = "the driver's result makes no sense";
-    else if (s.starts_anew == UNKNOWN) learn(s, p);
+    if (!read(p.monitor, p.values))
+      p.why = "the driver's result makes no sense";
+    else if (s.starts_anew == UNKNOWN)
+      learn(s, p);
     if (s.starts_anew == NO)
       for (auto& [place, before] : p.before)
         if (auto it = p.values.find(place); it != p.values.end() && it->second >= before) it->second -= before;
     give_back(s, p.monitor);
     return true;
   }
-  // Mesa's zink (25.0 at least) loops forever or dies where a monitor begins a second time after anything was drawn, and
-  // where one is deleted that has been used: there each part has a monitor of its own, which stays until its context goes.
+  // Mesa's zink (25.0 at least) loops forever or dies where a monitor begins a second time after anything was drawn,
+  // and where one is deleted that has been used: there each part has a monitor of its own, which stays until its
+  // context goes.
   static bool is_zink() {
     auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
     const unsigned char* renderer = text ? text(0x1F01) : nullptr;
@@ -356,9 +377,12 @@ class AmdSource : public ContextSource<AmdState> {
       double v = p.values.at(places_[i]);
       const Counter& c = known().at(places_[i].first).counters.at(places_[i].second);
       // The largest number of the type means that it ran over; so does one beyond what the driver says is possible.
-      bool over = (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == PERCENTAGE);
-      if (over) to.lost(p.segment, metrics[i], "overflow");
-      else to.value(p.segment, metrics[i], v);
+      bool over =
+          (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == PERCENTAGE);
+      if (over)
+        to.lost(p.segment, metrics[i], "overflow");
+      else
+        to.value(p.segment, metrics[i], v);
     }
   }
 
@@ -373,7 +397,8 @@ class Amd : public ExtensionBackend {
     for (auto& [group, g] : known())
       for (auto& [counter, c] : g.counters) {
         const char* type = c.type == PERCENTAGE ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
-        found.push_back({spec_of(group, counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
+        found.push_back(
+            {spec_of(group, counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
       }
     return found;
   }
@@ -385,7 +410,9 @@ class Amd : public ExtensionBackend {
  protected:
   bool whole() override { return functions().whole; }
   bool offers_any() override { return !known().empty(); }
-  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override { return std::make_unique<AmdSource>(numbers, std::move(places)); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
+    return std::make_unique<AmdSource>(numbers, std::move(places));
+  }
 } g_amd;
 
 }  // namespace

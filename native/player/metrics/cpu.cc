@@ -28,7 +28,7 @@ bool statm(unsigned long long& size, unsigned long long& resident) {
   return good;
 }
 
-double usage(long rusage::*what) {
+double usage(long rusage::* what) {
   rusage u;
   getrusage(RUSAGE_SELF, &u);
   return static_cast<double>(u.*what);
@@ -74,7 +74,8 @@ double read(What what) {
 
 class CpuSource : public Source {
  public:
-  CpuSource(const std::vector<int>& numbers, std::vector<What> what) : Source(numbers), what_(std::move(what)), from_(what_.size()) {
+  CpuSource(const std::vector<int>& numbers, std::vector<What> what)
+      : Source(numbers), what_(std::move(what)), from_(what_.size()) {
     // Clocks are read closest to what is measured, files farthest.
     for (size_t i = 0; i < what_.size(); ++i) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [this](size_t a, size_t b) { return what_[a] < what_[b]; });
@@ -123,7 +124,8 @@ class Cpu : public Backend {
     for (auto& k : KNOWN) found.push_back({k.spec, k.group, k.spec, k.type, k.unit, ""});
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<What> what;
     for (int n : numbers) {
       const Known* found = nullptr;

@@ -12,15 +12,56 @@
 namespace dt::play::metrics {
 
 enum : uint32_t {
-  OCCLUSION = 0x8914, QUERY_RESULT = 0x8866, QUERY_RESULT_AVAILABLE = 0x8867,
-  DEPTH_TEST = 0x0B71, STENCIL_TEST = 0x0B90, ALPHA_TEST = 0x0BC0, DEPTH_BOUNDS = 0x8890, ALPHA_TO_COVERAGE = 0x809E, SAMPLE_COVERAGE = 0x80A0,
-  SAMPLE_MASK = 0x8E51, TWO_SIDES = 0x8910, SCISSOR_TEST = 0x0C11, RASTERIZER_DISCARD = 0x8C89, FRAGMENT_PROGRAM = 0x8804, FRAGMENT_SHADER_ATI = 0x8920,
-  DEPTH_WRITEMASK = 0x0B72, COLOR_WRITEMASK = 0x0C23, MAX_DRAW_BUFFERS = 0x8824, DRAW_BUFFER0 = 0x8825, STENCIL_FUNC = 0x0B92,
-  SAMPLE_BUFFERS = 0x80A8, FEEDBACK_ACTIVE = 0x8E24, FEEDBACK_PAUSED = 0x8E23, CURRENT_PROGRAM = 0x8B8D, PIPELINE_BINDING = 0x825A,
-  DRAW_FRAMEBUFFER = 0x8CA9, READ_FRAMEBUFFER = 0x8CA8, DRAW_BINDING = 0x8CA6, READ_BINDING = 0x8CAA, RENDERBUFFER = 0x8D41, RENDERBUFFER_BINDING = 0x8CA7,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A, DEPTH_ATTACHMENT = 0x8D00, STENCIL_ATTACHMENT = 0x8D20, COLOR_ATTACHMENT0 = 0x8CE0, FRAMEBUFFER_COMPLETE = 0x8CD5,
-  DEPTH24_STENCIL8 = 0x88F0, DEPTH32F_STENCIL8 = 0x8CAD, DEPTH_BUFFER_BIT = 0x100, NEAREST = 0x2600, STENCIL = 0x1802, STENCIL_INDEX = 0x1901,
-  UNSIGNED_BYTE = 0x1401, PACK_BUFFER = 0x88EB, FRONT = 0x0404, BACK = 0x0405, FRONT_AND_BACK = 0x0408, ALWAYS = 0x0207, KEEP = 0x1E00, INCREMENT = 0x1E02
+  OCCLUSION = 0x8914,
+  QUERY_RESULT = 0x8866,
+  QUERY_RESULT_AVAILABLE = 0x8867,
+  DEPTH_TEST = 0x0B71,
+  STENCIL_TEST = 0x0B90,
+  ALPHA_TEST = 0x0BC0,
+  DEPTH_BOUNDS = 0x8890,
+  ALPHA_TO_COVERAGE = 0x809E,
+  SAMPLE_COVERAGE = 0x80A0,
+  SAMPLE_MASK = 0x8E51,
+  TWO_SIDES = 0x8910,
+  SCISSOR_TEST = 0x0C11,
+  RASTERIZER_DISCARD = 0x8C89,
+  FRAGMENT_PROGRAM = 0x8804,
+  FRAGMENT_SHADER_ATI = 0x8920,
+  DEPTH_WRITEMASK = 0x0B72,
+  COLOR_WRITEMASK = 0x0C23,
+  MAX_DRAW_BUFFERS = 0x8824,
+  DRAW_BUFFER0 = 0x8825,
+  STENCIL_FUNC = 0x0B92,
+  SAMPLE_BUFFERS = 0x80A8,
+  FEEDBACK_ACTIVE = 0x8E24,
+  FEEDBACK_PAUSED = 0x8E23,
+  CURRENT_PROGRAM = 0x8B8D,
+  PIPELINE_BINDING = 0x825A,
+  DRAW_FRAMEBUFFER = 0x8CA9,
+  READ_FRAMEBUFFER = 0x8CA8,
+  DRAW_BINDING = 0x8CA6,
+  READ_BINDING = 0x8CAA,
+  RENDERBUFFER = 0x8D41,
+  RENDERBUFFER_BINDING = 0x8CA7,
+  DEPTH_STENCIL_ATTACHMENT = 0x821A,
+  DEPTH_ATTACHMENT = 0x8D00,
+  STENCIL_ATTACHMENT = 0x8D20,
+  COLOR_ATTACHMENT0 = 0x8CE0,
+  FRAMEBUFFER_COMPLETE = 0x8CD5,
+  DEPTH24_STENCIL8 = 0x88F0,
+  DEPTH32F_STENCIL8 = 0x8CAD,
+  DEPTH_BUFFER_BIT = 0x100,
+  NEAREST = 0x2600,
+  STENCIL = 0x1802,
+  STENCIL_INDEX = 0x1901,
+  UNSIGNED_BYTE = 0x1401,
+  PACK_BUFFER = 0x88EB,
+  FRONT = 0x0404,
+  BACK = 0x0405,
+  FRONT_AND_BACK = 0x0408,
+  ALWAYS = 0x0207,
+  KEEP = 0x1E00,
+  INCREMENT = 0x1E02
 };
 
 inline int integer(uint32_t name) {
@@ -88,7 +129,8 @@ class Masked {
     depth_ = boolean(DEPTH_WRITEMASK);
     if (depth_) depth(0);
     buffers_ = get_indexed && version() >= 30 ? static_cast<uint32_t>(std::clamp(integer(MAX_DRAW_BUFFERS), 1, 16)) : 1;
-    for (uint32_t i = 0; i < buffers_; ++i) buffers_ > 1 ? get_indexed(COLOR_WRITEMASK, i, colors_[i]) : get(COLOR_WRITEMASK, colors_[i]);
+    for (uint32_t i = 0; i < buffers_; ++i)
+      buffers_ > 1 ? get_indexed(COLOR_WRITEMASK, i, colors_[i]) : get(COLOR_WRITEMASK, colors_[i]);
     color(0, 0, 0, 0);
   }
   Masked(const Masked&) = delete;
@@ -101,7 +143,8 @@ class Masked {
     bool same = true;
     for (uint32_t i = 1; i < buffers_; ++i) same = same && !memcmp(colors_[i], colors_[0], 4);
     color(colors_[0][0], colors_[0][1], colors_[0][2], colors_[0][3]);
-    for (uint32_t i = 1; !same && i < buffers_; ++i) color_indexed(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
+    for (uint32_t i = 1; !same && i < buffers_; ++i)
+      color_indexed(i, colors_[i][0], colors_[i][1], colors_[i][2], colors_[i][3]);
   }
 
  private:
@@ -142,12 +185,14 @@ class StencilState {
   }
 
  private:
-  static constexpr uint32_t NAMES[14] = {STENCIL_FUNC, 0x0B97, 0x0B93, 0x0B94, 0x0B95, 0x0B96, 0x0B98, 0x8800, 0x8CA3, 0x8CA4, 0x8801, 0x8802, 0x8803, 0x8CA5};
+  static constexpr uint32_t NAMES[14] = {STENCIL_FUNC, 0x0B97, 0x0B93, 0x0B94, 0x0B95, 0x0B96, 0x0B98,
+                                         0x8800,       0x8CA3, 0x8CA4, 0x8801, 0x8802, 0x8803, 0x8CA5};
   int values_[14];
 };
 
-// The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment, whatever
-// its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its range.
+// The first colour buffer adds up what is drawn to it for a while; or (`step`) loses a step with each fragment,
+// whatever its colour: what it held times the constant 1 - step, which rounds to one step less in the upper half of its
+// range.
 class Added {
  public:
   explicit Added(float step = 0) : steps_(step > 0) {
@@ -175,24 +220,32 @@ class Added {
     set(values_[0], values_[1], values_[2], values_[3], values_[4], values_[5]);
     masks(mask_);
     blends(blends_);
-    if (steps_) DT_REAL(void, glBlendColor, float, float, float, float)(constant_[0], constant_[1], constant_[2], constant_[3]);
+    if (steps_)
+      DT_REAL(void, glBlendColor, float, float, float, float)(constant_[0], constant_[1], constant_[2], constant_[3]);
   }
 
  private:
   static constexpr uint32_t BLEND = 0x0BE2;
   void masks(const uint8_t* m) const {
-    if (indexed_) DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, m[0], m[1], m[2], m[3]);
-    else DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t)(m[0], m[1], m[2], m[3]);
+    if (indexed_)
+      DT_REAL(void, glColorMaski, uint32_t, uint8_t, uint8_t, uint8_t, uint8_t)(0, m[0], m[1], m[2], m[3]);
+    else
+      DT_REAL(void, glColorMask, uint8_t, uint8_t, uint8_t, uint8_t)(m[0], m[1], m[2], m[3]);
   }
   void blends(bool on) const {
-    if (indexed_) gl::real<void (*)(uint32_t, uint32_t)>(on ? "glEnablei" : "glDisablei")(BLEND, 0);
-    else gl::real<void (*)(uint32_t)>(on ? "glEnable" : "glDisable")(BLEND);
+    if (indexed_)
+      gl::real<void (*)(uint32_t, uint32_t)>(on ? "glEnablei" : "glDisablei")(BLEND, 0);
+    else
+      gl::real<void (*)(uint32_t)>(on ? "glEnable" : "glDisable")(BLEND);
   }
-  void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation, uint32_t equation_alpha) const {
+  void set(uint32_t from, uint32_t from_alpha, uint32_t to, uint32_t to_alpha, uint32_t equation,
+           uint32_t equation_alpha) const {
     if (!indexed_) {
       DT_REAL(void, glBlendFuncSeparate, uint32_t, uint32_t, uint32_t, uint32_t)(from, to, from_alpha, to_alpha);
-      if (equation == equation_alpha) DT_REAL(void, glBlendEquation, uint32_t)(equation);
-      else DT_REAL(void, glBlendEquationSeparate, uint32_t, uint32_t)(equation, equation_alpha);
+      if (equation == equation_alpha)
+        DT_REAL(void, glBlendEquation, uint32_t)(equation);
+      else
+        DT_REAL(void, glBlendEquationSeparate, uint32_t, uint32_t)(equation, equation_alpha);
       return;
     }
     static const auto factors = DT_REAL(void, glBlendFuncSeparatei, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
@@ -220,7 +273,8 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
     EGLint w = 0, h = 0;
     EGLDisplay display = eglGetCurrentDisplay();
     EGLSurface surface = eglGetCurrentSurface(EGL_DRAW);
-    if (surface == EGL_NO_SURFACE || !eglQuerySurface(display, surface, EGL_WIDTH, &w) || !eglQuerySurface(display, surface, EGL_HEIGHT, &h))
+    if (surface == EGL_NO_SURFACE || !eglQuerySurface(display, surface, EGL_WIDTH, &w) ||
+        !eglQuerySurface(display, surface, EGL_HEIGHT, &h))
       return why = "the size of the window is not known", false;
     size = {w, h};
     return true;
@@ -231,7 +285,8 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
   static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
   static const auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int, uint32_t, int*);
   bool any = false;
-  for (uint32_t point : {COLOR_ATTACHMENT0 + 0u, COLOR_ATTACHMENT0 + 1u, COLOR_ATTACHMENT0 + 2u, COLOR_ATTACHMENT0 + 3u, static_cast<uint32_t>(DEPTH_ATTACHMENT), static_cast<uint32_t>(STENCIL_ATTACHMENT)}) {
+  for (uint32_t point : {COLOR_ATTACHMENT0 + 0u, COLOR_ATTACHMENT0 + 1u, COLOR_ATTACHMENT0 + 2u, COLOR_ATTACHMENT0 + 3u,
+                         static_cast<uint32_t>(DEPTH_ATTACHMENT), static_cast<uint32_t>(STENCIL_ATTACHMENT)}) {
     int type = 0, name = 0, layered = 0;
     Extent one;
     get(DRAW_FRAMEBUFFER, point, 0x8CD0, &type);
@@ -250,15 +305,20 @@ inline bool target_size(uint32_t framebuffer, Extent& size, const char*& why) {
       int level = 0, face = 0;
       get(DRAW_FRAMEBUFFER, point, 0x8CD2, &level);
       get(DRAW_FRAMEBUFFER, point, 0x8CD3, &face);
-      static const struct { uint32_t target, binding; } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D}, {0x806F, 0x806A}, {0x84F5, 0x84F6}, {0x9100, 0x9104}};
+      static const struct {
+        uint32_t target, binding;
+      } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D},
+                   {0x806F, 0x806A}, {0x84F5, 0x84F6}, {0x9100, 0x9104}};
       drain_errors();
       for (auto& k : kinds) {
         int was = integer(k.binding);
         if (take_error()) continue;
         bind(k.target, static_cast<uint32_t>(name));
         if (take_error()) continue;
-        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1000, &one.width);
-        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1001, &one.height);
+        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1000,
+                 &one.width);
+        level_of(k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target, level, 0x1001,
+                 &one.height);
         bind(k.target, static_cast<uint32_t>(was));
         break;
       }

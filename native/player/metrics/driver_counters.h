@@ -9,16 +9,14 @@
 namespace dt::play::metrics {
 
 // The real function of that name, or of the other one. False: the driver has neither.
-template <typename F>
-bool load(F& f, const char* name, const char* otherwise = nullptr) {
+template <typename F> bool load(F& f, const char* name, const char* otherwise = nullptr) {
   f = gl::real<F>(name);
   if (!f && otherwise) f = gl::real<F>(otherwise);
   return f != nullptr;
 }
 
 // What `ask` finds in the current context; asked once a context.
-template <auto ask>
-const auto& once_a_context() {
+template <auto ask> const auto& once_a_context() {
   static std::unordered_map<const void*, decltype(ask())> by_context;
   auto it = by_context.find(current_context());
   if (it == by_context.end()) it = by_context.emplace(current_context(), ask()).first;
@@ -26,8 +24,7 @@ const auto& once_a_context() {
 }
 
 // A source with a state for each context. State::waits(): whether results of segments are still to come.
-template <typename State>
-class ContextSource : public Source {
+template <typename State> class ContextSource : public Source {
  public:
   using Source::Source;
   bool pending(const void* context) const override {
@@ -59,13 +56,14 @@ class ContextSource : public Source {
   std::unordered_map<const void*, State> states_;
 };
 
-// A back-end of a GL extension that tells a counter by two numbers, those of a group and of the counter in it: its metrics
-// are called "GROUP:COUNTER".
+// A back-end of a GL extension that tells a counter by two numbers, those of a group and of the counter in it: its
+// metrics are called "GROUP:COUNTER".
 class ExtensionBackend : public Backend {
  public:
   using Place = std::pair<uint32_t, uint32_t>;
   // `nothing`: what a driver lacks that has the extension and no counters.
-  ExtensionBackend(const char* n, std::string extension, std::string nothing) : Backend(n), extension_(std::move(extension)), nothing_(std::move(nothing)) {}
+  ExtensionBackend(const char* n, std::string extension, std::string nothing)
+      : Backend(n), extension_(std::move(extension)), nothing_(std::move(nothing)) {}
   std::string reason() override {
     if (!current_context()) return "there is no context";
     if (!has_extension(extension_.c_str())) return "no " + extension_;
@@ -73,7 +71,8 @@ class ExtensionBackend : public Backend {
     return offers_any() ? "" : "the driver has " + extension_ + ", but no " + nothing_;
   }
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find(':')); }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<Place> places;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;
@@ -85,7 +84,9 @@ class ExtensionBackend : public Backend {
   }
 
  protected:
-  static std::string spec_of(uint32_t group, uint32_t counter) { return std::to_string(group) + ":" + std::to_string(counter); }
+  static std::string spec_of(uint32_t group, uint32_t counter) {
+    return std::to_string(group) + ":" + std::to_string(counter);
+  }
   virtual bool whole() = 0;  // the driver has all functions of the extension
   virtual bool offers_any() = 0;
   virtual std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) = 0;

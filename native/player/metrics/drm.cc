@@ -37,7 +37,9 @@ std::map<std::string, double> usage() {
       std::string key = line.substr(4, colon - 4), rest = line.substr(colon + 1);
       if (key == "pdev" || key == "driver") device += rest;
       if (key == "client-id") client = rest;
-      if (!key.starts_with("engine-") && !key.starts_with("cycles-") && !key.starts_with("memory-") && !key.starts_with("total-") && !key.starts_with("resident-")) continue;
+      if (!key.starts_with("engine-") && !key.starts_with("cycles-") && !key.starts_with("memory-") &&
+          !key.starts_with("total-") && !key.starts_with("resident-"))
+        continue;
       if (key.starts_with("engine-capacity-")) continue;
       std::stringstream words(rest);
       double number = 0;
@@ -70,9 +72,12 @@ class DrmSource : public Source {
     for (auto& d : done_)
       for (size_t i = 0; i < keys_.size(); ++i) {
         auto now = d.to.find(keys_[i]);
-        if (now == d.to.end()) to.lost(d.segment, metrics[i], "no file of this process says so any more");
-        else if (is_gauge(keys_[i])) to.value(d.segment, metrics[i], now->second);
-        else to.value(d.segment, metrics[i], now->second - (d.from.contains(keys_[i]) ? d.from[keys_[i]] : 0));
+        if (now == d.to.end())
+          to.lost(d.segment, metrics[i], "no file of this process says so any more");
+        else if (is_gauge(keys_[i]))
+          to.value(d.segment, metrics[i], now->second);
+        else
+          to.value(d.segment, metrics[i], now->second - (d.from.contains(keys_[i]) ? d.from[keys_[i]] : 0));
       }
     done_.clear();
   }
@@ -92,18 +97,30 @@ class Drm : public Backend {
  public:
   Drm() : Backend("drm") {}
   bool per_context() const override { return false; }
-  std::string reason() override { return usage().empty() ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux 5.19)" : ""; }
+  std::string reason() override {
+    return usage().empty()
+               ? "the driver here says nothing of itself in /proc/self/fdinfo (none of the kernel's, or before Linux 5.19)"
+               : "";
+  }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     for (auto& [key, value] : usage()) {
       size_t dash = key.find('-');
       std::string kind = key.substr(0, dash);
-      found.push_back({key, kind, key.substr(dash + 1), is_gauge(key) ? "gauge" : kind == "engine" ? "duration" : "counter", is_gauge(key) ? "bytes" : kind == "engine" ? "ns" : "count", ""});
+      found.push_back({key, kind, key.substr(dash + 1),
+                       is_gauge(key)      ? "gauge"
+                       : kind == "engine" ? "duration"
+                                          : "counter",
+                       is_gauge(key)      ? "bytes"
+                       : kind == "engine" ? "ns"
+                                          : "count",
+                       ""});
     }
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string&) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string&) override {
     std::vector<std::string> keys;
     for (int n : numbers) keys.push_back(all[static_cast<size_t>(n)].spec);
     return std::make_unique<DrmSource>(numbers, std::move(keys));

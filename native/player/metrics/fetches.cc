@@ -10,8 +10,18 @@
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t { STORAGE_BUFFER = 0x90D2, COPY_BUFFER = 0x8F36, STORAGE_BINDING = 0x90D3, STORAGE_START = 0x90D4, STORAGE_SIZE = 0x90D5, ALIGNMENT = 0x90DF,
-  SAMPLES = 0x8914, ANY_SAMPLES = 0x8C2F, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, CURRENT_QUERY = 0x8865 };
+enum : uint32_t {
+  STORAGE_BUFFER = 0x90D2,
+  COPY_BUFFER = 0x8F36,
+  STORAGE_BINDING = 0x90D3,
+  STORAGE_START = 0x90D4,
+  STORAGE_SIZE = 0x90D5,
+  ALIGNMENT = 0x90DF,
+  SAMPLES = 0x8914,
+  ANY_SAMPLES = 0x8C2F,
+  ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
+  CURRENT_QUERY = 0x8865
+};
 constexpr uint64_t PLACES = 512;
 
 bool samples_are_queried() {
@@ -58,12 +68,13 @@ void CountBuffer::make(size_t bytes) {
 }
 void* CountBuffer::map(size_t bytes, bool wait) const {
   const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  if (wait) {  // llvmpipe waits for a barrier too, and needs none
+  if (wait) {                                         // llvmpipe waits for a barrier too, and needs none
     DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
     DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
   }
   bind_buffer(COPY_BUFFER, name_);
-  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(COPY_BUFFER, 0, static_cast<intptr_t>(bytes), 3);
+  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(COPY_BUFFER, 0,
+                                                                                      static_cast<intptr_t>(bytes), 3);
   bind_buffer(COPY_BUFFER, was);
   return at;
 }
@@ -82,13 +93,15 @@ uint32_t textured_units() {
   static const auto unit = DT_REAL(void, glActiveTexture, uint32_t);
   static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
   bool es = is_es();
-  int units = unit ? std::clamp(integer(0x84E2), 1, 32) : 1, active = unit ? integer(0x84E0) : 0;  // GL_MAX_TEXTURE_UNITS
+  // GL_MAX_TEXTURE_UNITS
+  int units = unit ? std::clamp(integer(0x84E2), 1, 32) : 1, active = unit ? integer(0x84E0) : 0;
   uint32_t found = 0;
   for (int i = 0; i < units; ++i) {
     if (unit) unit(0x84C0 + static_cast<uint32_t>(i));
     bool on = false;
     for (uint32_t target : {0x0DE1u, 0x0DE0u, 0x806Fu, 0x8513u, 0x84F5u})  // 2D, 1D, 3D, cube, rectangle
-      on = on || ((!es || target == 0x0DE1u || (target == 0x8513u && has_extension("GL_OES_texture_cube_map"))) && is(target));
+      on = on || ((!es || target == 0x0DE1u || (target == 0x8513u && has_extension("GL_OES_texture_cube_map"))) &&
+                  is(target));
     found += on;
   }
   if (unit) unit(static_cast<uint32_t>(active));
@@ -109,8 +122,10 @@ void StorageBinding::give_back() const {
   static const auto base = DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t);
   static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
   const auto name = static_cast<uint32_t>(indexed_);
-  if (size_ > 0) range(STORAGE_BUFFER, fetch_binding(), name, start_, size_);
-  else base(STORAGE_BUFFER, fetch_binding(), name);
+  if (size_ > 0)
+    range(STORAGE_BUFFER, fetch_binding(), name, start_, size_);
+  else
+    base(STORAGE_BUFFER, fetch_binding(), name);
   bind(STORAGE_BUFFER, static_cast<uint32_t>(bound_));
 }
 
@@ -130,15 +145,19 @@ void KeptDraws::end() {
 }
 void KeptDraws::forget(bool current) {
   if (current) end();
-  if (current && !names_.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names_.size()), names_.data());
+  if (current && !names_.empty())
+    DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(names_.size()), names_.data());
   *this = {};
 }
 
 std::string FetchCounter::missing() {
   const GlContext* c = tls.context;
   if (!c || !c->version) return "there is no context";
-  if (c->api == 2 ? c->version < 31 : c->version < 43 && !has_extension("GL_ARB_shader_storage_buffer_object")) return c->api == 2 ? "OpenGL ES 3.1 has the storage blocks that it takes" : "OpenGL 4.3 or GL_ARB_shader_storage_buffer_object has what it takes";
-  if (integer(0x90DA) < 1) return "the driver has no storage blocks in fragment shaders";  // GL_MAX_FRAGMENT_SHADER_STORAGE_BLOCKS
+  if (c->api == 2 ? c->version < 31 : c->version < 43 && !has_extension("GL_ARB_shader_storage_buffer_object"))
+    return c->api == 2 ? "OpenGL ES 3.1 has the storage blocks that it takes"
+                       : "OpenGL 4.3 or GL_ARB_shader_storage_buffer_object has what it takes";
+  // GL_MAX_FRAGMENT_SHADER_STORAGE_BLOCKS
+  if (integer(0x90DA) < 1) return "the driver has no storage blocks in fragment shaders";
   return "";
 }
 
@@ -150,7 +169,8 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   const ProgramSource* source = program ? program_source(program) : nullptr;
   bool fixed = !program;
   if (source)
-    fixed = std::none_of(source->stages.begin(), source->stages.end(), [](auto& stage) { return stage.first == 0x8B30; });
+    fixed =
+        std::none_of(source->stages.begin(), source->stages.end(), [](auto& stage) { return stage.first == 0x8B30; });
   uint32_t units = fixed && !is_es() && !tls.context->core ? textured_units() : 0;
   if (!program && !units) return false;
   if (!(program ? use_fetching_copy(program, units, reads, why) : use_fixed_fetching(units, why))) {
@@ -184,7 +204,8 @@ void FetchCounter::read() {
   for (uint64_t i = 0; i < used_; ++i) {
     uint32_t counts[FETCH_COUNTS] = {};
     if (at) memcpy(counts, at + i * stride_, sizeof counts);
-    results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32), counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
+    results_.push_back({counts[FRAGMENT_FETCHES] + (static_cast<uint64_t>(counts[FRAGMENT_CARRY]) << 32),
+                        counts[EARLIER_FETCHES] + (static_cast<uint64_t>(counts[EARLIER_CARRY]) << 32)});
   }
   if (at) memset(at, 0, bytes), buffer_.unmap();
   used_ = 0;

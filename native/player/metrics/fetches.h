@@ -1,5 +1,5 @@
-// Texture reads of a draw: it is performed once more with a copy of its program that counts them. And what counting with
-// shaders takes, of whatever they count.
+// Texture reads of a draw: it is performed once more with a copy of its program that counts them. And what counting
+// with shaders takes, of whatever they count.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,14 +16,14 @@ uint32_t textured_units();
 // A new object, bound. Its name is one that no program chooses, where a program may choose names itself.
 uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char* generate);
 
-// A buffer of 32-bit integers that shaders count in. It is made and read as a buffer of another kind: llvmpipe ends what it
-// was given so far whenever one for storage is bound that it keeps track of.
+// A buffer of 32-bit integers that shaders count in. It is made and read as a buffer of another kind: llvmpipe ends
+// what it was given so far whenever one for storage is bound that it keeps track of.
 class CountBuffer {
  public:
   uint32_t name() const { return name_; }
   void make(size_t bytes);  // of zeros; an error of the driver is left to be taken
-  // Waits for all that was counted, or that is done; nullptr: the driver does not give it back. To read and to write, until
-  // unmap().
+  // Waits for all that was counted, or that is done; nullptr: the driver does not give it back. To read and to write,
+  // until unmap().
   void* map(size_t bytes, bool wait = true) const;
   void unmap() const;
   void drop();
@@ -43,9 +43,10 @@ class StorageBinding {
   int64_t start_ = 0, size_ = 0;
 };
 
-// llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a query
-// of samples runs meanwhile: one that does, where none of the program's serves as well. Drivers have one at a time. When a
-// query begins that ran before, llvmpipe draws all it was given since, so each has a name of its own until drawn().
+// llvmpipe forgets what was drawn to a tile that is covered whole afterwards, also what that wrote to memory, unless a
+// query of samples runs meanwhile: one that does, where none of the program's serves as well. Drivers have one at a
+// time. When a query begins that ran before, llvmpipe draws all it was given since, so each has a name of its own until
+// drawn().
 class KeptDraws {
  public:
   void begin();

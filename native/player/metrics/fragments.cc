@@ -8,9 +8,9 @@
 // program's: it is cleared and drawn to as the program's is, and copied from it only where anything else may have
 // changed that. Pixels are read back some draws later, when the driver has long drawn them; nothing waits for a draw.
 // Where the stencil test is the program's, or no such copy can be made, colours are added up instead.
-// Each way to another framebuffer and back costs llvmpipe more than most draws: there they are counted where they are, by
-// shaders that put an integer for each two by two pixels into a list in a storage block, or many of them into a plane.
-// Overdraw is the sum of such pictures over a frame.
+// Each way to another framebuffer and back costs llvmpipe more than most draws: there they are counted where they are,
+// by shaders that put an integer for each two by two pixels into a list in a storage block, or many of them into a
+// plane. Overdraw is the sum of such pictures over a frame.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -31,29 +31,39 @@
 namespace dt::play::metrics {
 namespace {
 
-constexpr uint32_t AS_TEXTURE = 1;  // instead of the format of a renderbuffer
-constexpr uint64_t FEW_VERTICES = 4000;  // that are transformed twice rather than waited for
-constexpr size_t SLOTS = 8;  // pictures of a kind that wait for being read back
-constexpr uint64_t FEW_FRAGMENTS = 8192;  // that are listed one by one rather than drawn to another framebuffer
-constexpr size_t LISTS_SIZE = 1 << 21;  // integers of lists
-constexpr uint64_t ROOM = 4096;         // fragments that a list has room for at least
+constexpr uint32_t AS_TEXTURE = 1;         // instead of the format of a renderbuffer
+constexpr uint64_t FEW_VERTICES = 4000;    // that are transformed twice rather than waited for
+constexpr size_t SLOTS = 8;                // pictures of a kind that wait for being read back
+constexpr uint64_t FEW_FRAGMENTS = 8192;   // that are listed one by one rather than drawn to another framebuffer
+constexpr size_t LISTS_SIZE = 1 << 21;     // integers of lists
+constexpr uint64_t ROOM = 4096;            // fragments that a list has room for at least
 constexpr uint64_t MANY_FRAGMENTS = 2048;  // of a draw
-constexpr size_t MOST_PUT_OFF = 4096;   // draws, and calls between them
-constexpr size_t MOST_PRIVATE = 16;  // framebuffers of ours a context
-constexpr size_t MOST_DRAWS_KEPT = 4096;  // whose results nobody fetched
+constexpr size_t MOST_PUT_OFF = 4096;      // draws, and calls between them
+constexpr size_t MOST_PRIVATE = 16;        // framebuffers of ours a context
+constexpr size_t MOST_DRAWS_KEPT = 4096;   // whose results nobody fetched
 
 struct Known {
   const char *spec, *group, *unit;
   What what;
 };
 const Known KNOWN[] = {
-    {"generated", "count", "count", GENERATED},   {"discarded", "count", "count", DISCARDED}, {"passed", "count", "count", PASSED},
-    {"written", "count", "count", WRITTEN},       {"samples_generated", "count", "count", SAMPLES_GENERATED},
-    {"samples_discarded", "count", "count", SAMPLES_DISCARDED}, {"samples_passed", "count", "count", SAMPLES_PASSED},
-    {"samples_written", "count", "count", SAMPLES_WRITTEN}, {"fetches", "texture", "count", FETCHES},
-    {"vertex_fetches", "texture", "count", EARLIER_FETCHES}, {"mean", "overdraw", "count", MEAN},        {"most", "overdraw", "count", MOST},
-    {"covered", "overdraw", "count", COVERED},    {"above_1", "overdraw", "percent", ABOVE_1}, {"above_2", "overdraw", "percent", ABOVE_2},
-    {"above_4", "overdraw", "percent", ABOVE_4},  {"above_8", "overdraw", "percent", ABOVE_8},
+    {"generated", "count", "count", GENERATED},
+    {"discarded", "count", "count", DISCARDED},
+    {"passed", "count", "count", PASSED},
+    {"written", "count", "count", WRITTEN},
+    {"samples_generated", "count", "count", SAMPLES_GENERATED},
+    {"samples_discarded", "count", "count", SAMPLES_DISCARDED},
+    {"samples_passed", "count", "count", SAMPLES_PASSED},
+    {"samples_written", "count", "count", SAMPLES_WRITTEN},
+    {"fetches", "texture", "count", FETCHES},
+    {"vertex_fetches", "texture", "count", EARLIER_FETCHES},
+    {"mean", "overdraw", "count", MEAN},
+    {"most", "overdraw", "count", MOST},
+    {"covered", "overdraw", "count", COVERED},
+    {"above_1", "overdraw", "percent", ABOVE_1},
+    {"above_2", "overdraw", "percent", ABOVE_2},
+    {"above_4", "overdraw", "percent", ABOVE_4},
+    {"above_8", "overdraw", "percent", ABOVE_8},
 };
 const Known* known(const std::string& spec) {
   for (auto& k : KNOWN)
@@ -70,9 +80,14 @@ std::string no_queries() {
 // Why pixels cannot be counted in a private framebuffer.
 std::string no_pictures() {
   if (!tls.context || !version()) return "there is no context";
-  if (is_es() && version() < 20) return has_extension("GL_OES_framebuffer_object") && has_extension("GL_OES_rgb8_rgba8") ? "" : "the driver has no GL_OES_framebuffer_object";
-  if (version() < 30) return is_es() ? "it takes OpenGL ES 3.0: a framebuffer with a copy of the depth" : "it takes OpenGL 3.0";
-  if (is_es() && !has_extension("GL_NV_read_stencil") && !has_extension("GL_NV_read_depth_stencil")) return "the driver has no GL_NV_read_stencil";
+  if (is_es() && version() < 20)
+    return has_extension("GL_OES_framebuffer_object") && has_extension("GL_OES_rgb8_rgba8")
+               ? ""
+               : "the driver has no GL_OES_framebuffer_object";
+  if (version() < 30)
+    return is_es() ? "it takes OpenGL ES 3.0: a framebuffer with a copy of the depth" : "it takes OpenGL 3.0";
+  if (is_es() && !has_extension("GL_NV_read_stencil") && !has_extension("GL_NV_read_depth_stencil"))
+    return "the driver has no GL_NV_read_stencil";
   return "";
 }
 std::string no_metric(What what) {
@@ -89,16 +104,17 @@ struct Count {
   uint64_t value = 0;
 };
 struct Drawn {
-  uint64_t key = 0;                                     // of the draw
-  bool writes = false, real = false, discards = false;  // real: a query runs while it is played; discards: fragments may be
+  uint64_t key = 0;  // of the draw
+  // real: a query runs while it is played; discards: fragments may be
+  bool writes = false, real = false, discards = false;
   Count generated, survived, passed;
   // Of a target with several samples a pixel, where fragments are something else.
   bool sampled = false;
   Count samples_generated, samples_survived, samples_passed;
   Count& queried() { return sampled ? samples_passed : passed; }  // by a query that is `real`
   FetchCounter::Count fetches;
-  int reads = -1;     // of textures by each fragment, where `fetches` need not be counted
-  size_t unread = 0;  // pictures of it
+  int reads = -1;                 // of textures by each fragment, where `fetches` need not be counted
+  size_t unread = 0;              // pictures of it
   const char* refused = nullptr;  // why it could not be drawn once more, found out late
 };
 
@@ -108,9 +124,11 @@ class FragmentSource : public Source {
     int metric;
     What what;
   };
-  FragmentSource(const std::vector<int>& numbers, std::vector<Entry> entries) : Source(numbers), entries_(std::move(entries)) {
+  FragmentSource(const std::vector<int>& numbers, std::vector<Entry> entries)
+      : Source(numbers), entries_(std::move(entries)) {
     for (auto& e : entries_) {
-      counts_again_ |= e.what == GENERATED || e.what == DISCARDED || e.what == SAMPLES_GENERATED || e.what == SAMPLES_DISCARDED;
+      counts_again_ |=
+          e.what == GENERATED || e.what == DISCARDED || e.what == SAMPLES_GENERATED || e.what == SAMPLES_DISCARDED;
       discards_ |= e.what == DISCARDED || e.what == SAMPLES_DISCARDED;
       passes_ |= e.what == PASSED || e.what == WRITTEN || e.what == SAMPLES_PASSED || e.what == SAMPLES_WRITTEN;
       fetches_ |= e.what == FETCHES || e.what == EARLIER_FETCHES;
@@ -155,11 +173,14 @@ class FragmentSource : public Source {
     const Changes changes = next ? changes_of(next->name) : Changes{};
     if (changes.nothing) return true;
     if (!s.in_place->put_off.empty()) {
-      if (changes.inputs && changes.uniforms) s.in_place->stale = true;
-      else if (!changes.inputs || !stay_put_off(*s.in_place, *next)) draw_put_off(s);
+      if (changes.inputs && changes.uniforms)
+        s.in_place->stale = true;
+      else if (!changes.inputs || !stay_put_off(*s.in_place, *next))
+        draw_put_off(s);
     }
     if (changes.inputs) {
-      // The next draw may be counted like this one. What these change of a program they change of the one that is current.
+      // The next draw may be counted like this one. What these change of a program they change of the one that is
+      // current.
       if (changes.uniforms && !s.in_place->left) use_program(s.in_place->program), s.in_place->left = true;
       return true;
     }
@@ -253,7 +274,8 @@ class FragmentSource : public Source {
       abandon(s);
       for (auto& p : s.pending)
         if (p.drawn) give_back(s, *p.drawn);
-      if (!s.free.empty()) DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
+      if (!s.free.empty())
+        DT_REAL(void, glDeleteQueries, int, const uint32_t*)(static_cast<int>(s.free.size()), s.free.data());
       drop(s.counting);
       drop(s.adding);
       drop(s.sampled);
@@ -269,14 +291,17 @@ class FragmentSource : public Source {
   }
   bool uses(uint32_t target) const override {
     // Samples, any samples, and all that a draw that is made again would count too.
-    return target == OCCLUSION || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 || (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
+    return target == OCCLUSION || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 ||
+           (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
   }
   void block(uint32_t target, bool blocked) override {
     State& s = states_[current_context()];
     auto& list = s.blocked;
     if (blocked) s.kept.end();
-    if (blocked) list.push_back(target);
-    else std::erase(list, target);
+    if (blocked)
+      list.push_back(target);
+    else
+      std::erase(list, target);
   }
   void frame(uint64_t number) override {
     ++depth_epoch_;
@@ -291,7 +316,8 @@ class FragmentSource : public Source {
 
  private:
   struct Changes {
-    // inputs: values of uniforms or where vertices come from, no more; nothing: also whatever is current is the same to it.
+    // inputs: values of uniforms or where vertices come from, no more; nothing: also whatever is current is the same to
+    // it.
     bool depth = false, uniforms = false, inputs = false, nothing = false;
   };
   struct Pending {
@@ -307,10 +333,10 @@ class FragmentSource : public Source {
   // A depth buffer of ours that is kept equal to that of a target of the program's.
   struct Depth {
     uint32_t storage = 0, texture = 0, owner = 0;  // one of the first two; owner: the program's framebuffer
-    uint64_t epoch = 0;               // equal as long as this is depth_epoch_
+    uint64_t epoch = 0;                            // equal as long as this is depth_epoch_
   };
-  // What kind of picture: counts in a stencil buffer, steps down from the brightest colour in 8 or 16 bits, or a list of
-  // fragments.
+  // What kind of picture: counts in a stencil buffer, steps down from the brightest colour in 8 or 16 bits, or a list
+  // of fragments.
   enum Kind : uint32_t { STENCILS, STEPS_8, STEPS_16, LISTED, KINDS };
   // A picture that was drawn and is to be read back.
   struct Job {
@@ -320,17 +346,18 @@ class FragmentSource : public Source {
     Private* slot = nullptr;
     Kind kind = STENCILS;
     int box[4] = {};
-    size_t ordinal = 0;               // of the draw in its frame
-    uint64_t made_in = 0, draw = 0;   // in which frame, and see draw_key()
-    Placed placed = Placed::NUMBER;   // LISTED: as what
-    size_t first = 0, room = 0;       // LISTED: where in the buffer it is counted, and how many integers have room there
-    int odd = 0;                                                // see Place
-    int lists = 0;                                              // in which buffer, or which was in use then
-    bool stencil = false;                                       // the stencil buffer counted
+    size_t ordinal = 0;              // of the draw in its frame
+    uint64_t made_in = 0, draw = 0;  // in which frame, and see draw_key()
+    Placed placed = Placed::NUMBER;  // LISTED: as what
+    // LISTED: where in the buffer it is counted, and how many integers have room there
+    size_t first = 0, room = 0;
+    int odd = 0;                                                   // see Place
+    int lists = 0;                                                 // in which buffer, or which was in use then
+    bool stencil = false;                                          // the stencil buffer counted
     Count Drawn::*counts = nullptr, Drawn::*counts_too = nullptr;  // what the sum of the stencil buffer is
-    Count Drawn::*steps = nullptr;                               // and that of the steps
-    bool samples_too = false;                                    // these pass, too
-    Count Drawn::*samples = nullptr;                             // LISTED as SAMPLES: how many are covered
+    Count Drawn::* steps = nullptr;                                // and that of the steps
+    bool samples_too = false;                                      // these pass, too
+    Count Drawn::* samples = nullptr;                              // LISTED as SAMPLES: how many are covered
     std::vector<Pending*> told;  // whose sums of the frame include this picture and none behind it
   };
   struct Target {
@@ -351,21 +378,22 @@ class FragmentSource : public Source {
     void* pointer = nullptr;
   };
   struct InPlace {
-    uint32_t program = 0, target = 0;  // the program's own
-    Extent size;           // of the target
-    uint64_t few = 0;      // fragments
+    uint32_t program = 0, target = 0;                        // the program's own
+    Extent size;                                             // of the target
+    uint64_t few = 0;                                        // fragments
     bool pictured = false, writes = false, repeats = false;  // repeats: nothing but this counts the draw
-    int reads = -1;                                       // see Drawn
+    int reads = -1;                                          // see Drawn
     bool discards = false;
-    bool left = false;                                    // the program's own is current, for a call that changes its uniforms
+    // the program's own is current, for a call that changes its uniforms
+    bool left = false;
     Job job;
-    // Behind tests its own draw does not tell how many are generated: it is drawn once more, without them. That is put off
-    // while draws follow with other inputs at most, since llvmpipe copies 33 KB for each change between the two.
+    // Behind tests its own draw does not tell how many are generated: it is drawn once more, without them. That is put
+    // off while draws follow with other inputs at most, since llvmpipe copies 33 KB for each change between the two.
     std::optional<Job> all{};
     std::vector<PutOff> put_off{};
     std::vector<std::array<std::optional<UniformValues>, 3>> uniforms{};  // by Placed
     std::map<uint32_t, Array> arrays{};  // as the first of them had those that have been changed since
-    bool stale = false;                // the uniforms are not the last of these any more
+    bool stale = false;                  // the uniforms are not the last of these any more
   };
   struct State {
     bool asked = false;
@@ -389,22 +417,24 @@ class FragmentSource : public Source {
       CountBuffer buffers[2];
       size_t used[2] = {};
       int now = 0;
-      void* drawn = nullptr;        // a fence behind what was listed in the other one
-      size_t size = 0, plane = 0;   // integers of each; plane: one a pixel, in front of all lists
+      void* drawn = nullptr;       // a fence behind what was listed in the other one
+      size_t size = 0, plane = 0;  // integers of each; plane: one a pixel, in front of all lists
     } lists;
-    uint32_t empty = 0;                                         // a framebuffer without anything
-    std::map<std::tuple<uint32_t, bool, Placed>, int> drew_to;  // copies that count in place: height of the window, -1: of none
+    uint32_t empty = 0;  // a framebuffer without anything
+    // copies that count in place: height of the window, -1: of none
+    std::map<std::tuple<uint32_t, bool, Placed>, int> drew_to;
     StorageBinding storage;
     std::optional<InPlace> in_place;  // the draw that is being played
     // How many fragments the draws of a frame made when they were counted last, and when that was, by their order.
     struct Made {
-      uint64_t frame = 0, draw = 0;                // draw: what seems to be the same, see draw_key()
+      uint64_t frame = 0, draw = 0;                  // draw: what seems to be the same, see draw_key()
       uint64_t fragments = 0, before = 0, seen = 0;  // of the frame, of the one before it, in how many
     };
     std::vector<Made> made;
     size_t ordinal = 0;  // of the next draw in its frame
     uint64_t begun = 0;  // the last frame that something was drawn in
-    std::map<uint32_t, uint64_t> followed;  // targets whose depth a buffer of ours follows, and in which frame it had to last
+    // targets whose depth a buffer of ours follows, and in which frame it had to last
+    std::map<uint32_t, uint64_t> followed;
     KeptDraws kept;
     bool tried[KINDS] = {};  // whether pictures of a kind have been read back without an error
     // Private framebuffers by format and size: those that count in a stencil buffer, those that add up colours.
@@ -413,7 +443,7 @@ class FragmentSource : public Source {
     std::vector<uint8_t> read;
   };
 
-  // ---- what is given to and taken from the driver ----
+  // ---- what is given to and taken from the driver -----------------------------------------------
 
   uint32_t take(State& s) {
     if (s.free.empty()) {
@@ -425,7 +455,8 @@ class FragmentSource : public Source {
     return name;
   }
   void give_back(State& s, Drawn& d) {
-    for (Count* c : {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
+    for (Count* c :
+         {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
       if (c->query) s.free.push_back(c->query), c->query = 0;
   }
   void abandon(State& s) {
@@ -441,7 +472,8 @@ class FragmentSource : public Source {
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
     Drawn& d = *p.drawn;
-    for (Count* c : {&d.passed, &d.survived, &d.generated, &d.samples_passed, &d.samples_survived, &d.samples_generated}) {
+    for (Count* c :
+         {&d.passed, &d.survived, &d.generated, &d.samples_passed, &d.samples_survived, &d.samples_generated}) {
       if (!c->query) continue;
       uint32_t there = 0;
       if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
@@ -459,16 +491,20 @@ class FragmentSource : public Source {
   static void deliver(Sink& to, const Pending& p, const Entry& e) {
     static const Drawn nothing;
     const Drawn& d = p.drawn ? *p.drawn : nothing;
-    auto tell = [&](const Count& c, double v) { c.lost ? to.lost(p.segment, e.metric, c.lost) : to.value(p.segment, e.metric, v); };
+    auto tell = [&](const Count& c, double v) {
+      c.lost ? to.lost(p.segment, e.metric, c.lost) : to.value(p.segment, e.metric, v);
+    };
     const bool samples = d.sampled && e.what >= SAMPLES_GENERATED && e.what <= SAMPLES_WRITTEN;
-    const Count &generated = samples ? d.samples_generated : d.generated, &survived = samples ? d.samples_survived : d.survived, &passed = samples ? d.samples_passed : d.passed;
+    const Count &generated = samples ? d.samples_generated : d.generated,
+                &survived = samples ? d.samples_survived : d.survived, &passed = samples ? d.samples_passed : d.passed;
     switch (e.what) {
       case GENERATED:
       case SAMPLES_GENERATED: return tell(generated, static_cast<double>(generated.value));
       case DISCARDED:
       case SAMPLES_DISCARDED:
         if (generated.lost) return to.lost(p.segment, e.metric, generated.lost);
-        return tell(survived, d.discards ? static_cast<double>(generated.value) - static_cast<double>(survived.value) : 0);
+        return tell(survived,
+                    d.discards ? static_cast<double>(generated.value) - static_cast<double>(survived.value) : 0);
       case PASSED:
       case SAMPLES_PASSED: return tell(passed, static_cast<double>(passed.value));
       case WRITTEN:
@@ -476,15 +512,18 @@ class FragmentSource : public Source {
       case FETCHES:
       case EARLIER_FETCHES:
         if (d.fetches.lost) return to.lost(p.segment, e.metric, d.fetches.lost);
-        if (d.reads >= 0) return e.what == FETCHES ? tell(d.generated, static_cast<double>(d.generated.value) * d.reads) : to.value(p.segment, e.metric, 0);
-        return to.value(p.segment, e.metric, static_cast<double>(e.what == FETCHES ? d.fetches.fragment : d.fetches.earlier));
+        if (d.reads >= 0)
+          return e.what == FETCHES ? tell(d.generated, static_cast<double>(d.generated.value) * d.reads)
+                                   : to.value(p.segment, e.metric, 0);
+        return to.value(p.segment, e.metric,
+                        static_cast<double>(e.what == FETCHES ? d.fetches.fragment : d.fetches.earlier));
       default:
         if (p.overdraw.why) return to.lost(p.segment, e.metric, p.overdraw.why);
         return to.value(p.segment, e.metric, p.overdraw.value(e.what));
     }
   }
 
-  // ---- what a draw is ----
+  // ---- what a draw is ---------------------------------------------------------------------------
 
   void lose(Drawn& d, const char* why, bool passed) {
     d.generated.lost = d.survived.lost = d.fetches.lost = why;
@@ -500,9 +539,12 @@ class FragmentSource : public Source {
     d.real = queries && passes_;
     if (passes_) d.writes = writes_color();
     const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
-    if (why) lose(d, lasting(why), !queries);
-    else if (version() >= 30 && enabled(RASTERIZER_DISCARD)) undrawn(s, d, draw);
-    else again(s, d, draw, queries);
+    if (why)
+      lose(d, lasting(why), !queries);
+    else if (version() >= 30 && enabled(RASTERIZER_DISCARD))
+      undrawn(s, d, draw);
+    else
+      again(s, d, draw, queries);
   }
 
   // Nothing is rasterised; vertices may read textures.
@@ -511,25 +553,83 @@ class FragmentSource : public Source {
     if (fetches_) count_fetches(s, d, draw, current_program(), false);
   }
 
-  // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they are,
-  // those that are attached too.
+  // What a call may change that is kept track of. Of those that draw nothing only these leave depth buffers as they
+  // are, those that are attached too.
   Changes changes_of(const char* function) {
     auto [it, fresh] = changes_.emplace(function, Changes{});
     if (!fresh) return it->second;
     std::string_view name = function;
-    it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") || name.starts_with("glLink") || name.starts_with("glCallList") || name.starts_with("egl");
-    it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" || name == "glDisableVertexAttribArray" || (name.starts_with("glUniform") && !name.starts_with("glUniformSub") && !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
+    it->second.uniforms = name.starts_with("glUniform") || name.starts_with("glProgram") ||
+                          name.starts_with("glLink") || name.starts_with("glCallList") || name.starts_with("egl");
+    it->second.inputs = name == "glVertexAttribPointer" || name == "glEnableVertexAttribArray" ||
+                        name == "glDisableVertexAttribArray" ||
+                        (name.starts_with("glUniform") && !name.starts_with("glUniformSub") &&
+                         !name.starts_with("glUniformBlock") && name.find("Handle") == name.npos);
     it->second.nothing = name == "glGetUniformLocation" || name == "glGetAttribLocation";
     bool keeps = name == "glClear";  // around() sees to it
-    for (std::string_view known : {"glUniform", "glUseProgram", "glVertexAttrib", "glEnable", "glDisable", "glBindBuffer", "glBindVertexArray", "glBindTexture", "glBindSampler", "glActiveTexture",
-                                   "glBufferData", "glBufferSubData", "glMapBuffer", "glUnmapBuffer", "glFlushMapped", "glBlendColor", "glBlendEquation", "glBlendFunc", "glDepth", "glCull",
-                                   "glFrontFace", "glViewport", "glScissor", "glColorMask", "glClearColor", "glClearDepth", "glClearStencil", "glStencil", "glGet", "glIs", "glTexParameter",
-                                   "glSamplerParameter", "glPolygonOffset", "glLineWidth", "glSampleCoverage", "glDraw", "glMultiDraw", "glPixelStore", "glHint", "glCheckFramebufferStatus",
-                                   "glCreateShader", "glCreateProgram", "glShaderSource", "glCompileShader", "glAttachShader", "glDetachShader", "glLinkProgram", "glBindAttribLocation",
-                                   "glDeleteShader", "glDeleteProgram", "glDeleteBuffers", "glGenBuffers", "glGenTextures", "glPushDebug", "glPopDebug", "glPushGroup", "glPopGroup", "glObjectLabel",
-                                   "eglGet", "eglQuery"})
+    for (std::string_view known : {"glUniform",
+                                   "glUseProgram",
+                                   "glVertexAttrib",
+                                   "glEnable",
+                                   "glDisable",
+                                   "glBindBuffer",
+                                   "glBindVertexArray",
+                                   "glBindTexture",
+                                   "glBindSampler",
+                                   "glActiveTexture",
+                                   "glBufferData",
+                                   "glBufferSubData",
+                                   "glMapBuffer",
+                                   "glUnmapBuffer",
+                                   "glFlushMapped",
+                                   "glBlendColor",
+                                   "glBlendEquation",
+                                   "glBlendFunc",
+                                   "glDepth",
+                                   "glCull",
+                                   "glFrontFace",
+                                   "glViewport",
+                                   "glScissor",
+                                   "glColorMask",
+                                   "glClearColor",
+                                   "glClearDepth",
+                                   "glClearStencil",
+                                   "glStencil",
+                                   "glGet",
+                                   "glIs",
+                                   "glTexParameter",
+                                   "glSamplerParameter",
+                                   "glPolygonOffset",
+                                   "glLineWidth",
+                                   "glSampleCoverage",
+                                   "glDraw",
+                                   "glMultiDraw",
+                                   "glPixelStore",
+                                   "glHint",
+                                   "glCheckFramebufferStatus",
+                                   "glCreateShader",
+                                   "glCreateProgram",
+                                   "glShaderSource",
+                                   "glCompileShader",
+                                   "glAttachShader",
+                                   "glDetachShader",
+                                   "glLinkProgram",
+                                   "glBindAttribLocation",
+                                   "glDeleteShader",
+                                   "glDeleteProgram",
+                                   "glDeleteBuffers",
+                                   "glGenBuffers",
+                                   "glGenTextures",
+                                   "glPushDebug",
+                                   "glPopDebug",
+                                   "glPushGroup",
+                                   "glPopGroup",
+                                   "glObjectLabel",
+                                   "eglGet",
+                                   "eglQuery"})
       keeps = keeps || name.starts_with(known);
-    if (name.starts_with("glDrawBuffers") || name.starts_with("glDrawPixels") || name.starts_with("glDrawTex")) keeps = false;
+    if (name.starts_with("glDrawBuffers") || name.starts_with("glDrawPixels") || name.starts_with("glDrawTex"))
+      keeps = false;
     it->second.depth = !keeps;
     return it->second;
   }
@@ -538,7 +638,9 @@ class FragmentSource : public Source {
   void cleared(State& s, uint32_t mask) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
-    if (version() < 30 || !(mask & DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(DEPTH_WRITEMASK) || enabled(RASTERIZER_DISCARD)) return;
+    if (version() < 30 || !(mask & DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(DEPTH_WRITEMASK) ||
+        enabled(RASTERIZER_DISCARD))
+      return;
     ++depth_epoch_;
     if (enabled(SCISSOR_TEST) || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;
     s.clear.epoch = depth_epoch_;
@@ -550,7 +652,8 @@ class FragmentSource : public Source {
   static bool writes_color() {
     static const auto get = DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*);
     static const auto get_indexed = DT_REAL(void, glGetBooleani_v, uint32_t, uint32_t, uint8_t*);
-    static const auto attachment = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
+    static const auto attachment =
+        DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
     uint8_t mask[4] = {};
     if (version() < 30) {
       get(COLOR_WRITEMASK, mask);
@@ -575,10 +678,13 @@ class FragmentSource : public Source {
     if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
     uint32_t program = current_program();
     if (!program) {
-      if (version() >= (is_es() ? 31u : 41u) && integer(PIPELINE_BINDING)) return "a pipeline of separate programs draws it";
+      if (version() >= (is_es() ? 31u : 41u) && integer(PIPELINE_BINDING))
+        return "a pipeline of separate programs draws it";
       if (!fixed_function()) return "no program draws it";
-      if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(FRAGMENT_PROGRAM)) return "an ARB fragment program draws it";
-      if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(FRAGMENT_SHADER_ATI)) return "an ATI fragment shader draws it";
+      if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(FRAGMENT_PROGRAM))
+        return "an ARB fragment program draws it";
+      if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(FRAGMENT_SHADER_ATI))
+        return "an ATI fragment shader draws it";
       return nullptr;
     }
     const ProgramSource* source = program_source(program);
@@ -587,18 +693,20 @@ class FragmentSource : public Source {
     return nullptr;
   }
 
-  // ---- drawing it again ----
+  // ---- drawing it again -------------------------------------------------------------------------
 
   void again(State& s, Drawn& d, Draw& draw, bool queries) {
     static const auto pause = DT_REAL(void, glPauseTransformFeedback);
     static const auto resume = DT_REAL(void, glResumeTransformFeedback);
-    bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(FEEDBACK_ACTIVE) && !boolean(FEEDBACK_PAUSED);
+    bool feedback =
+        version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(FEEDBACK_ACTIVE) && !boolean(FEEDBACK_PAUSED);
     if (feedback) pause();
     uint32_t program = current_program();
     const ProgramSource* source = program ? program_source(program) : nullptr;
     bool samples = version() >= 13 && integer(SAMPLE_BUFFERS) > 0;
     bool alpha = fixed_function() && enabled(ALPHA_TEST);
-    bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) || (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
+    bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) ||
+                                (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
     bool shader = source && source->discards;
     d.key = draw_key(program, version() >= 30 ? static_cast<uint32_t>(integer(DRAW_BINDING)) : 0, draw);
     d.discards = alpha || coverage || shader;
@@ -611,7 +719,8 @@ class FragmentSource : public Source {
       if (s.in_place) play_in_place(s, d, draw);
       return;
     }
-    const bool here = !feedback && !alpha, all_here = here && count_in_place(s, d, draw, program, source, queries, true);
+    const bool here = !feedback && !alpha,
+               all_here = here && count_in_place(s, d, draw, program, source, queries, true);
     if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
       if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
       if (fetches_) count_fetches(s, d, draw, program, samples);
@@ -619,8 +728,10 @@ class FragmentSource : public Source {
       return;
     }
     // Where there is an exact picture of what is generated, no query has to count it too.
-    bool counted = queries && pictures_ && counts_again_ && most_fragments(draw, source) <= 254 && (integer(DRAW_BINDING) || can_turn());
-    if (pictures_ || (!queries && (counts_again_ || passes_))) counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
+    bool counted = queries && pictures_ && counts_again_ && most_fragments(draw, source) <= 254 &&
+                   (integer(DRAW_BINDING) || can_turn());
+    if (pictures_ || (!queries && (counts_again_ || passes_)))
+      counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
     if (fetches_) count_fetches(s, d, draw, program, samples);
     if (feedback) resume();
@@ -651,14 +762,21 @@ class FragmentSource : public Source {
   static uint64_t vertices_of(const Draw& draw) {
     if (int64_t given = draw.given().vertices; given >= 0) return static_cast<uint64_t>(given);
     std::string_view name = draw.name;
-    if (!(name.starts_with("glDrawArrays") || name.starts_with("glDrawElements") || name.starts_with("glDrawRangeElements")) || name.find("Indirect") != name.npos) return UINT64_MAX;
-    const uint64_t count = draw.number("count"), instances = name.find("Instanced") == name.npos ? 1 : std::max(draw.number("instancecount"), draw.number("primcount"));
+    if (!(name.starts_with("glDrawArrays") || name.starts_with("glDrawElements") ||
+          name.starts_with("glDrawRangeElements")) ||
+        name.find("Indirect") != name.npos)
+      return UINT64_MAX;
+    const uint64_t count = draw.number("count"),
+                   instances = name.find("Instanced") == name.npos
+                                   ? 1
+                                   : std::max(draw.number("instancecount"), draw.number("primcount"));
     return count > INT32_MAX || instances > INT32_MAX || !instances ? UINT64_MAX : count * instances;
   }
 
-  // ---- counting where it is drawn ----
+  // ---- counting where it is drawn ---------------------------------------------------------------
 
-  // Whether the framebuffer need not be left: it pays where that costs much, and takes storage blocks in fragment shaders.
+  // Whether the framebuffer need not be left: it pays where that costs much, and takes storage blocks in fragment
+  // shaders.
   static bool counts_in_place(State& s) {
     if (s.lists.here < 0) {
       const auto* renderer = DT_REAL(const unsigned char*, glGetString, uint32_t)(0x1F01);
@@ -670,20 +788,27 @@ class FragmentSource : public Source {
   }
 
   // Counts with shaders that count in a storage block, without going to another framebuffer. What passes all tests is
-  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader keeps;
-  // what is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all that is
-  // asked for but only pictures where `counts` is false. False: nothing was done, it has to be counted otherwise.
-  bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries, bool counts) {
+  // counted by the program's own draw, with a copy of its program that runs behind them, and so is what its shader
+  // keeps; what is generated too where there are no tests and nothing is discarded, else it is drawn once more. Not all
+  // that is asked for but only pictures where `counts` is false. False: nothing was done, it has to be counted
+  // otherwise.
+  bool count_in_place(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool queries,
+                      bool counts) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     if (!(pictures_ || (counts && (counts_again_ || passes_))) || !program || !counts_in_place(s)) return false;
-    if (source->reads_target || source->writes_depth || draw.given().vertices >= 0 || !(draw.flags & 8) || !strcmp(draw.name, "glCallList")) return false;  // FLAG_DRAW
+    // FLAG_DRAW
+    if (source->reads_target || source->writes_depth || draw.given().vertices >= 0 || !(draw.flags & 8) ||
+        !strcmp(draw.name, "glCallList"))
+      return false;
     Target t;
     t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
     const char* why = nullptr;
     if (!target_size(t.draw, t.size, why)) return false;
     const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
     const bool writes = passes_ && !queries && depth_test && boolean(DEPTH_WRITEMASK);
-    const uint64_t last = last_made(s, d.key), few = std::max(FEW_FRAGMENTS, static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) * 4);
+    const uint64_t last = last_made(s, d.key),
+                   few = std::max(FEW_FRAGMENTS,
+                                  static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) * 4);
     if (last > few || (stencil && passes_ && counts)) {
       if (writes && last != UINT64_MAX) s.followed[t.draw] = frames_;
       return false;
@@ -699,7 +824,8 @@ class FragmentSource : public Source {
       depth = t.depth_bits > 0;
     }
     std::string no;
-    const bool plain = passes_ && counts && !depth, makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
+    const bool plain = passes_ && counts && !depth,
+               makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
     const bool survives = counts && d.discards && (discards_ || plain);
     const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(DEPTH_BOUNDS);
     const bool untested = alone && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth));
@@ -714,7 +840,14 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain) job.counts_too = &Drawn::passed;
-      s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = few, .pictured = pictures_, .writes = d.writes, .repeats = !d.real, .job = std::move(job)};
+      s.in_place = {.program = program,
+                    .target = t.draw,
+                    .size = t.size,
+                    .few = few,
+                    .pictured = pictures_,
+                    .writes = d.writes,
+                    .repeats = !d.real,
+                    .job = std::move(job)};
       return true;
     }
     std::optional<Job> all{};
@@ -722,15 +855,26 @@ class FragmentSource : public Source {
       Job job = new_job(s, t, true);
       job.counts = &Drawn::generated;
       if (plain && !d.discards) job.counts_too = &Drawn::passed;
-      if ((depth || (survives && untested)) && s.tried[LISTED] && draw.kept()) all = std::move(job);
-      else list(s, t, draw, program, true, last, std::move(job));
+      if ((depth || (survives && untested)) && s.tried[LISTED] && draw.kept())
+        all = std::move(job);
+      else
+        list(s, t, draw, program, true, last, std::move(job));
     }
     if (!depth && !survives) return true;
     Job job = new_job(s, t, false);
     job.counts = depth ? &Drawn::passed : &Drawn::survived;
     if (survives && plain) job.counts_too = &Drawn::passed;
-    if (survives && !untested) list(s, t, draw, program, false, last, std::move(job));
-    else s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = few, .writes = d.writes, .repeats = !makes || all, .job = std::move(job), .all = std::move(all)};
+    if (survives && !untested)
+      list(s, t, draw, program, false, last, std::move(job));
+    else
+      s.in_place = {.program = program,
+                    .target = t.draw,
+                    .size = t.size,
+                    .few = few,
+                    .writes = d.writes,
+                    .repeats = !makes || all,
+                    .job = std::move(job),
+                    .all = std::move(all)};
     return true;
   }
   // How many fragments the next draw made when it was counted last; UINT64_MAX: not known.
@@ -760,24 +904,30 @@ class FragmentSource : public Source {
     queue(s, std::move(job), why);
   }
   // Makes the copy of a program current that lists in that place.
-  void use_copy(State& s, uint32_t program, bool bare, Placed as, const Place& place, uint32_t target, Extent size, const UniformValues* values = nullptr) {
+  void use_copy(State& s, uint32_t program, bool bare, Placed as, const Place& place, uint32_t target, Extent size,
+                const UniformValues* values = nullptr) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    if (values) use_placing_copy(program, bare, as, place, *values);
-    else use_placing_copy(program, bare, as, place, uniform_epoch_);
-    // Mesa turns gl_FragCoord in windows, by what it notes for the program that is current when the target changes. For a
-    // copy that drew to another kind of target last it would not note that again: the target changes once more.
+    if (values)
+      use_placing_copy(program, bare, as, place, *values);
+    else
+      use_placing_copy(program, bare, as, place, uniform_epoch_);
+    // Mesa turns gl_FragCoord in windows, by what it notes for the program that is current when the target changes. For
+    // a copy that drew to another kind of target last it would not note that again: the target changes once more.
     int& drew_to = s.drew_to[{program, bare, as}];
     const int now = target ? -1 : size.height;
     if (drew_to && drew_to != now) {
-      if (s.empty) bind(DRAW_FRAMEBUFFER, s.empty);
-      else s.empty = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+      if (s.empty)
+        bind(DRAW_FRAMEBUFFER, s.empty);
+      else
+        s.empty = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
       bind(DRAW_FRAMEBUFFER, target);
     }
     drew_to = now;
   }
   static void take_storage(State& s) {
     s.storage.take();
-    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(), s.lists.buffers[s.lists.now].name());
+    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(),
+                                                                  s.lists.buffers[s.lists.now].name());
   }
   // The draw is played with a copy of its program, and whatever follows it without a call between them.
   void play_in_place(State& s, Drawn& d, const Draw& draw) {
@@ -807,17 +957,21 @@ class FragmentSource : public Source {
     static const auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int*);
     static const auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
     const auto index = static_cast<uint32_t>(call.number("index"));
-    if (p.put_off.size() >= MOST_PUT_OFF || (!tls.context->buffers[gl::ARRAY] && !strcmp(call.name, "glVertexAttribPointer"))) return false;
+    if (p.put_off.size() >= MOST_PUT_OFF ||
+        (!tls.context->buffers[gl::ARRAY] && !strcmp(call.name, "glVertexAttribPointer")))
+      return false;
     auto same = call.kept();
     if (!same) return false;
     if (!p.arrays.contains(index)) {
       Array a;
       int integer = 0, binding = static_cast<int>(index), offset = 0;
-      get(index, 0x8622, &a.enabled), get(index, 0x8623, &a.size), get(index, 0x8624, &a.stride), get(index, 0x8625, &a.type), get(index, 0x886A, &a.normalized), get(index, 0x889F, &a.buffer);
+      get(index, 0x8622, &a.enabled), get(index, 0x8623, &a.size), get(index, 0x8624, &a.stride),
+          get(index, 0x8625, &a.type), get(index, 0x886A, &a.normalized), get(index, 0x889F, &a.buffer);
       get(index, 0x88FD, &integer);
       if (version() >= (is_es() ? 31u : 43u)) get(index, 0x82D4, &binding), get(index, 0x82D5, &offset);
       pointer(index, 0x8645, &a.pointer);
-      if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer)) return false;
+      if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer))
+        return false;
       p.arrays[index] = a;
     }
     p.put_off.push_back({std::move(same), nullptr, Placed::NUMBER, {}, 0});
@@ -825,11 +979,14 @@ class FragmentSource : public Source {
   }
   static void give_arrays(const InPlace& p) {
     static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto pointer = DT_REAL(void, glVertexAttribPointer, uint32_t, int, uint32_t, uint8_t, int, const void*);
-    static const auto enable = DT_REAL(void, glEnableVertexAttribArray, uint32_t), disable = DT_REAL(void, glDisableVertexAttribArray, uint32_t);
+    static const auto pointer =
+        DT_REAL(void, glVertexAttribPointer, uint32_t, int, uint32_t, uint8_t, int, const void*);
+    static const auto enable = DT_REAL(void, glEnableVertexAttribArray, uint32_t),
+                      disable = DT_REAL(void, glDisableVertexAttribArray, uint32_t);
     for (auto& [index, a] : p.arrays) {
       bind(0x8892, static_cast<uint32_t>(a.buffer));
-      if (a.buffer) pointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized), a.stride, a.pointer);
+      if (a.buffer)
+        pointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized), a.stride, a.pointer);
       (a.enabled ? enable : disable)(index);
     }
     if (!p.arrays.empty()) bind(0x8892, tls.context->buffers[gl::ARRAY]);
@@ -845,8 +1002,11 @@ class FragmentSource : public Source {
       give_arrays(p);
       const PutOff* before = nullptr;
       for (auto& one : p.put_off) {
-        if (one.drawn && before && before->uniforms == one.uniforms && before->placed == one.placed) move_placing_copy(p.program, true, one.placed, one.place);
-        else if (one.drawn) use_copy(s, p.program, true, one.placed, one.place, p.target, p.size, &*p.uniforms[one.uniforms][static_cast<size_t>(one.placed)]);
+        if (one.drawn && before && before->uniforms == one.uniforms && before->placed == one.placed)
+          move_placing_copy(p.program, true, one.placed, one.place);
+        else if (one.drawn)
+          use_copy(s, p.program, true, one.placed, one.place, p.target, p.size,
+                   &*p.uniforms[one.uniforms][static_cast<size_t>(one.placed)]);
         if (one.drawn) before = &one;
         if (!one.call->perform() && one.drawn) one.drawn->refused = "the player left it out";
       }
@@ -863,8 +1023,10 @@ class FragmentSource : public Source {
     job.ordinal = s.ordinal;
     place(s, job, draw, p.program, false, p.pictured, last);
     const Place at = place_of(job, p.size);
-    if (first || p.left || p.job.placed != job.placed) use_copy(s, p.program, false, job.placed, at, p.target, p.size);
-    else move_placing_copy(p.program, false, job.placed, at);
+    if (first || p.left || p.job.placed != job.placed)
+      use_copy(s, p.program, false, job.placed, at, p.target, p.size);
+    else
+      move_placing_copy(p.program, false, job.placed, at);
     p.job.placed = job.placed;
     p.left = false;
     ++s.drawn->unread;
@@ -874,7 +1036,9 @@ class FragmentSource : public Source {
   bool goes_on(State& s, Draw& draw) {
     InPlace& p = *s.in_place;
     const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
-    if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 || *draw.refusal() || !strcmp(draw.name, "glCallList")) return false;
+    if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 ||
+        *draw.refusal() || !strcmp(draw.name, "glCallList"))
+      return false;
     std::unique_ptr<Draw> later = p.all ? draw.kept() : nullptr;
     if (p.all && !later) return false;
     s.drawn = std::make_shared<Drawn>();
@@ -888,8 +1052,8 @@ class FragmentSource : public Source {
     return true;
   }
 
-  // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a plane
-  // before them.
+  // The buffer of all lists, which is of zeros where none is. What has no room in its list says so at its pixel in a
+  // plane before them.
   bool make_lists(State& s, Extent size) {
     auto& l = s.lists;
     const size_t plane = static_cast<size_t>(size.width) * static_cast<size_t>(size.height);
@@ -925,15 +1089,18 @@ class FragmentSource : public Source {
     l.now = 1 - l.now;
   }
   Placed listed() const { return pictures_ ? Placed::LIST : Placed::NUMBER; }
-  // Gives a draw's counts their place in the buffer, with room for some more pixels than it had the `last` time where they
-  // make a picture. Where there are many, a count for each is cheaper than a list.
+  // Gives a draw's counts their place in the buffer, with room for some more pixels than it had the `last` time where
+  // they make a picture. Where there are many, a count for each is cheaper than a list.
   void place(State& s, Job& job, const Draw& draw, uint32_t program, bool bare, bool pictured, uint64_t last) {
     auto& l = s.lists;
     std::string no;
-    if (job.placed == Placed::SAMPLES) pictured = false;
-    else job.placed = pictured ? Placed::LIST : Placed::NUMBER;
+    if (job.placed == Placed::SAMPLES)
+      pictured = false;
+    else
+      job.placed = pictured ? Placed::LIST : Placed::NUMBER;
     job.room = pictured ? static_cast<size_t>(std::min<uint64_t>(std::max(16 * last, ROOM), LISTS_SIZE / 2)) : 0;
-    if (pictured && last >= MANY_FRAGMENTS && places_quads() && most_fragments(draw, program_source(program)) <= 254 && has_placing_copy(program, bare, Placed::PLANE, no)) {
+    if (pictured && last >= MANY_FRAGMENTS && places_quads() && most_fragments(draw, program_source(program)) <= 254 &&
+        has_placing_copy(program, bare, Placed::PLANE, no)) {
       job.placed = Placed::PLANE;
       job.room = Picture::cells_of(job.picture->size, job.odd);
     }
@@ -944,7 +1111,9 @@ class FragmentSource : public Source {
     l.used[l.now] += job.room + 2;
   }
   // Mesa draws to windows upside down: there the rows of two by two pixels are counted from above.
-  static Place place_of(const Job& job, Extent size) { return {static_cast<int>(job.first), size.width, static_cast<int>(job.room), job.odd}; }
+  static Place place_of(const Job& job, Extent size) {
+    return {static_cast<int>(job.first), size.width, static_cast<int>(job.room), job.odd};
+  }
 
   void count_by_queries(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool generated) {
     if (!generated && !(discards_ && d.discards)) return;
@@ -971,7 +1140,8 @@ class FragmentSource : public Source {
 
   // Of a target with several samples a pixel: shaders count fragments, each once however many of its samples there are.
   // `leaves_out`: the alpha test or coverage may leave out samples, behind the shader.
-  void count_sampled(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool leaves_out, bool queries, bool here) {
+  void count_sampled(State& s, Drawn& d, Draw& draw, uint32_t program, bool shader, bool leaves_out, bool queries,
+                     bool here) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     d.sampled = true;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, true);
@@ -997,7 +1167,7 @@ class FragmentSource : public Source {
     Off each;
     coverage_off(each);
     if (version() >= (is_es() ? 32u : 40u)) each(0x8C36);  // GL_SAMPLE_SHADING
-    auto counted = [&](bool pictured, Count Drawn::*fragments, Count Drawn::*samples) {
+    auto counted = [&](bool pictured, Count Drawn::* fragments, Count Drawn::* samples) {
       Job job = new_job(s, t, pictured);
       job.counts = fragments;
       if (!pictured) job.placed = Placed::SAMPLES, job.samples = queries ? nullptr : samples;
@@ -1011,8 +1181,10 @@ class FragmentSource : public Source {
       list(s, t, draw, program, true, last, std::move(job));
     }
     if (d.discards && (discards_ || plain)) {
-      if (leaves_out || !program) why = "the alpha test or coverage leaves out samples: see samples_discarded and samples_passed";
-      else if (!has_placing_copy(program, false, Placed::SAMPLES, no)) why = lasting(no);
+      if (leaves_out || !program)
+        why = "the alpha test or coverage leaves out samples: see samples_discarded and samples_passed";
+      else if (!has_placing_copy(program, false, Placed::SAMPLES, no))
+        why = lasting(no);
       if (!why) {
         Job job = counted(false, &Drawn::survived, &Drawn::samples_survived);
         if (plain) job.counts_too = &Drawn::passed, job.samples_too = !queries;
@@ -1031,35 +1203,45 @@ class FragmentSource : public Source {
       d.passed.lost = "what is neither discarded nor fails a test is told in samples only: see samples_passed";
     } else if (!is_es()) {
       d.passed.lost = list_behind(s, t, draw, program, std::move(job));
-    } else if (here && alone && program && !program_source(program)->writes_depth && !program_source(program)->reads_target && has_placing_copy(program, false, Placed::SAMPLES, no)) {
+    } else if (here && alone && program && !program_source(program)->writes_depth &&
+               !program_source(program)->reads_target && has_placing_copy(program, false, Placed::SAMPLES, no)) {
       // OpenGL ES copies no depth of several samples: the program's own draw counts.
-      s.in_place = {.program = program, .target = t.draw, .size = t.size, .few = 0, .writes = d.writes, .job = std::move(job)};
+      s.in_place = {
+          .program = program, .target = t.draw, .size = t.size, .few = 0, .writes = d.writes, .job = std::move(job)};
     } else {
-      d.passed.lost = "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
+      d.passed.lost =
+          "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
     }
   }
-  // Counts fragments of which a sample passes the tests, in a framebuffer with as many samples and a copy of the depth and
-  // stencil buffer. nullptr, or why it cannot.
+  // Counts fragments of which a sample passes the tests, in a framebuffer with as many samples and a copy of the depth
+  // and stencil buffer. nullptr, or why it cannot.
   const char* list_behind(State& s, Target t, Draw& draw, uint32_t program, Job job) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto blit =
+        DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     int depth = 0, type = 0, stencil = 0;
     depth_format(t.draw, depth, type);
     stencil_format(t.draw, stencil);
-    if (depth && depth != 16 && depth != 24 && (depth != 32 || type != 0x1406)) return lasting("a depth buffer of " + std::to_string(depth) + " bits and several samples cannot be copied");
-    t.format = depth == 16 && !stencil ? 0x81A5u : depth == 32 ? static_cast<uint32_t>(DEPTH32F_STENCIL8) : static_cast<uint32_t>(DEPTH24_STENCIL8);
+    if (depth && depth != 16 && depth != 24 && (depth != 32 || type != 0x1406))
+      return lasting("a depth buffer of " + std::to_string(depth) + " bits and several samples cannot be copied");
+    t.format = depth == 16 && !stencil ? 0x81A5u
+               : depth == 32           ? static_cast<uint32_t>(DEPTH32F_STENCIL8)
+                                       : static_cast<uint32_t>(DEPTH24_STENCIL8);
     drain_errors();
     const uint32_t framebuffer = sampled_target(s, t, integer(0x80A9));  // GL_SAMPLES
     const char* why = take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
     place(s, job, draw, program, true, false, 0);
     bind(DRAW_FRAMEBUFFER, framebuffer);
-    if (!why && status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer with such a depth buffer";
+    if (!why && status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+      why = "the driver takes no framebuffer with such a depth buffer";
     if (!why) {
       Off off;
       off(SCISSOR_TEST);
       bind(READ_FRAMEBUFFER, t.draw);
-      if (depth || stencil) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), NEAREST);
+      if (depth || stencil)
+        blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
+             (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), NEAREST);
       bind(READ_FRAMEBUFFER, t.read);
       if (take_error()) why = "the driver does not copy this depth buffer";
     }
@@ -1083,7 +1265,8 @@ class FragmentSource : public Source {
     static const auto allocate = DT_REAL(void, glRenderbufferStorageMultisample, uint32_t, int, uint32_t, int, int);
     static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
     if (s.sampled.size() > MOST_PRIVATE) drop(s.sampled);
-    Private& p = s.sampled[{t.format + (static_cast<uint32_t>(samples) << 17) + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    Private& p = s.sampled[{t.format + (static_cast<uint32_t>(samples) << 17) + (is_turned(t) ? 1u << 16 : 0u),
+                            static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     if (p.framebuffer) return p.framebuffer;
     static const uint32_t none = 0;
     const int was = integer(RENDERBUFFER_BINDING);
@@ -1121,20 +1304,28 @@ class FragmentSource : public Source {
 
   // Counts in private framebuffers what queries do not: everything (`counts`), or only a picture of what is generated,
   // which may stand for its number (`generated`). nullptr, or why there is no such picture.
-  const char* count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source, bool shader, bool counts, bool generated) {
+  const char* count_by_pictures(State& s, Drawn& d, Draw& draw, uint32_t program, const ProgramSource* source,
+                                bool shader, bool counts, bool generated) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     const char* why = nullptr;
     Target t;
     t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
     t.read = static_cast<uint32_t>(integer(READ_BINDING));
-    if (integer(SAMPLE_BUFFERS) > 0) why = "the target has several samples a pixel";
-    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return nullptr;  // nothing is drawn
-    else if (program && source->reads_target) why = "the fragment shader reads the target";
-    else if (fixed_function() && !is_es() && (integer(0x0D12) || integer(0x0D13) || boolean(0x0D11))) why = "what is read back of a stencil buffer is changed by glPixelTransfer";
-    else target_size(t.draw, t.size, why);
+    if (integer(SAMPLE_BUFFERS) > 0)
+      why = "the target has several samples a pixel";
+    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+      return nullptr;  // nothing is drawn
+    else if (program && source->reads_target)
+      why = "the fragment shader reads the target";
+    else if (fixed_function() && !is_es() && (integer(0x0D12) || integer(0x0D13) || boolean(0x0D11)))
+      why = "what is read back of a stencil buffer is changed by glPixelTransfer";
+    else
+      target_size(t.draw, t.size, why);
     if (why) {
-      if (counts) lose(d, why, true);
-      else frame_->why = why;
+      if (counts)
+        lose(d, why, true);
+      else
+        frame_->why = why;
       return why;
     }
     bool depth = passes_ && counts && enabled(DEPTH_TEST), stencil = passes_ && counts && enabled(STENCIL_TEST);
@@ -1142,9 +1333,12 @@ class FragmentSource : public Source {
     if (depth) {
       int bits = 0, type = 0;
       depth_format(t.draw, bits, type);
-      if (!bits) depth = false;  // without a buffer the test passes
-      else if (bits == 24 && type != 0x1406) t.format = DEPTH24_STENCIL8;
-      else if (bits == 32 && type == 0x1406) t.format = DEPTH32F_STENCIL8;
+      if (!bits)
+        depth = false;  // without a buffer the test passes
+      else if (bits == 24 && type != 0x1406)
+        t.format = DEPTH24_STENCIL8;
+      else if (bits == 32 && type == 0x1406)
+        t.format = DEPTH32F_STENCIL8;
       t.depth_bits = bits, t.depth_is_float = type == 0x1406;
       storage = t.format ? t.format : bits == 16 ? 0x81A5u : bits == 32 ? static_cast<uint32_t>(AS_TEXTURE) : 0u;
     }
@@ -1153,11 +1347,13 @@ class FragmentSource : public Source {
     const uint64_t most = most_fragments(draw, source);
     bool steps = depth && !stencil && storage && program && !source->other_outputs && (most <= 126 || has_16_bits());
     Kind kind = most <= 126 ? STEPS_8 : STEPS_16;
-    // With one draw less: the stencil buffer beside the depth counts what is not discarded, whatever the depth test says.
+    // With one draw less: the stencil buffer beside the depth counts what is not discarded, whatever the depth test
+    // says.
     bool both = steps && !odd && vertices_of(draw) > FEW_VERTICES;
 
     bool plain = passes_ && counts && !depth && !stencil;  // nothing but the program takes fragments away
-    bool makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards))), survives = counts && d.discards && (discards_ || plain);
+    bool makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards))),
+         survives = counts && d.discards && (discards_ || plain);
     auto passes = plain ? &Drawn::passed : nullptr;
     if (makes && !(both && !d.discards)) {
       Job job = new_job(s, t, true);
@@ -1180,7 +1376,8 @@ class FragmentSource : public Source {
     } else {
       Job job = new_job(s, t, both && makes && !d.discards);
       job.steps = &Drawn::passed;
-      if (both && (d.discards ? survives : makes)) job.stencil = true, job.counts = d.discards ? &Drawn::survived : &Drawn::generated;
+      if (both && (d.discards ? survives : makes))
+        job.stencil = true, job.counts = d.discards ? &Drawn::survived : &Drawn::generated;
       const char* no = count_in_steps(s, t, draw, program, storage, kind, std::move(job));
       if (both && !d.discards) why = no;
     }
@@ -1223,9 +1420,10 @@ class FragmentSource : public Source {
     drain_errors();
   }
 
-  // Draws into a private framebuffer without depth, where each fragment adds one to the stencil buffer. `whole`: nothing but
-  // the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
-  const char* count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole, Job job) {
+  // Draws into a private framebuffer without depth, where each fragment adds one to the stencil buffer. `whole`:
+  // nothing but the shader may leave fragments out, and with `bare` not even that. nullptr, or why it cannot be told.
+  const char* count_in_stencil(State& s, const Target& t, Draw& draw, uint32_t program, bool bare, bool whole,
+                               Job job) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
     static const int zero = 0;
@@ -1255,8 +1453,7 @@ class FragmentSource : public Source {
     return queue(s, std::move(job), why);
   }
   // Draws with the stencil test on, and as it was afterwards.
-  template <typename F>
-  static const char* counting_stencil(F draw) {
+  template <typename F> static const char* counting_stencil(F draw) {
     static const auto enable = DT_REAL(void, glEnable, uint32_t);
     static const auto disable = DT_REAL(void, glDisable, uint32_t);
     const bool was = enabled(STENCIL_TEST);
@@ -1268,9 +1465,11 @@ class FragmentSource : public Source {
     return why;
   }
 
-  // Draws beside a depth buffer that is equal to the program's, with the program as it is: each fragment that passes takes
-  // one step from its pixel's colour. With `job.stencil` the stencil buffer counts those that fail the depth test too.
-  const char* count_in_steps(State& s, const Target& t, Draw& draw, uint32_t program, uint32_t storage, Kind kind, Job job) {
+  // Draws beside a depth buffer that is equal to the program's, with the program as it is: each fragment that passes
+  // takes one step from its pixel's colour. With `job.stencil` the stencil buffer counts those that fail the depth test
+  // too.
+  const char* count_in_steps(State& s, const Target& t, Draw& draw, uint32_t program, uint32_t storage, Kind kind,
+                             Job job) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
     static const auto clear_stencil = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
@@ -1304,8 +1503,10 @@ class FragmentSource : public Source {
       dither(0x0BD0);
       auto drawn = [&] { return perform(draw, program, false); };
       if (!why) why = job.stencil ? counting_stencil(drawn) : drawn();
-      if (why) depth.epoch = 0;
-      else follows_ = true;
+      if (why)
+        depth.epoch = 0;
+      else
+        follows_ = true;
     }
     bind(DRAW_FRAMEBUFFER, t.draw);
     return queue(s, std::move(job), why);
@@ -1313,7 +1514,8 @@ class FragmentSource : public Source {
   // Makes the depth buffer of the framebuffer that is bound equal to the program's; scissor is off.
   const char* follow(State& s, const Target& t, Depth& depth) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto blit =
+        DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
     static const auto mask = DT_REAL(void, glDepthMask, uint8_t);
     if (depth.epoch == depth_epoch_ && depth.owner == t.draw) return nullptr;
@@ -1340,11 +1542,13 @@ class FragmentSource : public Source {
   static void turn(const Target& t) {
     if (!is_turned(t)) return;
     // Mesa's compatibility profile has the extension, but an error for its function.
-    if (is_es()) DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
-    else DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+    if (is_es())
+      DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+    else
+      DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
   }
 
-  // ---- pictures that are read back later ----
+  // ---- pictures that are read back later --------------------------------------------------------
 
   // Keeps a picture that was drawn until it is read; `why` it was not.
   const char* queue(State& s, Job job, const char* why) {
@@ -1388,11 +1592,13 @@ class FragmentSource : public Source {
     static const auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
     static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
     static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
+    static const auto attach_texture =
+        DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
     static const auto draw_buffers = DT_REAL(void, glDrawBuffers, int, const uint32_t*);
     static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     static const uint32_t none = 0;
-    const std::array<uint32_t, 4> key{kind + (is_turned(t) ? KINDS : 0u), storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    const std::array<uint32_t, 4> key{kind + (is_turned(t) ? KINDS : 0u), storage, static_cast<uint32_t>(t.size.width),
+                                      static_cast<uint32_t>(t.size.height)};
     if (s.slots.size() > MOST_PRIVATE && !s.slots.contains(key)) {
       read_back(s);
       drop_slots(s);
@@ -1438,7 +1644,9 @@ class FragmentSource : public Source {
       }
     }
     bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone" : "the driver takes no framebuffer with such a depth buffer";
+    if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+      why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone"
+                             : "the driver takes no framebuffer with such a depth buffer";
     bind(DRAW_FRAMEBUFFER, t.draw);
     all.push_back(made);
     return &all.back();
@@ -1447,7 +1655,8 @@ class FragmentSource : public Source {
   static uint32_t new_depth_texture(const Target& t) {
     static const auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
-    static const auto image = DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
+    static const auto image =
+        DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
     const auto bound = static_cast<uint32_t>(integer(0x8069));
     const uint32_t unpack = tls.context->buffers[gl::UNPACK];
     if (unpack) bind_buffer(0x88EC, 0);
@@ -1471,8 +1680,8 @@ class FragmentSource : public Source {
     s.depths.clear();
   }
 
-  // Reads all pictures that were drawn in the current context. No errors are asked for: there may be some of the program's.
-  // With `older` those alone of the buffer of lists that is not in use, which are drawn.
+  // Reads all pictures that were drawn in the current context. No errors are asked for: there may be some of the
+  // program's. With `older` those alone of the buffer of lists that is not in use, which are drawn.
   void read_back(State& s, bool older = false) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto transfer = DT_REAL(void, glPixelTransferi, uint32_t, int);
@@ -1487,7 +1696,8 @@ class FragmentSource : public Source {
     }
     int32_t* lists[2] = {};
     for (int i = 0; i < 2; ++i)
-      if ((!older || i != s.lists.now) && std::any_of(s.jobs.begin(), s.jobs.end(), [i](auto& j) { return j.kind == LISTED && j.lists == i; }))
+      if ((!older || i != s.lists.now) &&
+          std::any_of(s.jobs.begin(), s.jobs.end(), [i](auto& j) { return j.kind == LISTED && j.lists == i; }))
         lists[i] = static_cast<int32_t*>(s.lists.buffers[i].map(s.lists.used[i] * sizeof(int32_t), !older));
     while (!s.jobs.empty() && (!older || s.jobs.front().lists != s.lists.now)) {
       Job job = std::move(s.jobs.front());
@@ -1550,8 +1760,10 @@ class FragmentSource : public Source {
     const size_t listed = std::min<size_t>(all, job.room);
     const bool quads = places_quads();
     made.value = all;
-    if (job.picture && quads) made.value = job.picture->add_quads(list + 2, listed, job.frame->sums) + static_cast<uint32_t>(list[1]);
-    else if (job.picture) job.picture->add(list + 2, listed, job.frame->sums);
+    if (job.picture && quads)
+      made.value = job.picture->add_quads(list + 2, listed, job.frame->sums) + static_cast<uint32_t>(list[1]);
+    else if (job.picture)
+      job.picture->add(list + 2, listed, job.frame->sums);
     memset(list, 0, (listed + 2) * sizeof *list);
     if (!job.picture || all == listed) return made;
     size_t others = 0;
@@ -1569,7 +1781,8 @@ class FragmentSource : public Source {
       }
       lists[i] = 0, ++others;
     }
-    if (listed + others != all) job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
+    if (listed + others != all)
+      job.frame->sums.why = "a draw made many more fragments than the same one of the frame before";
     return made;
   }
   // Keeps how many fragments a draw made.
@@ -1585,7 +1798,8 @@ class FragmentSource : public Source {
     if (!--f.unread && f.over) save(f);
   }
   const char* read_steps(State& s, const Job& job, uint64_t& sum) {
-    const size_t bytes = job.kind == STEPS_8 ? 1 : 2, n = static_cast<size_t>(job.box[2]) * static_cast<size_t>(job.box[3]);
+    const size_t bytes = job.kind == STEPS_8 ? 1 : 2,
+                 n = static_cast<size_t>(job.box[2]) * static_cast<size_t>(job.box[3]);
     if (!n) return nullptr;
     s.read.assign(n * bytes + 8, 0);
     read_pixels(job.box, 0x1903, bytes == 1 ? UNSIGNED_BYTE : 0x1403u, s.read.data());  // GL_RED
@@ -1600,11 +1814,12 @@ class FragmentSource : public Source {
   }
 
   // Draws into the private framebuffer, with a copy of the program's depth, where each fragment that passes adds one to
-  // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be told.
-  template <typename F>
-  const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, F row) {
+  // its pixel, and tells `row` of those that are not zero: where they begin, and how many. nullptr, or why it cannot be
+  // told.
+  template <typename F> const char* draw_picture(State& s, const Target& t, Draw& draw, uint32_t program, F row) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto blit =
+        DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferiv, uint32_t, int, const int*);
     static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const int zero = 0;
@@ -1612,7 +1827,8 @@ class FragmentSource : public Source {
     drain_errors();
     make_target(s, t);
     bind(DRAW_FRAMEBUFFER, s.framebuffer);
-    if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of depth and stencil alone";
+    if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+      why = "the driver takes no framebuffer of depth and stencil alone";
     if (!why) {
       StencilState saved;
       StencilState::count();
@@ -1643,7 +1859,8 @@ class FragmentSource : public Source {
   template <typename F>
   const char* draw_colors(State& s, const Target& t, Draw& draw, uint32_t program, bool depth, bool stencil, F row) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
-    static const auto blit = DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
+    static const auto blit =
+        DT_REAL(void, glBlitFramebuffer, int, int, int, int, int, int, int, int, uint32_t, uint32_t);
     static const auto clear = DT_REAL(void, glClearBufferfv, uint32_t, int, const float*);
     static const auto is_whole = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const float zero[4] = {};
@@ -1657,7 +1874,8 @@ class FragmentSource : public Source {
     const char* why = make_colored(s, t, depth, stencil_bits);
     if (!why) {
       bind(DRAW_FRAMEBUFFER, s.framebuffer);
-      if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer with such a depth buffer";
+      if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+        why = "the driver takes no framebuffer with such a depth buffer";
     }
     if (!why) {
       Added added;
@@ -1675,8 +1893,10 @@ class FragmentSource : public Source {
         if (!depth) off(DEPTH_TEST);
         if (!stencil_bits) off(STENCIL_TEST);
         std::string no;
-        if (!use_counting_copy(program, no)) why = lasting(no);
-        else if (!draw.perform()) why = "the player left it out";
+        if (!use_counting_copy(program, no))
+          why = lasting(no);
+        else if (!draw.perform())
+          why = "the player left it out";
         use_program(program);
       }
       int box[4] = {0, 0, t.size.width, t.size.height};
@@ -1717,10 +1937,14 @@ class FragmentSource : public Source {
     auto was = static_cast<uint32_t>(integer(DRAW_BINDING));
     const char* why = nullptr;
     Target t;
-    if (was) why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
-    else if (integer(SAMPLE_BUFFERS) > 0) why = "the target has several samples a pixel";
-    else if (!strcmp(draw.name, "glCallList")) why = draw.refusal();
-    else target_size(0, t.size, why);
+    if (was)
+      why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
+    else if (integer(SAMPLE_BUFFERS) > 0)
+      why = "the target has several samples a pixel";
+    else if (!strcmp(draw.name, "glCallList"))
+      why = draw.refusal();
+    else
+      target_size(0, t.size, why);
     if (why) return lose(d, why, true);
     if (alpha) d.survived.lost = "OpenGL ES 1: what the alpha test leaves out cannot be counted";
     bool tested = alpha || enabled(DEPTH_TEST) || enabled(STENCIL_TEST);
@@ -1791,16 +2015,21 @@ class FragmentSource : public Source {
         }
       }
       if (!why)
-        why = read_counts(s, box, [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
-          d.generated.value += picture ? picture->add(x, y, counts, n, frame_->sums) : sum_of(counts, n);
-        }, 4);
+        why = read_counts(
+            s, box,
+            [&](size_t x, size_t y, const uint8_t* counts, size_t n) {
+              d.generated.value += picture ? picture->add(x, y, counts, n, frame_->sums) : sum_of(counts, n);
+            },
+            4);
       if (!why && take_error()) why = "the driver does not give back the counts";
     }
     bind(FRAMEBUFFER, was);
     if (why) return lose(d, why, true);
     if (fetches_) d.fetches.fragment = d.generated.value * textured_units();
-    if (tested) d.passed.lost = "OpenGL ES 1: what tests let through cannot be counted";
-    else d.passed.value = d.generated.value;
+    if (tested)
+      d.passed.lost = "OpenGL ES 1: what tests let through cannot be counted";
+    else
+      d.passed.value = d.generated.value;
   }
 
   static void stencil_format(uint32_t framebuffer, int& bits) {
@@ -1823,16 +2052,28 @@ class FragmentSource : public Source {
     static const auto bind_texture = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
     static const auto allocate = DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int, int);
-    static const auto image = DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
+    static const auto image =
+        DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
     static const auto attach = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
-    static const auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
+    static const auto attach_texture =
+        DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
     uint32_t kind = 0;
-    if (stencil_bits) kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? static_cast<uint32_t>(DEPTH24_STENCIL8) : t.depth_is_float ? static_cast<uint32_t>(DEPTH32F_STENCIL8) : 0u;
-    else if (!depth) kind = 2;  // colours alone
-    else kind = t.depth_is_float ? 0x8CACu : t.depth_bits == 16 ? 0x81A5u : t.depth_bits == 24 ? DEPTH24_STENCIL8 : t.depth_bits == 32 ? AS_TEXTURE : 0;
+    if (stencil_bits)
+      kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? static_cast<uint32_t>(DEPTH24_STENCIL8)
+             : t.depth_is_float                                  ? static_cast<uint32_t>(DEPTH32F_STENCIL8)
+                                                                 : 0u;
+    else if (!depth)
+      kind = 2;  // colours alone
+    else
+      kind = t.depth_is_float     ? 0x8CACu
+             : t.depth_bits == 16 ? 0x81A5u
+             : t.depth_bits == 24 ? DEPTH24_STENCIL8
+             : t.depth_bits == 32 ? AS_TEXTURE
+                                  : 0;
     if (!kind) return lasting("a depth buffer of " + std::to_string(t.depth_bits) + " bits cannot be copied");
     if (s.adding.size() > MOST_PRIVATE) drop(s.adding);
-    const std::array<uint32_t, 3> which{kind + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)};
+    const std::array<uint32_t, 3> which{kind + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width),
+                                        static_cast<uint32_t>(t.size.height)};
     Private& c = s.adding[which];
     if (c.framebuffer) {
       s.framebuffer = c.framebuffer;
@@ -1840,7 +2081,7 @@ class FragmentSource : public Source {
     }
     int was = integer(RENDERBUFFER_BINDING);
     static uint32_t next = 0x6E000000;  // downwards, as in make_target
-    c.framebuffer = c.color = next--;  // names that no program chooses
+    c.framebuffer = c.color = next--;   // names that no program chooses
     bool chosen = true;
     bind(DRAW_FRAMEBUFFER, c.framebuffer);
     bind_storage(RENDERBUFFER, c.color);
@@ -1867,7 +2108,9 @@ class FragmentSource : public Source {
       chosen ? void(c.storage = next--) : gen_storage(1, &c.storage);
       bind_storage(RENDERBUFFER, c.storage);
       allocate(RENDERBUFFER, kind, t.size.width, t.size.height);
-      attach(DRAW_FRAMEBUFFER, kind == DEPTH24_STENCIL8 || kind == DEPTH32F_STENCIL8 ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, RENDERBUFFER, c.storage);
+      attach(DRAW_FRAMEBUFFER,
+             kind == DEPTH24_STENCIL8 || kind == DEPTH32F_STENCIL8 ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT,
+             RENDERBUFFER, c.storage);
     }
     bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
     bind(DRAW_FRAMEBUFFER, t.draw);
@@ -1884,8 +2127,7 @@ class FragmentSource : public Source {
   }
 
   // Tells `row` of each row of counts: where it begins, and how many.
-  template <typename F>
-  static const char* read_counts(State& s, const int* box, F row, size_t channels = 1) {
+  template <typename F> static const char* read_counts(State& s, const int* box, F row, size_t channels = 1) {
     auto width = static_cast<size_t>(box[2]), height = static_cast<size_t>(box[3]);
     if (!width || !height) return nullptr;
     s.read.assign(width * height * channels + 8, 0);
@@ -1893,7 +2135,8 @@ class FragmentSource : public Source {
     if (channels == 4)
       for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
     if (memchr(s.read.data(), 255, width * height)) return "more than 254 fragments of one draw lie on a pixel";
-    for (size_t y = 0; y < height; ++y) row(static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), s.read.data() + y * width, width);
+    for (size_t y = 0; y < height; ++y)
+      row(static_cast<size_t>(box[0]), y + static_cast<size_t>(box[1]), s.read.data() + y * width, width);
     return nullptr;
   }
   // Of the framebuffer that is bound for it, without gaps.
@@ -1905,8 +2148,11 @@ class FragmentSource : public Source {
     uint32_t pack = c->buffers[gl::PACK];
     if (pack) bind_buffer(PACK_BUFFER, 0);
     const gl::PixelStore& p = c->pack;
-    const struct { uint32_t name; int value, plain; } values[] = {{0x0D05, p.alignment, 1}, {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
-                                                                  {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
+    const struct {
+      uint32_t name;
+      int value, plain;
+    } values[] = {{0x0D05, p.alignment, 1},   {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
+                  {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.plain);
     read(box[0], box[1], box[2], box[3], format, type, to);
@@ -1915,8 +2161,8 @@ class FragmentSource : public Source {
     if (pack) bind_buffer(PACK_BUFFER, pack);
   }
 
-  // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose names
-  // itself.
+  // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose
+  // names itself.
   void make_target(State& s, const Target& t) {
     static const auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     static const auto gen = DT_REAL(void, glGenFramebuffers, int, uint32_t*);
@@ -1928,7 +2174,8 @@ class FragmentSource : public Source {
     static const auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     static const uint32_t none = 0;
     if (s.counting.size() > MOST_PRIVATE) drop(s.counting);
-    Private& p = s.counting[{t.format + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
+    Private& p = s.counting[{t.format + (is_turned(t) ? 1u << 16 : 0u), static_cast<uint32_t>(t.size.width),
+                             static_cast<uint32_t>(t.size.height)}];
     if (p.framebuffer) {
       s.framebuffer = p.framebuffer;
       return;
@@ -2006,7 +2253,7 @@ class FragmentSource : public Source {
   bool follows_ = false;  // ours followed the draw
   // Counts what may have changed the values of uniforms.
   uint64_t uniform_epoch_ = next_epoch(), frames_ = 1;  // uniform_epoch_: copies outlive this
-  std::unordered_map<const char*, Changes> changes_;  // by name of function
+  std::unordered_map<const char*, Changes> changes_;    // by name of function
 };
 
 class Fragments : public Backend {
@@ -2025,7 +2272,8 @@ class Fragments : public Backend {
       if (std::string why = no_metric(k.what); !why.empty()) found.emplace_back(k.spec, why);
     return found;
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<FragmentSource::Entry> entries;
     for (int n : numbers) {
       const Known* k = known(all[static_cast<size_t>(n)].spec);

@@ -1,9 +1,9 @@
-// What becomes of primitives and vertices: every draw is made once more with its positions captured by transform feedback
-// and nothing rasterised, and the positions are told apart on the processor.
+// What becomes of primitives and vertices: every draw is made once more with its positions captured by transform
+// feedback and nothing rasterised, and the positions are told apart on the processor.
 //
 // The positions are those of a twin of the program: the same shaders, linked with gl_Position captured. Fixed-function
-// vertices have a twin that says ftransform(). OpenGL ES 1 has no transform feedback: its arrays are read and transformed
-// here, in double precision.
+// vertices have a twin that says ftransform(). OpenGL ES 1 has no transform feedback: its arrays are read and
+// transformed here, in double precision.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,22 +19,87 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  GL_CURRENT_PROGRAM = 0x8B8D, GL_PROGRAM_PIPELINE_BINDING = 0x825A, GL_LINK_STATUS = 0x8B82, GL_DELETE_STATUS = 0x8B80, GL_SHADER_TYPE = 0x8B4F,
-  GL_ATTACHED_SHADERS = 0x8B85, GL_ACTIVE_ATTRIBUTES = 0x8B89, GL_ACTIVE_UNIFORMS = 0x8B86, GL_ACTIVE_UNIFORM_BLOCKS = 0x8A36, GL_UNIFORM_BLOCK_BINDING = 0x8A3F,
-  GL_VERTEX_SHADER = 0x8B31, GL_FRAGMENT_SHADER = 0x8B30, GL_GEOMETRY_SHADER = 0x8DD9, GL_TESS_EVALUATION_SHADER = 0x8E87, GL_PROGRAM_SEPARABLE = 0x8258,
-  GL_GEOMETRY_OUTPUT_TYPE = 0x8918, GL_TESS_GEN_MODE = 0x8E76, GL_TESS_GEN_POINT_MODE = 0x8E79, GL_ISOLINES = 0x8E7A,
-  GL_FEEDBACK_BUFFER = 0x8C8E, GL_FEEDBACK_BUFFER_BINDING = 0x8C8F, GL_FEEDBACK = 0x8E22, GL_FEEDBACK_PAUSED = 0x8E23, GL_FEEDBACK_ACTIVE = 0x8E24,
-  GL_FEEDBACK_BINDING = 0x8E25, GL_INTERLEAVED = 0x8C8C, GL_RASTERIZER_DISCARD = 0x8C89, GL_GENERATED = 0x8C87, GL_WRITTEN = 0x8C88, GL_QUERY_RESULT = 0x8866,
-  GL_STREAM_READ = 0x88E1, GL_MAP_READ_BIT = 1, GL_ELEMENT_BUFFER = 0x8893, GL_ELEMENT_BUFFER_BINDING = 0x8895, GL_ARRAY_BUFFER = 0x8892, GL_BUFFER_MAPPED = 0x88BC,
-  GL_INDIRECT_BUFFER = 0x8F3F, GL_INDIRECT_BUFFER_BINDING = 0x8F43, GL_BUFFER_SIZE = 0x8764, GL_ARRAY_BUFFER_BINDING = 0x8894,
-  GL_CULL_FACE = 0x0B44, GL_CULL_FACE_MODE = 0x0B45, GL_FRONT_FACE = 0x0B46, GL_CW = 0x0900, GL_FRONT = 0x0404, GL_BACK = 0x0405,
-  GL_VIEWPORT = 0x0BA2, GL_SUBPIXEL_BITS = 0x0D50, GL_SCISSOR_TEST = 0x0C11, GL_SCISSOR_BOX = 0x0C10, GL_DEPTH_CLAMP = 0x864F, GL_CLIP_DEPTH_MODE = 0x935D,
-  GL_ZERO_TO_ONE = 0x935F, GL_CLIP_DISTANCE0 = 0x3000, GL_MAX_CLIP_DISTANCES = 0x0D32, GL_COLOR_WRITEMASK = 0x0C23, GL_DEPTH_TEST = 0x0B71,
-  GL_DEPTH_WRITEMASK = 0x0B72, GL_STENCIL_TEST = 0x0B90, GL_STENCIL_WRITEMASK = 0x0B98, GL_STENCIL_BACK_WRITEMASK = 0x8CA5, GL_MAX_DRAW_BUFFERS = 0x8824,
-  GL_LIGHTING = 0x0B50, GL_VERTEX_PROGRAM_ARB = 0x8620, GL_RESTART = 0x8F9D, GL_RESTART_INDEX = 0x8F9E, GL_RESTART_FIXED = 0x8D69,
-  GL_MODELVIEW_MATRIX = 0x0BA6, GL_PROJECTION_MATRIX = 0x0BA7, GL_VERTEX_ARRAY = 0x8074, GL_VERTEX_ARRAY_SIZE = 0x807A, GL_VERTEX_ARRAY_TYPE = 0x807B,
-  GL_VERTEX_ARRAY_STRIDE = 0x807C, GL_VERTEX_ARRAY_BUFFER_BINDING = 0x8896, GL_VERTEX_ARRAY_POINTER = 0x808E, GL_MATRIX_PALETTE = 0x8840,
-  GL_BLOCK_INTERFACE = 0x92E6, GL_COUNTER_INTERFACE = 0x92C0, GL_UNIFORM_INTERFACE = 0x92E1, GL_ACTIVE_RESOURCES = 0x92F5, GL_REFERENCED_VERTEX = 0x9306,
+  GL_CURRENT_PROGRAM = 0x8B8D,
+  GL_PROGRAM_PIPELINE_BINDING = 0x825A,
+  GL_LINK_STATUS = 0x8B82,
+  GL_DELETE_STATUS = 0x8B80,
+  GL_SHADER_TYPE = 0x8B4F,
+  GL_ATTACHED_SHADERS = 0x8B85,
+  GL_ACTIVE_ATTRIBUTES = 0x8B89,
+  GL_ACTIVE_UNIFORMS = 0x8B86,
+  GL_ACTIVE_UNIFORM_BLOCKS = 0x8A36,
+  GL_UNIFORM_BLOCK_BINDING = 0x8A3F,
+  GL_VERTEX_SHADER = 0x8B31,
+  GL_FRAGMENT_SHADER = 0x8B30,
+  GL_GEOMETRY_SHADER = 0x8DD9,
+  GL_TESS_EVALUATION_SHADER = 0x8E87,
+  GL_PROGRAM_SEPARABLE = 0x8258,
+  GL_GEOMETRY_OUTPUT_TYPE = 0x8918,
+  GL_TESS_GEN_MODE = 0x8E76,
+  GL_TESS_GEN_POINT_MODE = 0x8E79,
+  GL_ISOLINES = 0x8E7A,
+  GL_FEEDBACK_BUFFER = 0x8C8E,
+  GL_FEEDBACK_BUFFER_BINDING = 0x8C8F,
+  GL_FEEDBACK = 0x8E22,
+  GL_FEEDBACK_PAUSED = 0x8E23,
+  GL_FEEDBACK_ACTIVE = 0x8E24,
+  GL_FEEDBACK_BINDING = 0x8E25,
+  GL_INTERLEAVED = 0x8C8C,
+  GL_RASTERIZER_DISCARD = 0x8C89,
+  GL_GENERATED = 0x8C87,
+  GL_WRITTEN = 0x8C88,
+  GL_QUERY_RESULT = 0x8866,
+  GL_STREAM_READ = 0x88E1,
+  GL_MAP_READ_BIT = 1,
+  GL_ELEMENT_BUFFER = 0x8893,
+  GL_ELEMENT_BUFFER_BINDING = 0x8895,
+  GL_ARRAY_BUFFER = 0x8892,
+  GL_BUFFER_MAPPED = 0x88BC,
+  GL_INDIRECT_BUFFER = 0x8F3F,
+  GL_INDIRECT_BUFFER_BINDING = 0x8F43,
+  GL_BUFFER_SIZE = 0x8764,
+  GL_ARRAY_BUFFER_BINDING = 0x8894,
+  GL_CULL_FACE = 0x0B44,
+  GL_CULL_FACE_MODE = 0x0B45,
+  GL_FRONT_FACE = 0x0B46,
+  GL_CW = 0x0900,
+  GL_FRONT = 0x0404,
+  GL_BACK = 0x0405,
+  GL_VIEWPORT = 0x0BA2,
+  GL_SUBPIXEL_BITS = 0x0D50,
+  GL_SCISSOR_TEST = 0x0C11,
+  GL_SCISSOR_BOX = 0x0C10,
+  GL_DEPTH_CLAMP = 0x864F,
+  GL_CLIP_DEPTH_MODE = 0x935D,
+  GL_ZERO_TO_ONE = 0x935F,
+  GL_CLIP_DISTANCE0 = 0x3000,
+  GL_MAX_CLIP_DISTANCES = 0x0D32,
+  GL_COLOR_WRITEMASK = 0x0C23,
+  GL_DEPTH_TEST = 0x0B71,
+  GL_DEPTH_WRITEMASK = 0x0B72,
+  GL_STENCIL_TEST = 0x0B90,
+  GL_STENCIL_WRITEMASK = 0x0B98,
+  GL_STENCIL_BACK_WRITEMASK = 0x8CA5,
+  GL_MAX_DRAW_BUFFERS = 0x8824,
+  GL_LIGHTING = 0x0B50,
+  GL_VERTEX_PROGRAM_ARB = 0x8620,
+  GL_RESTART = 0x8F9D,
+  GL_RESTART_INDEX = 0x8F9E,
+  GL_RESTART_FIXED = 0x8D69,
+  GL_MODELVIEW_MATRIX = 0x0BA6,
+  GL_PROJECTION_MATRIX = 0x0BA7,
+  GL_VERTEX_ARRAY = 0x8074,
+  GL_VERTEX_ARRAY_SIZE = 0x807A,
+  GL_VERTEX_ARRAY_TYPE = 0x807B,
+  GL_VERTEX_ARRAY_STRIDE = 0x807C,
+  GL_VERTEX_ARRAY_BUFFER_BINDING = 0x8896,
+  GL_VERTEX_ARRAY_POINTER = 0x808E,
+  GL_MATRIX_PALETTE = 0x8840,
+  GL_BLOCK_INTERFACE = 0x92E6,
+  GL_COUNTER_INTERFACE = 0x92C0,
+  GL_UNIFORM_INTERFACE = 0x92E1,
+  GL_ACTIVE_RESOURCES = 0x92F5,
+  GL_REFERENCED_VERTEX = 0x9306,
   GL_ACTIVE_SUBROUTINE_UNIFORMS = 0x8DE6
 };
 
@@ -122,34 +187,78 @@ int integer(uint32_t name) {
 }
 bool enabled(uint32_t name) { return gl_().IsEnabled(name); }
 
-// ---- what there is ---------------------------------------------------------------------------------------------------
+// ---- what there is ------------------------------------------------------------------------------
 
 enum Part : uint8_t { PRIMITIVES, VERTICES, CALLS, PARTS };
 enum What : uint8_t {
-  SUBMITTED, DEGENERATE, OUTSIDE, BACKFACE, IN_DOUBT, DISCARDED, RASTERISED, CLIPPED, CORNERS,
-  AREA, AVERAGE, SIZE_0, SIZE_1, SIZE_2, SIZE_3, SIZE_4, SIZE_5, SIZE_6,
-  VERTICES_SUBMITTED, DISTINCT, TRANSFORMED, LIT, ACCESSES, HITS_16, HITS_32,
-  RENDER, MATRIX, MATRIX_UNIFORMS, TEXELS, WHATS
+  SUBMITTED,
+  DEGENERATE,
+  OUTSIDE,
+  BACKFACE,
+  IN_DOUBT,
+  DISCARDED,
+  RASTERISED,
+  CLIPPED,
+  CORNERS,
+  AREA,
+  AVERAGE,
+  SIZE_0,
+  SIZE_1,
+  SIZE_2,
+  SIZE_3,
+  SIZE_4,
+  SIZE_5,
+  SIZE_6,
+  VERTICES_SUBMITTED,
+  DISTINCT,
+  TRANSFORMED,
+  LIT,
+  ACCESSES,
+  HITS_16,
+  HITS_32,
+  RENDER,
+  MATRIX,
+  MATRIX_UNIFORMS,
+  TEXELS,
+  WHATS
 };
 struct Known {
   const char *group, *spec;
   Part part;
 };
 const Known KNOWN[WHATS] = {
-    {"primitives", "submitted", PRIMITIVES},   {"primitives", "degenerate", PRIMITIVES},  {"primitives", "frustum_culled", PRIMITIVES},
-    {"primitives", "backface_culled", PRIMITIVES}, {"primitives", "culling_in_doubt", PRIMITIVES},
-    {"primitives", "discarded", PRIMITIVES},   {"primitives", "rasterised", PRIMITIVES},  {"primitives", "clipped", PRIMITIVES},     {"vertices", "viewport_transformed", PRIMITIVES}, {"triangles", "area", PRIMITIVES},         {"triangles", "average_area", PRIMITIVES},
-    {"triangles", "area_below_1", PRIMITIVES}, {"triangles", "area_1_to_4", PRIMITIVES},  {"triangles", "area_4_to_16", PRIMITIVES},
-    {"triangles", "area_16_to_64", PRIMITIVES}, {"triangles", "area_64_to_256", PRIMITIVES}, {"triangles", "area_256_to_1024", PRIMITIVES},
+    {"primitives", "submitted", PRIMITIVES},
+    {"primitives", "degenerate", PRIMITIVES},
+    {"primitives", "frustum_culled", PRIMITIVES},
+    {"primitives", "backface_culled", PRIMITIVES},
+    {"primitives", "culling_in_doubt", PRIMITIVES},
+    {"primitives", "discarded", PRIMITIVES},
+    {"primitives", "rasterised", PRIMITIVES},
+    {"primitives", "clipped", PRIMITIVES},
+    {"vertices", "viewport_transformed", PRIMITIVES},
+    {"triangles", "area", PRIMITIVES},
+    {"triangles", "average_area", PRIMITIVES},
+    {"triangles", "area_below_1", PRIMITIVES},
+    {"triangles", "area_1_to_4", PRIMITIVES},
+    {"triangles", "area_4_to_16", PRIMITIVES},
+    {"triangles", "area_16_to_64", PRIMITIVES},
+    {"triangles", "area_64_to_256", PRIMITIVES},
+    {"triangles", "area_256_to_1024", PRIMITIVES},
     {"triangles", "area_from_1024", PRIMITIVES},
-    {"vertices", "vertices_submitted", VERTICES}, {"vertices", "distinct", VERTICES},        {"vertices", "transformed_fifo_32", VERTICES},
-    {"vertices", "lit", VERTICES},             {"vertices", "cache_accesses", VERTICES},  {"vertices", "cache_hits_fifo_16", VERTICES},
+    {"vertices", "vertices_submitted", VERTICES},
+    {"vertices", "distinct", VERTICES},
+    {"vertices", "transformed_fifo_32", VERTICES},
+    {"vertices", "lit", VERTICES},
+    {"vertices", "cache_accesses", VERTICES},
+    {"vertices", "cache_hits_fifo_16", VERTICES},
     {"vertices", "cache_hits_fifo_32", VERTICES},
-    {"calls", "render", CALLS},                {"calls", "matrix", CALLS},                {"calls", "matrix_uniforms", CALLS},
+    {"calls", "render", CALLS},
+    {"calls", "matrix", CALLS},
+    {"calls", "matrix_uniforms", CALLS},
     {"calls", "texels_uploaded", CALLS},
 };
 
-// ---- programs --------------------------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 struct Uniform {
   int from, to;  // locations
@@ -160,13 +269,14 @@ struct Uniform {
 };
 // What a vertex has beside its position, in the order in which it is captured.
 enum Captured : uint8_t { CLIP_DISTANCE, CULL_DISTANCE, VIEWPORT_INDEX, CLIP_VERTEX, CAPTURED };
-const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistance", "gl_ViewportIndex", "gl_ClipVertex"};
+const char* const CAPTURED_NAMES[CAPTURED] = {"gl_ClipDistance", "gl_CullDistance", "gl_ViewportIndex",
+                                              "gl_ClipVertex"};
 // Drivers do not hand out gl_CullDistance: in the twin it is an output of another name, which culls nothing.
 const char* const OUR_CULL_DISTANCE = "dt_CullDistance";
 struct Twin {
-  int sizes[CAPTURED] = {};      // how many numbers; 0: it has none
-  bool named[CAPTURED] = {};     // its shaders name it
-  uint64_t stride() const {      // numbers of a vertex
+  int sizes[CAPTURED] = {};   // how many numbers; 0: it has none
+  bool named[CAPTURED] = {};  // its shaders name it
+  uint64_t stride() const {   // numbers of a vertex
     uint64_t sum = 4;
     for (int size : sizes) sum += static_cast<uint64_t>(size);
     return sum;
@@ -177,7 +287,7 @@ struct Twin {
     return sum;
   }
   uint32_t program = 0;
-  std::string why;       // there is none
+  std::string why;            // there is none
   uint32_t stage_mode = ~0u;  // what a geometry or tessellation shader puts out, ~0: there is none
   std::vector<Uniform> uniforms;
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // indices there and here
@@ -195,7 +305,8 @@ bool shape(uint32_t type, char& kind, int& columns, int& rows) {
   if (type >= 0x8DC6 && type <= 0x8DC8) return kind = 'u', rows = static_cast<int>(type - 0x8DC6) + 2, true;
   if (type >= 0x8B5A && type <= 0x8B5C) return kind = 'f', columns = rows = static_cast<int>(type - 0x8B5A) + 2, true;
   static const int mixed[6][2] = {{2, 3}, {2, 4}, {3, 2}, {3, 4}, {4, 2}, {4, 3}};
-  if (type >= 0x8B65 && type <= 0x8B6A) return kind = 'f', columns = mixed[type - 0x8B65][0], rows = mixed[type - 0x8B65][1], true;
+  if (type >= 0x8B65 && type <= 0x8B6A)
+    return kind = 'f', columns = mixed[type - 0x8B65][0], rows = mixed[type - 0x8B65][1], true;
   bool is_double = type == 0x140A || (type >= 0x8FFC && type <= 0x8FFE) || (type >= 0x8F46 && type <= 0x8F4E);
   if (is_double) return false;
   return kind = 'i', rows = 1, true;  // a sampler
@@ -207,13 +318,16 @@ void set_uniform(const Uniform& u) {
   const auto* i = reinterpret_cast<const int*>(u.last);
   using V = void (*)(int, int, const void*);
   using M = void (*)(int, int, uint8_t, const float*);
-  static const V vectors[3][4] = {
-      {gl::real<V>("glUniform1fv"), gl::real<V>("glUniform2fv"), gl::real<V>("glUniform3fv"), gl::real<V>("glUniform4fv")},
-      {gl::real<V>("glUniform1iv"), gl::real<V>("glUniform2iv"), gl::real<V>("glUniform3iv"), gl::real<V>("glUniform4iv")},
-      {gl::real<V>("glUniform1uiv"), gl::real<V>("glUniform2uiv"), gl::real<V>("glUniform3uiv"), gl::real<V>("glUniform4uiv")}};
-  static const M matrices[3][3] = {{gl::real<M>("glUniformMatrix2fv"), gl::real<M>("glUniformMatrix2x3fv"), gl::real<M>("glUniformMatrix2x4fv")},
-                                   {gl::real<M>("glUniformMatrix3x2fv"), gl::real<M>("glUniformMatrix3fv"), gl::real<M>("glUniformMatrix3x4fv")},
-                                   {gl::real<M>("glUniformMatrix4x2fv"), gl::real<M>("glUniformMatrix4x3fv"), gl::real<M>("glUniformMatrix4fv")}};
+  static const V vectors[3][4] = {{gl::real<V>("glUniform1fv"), gl::real<V>("glUniform2fv"),
+                                   gl::real<V>("glUniform3fv"), gl::real<V>("glUniform4fv")},
+                                  {gl::real<V>("glUniform1iv"), gl::real<V>("glUniform2iv"),
+                                   gl::real<V>("glUniform3iv"), gl::real<V>("glUniform4iv")},
+                                  {gl::real<V>("glUniform1uiv"), gl::real<V>("glUniform2uiv"),
+                                   gl::real<V>("glUniform3uiv"), gl::real<V>("glUniform4uiv")}};
+  static const M matrices[3][3] = {
+      {gl::real<M>("glUniformMatrix2fv"), gl::real<M>("glUniformMatrix2x3fv"), gl::real<M>("glUniformMatrix2x4fv")},
+      {gl::real<M>("glUniformMatrix3x2fv"), gl::real<M>("glUniformMatrix3fv"), gl::real<M>("glUniformMatrix3x4fv")},
+      {gl::real<M>("glUniformMatrix4x2fv"), gl::real<M>("glUniformMatrix4x3fv"), gl::real<M>("glUniformMatrix4fv")}};
   if (u.columns > 1) {
     if (M set = matrices[u.columns - 2][u.rows - 2]) set(u.to, 1, 0, f);
   } else if (V set = vectors[u.kind == 'f' ? 0 : u.kind == 'i' ? 1 : 2][u.rows - 1]) {
@@ -226,11 +340,13 @@ bool writes_memory(uint32_t program) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   if (!f.GetProgramInterfaceiv || !f.GetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u)) return false;
-  for (uint32_t interface : {uint32_t{GL_BLOCK_INTERFACE}, uint32_t{GL_COUNTER_INTERFACE}, uint32_t{GL_UNIFORM_INTERFACE}}) {
+  for (uint32_t interface :
+       {uint32_t{GL_BLOCK_INTERFACE}, uint32_t{GL_COUNTER_INTERFACE}, uint32_t{GL_UNIFORM_INTERFACE}}) {
     int count = 0;
     f.GetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
     for (int i = 0; i < count; ++i) {
-      static const uint32_t asked[] = {GL_REFERENCED_VERTEX, GL_REFERENCED_VERTEX + 1, GL_REFERENCED_VERTEX + 2, GL_REFERENCED_VERTEX + 3};
+      static const uint32_t asked[] = {GL_REFERENCED_VERTEX, GL_REFERENCED_VERTEX + 1, GL_REFERENCED_VERTEX + 2,
+                                       GL_REFERENCED_VERTEX + 3};
       int by[4] = {}, type = 0;
       if (interface == GL_UNIFORM_INTERFACE) {
         static const uint32_t type_of = 0x92FA;  // GL_TYPE
@@ -238,7 +354,8 @@ bool writes_memory(uint32_t program) {
         if (!is_image(static_cast<uint32_t>(type))) continue;
       }
       // Stages that the context does not know are errors of ours alone.
-      for (size_t k = 0; k < 4; ++k) f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
+      for (size_t k = 0; k < 4; ++k)
+        f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &asked[k], 1, nullptr, &by[k]);
       if (by[0] || by[1] || by[2] || by[3]) return true;
     }
   }
@@ -293,7 +410,8 @@ std::string with_our_cull_distance(const std::string& text) {
     size_t line = made.rfind('\n', at), before = made.find("out ", line == made.npos ? 0 : line);
     declared |= before < at && made.find(';', before) > at;
     size_t bracket = made.find_first_not_of(" \t", at + theirs.size());
-    if (bracket < made.size() && made[bracket] == '[') size = std::max(size, static_cast<unsigned>(strtoul(made.c_str() + bracket + 1, nullptr, 10)) + 1);
+    if (bracket < made.size() && made[bracket] == '[')
+      size = std::max(size, static_cast<unsigned>(strtoul(made.c_str() + bracket + 1, nullptr, 10)) + 1);
     made.replace(at, theirs.size(), ours);
   }
   if (declared) return made;
@@ -306,12 +424,13 @@ std::string with_our_cull_distance(const std::string& text) {
     }
     at = end;
   }
-  made.insert(place, std::string("out ") + (tls.context->api == 2 ? "highp " : "") + "float " + ours + "[" + std::to_string(std::min(size, static_cast<unsigned>(Own::MOST))) + "];\n");
+  made.insert(place, std::string("out ") + (tls.context->api == 2 ? "highp " : "") + "float " + ours + "[" +
+                         std::to_string(std::min(size, static_cast<unsigned>(Own::MOST))) + "];\n");
   return made;
 }
 
-// Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its place,
-// which the caller deletes.
+// Which of CAPTURED the shaders of the last stage before the rasteriser name. Where one culls, another comes in its
+// place, which the caller deletes.
 void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std::vector<uint32_t>& own) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
@@ -384,13 +503,16 @@ Twin make_twin(uint32_t original) {
   for (int i = 0; i < count; ++i) {
     int type = 0;
     f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    vertex |= type == GL_VERTEX_SHADER, geometry |= type == GL_GEOMETRY_SHADER, tessellation |= type == GL_TESS_EVALUATION_SHADER;
+    vertex |= type == GL_VERTEX_SHADER, geometry |= type == GL_GEOMETRY_SHADER,
+        tessellation |= type == GL_TESS_EVALUATION_SHADER;
   }
   if (!count) return twin.why = "its program has no shaders to link again", twin;
-  if (!vertex) return twin.why = separable ? "it draws with separate programs" : "its program has no vertex shader", twin;
+  if (!vertex)
+    return twin.why = separable ? "it draws with separate programs" : "its program has no vertex shader", twin;
   if (writes_memory(original)) return twin.why = "its shaders write memory before the rasteriser", twin;
   if (f.GetProgramStageiv && c->api == 1 && c->version >= 40) {
-    static const uint32_t stages[] = {GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_TESS_EVALUATION_SHADER, GL_TESS_EVALUATION_SHADER + 1};
+    static const uint32_t stages[] = {GL_VERTEX_SHADER, GL_GEOMETRY_SHADER, GL_TESS_EVALUATION_SHADER,
+                                      GL_TESS_EVALUATION_SHADER + 1};
     for (uint32_t stage : stages) {
       int subroutines = 0;
       f.GetProgramStageiv(original, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &subroutines);
@@ -399,7 +521,11 @@ Twin make_twin(uint32_t original) {
   }
   twin.program = f.CreateProgram();
   std::vector<uint32_t> own;
-  look_for_more(shaders, count, geometry ? GL_GEOMETRY_SHADER : tessellation ? GL_TESS_EVALUATION_SHADER : GL_VERTEX_SHADER, twin, own);
+  look_for_more(shaders, count,
+                geometry       ? GL_GEOMETRY_SHADER
+                : tessellation ? GL_TESS_EVALUATION_SHADER
+                               : GL_VERTEX_SHADER,
+                twin, own);
   for (int i = 0; i < count; ++i) f.AttachShader(twin.program, shaders[i]);
   int attributes = 0;
   f.GetProgramiv(original, GL_ACTIVE_ATTRIBUTES, &attributes);
@@ -434,11 +560,13 @@ Twin make_twin(uint32_t original) {
   return twin;
 }
 
-// gl_Position as fixed function computes it, and where that is in front of the eye, where planes of the program's own cut.
+// gl_Position as fixed function computes it, and where that is in front of the eye, where planes of the program's own
+// cut.
 Twin make_fixed_twin() {
   const Functions& f = gl_();
   Twin twin;
-  const char* source = "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
+  const char* source =
+      "#version 120\nvarying vec4 dt_eye;\nvoid main() { gl_Position = ftransform(); dt_eye = gl_ModelViewMatrix * gl_Vertex; }\n";
   const char* const names[] = {POSITION[0], "dt_eye"};
   uint32_t shader = f.CreateShader(GL_VERTEX_SHADER);
   f.ShaderSource(shader, 1, &source, nullptr);
@@ -455,7 +583,7 @@ Twin make_fixed_twin() {
   return twin;
 }
 
-// ---- draws -----------------------------------------------------------------------------------------------------------
+// ---- draws --------------------------------------------------------------------------------------
 
 // One draw, or one of many that a call makes.
 struct Part_ {
@@ -463,7 +591,7 @@ struct Part_ {
   int64_t base = 0;
   bool indexed = false;
   uint32_t type = 0;
-  uint64_t offset = 0;                // into the buffer of indices
+  uint64_t offset = 0;               // into the buffer of indices
   std::span<const uint8_t> indices;  // in the program's memory
 };
 uint64_t index_size(uint32_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
@@ -481,7 +609,8 @@ bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<u
   auto map = f.MapBufferRange;
   auto unmap = f.UnmapBuffer;
   if (tls.context->api == 2 && tls.context->version < 30) map = f.MapBufferRangeEXT, unmap = f.UnmapBufferOES;
-  void* at = map && unmap ? map(target, static_cast<intptr_t>(offset), static_cast<intptr_t>(bytes), GL_MAP_READ_BIT) : nullptr;
+  void* at = map && unmap ? map(target, static_cast<intptr_t>(offset), static_cast<intptr_t>(bytes), GL_MAP_READ_BIT)
+                          : nullptr;
   if (!at) return why = "the driver does not let a buffer be read that it draws from", false;
   to.assign(static_cast<uint8_t*>(at), static_cast<uint8_t*>(at) + bytes);
   unmap(target);
@@ -500,14 +629,18 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
   auto positive = [&](uint64_t v) { return static_cast<uint64_t>(std::max<int64_t>(signed_(v), 0)); };
   if (contains(name, "Indirect")) {
     if (contains(name, "Count")) return why = "how many draws it makes is in a buffer", false;
-    uint64_t draws = starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
+    uint64_t draws =
+        starts(name, "glMulti") ? positive(std::max(call.number("drawcount"), call.number("primcount"))) : 1;
     uint64_t words = indexed ? 5 : 4, stride = positive(call.number("stride"));
     if (!stride) stride = words * 4;
     std::vector<uint8_t> content;
     auto given = call.array("indirect");
-    if (!given.empty()) content.assign(given.begin(), given.end());
-    else if (!integer(GL_INDIRECT_BUFFER_BINDING)) return why = "the draw's parameters are not in the recording", false;
-    else if (!read_buffer(GL_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why)) return false;
+    if (!given.empty())
+      content.assign(given.begin(), given.end());
+    else if (!integer(GL_INDIRECT_BUFFER_BINDING))
+      return why = "the draw's parameters are not in the recording", false;
+    else if (!read_buffer(GL_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
+      return false;
     for (uint64_t i = 0; i < draws; ++i) {
       uint32_t v[5] = {};
       if (i * stride + words * 4 > content.size()) break;
@@ -531,23 +664,30 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
   if (starts(name, "glEvalMesh")) {
     // Strips along the grid; without a map of vertices there are none.
     const bool surface = contains(name, "2");
-    const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1, along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
+    const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1,
+                  along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
     const uint64_t mode = call.number("mode");
-    if (across < 1 || along < 1 || !(surface ? enabled(0x0DB7) || enabled(0x0DB8) : enabled(0x0D97) || enabled(0x0D98))) return true;
+    if (across < 1 || along < 1 || !(surface ? enabled(0x0DB7) || enabled(0x0DB8) : enabled(0x0D97) || enabled(0x0D98)))
+      return true;
     auto strips = [&](int64_t n, int64_t each) {
       for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
     };
-    if (mode == 0x1B00) strips(1, across * along);
-    else if (mode == 0x1B01) strips(along, across), strips(surface ? across : 0, along);
-    else if (surface) strips(along - 1, 2 * across);
+    if (mode == 0x1B00)
+      strips(1, across * along);
+    else if (mode == 0x1B01)
+      strips(along, across), strips(surface ? across : 0, along);
+    else if (surface)
+      strips(along - 1, 2 * across);
     return true;
   }
   if (starts(name, "glMultiDraw")) {
-    auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"), bases = call.array("basevertex");
+    auto counts = call.array("count"), firsts = call.array(indexed ? "indices" : "first"),
+         bases = call.array("basevertex");
     uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
     size_t word = indexed ? 8 : 4;
     if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
-    if (indexed && !integer(GL_ELEMENT_BUFFER_BINDING)) return why = "its lists of indices are in the program's memory", false;
+    if (indexed && !integer(GL_ELEMENT_BUFFER_BINDING))
+      return why = "its lists of indices are in the program's memory", false;
     for (uint64_t i = 0; i < n; ++i) {
       Part_ p;
       int32_t count = 0, base = 0;
@@ -562,9 +702,11 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     }
     return true;
   }
-  if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements")) return why = "how many vertices it draws is not known", false;
+  if (!starts(name, "glDrawArrays") && !starts(name, "glDrawElements") && !starts(name, "glDrawRangeElements"))
+    return why = "how many vertices it draws is not known", false;
   Part_ p;
-  p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances), p.indexed = indexed;
+  p.first = positive(call.number("first")), p.count = positive(call.number("count")), p.instances = positive(instances),
+  p.indexed = indexed;
   if (indexed) {
     p.type = static_cast<uint32_t>(call.number("type"));
     p.base = signed_(call.number("basevertex"));
@@ -597,7 +739,9 @@ bool vertices_of(const Part_& part, int64_t restart, std::vector<uint64_t>& to, 
   for (uint64_t i = 0; i < part.count; ++i) {
     uint32_t v = 0;  // beyond the buffer: robust contexts read zeros
     if ((i + 1) * size <= bytes.size()) memcpy(&v, &bytes[i * size], size);
-    to.push_back(restart >= 0 && v == static_cast<uint64_t>(restart) ? RESTART : static_cast<uint64_t>(static_cast<int64_t>(v) + part.base));
+    to.push_back(restart >= 0 && v == static_cast<uint64_t>(restart)
+                     ? RESTART
+                     : static_cast<uint64_t>(static_cast<int64_t>(v) + part.base));
   }
   return true;
 }
@@ -627,12 +771,14 @@ void raster_state(Raster& r, unsigned& own_planes) {
     r.cull_front = mode != GL_BACK, r.cull_back = mode != GL_FRONT;
   }
   r.front_clockwise = integer(GL_FRONT_FACE) == GL_CW;
-  if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp")) r.depth_clamp = enabled(GL_DEPTH_CLAMP);
+  if (!es ? c->version >= 32 || has_extension("GL_ARB_depth_clamp") : has_extension("GL_EXT_depth_clamp"))
+    r.depth_clamp = enabled(GL_DEPTH_CLAMP);
   if (!es ? c->version >= 45 || has_extension("GL_ARB_clip_control") : has_extension("GL_EXT_clip_control")) {
     // Where the origin is at the top, the picture is upside down, and which way a triangle faces is told before.
     r.zero_to_one = integer(GL_CLIP_DEPTH_MODE) == GL_ZERO_TO_ONE;
   }
-  bool planes = !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
+  bool planes =
+      !es || c->version < 20 || has_extension("GL_EXT_clip_cull_distance") || has_extension("GL_APPLE_clip_distance");
   own_planes = 0;
   for (int i = 0, n = planes ? std::min(integer(GL_MAX_CLIP_DISTANCES), Own::MOST) : 0; i < n; ++i)
     if (enabled(GL_CLIP_DISTANCE0 + static_cast<uint32_t>(i))) own_planes |= 1u << i;
@@ -644,15 +790,18 @@ void raster_state(Raster& r, unsigned& own_planes) {
     bool drawn = true;
     if (c->version >= (es ? 30u : 20u)) drawn = integer(0x8825 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
     if (!drawn) continue;
-    if (indexed) f.GetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
-    else f.GetBooleanv(GL_COLOR_WRITEMASK, mask);
+    if (indexed)
+      f.GetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
+    else
+      f.GetBooleanv(GL_COLOR_WRITEMASK, mask);
     colour |= mask[0] || mask[1] || mask[2] || mask[3];
     if (colour) break;
   }
   uint8_t depth = 0;
   f.GetBooleanv(GL_DEPTH_WRITEMASK, &depth);
   bool depths = depth && enabled(GL_DEPTH_TEST);
-  bool stencils = enabled(GL_STENCIL_TEST) && (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
+  bool stencils = enabled(GL_STENCIL_TEST) &&
+                  (integer(GL_STENCIL_WRITEMASK) || (c->version >= 20 && integer(GL_STENCIL_BACK_WRITEMASK)));
   r.discards_all = !(colour || depths || stencils);
   if (c->version >= 30) r.discards_all |= enabled(GL_RASTERIZER_DISCARD);
   r.discards = r.discards_all || !r.width || !r.height;
@@ -662,7 +811,7 @@ void raster_state(Raster& r, unsigned& own_planes) {
   }
 }
 
-// ---- a source --------------------------------------------------------------------------------------------------------
+// ---- a source -----------------------------------------------------------------------------------
 
 struct Result {
   uint64_t segment = 0;
@@ -701,13 +850,16 @@ class GeometrySource : public Source {
   }
   bool uses(uint32_t target) const override {
     // Counts of primitives and of what shaders ran: our draws would be among them.
-    bool counts = target == GL_GENERATED || target == GL_WRITTEN || target == 0x82EC || target == 0x82ED || (target >= 0x82EE && target <= 0x82F7) || target == 0x887F;
+    bool counts = target == GL_GENERATED || target == GL_WRITTEN || target == 0x82EC || target == 0x82ED ||
+                  (target >= 0x82EE && target <= 0x82F7) || target == 0x887F;
     return counts && needs_[PRIMITIVES];
   }
   void block(uint32_t target, bool blocked) override {
     auto& list = blocked_[current_context()];
-    if (blocked) list.push_back(target);
-    else std::erase(list, target);
+    if (blocked)
+      list.push_back(target);
+    else
+      std::erase(list, target);
   }
   void forget(const void* context) override {
     blocked_.erase(context);
@@ -744,7 +896,8 @@ class GeometrySource : public Source {
   static std::string can_capture();
   // `expected` primitives are to come; -1: it is not known how many.
   bool capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
-  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to, const char*& why);
+  bool transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to,
+                 const char*& why);
   void vertices(const std::vector<Part_>& parts, bool lights);
 
   std::vector<What> whats_;
@@ -762,18 +915,23 @@ std::string GeometrySource::can_capture() {
   const GlContext* c = tls.context;
   if (!c || !c->version) return "there is no context";
   const Functions& f = gl_();
-  if (!f.BindTransformFeedback || !f.BeginTransformFeedback || !f.MapBufferRange) return "the driver has no transform feedback objects";
+  if (!f.BindTransformFeedback || !f.BeginTransformFeedback || !f.MapBufferRange)
+    return "the driver has no transform feedback objects";
   if (c->api == 1) {
-    if (c->version < 30 || (c->version < 40 && !has_extension("GL_ARB_transform_feedback2"))) return "OpenGL 4.0 or GL_ARB_transform_feedback2 has what it needs";
-  } else if (c->version < 32 && (c->version < 30 || !(has_extension("GL_EXT_geometry_shader") || has_extension("GL_OES_geometry_shader")))) {
-    return c->version < 20 ? "OpenGL ES 1 has no transform feedback" : "OpenGL ES 3.2 or GL_EXT_geometry_shader has what it needs";
+    if (c->version < 30 || (c->version < 40 && !has_extension("GL_ARB_transform_feedback2")))
+      return "OpenGL 4.0 or GL_ARB_transform_feedback2 has what it needs";
+  } else if (c->version < 32 && (c->version < 30 || !(has_extension("GL_EXT_geometry_shader") ||
+                                                      has_extension("GL_OES_geometry_shader")))) {
+    return c->version < 20 ? "OpenGL ES 1 has no transform feedback"
+                           : "OpenGL ES 3.2 or GL_EXT_geometry_shader has what it needs";
   }
   return "";
 }
 
 uint32_t primitive_mode(const Call& draw) {
   const auto mode = static_cast<uint32_t>(draw.number("mode"));
-  if (starts(draw.name, "glEvalMesh")) return mode == 0x1B00 ? 0 : mode == 0x1B01 ? 3 : 8;  // GL_POINT, GL_LINE, GL_FILL
+  // GL_POINT, GL_LINE, GL_FILL
+  if (starts(draw.name, "glEvalMesh")) return mode == 0x1B00 ? 0 : mode == 0x1B01 ? 3 : 8;
   return starts(draw.name, "glRect") ? 7 : mode;
 }
 
@@ -846,9 +1004,12 @@ std::vector<Position> eye_planes(unsigned own_planes) {
   }
   return found;
 }
-double distance(const Position& plane, const Position& at) { return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3]; }
+double distance(const Position& plane, const Position& at) {
+  return plane[0] * at[0] + plane[1] * at[1] + plane[2] * at[2] + plane[3] * at[3];
+}
 
-bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to, const char*& why) {
+bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, unsigned own_planes, Classes& to,
+                             const char*& why) {
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
@@ -867,18 +1028,26 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     if (deleted) return why = "its program is deleted and lives only as long as it is in use", false;
   }
   bool fixed = !es && !c->core && (!twin || twin->why == "its program has no vertex shader");
-  if (!program && c->version >= (es ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING)) return why = "it draws with separate programs", false;
+  if (!program && c->version >= (es ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
+    return why = "it draws with separate programs", false;
   if (fixed) {
-    if (has_extension("GL_ARB_vertex_program") && enabled(GL_VERTEX_PROGRAM_ARB)) return why = "a program in assembler transforms its vertices", false;
+    if (has_extension("GL_ARB_vertex_program") && enabled(GL_VERTEX_PROGRAM_ARB))
+      return why = "a program in assembler transforms its vertices", false;
     if (!mine.fixed_made) mine.fixed_made = true, mine.fixed = make_fixed_twin();
     twin = &mine.fixed;
   }
   if (!twin) return why = "it draws without a program", false;
   if (!twin->why.empty()) return why = lasting(twin->why), false;
-  if (twin->named[CULL_DISTANCE] && !twin->sizes[CULL_DISTANCE]) return why = "its shader names gl_CullDistance, which the driver does not hand out", false;
-  if (twin->named[VIEWPORT_INDEX] && !twin->sizes[VIEWPORT_INDEX]) return why = "its shader names gl_ViewportIndex, which the driver does not hand out", false;
-  if (own_planes && twin->sizes[CLIP_DISTANCE] ? own_planes >> twin->sizes[CLIP_DISTANCE] != 0 : own_planes && !twin->sizes[CLIP_VERTEX])
-    return why = twin->named[CLIP_DISTANCE] || twin->named[CLIP_VERTEX] ? "the driver does not hand out what the program clips by" : "the program clips at planes, and its shader does not say how far away they are", false;
+  if (twin->named[CULL_DISTANCE] && !twin->sizes[CULL_DISTANCE])
+    return why = "its shader names gl_CullDistance, which the driver does not hand out", false;
+  if (twin->named[VIEWPORT_INDEX] && !twin->sizes[VIEWPORT_INDEX])
+    return why = "its shader names gl_ViewportIndex, which the driver does not hand out", false;
+  if (own_planes && twin->sizes[CLIP_DISTANCE] ? own_planes >> twin->sizes[CLIP_DISTANCE] != 0
+                                               : own_planes && !twin->sizes[CLIP_VERTEX])
+    return why = twin->named[CLIP_DISTANCE] || twin->named[CLIP_VERTEX]
+                     ? "the driver does not hand out what the program clips by"
+                     : "the program clips at planes, and its shader does not say how far away they are",
+           false;
   std::vector<Raster> states{state};
   if (twin->sizes[VIEWPORT_INDEX]) states = viewports(state);
   std::vector<Position> eyes;
@@ -890,8 +1059,19 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (mode == ~0u) {
     switch (asked) {
       case 0: mode = 0; break;
-      case 1: case 2: case 3: case 0xA: case 0xB: mode = 1; break;
-      case 4: case 5: case 6: case 7: case 8: case 9: case 0xC: case 0xD: mode = 4; break;
+      case 1:
+      case 2:
+      case 3:
+      case 0xA:
+      case 0xB: mode = 1; break;
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+      case 9:
+      case 0xC:
+      case 0xD: mode = 4; break;
       default: return why = "its primitives are none that are known here", false;
     }
   }
@@ -911,9 +1091,12 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   f.UseProgram(twin->program);
   for (auto& u : twin->uniforms) {
     uint32_t now[16] = {};
-    if (u.kind == 'f') f.GetUniformfv(program, u.from, reinterpret_cast<float*>(now));
-    else if (u.kind == 'i') f.GetUniformiv(program, u.from, reinterpret_cast<int*>(now));
-    else f.GetUniformuiv(program, u.from, now);
+    if (u.kind == 'f')
+      f.GetUniformfv(program, u.from, reinterpret_cast<float*>(now));
+    else if (u.kind == 'i')
+      f.GetUniformiv(program, u.from, reinterpret_cast<int*>(now));
+    else
+      f.GetUniformuiv(program, u.from, now);
     if (u.set && !memcmp(now, u.last, sizeof now)) continue;
     memcpy(u.last, now, sizeof now);
     u.set = true;
@@ -973,11 +1156,14 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     generated = counted[0], written = counted[1];
     if (!good || !drew || generated <= written) break;
   }
-  if (good && generated > written) good = false, why = "the driver captures fewer primitives than it draws";
-  else if (!good) why = "the driver refuses to capture this draw";
+  if (good && generated > written)
+    good = false, why = "the driver captures fewer primitives than it draws";
+  else if (!good)
+    why = "the driver refuses to capture this draw";
   if (good && drew && written) {
     uint64_t bytes = written * corners * size;
-    const auto* mapped = static_cast<const float*>(f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+    const auto* mapped = static_cast<const float*>(
+        f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
     const float* at = mapped;
     if (!at) good = false, why = "the driver does not hand out what it captured";
     for (uint64_t i = 0; good && i < written; ++i) {
@@ -1003,12 +1189,16 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
       int which = viewport[corners - 1];
       for (uint64_t k = 0; k + 1 < corners && twin->sizes[VIEWPORT_INDEX]; ++k)
         if (viewport[k] != which) good = false, why = "corners of one primitive are in different viewports";
-      if (which < 0 || static_cast<size_t>(which) >= states.size()) good = false, why = "it draws to a viewport that there is not";
+      if (which < 0 || static_cast<size_t>(which) >= states.size())
+        good = false, why = "it draws to a viewport that there is not";
       if (!good) break;
       const Raster& here = states[static_cast<size_t>(which)];
-      if (corners == 1) classify_point(p[0], here, to, own);
-      else if (corners == 2) classify_line(p[0], p[1], here, to, own);
-      else classify_triangle(p[0], p[1], p[2], here, to, own);
+      if (corners == 1)
+        classify_point(p[0], here, to, own);
+      else if (corners == 2)
+        classify_line(p[0], p[1], here, to, own);
+      else
+        classify_triangle(p[0], p[1], p[2], here, to, own);
     }
     if (mapped) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
   }
@@ -1023,10 +1213,12 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
 }
 
 // OpenGL ES 1: the array of vertices, times the matrices.
-bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes, Classes& to, const char*& why) {
+bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, const Raster& state, unsigned own_planes,
+                               Classes& to, const char*& why) {
   const Functions& f = gl_();
   std::vector<Position> eyes = eye_planes(own_planes);
-  if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE)) return why = "a palette of matrices transforms its vertices", false;
+  if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE))
+    return why = "a palette of matrices transforms its vertices", false;
   if (!enabled(GL_VERTEX_ARRAY)) return true;
   float m[16], p[16];
   f.GetFloatv(GL_MODELVIEW_MATRIX, m);
@@ -1035,7 +1227,8 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   for (size_t column = 0; column < 4; ++column)
     for (size_t row = 0; row < 4; ++row) {
       double sum = 0;
-      for (size_t k = 0; k < 4; ++k) sum += static_cast<double>(p[k * 4 + row]) * static_cast<double>(m[column * 4 + k]);
+      for (size_t k = 0; k < 4; ++k)
+        sum += static_cast<double>(p[k * 4 + row]) * static_cast<double>(m[column * 4 + k]);
       both[column * 4 + row] = sum;
     }
   auto size = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_SIZE));
@@ -1043,7 +1236,8 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   auto stride = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_STRIDE));
   auto buffer = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BUFFER_BINDING));
   uint64_t each = type == 0x1400 || type == 0x1401 ? 1 : type == 0x1402 || type == 0x1403 ? 2 : 4;
-  if (type != 0x1400 && type != 0x1402 && type != 0x1406 && type != 0x140C) return why = "its vertices are of a type that is not known here", false;
+  if (type != 0x1400 && type != 0x1402 && type != 0x1406 && type != 0x140C)
+    return why = "its vertices are of a type that is not known here", false;
   if (!stride) stride = size * each;
   void* pointer = nullptr;
   f.GetPointerv(GL_VERTEX_ARRAY_POINTER, &pointer);
@@ -1105,9 +1299,12 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
       Own own;
       own.planes = static_cast<int>(eyes.size());
       own.distances = {at(a).own, at(b).own, at(c).own};
-      if (corners == 1) classify_point(at(a).at, state, to, own);
-      else if (corners == 2) classify_line(at(a).at, at(b).at, state, to, own);
-      else classify_triangle(at(a).at, at(b).at, at(c).at, state, to, own);
+      if (corners == 1)
+        classify_point(at(a).at, state, to, own);
+      else if (corners == 2)
+        classify_line(at(a).at, at(b).at, state, to, own);
+      else
+        classify_triangle(at(a).at, at(b).at, at(c).at, state, to, own);
     });
     if (!some) return why = "its primitives are none that are known here", false;
   }
@@ -1141,7 +1338,8 @@ void GeometrySource::vertices(const std::vector<Part_>& parts, bool lights) {
 // Pixels that are copied are no primitives.
 bool draws_primitives(const Call& call) {
   if (!(call.flags & FLAG_DRAW) && !starts(call.name, "glCallList") && strcmp(call.name, "glBegin")) return false;
-  static const char* const none[] = {"glDrawPixels", "glBitmap", "glCopyPixels", "glBlit", "glDrawBuffer", "glAccum", "glEnd"};
+  static const char* const none[] = {"glDrawPixels", "glBitmap", "glCopyPixels", "glBlit",
+                                     "glDrawBuffer", "glAccum",  "glEnd"};
   for (const char* name : none)
     if (starts(call.name, name)) return false;
   return true;
@@ -1179,10 +1377,14 @@ void GeometrySource::around(Draw& draw) {
     raster_state(state, own_planes);
     bool good = true;
     if (es1) {
-      if (!known) lost = why, good = false;
-      else good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
+      if (!known)
+        lost = why, good = false;
+      else
+        good = transform(parts, static_cast<uint32_t>(draw.number("mode")), state, own_planes, found, lost);
     } else {
-      int64_t expected = !known ? -1 : given.vertices > 0 ? given.primitives : count_primitives(parts, primitive_mode(draw));
+      int64_t expected = !known               ? -1
+                         : given.vertices > 0 ? given.primitives
+                                              : count_primitives(parts, primitive_mode(draw));
       good = capture(draw, expected, state, own_planes, found, lost);
     }
     if (good) learnt_.classes.add(found);
@@ -1190,13 +1392,31 @@ void GeometrySource::around(Draw& draw) {
   drain_errors();
 }
 
-// ---- calls -----------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 bool changes_matrix(const char* name) {
   static const char* const exact[] = {"glLoadIdentity", "glPushMatrix", "glPopMatrix"};
   for (const char* e : exact)
     if (!strcmp(name, e)) return true;
-  static const char* const first[] = {"glLoadMatrix", "glMultMatrix", "glLoadTransposeMatrix", "glMultTransposeMatrix", "glRotate", "glScale", "glTranslate", "glOrtho", "glFrustum", "glLoadPaletteFromModelViewMatrix", "glMatrixLoad", "glMatrixMult", "glMatrixRotate", "glMatrixScale", "glMatrixTranslate", "glMatrixOrtho", "glMatrixFrustum", "glMatrixPush", "glMatrixPop"};
+  static const char* const first[] = {"glLoadMatrix",
+                                      "glMultMatrix",
+                                      "glLoadTransposeMatrix",
+                                      "glMultTransposeMatrix",
+                                      "glRotate",
+                                      "glScale",
+                                      "glTranslate",
+                                      "glOrtho",
+                                      "glFrustum",
+                                      "glLoadPaletteFromModelViewMatrix",
+                                      "glMatrixLoad",
+                                      "glMatrixMult",
+                                      "glMatrixRotate",
+                                      "glMatrixScale",
+                                      "glMatrixTranslate",
+                                      "glMatrixOrtho",
+                                      "glMatrixFrustum",
+                                      "glMatrixPush",
+                                      "glMatrixPop"};
   for (const char* f : first)
     if (starts(name, f)) return true;
   return false;
@@ -1205,7 +1425,8 @@ bool changes_matrix(const char* name) {
 void GeometrySource::see(const Call& call) {
   const char* name = call.name;
   if (call.expanded && strcmp(name, "glNewList") != 0) return;  // it was counted when it was compiled
-  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301, list_expands_ = call.expanded;  // GL_COMPILE_AND_EXECUTE
+  // GL_COMPILE_AND_EXECUTE
+  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301, list_expands_ = call.expanded;
   Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
   if (!to) return;
   bool draws = draws_primitives(call);
@@ -1213,14 +1434,21 @@ void GeometrySource::see(const Call& call) {
     to->why[PRIMITIVES] = to->why[VERTICES] = "a display list is compiled and executed";
   if (draws && (!call.in_list || list_runs_)) ++to->counts[RENDER];
   if (call.in_list && !list_runs_) return;
-  if (changes_matrix(name)) ++to->counts[MATRIX];
-  else if (starts(name, "glUniformMatrix") || starts(name, "glProgramUniformMatrix")) ++to->counts[MATRIX_UNIFORMS];
-  else if (contains(name, "Image") && (starts(name, "glTexImage") || starts(name, "glTexSubImage") || starts(name, "glTextureImage") || starts(name, "glTextureSubImage") || starts(name, "glCompressedTex"))) {
+  if (changes_matrix(name))
+    ++to->counts[MATRIX];
+  else if (starts(name, "glUniformMatrix") || starts(name, "glProgramUniformMatrix"))
+    ++to->counts[MATRIX_UNIFORMS];
+  else if (contains(name, "Image") &&
+           (starts(name, "glTexImage") || starts(name, "glTexSubImage") || starts(name, "glTextureImage") ||
+            starts(name, "glTextureSubImage") || starts(name, "glCompressedTex"))) {
     if (contains(name, "Multisample")) return;
     bool content = call.number("pixels") || call.number("data") || (tls.context && tls.context->buffers[gl::UNPACK]);
     if (!content) return;
-    auto extent = [&](const char* parameter, bool has) { return has ? static_cast<uint64_t>(std::max<int32_t>(static_cast<int32_t>(call.number(parameter)), 0)) : 1; };
-    to->counts[TEXELS] += extent("width", true) * extent("height", !contains(name, "1D")) * extent("depth", contains(name, "3D"));
+    auto extent = [&](const char* parameter, bool has) {
+      return has ? static_cast<uint64_t>(std::max<int32_t>(static_cast<int32_t>(call.number(parameter)), 0)) : 1;
+    };
+    to->counts[TEXELS] +=
+        extent("width", true) * extent("height", !contains(name, "1D")) * extent("depth", contains(name, "3D"));
   }
 }
 
@@ -1262,7 +1490,8 @@ class Geometry : public Backend {
     return found;
   }
   std::string group_of(const std::string&) override { return "geometry"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<What> whats;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;

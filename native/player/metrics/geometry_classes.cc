@@ -38,7 +38,9 @@ unsigned outside(const Position& p, const Raster& state, const Own& own, size_t 
     if (own.distances[corner][static_cast<size_t>(i)] < 0) code |= FIRST_OWN << i;
   return code;
 }
-bool finite(const Position& p) { return std::isfinite(p[0]) && std::isfinite(p[1]) && std::isfinite(p[2]) && std::isfinite(p[3]); }
+bool finite(const Position& p) {
+  return std::isfinite(p[0]) && std::isfinite(p[1]) && std::isfinite(p[2]) && std::isfinite(p[3]);
+}
 
 struct Polygon {  // a triangle cut by six planes, and by those of the program's own
   static constexpr int MOST = 3 + 6 + Own::MOST + 3;
@@ -46,8 +48,7 @@ struct Polygon {  // a triangle cut by six planes, and by those of the program's
   int n = 0;
 };
 
-template <typename F>
-void cut(Polygon& polygon, F distance) {
+template <typename F> void cut(Polygon& polygon, F distance) {
   Polygon kept;
   for (int i = 0; i < polygon.n; ++i) {
     const Corner &a = polygon.at[i], &b = polygon.at[(i + 1) % polygon.n];
@@ -77,15 +78,16 @@ double area(const Polygon& polygon, const Raster& state) {
   return std::fabs(twice) / 2 * (state.width / 2) * (state.height / 2);
 }
 
-// Whether moving each corner by as much as drivers round it may turn the polygon round: then its area changes by no more
-// than half of the product of that and the sum of its sides, along both axes.
+// Whether moving each corner by as much as drivers round it may turn the polygon round: then its area changes by no
+// more than half of the product of that and the sum of its sides, along both axes.
 bool turns(const Polygon& polygon, double pixels, const Raster& state) {
   const double most = state.rounding, more = 4 * most * most;
   if (pixels > most * (state.width + state.height) + more) return false;  // no polygon in there has a longer outline
   double sides = 0;
   for (int i = 0; i < polygon.n; ++i) {
     const Position &a = polygon.at[i].at, &b = polygon.at[(i + 1) % polygon.n].at;
-    sides += std::fabs(a[0] / a[3] - b[0] / b[3]) * state.width / 2 + std::fabs(a[1] / a[3] - b[1] / b[3]) * state.height / 2;
+    sides += std::fabs(a[0] / a[3] - b[0] / b[3]) * state.width / 2 +
+             std::fabs(a[1] / a[3] - b[1] / b[3]) * state.height / 2;
   }
   return pixels <= most * sides / 2 + more;
 }
@@ -104,7 +106,8 @@ void arrived(const Raster& state, bool crosses, int corners, Classes& to) {
 
 void Classes::add(const Classes& o) {
   submitted += o.submitted, degenerate += o.degenerate, outside += o.outside, backface += o.backface;
-  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, corners += o.corners, triangles += o.triangles, area += o.area, in_doubt += o.in_doubt;
+  discarded += o.discarded, rasterised += o.rasterised, clipped += o.clipped, corners += o.corners,
+      triangles += o.triangles, area += o.area, in_doubt += o.in_doubt;
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += o.sizes[i];
 }
 
@@ -112,20 +115,25 @@ int orientation(const Position& a, const Position& b, const Position& c) {
   // Sure in double precision nearly always.
   double p0 = b[1] * c[3] - b[3] * c[1], p1 = b[3] * c[0] - b[0] * c[3], p2 = b[0] * c[1] - b[1] * c[0];
   double det = a[0] * p0 + a[1] * p1 + a[3] * p2;
-  double size = std::fabs(a[0]) * (std::fabs(b[1] * c[3]) + std::fabs(b[3] * c[1])) + std::fabs(a[1]) * (std::fabs(b[3] * c[0]) + std::fabs(b[0] * c[3])) +
+  double size = std::fabs(a[0]) * (std::fabs(b[1] * c[3]) + std::fabs(b[3] * c[1])) +
+                std::fabs(a[1]) * (std::fabs(b[3] * c[0]) + std::fabs(b[0] * c[3])) +
                 std::fabs(a[3]) * (std::fabs(b[0] * c[1]) + std::fabs(b[1] * c[0]));
   if (std::fabs(det) > size * 1e-14) return det > 0 ? 1 : -1;
   using Wide = __float128;
   auto w = [](double v) { return static_cast<Wide>(v); };
-  Wide exact = w(a[0]) * (w(b[1]) * w(c[3]) - w(b[3]) * w(c[1])) + w(a[1]) * (w(b[3]) * w(c[0]) - w(b[0]) * w(c[3])) + w(a[3]) * (w(b[0]) * w(c[1]) - w(b[1]) * w(c[0]));
+  Wide exact = w(a[0]) * (w(b[1]) * w(c[3]) - w(b[3]) * w(c[1])) + w(a[1]) * (w(b[3]) * w(c[0]) - w(b[0]) * w(c[3])) +
+               w(a[3]) * (w(b[0]) * w(c[1]) - w(b[1]) * w(c[0]));
   return exact > 0 ? 1 : exact < 0 ? -1 : 0;
 }
 
 void classify_point(const Position& p, const Raster& state, Classes& to, const Own& own) {
   ++to.submitted;
-  if (!finite(p) || p[3] == 0) ++to.degenerate;
-  else if (own.culled || outside(p, state, own, 0)) ++to.outside;
-  else arrived(state, false, 1, to);
+  if (!finite(p) || p[3] == 0)
+    ++to.degenerate;
+  else if (own.culled || outside(p, state, own, 0))
+    ++to.outside;
+  else
+    arrived(state, false, 1, to);
 }
 
 void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to, const Own& own) {
@@ -139,19 +147,26 @@ void classify_line(const Position& a, const Position& b, const Raster& state, Cl
   unsigned ca = outside(a, state, own, 0), cb = outside(b, state, own, 1);
   double from = 0, until = 1;
   auto shorten = [&](double da, double db) {
-    if (da < 0 && db < 0) until = -1;
-    else if (da < 0) from = std::max(from, da / (da - db));
-    else until = std::min(until, da / (da - db));
+    if (da < 0 && db < 0)
+      until = -1;
+    else if (da < 0)
+      from = std::max(from, da / (da - db));
+    else
+      until = std::min(until, da / (da - db));
   };
   for (unsigned plane : PLANES)
     if ((ca | cb) & plane) shorten(inside(a, plane, state.zero_to_one), inside(b, plane, state.zero_to_one));
   for (int i = 0; i < own.planes; ++i)
-    if ((ca | cb) & FIRST_OWN << i) shorten(own.distances[0][static_cast<size_t>(i)], own.distances[1][static_cast<size_t>(i)]);
-  if (own.culled || from >= until) ++to.outside;
-  else arrived(state, ca | cb, 2, to);
+    if ((ca | cb) & FIRST_OWN << i)
+      shorten(own.distances[0][static_cast<size_t>(i)], own.distances[1][static_cast<size_t>(i)]);
+  if (own.culled || from >= until)
+    ++to.outside;
+  else
+    arrived(state, ca | cb, 2, to);
 }
 
-void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to, const Own& own) {
+void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to,
+                       const Own& own) {
   ++to.submitted;
   if (!finite(a) || !finite(b) || !finite(c) || a == b || b == c || a == c) {
     ++to.degenerate;
@@ -205,10 +220,14 @@ CacheUse cache_use(const std::vector<uint32_t>& indices) {
   uint64_t misses_16 = 0, misses_32 = 0;
   auto visit = [&](Seen& seen) {
     if (!seen.at_16) ++use.distinct;
-    if (seen.at_16 && misses_16 - seen.at_16 < 16) ++use.hits_16;
-    else seen.at_16 = ++misses_16;
-    if (seen.at_32 && misses_32 - seen.at_32 < 32) ++use.hits_32;
-    else seen.at_32 = ++misses_32;
+    if (seen.at_16 && misses_16 - seen.at_16 < 16)
+      ++use.hits_16;
+    else
+      seen.at_16 = ++misses_16;
+    if (seen.at_32 && misses_32 - seen.at_32 < 32)
+      ++use.hits_32;
+    else
+      seen.at_32 = ++misses_32;
   };
   uint64_t span = static_cast<uint64_t>(*high) - *low + 1;
   if (span <= 4 * indices.size() + 4096) {

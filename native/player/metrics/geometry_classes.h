@@ -14,20 +14,20 @@ struct Raster {
   bool depth_clamp = false;      // neither near nor far plane
   bool cull_front = false, cull_back = false;
   bool front_clockwise = false;
-  bool discards = false;  // nothing that arrives leaves a trace
+  bool discards = false;      // nothing that arrives leaves a trace
   bool discards_all = false;  // the same, whatever the viewport
   double rounding = 0;        // by so many pixels a driver may move a corner, to and fro and up and down
 };
 
-// Every primitive is one of: degenerate, outside, facing away, discarded, rasterised. `clipped` are some of the last two
-// kinds, those rasterised only.
+// Every primitive is one of: degenerate, outside, facing away, discarded, rasterised. `clipped` are some of the last
+// two kinds, those rasterised only.
 struct Classes {
   static constexpr int SIZES = 7;
   uint64_t submitted = 0, degenerate = 0, outside = 0, backface = 0, discarded = 0, rasterised = 0, clipped = 0;
-  uint64_t corners = 0;    // of those rasterised, of the part inside of the view volume
-  uint64_t triangles = 0;  // among those rasterised
-  uint64_t in_doubt = 0;   // where one face is culled, those that rounding may turn round
-  double area = 0;         // of these, pixels inside of the viewport
+  uint64_t corners = 0;                 // of those rasterised, of the part inside of the view volume
+  uint64_t triangles = 0;               // among those rasterised
+  uint64_t in_doubt = 0;                // where one face is culled, those that rounding may turn round
+  double area = 0;                      // of these, pixels inside of the viewport
   std::array<uint64_t, SIZES> sizes{};  // of these, by area: below 1, 4, 16, 64, 256, 1024 pixels, larger
   void add(const Classes& other);
 };
@@ -44,15 +44,16 @@ struct Own {
 
 void classify_point(const Position& p, const Raster& state, Classes& to, const Own& own = {});
 void classify_line(const Position& a, const Position& b, const Raster& state, Classes& to, const Own& own = {});
-void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to, const Own& own = {});
+void classify_triangle(const Position& a, const Position& b, const Position& c, const Raster& state, Classes& to,
+                       const Own& own = {});
 
 // The sign of the determinant of x, y, w of three positions: which way a triangle faces, even where it reaches behind
 // the eye. Products of three single-precision numbers are added without loss as long as they differ by less than 2^40.
 int orientation(const Position& a, const Position& b, const Position& c);
 
-// Primitives of a mode of glBegin from vertices in order (quads and polygons as triangles): `each` gets 1, 2 or 3 numbers.
-template <typename F>
-bool assemble(uint32_t mode, std::size_t n, F&& each) {
+// Primitives of a mode of glBegin from vertices in order (quads and polygons as triangles): `each` gets 1, 2 or 3
+// numbers.
+template <typename F> bool assemble(uint32_t mode, std::size_t n, F&& each) {
   switch (mode) {
     case 0:  // GL_POINTS
       for (std::size_t i = 0; i < n; ++i) each(1, i, i, i);

@@ -10,9 +10,17 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  GL_TIMESTAMP = 0x8E28, GL_TIME_ELAPSED = 0x88BF, GL_QUERY_COUNTER_BITS = 0x8864, GL_QUERY_RESULT = 0x8866, GL_QUERY_RESULT_AVAILABLE = 0x8867,
-  GL_GPU_DISJOINT = 0x8FBB, GL_SAMPLES_PASSED = 0x8914, GL_ANY_SAMPLES_PASSED = 0x8C2F, GL_ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
-  GL_PRIMITIVES_GENERATED = 0x8C87, GL_FEEDBACK_WRITTEN = 0x8C88
+  GL_TIMESTAMP = 0x8E28,
+  GL_TIME_ELAPSED = 0x88BF,
+  GL_QUERY_COUNTER_BITS = 0x8864,
+  GL_QUERY_RESULT = 0x8866,
+  GL_QUERY_RESULT_AVAILABLE = 0x8867,
+  GL_GPU_DISJOINT = 0x8FBB,
+  GL_SAMPLES_PASSED = 0x8914,
+  GL_ANY_SAMPLES_PASSED = 0x8C2F,
+  GL_ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
+  GL_PRIMITIVES_GENERATED = 0x8C87,
+  GL_FEEDBACK_WRITTEN = 0x8C88
 };
 constexpr size_t MOST_QUERIES = 4096;  // a context has at a time
 
@@ -42,7 +50,9 @@ const Counter* counter(const std::string& spec) {
     if (spec == c.spec) return &c;
   return nullptr;
 }
-bool is_occlusion(uint32_t target) { return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_CONSERVATIVE; }
+bool is_occlusion(uint32_t target) {
+  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_CONSERVATIVE;
+}
 
 // The functions of queries as the current context has them.
 struct Functions {
@@ -97,16 +107,20 @@ std::string no_query(uint32_t target) {
   bool timer = target == GL_TIMESTAMP || target == GL_TIME_ELAPSED;
   if (timer) {
     if (es && !has("GL_EXT_disjoint_timer_query")) return "no GL_EXT_disjoint_timer_query";
-    if (!es && v < 33 && !has("GL_ARB_timer_query") && !(target == GL_TIME_ELAPSED && has("GL_EXT_timer_query"))) return "no GL_ARB_timer_query";
+    if (!es && v < 33 && !has("GL_ARB_timer_query") && !(target == GL_TIME_ELAPSED && has("GL_EXT_timer_query")))
+      return "no GL_ARB_timer_query";
     return bits(target) > 0 ? "" : "the driver's counter has 0 bits";
   }
   if (target == GL_SAMPLES_PASSED) {
     if (es) return "OpenGL ES tells only whether samples passed";
     if (v < 15) return "OpenGL 1.5 has it";
   } else if (target == GL_ANY_SAMPLES_PASSED) {
-    if (es ? v < 30 && !has("GL_EXT_occlusion_query_boolean") : v < 33 && !has("GL_ARB_occlusion_query2")) return "no occlusion query of that kind";
+    if (es ? v < 30 && !has("GL_EXT_occlusion_query_boolean") : v < 33 && !has("GL_ARB_occlusion_query2"))
+      return "no occlusion query of that kind";
   } else if (target == GL_PRIMITIVES_GENERATED) {
-    if (es ? v < 32 && !has("GL_EXT_geometry_shader") && !has("GL_OES_geometry_shader") && !has("GL_EXT_tessellation_shader") : v < 30 && !has("GL_EXT_transform_feedback"))
+    if (es ? v < 32 && !has("GL_EXT_geometry_shader") && !has("GL_OES_geometry_shader") &&
+                 !has("GL_EXT_tessellation_shader")
+           : v < 30 && !has("GL_EXT_transform_feedback"))
       return es ? "OpenGL ES 3.2 or GL_EXT_geometry_shader has it" : "OpenGL 3.0 has it";
   } else if (target == GL_FEEDBACK_WRITTEN) {
     if (v < 30 && (es || !has("GL_EXT_transform_feedback"))) return "no transform feedback";
@@ -119,7 +133,8 @@ std::string no_query(uint32_t target) {
   return "";
 }
 
-// Names of query objects of one context. A name stays with the target that it was first begun for: drivers insist on it.
+// Names of query objects of one context. A name stays with the target that it was first begun for: drivers insist on
+// it.
 class Names {
  public:
   uint32_t take(uint32_t target) {
@@ -204,7 +219,8 @@ class GlSource : public ContextSource<GlState> {
     for (auto& e : entries) {
       bool time = e.target == GL_TIME_ELAPSED || e.target == GL_TIMESTAMP;
       (time ? times_ : counts_).push_back(e);
-      if (!time && std::find(targets_.begin(), targets_.end(), e.target) == targets_.end()) targets_.push_back(e.target);
+      if (!time && std::find(targets_.begin(), targets_.end(), e.target) == targets_.end())
+        targets_.push_back(e.target);
       starts_ |= e.target == GL_TIMESTAMP;
     }
   }
@@ -237,9 +253,12 @@ class GlSource : public ContextSource<GlState> {
     for (size_t i = 0; i < targets_.size(); ++i) {
       uint32_t name = 0;
       const char* lost = nullptr;
-      if (!s.why_no_target[i].empty()) lost = lasting(s.why_no_target[i]);
-      else if (is_blocked(targets_[i])) lost = "the program's own query of this kind ran";
-      else if (!(name = s.names.take(targets_[i]))) lost = "the driver has no more query objects";
+      if (!s.why_no_target[i].empty())
+        lost = lasting(s.why_no_target[i]);
+      else if (is_blocked(targets_[i]))
+        lost = "the program's own query of this kind ran";
+      else if (!(name = s.names.take(targets_[i])))
+        lost = "the driver has no more query objects";
       else {
         functions().begin(targets_[i], name);
         if (segment == TRIAL && take_error()) {
@@ -254,7 +273,8 @@ class GlSource : public ContextSource<GlState> {
     }
     // The time begins last and ends first: it does not see what the others cost.
     if (!times_.empty()) {
-      if (!s.why_no_time.empty()) p.no_time = lasting(s.why_no_time);
+      if (!s.why_no_time.empty())
+        p.no_time = lasting(s.why_no_time);
       else if (s.stamps) {
         p.t0 = s.names.take(GL_TIMESTAMP);
         p.t1 = s.names.take(GL_TIMESTAMP);
@@ -272,8 +292,10 @@ class GlSource : public ContextSource<GlState> {
 
   void end() override {
     Pending& p = state().pending.back();
-    if (p.t1) functions().stamp(p.t1, GL_TIMESTAMP);
-    else if (p.t0) functions().end(GL_TIME_ELAPSED);
+    if (p.t1)
+      functions().stamp(p.t1, GL_TIMESTAMP);
+    else if (p.t0)
+      functions().end(GL_TIME_ELAPSED);
     for (size_t i = 0; i < targets_.size(); ++i)
       if (p.counts[i].name) functions().end(targets_[i]);
     p.ended = true;
@@ -290,8 +312,10 @@ class GlSource : public ContextSource<GlState> {
   }
   void block(uint32_t target, bool blocked) override {
     auto& list = state().blocked;
-    if (blocked) list.push_back(target);
-    else std::erase(list, target);
+    if (blocked)
+      list.push_back(target);
+    else
+      std::erase(list, target);
   }
 
  private:
@@ -339,18 +363,26 @@ class GlSource : public ContextSource<GlState> {
   void deliver(Sink& to, State& s, Pending& p) {
     uint64_t most = s.mask >= 64 ? ~0ull : (1ull << s.mask) - 1;
     for (auto& e : times_) {
-      if (p.no_time) to.lost(p.segment, e.metric, p.no_time);
-      else if (p.disjoint) to.lost(p.segment, e.metric, "disjoint: the clock of the GPU was not steady");
-      else if (e.target == GL_TIMESTAMP) to.value(p.segment, e.metric, static_cast<double>(p.v0));
-      else if (!p.t1 && p.v0 == most) to.lost(p.segment, e.metric, "overflow");
-      else to.value(p.segment, e.metric, static_cast<double>(p.t1 ? (p.v1 - p.v0) & most : p.v0));
+      if (p.no_time)
+        to.lost(p.segment, e.metric, p.no_time);
+      else if (p.disjoint)
+        to.lost(p.segment, e.metric, "disjoint: the clock of the GPU was not steady");
+      else if (e.target == GL_TIMESTAMP)
+        to.value(p.segment, e.metric, static_cast<double>(p.v0));
+      else if (!p.t1 && p.v0 == most)
+        to.lost(p.segment, e.metric, "overflow");
+      else
+        to.value(p.segment, e.metric, static_cast<double>(p.t1 ? (p.v1 - p.v0) & most : p.v0));
     }
     for (auto& e : counts_) {
       size_t i = static_cast<size_t>(std::find(targets_.begin(), targets_.end(), e.target) - targets_.begin());
       bool wide = functions().get64 != nullptr;
-      if (p.counts[i].lost) to.lost(p.segment, e.metric, p.counts[i].lost);
-      else if (p.values[i] == (wide ? ~0ull : 0xFFFFFFFFull)) to.lost(p.segment, e.metric, "overflow");
-      else to.value(p.segment, e.metric, static_cast<double>(p.values[i]));
+      if (p.counts[i].lost)
+        to.lost(p.segment, e.metric, p.counts[i].lost);
+      else if (p.values[i] == (wide ? ~0ull : 0xFFFFFFFFull))
+        to.lost(p.segment, e.metric, "overflow");
+      else
+        to.value(p.segment, e.metric, static_cast<double>(p.values[i]));
     }
   }
 
@@ -383,7 +415,8 @@ class Gl : public Backend {
     const Counter* c = counter(spec);
     return c ? c->group : "time";
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<GlSource::Entry> entries;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;

@@ -12,8 +12,20 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  DONOT_FLUSH = 0x83F9, FLUSH = 0x83FA, WAIT = 0x83FB, COUNTER_EVENT = 0x94F0, DURATION_NORM = 0x94F1, DURATION_RAW = 0x94F2, THROUGHPUT = 0x94F3, RAW = 0x94F4, TIMESTAMP = 0x94F5,
-  DATA_U32 = 0x94F8, DATA_U64 = 0x94F9, DATA_FLOAT = 0x94FA, DATA_DOUBLE = 0x94FB, DATA_BOOL = 0x94FC
+  DONOT_FLUSH = 0x83F9,
+  FLUSH = 0x83FA,
+  WAIT = 0x83FB,
+  COUNTER_EVENT = 0x94F0,
+  DURATION_NORM = 0x94F1,
+  DURATION_RAW = 0x94F2,
+  THROUGHPUT = 0x94F3,
+  RAW = 0x94F4,
+  TIMESTAMP = 0x94F5,
+  DATA_U32 = 0x94F8,
+  DATA_U64 = 0x94F9,
+  DATA_FLOAT = 0x94FA,
+  DATA_DOUBLE = 0x94FB,
+  DATA_BOOL = 0x94FC
 };
 constexpr size_t MOST_HANDLES = 256;
 constexpr uint32_t MOST_BYTES = 1 << 20, MOST_QUERIES = 4096, MOST_COUNTERS = 1 << 16;
@@ -22,7 +34,8 @@ struct Functions {
   void (*first)(uint32_t*);
   void (*next)(uint32_t, uint32_t*);
   void (*query_info)(uint32_t, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*);
-  void (*counter_info)(uint32_t, uint32_t, uint32_t, char*, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*, uint64_t*);
+  void (*counter_info)(uint32_t, uint32_t, uint32_t, char*, uint32_t, char*, uint32_t*, uint32_t*, uint32_t*, uint32_t*,
+                       uint64_t*);
   void (*create)(uint32_t, uint32_t*);
   void (*remove)(uint32_t);
   void (*begin)(uint32_t);
@@ -34,9 +47,11 @@ struct Functions {
 const Functions& functions() {
   static const Functions made = [] {
     Functions f{};
-    f.whole = load(f.first, "glGetFirstPerfQueryIdINTEL") & load(f.next, "glGetNextPerfQueryIdINTEL") & load(f.query_info, "glGetPerfQueryInfoINTEL") &
-              load(f.counter_info, "glGetPerfCounterInfoINTEL") & load(f.create, "glCreatePerfQueryINTEL") & load(f.remove, "glDeletePerfQueryINTEL") &
-              load(f.begin, "glBeginPerfQueryINTEL") & load(f.end, "glEndPerfQueryINTEL") & load(f.data, "glGetPerfQueryDataINTEL");
+    f.whole = load(f.first, "glGetFirstPerfQueryIdINTEL") & load(f.next, "glGetNextPerfQueryIdINTEL") &
+              load(f.query_info, "glGetPerfQueryInfoINTEL") & load(f.counter_info, "glGetPerfCounterInfoINTEL") &
+              load(f.create, "glCreatePerfQueryINTEL") & load(f.remove, "glDeletePerfQueryINTEL") &
+              load(f.begin, "glBeginPerfQueryINTEL") & load(f.end, "glEndPerfQueryINTEL") &
+              load(f.data, "glGetPerfQueryDataINTEL");
     return f;
   }();
   return made;
@@ -70,7 +85,8 @@ std::map<uint32_t, Query> catalogue() {
     for (uint32_t c = 1; c <= counters && c <= MOST_COUNTERS; ++c) {
       char counter_name[257] = {}, text[1025] = {};
       Counter counter;
-      f.counter_info(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes, &counter.type, &counter.data, &counter.most);
+      f.counter_info(id, c, 256, counter_name, 1024, text, &counter.offset, &counter.bytes, &counter.type,
+                     &counter.data, &counter.most);
       if (take_error()) continue;
       counter.name.assign(counter_name, strnlen(counter_name, 256));
       counter.text.assign(text, strnlen(text, 1024));
@@ -107,7 +123,8 @@ class IntelSource : public ContextSource<IntelState> {
   using Pending = IntelPending;
 
  public:
-  IntelSource(const std::vector<int>& numbers, std::vector<Place> places) : ContextSource(numbers), places_(std::move(places)) {
+  IntelSource(const std::vector<int>& numbers, std::vector<Place> places)
+      : ContextSource(numbers), places_(std::move(places)) {
     for (auto& [query, counter] : places_)
       if (std::find(queries_.begin(), queries_.end(), query) == queries_.end()) queries_.push_back(query);
   }
@@ -115,7 +132,8 @@ class IntelSource : public ContextSource<IntelState> {
 
   bool begin(uint64_t segment, std::string& why) override {
     const Functions& f = functions();
-    if (!has_extension("GL_INTEL_performance_query") || !f.whole) return why = "no GL_INTEL_performance_query in this context", false;
+    if (!has_extension("GL_INTEL_performance_query") || !f.whole)
+      return why = "no GL_INTEL_performance_query in this context", false;
     State& s = state();
     if (!s.why.empty()) return why = s.why, false;
     for (uint32_t query : queries_)
@@ -156,7 +174,6 @@ class IntelSource : public ContextSource<IntelState> {
     p.ended = true;
   }
 
-
  private:
   void take_results(State& s, Sink& to, bool wait) override {
     while (!s.pending.empty() && s.pending.front().ended) {
@@ -172,7 +189,8 @@ class IntelSource : public ContextSource<IntelState> {
           continue;
         }
         data[i].resize(q.bytes);
-        functions().data(p.handles[i], insist ? WAIT : DONOT_FLUSH, static_cast<int>(q.bytes), data[i].data(), &written);
+        functions().data(p.handles[i], insist ? WAIT : DONOT_FLUSH, static_cast<int>(q.bytes), data[i].data(),
+                         &written);
         if (!written && !insist) return;
         if (!written) why[i] = "the driver has no result";
         if (written > q.bytes) written = q.bytes;
@@ -180,8 +198,10 @@ class IntelSource : public ContextSource<IntelState> {
       }
       for (size_t m = 0; m < places_.size(); ++m) {
         auto i = static_cast<size_t>(std::find(queries_.begin(), queries_.end(), places_[m].first) - queries_.begin());
-        if (why[i]) to.lost(p.segment, metrics[m], why[i]);
-        else value(to, p.segment, metrics[m], known().at(places_[m].first).counters.at(places_[m].second), data[i]);
+        if (why[i])
+          to.lost(p.segment, metrics[m], why[i]);
+        else
+          value(to, p.segment, metrics[m], known().at(places_[m].first).counters.at(places_[m].second), data[i]);
       }
       for (size_t i = 0; i < queries_.size(); ++i) s.free[queries_[i]].push_back(p.handles[i]);
       s.pending.pop_front();
@@ -202,7 +222,8 @@ class IntelSource : public ContextSource<IntelState> {
   }
   static void value(Sink& to, uint64_t segment, int metric, const Counter& c, const std::vector<uint8_t>& data) {
     size_t bytes = c.data == DATA_U64 || c.data == DATA_DOUBLE ? 8 : 4;
-    if (c.offset > data.size() || data.size() - c.offset < bytes) return to.lost(segment, metric, "the driver's result is too short for the counter");
+    if (c.offset > data.size() || data.size() - c.offset < bytes)
+      return to.lost(segment, metric, "the driver's result is too short for the counter");
     double v = 0;
     const uint8_t* at = &data[c.offset];
     if (c.data == DATA_U64) {
@@ -220,7 +241,9 @@ class IntelSource : public ContextSource<IntelState> {
       memcpy(&raw, at, 4);
       v = raw;
     }
-    if (c.most && (c.type == RAW || c.type == COUNTER_EVENT || c.type == DURATION_RAW) && v >= static_cast<double>(c.most)) return to.lost(segment, metric, "overflow");
+    if (c.most && (c.type == RAW || c.type == COUNTER_EVENT || c.type == DURATION_RAW) &&
+        v >= static_cast<double>(c.most))
+      return to.lost(segment, metric, "overflow");
     to.value(segment, metric, v);
   }
 
@@ -230,12 +253,17 @@ class IntelSource : public ContextSource<IntelState> {
 
 class Intel : public ExtensionBackend {
  public:
-  Intel() : ExtensionBackend("intel", "GL_INTEL_performance_query", "queries (rights may be missing: dev.i915.perf_stream_paranoid)") {}
+  Intel()
+      : ExtensionBackend("intel", "GL_INTEL_performance_query",
+                         "queries (rights may be missing: dev.i915.perf_stream_paranoid)") {}
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     for (auto& [query, q] : known())
       for (auto& [counter, c] : q.counters) {
-        const char* type = c.type == DURATION_NORM || c.type == THROUGHPUT ? "mean" : c.type == TIMESTAMP ? "timestamp" : c.type == DURATION_RAW ? "duration" : "counter";
+        const char* type = c.type == DURATION_NORM || c.type == THROUGHPUT ? "mean"
+                           : c.type == TIMESTAMP                           ? "timestamp"
+                           : c.type == DURATION_RAW                        ? "duration"
+                                                                           : "counter";
         found.push_back({spec_of(query, counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
       }
     return found;
@@ -244,7 +272,9 @@ class Intel : public ExtensionBackend {
  protected:
   bool whole() override { return functions().whole; }
   bool offers_any() override { return !known().empty(); }
-  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override { return std::make_unique<IntelSource>(numbers, std::move(places)); }
+  std::unique_ptr<Source> counting(const std::vector<int>& numbers, std::vector<Place> places) override {
+    return std::make_unique<IntelSource>(numbers, std::move(places));
+  }
 } g_intel;
 
 }  // namespace

@@ -46,7 +46,9 @@ Library& library() {
       l.why = "there is no libnvidia-ml.so.1: no driver of NVIDIA's";
       return l;
     }
-    auto load = [&](auto& f, const char* name) { f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(so, name)); };
+    auto load = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(so, name));
+    };
     load(l.init, "nvmlInit_v2");
     load(l.count, "nvmlDeviceGetCount_v2");
     load(l.handle, "nvmlDeviceGetHandleByIndex_v2");
@@ -90,15 +92,51 @@ struct Known {
   bool (*read)(Library&, Device, double&);
 };
 const Known KNOWN[] = {
-    {"gpu_utilization", "percent", "percent", [](Library& l, Device d, double& v) { Utilization u{}; return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.gpu, true); }},
-    {"memory_utilization", "percent", "percent", [](Library& l, Device d, double& v) { Utilization u{}; return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.memory, true); }},
-    {"power", "gauge", "mW", [](Library& l, Device d, double& v) { unsigned p = 0; return l.power && l.power(d, &p) == SUCCESS && (v = p, true); }},
-    {"energy", "counter", "mJ", [](Library& l, Device d, double& v) { unsigned long long e = 0; return l.energy && l.energy(d, &e) == SUCCESS && (v = static_cast<double>(e), true); }},
-    {"graphics_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_GRAPHICS, &c) == SUCCESS && (v = c, true); }},
-    {"sm_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_SM, &c) == SUCCESS && (v = c, true); }},
-    {"memory_clock", "gauge", "MHz", [](Library& l, Device d, double& v) { unsigned c = 0; return l.clock && l.clock(d, CLOCK_MEMORY, &c) == SUCCESS && (v = c, true); }},
-    {"temperature", "gauge", "C", [](Library& l, Device d, double& v) { unsigned t = 0; return l.temperature && l.temperature(d, TEMPERATURE_GPU, &t) == SUCCESS && (v = t, true); }},
-    {"memory_used", "gauge", "bytes", [](Library& l, Device d, double& v) { Memory m{}; return l.memory && l.memory(d, &m) == SUCCESS && (v = static_cast<double>(m.used), true); }},
+    {"gpu_utilization", "percent", "percent",
+     [](Library& l, Device d, double& v) {
+       Utilization u{};
+       return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.gpu, true);
+     }},
+    {"memory_utilization", "percent", "percent",
+     [](Library& l, Device d, double& v) {
+       Utilization u{};
+       return l.utilization && l.utilization(d, &u) == SUCCESS && (v = u.memory, true);
+     }},
+    {"power", "gauge", "mW",
+     [](Library& l, Device d, double& v) {
+       unsigned p = 0;
+       return l.power && l.power(d, &p) == SUCCESS && (v = p, true);
+     }},
+    {"energy", "counter", "mJ",
+     [](Library& l, Device d, double& v) {
+       unsigned long long e = 0;
+       return l.energy && l.energy(d, &e) == SUCCESS && (v = static_cast<double>(e), true);
+     }},
+    {"graphics_clock", "gauge", "MHz",
+     [](Library& l, Device d, double& v) {
+       unsigned c = 0;
+       return l.clock && l.clock(d, CLOCK_GRAPHICS, &c) == SUCCESS && (v = c, true);
+     }},
+    {"sm_clock", "gauge", "MHz",
+     [](Library& l, Device d, double& v) {
+       unsigned c = 0;
+       return l.clock && l.clock(d, CLOCK_SM, &c) == SUCCESS && (v = c, true);
+     }},
+    {"memory_clock", "gauge", "MHz",
+     [](Library& l, Device d, double& v) {
+       unsigned c = 0;
+       return l.clock && l.clock(d, CLOCK_MEMORY, &c) == SUCCESS && (v = c, true);
+     }},
+    {"temperature", "gauge", "C",
+     [](Library& l, Device d, double& v) {
+       unsigned t = 0;
+       return l.temperature && l.temperature(d, TEMPERATURE_GPU, &t) == SUCCESS && (v = t, true);
+     }},
+    {"memory_used", "gauge", "bytes",
+     [](Library& l, Device d, double& v) {
+       Memory m{};
+       return l.memory && l.memory(d, &m) == SUCCESS && (v = static_cast<double>(m.used), true);
+     }},
 };
 
 struct Place {
@@ -108,7 +146,8 @@ struct Place {
 
 class NvmlSource : public Source {
  public:
-  NvmlSource(const std::vector<int>& numbers, std::vector<Place> places) : Source(numbers), places_(std::move(places)), from_(places_.size()) {}
+  NvmlSource(const std::vector<int>& numbers, std::vector<Place> places)
+      : Source(numbers), places_(std::move(places)), from_(places_.size()) {}
   bool per_context() const override { return false; }
   int order() const override { return 8; }
   bool begin(uint64_t segment, std::string&) override {
@@ -127,8 +166,10 @@ class NvmlSource : public Source {
   void collect(Sink& to, bool) override {
     for (auto& d : done_)
       for (size_t i = 0; i < places_.size(); ++i) {
-        if (d.good[i]) to.value(d.segment, metrics[i], d.values[i]);
-        else to.lost(d.segment, metrics[i], "the GPU did not answer");
+        if (d.good[i])
+          to.value(d.segment, metrics[i], d.values[i]);
+        else
+          to.lost(d.segment, metrics[i], "the GPU did not answer");
       }
     done_.clear();
   }
@@ -159,12 +200,14 @@ class Nvml : public Backend {
       for (auto& k : KNOWN) {
         double v = 0;
         if (!k.read(l, l.devices[d], v)) continue;
-        found.push_back({std::to_string(d) + ":" + k.name, "gpu" + std::to_string(d), k.name, k.type, k.unit, l.names[d]});
+        found.push_back(
+            {std::to_string(d) + ":" + k.name, "gpu" + std::to_string(d), k.name, k.type, k.unit, l.names[d]});
       }
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<Place> places;
     for (int n : numbers) {
       const std::string& spec = all[static_cast<size_t>(n)].spec;
@@ -173,7 +216,8 @@ class Nvml : public Backend {
       const Known* what = nullptr;
       for (auto& k : KNOWN)
         if (colon != spec.npos && spec.substr(colon + 1) == k.name) what = &k;
-      if (!what || device >= library().devices.size()) return why = library().why.empty() ? "there is no " + spec : library().why, nullptr;
+      if (!what || device >= library().devices.size())
+        return why = library().why.empty() ? "there is no " + spec : library().why, nullptr;
       places.push_back({device, what});
     }
     return std::make_unique<NvmlSource>(numbers, std::move(places));

@@ -2,8 +2,9 @@
 //
 // Every function takes one struct that begins with its own size, so that library and caller may be of different ages:
 // those below say what NVIDIA's headers nvperf_{common,host,target,opengl_*,egl_*}.h do, in the same order of fields.
-// A session measures ranges: a pass is begun, ranges are pushed and popped, the pass is ended, and what the GPU wrote is
-// decoded some time later, without anybody waiting. A pass of ours is a frame, or as many segments as a session has room for.
+// A session measures ranges: a pass is begun, ranges are pushed and popped, the pass is ended, and what the GPU wrote
+// is decoded some time later, without anybody waiting. A pass of ours is a frame, or as many segments as a session has
+// room for.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -25,19 +26,85 @@ constexpr uint64_t WAIT_NS = 2000000000ull;
 
 // The size is that up to the last field: what a newer library adds behind it stays as if it was not known.
 #define SIZED(S, last) size_t size = offsetof(S, last) + sizeof(S::last)
-struct Nothing { SIZED(Nothing, priv); void* priv = nullptr; };
-struct Paths { SIZED(Paths, paths); void* priv = nullptr; size_t count = 0; const char** paths = nullptr; };
-struct CurrentContext { SIZED(CurrentContext, context); void* priv = nullptr; void* context = nullptr; };
-struct DeviceIndex { SIZED(DeviceIndex, device); void* priv = nullptr; size_t sli = 0, device = 0; };
-struct DeviceNames { SIZED(DeviceNames, chip); void* priv = nullptr; size_t device = 0; const char *name = nullptr, *chip = nullptr; };
-struct Supported { SIZED(Supported, wsl); void* priv = nullptr; size_t device = 0; uint8_t yes = 0; int architecture = 0, sli = 0, cmp = 0, wsl = 0; };
-struct ImageOptions { SIZED(ImageOptions, name_length); const uint8_t* prefix = nullptr; size_t prefix_size = 0; uint32_t ranges = 0, nodes = 0, name_length = 0; };
-struct ImageSize { SIZED(ImageSize, image_size); void* priv = nullptr; size_t options_size = 0; const ImageOptions* options = nullptr; size_t image_size = 0; };
-struct ImageBegin { SIZED(ImageBegin, image); void* priv = nullptr; size_t options_size = 0; const ImageOptions* options = nullptr; size_t image_size = 0; uint8_t* image = nullptr; };
-struct ScratchSize { SIZED(ScratchSize, scratch_size); void* priv = nullptr; size_t image_size = 0; uint8_t* image = nullptr; size_t scratch_size = 0; };
-struct ScratchBegin { SIZED(ScratchBegin, scratch); void* priv = nullptr; size_t image_size = 0; uint8_t* image = nullptr; size_t scratch_size = 0; uint8_t* scratch = nullptr; };
-struct TraceSize { SIZED(TraceSize, bytes); void* priv = nullptr; size_t ranges = 0, name_length = 0, bytes = 0; };
-struct BeginSession { SIZED(BeginSession, launches); void* priv = nullptr; size_t buffers = 0, buffer_size = 0, ranges = 0, launches = 0; };
+struct Nothing {
+  SIZED(Nothing, priv);
+  void* priv = nullptr;
+};
+struct Paths {
+  SIZED(Paths, paths);
+  void* priv = nullptr;
+  size_t count = 0;
+  const char** paths = nullptr;
+};
+struct CurrentContext {
+  SIZED(CurrentContext, context);
+  void* priv = nullptr;
+  void* context = nullptr;
+};
+struct DeviceIndex {
+  SIZED(DeviceIndex, device);
+  void* priv = nullptr;
+  size_t sli = 0, device = 0;
+};
+struct DeviceNames {
+  SIZED(DeviceNames, chip);
+  void* priv = nullptr;
+  size_t device = 0;
+  const char *name = nullptr, *chip = nullptr;
+};
+struct Supported {
+  SIZED(Supported, wsl);
+  void* priv = nullptr;
+  size_t device = 0;
+  uint8_t yes = 0;
+  int architecture = 0, sli = 0, cmp = 0, wsl = 0;
+};
+struct ImageOptions {
+  SIZED(ImageOptions, name_length);
+  const uint8_t* prefix = nullptr;
+  size_t prefix_size = 0;
+  uint32_t ranges = 0, nodes = 0, name_length = 0;
+};
+struct ImageSize {
+  SIZED(ImageSize, image_size);
+  void* priv = nullptr;
+  size_t options_size = 0;
+  const ImageOptions* options = nullptr;
+  size_t image_size = 0;
+};
+struct ImageBegin {
+  SIZED(ImageBegin, image);
+  void* priv = nullptr;
+  size_t options_size = 0;
+  const ImageOptions* options = nullptr;
+  size_t image_size = 0;
+  uint8_t* image = nullptr;
+};
+struct ScratchSize {
+  SIZED(ScratchSize, scratch_size);
+  void* priv = nullptr;
+  size_t image_size = 0;
+  uint8_t* image = nullptr;
+  size_t scratch_size = 0;
+};
+struct ScratchBegin {
+  SIZED(ScratchBegin, scratch);
+  void* priv = nullptr;
+  size_t image_size = 0;
+  uint8_t* image = nullptr;
+  size_t scratch_size = 0;
+  uint8_t* scratch = nullptr;
+};
+struct TraceSize {
+  SIZED(TraceSize, bytes);
+  void* priv = nullptr;
+  size_t ranges = 0, name_length = 0, bytes = 0;
+};
+struct BeginSession {
+  SIZED(BeginSession, launches);
+  void* priv = nullptr;
+  size_t buffers = 0, buffer_size = 0, ranges = 0, launches = 0;
+};
 struct SetConfig {
   SIZED(SetConfig, target_level);
   void* priv = nullptr;
@@ -47,7 +114,12 @@ struct SetConfig {
   size_t pass = 0;
   uint16_t target_level = 1;
 };
-struct PushRange { SIZED(PushRange, length); void* priv = nullptr; const char* name = nullptr; size_t length = 0; };
+struct PushRange {
+  SIZED(PushRange, length);
+  void* priv = nullptr;
+  const char* name = nullptr;
+  size_t length = 0;
+};
 struct Decode {
   SIZED(Decode, pass);
   void *priv = nullptr, *context = nullptr;
@@ -60,7 +132,12 @@ struct Decode {
   const uint8_t* config = nullptr;
   size_t pass = 0;
 };
-struct EvaluatorSize { SIZED(EvaluatorSize, bytes); void* priv = nullptr; const char* chip = nullptr; size_t bytes = 0; };
+struct EvaluatorSize {
+  SIZED(EvaluatorSize, bytes);
+  void* priv = nullptr;
+  const char* chip = nullptr;
+  size_t bytes = 0;
+};
 struct EvaluatorBegin {
   SIZED(EvaluatorBegin, evaluator);
   void* priv = nullptr;
@@ -71,10 +148,27 @@ struct EvaluatorBegin {
   size_t image_size = 0;
   void* evaluator = nullptr;
 };
-struct MetricNames { SIZED(MetricNames, count); void *priv = nullptr, *evaluator = nullptr; uint8_t type = 0; const char* names = nullptr; const size_t* begins = nullptr; size_t count = 0; };
-struct MetricRequest { size_t index = 0; uint8_t type = 0, rollup = 0; uint16_t submetric = 0; };
+struct MetricNames {
+  SIZED(MetricNames, count);
+  void *priv = nullptr, *evaluator = nullptr;
+  uint8_t type = 0;
+  const char* names = nullptr;
+  const size_t* begins = nullptr;
+  size_t count = 0;
+};
+struct MetricRequest {
+  size_t index = 0;
+  uint8_t type = 0, rollup = 0;
+  uint16_t submetric = 0;
+};
 constexpr size_t REQUEST_SIZE = offsetof(MetricRequest, submetric) + sizeof(MetricRequest::submetric);
-struct RequestOf { SIZED(RequestOf, request_size); void *priv = nullptr, *evaluator = nullptr; const char* name = nullptr; MetricRequest* request = nullptr; size_t request_size = REQUEST_SIZE; };
+struct RequestOf {
+  SIZED(RequestOf, request_size);
+  void *priv = nullptr, *evaluator = nullptr;
+  const char* name = nullptr;
+  MetricRequest* request = nullptr;
+  size_t request_size = REQUEST_SIZE;
+};
 struct Dependencies {
   SIZED(Dependencies, optional_count);
   void *priv = nullptr, *evaluator = nullptr;
@@ -85,8 +179,20 @@ struct Dependencies {
   const char** optional = nullptr;
   size_t optional_count = 0;
 };
-struct CounterAbout { SIZED(CounterAbout, unit); void *priv = nullptr, *evaluator = nullptr; size_t index = 0; const char* text = nullptr; uint32_t unit = 0; };
-struct RatioAbout { SIZED(RatioAbout, unit); void *priv = nullptr, *evaluator = nullptr; size_t index = 0; const char* text = nullptr; uint64_t unit = 0; };
+struct CounterAbout {
+  SIZED(CounterAbout, unit);
+  void *priv = nullptr, *evaluator = nullptr;
+  size_t index = 0;
+  const char* text = nullptr;
+  uint32_t unit = 0;
+};
+struct RatioAbout {
+  SIZED(RatioAbout, unit);
+  void *priv = nullptr, *evaluator = nullptr;
+  size_t index = 0;
+  const char* text = nullptr;
+  uint64_t unit = 0;
+};
 struct ThroughputAbout {
   SIZED(ThroughputAbout, parts);
   void *priv = nullptr, *evaluator = nullptr;
@@ -98,7 +204,10 @@ struct ThroughputAbout {
   size_t part_count = 0;
   const size_t* parts = nullptr;
 };
-struct UnitFactor { uint32_t unit = 0; int8_t exponent = 0; };
+struct UnitFactor {
+  uint32_t unit = 0;
+  int8_t exponent = 0;
+};
 struct Units {
   SIZED(Units, factor_size);
   void *priv = nullptr, *evaluator = nullptr;
@@ -107,8 +216,18 @@ struct Units {
   UnitFactor* factors = nullptr;
   size_t count = 0, factor_size = offsetof(UnitFactor, exponent) + 1;
 };
-struct UnitName { SIZED(UnitName, plural); void *priv = nullptr, *evaluator = nullptr; uint32_t unit = 0; const char *singular = nullptr, *plural = nullptr; };
-struct DeviceAttributes { SIZED(DeviceAttributes, image_size); void *priv = nullptr, *evaluator = nullptr; const uint8_t* image = nullptr; size_t image_size = 0; };
+struct UnitName {
+  SIZED(UnitName, plural);
+  void *priv = nullptr, *evaluator = nullptr;
+  uint32_t unit = 0;
+  const char *singular = nullptr, *plural = nullptr;
+};
+struct DeviceAttributes {
+  SIZED(DeviceAttributes, image_size);
+  void *priv = nullptr, *evaluator = nullptr;
+  const uint8_t* image = nullptr;
+  size_t image_size = 0;
+};
 struct Evaluate {
   SIZED(Evaluate, values);
   void *priv = nullptr, *evaluator = nullptr;
@@ -119,24 +238,95 @@ struct Evaluate {
   uint8_t isolated = 1;
   double* values = nullptr;
 };
-struct ConfigCreate { SIZED(ConfigCreate, config); void* priv = nullptr; int activity = 1; const char* chip = nullptr; void* config = nullptr; };  // 1: profiler
-struct Config { SIZED(Config, config); void *priv = nullptr, *config = nullptr; };
-struct PassGroup { SIZED(PassGroup, passes); void *priv = nullptr, *config = nullptr; size_t passes = 1; };
-struct RawRequest { SIZED(RawRequest, keep_instances); void* priv = nullptr; const char* name = nullptr; uint8_t isolated = 1, keep_instances = 1; };
-struct AddMetrics { SIZED(AddMetrics, count); void *priv = nullptr, *to = nullptr; const RawRequest* requests = nullptr; size_t count = 0; };
-struct GenerateImage { SIZED(GenerateImage, merge); void *priv = nullptr, *config = nullptr; uint8_t merge = 0; };
-struct GetBytes { SIZED(GetBytes, copied); void *priv = nullptr, *from = nullptr; size_t room = 0; uint8_t* bytes = nullptr; size_t copied = 0; };
-struct BuilderCreate { SIZED(BuilderCreate, chip); void *priv = nullptr, *builder = nullptr; const char* chip = nullptr; };
-struct NumRanges { SIZED(NumRanges, count); void* priv = nullptr; const uint8_t* image = nullptr; size_t count = 0; };
-struct RangeName { SIZED(RangeName, names); void* priv = nullptr; const uint8_t* image = nullptr; size_t range = 0, count = 0; const char** names = nullptr; };
+// 1: profiler
+struct ConfigCreate {
+  SIZED(ConfigCreate, config);
+  void* priv = nullptr;
+  int activity = 1;
+  const char* chip = nullptr;
+  void* config = nullptr;
+};
+struct Config {
+  SIZED(Config, config);
+  void *priv = nullptr, *config = nullptr;
+};
+struct PassGroup {
+  SIZED(PassGroup, passes);
+  void *priv = nullptr, *config = nullptr;
+  size_t passes = 1;
+};
+struct RawRequest {
+  SIZED(RawRequest, keep_instances);
+  void* priv = nullptr;
+  const char* name = nullptr;
+  uint8_t isolated = 1, keep_instances = 1;
+};
+struct AddMetrics {
+  SIZED(AddMetrics, count);
+  void *priv = nullptr, *to = nullptr;
+  const RawRequest* requests = nullptr;
+  size_t count = 0;
+};
+struct GenerateImage {
+  SIZED(GenerateImage, merge);
+  void *priv = nullptr, *config = nullptr;
+  uint8_t merge = 0;
+};
+struct GetBytes {
+  SIZED(GetBytes, copied);
+  void *priv = nullptr, *from = nullptr;
+  size_t room = 0;
+  uint8_t* bytes = nullptr;
+  size_t copied = 0;
+};
+struct BuilderCreate {
+  SIZED(BuilderCreate, chip);
+  void *priv = nullptr, *builder = nullptr;
+  const char* chip = nullptr;
+};
+struct NumRanges {
+  SIZED(NumRanges, count);
+  void* priv = nullptr;
+  const uint8_t* image = nullptr;
+  size_t count = 0;
+};
+struct RangeName {
+  SIZED(RangeName, names);
+  void* priv = nullptr;
+  const uint8_t* image = nullptr;
+  size_t range = 0, count = 0;
+  const char** names = nullptr;
+};
 #undef SIZED
 
 const char* said(int status) {
   static const char* const KNOWN[] = {
-      "success", "error", "internal error", "not initialized", "not loaded", "function not found", "not supported", "not implemented", "invalid argument", "invalid metric",
-      "driver not loaded", "out of memory", "invalid thread state", "no context allocated", "unsupported GPU", "the driver is too old", "object not registered",
-      "not permitted: NVIDIA's driver keeps counters for administrators (option NVreg_RestrictProfilingToAdminUsers)", "invalid context state", "invalid object state",
-      "another profiler uses the GPU", "driver loaded too late", "not enough space", "object mismatch", "virtual GPUs are not supported", "profiling is not allowed on this GPU"};
+      "success",
+      "error",
+      "internal error",
+      "not initialized",
+      "not loaded",
+      "function not found",
+      "not supported",
+      "not implemented",
+      "invalid argument",
+      "invalid metric",
+      "driver not loaded",
+      "out of memory",
+      "invalid thread state",
+      "no context allocated",
+      "unsupported GPU",
+      "the driver is too old",
+      "object not registered",
+      "not permitted: NVIDIA's driver keeps counters for administrators (option NVreg_RestrictProfilingToAdminUsers)",
+      "invalid context state",
+      "invalid object state",
+      "another profiler uses the GPU",
+      "driver loaded too late",
+      "not enough space",
+      "object mismatch",
+      "virtual GPUs are not supported",
+      "profiling is not allowed on this GPU"};
   return status >= 0 && static_cast<size_t>(status) < std::size(KNOWN) ? KNOWN[status] : "unknown error";
 }
 
@@ -147,17 +337,17 @@ struct Library {
   std::string face;  // NVPW_EGL_, NVPW_OpenGL_
 
   // NVPW_...; of the face where the name begins with "_".
-  template <typename P>
-  int call(const char* name, P& params) {
+  template <typename P> int call(const char* name, P& params) {
     std::string full = *name == '_' ? face + (name + 1) : std::string("NVPW_") + name;
     auto [it, fresh] = found_.try_emplace(full, nullptr);
     if (fresh) it->second = reinterpret_cast<int (*)(void*)>(dlsym(handle, full.c_str()));
     return it->second ? it->second(&params) : 5;
   }
-  template <typename P>
-  bool call(const char* name, P& params, std::string& reason) {
+  template <typename P> bool call(const char* name, P& params, std::string& reason) {
     int status = call(name, params);
-    if (status) reason = std::string("NvPerf: ") + (*name == '_' ? face + (name + 1) : std::string("NVPW_") + name) + ": " + said(status);
+    if (status)
+      reason = std::string("NvPerf: ") + (*name == '_' ? face + (name + 1) : std::string("NVPW_") + name) + ": " +
+               said(status);
     return !status;
   }
 
@@ -175,8 +365,10 @@ Library& library() {
       if (l.handle) break;
     }
     if (!l.handle) {
-      l.why = folder.empty() ? "there is no libnvperf_grfx_host.so (NVIDIA's Nsight Perf SDK) and no libnvperf_host.so (CUPTI); DRAWTAP_NVPERF names a folder that has one"
-                             : "no libnvperf_grfx_host.so and no libnvperf_host.so can be loaded from " + folder;
+      l.why =
+          folder.empty()
+              ? "there is no libnvperf_grfx_host.so (NVIDIA's Nsight Perf SDK) and no libnvperf_host.so (CUPTI); DRAWTAP_NVPERF names a folder that has one"
+              : "no libnvperf_grfx_host.so and no libnvperf_host.so can be loaded from " + folder;
       return l;
     }
     const char* path = folder.c_str();
@@ -236,7 +428,11 @@ bool ask_device(Device& d) {
   d.name = names.name ? names.name : "";
   if (!supported.yes) {
     d.why = "NvPerf does not support this GPU, " + d.name + ": " +
-            (supported.architecture == 1 ? "its architecture" : supported.sli == 1 ? "it is one of several (SLI)" : supported.cmp == 1 ? "it is made for mining" : supported.wsl == 1 ? "the driver below WSL is too old" : "it does not say why");
+            (supported.architecture == 1 ? "its architecture"
+             : supported.sli == 1        ? "it is one of several (SLI)"
+             : supported.cmp == 1        ? "it is made for mining"
+             : supported.wsl == 1        ? "the driver below WSL is too old"
+                                         : "it does not say why");
     return false;
   }
   if (!names.chip) return d.why = "NvPerf: the GPU has no name", false;
@@ -263,7 +459,8 @@ const Device& device() {
   if (!library().why.empty()) return d.why = library().why, d;
   auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
   const unsigned char* vendor = text ? text(0x1F00) : nullptr;
-  if (!vendor || !strstr(reinterpret_cast<const char*>(vendor), "NVIDIA")) return d.why = "the driver of this context is not NVIDIA's", d;
+  if (!vendor || !strstr(reinterpret_cast<const char*>(vendor), "NVIDIA"))
+    return d.why = "the driver of this context is not NVIDIA's", d;
   if (!library().face.empty()) return ask_device(d), d;
   std::string first;
   for (const char* face : {"NVPW_EGL_", "NVPW_OpenGL_"}) {
@@ -339,7 +536,8 @@ bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::str
     why = metrics.size() > 1 ? "the GPU does not count these in one pass" : "the GPU counts it in several passes only";
     good = false;
   }
-  good = good && l.call("RawMetricsConfig_EndPassGroup", config, why) && l.call("RawMetricsConfig_GenerateConfigImage", image, why) &&
+  good = good && l.call("RawMetricsConfig_EndPassGroup", config, why) &&
+         l.call("RawMetricsConfig_GenerateConfigImage", image, why) &&
          bytes_of("RawMetricsConfig_GetConfigImage", create.config, s.config, why);
   l.call("RawMetricsConfig_Destroy", config);
   if (!good) return false;
@@ -348,7 +546,8 @@ bool set_up(Chip& c, const std::vector<std::string>& metrics, Setup& s, std::str
   builder.chip = c.name.c_str();
   if (!l.call("CounterDataBuilder_Create", builder, why)) return false;
   add.to = builder.builder;
-  good = l.call("CounterDataBuilder_AddMetrics", add, why) && bytes_of("CounterDataBuilder_GetCounterDataPrefix", builder.builder, s.prefix, why);
+  good = l.call("CounterDataBuilder_AddMetrics", add, why) &&
+         bytes_of("CounterDataBuilder_GetCounterDataPrefix", builder.builder, s.prefix, why);
   Config destroy;
   destroy.config = builder.builder;
   l.call("CounterDataBuilder_Destroy", destroy);
@@ -374,7 +573,8 @@ class NvPerfSource : public ContextSource<NvPerfState> {
   using Ended = NvPerfEnded;
 
  public:
-  NvPerfSource(const std::vector<int>& numbers, std::vector<std::string> names) : ContextSource(numbers), names_(std::move(names)) {}
+  NvPerfSource(const std::vector<int>& numbers, std::vector<std::string> names)
+      : ContextSource(numbers), names_(std::move(names)) {}
   ~NvPerfSource() override = default;
   int order() const override { return 4; }
   // What can be asked before anything is played.
@@ -417,8 +617,10 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     ContextSource::collect(to, wait);
     for (auto& d : done_) {
       for (size_t i = 0; i < names_.size(); ++i) {
-        if (d.why) to.lost(d.segment, metrics[i], d.why);
-        else to.value(d.segment, metrics[i], d.values[i]);
+        if (d.why)
+          to.lost(d.segment, metrics[i], d.why);
+        else
+          to.value(d.segment, metrics[i], d.values[i]);
       }
     }
     done_.clear();
@@ -490,7 +692,9 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     ScratchSize need;
     need.image_size = s.image.size();
     need.image = s.image.data();
-    if (!l.call("_Profiler_CounterDataImage_Initialize", image, why) || !l.call("_Profiler_CounterDataImage_CalculateScratchBufferSize", need, why)) return false;
+    if (!l.call("_Profiler_CounterDataImage_Initialize", image, why) ||
+        !l.call("_Profiler_CounterDataImage_CalculateScratchBufferSize", need, why))
+      return false;
     s.scratch.assign(need.scratch_size, 0);
     ScratchBegin scratch;
     scratch.image_size = s.image.size();
@@ -501,7 +705,8 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     set.config = setup_.config.data();
     set.config_size = setup_.config.size();
     Nothing nothing;
-    if (!l.call("_Profiler_CounterDataImage_InitializeScratchBuffer", scratch, why) || !l.call("_Profiler_GraphicsContext_SetConfig", set, why) ||
+    if (!l.call("_Profiler_CounterDataImage_InitializeScratchBuffer", scratch, why) ||
+        !l.call("_Profiler_GraphicsContext_SetConfig", set, why) ||
         !l.call("_Profiler_GraphicsContext_BeginPass", nothing, why))
       return false;
     return s.in_pass = true;
@@ -545,8 +750,10 @@ class NvPerfSource : public ContextSource<NvPerfState> {
         break;
       }
     }
-    if (!why.empty()) s.why = why;
-    else if (d.ranges_dropped || d.bytes_dropped) why = "overflow: the GPU had no room for the counters";
+    if (!why.empty())
+      s.why = why;
+    else if (d.ranges_dropped || d.bytes_dropped)
+      why = "overflow: the GPU had no room for the counters";
     if (why.empty()) evaluate(p, why);
     if (!why.empty()) lose(p.segments, lasting(why));
     s.passes.pop_front();
@@ -562,7 +769,9 @@ class NvPerfSource : public ContextSource<NvPerfState> {
     attributes.image_size = p.image.size();
     NumRanges ranges;
     ranges.image = p.image.data();
-    if (!l.call("MetricsEvaluator_SetDeviceAttributes", attributes, why) || !l.call("CounterData_GetNumRanges", ranges, why)) return;
+    if (!l.call("MetricsEvaluator_SetDeviceAttributes", attributes, why) ||
+        !l.call("CounterData_GetNumRanges", ranges, why))
+      return;
     std::vector<bool> had(p.segments.size());
     for (size_t i = 0; i < ranges.count; ++i) {
       const char* names[4] = {};
@@ -573,7 +782,8 @@ class NvPerfSource : public ContextSource<NvPerfState> {
       name.count = std::min(name.count, std::size(names));
       name.names = names;
       if (!l.call("Profiler_CounterData_GetRangeDescriptions", name, why)) break;
-      size_t place = name.count && names[name.count - 1] ? strtoul(names[name.count - 1], nullptr, 10) : p.segments.size();
+      size_t place =
+          name.count && names[name.count - 1] ? strtoul(names[name.count - 1], nullptr, 10) : p.segments.size();
       if (place >= p.segments.size() || had[place]) {
         why = "NvPerf's result makes no sense";
         break;
@@ -611,8 +821,11 @@ struct Derived {
   uint8_t metric_type;
   const char *suffix, *type;
 };
-constexpr Derived DERIVED[] = {
-    {0, ".sum", "counter"}, {0, ".avg", "counter"}, {1, ".pct", "percent"}, {1, ".ratio", "mean"}, {2, ".avg.pct_of_peak_sustained_elapsed", "percent"}};
+constexpr Derived DERIVED[] = {{0, ".sum", "counter"},
+                               {0, ".avg", "counter"},
+                               {1, ".pct", "percent"},
+                               {1, ".ratio", "mean"},
+                               {2, ".avg.pct_of_peak_sustained_elapsed", "percent"}};
 
 class NvPerf : public Backend {
  public:
@@ -636,14 +849,16 @@ class NvPerf : public Backend {
         // Names with dots are the same counters, bound to places of the chip that other tools ask for.
         if (base.find('.') != base.npos || !request_of(c, name, request, why)) continue;
         size_t bar = base.find("__");
-        found.push_back({name, bar == base.npos ? "gpu" : base.substr(0, bar), name, derived.type, unit(c, request), about(c, derived.metric_type, i), 0});
+        found.push_back({name, bar == base.npos ? "gpu" : base.substr(0, bar), name, derived.type, unit(c, request),
+                         about(c, derived.metric_type, i), 0});
       }
     }
     return found;
   }
   // Units of the chip have counters of their own: "sm" of "sm__warps_launched.sum".
   std::string group_of(const std::string& spec) override { return spec.substr(0, spec.find("__")); }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     if (!library().why.empty()) return why = library().why, nullptr;
     std::vector<std::string> names;
     for (int n : numbers) names.push_back(all[static_cast<size_t>(n)].spec);
@@ -675,7 +890,8 @@ class NvPerf : public Backend {
       return library().call(function, params) || !params.text ? std::string() : std::string(params.text);
     };
     if (type == 0) return ask(CounterAbout{}, "MetricsEvaluator_GetCounterProperties");
-    return type == 1 ? ask(RatioAbout{}, "MetricsEvaluator_GetRatioMetricProperties") : ask(ThroughputAbout{}, "MetricsEvaluator_GetThroughputMetricProperties");
+    return type == 1 ? ask(RatioAbout{}, "MetricsEvaluator_GetRatioMetricProperties")
+                     : ask(ThroughputAbout{}, "MetricsEvaluator_GetThroughputMetricProperties");
   }
 } g_nvperf;
 

@@ -15,7 +15,25 @@
 
 namespace dt::play::metrics {
 
-enum What : uint8_t { GENERATED, DISCARDED, PASSED, WRITTEN, SAMPLES_GENERATED, SAMPLES_DISCARDED, SAMPLES_PASSED, SAMPLES_WRITTEN, FETCHES, EARLIER_FETCHES, MEAN, MOST, COVERED, ABOVE_1, ABOVE_2, ABOVE_4, ABOVE_8 };
+enum What : uint8_t {
+  GENERATED,
+  DISCARDED,
+  PASSED,
+  WRITTEN,
+  SAMPLES_GENERATED,
+  SAMPLES_DISCARDED,
+  SAMPLES_PASSED,
+  SAMPLES_WRITTEN,
+  FETCHES,
+  EARLIER_FETCHES,
+  MEAN,
+  MOST,
+  COVERED,
+  ABOVE_1,
+  ABOVE_2,
+  ABOVE_4,
+  ABOVE_8
+};
 
 // Sums over the pixels of a frame's pictures, kept while fragments are added.
 struct Overdraw {
@@ -64,15 +82,21 @@ class Picture {
       _mm_storeu_si128(place, after);
       total = _mm_add_epi64(total, _mm_sad_epu8(more, zero));
       // Ones where a pixel had nothing before (no more than the limit) and has now.
-      covered = _mm_add_epi64(covered, _mm_sad_epu8(_mm_andnot_si128(_mm_cmpeq_epi8(after, zero), _mm_and_si128(_mm_cmpeq_epi8(before, zero), one)), zero));
+      covered = _mm_add_epi64(covered, _mm_sad_epu8(_mm_andnot_si128(_mm_cmpeq_epi8(after, zero),
+                                                                     _mm_and_si128(_mm_cmpeq_epi8(before, zero), one)),
+                                                    zero));
       for (int k = 0; k < 4; ++k) {
         const __m128i limit = _mm_set1_epi8(static_cast<char>(Overdraw::LIMITS[k]));
-        const __m128i was = _mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero), is = _mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero);
+        const __m128i was = _mm_cmpeq_epi8(_mm_subs_epu8(before, limit), zero),
+                      is = _mm_cmpeq_epi8(_mm_subs_epu8(after, limit), zero);
         above[k] = _mm_add_epi64(above[k], _mm_sad_epu8(_mm_andnot_si128(is, _mm_and_si128(was, one)), zero));
       }
       most = _mm_max_epu8(most, after);
     }
-    auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
+    auto both = [](__m128i v) {
+      return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) +
+             static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8)));
+    };
     sum = both(total);
     sums.covered += both(covered);
     for (int k = 0; k < 4; ++k) sums.above[k] += both(above[k]);
@@ -87,8 +111,10 @@ class Picture {
       if (!more) continue;
       if (wide_.empty() && low_[at + i] + more >= 255) widen();
       const uint32_t before = wide_.empty() ? low_[at + i] : wide_[at + i], after = before + more;
-      if (wide_.empty()) low_[at + i] = static_cast<uint8_t>(after);
-      else wide_[at + i] = after;
+      if (wide_.empty())
+        low_[at + i] = static_cast<uint8_t>(after);
+      else
+        wide_[at + i] = after;
       sum += more;
       sums.covered += !before;
       sums.most = std::max<uint64_t>(sums.most, after);
@@ -111,7 +137,9 @@ class Picture {
     }
   }
   // How many integers there are for two by two pixels each; `odd`: odd rows are the lower ones.
-  static size_t cells_of(Extent size, int odd) { return static_cast<size_t>(size.width + 1) / 2 * static_cast<size_t>((size.height + odd + 1) / 2); }
+  static size_t cells_of(Extent size, int odd) {
+    return static_cast<size_t>(size.width + 1) / 2 * static_cast<size_t>((size.height + odd + 1) / 2);
+  }
   // Adds what each of these has in a byte a pixel, lower left, lower right, upper left, upper right; returns their sum.
   uint64_t add_cells(const int32_t* cells, int odd, Overdraw& sums) {
     const size_t columns = static_cast<size_t>(size.width + 1) / 2;
@@ -124,17 +152,22 @@ class Picture {
 #if defined(__SSE2__)
       __m128i some = _mm_setzero_si128();
       for (; i + 8 <= columns; i += 8) {
-        const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i)), right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i + 4));
+        const __m128i left = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i)),
+                      right = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells + i + 4));
         some = _mm_or_si128(some, _mm_or_si128(left, right));
         auto halves = [](__m128i v) { return _mm_srai_epi32(v, 16); };
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[0] + 2 * i), _mm_packs_epi32(halves(_mm_slli_epi32(left, 16)), halves(_mm_slli_epi32(right, 16))));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[0] + 2 * i),
+                         _mm_packs_epi32(halves(_mm_slli_epi32(left, 16)), halves(_mm_slli_epi32(right, 16))));
         _mm_storeu_si128(reinterpret_cast<__m128i*>(rows[1] + 2 * i), _mm_packs_epi32(halves(left), halves(right)));
       }
       any = _mm_movemask_epi8(_mm_cmpeq_epi8(some, _mm_setzero_si128())) != 0xFFFF;
 #endif
-      for (; i < columns; any |= cells[i++]) memcpy(rows[0] + 2 * i, cells + i, 2), memcpy(rows[1] + 2 * i, reinterpret_cast<const uint8_t*>(cells + i) + 2, 2);
+      for (; i < columns; any |= cells[i++])
+        memcpy(rows[0] + 2 * i, cells + i, 2),
+            memcpy(rows[1] + 2 * i, reinterpret_cast<const uint8_t*>(cells + i) + 2, 2);
       for (int k = 0; any && k < 2; ++k)
-        if (y + k >= 0 && y + k < size.height) sum += add(0, static_cast<size_t>(y + k), rows[k], static_cast<size_t>(size.width), sums);
+        if (y + k >= 0 && y + k < size.height)
+          sum += add(0, static_cast<size_t>(y + k), rows[k], static_cast<size_t>(size.width), sums);
     }
     memset(draw_.data(), 0, 4 * columns);
     return sum;
@@ -144,7 +177,8 @@ class Picture {
     const int32_t width = size.width, pixels = width * size.height;
     const auto [least, most] = std::minmax_element(quads, quads + n);
     // Half of a quad may lie below the lowest row, above the highest one, or beside the smallest of what is attached.
-    const int32_t begin = n ? std::max(*least >> 4, -width - 1) : 0, end = n ? std::min(*most >> 4, pixels) + width + 2 : 0;
+    const int32_t begin = n ? std::max(*least >> 4, -width - 1) : 0,
+                  end = n ? std::min(*most >> 4, pixels) + width + 2 : 0;
     if (n < 16 || (end - begin) / 128 > static_cast<int32_t>(n)) return add_few_quads(quads, n, sums);
     const auto guard = static_cast<size_t>(width) + 2;
     draw_.resize(static_cast<size_t>(pixels) + 2 * guard);
@@ -163,14 +197,17 @@ class Picture {
       uint16_t lower, upper;
       uint8_t *const low = counts + first, *const high = low + width;
       memcpy(&lower, low, 2), memcpy(&upper, high, 2);
-      lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)), upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
+      lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)),
+      upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
       memcpy(low, &lower, 2), memcpy(high, &upper, 2);
       if ((lower | upper) & 0x8080) flush();
     }
     flush();
     return sum;
   }
-  std::vector<uint32_t> counts() const { return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_; }
+  std::vector<uint32_t> counts() const {
+    return wide_.empty() ? std::vector<uint32_t>(low_.begin(), low_.end()) : wide_;
+  }
 
  private:
   void widen() {
@@ -211,8 +248,10 @@ inline uint64_t sum_of(const uint8_t* bytes, size_t n) {
 #if defined(__SSE2__)
   const __m128i zero = _mm_setzero_si128();
   __m128i parts = zero;
-  for (; i + 16 <= n; i += 16) parts = _mm_add_epi64(parts, _mm_sad_epu8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), zero));
-  sum = static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
+  for (; i + 16 <= n; i += 16)
+    parts = _mm_add_epi64(parts, _mm_sad_epu8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i)), zero));
+  sum = static_cast<uint64_t>(_mm_cvtsi128_si64(parts)) +
+        static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(parts, 8)));
 #endif
   for (; i < n; ++i) sum += bytes[i];
   return sum;
@@ -231,7 +270,9 @@ inline uint64_t sum_of(const uint16_t* numbers, size_t n, uint16_t& least) {
     highs = _mm_add_epi64(highs, _mm_sad_epu8(_mm_srli_epi16(v, 8), zero));
     smallest = _mm_min_epi16(smallest, _mm_xor_si128(v, flip));
   }
-  auto both = [](__m128i v) { return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8))); };
+  auto both = [](__m128i v) {
+    return static_cast<uint64_t>(_mm_cvtsi128_si64(v)) + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_srli_si128(v, 8)));
+  };
   sum = both(lows) + 256 * both(highs);
   alignas(16) uint16_t smallest_of[8];
   _mm_store_si128(reinterpret_cast<__m128i*>(smallest_of), _mm_xor_si128(smallest, flip));

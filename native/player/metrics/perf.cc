@@ -18,7 +18,9 @@ struct Known {
   uint32_t kind;
   uint64_t config;
 };
-constexpr uint64_t cache(uint64_t which, uint64_t result) { return which | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16; }
+constexpr uint64_t cache(uint64_t which, uint64_t result) {
+  return which | PERF_COUNT_HW_CACHE_OP_READ << 8 | result << 16;
+}
 const Known KNOWN[] = {
     {"task_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
     {"cpu_clock", "software", "duration", "ns", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
@@ -34,11 +36,16 @@ const Known KNOWN[] = {
     {"branch_misses", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
     {"stalled_frontend", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
     {"stalled_backend", "hardware", "counter", "count", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-    {"l1d_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
-    {"l1d_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)},
-    {"llc_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
-    {"llc_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS)},
-    {"dtlb_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE, cache(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    {"l1d_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
+     cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+    {"l1d_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
+     cache(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    {"llc_loads", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
+     cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_ACCESS)},
+    {"llc_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
+     cache(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    {"dtlb_misses", "cache", "counter", "count", PERF_TYPE_HW_CACHE,
+     cache(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
 };
 
 const Known* known(const std::string& spec) {
@@ -85,7 +92,8 @@ struct Reading {
 
 class PerfSource : public Source {
  public:
-  PerfSource(const std::vector<int>& numbers, std::vector<int> files) : Source(numbers), files_(std::move(files)), from_(files_.size()) {}
+  PerfSource(const std::vector<int>& numbers, std::vector<int> files)
+      : Source(numbers), files_(std::move(files)), from_(files_.size()) {}
   ~PerfSource() override {
     for (int fd : files_) close(fd);
   }
@@ -94,14 +102,16 @@ class PerfSource : public Source {
   bool begin(uint64_t segment, std::string& why) override {
     segment_ = segment;
     for (size_t i = files_.size(); i-- > 0;)
-      if (::read(files_[i], &from_[i], sizeof from_[i]) != sizeof from_[i]) return why = "the counter cannot be read", false;
+      if (::read(files_[i], &from_[i], sizeof from_[i]) != sizeof from_[i])
+        return why = "the counter cannot be read", false;
     if (segment != TRIAL) return true;
     // Where the processor has too few counters the kernel lets them take turns: that is no measurement.
     uint64_t until = now_ns() + 3000000;
     while (now_ns() < until) {}
     for (size_t i = 0; i < files_.size(); ++i) {
       Reading now;
-      if (::read(files_[i], &now, sizeof now) != sizeof now || now.running - from_[i].running < (now.enabled - from_[i].enabled) * 9 / 10) {
+      if (::read(files_[i], &now, sizeof now) != sizeof now ||
+          now.running - from_[i].running < (now.enabled - from_[i].enabled) * 9 / 10) {
         why = "the processor does not have so many counters at once";
         return false;
       }
@@ -113,7 +123,8 @@ class PerfSource : public Source {
     for (size_t i = 0; i < files_.size(); ++i) {
       Reading now;
       if (::read(files_[i], &now, sizeof now) != sizeof now) continue;
-      done_.back().readings[i] = {now.value - from_[i].value, now.enabled - from_[i].enabled, now.running - from_[i].running};
+      done_.back().readings[i] = {now.value - from_[i].value, now.enabled - from_[i].enabled,
+                                  now.running - from_[i].running};
     }
   }
   void collect(Sink& to, bool) override {
@@ -122,7 +133,11 @@ class PerfSource : public Source {
         const Reading& r = d.readings[i];
         if (r.enabled && !r.running) to.lost(d.segment, metrics[i], "the counter did not run: others had its place");
         // Parts of the time without the counter are made up for, as perf does.
-        else to.value(d.segment, metrics[i], r.running && r.running < r.enabled ? static_cast<double>(r.value) * static_cast<double>(r.enabled) / static_cast<double>(r.running) : static_cast<double>(r.value));
+        else
+          to.value(d.segment, metrics[i],
+                   r.running && r.running < r.enabled
+                       ? static_cast<double>(r.value) * static_cast<double>(r.enabled) / static_cast<double>(r.running)
+                       : static_cast<double>(r.value));
       }
     done_.clear();
   }
@@ -163,15 +178,18 @@ class Perf : public Backend {
   std::vector<std::pair<std::string, std::string>> refusals() override {
     std::vector<std::pair<std::string, std::string>> found;
     for (auto& k : KNOWN)
-      if (int fd = counter(k); fd >= 0) close(fd);
-      else found.emplace_back(k.spec, why_not(errno));
+      if (int fd = counter(k); fd >= 0)
+        close(fd);
+      else
+        found.emplace_back(k.spec, why_not(errno));
     return found;
   }
   std::string group_of(const std::string& spec) override {
     const Known* k = known(spec);
     return k && k->kind == PERF_TYPE_SOFTWARE ? "software" : "processor";
   }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     std::vector<int> files;
     for (int n : numbers) {
       const Known* k = known(all[static_cast<size_t>(n)].spec);

@@ -17,10 +17,13 @@ struct Queue {
 
 // Fills passes for the items of one back-end. What fits is asked of the driver; how many of a group may fit only says
 // what to ask first.
-std::vector<std::vector<int>> pack(std::map<std::string, Queue>& groups, const std::function<bool(const std::vector<int>&)>& fits,
+std::vector<std::vector<int>> pack(std::map<std::string, Queue>& groups,
+                                   const std::function<bool(const std::vector<int>&)>& fits,
                                    const std::function<void(int)>& refuse) {
   std::vector<std::vector<int>> bins;
-  auto take = [](std::vector<int>& bin, const Queue& q, size_t n) { bin.insert(bin.end(), q.left.begin(), q.left.begin() + static_cast<long>(n)); };
+  auto take = [](std::vector<int>& bin, const Queue& q, size_t n) {
+    bin.insert(bin.end(), q.left.begin(), q.left.begin() + static_cast<long>(n));
+  };
   for (;;) {
     std::vector<int> bin;
     std::vector<Queue*> some;

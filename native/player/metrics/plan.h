@@ -8,10 +8,10 @@ namespace dt::play::metrics {
 
 struct Item {
   int metric;
-  unsigned at;          // boundaries that it is measured at in this pass
+  unsigned at;  // boundaries that it is measured at in this pass
   std::string backend;
-  std::string group;    // items of one group compete
-  size_t room;          // so many of the group may fit at once; 0: not known
+  std::string group;  // items of one group compete
+  size_t room;        // so many of the group may fit at once; 0: not known
 };
 struct Pass {
   unsigned at = 0;

@@ -14,8 +14,17 @@ namespace dt::play::metrics {
 namespace {
 
 enum : uint32_t {
-  ATTACHED_SHADERS = 0x8B85, SOURCE_LENGTH = 0x8B88, SHADER_TYPE = 0x8B4F, FRAGMENT_SHADER = 0x8B30, VERTEX_SHADER = 0x8B31, COMPILE_STATUS = 0x8B81,
-  LINK_STATUS = 0x8B82, ACTIVE_ATTRIBUTES = 0x8B89, ACTIVE_UNIFORMS = 0x8B86, ACTIVE_UNIFORM_BLOCKS = 0x8A36, BLOCK_BINDING = 0x8A3F,
+  ATTACHED_SHADERS = 0x8B85,
+  SOURCE_LENGTH = 0x8B88,
+  SHADER_TYPE = 0x8B4F,
+  FRAGMENT_SHADER = 0x8B30,
+  VERTEX_SHADER = 0x8B31,
+  COMPILE_STATUS = 0x8B81,
+  LINK_STATUS = 0x8B82,
+  ACTIVE_ATTRIBUTES = 0x8B89,
+  ACTIVE_UNIFORMS = 0x8B86,
+  ACTIVE_UNIFORM_BLOCKS = 0x8A36,
+  BLOCK_BINDING = 0x8A3F,
   PROGRAM_SEPARABLE = 0x8258
 };
 
@@ -33,8 +42,8 @@ struct Copy {
   std::vector<Uniform> uniforms;
   std::vector<std::pair<uint32_t, uint32_t>> blocks;  // of the original, of the copy
   Reading reads;
-  int units = -1;  // where fixed function takes their number
-  int place = -1;  // where it is told which pixels
+  int units = -1;      // where fixed function takes their number
+  int place = -1;      // where it is told which pixels
   uint64_t epoch = 0;  // when it was given the values of the uniforms
 };
 
@@ -42,7 +51,20 @@ std::map<Key, ProgramSource>& sources() {
   static std::map<Key, ProgramSource> all;
   return all;
 }
-enum Variant : uint8_t { BARE, COUNTING, FETCHING, PLACING, PLACING_BARE, LISTING, LISTING_BARE, MAPPING, MAPPING_BARE, SAMPLING, SAMPLING_BARE, VARIANTS };
+enum Variant : uint8_t {
+  BARE,
+  COUNTING,
+  FETCHING,
+  PLACING,
+  PLACING_BARE,
+  LISTING,
+  LISTING_BARE,
+  MAPPING,
+  MAPPING_BARE,
+  SAMPLING,
+  SAMPLING_BARE,
+  VARIANTS
+};
 std::map<Key, Copy>& copies(int variant) {
   static std::map<Key, Copy> all[VARIANTS];
   return all[variant];
@@ -86,8 +108,10 @@ std::vector<std::string> tokens(const std::string& text) {
       found.push_back(text.substr(begin, i - begin));
       line_begins = false;
     } else {
-      if (c == '\n') line_begins = true;
-      else if (!isspace(c)) found.emplace_back(1, text[i]), line_begins = false;
+      if (c == '\n')
+        line_begins = true;
+      else if (!isspace(c))
+        found.emplace_back(1, text[i]), line_begins = false;
       ++i;
     }
   }
@@ -101,8 +125,10 @@ bool has_other_outputs(const std::string& text) {
   bool any = false;
   for (size_t i = 0; i + 2 < all.size(); ++i) {
     if (all[i] == "gl_FragColor" || all[i] == "gl_FragData") any = true;
-    if (all[i] == "{" || all[i] == "(") ++depth;
-    else if (all[i] == "}" || all[i] == ")") --depth;
+    if (all[i] == "{" || all[i] == "(")
+      ++depth;
+    else if (all[i] == "}" || all[i] == ")")
+      --depth;
     if (depth || all[i] != "out") continue;
     size_t type = i + 1;
     while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
@@ -116,10 +142,15 @@ void look(ProgramSource& s, uint32_t stage, const std::string& text) {
   if (stage == FRAGMENT_SHADER && has_other_outputs(text)) s.other_outputs = true;
   for (auto& word : words(text)) {
     auto begins = [&](std::string_view with) { return word.starts_with(with); };
-    if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask")) s.discards = true;
-    if (begins("imageStore") || begins("imageAtomic") || begins("atomic") || word == "buffer" || begins("beginInvocationInterlock")) s.writes_memory = true;
+    if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask"))
+      s.discards = true;
+    if (begins("imageStore") || begins("imageAtomic") || begins("atomic") || word == "buffer" ||
+        begins("beginInvocationInterlock"))
+      s.writes_memory = true;
     if (stage == FRAGMENT_SHADER && word == "gl_FragDepth") s.writes_depth = true;
-    if (begins("gl_LastFrag") || (stage == FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos)) s.reads_target = true;
+    if (begins("gl_LastFrag") ||
+        (stage == FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos))
+      s.reads_target = true;
     if (word == "subroutine") s.subroutines = true;
     if (begins("image") || begins("iimage") || begins("uimage")) s.images = true;
   }
@@ -133,13 +164,21 @@ struct Shape {
 Shape shape(uint32_t type) {
   switch (type) {
     case 0x1406: return {'f', 1, 0};
-    case 0x8B50: case 0x8B51: case 0x8B52: return {'f', static_cast<int>(type - 0x8B50) + 2, 0};
+    case 0x8B50:
+    case 0x8B51:
+    case 0x8B52: return {'f', static_cast<int>(type - 0x8B50) + 2, 0};
     case 0x1404: return {'i', 1, 0};
-    case 0x8B53: case 0x8B54: case 0x8B55: return {'i', static_cast<int>(type - 0x8B53) + 2, 0};
+    case 0x8B53:
+    case 0x8B54:
+    case 0x8B55: return {'i', static_cast<int>(type - 0x8B53) + 2, 0};
     case 0x8B56: return {'i', 1, 0};
-    case 0x8B57: case 0x8B58: case 0x8B59: return {'i', static_cast<int>(type - 0x8B57) + 2, 0};
+    case 0x8B57:
+    case 0x8B58:
+    case 0x8B59: return {'i', static_cast<int>(type - 0x8B57) + 2, 0};
     case 0x1405: return {'u', 1, 0};
-    case 0x8DC6: case 0x8DC7: case 0x8DC8: return {'u', static_cast<int>(type - 0x8DC6) + 2, 0};
+    case 0x8DC6:
+    case 0x8DC7:
+    case 0x8DC8: return {'u', static_cast<int>(type - 0x8DC6) + 2, 0};
     case 0x8B5A: return {'f', 2, 2};
     case 0x8B5B: return {'f', 3, 3};
     case 0x8B5C: return {'f', 4, 4};
@@ -151,7 +190,8 @@ Shape shape(uint32_t type) {
     case 0x8B6A: return {'f', 3, 4};
     default: break;
   }
-  bool sampler = (type >= 0x8B5D && type <= 0x8B64) || (type >= 0x8DC0 && type <= 0x8DC5) || (type >= 0x8DC9 && type <= 0x8DD8) || (type >= 0x9108 && type <= 0x910D) ||
+  bool sampler = (type >= 0x8B5D && type <= 0x8B64) || (type >= 0x8DC0 && type <= 0x8DC5) ||
+                 (type >= 0x8DC9 && type <= 0x8DD8) || (type >= 0x9108 && type <= 0x910D) ||
                  (type >= 0x900C && type <= 0x900F) || type == 0x8D66;
   return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
 }
@@ -171,18 +211,25 @@ void write_uniform(Uniform& u, const UniformValues::value_type& value) {
   using Matrix = void (*)(int, int, uint8_t, const void*);
   using Vector = void (*)(int, int, const void*);
   static const Matrix matrices[3][3] = {
-      {gl::real<Matrix>("glUniformMatrix2fv"), gl::real<Matrix>("glUniformMatrix2x3fv"), gl::real<Matrix>("glUniformMatrix2x4fv")},
-      {gl::real<Matrix>("glUniformMatrix3x2fv"), gl::real<Matrix>("glUniformMatrix3fv"), gl::real<Matrix>("glUniformMatrix3x4fv")},
-      {gl::real<Matrix>("glUniformMatrix4x2fv"), gl::real<Matrix>("glUniformMatrix4x3fv"), gl::real<Matrix>("glUniformMatrix4fv")}};
-  static const Vector vectors[3][4] = {
-      {gl::real<Vector>("glUniform1fv"), gl::real<Vector>("glUniform2fv"), gl::real<Vector>("glUniform3fv"), gl::real<Vector>("glUniform4fv")},
-      {gl::real<Vector>("glUniform1iv"), gl::real<Vector>("glUniform2iv"), gl::real<Vector>("glUniform3iv"), gl::real<Vector>("glUniform4iv")},
-      {gl::real<Vector>("glUniform1uiv"), gl::real<Vector>("glUniform2uiv"), gl::real<Vector>("glUniform3uiv"), gl::real<Vector>("glUniform4uiv")}};
+      {gl::real<Matrix>("glUniformMatrix2fv"), gl::real<Matrix>("glUniformMatrix2x3fv"),
+       gl::real<Matrix>("glUniformMatrix2x4fv")},
+      {gl::real<Matrix>("glUniformMatrix3x2fv"), gl::real<Matrix>("glUniformMatrix3fv"),
+       gl::real<Matrix>("glUniformMatrix3x4fv")},
+      {gl::real<Matrix>("glUniformMatrix4x2fv"), gl::real<Matrix>("glUniformMatrix4x3fv"),
+       gl::real<Matrix>("glUniformMatrix4fv")}};
+  static const Vector vectors[3][4] = {{gl::real<Vector>("glUniform1fv"), gl::real<Vector>("glUniform2fv"),
+                                        gl::real<Vector>("glUniform3fv"), gl::real<Vector>("glUniform4fv")},
+                                       {gl::real<Vector>("glUniform1iv"), gl::real<Vector>("glUniform2iv"),
+                                        gl::real<Vector>("glUniform3iv"), gl::real<Vector>("glUniform4iv")},
+                                       {gl::real<Vector>("glUniform1uiv"), gl::real<Vector>("glUniform2uiv"),
+                                        gl::real<Vector>("glUniform3uiv"), gl::real<Vector>("glUniform4uiv")}};
   if (u.known && u.holds == value) return;
   u.holds = value, u.known = true;
   const Shape s = shape(u.type);
-  if (s.columns) matrices[s.columns - 2][s.count - 2](u.to, 1, 0, value.data());
-  else vectors[s.kind == 'f' ? 0 : s.kind == 'i' ? 1 : 2][s.count - 1](u.to, 1, value.data());
+  if (s.columns)
+    matrices[s.columns - 2][s.count - 2](u.to, 1, 0, value.data());
+  else
+    vectors[s.kind == 'f' ? 0 : s.kind == 'i' ? 1 : 2][s.count - 1](u.to, 1, value.data());
 }
 
 // A fragment shader for COUNTING, "" where none can be made.
@@ -202,41 +249,59 @@ std::string counting_shader(const ProgramSource& source, const std::string& text
     auto all = tokens(text);
     int depth = 0;
     for (size_t i = 0; i + 2 < all.size(); ++i) {
-      if (all[i] == "{" || all[i] == "(") ++depth;
-      else if (all[i] == "}" || all[i] == ")") --depth;
+      if (all[i] == "{" || all[i] == "(")
+        ++depth;
+      else if (all[i] == "}" || all[i] == ")")
+        --depth;
       if (depth || all[i] != "out") continue;
       size_t type = i + 1;
       while (type + 2 < all.size() && (all[type] == "highp" || all[type] == "mediump" || all[type] == "lowp")) ++type;
-      if (all[type] != "vec4" || all[type + 2] != ";") return why = "its fragment shader has outputs of other kinds than vec4", "";
+      if (all[type] != "vec4" || all[type + 2] != ";")
+        return why = "its fragment shader has outputs of other kinds than vec4", "";
       outputs.push_back(all[type + 1]);
     }
     if (outputs.size() != 1) return why = "its fragment shader has " + std::to_string(outputs.size()) + " outputs", "";
     output = outputs[0];
   }
   size_t body = version.empty() ? 0 : text.find(version) + version.size();
-  return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " + output + " = " + one + "; }\n";
+  return version + "\n#define main dt_main\n" + text.substr(body) + "\n#undef main\nvoid main() { dt_main(); " +
+         output + " = " + one + "; }\n";
 }
 
 ShaderLanguage language(ShaderLanguage::Counts counts = ShaderLanguage::FETCHES) {
-  return {is_es(), tls.context->version, fetch_binding(), counts, [](const char* name) { return has_extension(name); }, tls.context->core != 0, false, false};
+  return {is_es(),
+          tls.context->version,
+          fetch_binding(),
+          counts,
+          [](const char* name) { return has_extension(name); },
+          tls.context->core != 0,
+          false,
+          false};
 }
 
-// The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why` they
-// cannot.
-bool placing_stages(const ProgramSource& source, bool bare, Placed as, std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
-  static constexpr ShaderLanguage::Counts COUNTS[] = {ShaderLanguage::FRAGMENTS, ShaderLanguage::PIXELS, ShaderLanguage::PLANE, ShaderLanguage::SAMPLES};
+// The stages of a program as they count their fragments in pixels, `bare` with nothing else in the last; false: `why`
+// they cannot.
+bool placing_stages(const ProgramSource& source, bool bare, Placed as,
+                    std::vector<std::pair<uint32_t, std::string>>& stages, std::string& why) {
+  static constexpr ShaderLanguage::Counts COUNTS[] = {ShaderLanguage::FRAGMENTS, ShaderLanguage::PIXELS,
+                                                      ShaderLanguage::PLANE, ShaderLanguage::SAMPLES};
   ShaderLanguage spoken = language(COUNTS[static_cast<int>(as)]);
-  if (as == Placed::SAMPLES && is_es() && tls.context->version < 32) return why = "OpenGL ES 3.2 tells which samples are covered", false;
-  const auto vertex = std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
-  const bool others = std::any_of(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
+  if (as == Placed::SAMPLES && is_es() && tls.context->version < 32)
+    return why = "OpenGL ES 3.2 tells which samples are covered", false;
+  const auto vertex =
+      std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
+  const bool others = std::any_of(source.stages.begin(), source.stages.end(),
+                                  [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
   spoken.quads = places_quads() && as != Placed::SAMPLES;
   spoken.placed = vertex == 1 && !others && (is_es() || tls.context->core || has_extension("GL_EXT_gpu_shader4"));
   std::string version;
   for (auto& [stage, text] : source.stages) {
     if (bare && stage == FRAGMENT_SHADER) continue;
     CountingText made;
-    if (is_es() || stage == FRAGMENT_SHADER) made = counting_text(text, stage == FRAGMENT_SHADER, spoken);
-    else made.text = text;
+    if (is_es() || stage == FRAGMENT_SHADER)
+      made = counting_text(text, stage == FRAGMENT_SHADER, spoken);
+    else
+      made.text = text;
     if (!made.why.empty()) return why = made.why, false;
     if (stage == VERTEX_SHADER) version = version_line(made.text);
     if (stage == VERTEX_SHADER && spoken.placed) made.text = placed_text(made.text, spoken);
@@ -257,14 +322,17 @@ bool same_outputs(const ProgramSource& source, uint32_t original, uint32_t copy)
     if (stage != FRAGMENT_SHADER) continue;
     for (auto& word : words(text)) {
       const int at = location(original, word.c_str());
-      if (at >= 0 && (location(copy, word.c_str()) != at || (indexed && index(original, word.c_str()) != index(copy, word.c_str())))) return false;
+      if (at >= 0 && (location(copy, word.c_str()) != at ||
+                      (indexed && index(original, word.c_str()) != index(copy, word.c_str()))))
+        return false;
     }
   }
   return true;
 }
 
 // The stages of a program as they count what they read of textures, and which do; false: `why` they cannot.
-bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t, std::string>>& stages, Reading& reads, std::string& why) {
+bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t, std::string>>& stages, Reading& reads,
+                     std::string& why) {
   ShaderLanguage spoken = language();
   bool fragment = false;
   for (auto& [stage, text] : source.stages) {
@@ -283,7 +351,8 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
   if (!reads.earlier) return true;
   int blocks = 0;
   DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x90D6, &blocks);  // GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS
-  return blocks > 0 ? true : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
+  return blocks > 0 ? true
+                    : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
 }
 
 Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
@@ -328,7 +397,8 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
     add(stage, text);
   }
-  if (!vertex && ((variant != FETCHING && (program || !bare)) || is_es() || tls.context->core)) return fail("it has no vertex shader");
+  if (!vertex && ((variant != FETCHING && (program || !bare)) || is_es() || tls.context->core))
+    return fail("it has no vertex shader");
   if (whole) {
     // As they are.
   } else if (variant == BARE) {
@@ -359,7 +429,9 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
   get(made.name, LINK_STATUS, &linked);
-  if (!linked) return fail(whole ? "its copy with shaders that count does not link" : "its copy with another fragment shader does not link");
+  if (!linked)
+    return fail(whole ? "its copy with shaders that count does not link"
+                      : "its copy with another fragment shader does not link");
   get(made.name, ACTIVE_UNIFORMS, &count);
   auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
@@ -373,13 +445,15 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     if (base.ends_with("[0]")) base.resize(base.size() - 3);
     for (int k = 0; k < size; ++k) {
       std::string element = size > 1 || base.size() != strlen(name) ? base + "[" + std::to_string(k) + "]" : base;
-      int from = program ? location(program, original_name(element).c_str()) : -1, to = location(made.name, element.c_str());
+      int from = program ? location(program, original_name(element).c_str()) : -1,
+          to = location(made.name, element.c_str());
       if (from >= 0 && to >= 0) made.uniforms.push_back({type, from, to, {}, false});
     }
   }
   count = 0;
   auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
-  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u)) get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
+  if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u))
+    get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
   auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
   for (int i = 0; i < count; ++i) {
     block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
@@ -388,7 +462,8 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   }
   if (variant == FETCHING) made.units = location(made.name, "dt_units");
   if (placing) made.place = location(made.name, "dt_place");
-  if (placing && !bare && !same_outputs(source, program, made.name)) return fail("the copy's colours would go to other buffers");
+  if (placing && !bare && !same_outputs(source, program, made.name))
+    return fail("the copy's colours would go to other buffers");
   return made;
 }
 
@@ -470,7 +545,9 @@ bool use_copy(uint32_t program, Variant variant, std::string& why, Reading* read
 
 namespace {
 Variant placing(bool bare, Placed as) { return static_cast<Variant>(PLACING + 2 * static_cast<int>(as) + bare); }
-void write_place(const Copy& copy, const Place& place) { DT_REAL(void, glUniform4i, int, int, int, int, int)(copy.place, place.first, place.row, place.room, place.odd); }
+void write_place(const Copy& copy, const Place& place) {
+  DT_REAL(void, glUniform4i, int, int, int, int, int)(copy.place, place.first, place.row, place.room, place.odd);
+}
 }  // namespace
 
 bool places_quads() { return is_es() ? tls.context->version >= 31 : tls.context->version >= 45; }
@@ -479,7 +556,9 @@ bool has_placing_copy(uint32_t program, bool bare, Placed as, std::string& why) 
   if (!copy) return why = "the text of its shaders is not known", false;
   return copy->name && copy->place >= 0 ? true : (why = copy->why, false);
 }
-void move_placing_copy(uint32_t program, bool bare, Placed as, const Place& place) { write_place(*copy_of(program, placing(bare, as)), place); }
+void move_placing_copy(uint32_t program, bool bare, Placed as, const Place& place) {
+  write_place(*copy_of(program, placing(bare, as)), place);
+}
 void use_placing_copy(uint32_t program, bool bare, Placed as, const Place& place, uint64_t epoch) {
   Copy& copy = *copy_of(program, placing(bare, as));
   use_program(copy.name);
@@ -504,7 +583,9 @@ UniformValues uniform_values(uint32_t program, bool bare, Placed as) {
 
 bool use_bare_copy(uint32_t program, std::string& why) { return use_copy(program, BARE, why); }
 bool use_counting_copy(uint32_t program, std::string& why) { return use_copy(program, COUNTING, why); }
-bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why) { return use_copy(program, FETCHING, why, &stages, units); }
+bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::string& why) {
+  return use_copy(program, FETCHING, why, &stages, units);
+}
 
 int reads_of_each_fragment(uint32_t program) {
   const Copy* copy = copy_of(program, FETCHING);
@@ -528,8 +609,10 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
     DT_REAL(void, glDeleteShader, uint32_t)(shader);
     int linked = 0;
     DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, LINK_STATUS, &linked);
-    if (!linked) DT_REAL(void, glDeleteProgram, uint32_t)(program), program = 0;
-    else at = DT_REAL(int, glGetUniformLocation, uint32_t, const char*)(program, "dt_units");
+    if (!linked)
+      DT_REAL(void, glDeleteProgram, uint32_t)(program), program = 0;
+    else
+      at = DT_REAL(int, glGetUniformLocation, uint32_t, const char*)(program, "dt_units");
   }
   if (!program) return why = "the driver links no fragment shader behind fixed function", false;
   use_program(program);

@@ -10,11 +10,11 @@ namespace dt::play::metrics {
 
 struct ProgramSource {
   std::vector<std::pair<uint32_t, std::string>> stages;  // kind of shader, text
-  bool discards = false;       // a fragment shader may leave samples out
-  bool writes_depth = false;   // it says itself how deep they are
-  bool writes_memory = false;  // drawing again would do something again
-  bool reads_target = false;   // framebuffer fetch
-  bool subroutines = false;    // whose choice is lost when another program comes
+  bool discards = false;                                 // a fragment shader may leave samples out
+  bool writes_depth = false;                             // it says itself how deep they are
+  bool writes_memory = false;                            // drawing again would do something again
+  bool reads_target = false;                             // framebuffer fetch
+  bool subroutines = false;                              // whose choice is lost when another program comes
   bool images = false;
   bool other_outputs = false;  // its fragment shader has outputs that are integers, or none
 };
@@ -30,7 +30,8 @@ bool use_bare_copy(uint32_t program, std::string& why);
 // instead of a colour. For OpenGL ES.
 bool use_counting_copy(uint32_t program, std::string& why);
 // The same with shaders that count their texture reads in a storage block at fetch_binding(). Nothing is made current
-// where none of them reads any, but for programs without a fragment shader: there fixed function reads `units` textures.
+// where none of them reads any, but for programs without a fragment shader: there fixed function reads `units`
+// textures.
 struct Reading {
   bool fragment = false, earlier = false;  // which stages read textures
   int per_run = -1;                        // how many reads each run of the fragment shader makes, -1: it may depend
@@ -41,13 +42,13 @@ bool use_fetching_copy(uint32_t program, uint32_t units, Reading& stages, std::s
 // The same for fixed function.
 bool use_fixed_fetching(uint32_t units, std::string& why);
 uint32_t fetch_binding();
-// The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(): the original,
-// behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. As a LIST pixels are put
-// behind that integer as far as there is `room`, then each pixel's own integer becomes `first`; as a PLANE each is counted in
-// a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms' values are those of the last time where
-// `epoch` is the same.
-// SAMPLES, of targets with several samples a pixel: the integer behind it counts those that are covered, whatever the tests
-// say. Fixed function, program 0, has bare copies for OpenGL alone.
+// The same with a fragment shader that adds one to the integer `first` of a storage block at fetch_binding(): the
+// original, behind the tests where it does not discard (for OpenGL ES); or `bare` one that does nothing else. As a LIST
+// pixels are put behind that integer as far as there is `room`, then each pixel's own integer becomes `first`; as a
+// PLANE each is counted in a byte of `room` integers from `first` on. `row`: pixels of a row. The uniforms' values are
+// those of the last time where `epoch` is the same. SAMPLES, of targets with several samples a pixel: the integer
+// behind it counts those that are covered, whatever the tests say. Fixed function, program 0, has bare copies for
+// OpenGL alone.
 enum class Placed : uint8_t { NUMBER, LIST, PLANE, SAMPLES };
 struct Place {
   int first = 0, row = 0, room = 0, odd = 0;  // odd: 1 where odd rows are the lower ones of two by two pixels

@@ -23,11 +23,16 @@ constexpr int CALIBRATIONS = 12;
 bool letters(const std::string& text, unsigned& out) {
   out = 0;
   for (char c : text) {
-    if (c == 'f') out |= AT_FRAME;
-    else if (c == 'd') out |= AT_DRAW;
-    else if (c == 'c') out |= AT_CALL;
-    else if (c == 'r') out |= AT_RANGE;
-    else return false;
+    if (c == 'f')
+      out |= AT_FRAME;
+    else if (c == 'd')
+      out |= AT_DRAW;
+    else if (c == 'c')
+      out |= AT_CALL;
+    else if (c == 'r')
+      out |= AT_RANGE;
+    else
+      return false;
   }
   return out != 0;
 }
@@ -54,14 +59,15 @@ double median(std::vector<double> v) {
 }
 
 // Behind `to`, with as few digits as say the number exactly.
-template <class Number>
-void put(std::string& to, Number v) {
+template <class Number> void put(std::string& to, Number v) {
   char text[40];
   to.append(text, std::to_chars(text, text + sizeof text, v).ptr);
 }
 void put_numeral(std::string& to, double v) {
-  if (v == std::floor(v) && std::fabs(v) < 9e15) put(to, static_cast<int64_t>(v));
-  else put(to, v);
+  if (v == std::floor(v) && std::fabs(v) < 9e15)
+    put(to, static_cast<int64_t>(v));
+  else
+    put(to, v);
 }
 
 struct Nowhere : Sink {
@@ -84,8 +90,13 @@ bool Request::read(const std::string& path, std::string& why) {
     try {
       if (w[0] == "metric" && w.size() == 6) {
         Wanted m{w[1], w[2], w[3], Fold::SUM, 0};
-        good = letters(w[5], m.at) && (w[4] == "sum" || w[4] == "mean" || w[4] == "ratio" || w[4] == "last" || w[4] == "first");
-        m.fold = w[4] == "mean" ? Fold::MEAN : w[4] == "ratio" ? Fold::RATIO : w[4] == "last" ? Fold::LAST : w[4] == "first" ? Fold::FIRST : Fold::SUM;
+        good = letters(w[5], m.at) &&
+               (w[4] == "sum" || w[4] == "mean" || w[4] == "ratio" || w[4] == "last" || w[4] == "first");
+        m.fold = w[4] == "mean"    ? Fold::MEAN
+                 : w[4] == "ratio" ? Fold::RATIO
+                 : w[4] == "last"  ? Fold::LAST
+                 : w[4] == "first" ? Fold::FIRST
+                                   : Fold::SUM;
         metrics.push_back(std::move(m));
       } else if (w[0] == "pass" && w.size() >= 3) {
         Pass pass;
@@ -117,20 +128,30 @@ bool Request::read(const std::string& path, std::string& why) {
 uint16_t Session::kind(const std::string& name, uint32_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
   uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
-  if (name == "glBegin") k |= BEGIN;
-  else if (name == "glEnd") k |= END;
-  else if (is("glBeginQuery")) k |= QUERY_BEGIN;
-  else if (is("glEndQuery")) k |= QUERY_END;
-  else if (name == "glNewList") k |= LIST_BEGIN;
-  else if (name == "glEndList") k |= LIST_END;
-  else if (is("glLinkProgram")) k |= LINKS;
-  else if (is("glBeginConditionalRender")) k |= CONDITION_BEGIN;
-  else if (is("glEndConditionalRender")) k |= CONDITION_END;
+  if (name == "glBegin")
+    k |= BEGIN;
+  else if (name == "glEnd")
+    k |= END;
+  else if (is("glBeginQuery"))
+    k |= QUERY_BEGIN;
+  else if (is("glEndQuery"))
+    k |= QUERY_END;
+  else if (name == "glNewList")
+    k |= LIST_BEGIN;
+  else if (name == "glEndList")
+    k |= LIST_END;
+  else if (is("glLinkProgram"))
+    k |= LINKS;
+  else if (is("glBeginConditionalRender"))
+    k |= CONDITION_BEGIN;
+  else if (is("glEndConditionalRender"))
+    k |= CONDITION_END;
   return k;
 }
 
 Session::Session(Request request, Mode mode, std::string output, FILE* status, uint64_t first_frame, uint64_t end_frame)
-    : request_(std::move(request)), mode_(mode), output_(std::move(output)), status_(status), first_frame_(first_frame), end_frame_(end_frame) {
+    : request_(std::move(request)), mode_(mode), output_(std::move(output)), status_(status), first_frame_(first_frame),
+      end_frame_(end_frame) {
   g_session = this;
   bias_.assign(request_.metrics.size(), 0);
   if (mode_ == MEASURE) prepare();
@@ -148,7 +169,8 @@ void Session::prepare() {
     Prepared p;
     p.pass = pass;
     p.place.assign(request_.metrics.size(), -1);
-    for (size_t i = 0; i < pass.metrics.size(); ++i) p.place[static_cast<size_t>(pass.metrics[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < pass.metrics.size(); ++i)
+      p.place[static_cast<size_t>(pass.metrics[i])] = static_cast<int>(i);
     std::map<std::string, std::vector<int>> by;
     for (int m : pass.metrics) by[request_.metrics[static_cast<size_t>(m)].backend].push_back(m);
     for (auto& [name, numbers] : by) {
@@ -183,10 +205,11 @@ void Session::begin_pass() {
   calibrated_ = false;
   if (in_frames() && passes_[pass_].pass.at & AT_FRAME) frame_scope_ = open(AT_FRAME, frame_, frame_ ? UINT64_MAX : 0);
   next_range_ = 0;
-  next_range_at_ = passes_[pass_].pass.at & AT_RANGE && !request_.ranges.empty() ? request_.ranges.front().begin : UINT64_MAX;
+  next_range_at_ =
+      passes_[pass_].pass.at & AT_RANGE && !request_.ranges.empty() ? request_.ranges.front().begin : UINT64_MAX;
 }
 
-// ---- ranges ----------------------------------------------------------------------------------------------------------
+// ---- ranges -------------------------------------------------------------------------------------
 
 Session::Scope* Session::open(At at, uint64_t number, uint64_t seq) {
   auto* s = new Scope;
@@ -225,7 +248,8 @@ void Session::write(const Scope& s) {
   std::string note;
   std::string& line = line_;
   line = s.at == AT_FRAME ? "f" : s.at == AT_DRAW ? "d" : s.at == AT_CALL ? "c" : "r";
-  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments)}) line += ',', put(line, v);
+  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments)})
+    line += ',', put(line, v);
   line += ",\"";
   const size_t note_at = line.size();
   line += '"';
@@ -237,9 +261,12 @@ void Session::write(const Scope& s) {
     line += ',';
     const char* why = sum.why;
     if (!why && !sum.parts && fold != Fold::SUM) why = "nothing was measured";
-    if (!why) put_numeral(line, (fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
+    if (!why)
+      put_numeral(line,
+                  (fold == Fold::MEAN || fold == Fold::RATIO) && sum.weight > 0 ? sum.value / sum.weight : sum.value);
     if (!why && !(fold == Fold::MEAN && sum.parts > 1)) continue;
-    note += (note.empty() ? "" : ";") + std::to_string(m) + "=" + (why ? why : "mean of " + std::to_string(sum.parts) + " parts");
+    note += (note.empty() ? "" : ";") + std::to_string(m) + "=" +
+            (why ? why : "mean of " + std::to_string(sum.parts) + " parts");
   }
   line += '\n';
   std::string quoted;
@@ -317,7 +344,7 @@ void Session::arrived(uint64_t number) {
   for (Scope* s : scopes) settle(s);
 }
 
-// ---- segments --------------------------------------------------------------------------------------------------------
+// ---- segments -----------------------------------------------------------------------------------
 
 void Session::stop() {
   uint64_t now = now_ns();
@@ -405,20 +432,24 @@ void Session::calibrate(bool contexts) {
     for (size_t i = 0; i < sources.size(); ++i)
       if (began[i]) sources[i]->end();
     uint64_t t2 = now_ns();
-    if (!round) samples_.assign(request_.metrics.size(), {});  // the first one makes what the others use again
-    else costs.push_back(static_cast<double>(t2 - t0));
+    if (!round)
+      samples_.assign(request_.metrics.size(), {});  // the first one makes what the others use again
+    else
+      costs.push_back(static_cast<double>(t2 - t0));
     (void)t1;
     collect(true);
     if (!round) samples_.assign(request_.metrics.size(), {});
   }
   for (size_t m = 0; m < samples_.size(); ++m)
-    bias_[m] = request_.metrics[m].fold == Fold::SUM && !samples_[m].empty() ? *std::min_element(samples_[m].begin(), samples_[m].end()) : 0;
+    bias_[m] = request_.metrics[m].fold == Fold::SUM && !samples_[m].empty()
+                   ? *std::min_element(samples_[m].begin(), samples_[m].end())
+                   : 0;
   cut_ns_median_ = static_cast<uint64_t>(median(costs));
   calibrating_ = false;
   calibrated_ = true;
 }
 
-// ---- what happens ----------------------------------------------------------------------------------------------------
+// ---- what happens -------------------------------------------------------------------------------
 
 void Session::ranges(uint64_t seq) {
   auto& all = request_.ranges;
@@ -432,13 +463,14 @@ void Session::ranges(uint64_t seq) {
     }
   }
   for (; next_range_ < all.size() && all[next_range_].begin <= seq; ++next_range_)
-    if (all[next_range_].end > seq) range_scopes_[next_range_] = open(AT_RANGE, all[next_range_].number, all[next_range_].begin);
+    if (all[next_range_].end > seq)
+      range_scopes_[next_range_] = open(AT_RANGE, all[next_range_].number, all[next_range_].begin);
   next_range_at_ = next_range_ < all.size() ? all[next_range_].begin : UINT64_MAX;
   for (auto& [i, scope] : range_scopes_) next_range_at_ = std::min(next_range_at_, all[i].end);
 }
 
-// Shows a draw to the sources that want to see it; no segment runs. Of one that its condition leaves out there is nothing
-// to see, and what is done about the others is under no condition: it would be left out of clears of ours too.
+// Shows a draw to the sources that want to see it; no segment runs. Of one that its condition leaves out there is
+// nothing to see, and what is done about the others is under no condition: it would be left out of clears of ours too.
 void Session::show(Draw& draw) {
   if (!current_context() || paused_ || away_) return;
   uint64_t began = now_ns();
@@ -448,8 +480,10 @@ void Session::show(Draw& draw) {
   if (condition && !draws_anything(*condition)) {
     restore();
   } else {
-    static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"), begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
-    static const auto end = gl::real<void (*)()>("glEndConditionalRender"), end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
+    static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"),
+                      begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
+    static const auto end = gl::real<void (*)()>("glEndConditionalRender"),
+                      end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
     if (condition) (is_es() ? end_nv : end)();
     for (auto& source : passes_[pass_].sources)
       if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
@@ -461,16 +495,20 @@ void Session::show(Draw& draw) {
 
 void Session::condition(const Happening& call) {
   if (!current_context() || in_list_) return;
-  if (call.kind & CONDITION_END) conditions_.erase(current_context());
-  else if (query_name) conditions_[current_context()] = {query_name(call.argument(call.call, "id")), call.argument(call.call, "mode"), {}};
+  if (call.kind & CONDITION_END)
+    conditions_.erase(current_context());
+  else if (query_name)
+    conditions_[current_context()] = {query_name(call.argument(call.call, "id")), call.argument(call.call, "mode"), {}};
 }
 
-// Waits for the query, as most modes do; the others have the driver draw what it does not know yet, and it does know then.
+// Waits for the query, as most modes do; the others have the driver draw what it does not know yet, and it does know
+// then.
 bool Session::draws_anything(Condition& condition) {
   if (condition.draws) return *condition.draws;
-  static const auto get = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv"), get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
+  static const auto get = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv"),
+                    get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
   uint32_t passed = 1;
-  (is_es() && get_es ? get_es : get)(condition.query, 0x8866, &passed);  // GL_QUERY_RESULT
+  (is_es() && get_es ? get_es : get)(condition.query, 0x8866, &passed);        // GL_QUERY_RESULT
   const bool inverted = condition.mode >= 0x8E17 && condition.mode <= 0x8E1A;  // GL_QUERY_WAIT_INVERTED and its kind
   if (take_error()) passed = !inverted;
   condition.draws = (passed != 0) != inverted;
@@ -503,7 +541,8 @@ void Session::linked(uint32_t program) {
 
 void Session::before(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
-  if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_)) restore(in_frames() && !in_list_ && !in_begin_ ? call.seen : nullptr);
+  if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_))
+    restore(in_frames() && !in_list_ && !in_begin_ ? call.seen : nullptr);
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
   if (!in_frames()) return;
   auto see = [&] {
@@ -610,8 +649,10 @@ void Session::frame_end(uint64_t next, uint64_t seq) {
   collect(false);
   if (!in_frames()) {
     for (auto& [i, scope] : range_scopes_) {
-      if (request_.ranges[i].end <= seq + 1) close(scope, request_.ranges[i].end);
-      else drop(scope);  // they go on where nobody looks
+      if (request_.ranges[i].end <= seq + 1)
+        close(scope, request_.ranges[i].end);
+      else
+        drop(scope);  // they go on where nobody looks
     }
     range_scopes_.clear();
   } else if (passes_[pass_].pass.at & AT_FRAME) {
@@ -710,15 +751,19 @@ void Session::end_pass() {
   fclose(rows_);
   rows_ = nullptr;
   if (!status_) return;
-  fprintf(status_, "{\"kind\": \"pass\", \"pass\": %zu, \"rows\": %llu, \"cuts\": %llu, \"cost_ns\": %llu, \"cut_ns\": %llu, \"calls\": %llu, \"calls_hash\": \"%016llx\", \"paused\": %llu, \"bias\": {",
-          pass_, static_cast<unsigned long long>(written_), static_cast<unsigned long long>(cuts_), static_cast<unsigned long long>(cost_ns_),
-          static_cast<unsigned long long>(cut_ns_median_), static_cast<unsigned long long>(counted_calls_), static_cast<unsigned long long>(calls_hash_),
-          static_cast<unsigned long long>(pauses_));
+  fprintf(
+      status_,
+      "{\"kind\": \"pass\", \"pass\": %zu, \"rows\": %llu, \"cuts\": %llu, \"cost_ns\": %llu, \"cut_ns\": %llu, \"calls\": %llu, \"calls_hash\": \"%016llx\", \"paused\": %llu, \"bias\": {",
+      pass_, static_cast<unsigned long long>(written_), static_cast<unsigned long long>(cuts_),
+      static_cast<unsigned long long>(cost_ns_), static_cast<unsigned long long>(cut_ns_median_),
+      static_cast<unsigned long long>(counted_calls_), static_cast<unsigned long long>(calls_hash_),
+      static_cast<unsigned long long>(pauses_));
   bool first = true;
   for (int m : passes_[pass_].pass.metrics) {
     std::string bias;
     put_numeral(bias, bias_[static_cast<size_t>(m)]);
-    fprintf(status_, "%s%s: %s", first ? "" : ", ", json_text(request_.metrics[static_cast<size_t>(m)].id).c_str(), bias.c_str());
+    fprintf(status_, "%s%s: %s", first ? "" : ", ", json_text(request_.metrics[static_cast<size_t>(m)].id).c_str(),
+            bias.c_str());
     first = false;
   }
   fputs("}}\n", status_);
@@ -774,7 +819,7 @@ void Session::finish(uint64_t seq, bool frames) {
   finished_ = true;
 }
 
-// ---- plans -----------------------------------------------------------------------------------------------------------
+// ---- plans --------------------------------------------------------------------------------------
 
 void Session::ask() {
   answered_ = true;
@@ -790,7 +835,8 @@ void Session::ask() {
   for (size_t i = 0; i < request_.metrics.size(); ++i) {
     auto& m = request_.metrics[i];
     Backend* b = backend(m.backend);
-    if (b && !reasons.contains(m.backend)) reasons[m.backend] = b->per_context() && !current_context() ? "the recording has no context" : b->reason();
+    if (b && !reasons.contains(m.backend))
+      reasons[m.backend] = b->per_context() && !current_context() ? "the recording has no context" : b->reason();
     std::string why = b ? reasons[m.backend] : "no back-end is called " + m.backend;
     if (!why.empty()) {
       refused.emplace_back(static_cast<int>(i), why);
@@ -824,28 +870,35 @@ void Session::ask() {
   });
   refused.insert(refused.end(), made.refused.begin(), made.refused.end());
   if (!status_) return;
-  fprintf(status_, "{\"kind\": \"plan\", \"questions\": %zu, \"ns\": %llu, \"passes\": [", made.questions, static_cast<unsigned long long>(now_ns() - began));
+  fprintf(status_, "{\"kind\": \"plan\", \"questions\": %zu, \"ns\": %llu, \"passes\": [", made.questions,
+          static_cast<unsigned long long>(now_ns() - began));
   for (size_t p = 0; p < made.passes.size(); ++p) {
     fprintf(status_, "%s{\"at\": \"%s\", \"metrics\": [", p ? ", " : "", letters(made.passes[p].at).c_str());
-    for (size_t i = 0; i < made.passes[p].metrics.size(); ++i) fprintf(status_, "%s%d", i ? ", " : "", made.passes[p].metrics[i]);
+    for (size_t i = 0; i < made.passes[p].metrics.size(); ++i)
+      fprintf(status_, "%s%d", i ? ", " : "", made.passes[p].metrics[i]);
     fputs("]}", status_);
   }
   fputs("], \"refused\": [", status_);
-  for (size_t i = 0; i < refused.size(); ++i) fprintf(status_, "%s[%d, %s]", i ? ", " : "", refused[i].first, json_text(refused[i].second).c_str());
+  for (size_t i = 0; i < refused.size(); ++i)
+    fprintf(status_, "%s[%d, %s]", i ? ", " : "", refused[i].first, json_text(refused[i].second).c_str());
   fputs("]}\n", status_);
 }
 
 void list_backends(FILE* to, const char* context) {
   for (Backend* b : backends()) {
     std::string why = b->reason();
-    fprintf(to, "{\"kind\": \"backend\", \"backend\": \"%s\", \"context\": %s, \"reason\": %s}\n", b->name, json_text(context).c_str(), json_text(why).c_str());
+    fprintf(to, "{\"kind\": \"backend\", \"backend\": \"%s\", \"context\": %s, \"reason\": %s}\n", b->name,
+            json_text(context).c_str(), json_text(why).c_str());
     if (!why.empty()) continue;
     for (auto& o : b->offers())
-      fprintf(to, "{\"kind\": \"offer\", \"backend\": \"%s\", \"spec\": %s, \"group\": %s, \"name\": %s, \"type\": %s, \"unit\": %s, \"text\": %s, \"context\": %s}\n", b->name,
-              json_text(o.spec).c_str(), json_text(o.group).c_str(), json_text(o.name).c_str(), json_text(o.type).c_str(), json_text(o.unit).c_str(), json_text(o.text).c_str(),
-              json_text(context).c_str());
+      fprintf(
+          to,
+          "{\"kind\": \"offer\", \"backend\": \"%s\", \"spec\": %s, \"group\": %s, \"name\": %s, \"type\": %s, \"unit\": %s, \"text\": %s, \"context\": %s}\n",
+          b->name, json_text(o.spec).c_str(), json_text(o.group).c_str(), json_text(o.name).c_str(),
+          json_text(o.type).c_str(), json_text(o.unit).c_str(), json_text(o.text).c_str(), json_text(context).c_str());
     for (auto& [spec, reason] : b->refusals())
-      fprintf(to, "{\"kind\": \"refusal\", \"backend\": \"%s\", \"spec\": %s, \"reason\": %s, \"context\": %s}\n", b->name, json_text(spec).c_str(), json_text(reason).c_str(), json_text(context).c_str());
+      fprintf(to, "{\"kind\": \"refusal\", \"backend\": \"%s\", \"spec\": %s, \"reason\": %s, \"context\": %s}\n",
+              b->name, json_text(spec).c_str(), json_text(reason).c_str(), json_text(context).c_str());
   }
 }
 

@@ -16,7 +16,8 @@
 namespace dt::play::metrics {
 
 // What is to be measured: a file of lines, words separated by tabs.
-//   metric ID BACKEND SPEC sum|mean|ratio|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END   isolate 1   pictures FOLDER
+//   metric ID BACKEND SPEC sum|mean|ratio|last|first fdcr   pass fdcr NUMBER NUMBER ...   range NUMBER BEGIN END
+//   isolate 1   pictures FOLDER
 struct Request {
   std::vector<Wanted> metrics;
   std::vector<Pass> passes;
@@ -38,7 +39,16 @@ class Session : Sink {
   // What happens. The flags are those of the trace's functions (FLAG_DRAW ...).
   // What a function is to a session, worked out once.
   enum Kind : uint16_t {
-    DRAW = 1, BEGIN = 2, END = 4, QUERY_BEGIN = 8, QUERY_END = 16, LIST_BEGIN = 32, LIST_END = 64, LINKS = 128, CONDITION_BEGIN = 256, CONDITION_END = 512
+    DRAW = 1,
+    BEGIN = 2,
+    END = 4,
+    QUERY_BEGIN = 8,
+    QUERY_END = 16,
+    LIST_BEGIN = 32,
+    LIST_END = 64,
+    LINKS = 128,
+    CONDITION_BEGIN = 256,
+    CONDITION_END = 512
   };
   static uint16_t kind(const std::string& name, uint32_t flags);
   struct Happening {
@@ -46,8 +56,8 @@ class Session : Sink {
     uint16_t kind;
     uint32_t (*argument)(const void* call, const char* name);  // of the call, recorded
     const void* call;
-    Call* seen = nullptr;  // the same for sources that watch
-    Draw* draw = nullptr;  // where it draws
+    Call* seen = nullptr;   // the same for sources that watch
+    Draw* draw = nullptr;   // where it draws
     bool expanded = false;  // see Call
   };
   void before(const Happening& call);
@@ -75,7 +85,7 @@ class Session : Sink {
   // Whether sources watch what comes.
   bool measures() const { return watches() && in_frames(); }
   std::function<uint32_t(uint32_t)> query_name;  // the driver's of a query, by the recording's
-  std::function<void()> keep_errors;  // takes the program's errors from the driver and hands them out later
+  std::function<void()> keep_errors;             // takes the program's errors from the driver and hands them out later
   bool only_asks() const { return mode_ == PLAN; }
   bool answered() const { return answered_; }
 
@@ -107,7 +117,7 @@ class Session : Sink {
   struct Prepared {
     Pass pass;
     std::vector<std::unique_ptr<Source>> sources;  // those that stop first first
-    std::vector<int> place;  // of a metric among the pass's, -1
+    std::vector<int> place;                        // of a metric among the pass's, -1
   };
 
   void value(uint64_t segment, int metric, double value) override;
@@ -159,15 +169,17 @@ class Session : Sink {
   std::map<uint64_t, Segment>::iterator last_found_ = segments_.end();  // see segment_of()
   std::string line_;
   uint64_t last_segment_ = 0;
-  bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false, answered_ = false;
-  bool finished_ = false, changed_ = false;  // changed_: sources may have changed something for draws
+  bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false,
+       answered_ = false;
+  bool finished_ = false, changed_ = false;      // changed_: sources may have changed something for draws
   std::map<const void*, Condition> conditions_;  // by context
-  std::map<const void*, bool> contexts_;  // seen, and still there
+  std::map<const void*, bool> contexts_;         // seen, and still there
   std::vector<double> bias_;
   bool calibrated_ = false, calibrating_ = false;
   std::vector<std::vector<double>> samples_;
   // What measuring cost.
-  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, written_ = 0, counted_calls_ = 0, calls_hash_ = 1469598103934665603ull;
+  uint64_t cuts_ = 0, cost_ns_ = 0, stopped_at_ = 0, written_ = 0, counted_calls_ = 0,
+           calls_hash_ = 1469598103934665603ull;
   uint64_t pauses_ = 0, cut_ns_median_ = 0;
 };
 

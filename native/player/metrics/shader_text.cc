@@ -10,12 +10,12 @@
 namespace dt::play::metrics {
 namespace {
 
-// ---- words -----------------------------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 struct Token {
   enum Kind : uint8_t { WORD, NUMBER, SIGN, SPACE, LINE_END } kind;
   std::string text;
-  int directive = 0;  // line of the preprocessor that it is part of, from 1
+  int directive = 0;          // line of the preprocessor that it is part of, from 1
   std::string before, after;  // what is put around it
 };
 
@@ -26,7 +26,9 @@ std::vector<Token> tokens_of(const std::string& text) {
   for (size_t i = 0, n = text.size(); i < n;) {
     size_t begin = i;
     auto c = static_cast<unsigned char>(text[i]);
-    auto goes_on = [&](size_t at) { return text[at] == '\\' && (text.compare(at + 1, 1, "\n") == 0 || text.compare(at + 1, 2, "\r\n") == 0); };
+    auto goes_on = [&](size_t at) {
+      return text[at] == '\\' && (text.compare(at + 1, 1, "\n") == 0 || text.compare(at + 1, 2, "\r\n") == 0);
+    };
     Token::Kind kind = Token::SIGN;
     if (text.compare(i, 2, "//") == 0) {
       kind = Token::SPACE;
@@ -56,8 +58,10 @@ std::vector<Token> tokens_of(const std::string& text) {
     }
     i = std::min(i, n);
     found.push_back({kind, text.substr(begin, i - begin), directive, "", ""});
-    if (kind == Token::LINE_END) directive = 0, line_begins = true;
-    else if (kind != Token::SPACE) line_begins = false;
+    if (kind == Token::LINE_END)
+      directive = 0, line_begins = true;
+    else if (kind != Token::SPACE)
+      line_begins = false;
   }
   return found;
 }
@@ -78,10 +82,14 @@ bool take(std::string_view& word, std::string_view with) {
 // every other word.
 std::string reading(std::string_view name, bool old) {
   std::string_view word = plain(name);
-  std::string_view kind = take(word, "texelFetch") ? "texelFetch" : take(word, "texture") ? "texture" : take(word, "shadow") ? "shadow" : "";
+  std::string_view kind = take(word, "texelFetch") ? "texelFetch"
+                          : take(word, "texture")  ? "texture"
+                          : take(word, "shadow")   ? "shadow"
+                                                   : "";
   if (kind.empty()) return "";
   bool dimension = false;
-  for (std::string_view d : {"2DRect", "1DArray", "2DArray", "CubeArray", "CubeMapArray", "1D", "2D", "3D", "Cube", "Buffer"})
+  for (std::string_view d :
+       {"2DRect", "1DArray", "2DArray", "CubeArray", "CubeMapArray", "1D", "2D", "3D", "Cube", "Buffer"})
     if (take(word, d)) {
       dimension = true;
       break;
@@ -94,27 +102,130 @@ std::string reading(std::string_view name, bool old) {
   return std::string(kind == "shadow" ? "texture" : kind) + what;
 }
 
-// Words of GLSL ES 3.20 that were names in 1.00 or 3.00, and built-in functions that a variable of that name would hide.
+// Words of GLSL ES 3.20 that were names in 1.00 or 3.00, and built-in functions that a variable of that name would
+// hide.
 const std::set<std::string, std::less<>>& new_words() {
-  static const std::set<std::string, std::less<>> all{
-      "texture", "textureProj", "textureLod", "textureProjLod", "textureGrad", "textureProjGrad", "texelFetch", "atomicAdd", "sample", "buffer", "shared",
-      "coherent", "volatile", "restrict", "readonly", "writeonly", "patch", "precise", "subroutine", "layout", "centroid", "flat", "smooth", "noperspective",
-      "uint", "uvec2", "uvec3", "uvec4", "mat2x2", "mat2x3", "mat2x4", "mat3x2", "mat3x3", "mat3x4", "mat4x2", "mat4x3", "mat4x4", "case", "switch", "default",
-      "sampler3D", "samplerBuffer", "isamplerBuffer", "usamplerBuffer", "samplerCubeArray", "samplerCubeShadow", "sampler2DArray", "sampler2DArrayShadow", "isampler2D",
-      "isampler3D", "isamplerCube", "isampler2DArray", "usampler2D", "usampler3D", "usamplerCube", "usampler2DArray", "sampler2DMS", "isampler2DMS", "usampler2DMS", "sampler2DMSArray",
-      "image2D", "iimage2D", "uimage2D", "image3D", "imageCube", "image2DArray", "imageBuffer", "atomic_uint", "common", "partition", "active", "filter", "resource", "superp"};
+  static const std::set<std::string, std::less<>> all{"texture",
+                                                      "textureProj",
+                                                      "textureLod",
+                                                      "textureProjLod",
+                                                      "textureGrad",
+                                                      "textureProjGrad",
+                                                      "texelFetch",
+                                                      "atomicAdd",
+                                                      "sample",
+                                                      "buffer",
+                                                      "shared",
+                                                      "coherent",
+                                                      "volatile",
+                                                      "restrict",
+                                                      "readonly",
+                                                      "writeonly",
+                                                      "patch",
+                                                      "precise",
+                                                      "subroutine",
+                                                      "layout",
+                                                      "centroid",
+                                                      "flat",
+                                                      "smooth",
+                                                      "noperspective",
+                                                      "uint",
+                                                      "uvec2",
+                                                      "uvec3",
+                                                      "uvec4",
+                                                      "mat2x2",
+                                                      "mat2x3",
+                                                      "mat2x4",
+                                                      "mat3x2",
+                                                      "mat3x3",
+                                                      "mat3x4",
+                                                      "mat4x2",
+                                                      "mat4x3",
+                                                      "mat4x4",
+                                                      "case",
+                                                      "switch",
+                                                      "default",
+                                                      "sampler3D",
+                                                      "samplerBuffer",
+                                                      "isamplerBuffer",
+                                                      "usamplerBuffer",
+                                                      "samplerCubeArray",
+                                                      "samplerCubeShadow",
+                                                      "sampler2DArray",
+                                                      "sampler2DArrayShadow",
+                                                      "isampler2D",
+                                                      "isampler3D",
+                                                      "isamplerCube",
+                                                      "isampler2DArray",
+                                                      "usampler2D",
+                                                      "usampler3D",
+                                                      "usamplerCube",
+                                                      "usampler2DArray",
+                                                      "sampler2DMS",
+                                                      "isampler2DMS",
+                                                      "usampler2DMS",
+                                                      "sampler2DMSArray",
+                                                      "image2D",
+                                                      "iimage2D",
+                                                      "uimage2D",
+                                                      "image3D",
+                                                      "imageCube",
+                                                      "image2DArray",
+                                                      "imageBuffer",
+                                                      "atomic_uint",
+                                                      "common",
+                                                      "partition",
+                                                      "active",
+                                                      "filter",
+                                                      "resource",
+                                                      "superp"};
   return all;
 }
 // Of these, those that GLSL ES 3.00 has too.
 const std::set<std::string, std::less<>>& words_of_300() {
-  static const std::set<std::string, std::less<>> all{
-      "texture", "textureProj", "textureLod", "textureProjLod", "textureGrad", "textureProjGrad", "texelFetch", "layout", "centroid", "flat", "smooth", "uint", "uvec2", "uvec3", "uvec4",
-      "mat2x2", "mat2x3", "mat2x4", "mat3x2", "mat3x3", "mat3x4", "mat4x2", "mat4x3", "mat4x4", "case", "switch", "default", "sampler3D", "samplerCubeShadow", "sampler2DArray",
-      "sampler2DArrayShadow", "isampler2D", "isampler3D", "isamplerCube", "isampler2DArray", "usampler2D", "usampler3D", "usamplerCube", "usampler2DArray"};
+  static const std::set<std::string, std::less<>> all{"texture",
+                                                      "textureProj",
+                                                      "textureLod",
+                                                      "textureProjLod",
+                                                      "textureGrad",
+                                                      "textureProjGrad",
+                                                      "texelFetch",
+                                                      "layout",
+                                                      "centroid",
+                                                      "flat",
+                                                      "smooth",
+                                                      "uint",
+                                                      "uvec2",
+                                                      "uvec3",
+                                                      "uvec4",
+                                                      "mat2x2",
+                                                      "mat2x3",
+                                                      "mat2x4",
+                                                      "mat3x2",
+                                                      "mat3x3",
+                                                      "mat3x4",
+                                                      "mat4x2",
+                                                      "mat4x3",
+                                                      "mat4x4",
+                                                      "case",
+                                                      "switch",
+                                                      "default",
+                                                      "sampler3D",
+                                                      "samplerCubeShadow",
+                                                      "sampler2DArray",
+                                                      "sampler2DArrayShadow",
+                                                      "isampler2D",
+                                                      "isampler3D",
+                                                      "isamplerCube",
+                                                      "isampler2DArray",
+                                                      "usampler2D",
+                                                      "usampler3D",
+                                                      "usamplerCube",
+                                                      "usampler2DArray"};
   return all;
 }
 
-// ---- what is put into it ----
+// ---- what is put into it ------------------------------------------------------------------------
 
 // What a shader of desktop GLSL needs for a block to count in; `version` as in #version.
 std::string storage_extensions(uint32_t version) {
@@ -132,7 +243,9 @@ uint32_t version_number(const std::string& line) {
 }
 
 // The line of a shader of desktop GLSL that had another.
-std::string new_version(const ShaderLanguage& language, uint32_t number) { return "#version " + std::to_string(number) + (language.core ? "" : " compatibility"); }
+std::string new_version(const ShaderLanguage& language, uint32_t number) {
+  return "#version " + std::to_string(number) + (language.core ? "" : " compatibility");
+}
 
 // The varying that hands on dt_place, `direction` "in" or "out"; and what old shaders of desktop GLSL need for it.
 std::string place_varying(const ShaderLanguage& language, uint32_t version, const char* direction) {
@@ -146,30 +259,42 @@ std::string place_extension(const ShaderLanguage& language, uint32_t version) {
 // dt_count() counts a fragment, see ShaderLanguage::Counts.
 std::string pixel_block(const ShaderLanguage& language, uint32_t version, bool quads) {
   const std::string exact = language.es ? "highp " : "";
-  std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact + "int dt_pixels[]; };\n";
-  text += language.placed ? place_varying(language, version, "in") + "#define dt_place dt_at\n" : "uniform " + exact + "ivec4 dt_place;\n";
+  std::string text = "layout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { " + exact +
+                     "int dt_pixels[]; };\n";
+  text += language.placed ? place_varying(language, version, "in") + "#define dt_place dt_at\n"
+                          : "uniform " + exact + "ivec4 dt_place;\n";
   text += "void dt_count() {\n";
   const std::string integer = exact + "int ", real = exact + "float ";
   if (quads) {
-    text += "  " + integer + "x = int(gl_FragCoord.x), y = int(gl_FragCoord.y), right = x & 1, upper = (y + dt_place.w) & 1, bit = 1 << (right + 2 * upper);\n";
+    text +=
+        "  " + integer +
+        "x = int(gl_FragCoord.x), y = int(gl_FragCoord.y), right = x & 1, upper = (y + dt_place.w) & 1, bit = 1 << (right + 2 * upper);\n";
     // Differences to the neighbours tell what they have.
-    text += "  " + real + "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : -across), along = dFdy(row);\n";
-    text += "  " + integer + "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
-    if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
+    text +=
+        "  " + real +
+        "own = gl_HelperInvocation ? 0.0 : float(bit), across = dFdx(own), row = own + own + (right == 0 ? across : -across), along = dFdy(row);\n";
+    text += "  " + integer +
+            "all = int(row + row + (upper == 0 ? along : -along) + 0.5);\n  if ((all & -all) != bit) return;\n";
+    if (language.counts == ShaderLanguage::FRAGMENTS)
+      return text + "  atomicAdd(dt_pixels[dt_place.x], bitCount(all));\n}\n";
     if (language.counts == ShaderLanguage::PLANE)
       return text + "  " + integer + "cell = ((dt_place.y + 1) >> 1) * ((y - upper + 1) >> 1) + (x >> 1);\n" +
              "  if (cell < dt_place.z) atomicAdd(dt_pixels[dt_place.x + cell], (all & 1) + ((all & 2) << 7) + ((all & 4) << 14) + ((all & 8) << 21));\n}\n";
-    return text + "  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
+    return text + "  " + integer +
+           "at = atomicAdd(dt_pixels[dt_place.x], 1), first = dt_place.y * (y - upper) + x - right;\n" +
            "  if (at >= dt_place.z) atomicAdd(dt_pixels[dt_place.x + 1], bitCount(all));\n" +
            "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : dt_place.y * y + x] = (at < dt_place.z ? first : dt_place.x) * 16 + all;\n}\n";
   }
   if (language.counts == ShaderLanguage::FRAGMENTS) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n}\n";
-  if (language.counts == ShaderLanguage::SAMPLES) return text + "  atomicAdd(dt_pixels[dt_place.x], 1);\n  atomicAdd(dt_pixels[dt_place.x + 1], bitCount(gl_SampleMaskIn[0]));\n}\n";
-  return text + "  " + real + "x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + integer + "at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + integer + "pixel = dt_place.y * int(y) + int(x);\n" +
+  if (language.counts == ShaderLanguage::SAMPLES)
+    return text +
+           "  atomicAdd(dt_pixels[dt_place.x], 1);\n  atomicAdd(dt_pixels[dt_place.x + 1], bitCount(gl_SampleMaskIn[0]));\n}\n";
+  return text + "  " + real + "x = gl_FragCoord.x, y = gl_FragCoord.y;\n  " + integer +
+         "at = atomicAdd(dt_pixels[dt_place.x], 1);\n  " + integer + "pixel = dt_place.y * int(y) + int(x);\n" +
          "  dt_pixels[at < dt_place.z ? dt_place.x + 2 + at : pixel] = at < dt_place.z ? pixel : dt_place.x;\n}\n";
 }
 
-// ---- what a text says -------------------------------------------------------------------------------------------------
+// ---- what a text says ---------------------------------------------------------------------------
 
 struct Define {
   size_t name = 0, begin = 0, end = 0;  // tokens: its name, its body
@@ -183,7 +308,8 @@ struct Own {  // a function of the shader's own
 
 class Text {
  public:
-  Text(const std::string& text, bool fragment, const ShaderLanguage& language) : all_(tokens_of(text)), fragment_(fragment), language_(language) {}
+  Text(const std::string& text, bool fragment, const ShaderLanguage& language)
+      : all_(tokens_of(text)), fragment_(fragment), language_(language) {}
 
   CountingText made() {
     CountingText result;
@@ -299,7 +425,8 @@ class Text {
       if (!solid(t)) continue;
       if (before == all_.size() && conditions.empty()) places_.push_back(i);
       if (t.text == "{") {
-        if (!braces) of_function = before < all_.size() && all_[before].text == ")", first_body_ = std::min(first_body_, i);
+        if (!braces)
+          of_function = before < all_.size() && all_[before].text == ")", first_body_ = std::min(first_body_, i);
         ++braces;
       } else if (t.text == "}") {
         if (--braces == 0 && of_function && conditions.empty()) places_.push_back(i + 1);
@@ -307,7 +434,9 @@ class Text {
         bool named = !braces && !parens && before < all_.size() && all_[before].kind == Token::WORD;
         size_t type = named ? previous(before) : all_.size();
         static const std::set<std::string, std::less<>> none{"layout", "subroutine", "return", "else"};
-        if (named && !none.contains(all_[before].text) && type < all_.size() && (all_[type].kind == Token::WORD || is(type, "]"))) declared(before, i);
+        if (named && !none.contains(all_[before].text) && type < all_.size() &&
+            (all_[type].kind == Token::WORD || is(type, "]")))
+          declared(before, i);
         ++parens;
       } else if (t.text == ")") {
         --parens;
@@ -323,7 +452,8 @@ class Text {
     own.at = name;
     if (auto parts = arguments(open, all_.size()))
       for (auto& [begin, end] : *parts) {
-        static const std::set<std::string, std::less<>> before_types{"const", "in", "out", "inout", "highp", "mediump", "lowp", "precise"};
+        static const std::set<std::string, std::less<>> before_types{"const", "in",      "out",  "inout",
+                                                                     "highp", "mediump", "lowp", "precise"};
         size_t k = begin;
         while (k < end && (!solid(all_[k]) || before_types.contains(all_[k].text))) ++k;
         if (k < end && all_[k].text != "void") own.types.push_back(all_[k].text);
@@ -346,9 +476,12 @@ class Text {
         }
         continue;
       }
-      if (t.text == "(" || t.text == "[" || t.text == "{") ++depth;
-      else if ((t.text == ")" || t.text == "]" || t.text == "}") && --depth == 0) return found.emplace_back(begin, i), found;
-      else if (t.text == "," && depth == 1) found.emplace_back(begin, i), begin = i + 1;
+      if (t.text == "(" || t.text == "[" || t.text == "{")
+        ++depth;
+      else if ((t.text == ")" || t.text == "]" || t.text == "}") && --depth == 0)
+        return found.emplace_back(begin, i), found;
+      else if (t.text == "," && depth == 1)
+        found.emplace_back(begin, i), begin = i + 1;
     }
     return std::nullopt;
   }
@@ -373,11 +506,15 @@ class Text {
       const std::string& name = all_[d.name].text;
       size_t only = d.begin;
       while (only < d.end && !solid(all_[only])) ++only;
-      bool alias = !d.function && only < d.end && next(only, d.end) >= d.end && (built_in(all_[only].text) || aliases_.contains(all_[only].text));
+      bool alias = !d.function && only < d.end && next(only, d.end) >= d.end &&
+                   (built_in(all_[only].text) || aliases_.contains(all_[only].text));
       if (alias && all_[only].text == name) continue;
-      if (aliases_.contains(name) && !alias) why_ = "a macro of its shader, " + name + ", is a texture function here and something else there";
-      else if (built_in(name) && !alias && (!d.certain || undefined_.contains(name))) why_ = "whether " + name + " is a macro of its shader depends on conditions";
-      else if (!alias && built_in(name)) hidden_.emplace(name, d.name);
+      if (aliases_.contains(name) && !alias)
+        why_ = "a macro of its shader, " + name + ", is a texture function here and something else there";
+      else if (built_in(name) && !alias && (!d.certain || undefined_.contains(name)))
+        why_ = "whether " + name + " is a macro of its shader depends on conditions";
+      else if (!alias && built_in(name))
+        hidden_.emplace(name, d.name);
       if (alias) alias_bodies_.insert(only);
       macros_[name] |= d.function;
     }
@@ -389,11 +526,14 @@ class Text {
     if (!aliases_.contains(name)) {
       if (!built_in(name)) return false;
       // Within its own body a macro's name is what it was before.
-      if (auto macro = hidden_.find(name); macro != hidden_.end() && word > macro->second && all_[word].directive != all_[macro->second].directive) return false;
+      if (auto macro = hidden_.find(name);
+          macro != hidden_.end() && word > macro->second && all_[word].directive != all_[macro->second].directive)
+        return false;
     }
     auto mine = own_.find(name);
     if (mine == own_.end()) return true;
-    if (all_[word].directive) return why_ = "a macro of its shader calls " + name + ", which is a function of its own too", false;
+    if (all_[word].directive)
+      return why_ = "a macro of its shader calls " + name + ", which is a function of its own too", false;
     for (auto& own : mine->second)
       if (own.at == word) return false;  // it is declared here
     if (word < mine->second.front().at) return true;
@@ -402,7 +542,10 @@ class Text {
     for (auto& own : mine->second) {
       if (!parts || own.types.size() != parts->size()) continue;
       static const std::map<std::string, std::vector<std::string>> only{
-          {"texture2D", {"sampler2D", "vec2", "float"}}, {"textureCube", {"samplerCube", "vec3", "float"}}, {"texture2DLod", {"sampler2D", "vec2", "float"}}, {"textureCubeLod", {"samplerCube", "vec3", "float"}}};
+          {"texture2D", {"sampler2D", "vec2", "float"}},
+          {"textureCube", {"samplerCube", "vec3", "float"}},
+          {"texture2DLod", {"sampler2D", "vec2", "float"}},
+          {"textureCubeLod", {"samplerCube", "vec3", "float"}}};
       if (own.types.size() > (name.find("Grad") != name.npos ? 4u : 3u)) return false;  // there is no such built-in one
       auto known = only.find(name);
       if (known == only.end() || !std::equal(own.types.begin(), own.types.end(), known->second.begin()))
@@ -437,7 +580,9 @@ class Text {
         if (language_.counts && fragment_ && t.text == "gl_SampleMask") why_ = "its shader leaves out samples";
         if (t.text.starts_with("sparseTex")) why_ = "its shader reads sparse textures";
         if (!built_in(t.text) && !aliases_.contains(t.text)) continue;
-        if (define && std::find(define->parameters.begin(), define->parameters.end(), t.text) != define->parameters.end()) continue;
+        if (define &&
+            std::find(define->parameters.begin(), define->parameters.end(), t.text) != define->parameters.end())
+          continue;
         if (alias_bodies_.contains(i)) continue;
         size_t before = previous(i), open = next(i, end);
         if (before < all_.size() && is(before, ".")) continue;
@@ -450,7 +595,8 @@ class Text {
         if (!reads(i, open, end)) continue;
         auto parts = arguments(open, end);
         if (!parts) {
-          why_ = define ? "a macro of its shader holds a part of a call of " + t.text : "a condition of the preprocessor stands within a call of " + t.text;
+          why_ = define ? "a macro of its shader holds a part of a call of " + t.text
+                        : "a condition of the preprocessor stands within a call of " + t.text;
           continue;
         }
         called_.insert(i);
@@ -480,17 +626,24 @@ class Text {
       bool member = before < all_.size() && is(before, ".") && !t.directive;
       if (t.directive && t.text == "extension" && is(before, "#") && old) {
         size_t name = next(i, all_.size());
-        static const std::set<std::string, std::less<>> core{"GL_OES_standard_derivatives", "GL_EXT_shader_texture_lod", "GL_EXT_frag_depth", "GL_EXT_draw_buffers", "GL_OES_texture_3D"};
-        if (name < all_.size() && core.contains(all_[name].text)) t.text = "pragma", all_[name].text = "dt_core";
-        else if (name < all_.size() && all_[name].text == "GL_OES_EGL_image_external") all_[name].text += "_essl3";
+        static const std::set<std::string, std::less<>> core{"GL_OES_standard_derivatives", "GL_EXT_shader_texture_lod",
+                                                             "GL_EXT_frag_depth", "GL_EXT_draw_buffers",
+                                                             "GL_OES_texture_3D"};
+        if (name < all_.size() && core.contains(all_[name].text))
+          t.text = "pragma", all_[name].text = "dt_core";
+        else if (name < all_.size() && all_[name].text == "GL_OES_EGL_image_external")
+          all_[name].text += "_essl3";
         continue;
       }
       if (t.text == "__VERSION__") t.text = std::to_string(version_);
-      if (old && t.directive && (t.text == "GL_OES_standard_derivatives" || t.text == "GL_EXT_shader_texture_lod" || t.text == "GL_EXT_frag_depth" || t.text == "GL_EXT_draw_buffers")) {
+      if (old && t.directive &&
+          (t.text == "GL_OES_standard_derivatives" || t.text == "GL_EXT_shader_texture_lod" ||
+           t.text == "GL_EXT_frag_depth" || t.text == "GL_EXT_draw_buffers")) {
         t.text = "dt" + t.text.substr(2);
         continue;
       }
-      const bool called = (called_.contains(i) || alias_bodies_.contains(i)) && built_in(t.text) && !aliases_.contains(t.text);
+      const bool called =
+          (called_.contains(i) || alias_bodies_.contains(i)) && built_in(t.text) && !aliases_.contains(t.text);
       if (called && old) {
         t.text = reading(t.text, true);
         continue;
@@ -504,17 +657,25 @@ class Text {
         continue;
       }
       if (!old) continue;
-      if (t.text == "attribute") t.text = "in";
-      else if (t.text == "varying") t.text = fragment_ ? "in" : "out";
-      else if (t.text == "invariant" && fragment_) t.text = "";
-      else if (t.text == "gl_FragColor") t.text = "dt_color", color_ = true;
-      else if (t.text == "gl_FragData") t.text = "dt_data", data_ = true;
-      else if (t.text == "gl_FragDepthEXT") t.text = "gl_FragDepth";
+      if (t.text == "attribute")
+        t.text = "in";
+      else if (t.text == "varying")
+        t.text = fragment_ ? "in" : "out";
+      else if (t.text == "invariant" && fragment_)
+        t.text = "";
+      else if (t.text == "gl_FragColor")
+        t.text = "dt_color", color_ = true;
+      else if (t.text == "gl_FragData")
+        t.text = "dt_data", data_ = true;
+      else if (t.text == "gl_FragDepthEXT")
+        t.text = "gl_FragDepth";
     }
     std::string head = "#version " + std::to_string(target) + " es\n";
     if (old)
-      for (const char* name : {"GL_OES_standard_derivatives", "GL_EXT_shader_texture_lod", "GL_EXT_frag_depth", "GL_EXT_draw_buffers"})
-        if (language_.has_extension && language_.has_extension(name)) head += std::string("#define dt") + (name + 2) + " 1\n";
+      for (const char* name :
+           {"GL_OES_standard_derivatives", "GL_EXT_shader_texture_lod", "GL_EXT_frag_depth", "GL_EXT_draw_buffers"})
+        if (language_.has_extension && language_.has_extension(name))
+          head += std::string("#define dt") + (name + 2) + " 1\n";
     head_ = head;
     replaced_ = true;
   }
@@ -523,8 +684,11 @@ class Text {
   int reads_of_a_run() const {
     const auto main = own_.find("main");
     if (own_.size() != 1 || main == own_.end() || main->second.size() != 1 || !alias_bodies_.empty()) return -1;
-    static const std::set<std::string, std::less<>> turns{"if", "for", "while", "do", "switch", "return", "discard", "demote", "?"};
-    auto may_turn = [](const Token& t) { return turns.contains(t.text) || t.text.find_first_of("&|") != std::string::npos; };
+    static const std::set<std::string, std::less<>> turns{"if",     "for",     "while",  "do", "switch",
+                                                          "return", "discard", "demote", "?"};
+    auto may_turn = [](const Token& t) {
+      return turns.contains(t.text) || t.text.find_first_of("&|") != std::string::npos;
+    };
     for (auto& d : defines_)
       for (size_t i = d.begin; i < d.end; ++i)
         if (may_turn(all_[i]) || called_.contains(i)) return -1;
@@ -559,29 +723,35 @@ class Text {
       if (fetches_ || pixels) t.text = "dt_main";
     }
     const bool quads = language_.quads && discards_.empty();
-    if (pixels && language_.quads != quads && language_.counts >= ShaderLanguage::PIXELS) why_ = "its shader discards fragments";
+    if (pixels && language_.quads != quads && language_.counts >= ShaderLanguage::PIXELS)
+      why_ = "its shader discards fragments";
     const bool samples = language_.counts == ShaderLanguage::SAMPLES;
     if (pixels && !es && (discards_.empty() || samples) && version_ < (quads ? 450 : 420)) {
       // Mesa takes the qualifier of an extension in older shaders, but tests late all the same.
       if (language_.version < 43) why_ = "GLSL 4.30 has shaders that run behind the tests";
-      for (size_t i = version_end_ ? *version_begin_ : 0, stop = version_end_ ? *version_end_ + 1 : 0; i < stop; ++i) all_[i].text.clear();
+      for (size_t i = version_end_ ? *version_begin_ : 0, stop = version_end_ ? *version_end_ + 1 : 0; i < stop; ++i)
+        all_[i].text.clear();
       version_ = quads ? 450 : 430;
       head_ = new_version(language_, version_) + "\n" + head_;
       replaced_ = true;
     }
     if (pixels) {
       // What discards has to run before the depth is written.
-      start += (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_, quads);
+      start +=
+          (discards_.empty() ? "layout(early_fragment_tests) in;\n" : "") + pixel_block(language_, version_, quads);
       end += "\nvoid main() { dt_main(); dt_count(); }\n";
     }
     for (size_t i : discards_)
       if (fetches_) all_[i].text = "dt_" + all_[i].text + "()";
     const bool main = own_.contains("main");
     if (fetches_) {
-      start += "layout(std430, binding = " + std::to_string(language_.binding) + ") buffer dt_counts { " + exact + "int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
+      start += "layout(std430, binding = " + std::to_string(language_.binding) + ") buffer dt_counts { " + exact +
+               "int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
       start += std::string(exact) + "int dt_fetches = 0;\n";
       int at = fragment_ ? FRAGMENT_FETCHES : EARLIER_FETCHES;
-      std::string sum = "{ " + std::string(exact) + "int was = atomicAdd(dt_count[" + std::to_string(at) + "], dt_fetches); if (was < 0 && was + dt_fetches >= 0) atomicAdd(dt_count[" + std::to_string(at + 1) + "], 1); dt_fetches = 0; }";
+      std::string sum = "{ " + std::string(exact) + "int was = atomicAdd(dt_count[" + std::to_string(at) +
+                        "], dt_fetches); if (was < 0 && was + dt_fetches >= 0) atomicAdd(dt_count[" +
+                        std::to_string(at + 1) + "], 1); dt_fetches = 0; }";
       start += "void dt_done();\n";
       bool discards = false, demotes = false;
       for (size_t i : discards_) (all_[i].text.starts_with("dt_discard") ? discards : demotes) = true;
@@ -617,8 +787,10 @@ class Text {
   }
   void put(const std::string& text, size_t before) {
     if (text.empty()) return;
-    if (before < all_.size()) all_[before].before = "\n" + text + all_[before].before;
-    else if (!all_.empty()) all_.back().after = "\n" + text + all_.back().after;
+    if (before < all_.size())
+      all_[before].before = "\n" + text + all_[before].before;
+    else if (!all_.empty())
+      all_.back().after = "\n" + text + all_.back().after;
   }
 
   std::vector<Token> all_;
@@ -630,8 +802,8 @@ class Text {
   size_t last_extension_ = 0, first_body_ = SIZE_MAX;
   std::vector<Define> defines_;
   std::set<std::string> undefined_, aliases_;
-  std::map<std::string, size_t> hidden_;   // built-in names that are macros, from which token on
-  std::map<std::string, bool> macros_;     // whether they take arguments
+  std::map<std::string, size_t> hidden_;  // built-in names that are macros, from which token on
+  std::map<std::string, bool> macros_;    // whether they take arguments
   std::set<size_t> alias_bodies_, called_;
   std::map<std::string, std::vector<Own>> own_;
   std::vector<size_t> places_, discards_;
@@ -659,18 +831,22 @@ std::string pixel_counting_text(const std::string& version, const ShaderLanguage
   const uint32_t number = newer ? std::min(language.version * 10, 450u) : version_number(version);
   const char* early = language.counts == ShaderLanguage::SAMPLES ? "layout(early_fragment_tests) in;\n" : "";
   const std::string extensions = language.es ? "" : storage_extensions(number) + place_extension(language, number);
-  return (newer ? new_version(language, number) : version) + "\n" + extensions + early + pixel_block(language, number, language.quads) + "void main() { dt_count(); }\n";
+  return (newer ? new_version(language, number) : version) + "\n" + extensions + early +
+         pixel_block(language, number, language.quads) + "void main() { dt_count(); }\n";
 }
 
 std::string placed_text(const std::string& text, const ShaderLanguage& language) {
   const std::string version = version_line(text);
   const uint32_t number = version_number(version);
   const size_t body = version.empty() ? 0 : text.find(version) + version.size();
-  return text.substr(0, body) + "\n" + place_extension(language, number) + "#define main dt_main\n" + text.substr(body) + "\n#undef main\nuniform " + (language.es ? "highp " : "") +
-         "ivec4 dt_place;\n" + place_varying(language, number, "out") + "void main() {\n  dt_main();\n  dt_at = dt_place;\n}\n";
+  return text.substr(0, body) + "\n" + place_extension(language, number) + "#define main dt_main\n" +
+         text.substr(body) + "\n#undef main\nuniform " + (language.es ? "highp " : "") + "ivec4 dt_place;\n" +
+         place_varying(language, number, "out") + "void main() {\n  dt_main();\n  dt_at = dt_place;\n}\n";
 }
 
-CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language) { return Text(text, fragment, language).made(); }
+CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language) {
+  return Text(text, fragment, language).made();
+}
 
 std::string original_name(std::string name) {
   for (size_t at = name.find(RENAMED); at != name.npos; at = name.find(RENAMED, at)) name.erase(at, RENAMED.size());
@@ -678,8 +854,11 @@ std::string original_name(std::string name) {
 }
 
 std::string fixed_counting_text(const ShaderLanguage& language) {
-  std::string text = "#version 120\n" + storage_extensions(120) + "uniform int dt_units;\nlayout(std430, binding = " + std::to_string(language.binding) + ") buffer dt_counts { int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
-  return text + "void main() { int was = atomicAdd(dt_count[0], dt_units); if (was < 0 && was + dt_units >= 0) atomicAdd(dt_count[1], 1); }\n";
+  std::string text = "#version 120\n" + storage_extensions(120) +
+                     "uniform int dt_units;\nlayout(std430, binding = " + std::to_string(language.binding) +
+                     ") buffer dt_counts { int dt_count[" + std::to_string(FETCH_COUNTS) + "]; };\n";
+  return text +
+         "void main() { int was = atomicAdd(dt_count[0], dt_units); if (was < 0 && was + dt_units >= 0) atomicAdd(dt_count[1], 1); }\n";
 }
 
 }  // namespace dt::play::metrics

@@ -15,19 +15,21 @@ struct ShaderLanguage {
   uint32_t version = 0;  // of the context, 10 times
   uint32_t binding = 0;  // of the block
   // What main runs adds to the block. FRAGMENTS: one to the integer dt_place.x. PIXELS: also, from the
-  // second behind that on, at which pixel; rows have dt_place.y. Without room, after dt_place.z of them, the pixel's own
-  // integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. PLANE, with
-  // `quads` only: to an integer of the dt_place.z from dt_place.x on there is for each two by two pixels, row by row, a byte
-  // for each of them. Only fragments that pass the tests run it, but where it may discard some: then all that it does not.
-  // SAMPLES, never with `quads`: as FRAGMENTS, and to the integer behind dt_place.x how many samples of each are covered.
+  // second behind that on, at which pixel; rows have dt_place.y. Without room, after dt_place.z of them, the pixel's
+  // own integer becomes dt_place.x, and what has no room is added to the integer behind dt_place.x by `quads`. PLANE,
+  // with `quads` only: to an integer of the dt_place.z from dt_place.x on there is for each two by two pixels, row by
+  // row, a byte for each of them. Only fragments that pass the tests run it, but where it may discard some: then all
+  // that it does not. SAMPLES, never with `quads`: as FRAGMENTS, and to the integer behind dt_place.x how many samples
+  // of each are covered.
   enum Counts : uint8_t { FETCHES, FRAGMENTS, PIXELS, PLANE, SAMPLES } counts = FETCHES;
   std::function<bool(const char*)> has_extension;
   bool core = false;  // of the context
-  // One fragment of each two by two counts for all, where none is discarded: FRAGMENTS adds their number, PIXELS one; what
-  // stands there is 16 times the lower left pixel, or 16 times dt_place.x, and a bit for each of the four that is there (1
-  // lower left, 2 lower right, 4 and 8 above). Lower rows are even ones, or odd ones where dt_place.w is 1.
+  // One fragment of each two by two counts for all, where none is discarded: FRAGMENTS adds their number, PIXELS one;
+  // what stands there is 16 times the lower left pixel, or 16 times dt_place.x, and a bit for each of the four that is
+  // there (1 lower left, 2 lower right, 4 and 8 above). Lower rows are even ones, or odd ones where dt_place.w is 1.
   bool quads = false;
-  // dt_place comes from the vertex shader, see placed_text(): llvmpipe copies 33 KB of state for a uniform of fragments.
+  // dt_place comes from the vertex shader, see placed_text(): llvmpipe copies 33 KB of state for a uniform of
+  // fragments.
   bool placed = false;
 };
 
@@ -38,10 +40,10 @@ struct CountingText {
   std::string why;       // it cannot be told what it reads
 };
 
-// `text` is a whole shader, with main or without. A built-in function that reads a texture counts where it is called, in
-// functions and in macros, once for each time that it runs; textureSize and other questions do not. In OpenGL ES the text
-// becomes one of 3.10 or 3.20 whether it reads textures or not, since all stages must be of one version: names that are
-// words there begin with RENAMED.
+// `text` is a whole shader, with main or without. A built-in function that reads a texture counts where it is called,
+// in functions and in macros, once for each time that it runs; textureSize and other questions do not. In OpenGL ES the
+// text becomes one of 3.10 or 3.20 whether it reads textures or not, since all stages must be of one version: names
+// that are words there begin with RENAMED.
 CountingText counting_text(const std::string& text, bool fragment, const ShaderLanguage& language);
 inline constexpr std::string_view RENAMED = "dtk_";
 // The name that a uniform, an attribute or a block of a counting text has in the original.
@@ -53,7 +55,8 @@ std::string version_line(const std::string& text);
 // A vertex shader that also hands on the uniform dt_place, to fragment shaders of such a ShaderLanguage.
 std::string placed_text(const std::string& text, const ShaderLanguage& language);
 
-// A fragment shader that does nothing else than counting itself. `version`: the line that says which GLSL it is, as in the other stages.
+// A fragment shader that does nothing else than counting itself. `version`: the line that says which GLSL it is, as in
+// the other stages.
 std::string pixel_counting_text(const std::string& version, const ShaderLanguage& language);
 
 // A fragment shader that adds its uniform dt_units to the block, for fixed function that reads so many textures.

@@ -1,4 +1,5 @@
-// What can be measured while a trace is played: back-ends offer metrics, sources measure some of them between two moments.
+// What can be measured while a trace is played: back-ends offer metrics, sources measure some of them between two
+// moments.
 //
 // Time is cut into segments wherever a range begins or ends, a context goes or comes, or the program's own query needs
 // the driver's only place for one. A source measures segments; what a frame, a draw or a range had is put together from
@@ -51,9 +52,10 @@ class Call {
   virtual ~Call() = default;
   uint64_t seq = 0;
   const char* name = "";
-  uint32_t flags = 0;  // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
+  uint32_t flags = 0;    // of the trace's function: FLAG_DRAW, FLAG_CLEAR, FLAG_DISPATCH ...
   bool in_list = false;  // it is compiled into a display list
-  bool expanded = false;  // it is played instead of a display list that it is part of; glNewList: that runs by itself later
+  // it is played instead of a display list that it is part of; glNewList: that runs by itself later
+  bool expanded = false;
   // A parameter as it was recorded, 0 where there is none of that name. Names of objects are the recording's.
   virtual uint64_t number(const char* parameter) const = 0;
   // The same as a number with a fraction, of a float or double parameter.
@@ -61,29 +63,31 @@ class Call {
   // What an array held that the program handed over (indices in its memory, a matrix); empty where it is an offset into
   // a buffer, or not there. Good until the call is over.
   virtual std::span<const uint8_t> array(const char* parameter) const = 0;
-  // The same call, to be given to the driver (once more) when it is over; nullptr: it cannot be, since it reads the program's
-  // memory or is more than one call.
+  // The same call, to be given to the driver (once more) when it is over; nullptr: it cannot be, since it reads the
+  // program's memory or is more than one call.
   virtual std::unique_ptr<Draw> kept() const { return nullptr; }
 };
 
 // A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
 class Draw : public Call {
  public:
-  // Why perform() is not safe to be called; "": it is. A display list may be performed all the same where the state that
-  // it may change is saved around it; what vertices leave behind (colours, normals, materials) perform() saves itself.
+  // Why perform() is not safe to be called; "": it is. A display list may be performed all the same where the state
+  // that it may change is saved around it; what vertices leave behind (colours, normals, materials) perform() saves
+  // itself.
   virtual const char* refusal() const { return ""; }
-  // How many vertices are given between glBegin and glEnd or in a display list, and points, lines or triangles they make
-  // up; -1: it is drawn by other means, or not known. number("mode") is that of the (first) glBegin.
+  // How many vertices are given between glBegin and glEnd or in a display list, and points, lines or triangles they
+  // make up; -1: it is drawn by other means, or not known. number("mode") is that of the (first) glBegin.
   struct Given {
     int64_t vertices = -1, primitives = -1;
   };
   virtual Given given() const { return {}; }
-  // Gives the driver exactly this call, or all from glBegin to glEnd, with whatever state is set then. False: the player
-  // leaves the call out, nothing was drawn (and nothing will be). May be called any number of times.
+  // Gives the driver exactly this call, or all from glBegin to glEnd, with whatever state is set then. False: the
+  // player leaves the call out, nothing was drawn (and nothing will be). May be called any number of times.
   virtual bool perform() = 0;
 };
 
-// How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1: patches.
+// How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1:
+// patches.
 inline int64_t primitives_of(uint64_t mode, int64_t n) {
   auto least = [](int64_t v) { return v > 0 ? v : 0; };
   switch (mode) {
@@ -92,7 +96,9 @@ inline int64_t primitives_of(uint64_t mode, int64_t n) {
     case 2: return n > 1 ? n : 0;
     case 3: return least(n - 1);
     case 4: return least(n) / 3;
-    case 5: case 6: case 9: return least(n - 2);
+    case 5:
+    case 6:
+    case 9: return least(n - 2);
     case 7: return least(n) / 4 * 2;
     case 8: return least(n - 2) / 2 * 2;
     case 0xA: return least(n) / 4;
@@ -127,17 +133,17 @@ class Source {
   // What the source wants to be shown. Asked once a pass.
   enum Watch : unsigned { WATCH_DRAWS = 1, WATCH_CALLS = 2, WATCH_LINKS = 4 };
   virtual unsigned watches() const { return 0; }
-  // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and may
-  // wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes where
-  // somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be as it was
-  // on return, errors of the driver too (those of the program were taken before and are safe); call the driver by
-  // gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of what the
-  // program has going on: its queries that count (see block()), its transform feedback, buffers that its shaders write.
+  // WATCH_DRAWS. The draw is about to be played, and no segment runs: what happens in here is measured by nobody, and
+  // may wait. What is learnt of the draw belongs to the segment that begins next (the next begin(), which always comes
+  // where somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be
+  // as it was on return, errors of the driver too (those of the program were taken before and are safe); call the
+  // driver by gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of
+  // what the program has going on: its queries that count (see block()), its transform feedback, buffers that its
+  // shaders write.
   virtual void around(Draw& /*draw*/) {}
-  // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to be as
-  // it was. A segment may run.
-  // `next` is the call that comes, nullptr: any may. True: something is kept since that call cannot notice; restore() comes
-  // again before the one behind it, unless it draws.
+  // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to
+  // be as it was. A segment may run. `next` is the call that comes, nullptr: any may. True: something is kept since
+  // that call cannot notice; restore() comes again before the one behind it, unless it draws.
   virtual bool restore(const Call* /*next*/) { return false; }
   // The only source of its pass: none other measures the program's draws or wants to see them as they are.
   bool alone = false;
@@ -145,7 +151,8 @@ class Source {
   // it may stand between glBegin and glEnd.
   virtual void see(const Call& /*call*/) {}
   // WATCH_LINKS. A program of that name (the driver's) has been linked, its shaders are still attached: the moment to
-  // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of around().
+  // make a twin of it. Told in every frame and pass, whichever is measured; no segment runs, rules are those of
+  // around().
   virtual void linked(uint32_t /*program*/) {}
   // A frame that is measured has ended, with its last segment; no context need be current.
   virtual void frame(uint64_t /*number*/) {}
@@ -167,7 +174,8 @@ class Backend {
   virtual std::string group_of(const std::string& spec) { return spec; }
   virtual size_t room_of(const std::string& /*group*/) { return 0; }
   // nullptr: `why` says why not. Works without a context.
-  virtual std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) = 0;
+  virtual std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                         std::string& why) = 0;
 };
 
 const std::vector<Backend*>& backends();

@@ -10,10 +10,7 @@
 namespace dt::play::metrics {
 namespace {
 
-template <class F>
-F* function(const char* name) {
-  return reinterpret_cast<F*>(eglGetProcAddress(name));
-}
+template <class F> F* function(const char* name) { return reinterpret_cast<F*>(eglGetProcAddress(name)); }
 
 // Functions of the EGL in front of the system's; there are none where the recording has no OpenVG.
 struct Sensors {
@@ -30,11 +27,12 @@ const Sensors& sensors() {
   return found;
 }
 
-// Counters begin anew with every segment, so that means are those of the segment. The player cuts segments where another
-// OpenVG context becomes current.
+// Counters begin anew with every segment, so that means are those of the segment. The player cuts segments where
+// another OpenVG context becomes current.
 class VgSource : public Source {
  public:
-  VgSource(const std::vector<int>& numbers, std::vector<EGLint> indices) : Source(numbers), indices_(std::move(indices)) {}
+  VgSource(const std::vector<int>& numbers, std::vector<EGLint> indices)
+      : Source(numbers), indices_(std::move(indices)) {}
   bool per_context() const override { return false; }
   int order() const override { return 6; }
   bool begin(uint64_t segment, std::string&) override {
@@ -71,16 +69,22 @@ class Vg : public Backend {
  public:
   Vg() : Backend("vg") {}
   bool per_context() const override { return false; }
-  std::string reason() override { return sensors().there() && sensors().count() > 0 ? "" : "the recording has no OpenVG, or drawtap's engine is not here"; }
+  std::string reason() override {
+    return sensors().there() && sensors().count() > 0 ? ""
+                                                      : "the recording has no OpenVG, or drawtap's engine is not here";
+  }
   std::vector<Offer> offers() override {
     std::vector<Offer> found;
     if (!sensors().there()) return found;
     for (EGLint i = 0; i < sensors().count(); ++i)
-      if (sensors().name(i)) found.push_back({std::to_string(i), "engine", sensors().name(i), sensors().is_mean(i) ? "mean" : "counter", "count", sensors().description(i) ? sensors().description(i) : ""});
+      if (sensors().name(i))
+        found.push_back({std::to_string(i), "engine", sensors().name(i), sensors().is_mean(i) ? "mean" : "counter",
+                         "count", sensors().description(i) ? sensors().description(i) : ""});
     return found;
   }
   std::string group_of(const std::string&) override { return "all"; }
-  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers, std::string& why) override {
+  std::unique_ptr<Source> source(const std::vector<Wanted>& all, const std::vector<int>& numbers,
+                                 std::string& why) override {
     if (!sensors().there()) return why = reason(), nullptr;
     std::vector<EGLint> indices;
     for (int n : numbers) indices.push_back(atoi(all[static_cast<size_t>(n)].spec.c_str()));

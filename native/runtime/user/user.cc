@@ -59,9 +59,12 @@ void quoted(const char* text, char* out, size_t size) {
   out[n++] = '"';
   for (; *text && n + 8 < size; text++) {
     unsigned char c = (unsigned char)*text;
-    if (c == '"' || c == '\\') out[n++] = '\\', out[n++] = (char)c;
-    else if (c < 32) n += (size_t)snprintf(out + n, size - n, "\\u%04x", c);
-    else out[n++] = (char)c;
+    if (c == '"' || c == '\\')
+      out[n++] = '\\', out[n++] = (char)c;
+    else if (c < 32)
+      n += (size_t)snprintf(out + n, size - n, "\\u%04x", c);
+    else
+      out[n++] = (char)c;
   }
   out[n++] = '"';
   out[n] = 0;
@@ -73,8 +76,8 @@ void write_line(const char* kind, const char* name, const double* value) {
   if (file >= 0) {
     char text[600], line[800];
     quoted(name, text, sizeof text);
-    int n = snprintf(line, sizeof line, "{\"t\": %llu, \"frame\": %llu, \"thread\": %d, \"%s\": %s", (unsigned long long)now_ns(),
-                     (unsigned long long)frame(), (int)gettid(), kind, text);
+    int n = snprintf(line, sizeof line, "{\"t\": %llu, \"frame\": %llu, \"thread\": %d, \"%s\": %s",
+                     (unsigned long long)now_ns(), (unsigned long long)frame(), (int)gettid(), kind, text);
     if (value) n += snprintf(line + n, sizeof line - (size_t)n, ", \"value\": %.17g", *value);
     n += snprintf(line + n, sizeof line - (size_t)n, "}\n");
     ssize_t ignored = write(file, line, (size_t)n);  // one write: lines of several threads do not mix
@@ -95,8 +98,7 @@ uint64_t frame() { return __atomic_load_n(&g_frames, __ATOMIC_RELAXED); }
 
 void sleep_until(uint64_t at_ns) {
   timespec at = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
-  }
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {}
 }
 
 void metric(const char* name, double value) {
@@ -185,8 +187,10 @@ std::string enumerant(const Group& group, uint32_t value) {
   uint32_t low = 0, high = group.count;
   while (low < high) {
     uint32_t middle = (low + high) / 2;
-    if (group.values[middle].value < value) low = middle + 1;
-    else high = middle;
+    if (group.values[middle].value < value)
+      low = middle + 1;
+    else
+      high = middle;
   }
   if (low < group.count && group.values[low].value == value && group.values[low].name) return group.values[low].name;
   snprintf(text, sizeof text, "0x%04x", value);
@@ -208,7 +212,8 @@ std::string arguments(const Argument* table, const uint64_t* values, size_t coun
       case POINTER: snprintf(text, sizeof text, values[i] ? "0x%llx" : "NULL", (unsigned long long)values[i]); break;
       case ENUMERANT: text[0] = 0; break;
     }
-    all += (i ? ", " : "") + std::string(table[i].name) + " = " + (table[i].kind == ENUMERANT ? enumerant(*table[i].group, (uint32_t)values[i]) : text);
+    all += (i ? ", " : "") + std::string(table[i].name) + " = " +
+           (table[i].kind == ENUMERANT ? enumerant(*table[i].group, (uint32_t)values[i]) : text);
   }
   return all;
 }

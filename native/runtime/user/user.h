@@ -48,8 +48,8 @@ uint64_t frame();
 // Sleep until CLOCK_MONOTONIC shows `at_ns`; signals do not shorten it.
 void sleep_until(uint64_t at_ns);
 
-// A number or a remark. They go into the recording where the module records (tables `metrics` and `marks`), else as lines of
-// JSON to the file that DRAWTAP_METRICS names, else nowhere.
+// A number or a remark. They go into the recording where the module records (tables `metrics` and `marks`), else as
+// lines of JSON to the file that DRAWTAP_METRICS names, else nowhere.
 void metric(const char* name, double value);
 void mark(const char* text);
 
@@ -99,28 +99,21 @@ inline uint64_t bits(double value) {
   return raw;
 }
 inline uint64_t bits(float value) { return bits((double)value); }
-template <class T>
-inline uint64_t bits(T* value) {
-  return (uint64_t)(uintptr_t)value;
-}
-template <class T>
-inline uint64_t bits(T value) {
-  return (uint64_t)(int64_t)value;
-}
+template <class T> inline uint64_t bits(T* value) { return (uint64_t)(uintptr_t)value; }
+template <class T> inline uint64_t bits(T value) { return (uint64_t)(int64_t)value; }
 std::string arguments(const Argument* table, const uint64_t* values, size_t count);
 
 }  // namespace detail
 
 // One T for every thread, value-initialised when first used.
-template <class T>
-T& per_thread() {
+template <class T> T& per_thread() {
   static thread_local T value{};
   return value;
 }
 
-// One T for every context (and one for calls without a context). It begins anew when the handle is given to a new context.
-template <class T>
-T& per_context() {
+// One T for every context (and one for calls without a context). It begins anew when the handle is given to a new
+// context.
+template <class T> T& per_context() {
   static detail::Slots slots;
   return *static_cast<T*>(detail::find_or_make(&slots, []() -> void* { return new T{}; }));
 }

@@ -9,7 +9,8 @@
  *                          monitor with the name 0, and counters that go on where they were)
  *                          disjoint (the GPU's clock is not steady)
  * FAKE_VENDOR=NAME         who it says has made it
- * FAKE_LOG=FILE            one line for each thing that no program may do: a counter that runs while its context goes ...
+ * FAKE_LOG=FILE            one line for each thing that no program may do: a counter that runs while its context goes
+ * ...
  */
 #define _GNU_SOURCE
 #include <EGL/egl.h>
@@ -27,20 +28,22 @@ typedef struct {
   uint64_t draws, vertices, clears, binds;
 } Counts;
 typedef struct {
-  void *handle;
+  void* handle;
   Counts counts;
-  int active;        /* counters of running monitors */
-  int running;       /* queries that run */
+  int active;  /* counters of running monitors */
+  int running; /* queries that run */
   uint running_kind;
 } Context;
 typedef struct {
-  void *context;
+  void* context;
   int used, active, ended, polls, count;
-  struct { uint group, counter; } *selected;
+  struct {
+    uint group, counter;
+  }* selected;
   Counts from, to;
 } Monitor;
 typedef struct {
-  void *context;
+  void* context;
   int used, active, ended, polls;
   uint kind;
   Counts from, to;
@@ -52,22 +55,22 @@ static Query g_queries[MONITORS];
 static uint g_error;
 static int g_finished; /* glFinish since: results are there */
 
-static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
-static void *real(const char *name) {
-  static void *(*get)(const char *);
-  if (!get) get = (void *(*)(const char *))next("eglGetProcAddress");
+static void* next(const char* name) { return dlsym(RTLD_NEXT, name); }
+static void* real(const char* name) {
+  static void* (*get)(const char*);
+  if (!get) get = (void* (*)(const char*))next("eglGetProcAddress");
   return get(name);
 }
-static const char *setting(const char *name) {
-  const char *value = getenv(name);
+static const char* setting(const char* name) {
+  const char* value = getenv(name);
   return value ? value : "";
 }
-static int number(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
-static int breaks(const char *word) { return !strcmp(setting("FAKE_BREAK"), word); }
-static int has(const char *what) { return !*setting("FAKE_ONLY") || !strcmp(setting("FAKE_ONLY"), what); }
-static void wrong(const char *what) {
+static int number(const char* name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
+static int breaks(const char* word) { return !strcmp(setting("FAKE_BREAK"), word); }
+static int has(const char* what) { return !*setting("FAKE_ONLY") || !strcmp(setting("FAKE_ONLY"), what); }
+static void wrong(const char* what) {
   if (!getenv("FAKE_LOG")) return;
-  FILE *file = fopen(getenv("FAKE_LOG"), "a");
+  FILE* file = fopen(getenv("FAKE_LOG"), "a");
   if (!file) return;
   fprintf(file, "%s\n", what);
   fclose(file);
@@ -75,8 +78,8 @@ static void wrong(const char *what) {
 static void error(uint code) {
   if (!g_error) g_error = code;
 }
-static Context *context(void) {
-  void *handle = eglGetCurrentContext();
+static Context* context(void) {
+  void* handle = eglGetCurrentContext();
   for (int i = 0; i < CONTEXTS; i++) {
     if (!g_contexts[i].handle) g_contexts[i].handle = handle;
     if (g_contexts[i].handle == handle) return &g_contexts[i];
@@ -119,55 +122,58 @@ static void fake_glFinish(void) {
 
 /* ---- the driver's words ---- */
 
-static const char *extension(int i) {
-  const char *all[2];
+static const char* extension(int i) {
+  const char* all[2];
   int n = 0;
   if (has("amd")) all[n++] = "GL_AMD_performance_monitor";
   if (has("intel")) all[n++] = "GL_INTEL_performance_query";
   return i < n ? all[i] : NULL;
 }
-static void fake_glGetIntegerv(uint name, int *out) {
-  ((void (*)(uint, int *))real("glGetIntegerv"))(name, out);
+static void fake_glGetIntegerv(uint name, int* out) {
+  ((void (*)(uint, int*))real("glGetIntegerv"))(name, out);
   if (name == 0x8FBB && out && breaks("disjoint")) *out = 1; /* GL_GPU_DISJOINT_EXT */
   if (name == 0x821D && out) *out += !!extension(0) + !!(extension(0) && extension(1));
 }
-static const unsigned char *fake_glGetStringi(uint name, uint index) {
+static const unsigned char* fake_glGetStringi(uint name, uint index) {
   int n = 0;
-  ((void (*)(uint, int *))real("glGetIntegerv"))(0x821D, &n);
-  if (name == 0x1F03 && index >= (uint)n) return (const unsigned char *)extension((int)index - n);
-  return ((const unsigned char *(*)(uint, uint))real("glGetStringi"))(name, index);
+  ((void (*)(uint, int*))real("glGetIntegerv"))(0x821D, &n);
+  if (name == 0x1F03 && index >= (uint)n) return (const unsigned char*)extension((int)index - n);
+  return ((const unsigned char* (*)(uint, uint))real("glGetStringi"))(name, index);
 }
-static const unsigned char *fake_glGetString(uint name) {
-  const unsigned char *text = ((const unsigned char *(*)(uint))real("glGetString"))(name);
+static const unsigned char* fake_glGetString(uint name) {
+  const unsigned char* text = ((const unsigned char* (*)(uint))real("glGetString"))(name);
   static char all[65536];
-  if (name == 0x1F00 && getenv("FAKE_VENDOR")) return (const unsigned char *)getenv("FAKE_VENDOR");
+  if (name == 0x1F00 && getenv("FAKE_VENDOR")) return (const unsigned char*)getenv("FAKE_VENDOR");
   if (name != 0x1F03 || !text) return text;
   snprintf(all, sizeof all, "%s %s %s", text, extension(0) ? extension(0) : "", extension(1) ? extension(1) : "");
-  return (const unsigned char *)all;
+  return (const unsigned char*)all;
 }
 static uint fake_glGetError(void) {
   uint code = g_error;
   g_error = 0;
-  return code ? code : ((uint(*)(void))real("glGetError"))();
+  return code ? code : ((uint (*)(void))real("glGetError"))();
 }
 
 /* ---- GL_AMD_performance_monitor ---- */
 
 enum { U32 = 0x1405, F32 = 0x1406, U64 = 0x8BC2, PERCENT = 0x8BC3 };
 typedef struct {
-  const char *name;
+  const char* name;
   uint type;
 } CounterInfo;
-static const CounterInfo PIPE[] = {{"draws", U32}, {"vertices", U64}, {"clears", U32}, {"binds", U32}, {"busy", PERCENT}};
+static const CounterInfo PIPE[] = {
+    {"draws", U32}, {"vertices", U64}, {"clears", U32}, {"binds", U32}, {"busy", PERCENT}};
 static const CounterInfo MEMORY[] = {{"bytes", U64}, {"wraps", U32}, {"mean", F32}};
 
 static int groups(void) { return number("FAKE_MANY", 0) ? 3 : 2; }
 static int counters_of(uint group) { return group == 0 ? 5 : group == 1 ? 3 : number("FAKE_MANY", 0); }
 static int room_of(uint group) { return group == 0 ? 2 : group == 1 ? 3 : number("FAKE_ROOM", 4); }
-static uint type_of(uint group, uint counter) { return group == 0 ? PIPE[counter].type : group == 1 ? MEMORY[counter].type : U64; }
+static uint type_of(uint group, uint counter) {
+  return group == 0 ? PIPE[counter].type : group == 1 ? MEMORY[counter].type : U64;
+}
 static int is_counter(uint group, uint counter) { return group < (uint)groups() && counter < (uint)counters_of(group); }
 
-static double value_of(uint group, uint counter, const Counts *from, const Counts *to) {
+static double value_of(uint group, uint counter, const Counts* from, const Counts* to) {
   uint64_t draws = to->draws - from->draws, vertices = to->vertices - from->vertices;
   if (group == 2) return (double)(draws * (counter + 1));
   if (group == 1) return counter == 0 ? (double)(vertices * 16) : counter == 1 ? 4294967295.0 : 1.5;
@@ -180,17 +186,17 @@ static double value_of(uint group, uint counter, const Counts *from, const Count
   }
 }
 
-static void fake_glGetPerfMonitorGroupsAMD(int *count, int size, uint *list) {
+static void fake_glGetPerfMonitorGroupsAMD(int* count, int size, uint* list) {
   if (count) *count = groups();
   for (int i = 0; list && i < size && i < groups(); i++) list[i] = (uint)i;
 }
-static void fake_glGetPerfMonitorCountersAMD(uint group, int *count, int *room, int size, uint *list) {
+static void fake_glGetPerfMonitorCountersAMD(uint group, int* count, int* room, int size, uint* list) {
   if (group >= (uint)groups()) return error(INVALID_VALUE);
   if (count) *count = counters_of(group);
   if (room) *room = room_of(group);
   for (int i = 0; list && i < size && i < counters_of(group); i++) list[i] = (uint)i;
 }
-static void put(const char *text, int size, int *length, char *out) {
+static void put(const char* text, int size, int* length, char* out) {
   int n = (int)strlen(text);
   if (size == 0) { /* how long it is */
     if (length) *length = n;
@@ -201,18 +207,18 @@ static void put(const char *text, int size, int *length, char *out) {
   if (out && n < size) out[n] = 0;
   if (length) *length = n;
 }
-static void fake_glGetPerfMonitorGroupStringAMD(uint group, int size, int *length, char *out) {
-  static const char *const names[] = {"Fake pipe", "Fake memory", "Many"};
+static void fake_glGetPerfMonitorGroupStringAMD(uint group, int size, int* length, char* out) {
+  static const char* const names[] = {"Fake pipe", "Fake memory", "Many"};
   if (group >= (uint)groups()) return error(INVALID_VALUE);
   put(names[group], size, length, out);
 }
-static void fake_glGetPerfMonitorCounterStringAMD(uint group, uint counter, int size, int *length, char *out) {
+static void fake_glGetPerfMonitorCounterStringAMD(uint group, uint counter, int size, int* length, char* out) {
   char name[32];
   if (!is_counter(group, counter)) return error(INVALID_VALUE);
   snprintf(name, sizeof name, "c%u", counter);
   put(group == 0 ? PIPE[counter].name : group == 1 ? MEMORY[counter].name : name, size, length, out);
 }
-static void fake_glGetPerfMonitorCounterInfoAMD(uint group, uint counter, uint name, void *out) {
+static void fake_glGetPerfMonitorCounterInfoAMD(uint group, uint counter, uint name, void* out) {
   if (!is_counter(group, counter)) return error(INVALID_VALUE);
   uint type = type_of(group, counter);
   if (name == 0x8BC0) {
@@ -221,13 +227,13 @@ static void fake_glGetPerfMonitorCounterInfoAMD(uint group, uint counter, uint n
     uint32_t r32[2] = {0, UINT32_MAX};
     uint64_t r64[2] = {0, UINT64_MAX};
     float rf[2] = {0, 100};
-    memcpy(out, type == U32 ? (void *)r32 : type == U64 ? (void *)r64 : (void *)rf, type == U64 ? 16 : 8);
+    memcpy(out, type == U32 ? (void*)r32 : type == U64 ? (void*)r64 : (void*)rf, type == U64 ? 16 : 8);
   } else {
     error(INVALID_ENUM);
   }
 }
-static Monitor *only_monitor(void) { return &g_monitors[1 + (context() - g_contexts)]; }
-static void fake_glGenPerfMonitorsAMD(int n, uint *out) {
+static Monitor* only_monitor(void) { return &g_monitors[1 + (context() - g_contexts)]; }
+static void fake_glGenPerfMonitorsAMD(int n, uint* out) {
   for (int i = 0; i < n; i++) {
     uint id = 1;
     if (breaks("angle")) {
@@ -245,7 +251,7 @@ static void fake_glGenPerfMonitorsAMD(int n, uint *out) {
     out[i] = id;
   }
 }
-static Monitor *monitor(uint id) {
+static Monitor* monitor(uint id) {
   if (breaks("angle") && id == 0 && only_monitor()->used) return only_monitor();
   if (!id || id >= MONITORS || !g_monitors[id].used) return error(INVALID_VALUE), NULL;
   if (g_monitors[id].context != eglGetCurrentContext()) {
@@ -254,16 +260,16 @@ static Monitor *monitor(uint id) {
   }
   return &g_monitors[id];
 }
-static void fake_glDeletePerfMonitorsAMD(int n, uint *list) {
+static void fake_glDeletePerfMonitorsAMD(int n, uint* list) {
   for (int i = 0; i < n; i++) {
-    Monitor *m = monitor(list[i]);
+    Monitor* m = monitor(list[i]);
     if (!m) continue;
     if (m->active) context()->active -= m->count;
     m->used = 0;
   }
 }
-static void fake_glSelectPerfMonitorCountersAMD(uint id, uint8_t enable, uint group, int n, uint *list) {
-  Monitor *m = monitor(id);
+static void fake_glSelectPerfMonitorCountersAMD(uint id, uint8_t enable, uint group, int n, uint* list) {
+  Monitor* m = monitor(id);
   if (!m) return;
   if (breaks("select")) return error(INVALID_OPERATION);
   if (group >= (uint)groups() || n < 0) return error(INVALID_VALUE);
@@ -283,7 +289,7 @@ static void fake_glSelectPerfMonitorCountersAMD(uint id, uint8_t enable, uint gr
   m->ended = 0; /* results that were there are gone */
 }
 static void fake_glBeginPerfMonitorAMD(uint id) {
-  Monitor *m = monitor(id);
+  Monitor* m = monitor(id);
   if (!m) return;
   int by_group[3] = {0, 0, 0};
   for (int i = 0; i < m->count; i++) by_group[m->selected[i].group]++;
@@ -297,7 +303,7 @@ static void fake_glBeginPerfMonitorAMD(uint id) {
   context()->active += m->count;
 }
 static void fake_glEndPerfMonitorAMD(uint id) {
-  Monitor *m = monitor(id);
+  Monitor* m = monitor(id);
   if (!m) return;
   if (!m->active) return error(INVALID_OPERATION);
   m->active = 0;
@@ -306,7 +312,7 @@ static void fake_glEndPerfMonitorAMD(uint id) {
   m->to = context()->counts;
   context()->active -= m->count;
 }
-static uint8_t *record(uint8_t *out, const Monitor *m, uint group, uint counter) {
+static uint8_t* record(uint8_t* out, const Monitor* m, uint group, uint counter) {
   double value = value_of(group, counter, &m->from, &m->to);
   uint type = type_of(group, counter);
   memcpy(out, &group, 4);
@@ -318,15 +324,15 @@ static uint8_t *record(uint8_t *out, const Monitor *m, uint group, uint counter)
     memcpy(out + 8, &u64, 8);
     return out + 16;
   }
-  memcpy(out + 8, type == U64 ? (void *)&u64 : type == U32 ? (void *)&u32 : (void *)&f32, type == U64 ? 8 : 4);
+  memcpy(out + 8, type == U64 ? (void*)&u64 : type == U32 ? (void*)&u32 : (void*)&f32, type == U64 ? 8 : 4);
   return out + (type == U64 ? 16 : 12);
 }
-static void fake_glGetPerfMonitorCounterDataAMD(uint id, uint name, int size, uint *out, int *written) {
+static void fake_glGetPerfMonitorCounterDataAMD(uint id, uint name, int size, uint* out, int* written) {
   static uint8_t all[MOST_SELECTED * 16];
-  Monitor *m = monitor(id);
+  Monitor* m = monitor(id);
   if (!m) return;
   int there = m->ended && !breaks("never") && (m->polls++ >= POLLS || g_finished);
-  uint8_t *end = all;
+  uint8_t* end = all;
   if (breaks("angle")) {
     for (uint g = 0; g < (uint)groups(); g++)
       for (uint c = 0; c < (uint)counters_of(g) && there; c++)
@@ -363,17 +369,18 @@ static const IntelCounter SECOND[] = {{"clears", "Clears.", 0, 4, 0x94F0, 0x94F8
                                       {"binds", "Framebuffers that were bound.", 8, 8, 0x94F0, 0x94F9, 0},
                                       {"full", "Always as large as it can get.", 16, 4, 0x94F4, 0x94F8, 77}};
 
-static void fake_glGetFirstPerfQueryIdINTEL(uint *out) { *out = 1; }
-static void fake_glGetNextPerfQueryIdINTEL(uint id, uint *out) {
+static void fake_glGetFirstPerfQueryIdINTEL(uint* out) { *out = 1; }
+static void fake_glGetNextPerfQueryIdINTEL(uint id, uint* out) {
   *out = id == 1 ? 2 : 0;
   if (id < 1 || id > 2) error(INVALID_VALUE);
 }
-static void copy(const char *text, uint size, char *out) {
+static void copy(const char* text, uint size, char* out) {
   if (!out || !size) return;
   strncpy(out, text, size);
   out[size - 1] = 0;
 }
-static void fake_glGetPerfQueryInfoINTEL(uint id, uint size, char *name, uint *bytes, uint *counters, uint *instances, uint *caps) {
+static void fake_glGetPerfQueryInfoINTEL(uint id, uint size, char* name, uint* bytes, uint* counters, uint* instances,
+                                         uint* caps) {
   if (id < 1 || id > 2) return error(INVALID_VALUE);
   copy(id == 1 ? "Fake pipeline" : "Fake raster", size, name);
   *bytes = 24;
@@ -381,9 +388,11 @@ static void fake_glGetPerfQueryInfoINTEL(uint id, uint size, char *name, uint *b
   *instances = 0;
   *caps = 1;
 }
-static void fake_glGetPerfCounterInfoINTEL(uint id, uint counter, uint name_size, char *name, uint text_size, char *text, uint *offset, uint *bytes, uint *type, uint *data, uint64_t *most) {
+static void fake_glGetPerfCounterInfoINTEL(uint id, uint counter, uint name_size, char* name, uint text_size,
+                                           char* text, uint* offset, uint* bytes, uint* type, uint* data,
+                                           uint64_t* most) {
   if (id < 1 || id > 2 || counter < 1 || counter > 3) return error(INVALID_VALUE);
-  const IntelCounter *c = id == 1 ? &FIRST[counter - 1] : &SECOND[counter - 1];
+  const IntelCounter* c = id == 1 ? &FIRST[counter - 1] : &SECOND[counter - 1];
   copy(c->name, name_size, name);
   copy(c->text, text_size, text);
   *offset = c->offset;
@@ -392,7 +401,7 @@ static void fake_glGetPerfCounterInfoINTEL(uint id, uint counter, uint name_size
   *data = c->data;
   *most = c->most;
 }
-static void fake_glCreatePerfQueryINTEL(uint kind, uint *out) {
+static void fake_glCreatePerfQueryINTEL(uint kind, uint* out) {
   *out = 0;
   if (kind < 1 || kind > 2) return error(INVALID_VALUE);
   uint id = 1;
@@ -404,7 +413,7 @@ static void fake_glCreatePerfQueryINTEL(uint kind, uint *out) {
   g_queries[id].context = eglGetCurrentContext();
   *out = id;
 }
-static Query *query(uint id) {
+static Query* query(uint id) {
   if (!id || id >= MONITORS || !g_queries[id].used) return error(INVALID_VALUE), NULL;
   if (g_queries[id].context != eglGetCurrentContext()) {
     wrong("a query of another context");
@@ -413,13 +422,13 @@ static Query *query(uint id) {
   return &g_queries[id];
 }
 static void fake_glDeletePerfQueryINTEL(uint id) {
-  Query *q = query(id);
+  Query* q = query(id);
   if (!q) return;
   if (q->active) context()->running--;
   q->used = 0;
 }
 static void fake_glBeginPerfQueryINTEL(uint id) {
-  Query *q = query(id);
+  Query* q = query(id);
   if (!q) return;
   if (q->active || context()->running) return error(INVALID_OPERATION);
   q->active = 1;
@@ -428,7 +437,7 @@ static void fake_glBeginPerfQueryINTEL(uint id) {
   context()->running++;
 }
 static void fake_glEndPerfQueryINTEL(uint id) {
-  Query *q = query(id);
+  Query* q = query(id);
   if (!q) return;
   if (!q->active) return error(INVALID_OPERATION);
   q->active = 0;
@@ -436,8 +445,8 @@ static void fake_glEndPerfQueryINTEL(uint id) {
   q->to = context()->counts;
   context()->running--;
 }
-static void fake_glGetPerfQueryDataINTEL(uint id, uint flags, int size, void *out, uint *written) {
-  Query *q = query(id);
+static void fake_glGetPerfQueryDataINTEL(uint id, uint flags, int size, void* out, uint* written) {
+  Query* q = query(id);
   *written = 0;
   if (!q) return;
   if (q->active || !q->ended) return error(INVALID_OPERATION);
@@ -448,25 +457,49 @@ static void fake_glGetPerfQueryDataINTEL(uint id, uint flags, int size, void *ou
   float share = 0.5f;
   memcpy(data, &u32, 4);
   memcpy(data + 8, &u64, 8);
-  memcpy(data + 16, q->kind == 1 ? (void *)&share : (void *)&full, 4);
+  memcpy(data + 16, q->kind == 1 ? (void*)&share : (void*)&full, 4);
   memcpy(out, data, 24);
   *written = 24;
 }
 
 /* ---- in front of EGL ---- */
 
-#define ENTRY(name) {#name, (void *)fake_##name}
+#define ENTRY(name) {#name, (void*)fake_##name}
 static const struct {
-  const char *name;
-  void *function;
-} TABLE[] = {ENTRY(glDrawArrays), ENTRY(glEnd), ENTRY(glVertex2f), ENTRY(glClear), ENTRY(glBindFramebuffer), ENTRY(glFinish), ENTRY(glGetIntegerv), ENTRY(glGetStringi),
-             ENTRY(glGetString), ENTRY(glGetError), ENTRY(glGetPerfMonitorGroupsAMD), ENTRY(glGetPerfMonitorCountersAMD), ENTRY(glGetPerfMonitorGroupStringAMD),
-             ENTRY(glGetPerfMonitorCounterStringAMD), ENTRY(glGetPerfMonitorCounterInfoAMD), ENTRY(glGenPerfMonitorsAMD), ENTRY(glDeletePerfMonitorsAMD),
-             ENTRY(glSelectPerfMonitorCountersAMD), ENTRY(glBeginPerfMonitorAMD), ENTRY(glEndPerfMonitorAMD), ENTRY(glGetPerfMonitorCounterDataAMD),
-             ENTRY(glGetFirstPerfQueryIdINTEL), ENTRY(glGetNextPerfQueryIdINTEL), ENTRY(glGetPerfQueryInfoINTEL), ENTRY(glGetPerfCounterInfoINTEL),
-             ENTRY(glCreatePerfQueryINTEL), ENTRY(glDeletePerfQueryINTEL), ENTRY(glBeginPerfQueryINTEL), ENTRY(glEndPerfQueryINTEL), ENTRY(glGetPerfQueryDataINTEL)};
+  const char* name;
+  void* function;
+} TABLE[] = {ENTRY(glDrawArrays),
+             ENTRY(glEnd),
+             ENTRY(glVertex2f),
+             ENTRY(glClear),
+             ENTRY(glBindFramebuffer),
+             ENTRY(glFinish),
+             ENTRY(glGetIntegerv),
+             ENTRY(glGetStringi),
+             ENTRY(glGetString),
+             ENTRY(glGetError),
+             ENTRY(glGetPerfMonitorGroupsAMD),
+             ENTRY(glGetPerfMonitorCountersAMD),
+             ENTRY(glGetPerfMonitorGroupStringAMD),
+             ENTRY(glGetPerfMonitorCounterStringAMD),
+             ENTRY(glGetPerfMonitorCounterInfoAMD),
+             ENTRY(glGenPerfMonitorsAMD),
+             ENTRY(glDeletePerfMonitorsAMD),
+             ENTRY(glSelectPerfMonitorCountersAMD),
+             ENTRY(glBeginPerfMonitorAMD),
+             ENTRY(glEndPerfMonitorAMD),
+             ENTRY(glGetPerfMonitorCounterDataAMD),
+             ENTRY(glGetFirstPerfQueryIdINTEL),
+             ENTRY(glGetNextPerfQueryIdINTEL),
+             ENTRY(glGetPerfQueryInfoINTEL),
+             ENTRY(glGetPerfCounterInfoINTEL),
+             ENTRY(glCreatePerfQueryINTEL),
+             ENTRY(glDeletePerfQueryINTEL),
+             ENTRY(glBeginPerfQueryINTEL),
+             ENTRY(glEndPerfQueryINTEL),
+             ENTRY(glGetPerfQueryDataINTEL)};
 
-__eglMustCastToProperFunctionPointerType eglGetProcAddress(const char *name) {
+__eglMustCastToProperFunctionPointerType eglGetProcAddress(const char* name) {
   if (breaks("lacks") && strstr(name, "Perf")) return NULL;
   for (size_t i = 0; i < sizeof TABLE / sizeof *TABLE; i++)
     if (!strcmp(name, TABLE[i].name)) return (__eglMustCastToProperFunctionPointerType)TABLE[i].function;
@@ -475,7 +508,7 @@ __eglMustCastToProperFunctionPointerType eglGetProcAddress(const char *name) {
 
 EGLBoolean eglMakeCurrent(EGLDisplay display, EGLSurface draw, EGLSurface read, EGLContext to) {
   static EGLBoolean (*f)(EGLDisplay, EGLSurface, EGLSurface, EGLContext);
-  if (!f) f = (EGLBoolean(*)(EGLDisplay, EGLSurface, EGLSurface, EGLContext))next("eglMakeCurrent");
+  if (!f) f = (EGLBoolean (*)(EGLDisplay, EGLSurface, EGLSurface, EGLContext))next("eglMakeCurrent");
   if (eglGetCurrentContext() && eglGetCurrentContext() != to) {
     if (context()->active) wrong("counters ran while their context went");
     if (context()->running) wrong("a query ran while its context went");

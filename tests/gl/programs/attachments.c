@@ -1,12 +1,11 @@
-/* Framebuffer objects whose every attachment holds a value that is known: two colours, depth, stencil; with several samples
- * a pixel (argument "samples") or one. Asks queries and state, and with the argument "wrong" makes a call that is wrong, with
- * "unanswered" one whose answer OpenGL ES does not know.
- * What they hold: colour 0 (255, 0, 0, 255), colour 1 (0, 255, 0, 255), depth 0.25, stencil 7; in the lower left quarter
- * depth 0.75 and stencil 9. */
+/* Framebuffer objects whose every attachment holds a value that is known: two colours, depth, stencil; with several
+ * samples a pixel (argument "samples") or one. Asks queries and state, and with the argument "wrong" makes a call that
+ * is wrong, with "unanswered" one whose answer OpenGL ES does not know. What they hold: colour 0 (255, 0, 0, 255),
+ * colour 1 (0, 255, 0, 255), depth 0.25, stencil 7; in the lower left quarter depth 0.75 and stencil 9. */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int samples = 0, wrong = 0, unanswered = 0;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "samples")) samples = 4;
@@ -25,8 +24,10 @@ int main(int argc, char **argv) {
   const GLenum points[3] = {GL_COLOR_ATTACHMENT0, GL_COLOR_ATTACHMENT1, GL_DEPTH_STENCIL_ATTACHMENT};
   for (int i = 0; i < 3; i++) {
     glBindRenderbuffer(GL_RENDERBUFFER, storage[i]);
-    if (samples) glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, formats[i], 20, 10);
-    else glRenderbufferStorage(GL_RENDERBUFFER, formats[i], 20, 10);
+    if (samples)
+      glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, formats[i], 20, 10);
+    else
+      glRenderbufferStorage(GL_RENDERBUFFER, formats[i], 20, 10);
     glFramebufferRenderbuffer(GL_FRAMEBUFFER, points[i], GL_RENDERBUFFER, storage[i]);
   }
   glDrawBuffers(2, points);

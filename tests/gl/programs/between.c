@@ -52,7 +52,7 @@ static void lit_rows(int frame, GLuint list) {
   glDisable(GL_LIGHTING);
 }
 
-static void coloured_rows(int frame, GLuint texture, GLuint program, const GLubyte *colors) {
+static void coloured_rows(int frame, GLuint texture, GLuint program, const GLubyte* colors) {
   glBegin(GL_QUADS);
   for (int i = 0; i < QUADS; i++) {
     glColor3f(shade(frame, i, 3), shade(frame, i, 7), 0.2f);
@@ -113,7 +113,7 @@ static void evaluated_row(int frame) {
   glDisable(GL_MAP1_COLOR_4);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
@@ -129,8 +129,13 @@ int main(int argc, char **argv) {
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 2, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, texels);
   GLuint program = glCreateProgram();
-  glAttachShader(program, compile_stage(GL_VERTEX_SHADER, "attribute vec3 tint; varying vec3 color;\nvoid main() { gl_Position = gl_Vertex; color = tint; }\n"));
-  glAttachShader(program, compile_stage(GL_FRAGMENT_SHADER, "varying vec3 color;\nvoid main() { gl_FragColor = vec4(color, 1.0); }\n"));
+  glAttachShader(
+      program,
+      compile_stage(
+          GL_VERTEX_SHADER,
+          "attribute vec3 tint; varying vec3 color;\nvoid main() { gl_Position = gl_Vertex; color = tint; }\n"));
+  glAttachShader(program, compile_stage(GL_FRAGMENT_SHADER,
+                                        "varying vec3 color;\nvoid main() { gl_FragColor = vec4(color, 1.0); }\n"));
   glBindAttribLocation(program, 3, "tint");
   glLinkProgram(program);
   GLuint list = glGenLists(1);

@@ -1,7 +1,8 @@
-/* Makes and deletes textures, buffers and programs in every frame, beside one picture that was drawn into a texture once,
- * at the start, and a buffer that is filled piece by piece, round and round.
- * churn [FRAMES] [pace=US] [error=FRAME] [stall=FRAME] [crash=FRAME] [mark=FRAME] [texels=SIDE] [programs=EVERY] [noise=BYTES] [report=FILE] [linger]
- * Noise fills a buffer with what no compression makes smaller, in each frame. The report is the processor time in seconds that the frames took. */
+/* Makes and deletes textures, buffers and programs in every frame, beside one picture that was drawn into a texture
+ * once, at the start, and a buffer that is filled piece by piece, round and round. churn [FRAMES] [pace=US]
+ * [error=FRAME] [stall=FRAME] [crash=FRAME] [mark=FRAME] [texels=SIDE] [programs=EVERY] [noise=BYTES] [report=FILE]
+ * [linger] Noise fills a buffer with what no compression makes smaller, in each frame. The report is the processor time
+ * in seconds that the frames took. */
 #include <GLES2/gl2.h>
 #include <dlfcn.h>
 #include <time.h>
@@ -11,11 +12,11 @@
 
 enum { SIDE = 48, PIECES = 7, PIECE = 8 * 8 };
 
-static const char *VERTEX =
+static const char* VERTEX =
     "attribute vec2 position; uniform vec3 move; varying vec2 c;\n"
     "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.z + move.xy, 0.0, 1.0); }\n";
 
-static int word(int argc, char **argv, const char *name, int otherwise) {
+static int word(int argc, char** argv, const char* name, int otherwise) {
   for (int i = 1; i < argc; i++)
     if (!strncmp(argv[i], name, strlen(name)) && argv[i][strlen(name)] == '=') return atoi(argv[i] + strlen(name) + 1);
   return otherwise;
@@ -23,7 +24,7 @@ static int word(int argc, char **argv, const char *name, int otherwise) {
 
 static GLuint program_of(int number) {
   char fragment[300];
-  const char *names[] = {"position"};
+  const char* names[] = {"position"};
   snprintf(fragment, sizeof fragment,
            "precision mediump float; uniform sampler2D image; varying vec2 c;\n"
            "void main() { gl_FragColor = texture2D(image, c) * vec4(0.%d, 0.9, 0.8, 1.0); }\n",
@@ -31,12 +32,14 @@ static GLuint program_of(int number) {
   return link_program(VERTEX, fragment, names, 1);
 }
 
-int main(int argc, char **argv) {
-  int frames = argc > 1 ? atoi(argv[1]) : 100, pace = word(argc, argv, "pace", 0), side = word(argc, argv, "texels", 16);
+int main(int argc, char** argv) {
+  int frames = argc > 1 ? atoi(argv[1]) : 100, pace = word(argc, argv, "pace", 0),
+      side = word(argc, argv, "texels", 16);
   int marked = word(argc, argv, "mark", -1);
-  int (*mark)(const char *) = (int (*)(const char *))dlsym(dlopen(NULL, RTLD_NOW), "drawtap_mark"); /* as hooks do */
+  int (*mark)(const char*) = (int (*)(const char*))dlsym(dlopen(NULL, RTLD_NOW), "drawtap_mark"); /* as hooks do */
   int programs = word(argc, argv, "programs", 5);
-  int error = word(argc, argv, "error", -1), stall = word(argc, argv, "stall", -1), crash = word(argc, argv, "crash", -1);
+  int error = word(argc, argv, "error", -1), stall = word(argc, argv, "stall", -1),
+      crash = word(argc, argv, "crash", -1);
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
@@ -52,7 +55,7 @@ int main(int argc, char **argv) {
   glEnableVertexAttribArray(0);
 
   /* The picture of the start: two draws into a texture, never touched again. */
-  unsigned char *texels = malloc((size_t)side * (size_t)side * 4);
+  unsigned char* texels = malloc((size_t)side * (size_t)side * 4);
   for (int i = 0; i < side * side * 4; i++) texels[i] = (unsigned char)(i * 7);
   GLuint seed;
   glGenTextures(1, &seed);
@@ -72,7 +75,7 @@ int main(int argc, char **argv) {
   glUseProgram(plain);
   glBindTexture(GL_TEXTURE_2D, seed);
   glBindBuffer(GL_ARRAY_BUFFER, quad);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glUniform3f(glGetUniformLocation(plain, "move"), 0.2f, 0.1f, 0.5f);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
   glUniform3f(glGetUniformLocation(plain, "move"), -0.4f, -0.3f, 0.3f);
@@ -91,7 +94,9 @@ int main(int argc, char **argv) {
   for (int frame = 0; frame < frames; frame++) {
     glClearColor((float)(frame % 16) / 16, 0.1f, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT);
-    for (int i = 0; i < side * side * 4; i++) texels[i] = (unsigned char)(i * 3 + frame % 40 * 11 + (i * (frame % 40)) % 97); /* seen before, and again */
+    /* seen before, and again */
+    for (int i = 0; i < side * side * 4; i++)
+      texels[i] = (unsigned char)(i * 3 + frame % 40 * 11 + (i * (frame % 40)) % 97);
     GLuint texture, buffer;
     glGenTextures(1, &texture);
     glBindTexture(GL_TEXTURE_2D, texture);
@@ -108,7 +113,7 @@ int main(int argc, char **argv) {
     }
     glUseProgram(program);
     glUniform3f(glGetUniformLocation(program, "move"), 0.1f * (float)(frame % 5), 0, 1);
-    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     glUseProgram(plain);
     glBindTexture(GL_TEXTURE_2D, once);
@@ -117,7 +122,8 @@ int main(int argc, char **argv) {
     glBufferSubData(GL_ARRAY_BUFFER, frame % PIECES * PIECE, sizeof moved, moved);
     glUniform3f(glGetUniformLocation(plain, "move"), 0, -0.2f, 1);
     /* What was put there some frames ago. */
-    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)(intptr_t)((frame < 3 ? frame : frame - 3) % PIECES * PIECE));
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0,
+                          (void*)(intptr_t)((frame < 3 ? frame : frame - 3) % PIECES * PIECE));
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     glDeleteTextures(1, &texture);
     glDeleteBuffers(1, &buffer);
@@ -135,7 +141,7 @@ int main(int argc, char **argv) {
     eglSwapBuffers(display, surface);
   }
   for (int i = 1; i < argc; i++) {
-    FILE *report = strncmp(argv[i], "report=", 7) ? NULL : fopen(argv[i] + 7, "w");
+    FILE* report = strncmp(argv[i], "report=", 7) ? NULL : fopen(argv[i] + 7, "w");
     if (report) fprintf(report, "%.6f\n", (double)(clock() - started) / CLOCKS_PER_SEC), fclose(report);
   }
   /* Until standard input ends. */

@@ -13,7 +13,7 @@ typedef struct Vertex {
   GLshort unused[2];
 } Vertex;
 
-static void fill(Vertex *v, int count, float shift) {
+static void fill(Vertex* v, int count, float shift) {
   for (int i = 0; i < count; i++) {
     float angle = (float)i * 0.7f + shift;
     v[i].x = (float)((i * 37 + (int)(shift * 10)) % 100) / 50.0f - 1;
@@ -25,18 +25,18 @@ static void fill(Vertex *v, int count, float shift) {
   }
 }
 
-static void use_interleaved(const Vertex *v) {
+static void use_interleaved(const Vertex* v) {
   glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, sizeof *v, &v->x);
   glVertexAttribPointer(1, 4, GL_UNSIGNED_BYTE, GL_TRUE, sizeof *v, &v->r);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int major = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, major >= 3 ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, major, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position", "color", "offset"};
+  const char* names[] = {"position", "color", "offset"};
   GLuint program = link_program(
       "attribute vec2 position; attribute vec4 color; attribute vec2 offset; varying vec4 c;\n"
       "void main() { c = color; gl_Position = vec4(position + offset, 0.0, 1.0); gl_PointSize = 3.0; }\n",
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
 
-  Vertex *v = malloc(300 * sizeof *v);
+  Vertex* v = malloc(300 * sizeof *v);
   fill(v, 300, 0);
   glEnableVertexAttribArray(0);
   glEnableVertexAttribArray(1);
@@ -79,10 +79,10 @@ int main(int argc, char **argv) {
   glGenBuffers(2, buffers);
   glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
   glBufferData(GL_ARRAY_BUFFER, sizeof colors, colors, GL_STATIC_DRAW);
-  glVertexAttribPointer(1, 4, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(1, 4, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glBindBuffer(GL_ARRAY_BUFFER, 0);
   glVertexAttribPointer(0, 2, GL_SHORT, GL_TRUE, 0, positions);
-  glVertexAttribPointer(5, 4, GL_FLOAT, GL_FALSE, 0, (void *)(uintptr_t)0x100);
+  glVertexAttribPointer(5, 4, GL_FLOAT, GL_FALSE, 0, (void*)(uintptr_t)0x100);
   glEnableVertexAttribArray(5);
   glDrawArrays(GL_TRIANGLE_FAN, 20, 6);
   glDisableVertexAttribArray(5);
@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
   glBufferData(GL_ELEMENT_ARRAY_BUFFER, sizeof shorts, NULL, GL_STATIC_DRAW);
   const GLushort few[] = {1, 30, 77, 50, 51, 52};
   glBufferSubData(GL_ELEMENT_ARRAY_BUFFER, 0, sizeof few, few);
-  glDrawElements(GL_TRIANGLES, 3, GL_UNSIGNED_SHORT, (void *)6);
+  glDrawElements(GL_TRIANGLES, 3, GL_UNSIGNED_SHORT, (void*)6);
   glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, 0);
 
   /* Calls that GL refuses change nothing. */
@@ -120,8 +120,8 @@ int main(int argc, char **argv) {
     glGenVertexArrays(1, &arrays);
     glBindVertexArray(arrays);
     glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
-    glVertexAttribPointer(1, 4, GL_FLOAT, GL_FALSE, 0, (void *)0);
-    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 16, (void *)4);
+    glVertexAttribPointer(1, 4, GL_FLOAT, GL_FALSE, 0, (void*)0);
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 16, (void*)4);
     glEnableVertexAttribArray(0);
     glEnableVertexAttribArray(1);
     glDrawArrays(GL_TRIANGLES, 0, 30);

@@ -68,7 +68,7 @@ int main(void) {
   const GLsizei count[] = {3, 4, 3};
   glMultiDrawArrays(GL_TRIANGLE_STRIP, first, count, 3);
   const GLushort one[] = {3, 9, 27}, two[] = {63, 60, 55, 54};
-  const void *lists[] = {one, two};
+  const void* lists[] = {one, two};
   const GLsizei counts[] = {3, 4};
   glMultiDrawElements(GL_TRIANGLE_STRIP, counts, GL_UNSIGNED_SHORT, lists, 2);
   const GLint bases[] = {2, -10};
@@ -111,7 +111,7 @@ int main(void) {
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, buffer);
   glBufferData(GL_ELEMENT_ARRAY_BUFFER, sizeof two, two, GL_STATIC_DRAW);
-  glDrawElements(GL_TRIANGLE_STRIP, 4, GL_UNSIGNED_SHORT, (void *)0);
+  glDrawElements(GL_TRIANGLE_STRIP, 4, GL_UNSIGNED_SHORT, (void*)0);
   glDeleteBuffers(1, &buffer);
   glDrawElements(GL_TRIANGLES, 3, GL_UNSIGNED_SHORT, one);
 

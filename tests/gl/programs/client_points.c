@@ -1,11 +1,11 @@
-/* Points from an array in client memory that holds another one for each draw; after each a question that changes nothing.
- * Every point has a pixel of its own, so that each draw is seen. Argument: points. */
+/* Points from an array in client memory that holds another one for each draw; after each a question that changes
+ * nothing. Every point has a pixel of its own, so that each draw is seen. Argument: points. */
 #include <GLES/gl.h>
 #include "egl_start.h"
 
 enum { SIDE = 256 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int points = argc > 1 ? atoi(argv[1]) : 1000;
   if (points > SIDE * SIDE) points = SIDE * SIDE;
   EGLDisplay display = start_display();

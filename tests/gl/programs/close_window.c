@@ -1,13 +1,13 @@
-/* Waits for a window that is shown, says its size and how many colours it has, resizes nothing, and closes it as a window
- * manager does. close_window [look]: only looks. */
+/* Waits for a window that is shown, says its size and how many colours it has, resizes nothing, and closes it as a
+ * window manager does. close_window [look]: only looks. */
 #include <X11/Xlib.h>
 #include <X11/Xutil.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static int colours(Display *x, Window window, const XWindowAttributes *about) {
-  XImage *image = XGetImage(x, window, 0, 0, (unsigned)about->width, (unsigned)about->height, AllPlanes, ZPixmap);
+static int colours(Display* x, Window window, const XWindowAttributes* about) {
+  XImage* image = XGetImage(x, window, 0, 0, (unsigned)about->width, (unsigned)about->height, AllPlanes, ZPixmap);
   if (!image) return 0;
   unsigned long seen[16];
   int n = 0;
@@ -22,9 +22,9 @@ static int colours(Display *x, Window window, const XWindowAttributes *about) {
   return n;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int look = argc > 1 && !strcmp(argv[1], "look");
-  Display *x = XOpenDisplay(NULL);
+  Display* x = XOpenDisplay(NULL);
   if (!x) return 77;
   for (int tries = 0; tries < 300; tries++, usleep(20000)) {
     Window root, parent, *children = NULL;

@@ -14,8 +14,9 @@ int main(void) {
   static const struct {
     GLenum format;
     int block;
-  } kinds[] = {{GL_COMPRESSED_RGB_S3TC_DXT1_EXT, 8},  {GL_COMPRESSED_RGBA_S3TC_DXT1_EXT, 8}, {GL_COMPRESSED_RGBA_S3TC_DXT3_EXT, 16},
-               {GL_COMPRESSED_RGBA_S3TC_DXT5_EXT, 16}, {GL_COMPRESSED_RED_RGTC1, 8},          {GL_COMPRESSED_RG_RGTC2, 16},
+  } kinds[] = {{GL_COMPRESSED_RGB_S3TC_DXT1_EXT, 8},   {GL_COMPRESSED_RGBA_S3TC_DXT1_EXT, 8},
+               {GL_COMPRESSED_RGBA_S3TC_DXT3_EXT, 16}, {GL_COMPRESSED_RGBA_S3TC_DXT5_EXT, 16},
+               {GL_COMPRESSED_RED_RGTC1, 8},           {GL_COMPRESSED_RG_RGTC2, 16},
                {GL_COMPRESSED_RGB8_ETC2, 8},           {GL_COMPRESSED_RGBA8_ETC2_EAC, 16}};
   static unsigned char blocks[SIDE * SIDE], texels[SIDE * SIDE * 4];
   uint32_t state = 12345;

@@ -4,7 +4,8 @@
 
 static int heard;
 
-static void GL_APIENTRY hear(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length, const GLchar *message, const void *user) {
+static void GL_APIENTRY hear(GLenum source, GLenum type, GLuint id, GLenum severity, GLsizei length,
+                             const GLchar* message, const void* user) {
   (void)type, (void)severity, (void)length, (void)message;
   if (source == GL_DEBUG_SOURCE_APPLICATION && id == 7 && user == &heard) heard++;
 }
@@ -21,7 +22,8 @@ int main(void) {
   glClear(GL_COLOR_BUFFER_BIT);
   eglSwapBuffers(display, surface);
   glDebugMessageCallback(NULL, NULL);
-  glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 7, GL_DEBUG_SEVERITY_HIGH, -1, "nobody hears");
+  glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 7, GL_DEBUG_SEVERITY_HIGH, -1,
+                       "nobody hears");
   eglSwapBuffers(display, surface);
   printf("%d messages, error 0x%x\n", heard, glGetError());
   return 0;

@@ -26,7 +26,8 @@ int main(void) {
   glClear(GL_COLOR_BUFFER_BIT);
   glPushDebugGroup(GL_DEBUG_SOURCE_APPLICATION, 2, 6, "shadowXXXX");
   glFlush();
-  glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 3, GL_DEBUG_SEVERITY_NOTIFICATION, 300, long_text);
+  glDebugMessageInsert(GL_DEBUG_SOURCE_APPLICATION, GL_DEBUG_TYPE_MARKER, 3, GL_DEBUG_SEVERITY_NOTIFICATION, 300,
+                       long_text);
   glPopDebugGroup();
   glPushDebugGroup(GL_DEBUG_SOURCE_APPLICATION, 4, -1, "lighting \"quoted\"\n");
   glPopDebugGroup();

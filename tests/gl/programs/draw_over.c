@@ -6,15 +6,16 @@
 
 enum { SIDE = 48 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 36;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  GLuint program = link_program("attribute vec2 position; uniform vec3 place; void main() { gl_Position = vec4(position * place.z + place.xy, 0.0, 1.0); }\n",
-                                "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
+  const char* names[] = {"position"};
+  GLuint program = link_program(
+      "attribute vec2 position; uniform vec3 place; void main() { gl_Position = vec4(position * place.z + place.xy, 0.0, 1.0); }\n",
+      "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
   const GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
   GLint place = glGetUniformLocation(program, "place"), color = glGetUniformLocation(program, "color");
   glUseProgram(program);

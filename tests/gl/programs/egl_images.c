@@ -1,7 +1,7 @@
 /* Four ways through an EGLImage, each in a quarter of the frame: a texture that is an image of another texture, of a
- * texture that a context draws which shares nothing with this one, a texture that is painted through a renderbuffer which
- * is its image, and a texture of an image whose first texture is gone. What they show changes from frame to frame.
- * Argument: frames. */
+ * texture that a context draws which shares nothing with this one, a texture that is painted through a renderbuffer
+ * which is its image, and a texture of an image whose first texture is gone. What they show changes from frame to
+ * frame. Argument: frames. */
 #include <GLES2/gl2.h>
 #include <GLES2/gl2ext.h>
 #include "egl_start.h"
@@ -43,8 +43,10 @@ static GLuint framebuffer_of(GLuint texture, GLuint storage) {
   GLuint framebuffer;
   glGenFramebuffers(1, &framebuffer);
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
-  if (texture) glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
-  else glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, storage);
+  if (texture)
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, texture, 0);
+  else
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, storage);
   if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) exit(77);
   return framebuffer;
 }
@@ -61,18 +63,22 @@ static void paint(GLuint framebuffer, int frame, float green) {
   glDisable(GL_SCISSOR_TEST);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE), other_surface = start_pbuffer(display, config, 1, 1);
-  EGLContext context = start_es(display, config, 2, 0, EGL_NO_CONTEXT), other = start_es(display, config, 2, 0, EGL_NO_CONTEXT);
+  EGLContext context = start_es(display, config, 2, 0, EGL_NO_CONTEXT),
+             other = start_es(display, config, 2, 0, EGL_NO_CONTEXT);
   create_image = (PFNEGLCREATEIMAGEKHRPROC)eglGetProcAddress("eglCreateImageKHR");
   destroy_image = (PFNEGLDESTROYIMAGEKHRPROC)eglGetProcAddress("eglDestroyImageKHR");
   image_texture = (PFNGLEGLIMAGETARGETTEXTURE2DOESPROC)eglGetProcAddress("glEGLImageTargetTexture2DOES");
-  image_storage = (PFNGLEGLIMAGETARGETRENDERBUFFERSTORAGEOESPROC)eglGetProcAddress("glEGLImageTargetRenderbufferStorageOES");
-  const char *extensions = eglQueryString(display, EGL_EXTENSIONS);
-  if (!extensions || !strstr(extensions, "EGL_KHR_gl_texture_2D_image") || !create_image || !image_texture || !image_storage) return 77;
+  image_storage =
+      (PFNGLEGLIMAGETARGETRENDERBUFFERSTORAGEOESPROC)eglGetProcAddress("glEGLImageTargetRenderbufferStorageOES");
+  const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
+  if (!extensions || !strstr(extensions, "EGL_KHR_gl_texture_2D_image") || !create_image || !image_texture ||
+      !image_storage)
+    return 77;
 
   /* The other context: names here have nothing to do with those there. */
   start_current(display, other_surface, other);
@@ -84,7 +90,8 @@ int main(int argc, char **argv) {
   start_current(display, surface, context);
   GLuint picture = new_texture(7);
   GLuint canvas = new_texture(11), gone = new_texture(13), storage, shown[4];
-  EGLImageKHR images[3] = {image_of(display, context, picture), image_of(display, context, canvas), image_of(display, context, gone)};
+  EGLImageKHR images[3] = {image_of(display, context, picture), image_of(display, context, canvas),
+                           image_of(display, context, gone)};
   shown[0] = new_texture(0);
   image_texture(GL_TEXTURE_2D, images[0]);
   shown[1] = new_texture(0);
@@ -99,11 +106,13 @@ int main(int argc, char **argv) {
   image_storage(GL_RENDERBUFFER, images[1]);
   GLuint framebuffer = framebuffer_of(0, storage);
 
-  const char *names[] = {"place"};
-  GLuint program = link_program("attribute vec2 place; uniform vec2 at; varying vec2 where;\n"
-                                "void main() { where = place; gl_Position = vec4(at + place, 0.0, 1.0); }\n",
-                                "precision mediump float; varying vec2 where; uniform sampler2D image;\n"
-                                "void main() { gl_FragColor = texture2D(image, where); }\n", names, 1);
+  const char* names[] = {"place"};
+  GLuint program = link_program(
+      "attribute vec2 place; uniform vec2 at; varying vec2 where;\n"
+      "void main() { where = place; gl_Position = vec4(at + place, 0.0, 1.0); }\n",
+      "precision mediump float; varying vec2 where; uniform sampler2D image;\n"
+      "void main() { gl_FragColor = texture2D(image, where); }\n",
+      names, 1);
   glUseProgram(program);
   GLint at = glGetUniformLocation(program, "at");
   const GLfloat square[] = {0, 0, 1, 0, 0, 1, 1, 1};

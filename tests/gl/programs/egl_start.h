@@ -21,9 +21,21 @@ static EGLDisplay start_display(void) {
 
 /* `renderable`: EGL_OPENGL_ES2_BIT and its kind. */
 static EGLConfig start_config(EGLDisplay display, EGLint renderable) {
-  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, renderable, EGL_RED_SIZE, 8,
-                           EGL_GREEN_SIZE,   8,               EGL_BLUE_SIZE,       8,          EGL_ALPHA_SIZE, 8,
-                           EGL_DEPTH_SIZE,   16,              EGL_NONE};
+  const EGLint wanted[] = {EGL_SURFACE_TYPE,
+                           EGL_PBUFFER_BIT,
+                           EGL_RENDERABLE_TYPE,
+                           renderable,
+                           EGL_RED_SIZE,
+                           8,
+                           EGL_GREEN_SIZE,
+                           8,
+                           EGL_BLUE_SIZE,
+                           8,
+                           EGL_ALPHA_SIZE,
+                           8,
+                           EGL_DEPTH_SIZE,
+                           16,
+                           EGL_NONE};
   EGLConfig config;
   EGLint count = 0;
   if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) {
@@ -82,14 +94,14 @@ static void start_current(EGLDisplay display, EGLSurface surface, EGLContext con
 }
 
 /* FNV-1a, 64 bits: what a run prints to be compared with another run. */
-static uint64_t checksum(uint64_t sum, const void *data, size_t bytes) {
-  const unsigned char *p = (const unsigned char *)data;
+static uint64_t checksum(uint64_t sum, const void* data, size_t bytes) {
+  const unsigned char* p = (const unsigned char*)data;
   if (!sum) sum = 0xcbf29ce484222325ull;
   for (size_t i = 0; i < bytes; i++) sum = (sum ^ p[i]) * 0x100000001b3ull;
   return sum;
 }
 
-static uint32_t next_random(uint32_t *state) {
+static uint32_t next_random(uint32_t* state) {
   *state = *state * 1664525u + 1013904223u;
   return *state >> 8;
 }

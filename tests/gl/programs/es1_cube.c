@@ -4,7 +4,7 @@
 
 enum { SIDE = 64 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES_BIT);

@@ -6,7 +6,7 @@
 
 enum { WIDTH = 64, HEIGHT = 48 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 10;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
   EGLContext context = start_es(display, config, 2, 0, EGL_NO_CONTEXT);
   start_current(display, surface, context);
 
-  const char *names[] = {"position", "color"};
+  const char* names[] = {"position", "color"};
   GLuint program = link_program(
       "attribute vec2 position; attribute vec3 color; uniform vec2 turn; varying vec3 c;\n"
       "void main() { c = color; gl_Position = vec4(position.x * turn.x - position.y * turn.y,\n"
@@ -25,8 +25,8 @@ int main(int argc, char **argv) {
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_ARRAY_BUFFER, buffer);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 20, (void *)0);
-  glVertexAttribPointer(1, 3, GL_FLOAT, GL_FALSE, 20, (void *)8);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 20, (void*)0);
+  glVertexAttribPointer(1, 3, GL_FLOAT, GL_FALSE, 20, (void*)8);
   glEnableVertexAttribArray(0);
   glEnableVertexAttribArray(1);
   glUseProgram(program);

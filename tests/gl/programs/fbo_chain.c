@@ -8,7 +8,7 @@ enum { SIDE = 64 };
 
 static GLuint g_quad, g_fans;
 
-static GLuint target(GLuint *framebuffer, GLenum attachment, GLenum internal, GLenum format, GLenum type) {
+static GLuint target(GLuint* framebuffer, GLenum attachment, GLenum internal, GLenum format, GLenum type) {
   GLuint texture;
   glGenTextures(1, &texture);
   glBindTexture(GL_TEXTURE_2D, texture);
@@ -24,38 +24,43 @@ static GLuint target(GLuint *framebuffer, GLenum attachment, GLenum internal, GL
 static void quad(GLuint texture) {
   glBindTexture(GL_TEXTURE_2D, texture);
   glBindBuffer(GL_ARRAY_BUFFER, g_quad);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
 static void fan(int first) {
   glBindBuffer(GL_ARRAY_BUFFER, g_fans);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glDrawArrays(GL_TRIANGLE_FAN, first, 8);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 30;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, 3, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  const char *plain = "attribute vec2 position; uniform vec3 move; varying vec2 c;\n"
-                      "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.z + move.xy, 0.3, 1.0); }\n";
-  GLuint fill = link_program(plain, "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
-  GLuint blur = link_program(plain,
-                             "precision mediump float; uniform sampler2D image; uniform vec2 step; varying vec2 c;\n"
-                             "void main() { gl_FragColor = 0.4 * texture2D(image, c) + 0.3 * texture2D(image, c + step) + 0.3 * texture2D(image, c - step); }\n",
-                             names, 1);
-  GLuint mix = link_program(plain,
-                            "precision mediump float; uniform sampler2D image; uniform sampler2D trail; uniform sampler2D depth; varying vec2 c;\n"
-                            "void main() { gl_FragColor = texture2D(image, c) * 0.7 + texture2D(trail, c) * 0.5 + vec4(0.2 * texture2D(depth, c).r); }\n",
-                            names, 1);
+  const char* names[] = {"position"};
+  const char* plain =
+      "attribute vec2 position; uniform vec3 move; varying vec2 c;\n"
+      "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.z + move.xy, 0.3, 1.0); }\n";
+  GLuint fill = link_program(
+      plain, "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
+  GLuint blur = link_program(
+      plain,
+      "precision mediump float; uniform sampler2D image; uniform vec2 step; varying vec2 c;\n"
+      "void main() { gl_FragColor = 0.4 * texture2D(image, c) + 0.3 * texture2D(image, c + step) + 0.3 * texture2D(image, c - step); }\n",
+      names, 1);
+  GLuint mix = link_program(
+      plain,
+      "precision mediump float; uniform sampler2D image; uniform sampler2D trail; uniform sampler2D depth; varying vec2 c;\n"
+      "void main() { gl_FragColor = texture2D(image, c) * 0.7 + texture2D(trail, c) * 0.5 + vec4(0.2 * texture2D(depth, c).r); }\n",
+      names, 1);
   GLuint never = link_program(plain, "precision mediump float; void main() { gl_FragColor = vec4(1.0); }\n", names, 1);
   (void)never;
   GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1}, fans[3 * 16];
-  for (int i = 0; i < 24; i++) fans[2 * i] = (float)((i * 29) % 17) / 17 - 0.5f, fans[2 * i + 1] = (float)((i * 11) % 13) / 13 - 0.5f;
+  for (int i = 0; i < 24; i++)
+    fans[2 * i] = (float)((i * 29) % 17) / 17 - 0.5f, fans[2 * i + 1] = (float)((i * 11) % 13) / 13 - 0.5f;
   glGenBuffers(1, &g_quad);
   glBindBuffer(GL_ARRAY_BUFFER, g_quad);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);

@@ -1,27 +1,34 @@
-/* Textures of growing size are made, drawn to and shown, one after the other, in the first frame; each is drawn to once only.
- * fbo_sizes [FRAMES] */
+/* Textures of growing size are made, drawn to and shown, one after the other, in the first frame; each is drawn to once
+ * only. fbo_sizes [FRAMES] */
 #include <GLES2/gl2.h>
 #include "egl_start.h"
 #include "shader.h"
 
 enum { SIDE = 64, TARGETS = 6 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  const char *vertex = "attribute vec2 position; varying vec2 at; void main() { at = 0.5 * position + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n";
-  GLuint fill = link_program(vertex, "precision mediump float; varying vec2 at; uniform float part; void main() { gl_FragColor = vec4(at, part, 1.0); }\n", names, 1);
-  GLuint show = link_program(vertex, "precision mediump float; varying vec2 at; uniform sampler2D image; void main() { gl_FragColor = texture2D(image, at); }\n", names, 1);
+  const char* names[] = {"position"};
+  const char* vertex =
+      "attribute vec2 position; varying vec2 at; void main() { at = 0.5 * position + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n";
+  GLuint fill = link_program(
+      vertex,
+      "precision mediump float; varying vec2 at; uniform float part; void main() { gl_FragColor = vec4(at, part, 1.0); }\n",
+      names, 1);
+  GLuint show = link_program(
+      vertex,
+      "precision mediump float; varying vec2 at; uniform sampler2D image; void main() { gl_FragColor = texture2D(image, at); }\n",
+      names, 1);
   const GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
   GLuint buffer, textures[TARGETS], framebuffers[TARGETS];
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_ARRAY_BUFFER, buffer);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glEnableVertexAttribArray(0);
   for (int frame = 0; frame < frames; frame++) {
     for (int i = 0; i < TARGETS; i++) {

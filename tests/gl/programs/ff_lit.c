@@ -12,7 +12,7 @@ static GLuint make_texture(int size, int seed, GLenum filter) {
   GLuint texture;
   for (int y = 0; y < size; y++)
     for (int x = 0; x < size; x++) {
-      unsigned char *t = texels + (y * size + x) * 4;
+      unsigned char* t = texels + (y * size + x) * 4;
       t[0] = (unsigned char)(x * seed);
       t[1] = (unsigned char)(y * (seed + 3));
       t[2] = (unsigned char)((x ^ y) * 8);
@@ -51,18 +51,20 @@ static void cube(void) {
   face(1);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 30;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface surface = start_pbuffer(display, config, WIDTH, HEIGHT);
   start_current(display, surface, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
   glViewport(0, 0, WIDTH, HEIGHT);
-  GLuint unused = make_texture(64, 9, GL_LINEAR), wall = make_texture(32, 7, GL_LINEAR_MIPMAP_LINEAR), gone = make_texture(16, 5, GL_NEAREST);
+  GLuint unused = make_texture(64, 9, GL_LINEAR), wall = make_texture(32, 7, GL_LINEAR_MIPMAP_LINEAR),
+         gone = make_texture(16, 5, GL_NEAREST);
   glDeleteTextures(1, &gone);
   GLuint tile = make_texture(16, 11, GL_NEAREST); /* most likely under the name of the one that is gone */
 
-  const GLfloat position[] = {2, 3, 4, 1}, spot[] = {0, 0, 3, 1}, direction[] = {0.1f, 0, -1}, dim[] = {0.3f, 0.2f, 0.1f, 1};
+  const GLfloat position[] = {2, 3, 4, 1}, spot[] = {0, 0, 3, 1}, direction[] = {0.1f, 0, -1},
+                dim[] = {0.3f, 0.2f, 0.1f, 1};
   const GLfloat white[] = {1, 1, 0.9f, 1}, shiny[] = {0.7f, 0.7f, 0.7f, 1}, fog[] = {0.1f, 0.1f, 0.3f, 1};
   glMatrixMode(GL_MODELVIEW);
   glLoadIdentity();

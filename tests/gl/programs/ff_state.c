@@ -6,11 +6,22 @@
 
 enum { SIDE = 72 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 30;
   EGLDisplay display = start_display();
-  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_RED_SIZE, 8, EGL_ALPHA_SIZE, 8,
-                           EGL_DEPTH_SIZE,   16,              EGL_STENCIL_SIZE,    8,              EGL_NONE};
+  const EGLint wanted[] = {EGL_SURFACE_TYPE,
+                           EGL_PBUFFER_BIT,
+                           EGL_RENDERABLE_TYPE,
+                           EGL_OPENGL_BIT,
+                           EGL_RED_SIZE,
+                           8,
+                           EGL_ALPHA_SIZE,
+                           8,
+                           EGL_DEPTH_SIZE,
+                           16,
+                           EGL_STENCIL_SIZE,
+                           8,
+                           EGL_NONE};
   EGLConfig config;
   EGLint count = 0;
   if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) return 77;
@@ -30,7 +41,8 @@ int main(int argc, char **argv) {
   const GLfloat map[] = {0.9f, 0.6f, 0.3f, 0.1f};
   glPixelMapfv(GL_PIXEL_MAP_R_TO_R, 4, map);
   glLogicOp(GL_XOR);
-  static GLfloat corners[6][2] = {{-0.7f, -0.7f}, {0.8f, -0.6f}, {0, 0.8f}, {-0.2f, -0.9f}, {0.9f, 0.1f}, {-0.9f, 0.5f}};
+  static GLfloat corners[6][2] = {{-0.7f, -0.7f}, {0.8f, -0.6f}, {0, 0.8f},
+                                  {-0.2f, -0.9f}, {0.9f, 0.1f},  {-0.9f, 0.5f}};
   static GLfloat tints[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 0}, {0, 1, 1}, {1, 0, 1}};
 
   for (int frame = 0; frame < frames; frame++) {

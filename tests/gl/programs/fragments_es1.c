@@ -7,7 +7,8 @@ enum { WIDTH = 64, HEIGHT = 48 };
 
 static void quads(int layers) {
   static const GLbyte corners[] = {-1, -1, 1, -1, 1, 1, -1, -1, 1, 1, -1, 1};
-  static const GLubyte colors[] = {255, 0, 0, 0, 0, 255, 0, 255, 0, 255, 9, 255, 255, 0, 0, 0, 0, 255, 0, 255, 0, 0, 255, 0};
+  static const GLubyte colors[] = {255, 0, 0, 0, 0, 255, 0, 255, 0, 255, 9,   255,
+                                   255, 0, 0, 0, 0, 255, 0, 255, 0, 0,   255, 0};
   GLbyte places[2 * sizeof corners];
   GLubyte shades[2 * sizeof colors];
   for (int i = 0; i < 2; i++) {
@@ -20,11 +21,12 @@ static void quads(int layers) {
   glDrawArrays(GL_TRIANGLES, 0, layers * 6);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES_BIT);
-  start_current(display, start_pbuffer(display, config, WIDTH, HEIGHT), start_es(display, config, 1, 0, EGL_NO_CONTEXT));
+  start_current(display, start_pbuffer(display, config, WIDTH, HEIGHT),
+                start_es(display, config, 1, 0, EGL_NO_CONTEXT));
   GLuint texture;
   static const GLubyte texels[16] = {255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 255, 128};
   glGenTextures(1, &texture);
@@ -40,26 +42,26 @@ int main(int argc, char **argv) {
   glViewport(0, 0, WIDTH, HEIGHT);
   for (int frame = 0; frame < frames; frame++) {
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-    quads(1);                      /* 0 all */
+    quads(1); /* 0 all */
     glEnable(GL_BLEND);
-    quads(2);                      /* 1 all, twice */
+    quads(2); /* 1 all, twice */
     glDisable(GL_BLEND);
     glEnable(GL_TEXTURE_2D);
     glEnable(GL_FOG);
     glEnable(GL_SCISSOR_TEST);
     glScissor(5, 6, 10, 7);
-    quads(1);                      /* 2 70 */
+    quads(1); /* 2 70 */
     glDisable(GL_SCISSOR_TEST);
     glDisable(GL_FOG);
     glEnable(GL_ALPHA_TEST);
-    quads(1);                      /* 3 all; how many the alpha test leaves is not known */
+    quads(1); /* 3 all; how many the alpha test leaves is not known */
     glDisable(GL_ALPHA_TEST);
     glDisable(GL_TEXTURE_2D);
     glEnable(GL_DEPTH_TEST);
-    quads(1);                      /* 4 all; nor what the depth test leaves */
+    quads(1); /* 4 all; nor what the depth test leaves */
     glDisable(GL_DEPTH_TEST);
     glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
-    quads(1);                      /* 5 all, none is written */
+    quads(1); /* 5 all, none is written */
     glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
     eglSwapBuffers(display, eglGetCurrentSurface(EGL_DRAW));
   }

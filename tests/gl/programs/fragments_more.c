@@ -1,7 +1,7 @@
 /* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
- * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in its first frame: fragments and
- * samples that are generated, and that pass, of each draw.
- * fragments_more conditional|lists|origin|samples1|samples2|samples4|samples8 [FRAMES] */
+ * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in
+ * its first frame: fragments and samples that are generated, and that pass, of each draw. fragments_more
+ * conditional|lists|origin|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -19,37 +19,37 @@ static void box(float left, float bottom, float right, float top, float depth) {
 /* What is hidden behind the first draw leaves out what depends on it; so does, inverted, what is seen. */
 static void conditional(GLuint hidden, GLuint seen) {
   glEnable(GL_DEPTH_TEST);
-  box(-1, -1, 1, 1, 0);                 /* 0 all */
+  box(-1, -1, 1, 1, 0); /* 0 all */
   glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
   glBeginQuery(GL_SAMPLES_PASSED, hidden);
-  box(-1, -1, 0, 0, 0.5f);              /* 1 in the program's own query */
+  box(-1, -1, 0, 0, 0.5f); /* 1 in the program's own query */
   glEndQuery(GL_SAMPLES_PASSED);
   glBeginQuery(GL_SAMPLES_PASSED, seen);
-  box(-1, -1, 0, 0, -0.5f);             /* 2 too */
+  box(-1, -1, 0, 0, -0.5f); /* 2 too */
   glEndQuery(GL_SAMPLES_PASSED);
   glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
   glDisable(GL_DEPTH_TEST);
   for (int i = 0; i < 8; i++) box(-1, -1, 1, 0, 0); /* 3 to 10 half */
   glBeginConditionalRender(hidden, GL_QUERY_WAIT);
-  box(-1, -1, 1, 1, 0);                 /* 11 nothing */
+  box(-1, -1, 1, 1, 0); /* 11 nothing */
   glClearColor(0, 1, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT); /* nothing */
   glBegin(GL_QUADS);
   glVertex2f(-1, -1), glVertex2f(1, -1), glVertex2f(1, 1), glVertex2f(-1, 1);
-  glEnd();                              /* 12 nothing */
+  glEnd(); /* 12 nothing */
   glEndConditionalRender();
   glEnable(GL_DEPTH_TEST);
   glBeginConditionalRender(seen, GL_QUERY_NO_WAIT);
-  box(-1, -1, 1, 1, -0.25f);            /* 13 all, behind a quarter */
+  box(-1, -1, 1, 1, -0.25f); /* 13 all, behind a quarter */
   glEndConditionalRender();
   glDisable(GL_DEPTH_TEST);
   glBeginConditionalRender(seen, GL_QUERY_BY_REGION_WAIT_INVERTED);
-  box(-1, -1, 1, 1, 0);                 /* 14 nothing */
+  box(-1, -1, 1, 1, 0); /* 14 nothing */
   glEndConditionalRender();
   glBeginConditionalRender(hidden, GL_QUERY_WAIT_INVERTED);
-  box(0, 0, 1, 1, 0);                   /* 15 a quarter */
+  box(0, 0, 1, 1, 0); /* 15 a quarter */
   glEndConditionalRender();
-  box(-1, -1, 0, 1, 0);                 /* 16 half */
+  box(-1, -1, 0, 1, 0); /* 16 half */
 }
 
 static void quad(float left, float bottom, float right, float top) {
@@ -65,10 +65,10 @@ static void make_lists(void) {
   GLfloat corners[] = {-1, -1, 0, 0, -1, 0, -1, 1, 0, 0, 1, 0};
   const GLubyte names[] = {0, 5, 0};
   lists = glGenLists(20);
-  glNewList(lists, GL_COMPILE);         /* 0 nothing but a quarter */
+  glNewList(lists, GL_COMPILE); /* 0 nothing but a quarter */
   quad(-1, -1, 0, 0);
   glEndList();
-  glNewList(lists + 1, GL_COMPILE);     /* 1 turns what is in front, and culls: the first half is left out */
+  glNewList(lists + 1, GL_COMPILE); /* 1 turns what is in front, and culls: the first half is left out */
   glPushAttrib(GL_ENABLE_BIT | GL_POLYGON_BIT);
   glEnable(GL_CULL_FACE);
   glFrontFace(GL_CW);
@@ -78,43 +78,43 @@ static void make_lists(void) {
   glDisable(GL_CULL_FACE);
   glPopAttrib();
   glEndList();
-  glNewList(lists + 2, GL_COMPILE);     /* 2 calls others and moves */
+  glNewList(lists + 2, GL_COMPILE); /* 2 calls others and moves */
   glCallList(lists);
   glPushMatrix();
   glTranslatef(1, 1, 0);
   glCallList(lists);
   glPopMatrix();
   glEndList();
-  glNewList(lists + 3, GL_COMPILE);     /* 3 several by name */
+  glNewList(lists + 3, GL_COMPILE); /* 3 several by name */
   glListBase(lists);
   glCallLists(3, GL_UNSIGNED_BYTE, names);
   glListBase(0);
   glEndList();
-  glNewList(lists + 4, GL_COMPILE);     /* 4 arrays as they are now */
+  glNewList(lists + 4, GL_COMPILE); /* 4 arrays as they are now */
   glVertexPointer(3, GL_FLOAT, 0, corners);
   glDisable(GL_LIGHTING);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
   glEndList();
   corners[3] = corners[9] = 5;
-  glNewList(lists + 5, GL_COMPILE);     /* 5 switches tests on by itself: half is behind */
+  glNewList(lists + 5, GL_COMPILE); /* 5 switches tests on by itself: half is behind */
   glEnable(GL_DEPTH_TEST);
   glRectf(-1, -1, 1, 1);
   glDisable(GL_DEPTH_TEST);
   glEndList();
-  glNewList(lists + 6, GL_COMPILE);     /* 6 evaluators */
+  glNewList(lists + 6, GL_COMPILE); /* 6 evaluators */
   glMap2f(GL_MAP2_VERTEX_3, 0, 1, 3, 2, 0, 1, 6, 2, points);
   glEnable(GL_MAP2_VERTEX_3);
   glMapGrid2f(4, 0, 1, 4, 0, 1);
   glEvalMesh2(GL_FILL, 0, 4, 0, 2);
   glEndList();
-  glNewList(lists + 7, GL_COMPILE);     /* 7 points and a quad */
+  glNewList(lists + 7, GL_COMPILE); /* 7 points and a quad */
   glPointSize(1);
   glBegin(GL_POINTS);
   glVertex2f(0.5f / WIDTH, 0.5f / HEIGHT);
   glEnd();
   quad(0, 0, 1, 1);
   glEndList();
-  glNewList(lists + 8, GL_COMPILE);     /* 8 vertices alone */
+  glNewList(lists + 8, GL_COMPILE); /* 8 vertices alone */
   glVertex2f(0, 0), glVertex2f(1, 0), glVertex2f(1, 1), glVertex2f(0, 1);
   glEndList();
 }
@@ -122,13 +122,13 @@ static void make_lists(void) {
 static void call_lists(void) {
   const GLushort names[] = {(GLushort)lists, (GLushort)(lists + 2)};
   glEnable(GL_DEPTH_TEST);
-  box(-1, -1, 1, 0, -0.5f);             /* 0 half, near */
+  box(-1, -1, 1, 0, -0.5f); /* 0 half, near */
   glDisable(GL_DEPTH_TEST);
   for (GLuint i = 0; i < 8; i++) glCallList(lists + i); /* 1 to 8 */
-  glCallLists(2, GL_UNSIGNED_SHORT, names); /* 9 a quarter, and two */
+  glCallLists(2, GL_UNSIGNED_SHORT, names);             /* 9 a quarter, and two */
   glBegin(GL_QUADS);
   glCallList(lists + 8);
-  glEnd();                              /* 10 a quarter */
+  glEnd(); /* 10 a quarter */
   glNewList(lists + 9, GL_COMPILE_AND_EXECUTE);
   glColor3f(1, 0, 0);
   quad(-1, -1, 1, 1);
@@ -136,8 +136,8 @@ static void call_lists(void) {
   quad(-1, -1, 1, 0);
   glDisable(GL_CULL_FACE);
   glEndList();
-  glCallList(lists + 9);                /* 11 the same again */
-  glEvalMesh2(GL_FILL, 0, 4, 0, 4);     /* 12 all */
+  glCallList(lists + 9);            /* 11 the same again */
+  glEvalMesh2(GL_FILL, 0, 4, 0, 4); /* 12 all */
 }
 
 static GLuint framebuffer, programs[3], counter, query;
@@ -149,33 +149,42 @@ static void make_sampled(int samples) {
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
   for (int i = 0; i < 2; i++) {
     glBindRenderbuffer(GL_RENDERBUFFER, storages[i]);
-    if (samples > 1) glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
-    else glRenderbufferStorage(GL_RENDERBUFFER, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
-    glFramebufferRenderbuffer(GL_FRAMEBUFFER, i ? GL_DEPTH_STENCIL_ATTACHMENT : GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, storages[i]);
+    if (samples > 1)
+      glRenderbufferStorageMultisample(GL_RENDERBUFFER, samples, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
+    else
+      glRenderbufferStorage(GL_RENDERBUFFER, i ? GL_DEPTH24_STENCIL8 : GL_RGBA8, WIDTH, HEIGHT);
+    glFramebufferRenderbuffer(GL_FRAMEBUFFER, i ? GL_DEPTH_STENCIL_ATTACHMENT : GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER,
+                              storages[i]);
   }
   GLint got = 0;
   glGetIntegerv(GL_SAMPLES, &got);
-  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE || got != (samples > 1 ? samples : 0)) exit(77);
-  static const char *const vertex = "#version 430 compatibility\nvoid main() { gl_Position = gl_Vertex; }\n";
-  programs[0] = link_program(vertex, "#version 430 compatibility\nlayout(early_fragment_tests) in;\n"
-    "layout(std430, binding = 0) buffer Sum { uint sum; };\nuniform float lowest;\n"
-    "void main() { if (gl_FragCoord.y >= lowest) atomicAdd(sum, 1u); gl_FragColor = vec4(1.0); }\n", NULL, 0);
-  programs[1] = link_program("#version 120\nvoid main() { gl_Position = gl_Vertex; }\n", "#version 120\nvoid main() { gl_FragColor = vec4(0.5); }\n", NULL, 0);
-  programs[2] = link_program("#version 120\nvoid main() { gl_Position = gl_Vertex; }\n",
-    "#version 120\nvoid main() { if (gl_FragCoord.y < 12.0) discard; gl_FragColor = vec4(0.5); }\n", NULL, 0);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE || got != (samples > 1 ? samples : 0))
+    exit(77);
+  static const char* const vertex = "#version 430 compatibility\nvoid main() { gl_Position = gl_Vertex; }\n";
+  programs[0] =
+      link_program(vertex,
+                   "#version 430 compatibility\nlayout(early_fragment_tests) in;\n"
+                   "layout(std430, binding = 0) buffer Sum { uint sum; };\nuniform float lowest;\n"
+                   "void main() { if (gl_FragCoord.y >= lowest) atomicAdd(sum, 1u); gl_FragColor = vec4(1.0); }\n",
+                   NULL, 0);
+  programs[1] = link_program("#version 120\nvoid main() { gl_Position = gl_Vertex; }\n",
+                             "#version 120\nvoid main() { gl_FragColor = vec4(0.5); }\n", NULL, 0);
+  programs[2] = link_program(
+      "#version 120\nvoid main() { gl_Position = gl_Vertex; }\n",
+      "#version 120\nvoid main() { if (gl_FragCoord.y < 12.0) discard; gl_FragColor = vec4(0.5); }\n", NULL, 0);
   glGenQueries(1, &query);
   glGenBuffers(1, &counter);
   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, counter);
   glBufferData(GL_SHADER_STORAGE_BUFFER, 4, NULL, GL_DYNAMIC_COPY);
 }
 
-static void triangles(const GLfloat *places, int count) {
+static void triangles(const GLfloat* places, int count) {
   glVertexPointer(3, GL_FLOAT, 0, places);
   glDrawArrays(GL_TRIANGLES, 0, count);
 }
 
 /* What its own shader and query count of it. */
-static void tell(const GLfloat *places, int count, int tested, float lowest) {
+static void tell(const GLfloat* places, int count, int tested, float lowest) {
   GLuint fragments = 0, samples = 0;
   glUseProgram(programs[0]);
   glUniform1f(glGetUniformLocation(programs[0], "lowest"), lowest);
@@ -193,9 +202,13 @@ static void tell(const GLfloat *places, int count, int tested, float lowest) {
 static void sampled(int first) {
   static const GLfloat all[] = {-1, -1, 0, 3, -1, 0, -1, 3, 0}, behind[] = {-1, -1, 0.9f, 3, -1, 0.9f, -1, 3, 0.9f};
   static const GLfloat slanted[] = {-0.9f, -0.83f, -0.5f, 0.71f, -0.57f, 0.6f, 0.13f, 0.93f, -0.2f};
-  static const GLfloat more[] = {-0.5f, -0.9f, 0, 0.9f, 0.11f, 0, -0.7f, 0.77f, 0, 0.9f, 0.11f, 0, -0.7f, 0.77f, 0, 0.83f, 0.9f, -0.9f};
-  const struct { const GLfloat *places; int count, depth, program; } draws[] = {
-      {all, 3, 0, 0}, {slanted, 3, 0, 1}, {more, 6, 0, 1}, {slanted, 3, 1, 0}, {all, 3, 1, 1}, {more, 6, 1, 1}, {behind, 3, 1, 0}};
+  static const GLfloat more[] = {-0.5f, -0.9f, 0, 0.9f,  0.11f, 0, -0.7f, 0.77f, 0,
+                                 0.9f,  0.11f, 0, -0.7f, 0.77f, 0, 0.83f, 0.9f,  -0.9f};
+  const struct {
+    const GLfloat* places;
+    int count, depth, program;
+  } draws[] = {{all, 3, 0, 0}, {slanted, 3, 0, 1}, {more, 6, 0, 1},  {slanted, 3, 1, 0},
+               {all, 3, 1, 1}, {more, 6, 1, 1},    {behind, 3, 1, 0}};
   for (int i = 0; i < 7; i++) {
     if (first) {
       glDepthMask(GL_FALSE);
@@ -210,19 +223,22 @@ static void sampled(int first) {
   }
   if (first) tell(all, 3, 0, 0), tell(all, 3, 1, 12);
   glUseProgram(programs[2]);
-  if (!first) triangles(all, 3);        /* 7 the lowest twelve rows are discarded */
+  if (!first) triangles(all, 3); /* 7 the lowest twelve rows are discarded */
   glUseProgram(0);
   if (first) tell(slanted, 3, 0, 0);
   glEnable(GL_SAMPLE_COVERAGE);
   glSampleCoverage(0.5f, GL_FALSE);
-  if (first) tell(slanted, 3, 1, 0);
-  else triangles(slanted, 3);           /* 8 half of the samples */
+  if (first)
+    tell(slanted, 3, 1, 0);
+  else
+    triangles(slanted, 3); /* 8 half of the samples */
   glDisable(GL_SAMPLE_COVERAGE);
 }
 
 /* Triangles that face either way, with the origin at the top: the first frame prints whether they are seen. */
 static void origin(int first) {
-  static const GLfloat one[] = {-0.5f, -0.5f, 0, 0.75f, -0.5f, 0, 0, 0.75f, 0}, other[] = {-0.5f, -0.5f, 0, 0, 0.75f, 0, 0.75f, -0.5f, 0};
+  static const GLfloat one[] = {-0.5f, -0.5f, 0, 0.75f, -0.5f, 0, 0, 0.75f, 0},
+                       other[] = {-0.5f, -0.5f, 0, 0, 0.75f, 0, 0.75f, -0.5f, 0};
   glClipControl(GL_UPPER_LEFT, GL_NEGATIVE_ONE_TO_ONE);
   glEnable(GL_CULL_FACE);
   for (int i = 0; i < 4; i++) {
@@ -240,7 +256,7 @@ static void origin(int first) {
   glClipControl(GL_LOWER_LEFT, GL_NEGATIVE_ONE_TO_ONE);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 2) return 2;
   int frames = argc > 2 ? atoi(argv[2]) : 4, samples = !strncmp(argv[1], "samples", 7) ? atoi(argv[1] + 7) : 0;
   EGLDisplay display = start_display();
@@ -251,18 +267,26 @@ int main(int argc, char **argv) {
   glGenQueries(2, queries);
   query = queries[0];
   glEnableClientState(GL_VERTEX_ARRAY);
-  if (samples) make_sampled(samples);
-  else if (!strcmp(argv[1], "lists")) make_lists();
+  if (samples)
+    make_sampled(samples);
+  else if (!strcmp(argv[1], "lists"))
+    make_lists();
   for (int frame = 0; frame < frames; frame++) {
     glViewport(0, 0, WIDTH, HEIGHT);
     glClearColor(0.25f * (float)frame, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT);
     glColor3f(0.1f * (float)frame, 0.5f, 1);
-    if (samples) sampled(frame == 0);
-    else if (lists) call_lists();
-    else if (!strcmp(argv[1], "origin")) origin(frame == 0);
-    else conditional(queries[0], queries[1]);
-    if (samples) glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0), glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT, GL_NEAREST);
+    if (samples)
+      sampled(frame == 0);
+    else if (lists)
+      call_lists();
+    else if (!strcmp(argv[1], "origin"))
+      origin(frame == 0);
+    else
+      conditional(queries[0], queries[1]);
+    if (samples)
+      glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0),
+          glBlitFramebuffer(0, 0, WIDTH, HEIGHT, 0, 0, WIDTH, HEIGHT, GL_COLOR_BUFFER_BIT, GL_NEAREST);
     eglSwapBuffers(display, window);
     if (samples) glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
   }

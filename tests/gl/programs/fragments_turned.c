@@ -1,6 +1,5 @@
-/* One program draws to a framebuffer, then to a window, which drivers hold upside down; both have an odd number of rows.
- * OpenGL ES 3.
- * fragments_turned [FRAMES] */
+/* One program draws to a framebuffer, then to a window, which drivers hold upside down; both have an odd number of
+ * rows. OpenGL ES 3. fragments_turned [FRAMES] */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 #include "shader.h"
@@ -8,16 +7,18 @@
 
 enum { WIDTH = 47, HEIGHT = 37 };
 
-static const char *const VERTEX = "#version 300 es\nin vec2 place;\nvoid main() { gl_Position = vec4(place, 0.0, 1.0); }\n";
-static const char *const FRAGMENT = "#version 300 es\nprecision mediump float; out vec4 color;\nvoid main() { color = vec4(0.25); }\n";
+static const char* const VERTEX =
+    "#version 300 es\nin vec2 place;\nvoid main() { gl_Position = vec4(place, 0.0, 1.0); }\n";
+static const char* const FRAGMENT =
+    "#version 300 es\nprecision mediump float; out vec4 color;\nvoid main() { color = vec4(0.25); }\n";
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
   start_current(display, window, start_es(display, config, 3, 0, EGL_NO_CONTEXT));
-  const char *const names[] = {"place"};
+  const char* const names[] = {"place"};
   const GLuint framebuffer = texture_target(WIDTH, HEIGHT);
   static const GLfloat corner[3][2] = {{-1, -1}, {1, -1}, {-1, 1}};
   GLuint program = link_program(VERTEX, FRAGMENT, names, 1);

@@ -1,8 +1,9 @@
 /* Draws of which it is known what becomes of every primitive.
  * geometry es1|es2|es3|compat|core [FRAMES]
  * geometry random TRIANGLES: as many by chance, whose corners are printed as the bits of 12 floats a line.
- * geometry slivers: triangles thinner than what drivers round corners to, but every fourth. Prints which way each faces (1, -1, 0), how many
- * show a pixel, and how many of these face the other way for the driver; draws all, all with back faces culled, and those. */
+ * geometry slivers: triangles thinner than what drivers round corners to, but every fourth. Prints which way each faces
+ * (1, -1, 0), how many show a pixel, and how many of these face the other way for the driver; draws all, all with back
+ * faces culled, and those. */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -12,17 +13,14 @@
 enum { SIDE = 64 };
 static int g_frames = 3;
 
-/* In front; turned away; two equal corners; on one line; left of the volume; over the right edge; beyond a corner of the
- * volume though beyond none of its planes; reaching behind the eye. */
+/* In front; turned away; two equal corners; on one line; left of the volume; over the right edge; beyond a corner of
+ * the volume though beyond none of its planes; reaching behind the eye. */
 static const GLfloat SOUP[] = {
-    -0.5f, -0.5f, 0, 1, 0.5f, -0.5f, 0, 1, 0, 0.5f, 0, 1,
-    -0.5f, -0.5f, 0, 1, 0, 0.5f, 0, 1, 0.5f, -0.5f, 0, 1,
-    0, 0, 0, 1, 0, 0, 0, 1, 0.5f, 0.5f, 0, 1,
-    -0.5f, -0.5f, 0, 1, 0, 0, 0, 1, 0.5f, 0.5f, 0, 1,
-    -3, -0.5f, 0, 1, -2, -0.5f, 0, 1, -2.5f, 0.5f, 0, 1,
-    0.5f, -0.5f, 0, 1, 1.5f, -0.5f, 0, 1, 1, 0.5f, 0, 1,
-    0, 2.625f, 0, 1, 2.625f, 0, 0, 1, 2.625f, 2.625f, 0, 1,
-    -0.5f, 0, 0, 1, 0.5f, 0, 0, 1, 0, 0.5f, 0, -0.25f,
+    -0.5f,  -0.5f,  0, 1, 0.5f,  -0.5f, 0, 1, 0,    0.5f,  0, 1, -0.5f, -0.5f,  0, 1,      0,      0.5f,  0, 1,
+    0.5f,   -0.5f,  0, 1, 0,     0,     0, 1, 0,    0,     0, 1, 0.5f,  0.5f,   0, 1,      -0.5f,  -0.5f, 0, 1,
+    0,      0,      0, 1, 0.5f,  0.5f,  0, 1, -3,   -0.5f, 0, 1, -2,    -0.5f,  0, 1,      -2.5f,  0.5f,  0, 1,
+    0.5f,   -0.5f,  0, 1, 1.5f,  -0.5f, 0, 1, 1,    0.5f,  0, 1, 0,     2.625f, 0, 1,      2.625f, 0,     0, 1,
+    2.625f, 2.625f, 0, 1, -0.5f, 0,     0, 1, 0.5f, 0,     0, 1, 0,     0.5f,   0, -0.25f,
 };
 enum { SOUP_VERTICES = 24 };
 
@@ -30,12 +28,12 @@ enum { SOUP_VERTICES = 24 };
 static GLfloat g_row[18 * 4];
 static void make_row(void) {
   for (int i = 0; i < 18; i++) {
-    GLfloat *v = g_row + i * 4;
+    GLfloat* v = g_row + i * 4;
     v[0] = -0.75f + 0.125f * (float)(i / 2), v[1] = i % 2 ? 0.25f : -0.25f, v[2] = 0, v[3] = 1;
   }
 }
 
-static GLuint buffer_of(GLenum target, const void *data, size_t bytes) {
+static GLuint buffer_of(GLenum target, const void* data, size_t bytes) {
   GLuint name;
   glGenBuffers(1, &name);
   glBindBuffer(target, name);
@@ -66,7 +64,7 @@ static void common_draws(void) {
   glFrontFace(GL_CCW);
   glDrawArrays(GL_TRIANGLE_FAN, 0, 4);
   glLineWidth(3);
-  glDrawArrays(GL_LINES, 12, 6);       /* outside; over the left edge; outside, with one end on the edge */
+  glDrawArrays(GL_LINES, 12, 6); /* outside; over the left edge; outside, with one end on the edge */
   glDrawArrays(GL_LINE_STRIP, 0, 8);
   glDrawArrays(GL_LINE_LOOP, SOUP_VERTICES, 5);
   glDrawArrays(GL_POINTS, 0, SOUP_VERTICES);
@@ -82,21 +80,23 @@ static void common_draws(void) {
 static const char VERTEX_100[] =
     "attribute vec4 position;\nuniform vec4 scale;\nuniform vec2 shift[2];\nuniform int axis;\n"
     "void main() { gl_Position = position * scale + vec4(shift[1].x, shift[0].y, 0.0, 0.0) * float(axis); gl_PointSize = 5.0; }\n";
-static const char FRAGMENT_100[] = "precision mediump float;\nuniform vec4 colour;\nvoid main() { gl_FragColor = colour; }\n";
+static const char FRAGMENT_100[] =
+    "precision mediump float;\nuniform vec4 colour;\nvoid main() { gl_FragColor = colour; }\n";
 static const char VERTEX_300[] =
     "in vec4 position;\nuniform mat4 turn;\nlayout(std140) uniform Shift { vec4 shift; };\nout vec4 half_way;\n"
     "void main() { half_way = position * 0.5; gl_Position = turn * position + shift * float(gl_InstanceID); gl_PointSize = 3.0; }\n";
-static const char FRAGMENT_300[] = "precision mediump float;\nin vec4 half_way;\nout vec4 o;\nvoid main() { o = vec4(1.0, 0.5, half_way.x, 1.0); }\n";
+static const char FRAGMENT_300[] =
+    "precision mediump float;\nin vec4 half_way;\nout vec4 o;\nvoid main() { o = vec4(1.0, 0.5, half_way.x, 1.0); }\n";
 
 static GLuint g_program;
 
-static void start_shaders(const char *vertex, const char *fragment) {
-  static const char *const names[] = {"position"};
+static void start_shaders(const char* vertex, const char* fragment) {
+  static const char* const names[] = {"position"};
   g_program = link_program(vertex, fragment, names, 1);
   glUseProgram(g_program);
-  GLfloat *all = malloc(sizeof SOUP + sizeof g_row);
+  GLfloat* all = malloc(sizeof SOUP + sizeof g_row);
   memcpy(all, SOUP, sizeof SOUP);
-  memcpy((char *)all + sizeof SOUP, g_row, sizeof g_row);
+  memcpy((char*)all + sizeof SOUP, g_row, sizeof g_row);
   buffer_of(GL_ARRAY_BUFFER, all, sizeof SOUP + sizeof g_row);
   free(all);
   glEnableVertexAttribArray(0);
@@ -106,7 +106,8 @@ static void start_shaders(const char *vertex, const char *fragment) {
 static void es2(EGLDisplay display, EGLSurface surface) {
   start_shaders(VERTEX_100, FRAGMENT_100);
   const GLubyte list[] = {0, 1, 2, 2, 1, 3, 2, 3, 4, 4, 3, 5, 0, 1, 2}; /* four triangles, the first one again */
-  GLint scale = glGetUniformLocation(g_program, "scale"), shift = glGetUniformLocation(g_program, "shift"), axis = glGetUniformLocation(g_program, "axis");
+  GLint scale = glGetUniformLocation(g_program, "scale"), shift = glGetUniformLocation(g_program, "shift"),
+        axis = glGetUniformLocation(g_program, "axis");
   const GLfloat shifts[] = {9, 0, 0, 9};
   glUniform4f(glGetUniformLocation(g_program, "colour"), 0, 1, 0, 1);
   for (int frame = 0; frame < g_frames; frame++) {
@@ -115,7 +116,7 @@ static void es2(EGLDisplay display, EGLSurface surface) {
     glUniform2fv(shift, 2, shifts);
     glUniform1i(axis, 0);
     common_draws();
-    glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 0, (void *)sizeof SOUP);
+    glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 0, (void*)sizeof SOUP);
     glDrawElements(GL_TRIANGLES, 15, GL_UNSIGNED_BYTE, list); /* indices in the program's memory */
     const GLfloat away[] = {0, 0, 4, 0};
     glUniform2fv(shift, 2, away);
@@ -127,7 +128,7 @@ static void es2(EGLDisplay display, EGLSurface surface) {
 }
 
 /* Restart, instances, a base vertex, discard, a captured program, a query of the program's own, several samples. */
-static void modern(EGLDisplay display, EGLSurface surface, const char *version, int core) {
+static void modern(EGLDisplay display, EGLSurface surface, const char* version, int core) {
   char vertex[2000], fragment[2000];
   snprintf(vertex, sizeof vertex, "#version %s\n%s", version, VERTEX_300);
   snprintf(fragment, sizeof fragment, "#version %s\n%s", version, FRAGMENT_300);
@@ -143,7 +144,7 @@ static void modern(EGLDisplay display, EGLSurface surface, const char *version, 
   buffer_of(GL_ELEMENT_ARRAY_BUFFER, strips, sizeof strips);
 
   /* A program that captures something itself. */
-  const char *const captured = "half_way";
+  const char* const captured = "half_way";
   GLuint own = glCreateProgram(), target, query, many, frames[2];
   glAttachShader(own, compile_stage(GL_VERTEX_SHADER, vertex));
   glAttachShader(own, compile_stage(GL_FRAGMENT_SHADER, fragment));
@@ -168,7 +169,7 @@ static void modern(EGLDisplay display, EGLSurface surface, const char *version, 
   for (int frame = 0; frame < g_frames; frame++) {
     start_frame();
     common_draws();
-    glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 0, (void *)sizeof SOUP);
+    glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 0, (void*)sizeof SOUP);
     glEnable(GL_PRIMITIVE_RESTART_FIXED_INDEX);
     glDrawElements(GL_TRIANGLE_STRIP, 13, GL_UNSIGNED_SHORT, NULL); /* 2 + 3 triangles, one of them without area */
     glDisable(GL_PRIMITIVE_RESTART_FIXED_INDEX);
@@ -210,7 +211,8 @@ static void geometry_shader(EGLDisplay display, EGLSurface surface) {
       "void one(float x) { for (int i = 0; i < 3; i++) { gl_Position = vec4(x + (i == 1 ? 0.25 : 0.0), i == 2 ? 0.25 : 0.0, 0.0, 1.0); EmitVertex(); } EndPrimitive(); }\n"
       "void main() { one(0.0); one(5.0); }\n";
   static const char fragment[] = "#version 330\nout vec4 o;\nvoid main() { o = vec4(1.0); }\n";
-  GLuint program = glCreateProgram(), v = compile_stage(GL_VERTEX_SHADER, vertex), g = compile_stage(GL_GEOMETRY_SHADER, stage), f = compile_stage(GL_FRAGMENT_SHADER, fragment);
+  GLuint program = glCreateProgram(), v = compile_stage(GL_VERTEX_SHADER, vertex),
+         g = compile_stage(GL_GEOMETRY_SHADER, stage), f = compile_stage(GL_FRAGMENT_SHADER, fragment);
   glAttachShader(program, v), glAttachShader(program, g), glAttachShader(program, f);
   glBindAttribLocation(program, 0, "position");
   glLinkProgram(program);
@@ -253,9 +255,9 @@ static void tessellation(EGLDisplay display, EGLSurface surface) {
 static void random_triangles(EGLDisplay display, EGLSurface surface, int count) {
   static const char vertex[] = "#version 330\nin vec4 position;\nvoid main() { gl_Position = position; }\n";
   static const char fragment[] = "#version 330\nout vec4 o;\nvoid main() { o = vec4(1.0); }\n";
-  static const char *const names[] = {"position"};
+  static const char* const names[] = {"position"};
   uint32_t seed = 5;
-  GLfloat *all = malloc((size_t)count * 12 * sizeof *all);
+  GLfloat* all = malloc((size_t)count * 12 * sizeof *all);
   for (int i = 0; i < count; i++)
     for (int k = 0; k < 12; k++) {
       uint32_t r = next_random(&seed) % 4001;
@@ -289,8 +291,9 @@ static void random_triangles(EGLDisplay display, EGLSurface surface, int count) 
 enum { ROWS = SIDE / 4, SLIVERS = ROWS * 90, FINE = 2048 };
 static void slivers(EGLDisplay display, EGLSurface surface) {
   static const char vertex[] = "#version 330\nin vec4 position;\nvoid main() { gl_Position = position; }\n";
-  static const char fragment[] = "#version 330\nout vec4 o;\nvoid main() { o = gl_FrontFacing ? vec4(1.0, 0.0, 0.0, 1.0) : vec4(0.0, 1.0, 0.0, 1.0); }\n";
-  static const char *const names[] = {"position"};
+  static const char fragment[] =
+      "#version 330\nout vec4 o;\nvoid main() { o = gl_FrontFacing ? vec4(1.0, 0.0, 0.0, 1.0) : vec4(0.0, 1.0, 0.0, 1.0); }\n";
+  static const char* const names[] = {"position"};
   static GLfloat all[SLIVERS * 6], other[SLIVERS * 6];
   static int facing[SLIVERS];
   static GLubyte pixels[SIDE * SIDE * 4];
@@ -300,7 +303,9 @@ static void slivers(EGLDisplay display, EGLSurface surface) {
     x[0] = FINE + next_random(&seed) % FINE, x[1] = (SIDE - 2) * FINE + next_random(&seed) % FINE;
     y[0] = row + next_random(&seed) % FINE, y[1] = row + next_random(&seed) % FINE;
     x[2] = x[0] + (long)(next_random(&seed) % (uint32_t)(x[1] - x[0]));
-    y[2] = y[0] + (y[1] - y[0]) * (x[2] - x[0]) / (x[1] - x[0]) + (i % 4 ? 1 : 16) * ((long)(next_random(&seed) % 9) - 4); /* every fourth is thicker */
+    /* every fourth is thicker */
+    y[2] =
+        y[0] + (y[1] - y[0]) * (x[2] - x[0]) / (x[1] - x[0]) + (i % 4 ? 1 : 16) * ((long)(next_random(&seed) % 9) - 4);
     long area = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
     facing[i] = (area > 0) - (area < 0);
     printf("%d\n", facing[i]);
@@ -343,7 +348,8 @@ static void fixed(EGLDisplay display, EGLSurface surface, int es) {
   const GLfloat perspective[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, -1.5f, -1, 0, 0, -2.5f, 0}; /* from 1 to 5 */
   GLushort grid[6 * 8];
   for (int i = 0; i < 8; i++) {
-    const GLushort quad[] = {(GLushort)(2 * i), (GLushort)(2 * i + 2), (GLushort)(2 * i + 1), (GLushort)(2 * i + 1), (GLushort)(2 * i + 2), (GLushort)(2 * i + 3)};
+    const GLushort quad[] = {(GLushort)(2 * i),     (GLushort)(2 * i + 2), (GLushort)(2 * i + 1),
+                             (GLushort)(2 * i + 1), (GLushort)(2 * i + 2), (GLushort)(2 * i + 3)};
     memcpy(grid + 6 * i, quad, sizeof quad);
   }
   GLuint row = buffer_of(GL_ARRAY_BUFFER, g_row, sizeof g_row);
@@ -405,24 +411,34 @@ static void fixed(EGLDisplay display, EGLSurface surface, int es) {
   }
 }
 
-int main(int argc, char **argv) {
-  const char *what = argc > 1 ? argv[1] : "core";
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "core";
   if (argc > 2 && strcmp(what, "random")) g_frames = atoi(argv[2]);
   make_row();
   EGLDisplay display = start_display();
   int es = !strncmp(what, "es", 2), major = es ? what[2] - '0' : 4;
-  EGLConfig config = start_config(display, !es ? EGL_OPENGL_BIT : major == 1 ? EGL_OPENGL_ES_BIT : major == 2 ? EGL_OPENGL_ES2_BIT : EGL_OPENGL_ES3_BIT);
+  EGLConfig config = start_config(display, !es          ? EGL_OPENGL_BIT
+                                           : major == 1 ? EGL_OPENGL_ES_BIT
+                                           : major == 2 ? EGL_OPENGL_ES2_BIT
+                                                        : EGL_OPENGL_ES3_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   int compat = !strcmp(what, "compat");
-  EGLContext context = es ? start_es(display, config, major, 0, EGL_NO_CONTEXT) : start_gl(display, config, 4, compat ? 0 : 5, !compat, EGL_NO_CONTEXT);
+  EGLContext context = es ? start_es(display, config, major, 0, EGL_NO_CONTEXT)
+                          : start_gl(display, config, 4, compat ? 0 : 5, !compat, EGL_NO_CONTEXT);
   start_current(display, surface, context);
   glViewport(0, 0, SIDE, SIDE);
-  if (!strcmp(what, "es2")) es2(display, surface);
-  else if (!strcmp(what, "es3")) modern(display, surface, "300 es", 0);
-  else if (!strcmp(what, "core")) modern(display, surface, "330", 1), geometry_shader(display, surface), tessellation(display, surface);
-  else if (!strcmp(what, "slivers")) slivers(display, surface);
-  else if (!strcmp(what, "random")) g_frames = 1, random_triangles(display, surface, argc > 2 ? atoi(argv[2]) : 100);
-  else fixed(display, surface, es);
+  if (!strcmp(what, "es2"))
+    es2(display, surface);
+  else if (!strcmp(what, "es3"))
+    modern(display, surface, "300 es", 0);
+  else if (!strcmp(what, "core"))
+    modern(display, surface, "330", 1), geometry_shader(display, surface), tessellation(display, surface);
+  else if (!strcmp(what, "slivers"))
+    slivers(display, surface);
+  else if (!strcmp(what, "random"))
+    g_frames = 1, random_triangles(display, surface, argc > 2 ? atoi(argv[2]) : 100);
+  else
+    fixed(display, surface, es);
   GLenum error = glGetError();
   if (error) fprintf(stderr, "error 0x%x\n", error);
   return error ? 1 : 0;

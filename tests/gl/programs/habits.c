@@ -8,9 +8,10 @@
 
 enum { SIDE = 64, LARGE = 256 };
 
-static const char *VERTEX = "attribute vec2 position; void main() { gl_Position = vec4(position, 0.0, 1.0); }\n";
-static const char *FRAGMENT = "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n";
-static const char *SAMPLED = "precision mediump float; uniform sampler2D image; void main() { gl_FragColor = texture2D(image, gl_FragCoord.xy / 64.0); }\n";
+static const char* VERTEX = "attribute vec2 position; void main() { gl_Position = vec4(position, 0.0, 1.0); }\n";
+static const char* FRAGMENT = "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n";
+static const char* SAMPLED =
+    "precision mediump float; uniform sampler2D image; void main() { gl_FragColor = texture2D(image, gl_FragCoord.xy / 64.0); }\n";
 
 static GLuint g_program, g_sampled, g_buffer, g_texture, g_target, g_depth, g_fbo;
 static GLint g_color;
@@ -31,7 +32,9 @@ static void triangle(void) { glDrawArrays(GL_TRIANGLES, 0, 3); }
 static void fill(int frame) {
   for (size_t i = 0; i < sizeof g_pixels; i++) g_pixels[i] = (unsigned char)(i * 7 + (size_t)frame * 13);
 }
-static void image(int side) { glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, side, side, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_pixels); }
+static void image(int side) {
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, side, side, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_pixels);
+}
 
 static void draw_synchronous(int bad, int frame) {
   (void)frame;
@@ -53,11 +56,11 @@ static void draw_client_arrays(int bad, int frame) {
   static const GLfloat corners[] = {-1, -1, 1, -1, 0, 1};
   (void)frame;
   glBindBuffer(GL_ARRAY_BUFFER, bad ? 0 : g_buffer);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, bad ? (const void *)corners : NULL);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, bad ? (const void*)corners : NULL);
   triangle();
 }
 static void draw_compiles(int bad, int frame) {
-  const char *names[] = {"position"};
+  const char* names[] = {"position"};
   GLuint own = 0;
   if (bad && frame % 4 == 2) {
     own = link_program(VERTEX, FRAGMENT, names, 1);
@@ -162,8 +165,10 @@ static void draw_blended_first(int bad, int frame) {
   glEnable(GL_DEPTH_TEST);
   glClear(GL_DEPTH_BUFFER_BIT);
   for (int i = 0; i < 4; i++) {
-    if ((bad ? i == 0 : i == 3)) glEnable(GL_BLEND);
-    else glDisable(GL_BLEND);
+    if ((bad ? i == 0 : i == 3))
+      glEnable(GL_BLEND);
+    else
+      glDisable(GL_BLEND);
     triangle();
   }
 }
@@ -176,8 +181,10 @@ static void draw_fences(int bad, int frame) {
   (void)frame;
   triangle();
   GLsync fence = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
-  if (bad) glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 1000000000);
-  else if (before) glClientWaitSync(before, GL_SYNC_FLUSH_COMMANDS_BIT, 1000000000);
+  if (bad)
+    glClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, 1000000000);
+  else if (before)
+    glClientWaitSync(before, GL_SYNC_FLUSH_COMMANDS_BIT, 1000000000);
   if (before) glDeleteSync(before);
   before = fence;
 }
@@ -202,20 +209,36 @@ static void draw_past_end(int bad, int frame) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   void (*draw)(int bad, int frame);
-} HABITS[] = {
-    {"synchronous-functions", draw_synchronous}, {"state-queries", draw_queries},       {"name-lookups", draw_lookups},
-    {"client-arrays", draw_client_arrays},       {"shader-compiles", draw_compiles},    {"texture-loading", draw_texture_loading},
-    {"same-texture-again", draw_same_texture},   {"texture-modified", draw_modified},   {"depth-clearing", draw_depth},
-    {"targets-not-cleared", draw_targets},       {"depth-not-discarded", draw_targets}, {"recreated-objects", draw_recreated},
-    {"buffer-stalls", draw_buffer_stalls},       {"context-switches", draw_contexts},   {"small-draws", draw_small},
-    {"state-thrash", draw_thrash},               {"gl-errors", draw_errors},            {"swap-without-draw", draw_empty},
-    {"unchanged-frames", draw_unchanged},        {"flush-in-frame", draw_flush},        {"late-opaque-draws", draw_blended_first},
-    {"uniform-churn", draw_uniforms},            {"fence-stalls", draw_fences},         {"mipmap-usage", draw_mipmaps},
-    {"redundant-calls", draw_redundant},         {"vertices-past-end", draw_past_end}};
+} HABITS[] = {{"synchronous-functions", draw_synchronous},
+              {"state-queries", draw_queries},
+              {"name-lookups", draw_lookups},
+              {"client-arrays", draw_client_arrays},
+              {"shader-compiles", draw_compiles},
+              {"texture-loading", draw_texture_loading},
+              {"same-texture-again", draw_same_texture},
+              {"texture-modified", draw_modified},
+              {"depth-clearing", draw_depth},
+              {"targets-not-cleared", draw_targets},
+              {"depth-not-discarded", draw_targets},
+              {"recreated-objects", draw_recreated},
+              {"buffer-stalls", draw_buffer_stalls},
+              {"context-switches", draw_contexts},
+              {"small-draws", draw_small},
+              {"state-thrash", draw_thrash},
+              {"gl-errors", draw_errors},
+              {"swap-without-draw", draw_empty},
+              {"unchanged-frames", draw_unchanged},
+              {"flush-in-frame", draw_flush},
+              {"late-opaque-draws", draw_blended_first},
+              {"uniform-churn", draw_uniforms},
+              {"fence-stalls", draw_fences},
+              {"mipmap-usage", draw_mipmaps},
+              {"redundant-calls", draw_redundant},
+              {"vertices-past-end", draw_past_end}};
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   void (*draw)(int, int) = NULL;
   for (size_t i = 0; argc > 2 && i < sizeof HABITS / sizeof *HABITS; i++)
     if (!strcmp(argv[1], HABITS[i].name)) draw = HABITS[i].draw;
@@ -230,7 +253,7 @@ int main(int argc, char **argv) {
   g_context = start_es(g_display, config, 3, 0, EGL_NO_CONTEXT);
   g_other = start_es(g_display, config, 3, 0, g_context);
   start_current(g_display, g_surface, g_context);
-  const char *names[] = {"position"};
+  const char* names[] = {"position"};
   g_program = link_program(VERTEX, FRAGMENT, names, 1);
   g_sampled = link_program(VERTEX, SAMPLED, names, 1);
   g_color = glGetUniformLocation(g_program, "color");

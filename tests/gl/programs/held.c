@@ -4,8 +4,8 @@
 #include <GL/glext.h>
 #include "egl_start.h"
 
-static const unsigned char g_bytes[4 * 2 * 4] = {1, 2, 3, 255, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-                                                  17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+static const unsigned char g_bytes[4 * 2 * 4] = {1,  2,  3,  255, 5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
+                                                 17, 18, 19, 20,  21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
 
 static GLuint texture(GLenum target) {
   GLuint name;
@@ -14,7 +14,7 @@ static GLuint texture(GLenum target) {
   return name;
 }
 
-static void image(GLint internal, GLenum format, GLenum type, const void *pixels) {
+static void image(GLint internal, GLenum format, GLenum type, const void* pixels) {
   texture(GL_TEXTURE_2D);
   glTexImage2D(GL_TEXTURE_2D, 0, internal, 4, 2, 0, format, type, pixels);
 }
@@ -59,19 +59,19 @@ int main(void) {
 
   image(GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE, g_bytes); /* 1: then a part of it changes */
   glTexSubImage2D(GL_TEXTURE_2D, 0, 3, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, "\xc8\xc9\xca\xcb");
-  image(GL_LUMINANCE8, GL_LUMINANCE, GL_UNSIGNED_BYTE, g_bytes);  /* 2 */
-  image(GL_R32F, GL_RED, GL_FLOAT, floats);                       /* 3 */
-  image(GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, words);        /* 4 */
-  GLuint cube = texture(GL_TEXTURE_CUBE_MAP);                     /* 5 */
+  image(GL_LUMINANCE8, GL_LUMINANCE, GL_UNSIGNED_BYTE, g_bytes); /* 2 */
+  image(GL_R32F, GL_RED, GL_FLOAT, floats);                      /* 3 */
+  image(GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, words);       /* 4 */
+  GLuint cube = texture(GL_TEXTURE_CUBE_MAP);                    /* 5 */
   for (unsigned face = 0; face < 6; face++)
     glTexImage2D(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, GL_RGBA8, 1, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE,
                  g_bytes + 4 * face);
   texture(GL_TEXTURE_2D_ARRAY); /* 6: two layers, two levels */
   glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, GL_RGBA8, 2, 2, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_bytes);
   glTexImage3D(GL_TEXTURE_2D_ARRAY, 1, GL_RGBA8, 1, 1, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, g_bytes);
-  texture(GL_TEXTURE_2D);                                         /* 7: nothing is ever stored in it */
-  target(GL_RGBA8, 0, 1);                                         /* 8: drawn to */
-  target(GL_RGBA8, 0, 0);                                         /* renderbuffers 1 to 3 */
+  texture(GL_TEXTURE_2D); /* 7: nothing is ever stored in it */
+  target(GL_RGBA8, 0, 1); /* 8: drawn to */
+  target(GL_RGBA8, 0, 0); /* renderbuffers 1 to 3 */
   target(GL_DEPTH24_STENCIL8, 0, 0);
   target(GL_RGBA8, 4, 0);
   glDeleteTextures(1, &cube);

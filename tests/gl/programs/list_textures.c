@@ -23,7 +23,7 @@ static void quad(float left) {
   glEnd();
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 4;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);

@@ -1,14 +1,12 @@
 /* Loops of calls for the benchmarks: what one call costs, on this thread's CPU clock.
  *
  * many_calls MODE N ROUNDS [THREADS]: ROUNDS times N calls on each thread (own context each). Prints one line:
- * the median and the least ns per call of the rounds, and the calls made. Where a preloaded library has bench_side, every
- * round is made on both sides, the one that is first in turns; a second line has by round what the tap's side took more. Modes:
- *   enable vattrib uniform bindtex mat4   one call, over and over
- *   state     a pseudo draw of 12 state calls, 100 to a frame, nothing drawn
- *   rand      irregular calls with random floats: hard to compress
- *   mix       the state calls with a small draw, swaps
- *   client    2 calls a draw, 64 vertices of 16 bytes from client memory
- *   subdata texsub   uploads of 1 MB, half random; N counts uploads
+ * the median and the least ns per call of the rounds, and the calls made. Where a preloaded library has bench_side,
+ * every round is made on both sides, the one that is first in turns; a second line has by round what the tap's side
+ * took more. Modes: enable vattrib uniform bindtex mat4   one call, over and over state     a pseudo draw of 12 state
+ * calls, 100 to a frame, nothing drawn rand      irregular calls with random floats: hard to compress mix       the
+ * state calls with a small draw, swaps client    2 calls a draw, 64 vertices of 16 bytes from client memory subdata
+ * texsub   uploads of 1 MB, half random; N counts uploads
  */
 #define _GNU_SOURCE
 #include <GLES2/gl2.h>
@@ -24,7 +22,7 @@ typedef struct Bench {
   EGLSurface surface;
   GLuint program, textures[TEXTURES], buffer, indices, big_buffer, big_texture;
   GLint matrix, color, value;
-  unsigned char *upload;
+  unsigned char* upload;
   GLfloat vertices[64 * 4];
   GLfloat matrices[64][16];
   uint32_t random;
@@ -32,15 +30,15 @@ typedef struct Bench {
 
 static EGLDisplay g_display;
 static EGLConfig g_config;
-static const char *g_mode;
+static const char* g_mode;
 static long g_calls;
 static int g_rounds;
 static pthread_barrier_t g_start;
 
-static float random_float(Bench *b) { return (float)next_random(&b->random) / 16777216.0f; }
+static float random_float(Bench* b) { return (float)next_random(&b->random) / 16777216.0f; }
 
-static void prepare(Bench *b) {
-  const char *names[] = {"position", "other"};
+static void prepare(Bench* b) {
+  const char* names[] = {"position", "other"};
   b->program = link_program(
       "attribute vec4 position; attribute vec4 other; uniform mat4 matrix; uniform vec4 value; varying vec4 c;\n"
       "void main() { c = other + value; gl_Position = matrix * position; }\n",
@@ -63,14 +61,15 @@ static void prepare(Bench *b) {
   glGenBuffers(1, &b->buffer);
   glBindBuffer(GL_ARRAY_BUFFER, b->buffer);
   glBufferData(GL_ARRAY_BUFFER, sizeof b->vertices, b->vertices, GL_STATIC_DRAW);
-  glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 16, (void *)0);
+  glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 16, (void*)0);
   glEnableVertexAttribArray(0);
   const GLushort list[6] = {0, 1, 2, 2, 1, 3};
   glGenBuffers(1, &b->indices);
   glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, b->indices);
   glBufferData(GL_ELEMENT_ARRAY_BUFFER, sizeof list, list, GL_STATIC_DRAW);
   b->upload = malloc(MEGABYTE);
-  for (int i = 0; i < MEGABYTE; i++) b->upload[i] = (unsigned char)(i & 32 ? next_random(&b->random) : (uint32_t)i >> 10);
+  for (int i = 0; i < MEGABYTE; i++)
+    b->upload[i] = (unsigned char)(i & 32 ? next_random(&b->random) : (uint32_t)i >> 10);
   glGenBuffers(1, &b->big_buffer);
   glBindBuffer(GL_ARRAY_BUFFER, b->big_buffer);
   glBufferData(GL_ARRAY_BUFFER, MEGABYTE, NULL, GL_DYNAMIC_DRAW);
@@ -83,24 +82,26 @@ static void prepare(Bench *b) {
 }
 
 /* 12 calls. */
-static void state_calls(Bench *b, long i) {
+static void state_calls(Bench* b, long i) {
   float f = (float)(i % 1000) * 0.001f;
   glUseProgram(b->program);
   glActiveTexture(GL_TEXTURE0 + (GLenum)(i & 1));
   glBindTexture(GL_TEXTURE_2D, b->textures[i % TEXTURES]);
   glBindBuffer(GL_ARRAY_BUFFER, b->buffer);
-  glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 16, (void *)0);
+  glVertexAttribPointer(0, 4, GL_FLOAT, GL_FALSE, 16, (void*)0);
   glEnableVertexAttribArray(0);
   glUniformMatrix4fv(b->matrix, 1, GL_FALSE, b->matrices[i & 63]);
   glUniform4f(b->color, f, 1 - f, 0.5f, 1);
-  if (i & 1) glEnable(GL_BLEND);
-  else glDisable(GL_BLEND);
+  if (i & 1)
+    glEnable(GL_BLEND);
+  else
+    glDisable(GL_BLEND);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
   glDepthMask((GLboolean)(i & 1));
   glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, b->indices);
 }
 
-static void random_call(Bench *b) {
+static void random_call(Bench* b) {
   uint32_t r = next_random(&b->random);
   switch (r >> 4 & 7) {
     case 0: glUniform4f(b->color, random_float(b), random_float(b), random_float(b), random_float(b)); break;
@@ -120,8 +121,8 @@ static void random_call(Bench *b) {
 }
 
 /* Makes `n` calls, or a few more to end whole; returns how many. */
-static long run_round(Bench *b, long n) {
-  const char *mode = g_mode;
+static long run_round(Bench* b, long n) {
+  const char* mode = g_mode;
   long i = 0, done = 0;
   if (!strcmp(mode, "enable")) {
     for (; i < n; i++) glEnable(GL_BLEND);
@@ -144,7 +145,7 @@ static long run_round(Bench *b, long n) {
   } else if (!strcmp(mode, "mix")) {
     for (; done < n; i++, done += 13) {
       state_calls(b, i);
-      glDrawElements(GL_TRIANGLES, 6, GL_UNSIGNED_SHORT, (void *)0);
+      glDrawElements(GL_TRIANGLES, 6, GL_UNSIGNED_SHORT, (void*)0);
       if (i % 100 == 99) eglSwapBuffers(b->display, b->surface), done++;
     }
     return done;
@@ -190,16 +191,16 @@ typedef struct Result {
 } Result;
 
 /* Returns the thread's ns per call of one round. */
-static double timed_round(Bench *b, Result *result) {
+static double timed_round(Bench* b, Result* result) {
   double before = thread_ns();
   long calls = run_round(b, g_calls);
   result->calls += calls;
   return (thread_ns() - before) / (double)calls;
 }
 
-static void *bench_thread(void *argument) {
-  Result *result = argument;
-  Bench *b = calloc(1, sizeof *b);
+static void* bench_thread(void* argument) {
+  Result* result = argument;
+  Bench* b = calloc(1, sizeof *b);
   b->random = 12345;
   b->display = g_display;
   b->surface = start_pbuffer(g_display, g_config, 16, 16);
@@ -234,12 +235,12 @@ static void *bench_thread(void *argument) {
   return NULL;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc < 4) {
     fprintf(stderr, "usage: many_calls MODE N ROUNDS [THREADS]\n");
     return 2;
@@ -261,7 +262,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < threads; i++) pthread_create(&ids[i], NULL, bench_thread, &results[i]);
   bench_thread(&results[0]);
   for (int i = 1; i < threads; i++) pthread_join(ids[i], NULL);
-  double *all = calloc((size_t)(g_rounds * threads), sizeof(double));
+  double* all = calloc((size_t)(g_rounds * threads), sizeof(double));
   long calls = 0;
   for (int i = 0; i < threads; i++) {
     memcpy(all + i * g_rounds, results[i].ns, (size_t)g_rounds * sizeof(double));

@@ -13,7 +13,7 @@ static uint32_t g_random = 99;
 
 /* Through the GPU's eyes: a copy made by GL, then read. */
 static void take(GLuint buffer, GLsizeiptr bytes) {
-  static unsigned char *seen;
+  static unsigned char* seen;
   static GLsizeiptr room;
   GLuint other;
   if (bytes > room) seen = realloc(seen, (size_t)bytes), room = bytes;
@@ -26,7 +26,7 @@ static void take(GLuint buffer, GLsizeiptr bytes) {
   glDeleteBuffers(1, &other);
 }
 
-static void scribble(unsigned char *at, size_t bytes, int times, size_t longest) {
+static void scribble(unsigned char* at, size_t bytes, int times, size_t longest) {
   for (int i = 0; i < times; i++) {
     size_t start = next_random(&g_random) % bytes, length = 1 + next_random(&g_random) % longest;
     if (length > bytes - start) length = bytes - start;
@@ -43,9 +43,11 @@ static void ordinary(void) {
   glBufferData(GL_COPY_WRITE_BUFFER, BYTES, start, GL_DYNAMIC_DRAW);
   const GLenum kinds[] = {GL_WRITE_ONLY, GL_READ_WRITE, GL_READ_ONLY};
   for (int i = 0; i < 3; i++) {
-    unsigned char *at = glMapBuffer(GL_COPY_WRITE_BUFFER, kinds[i]);
-    if (kinds[i] == GL_READ_ONLY) g_sum = checksum(g_sum, at, BYTES);
-    else scribble(at, BYTES, 4, 300);
+    unsigned char* at = glMapBuffer(GL_COPY_WRITE_BUFFER, kinds[i]);
+    if (kinds[i] == GL_READ_ONLY)
+      g_sum = checksum(g_sum, at, BYTES);
+    else
+      scribble(at, BYTES, 4, 300);
     glUnmapBuffer(GL_COPY_WRITE_BUFFER);
     take(b, BYTES);
   }
@@ -53,14 +55,15 @@ static void ordinary(void) {
                               GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_RANGE_BIT,
                               GL_MAP_WRITE_BIT | GL_MAP_UNSYNCHRONIZED_BIT};
   for (int i = 0; i < 4; i++) {
-    unsigned char *at = glMapBufferRange(GL_COPY_WRITE_BUFFER, 1024, 5000, flags[i]);
-    if (flags[i] & GL_MAP_INVALIDATE_RANGE_BIT) memset(at, 0x55, 5000);
-    else scribble(at, 5000, 3, 100);
+    unsigned char* at = glMapBufferRange(GL_COPY_WRITE_BUFFER, 1024, 5000, flags[i]);
+    if (flags[i] & GL_MAP_INVALIDATE_RANGE_BIT)
+      memset(at, 0x55, 5000);
+    else
+      scribble(at, 5000, 3, 100);
     glUnmapBuffer(GL_COPY_WRITE_BUFFER);
     take(b, BYTES);
   }
-  unsigned char *at = glMapBufferRange(GL_COPY_WRITE_BUFFER, 0, BYTES,
-                                       GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT);
+  unsigned char* at = glMapBufferRange(GL_COPY_WRITE_BUFFER, 0, BYTES, GL_MAP_WRITE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT);
   memset(at, 0x33, BYTES);
   glUnmapBuffer(GL_COPY_WRITE_BUFFER);
   take(b, BYTES);
@@ -93,11 +96,11 @@ static void ordinary(void) {
 static void persistent(GLsizeiptr bytes, int coherent) {
   GLuint b;
   GLbitfield flags = GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | (coherent ? GL_MAP_COHERENT_BIT : 0);
-  unsigned char *zero = calloc(1, (size_t)bytes);
+  unsigned char* zero = calloc(1, (size_t)bytes);
   glCreateBuffers(1, &b);
   glNamedBufferStorage(b, bytes, zero, flags | GL_MAP_READ_BIT);
   free(zero);
-  unsigned char *at = glMapNamedBufferRange(b, 0, bytes, flags);
+  unsigned char* at = glMapNamedBufferRange(b, 0, bytes, flags);
   for (int i = 0; i < 8; i++) {
     scribble(at, (size_t)bytes, 5, 6000);
     if (i == 5) {
@@ -124,7 +127,7 @@ static void persistent(GLsizeiptr bytes, int coherent) {
   glDeleteBuffers(1, &b);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface surface = start_pbuffer(display, config, 16, 16);

@@ -1,5 +1,5 @@
-/* Draws whose samples and primitives are known: quads of whole pixels in two contexts, with nested debug groups, a query of
- * the program's own, a framebuffer, a display list that is compiled and one that is compiled and executed.
+/* Draws whose samples and primitives are known: quads of whole pixels in two contexts, with nested debug groups, a
+ * query of the program's own, a framebuffer, a display list that is compiled and one that is compiled and executed.
  * measured [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
@@ -19,12 +19,13 @@ static void quad(float width, float height) {
   glEnd();
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface window = start_pbuffer(display, config, SIDE, SIDE), hidden = start_pbuffer(display, config, 32, 32);
-  EGLContext first = start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT), second = start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT);
+  EGLContext first = start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT),
+             second = start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT);
   start_current(display, window, first);
   GLuint texture, framebuffer, query, list = glGenLists(2);
   glGenQueries(1, &query);
@@ -46,33 +47,33 @@ int main(int argc, char **argv) {
     glClear(GL_COLOR_BUFFER_BIT);
     glColor3f(1, (float)frame / 10, 0);
     glPushDebugGroup(GL_DEBUG_SOURCE_APPLICATION, 1, -1, "world");
-    quad(1, 1);        /* 4096 samples */
+    quad(1, 1); /* 4096 samples */
     glPushDebugGroup(GL_DEBUG_SOURCE_APPLICATION, 2, -1, "half");
-    quad(0.5f, 1);     /* 2048 */
+    quad(0.5f, 1); /* 2048 */
     glPopDebugGroup();
     glPopDebugGroup();
     glBeginQuery(GL_SAMPLES_PASSED, query);
-    quad(0.5f, 0.5f);  /* 1024, and the program counts them itself */
+    quad(0.5f, 0.5f); /* 1024, and the program counts them itself */
     glEndQuery(GL_SAMPLES_PASSED);
     glGetQueryObjectuiv(query, GL_QUERY_RESULT, &counted);
     sum += counted;
     glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
     glViewport(0, 0, SMALL, SMALL);
-    quad(1, 1);        /* 256 */
+    quad(1, 1); /* 256 */
     glBindFramebuffer(GL_FRAMEBUFFER, 0);
     glViewport(0, 0, SIDE, SIDE);
-    glCallList(list);  /* 1024 */
+    glCallList(list); /* 1024 */
     start_current(display, hidden, second);
     glViewport(0, 0, 32, 32);
     glClear(GL_COLOR_BUFFER_BIT);
-    quad(1, 1);        /* 1024, in another context */
+    quad(1, 1); /* 1024, in another context */
     start_current(display, window, first);
     glEnableClientState(GL_VERTEX_ARRAY);
     glVertexPointer(2, GL_FLOAT, 0, all);
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 4); /* 4096 */
     if (frame == frames - 1) {
       glNewList(list + 1, GL_COMPILE_AND_EXECUTE);
-      quad(1, 0.5f);   /* 2048, while a list is made */
+      quad(1, 0.5f); /* 2048, while a list is made */
       glEndList();
     }
     eglSwapBuffers(display, window);

@@ -7,10 +7,10 @@
 
 enum { SIDE = 64, LAYERS = 3 };
 
-static const char *const VERTEX =
+static const char* const VERTEX =
     "#version 300 es\nlayout(location = 0) in vec2 at; in vec2 shift; out vec2 where; uniform Turn { mat4 turn; };\n"
     "void main() { where = at * 0.5 + 0.5; gl_Position = turn * vec4(at * 0.4 + shift, 0.1, 1.0); }\n";
-static const char *const FRAGMENT =
+static const char* const FRAGMENT =
     "#version 300 es\nprecision highp float; precision highp sampler3D; precision highp sampler2DArray;\n"
     "in vec2 where; out vec4 color; uniform sampler2D flat_one; uniform samplerCube cube; uniform sampler3D deep;\n"
     "uniform sampler2DArray layers; uniform sampler2D letters; uniform vec4 weights[4]; uniform ivec2 mode; uniform mat2 skew; uniform float time;\n"
@@ -20,14 +20,14 @@ static const char *const FRAGMENT =
     "          texture(deep, vec3(p, 0.4)) * weights[2] + texture(layers, vec3(p, float(mode.y))) * weights[3];\n"
     "  color.a = (0.6 + 0.3 * sin(time)) * texture(letters, p).a;\n}\n";
 
-static GLubyte *noise(GLubyte *to, int bytes, unsigned seed) {
+static GLubyte* noise(GLubyte* to, int bytes, unsigned seed) {
   for (int i = 0; i < bytes; i++) to[i] = (GLubyte)((seed = seed * 1664525u + 1013904223u) >> 24);
   return to;
 }
 
 static GLuint make_program(void) {
   const GLenum stages[] = {GL_VERTEX_SHADER, GL_FRAGMENT_SHADER};
-  const char *const sources[] = {VERTEX, FRAGMENT};
+  const char* const sources[] = {VERTEX, FRAGMENT};
   GLuint program = glCreateProgram();
   for (int i = 0; i < 2; i++) {
     GLuint shader = glCreateShader(stages[i]);
@@ -64,7 +64,8 @@ static void make_textures(void) {
   glBindTexture(GL_TEXTURE_CUBE_MAP, names[1]);
   glTexStorage2D(GL_TEXTURE_CUBE_MAP, 2, GL_RGBA8, 8, 8);
   for (unsigned face = 0; face < 6; face++)
-    glTexSubImage2D(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, 0, 0, 8, 8, GL_RGBA, GL_UNSIGNED_BYTE, noise(bytes, 256, 7 + face));
+    glTexSubImage2D(GL_TEXTURE_CUBE_MAP_POSITIVE_X + face, 0, 0, 0, 8, 8, GL_RGBA, GL_UNSIGNED_BYTE,
+                    noise(bytes, 256, 7 + face));
   glTexParameteri(GL_TEXTURE_CUBE_MAP, GL_TEXTURE_MAX_LEVEL, 0);
   glTexParameteri(GL_TEXTURE_CUBE_MAP, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   glActiveTexture(GL_TEXTURE1);
@@ -74,7 +75,8 @@ static void make_textures(void) {
   glActiveTexture(GL_TEXTURE2);
   glBindTexture(GL_TEXTURE_2D_ARRAY, names[3]);
   glTexStorage3D(GL_TEXTURE_2D_ARRAY, 1, GL_RGB10_A2, 16, 16, LAYERS);
-  glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, 0, 0, 16, 16, LAYERS, GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV, noise(bytes, 16 * 16 * 4 * LAYERS, 30));
+  glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, 0, 0, 16, 16, LAYERS, GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV,
+                  noise(bytes, 16 * 16 * 4 * LAYERS, 30));
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   GLuint sampler;
   glGenSamplers(1, &sampler);
@@ -83,7 +85,7 @@ static void make_textures(void) {
   glBindSampler(1, sampler);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const int lacking = argc > 1 && !strcmp(argv[1], "lacking");
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);
@@ -93,7 +95,8 @@ int main(int argc, char **argv) {
   make_textures();
   glUseProgram(program);
   static const float weights[16] = {0.5f, 0.4f, 0.3f, 1, 0.3f, 0.2f, 0.5f, 0, 0.4f, 0.1f, 0.2f, 0, 0.2f, 0.6f, 0.3f, 0};
-  static const float skew[4] = {0.9f, 0.2f, -0.1f, 1.1f}, turn[16] = {0.8f, 0.3f, 0, 0, -0.3f, 0.8f, 0, 0, 0, 0, 1, 0, 0.1f, 0, 0, 1};
+  static const float skew[4] = {0.9f, 0.2f, -0.1f, 1.1f},
+                     turn[16] = {0.8f, 0.3f, 0, 0, -0.3f, 0.8f, 0, 0, 0, 0, 1, 0, 0.1f, 0, 0, 1};
   glUniform4fv(glGetUniformLocation(program, "weights"), 4, weights);
   glUniform2i(glGetUniformLocation(program, "mode"), 1, 2);
   glUniformMatrix2fv(glGetUniformLocation(program, "skew"), 1, GL_FALSE, skew);

@@ -3,10 +3,10 @@
 #include <GLES2/gl2.h>
 #include "egl_start.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 3;
   EGLDisplay display = start_display();
-  const char *extensions = eglQueryString(display, EGL_EXTENSIONS);
+  const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
   if (!strstr(extensions, "EGL_KHR_no_config_context") || !strstr(extensions, "EGL_KHR_surfaceless_context")) return 77;
   EGLContext context = start_es(display, EGL_NO_CONFIG_KHR, 2, 0, EGL_NO_CONTEXT);
   start_current(display, EGL_NO_SURFACE, context);

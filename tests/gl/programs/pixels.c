@@ -11,10 +11,10 @@
 
 static uint64_t g_sum;
 static uint32_t g_random = 5;
-static unsigned char *g_end; /* one past the last readable byte */
+static unsigned char* g_end; /* one past the last readable byte */
 
-static void *at_end(size_t bytes) {
-  unsigned char *at = g_end - bytes;
+static void* at_end(size_t bytes) {
+  unsigned char* at = g_end - bytes;
   for (size_t i = 0; i < bytes; i++) at[i] = (unsigned char)next_random(&g_random);
   return at;
 }
@@ -25,21 +25,36 @@ typedef struct Kind {
 } Kind;
 
 static const Kind g_kinds[] = {
-    {GL_RGBA, GL_UNSIGNED_BYTE, 4},        {GL_RGB, GL_UNSIGNED_BYTE, 3},
-    {GL_RGB, GL_UNSIGNED_SHORT, 6},        {GL_LUMINANCE_ALPHA, GL_UNSIGNED_BYTE, 2},
-    {GL_ALPHA, GL_UNSIGNED_BYTE, 1},       {GL_RGBA, GL_FLOAT, 16},
-    {GL_RG, GL_HALF_FLOAT, 4},             {GL_RGB, GL_UNSIGNED_SHORT_5_6_5, 2},
-    {GL_RGBA, GL_UNSIGNED_SHORT_4_4_4_4, 2}, {GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV, 4},
-    {GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV, 4}, {GL_RGB, GL_UNSIGNED_BYTE_3_3_2, 1},
+    {GL_RGBA, GL_UNSIGNED_BYTE, 4},
+    {GL_RGB, GL_UNSIGNED_BYTE, 3},
+    {GL_RGB, GL_UNSIGNED_SHORT, 6},
+    {GL_LUMINANCE_ALPHA, GL_UNSIGNED_BYTE, 2},
+    {GL_ALPHA, GL_UNSIGNED_BYTE, 1},
+    {GL_RGBA, GL_FLOAT, 16},
+    {GL_RG, GL_HALF_FLOAT, 4},
+    {GL_RGB, GL_UNSIGNED_SHORT_5_6_5, 2},
+    {GL_RGBA, GL_UNSIGNED_SHORT_4_4_4_4, 2},
+    {GL_BGRA, GL_UNSIGNED_INT_8_8_8_8_REV, 4},
+    {GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV, 4},
+    {GL_RGB, GL_UNSIGNED_BYTE_3_3_2, 1},
 };
 
 static size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 static void store_defaults(void) {
-  const GLenum names[] = {GL_UNPACK_ROW_LENGTH, GL_UNPACK_IMAGE_HEIGHT, GL_UNPACK_SKIP_ROWS, GL_UNPACK_SKIP_PIXELS,
-                          GL_UNPACK_SKIP_IMAGES, GL_PACK_ROW_LENGTH, GL_PACK_IMAGE_HEIGHT, GL_PACK_SKIP_ROWS,
-                          GL_PACK_SKIP_PIXELS, GL_PACK_SKIP_IMAGES, GL_UNPACK_COMPRESSED_BLOCK_WIDTH,
-                          GL_UNPACK_COMPRESSED_BLOCK_HEIGHT, GL_UNPACK_COMPRESSED_BLOCK_DEPTH,
+  const GLenum names[] = {GL_UNPACK_ROW_LENGTH,
+                          GL_UNPACK_IMAGE_HEIGHT,
+                          GL_UNPACK_SKIP_ROWS,
+                          GL_UNPACK_SKIP_PIXELS,
+                          GL_UNPACK_SKIP_IMAGES,
+                          GL_PACK_ROW_LENGTH,
+                          GL_PACK_IMAGE_HEIGHT,
+                          GL_PACK_SKIP_ROWS,
+                          GL_PACK_SKIP_PIXELS,
+                          GL_PACK_SKIP_IMAGES,
+                          GL_UNPACK_COMPRESSED_BLOCK_WIDTH,
+                          GL_UNPACK_COMPRESSED_BLOCK_HEIGHT,
+                          GL_UNPACK_COMPRESSED_BLOCK_DEPTH,
                           GL_UNPACK_COMPRESSED_BLOCK_SIZE};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) glPixelStorei(names[i], 0);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
@@ -49,11 +64,12 @@ static void store_defaults(void) {
 static void matrix(void) {
   static unsigned char back[1 << 16];
   for (size_t k = 0; k < sizeof g_kinds / sizeof *g_kinds; k++) {
-    const Kind *kind = &g_kinds[k];
+    const Kind* kind = &g_kinds[k];
     for (int i = 0; i < 12; i++) {
       size_t width = 1 + next_random(&g_random) % 9, height = 1 + next_random(&g_random) % 5;
       size_t depth = i % 3 == 2 ? 1 + next_random(&g_random) % 3 : 1;
-      size_t row = i & 1 ? width + next_random(&g_random) % 7 : 0, rows = i & 2 ? height + next_random(&g_random) % 3 : 0;
+      size_t row = i & 1 ? width + next_random(&g_random) % 7 : 0,
+             rows = i & 2 ? height + next_random(&g_random) % 3 : 0;
       size_t skip_pixels = i & 4 ? 2 : 0, skip_rows = i & 4 ? 1 : 0, skip_images = i & 8 ? 1 : 0;
       size_t alignment = (size_t)1 << (i % 4);
       if (row && row < width + skip_pixels) row = width + skip_pixels;
@@ -68,13 +84,14 @@ static void matrix(void) {
       size_t image_bytes = (volume && rows ? rows : height) * row_bytes;
       size_t bytes = (depth - 1 + (volume ? skip_images : 0)) * image_bytes + (skip_rows + height - 1) * row_bytes +
                      (skip_pixels + width) * (size_t)kind->bytes;
-      const void *pixels = at_end(bytes);
+      const void* pixels = at_end(bytes);
       GLenum target = volume ? GL_TEXTURE_3D : GL_TEXTURE_2D;
       GLuint texture;
       glGenTextures(1, &texture);
       glBindTexture(target, texture);
       if (volume)
-        glTexImage3D(target, 0, GL_RGBA8, (GLsizei)width, (GLsizei)height, (GLsizei)depth, 0, kind->format, kind->type, pixels);
+        glTexImage3D(target, 0, GL_RGBA8, (GLsizei)width, (GLsizei)height, (GLsizei)depth, 0, kind->format, kind->type,
+                     pixels);
       else
         glTexImage2D(target, 0, GL_RGBA8, (GLsizei)width, (GLsizei)height, 0, kind->format, kind->type, pixels);
       glPixelStorei(GL_PACK_ALIGNMENT, (GLint)alignment);
@@ -117,17 +134,17 @@ static void pixel_buffers(void) {
   glBufferData(GL_PIXEL_UNPACK_BUFFER, 4096, at_end(4096), GL_STREAM_DRAW);
   glGenTextures(1, &texture);
   glBindTexture(GL_TEXTURE_2D, texture);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, (void *)256);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, (void*)256);
   glPushClientAttrib(GL_CLIENT_PIXEL_STORE_BIT);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
   glTexSubImage2D(GL_TEXTURE_2D, 0, 1, 1, 3, 3, GL_RGB, GL_UNSIGNED_BYTE, at_end(27));
   glPopClientAttrib();
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 8, 8, 4, 4, GL_RGBA, GL_UNSIGNED_BYTE, (void *)0);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 8, 8, 4, 4, GL_RGBA, GL_UNSIGNED_BYTE, (void*)0);
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   glBindBuffer(GL_PIXEL_PACK_BUFFER, buffers[1]);
   glBufferData(GL_PIXEL_PACK_BUFFER, 4096, NULL, GL_STREAM_READ);
-  glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, (void *)16);
+  glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, (void*)16);
   unsigned char back[1024];
   glGetBufferSubData(GL_PIXEL_PACK_BUFFER, 16, sizeof back, back);
   g_sum = checksum(g_sum, back, sizeof back);
@@ -164,7 +181,7 @@ static void drawn(void) {
 int main(void) {
   long page = sysconf(_SC_PAGESIZE);
   size_t room = 64 * (size_t)page;
-  unsigned char *memory = mmap(NULL, room + (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char* memory = mmap(NULL, room + (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   mprotect(memory + room, (size_t)page, PROT_NONE);
   g_end = memory + room;
   EGLDisplay display = start_display();

@@ -5,15 +5,26 @@
 #include <string.h>
 
 int main(void) {
-  Display *x = XOpenDisplay(NULL);
+  Display* x = XOpenDisplay(NULL);
   if (!x) return 77;
-  const int wanted[] = {GLX_DRAWABLE_TYPE, GLX_WINDOW_BIT | GLX_PIXMAP_BIT, GLX_BIND_TO_TEXTURE_RGB_EXT, True,
-                        GLX_BIND_TO_TEXTURE_TARGETS_EXT, GLX_TEXTURE_2D_BIT_EXT, GLX_DOUBLEBUFFER, True, GLX_RED_SIZE, 8, GLX_DEPTH_SIZE, 24, None};
+  const int wanted[] = {GLX_DRAWABLE_TYPE,
+                        GLX_WINDOW_BIT | GLX_PIXMAP_BIT,
+                        GLX_BIND_TO_TEXTURE_RGB_EXT,
+                        True,
+                        GLX_BIND_TO_TEXTURE_TARGETS_EXT,
+                        GLX_TEXTURE_2D_BIT_EXT,
+                        GLX_DOUBLEBUFFER,
+                        True,
+                        GLX_RED_SIZE,
+                        8,
+                        GLX_DEPTH_SIZE,
+                        24,
+                        None};
   int count = 0;
-  GLXFBConfig *configs = glXChooseFBConfig(x, DefaultScreen(x), wanted, &count);
+  GLXFBConfig* configs = glXChooseFBConfig(x, DefaultScreen(x), wanted, &count);
   if (!configs || !count) return 77;
   GLXFBConfig config = NULL;
-  XVisualInfo *visual = NULL;
+  XVisualInfo* visual = NULL;
   for (int i = 0; i < count && !config; i++) {
     visual = glXGetVisualFromFBConfig(x, configs[i]);
     if (visual && visual->depth == DefaultDepth(x, DefaultScreen(x))) config = configs[i];
@@ -22,13 +33,15 @@ int main(void) {
   XSetWindowAttributes attributes;
   memset(&attributes, 0, sizeof attributes);
   attributes.colormap = XCreateColormap(x, DefaultRootWindow(x), visual->visual, AllocNone);
-  Window window = XCreateWindow(x, DefaultRootWindow(x), 0, 0, 64, 48, 0, visual->depth, InputOutput, visual->visual, CWColormap | CWBorderPixel, &attributes);
+  Window window = XCreateWindow(x, DefaultRootWindow(x), 0, 0, 64, 48, 0, visual->depth, InputOutput, visual->visual,
+                                CWColormap | CWBorderPixel, &attributes);
   XMapWindow(x, window);
   GLXContext context = glXCreateNewContext(x, config, GLX_RGBA_TYPE, NULL, True);
   if (!context || !glXMakeCurrent(x, window, context)) return 77;
   if (!strstr(glXQueryExtensionsString(x, DefaultScreen(x)), "GLX_EXT_texture_from_pixmap")) return 77;
-  PFNGLXBINDTEXIMAGEEXTPROC bind = (PFNGLXBINDTEXIMAGEEXTPROC)glXGetProcAddress((const GLubyte *)"glXBindTexImageEXT");
-  PFNGLXRELEASETEXIMAGEEXTPROC release = (PFNGLXRELEASETEXIMAGEEXTPROC)glXGetProcAddress((const GLubyte *)"glXReleaseTexImageEXT");
+  PFNGLXBINDTEXIMAGEEXTPROC bind = (PFNGLXBINDTEXIMAGEEXTPROC)glXGetProcAddress((const GLubyte*)"glXBindTexImageEXT");
+  PFNGLXRELEASETEXIMAGEEXTPROC release =
+      (PFNGLXRELEASETEXIMAGEEXTPROC)glXGetProcAddress((const GLubyte*)"glXReleaseTexImageEXT");
   Pixmap pixmap = XCreatePixmap(x, window, 16, 16, (unsigned)visual->depth);
   GC gc = XCreateGC(x, pixmap, 0, NULL);
   XSetForeground(x, gc, 0xff8000);
@@ -36,7 +49,8 @@ int main(void) {
   XSetForeground(x, gc, 0x0040ff);
   XFillRectangle(x, pixmap, gc, 2, 3, 7, 5);
   XSync(x, False);
-  const int about[] = {GLX_TEXTURE_TARGET_EXT, GLX_TEXTURE_2D_EXT, GLX_TEXTURE_FORMAT_EXT, GLX_TEXTURE_FORMAT_RGB_EXT, None};
+  const int about[] = {GLX_TEXTURE_TARGET_EXT, GLX_TEXTURE_2D_EXT, GLX_TEXTURE_FORMAT_EXT, GLX_TEXTURE_FORMAT_RGB_EXT,
+                       None};
   GLXPixmap drawable = glXCreatePixmap(x, config, pixmap, about);
   GLuint texture;
   glGenTextures(1, &texture);

@@ -1,7 +1,8 @@
 /* A window of X11 whose size changes between frames; what is drawn depends on the size.
  * resized_window [FRAMES]
  * resized_window FRAMES first: its size changes once, before anything is drawn to it.
- * resized_window SECONDS unnoticed: another one changes its size once, and for so long the program goes on as before. */
+ * resized_window SECONDS unnoticed: another one changes its size once, and for so long the program goes on as before.
+ */
 #include <GLES2/gl2.h>
 #include <X11/Xlib.h>
 #include <time.h>
@@ -13,9 +14,9 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 6;
-  Display *x = XOpenDisplay(NULL);
+  Display* x = XOpenDisplay(NULL);
   if (!x) {
     fprintf(stderr, "no X11 display\n");
     return 77;
@@ -23,7 +24,8 @@ int main(int argc, char **argv) {
   EGLDisplay display = eglGetDisplay((EGLNativeDisplayType)x);
   EGLint major, minor;
   if (!eglInitialize(display, &major, &minor)) return 77;
-  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_WINDOW_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_RED_SIZE, 8, EGL_NONE};
+  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_WINDOW_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_ES2_BIT, EGL_RED_SIZE, 8,
+                           EGL_NONE};
   EGLConfig config;
   EGLint count = 0, visual = 0;
   if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) return 77;
@@ -64,7 +66,13 @@ int main(int argc, char **argv) {
     return 0;
   }
   for (int i = 0; i < frames; i++) {
-    int third = i * 3 / frames, width = third == 0 ? 60 : third == 1 ? 96 : 33, height = third == 0 ? 40 : third == 1 ? 64 : 50;
+    int third = i * 3 / frames,
+        width = third == 0   ? 60
+                : third == 1 ? 96
+                             : 33,
+        height = third == 0   ? 40
+                 : third == 1 ? 64
+                              : 50;
     glViewport(0, 0, width, height);
     glDisable(GL_SCISSOR_TEST);
     glClearColor(0.1f, 0.1f * (float)i, 0.3f, 1);

@@ -1,7 +1,7 @@
 /* Compile and link one program, or say why not and exit. The GL header comes first. */
 #ifndef DRAWTAP_TEST_SHADER_H
 #define DRAWTAP_TEST_SHADER_H
-static GLuint compile_stage(GLenum stage, const char *source) {
+static GLuint compile_stage(GLenum stage, const char* source) {
   GLuint shader = glCreateShader(stage);
   GLint done = 0;
   glShaderSource(shader, 1, &source, NULL);
@@ -17,7 +17,7 @@ static GLuint compile_stage(GLenum stage, const char *source) {
 }
 
 /* Attribute `names[i]` gets location i. */
-static GLuint link_program(const char *vertex, const char *fragment, const char *const *names, int count) {
+static GLuint link_program(const char* vertex, const char* fragment, const char* const* names, int count) {
   GLuint program = glCreateProgram(), v = compile_stage(GL_VERTEX_SHADER, vertex);
   GLuint f = compile_stage(GL_FRAGMENT_SHADER, fragment);
   GLint done = 0;

@@ -16,10 +16,11 @@ static GLsync g_ready;
 static uint64_t g_sums[2];
 
 static GLuint make_program(void) {
-  const char *names[] = {"position"};
-  return link_program("attribute vec2 position; varying vec2 c; void main() { c = position; gl_Position = vec4(position, 0.0, 1.0); }\n",
-                      "precision mediump float; uniform sampler2D t; varying vec2 c; void main() { gl_FragColor = texture2D(t, c); }\n",
-                      names, 1);
+  const char* names[] = {"position"};
+  return link_program(
+      "attribute vec2 position; varying vec2 c; void main() { c = position; gl_Position = vec4(position, 0.0, 1.0); }\n",
+      "precision mediump float; uniform sampler2D t; varying vec2 c; void main() { gl_FragColor = texture2D(t, c); }\n",
+      names, 1);
 }
 
 static void draw(int slot) {
@@ -28,7 +29,7 @@ static void draw(int slot) {
   glClearColor(0.2f, 0, 0.4f, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   glBindBuffer(GL_ARRAY_BUFFER, g_buffer);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glEnableVertexAttribArray(0);
   glBindTexture(GL_TEXTURE_2D, g_texture);
   glDrawArrays(GL_TRIANGLES, 0, 3);
@@ -49,7 +50,7 @@ static void make_objects(int shift) {
 
 static void wait_turn(void) { pthread_barrier_wait(&g_turn); }
 
-static void *second_thread(void *unused) {
+static void* second_thread(void* unused) {
   (void)unused;
   EGLSurface surface = start_pbuffer(g_display, g_config, SIDE, SIDE);
   eglBindAPI(EGL_OPENGL_ES_API);

@@ -18,10 +18,11 @@ static GLuint program_of(int rounds) {
            "  for (int i = 0; i < %d; i++) sum = sum * 0.9 + 0.1 * sin(sum.yzwx + float(i));\n"
            "  gl_FragColor = sum; }\n",
            rounds);
-  const char *names[] = {"position"};
-  return link_program("#version 120\nattribute vec2 position; varying vec2 c;\n"
-                      "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n",
-                      fragment, names, 1);
+  const char* names[] = {"position"};
+  return link_program(
+      "#version 120\nattribute vec2 position; varying vec2 c;\n"
+      "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n",
+      fragment, names, 1);
 }
 
 static int64_t processor_ns(void) {
@@ -34,8 +35,8 @@ static void draw(int times) {
   for (int i = 0; i < times; i++) glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-int main(int argc, char **argv) {
-  const char *way = argc > 1 ? argv[1] : "nothing";
+int main(int argc, char** argv) {
+  const char* way = argc > 1 ? argv[1] : "nothing";
   int frames = argc > 2 ? atoi(argv[2]) : 8;
 #define IS(name) (!strcmp(way, name))
   EGLDisplay display = start_display();
@@ -51,13 +52,14 @@ int main(int argc, char **argv) {
   glGenTextures(3, textures);
   for (int i = 0; i < 3; i++) {
     glBindTexture(GL_TEXTURE_2D, textures[i]);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, i < 2 ? TEXELS : BIG, i < 2 ? TEXELS : BIG, 0, GL_RGBA, GL_UNSIGNED_BYTE, texels);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, i < 2 ? TEXELS : BIG, i < 2 ? TEXELS : BIG, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 texels);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   }
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_ARRAY_BUFFER, buffer);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glEnableVertexAttribArray(0);
   glViewport(0, 0, SIDE, SIDE);
   for (int frame = 0; frame < frames; frame++) {
@@ -82,8 +84,7 @@ int main(int argc, char **argv) {
     if (IS("binds"))
       for (int i = 0; i < 200000; i++) glBindTexture(GL_TEXTURE_2D, textures[i & 1]);
     if (IS("processor"))
-      for (int64_t end = processor_ns() + 60000000; processor_ns() < end;) {
-      }
+      for (int64_t end = processor_ns() + 60000000; processor_ns() < end;) {}
     if (IS("vertices")) {
       glUseProgram(0);
       glBegin(GL_TRIANGLES);

@@ -5,7 +5,7 @@
 #include "egl_start.h"
 #include "shader.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const long frames = argc > 1 ? atol(argv[1]) : 10;
   const long pause = argc > 2 ? atol(argv[2]) : 0;
   EGLDisplay display = start_display();
@@ -13,10 +13,10 @@ int main(int argc, char **argv) {
   EGLSurface surface = start_pbuffer(display, config, 16, 16);
   EGLContext context = start_es(display, config, 2, 0, EGL_NO_CONTEXT);
   start_current(display, surface, context);
-  const char *names[] = {"position"};
-  const GLuint program = link_program(
-      "attribute vec4 position; uniform vec4 move; void main() { gl_Position = position + move; }\n",
-      "precision mediump float; void main() { gl_FragColor = vec4(1.0); }\n", names, 1);
+  const char* names[] = {"position"};
+  const GLuint program =
+      link_program("attribute vec4 position; uniform vec4 move; void main() { gl_Position = position + move; }\n",
+                   "precision mediump float; void main() { gl_FragColor = vec4(1.0); }\n", names, 1);
   glUseProgram(program);
   const GLint move = glGetUniformLocation(program, "move");
   glEnableVertexAttribArray(0);

@@ -1,6 +1,7 @@
-/* A thread draws into a texture that another thread shows. Nothing flushes but that the first lets go of its context: each
- * frame it takes it, draws, and releases it. The context that shows was made ready by a third thread, which has let go of it.
- * Arguments: frames; alone: nobody draws into the texture, so that there is one context, which two threads have in turn. */
+/* A thread draws into a texture that another thread shows. Nothing flushes but that the first lets go of its context:
+ * each frame it takes it, draws, and releases it. The context that shows was made ready by a third thread, which has
+ * let go of it. Arguments: frames; alone: nobody draws into the texture, so that there is one context, which two
+ * threads have in turn. */
 #include <GLES2/gl2.h>
 #include <pthread.h>
 #include "egl_start.h"
@@ -15,7 +16,7 @@ static GLuint texture;
 static int frames, alone;
 static pthread_barrier_t turn;
 
-static void *draw(void *unused) {
+static void* draw(void* unused) {
   GLuint framebuffer = 0;
   for (int frame = 0; frame < frames; frame++) {
     pthread_barrier_wait(&turn);
@@ -39,7 +40,7 @@ static void *draw(void *unused) {
   return unused;
 }
 
-static void *show(void *unused) {
+static void* show(void* unused) {
   eglBindAPI(EGL_OPENGL_ES_API);
   start_current(display, surface, context);
   for (int frame = 0; frame < frames; frame++) {
@@ -58,7 +59,7 @@ static void *show(void *unused) {
   return unused;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   frames = argc > 1 ? atoi(argv[1]) : 10;
   alone = argc > 2 && !strcmp(argv[2], "alone");
   display = start_display();
@@ -73,11 +74,13 @@ int main(int argc, char **argv) {
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, SIDE, SIDE, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
-  const char *names[] = {"place"};
-  GLuint program = link_program("attribute vec2 place; varying vec2 where;\n"
-                                "void main() { where = place * 0.5 + 0.5; gl_Position = vec4(place * 0.9, 0.0, 1.0); }\n",
-                                "precision mediump float; varying vec2 where; uniform sampler2D image;\n"
-                                "void main() { gl_FragColor = texture2D(image, where); }\n", names, 1);
+  const char* names[] = {"place"};
+  GLuint program = link_program(
+      "attribute vec2 place; varying vec2 where;\n"
+      "void main() { where = place * 0.5 + 0.5; gl_Position = vec4(place * 0.9, 0.0, 1.0); }\n",
+      "precision mediump float; varying vec2 where; uniform sampler2D image;\n"
+      "void main() { gl_FragColor = texture2D(image, where); }\n",
+      names, 1);
   glUseProgram(program);
   const GLfloat square[] = {-1, -1, 1, -1, -1, 1, 1, 1};
   glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, square);
@@ -85,7 +88,8 @@ int main(int argc, char **argv) {
   eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   pthread_t threads[2];
   pthread_barrier_init(&turn, NULL, 2);
-  if (pthread_create(&threads[0], NULL, show, NULL) || (!alone && pthread_create(&threads[1], NULL, draw, NULL))) return 1;
+  if (pthread_create(&threads[0], NULL, show, NULL) || (!alone && pthread_create(&threads[1], NULL, draw, NULL)))
+    return 1;
   for (int i = 0; i < 2 - alone; i++) pthread_join(threads[i], NULL);
   eglTerminate(display);
   return 0;

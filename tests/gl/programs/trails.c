@@ -1,7 +1,7 @@
-/* Pictures that nothing ever wipes: in each frame a little is blended over what is there, in targets of several kinds and in the
- * window itself. What is shown depends on every frame since the start, and on nothing else.
- * trails es2|es3|gl [FRAMES [US]]   FRAMES 0: until standard input ends; US: pause after each, microseconds
- * At the end of each frame much of the state is unusual, and a GL error waits to be asked for. */
+/* Pictures that nothing ever wipes: in each frame a little is blended over what is there, in targets of several kinds
+ * and in the window itself. What is shown depends on every frame since the start, and on nothing else. trails
+ * es2|es3|gl [FRAMES [US]]   FRAMES 0: until standard input ends; US: pause after each, microseconds At the end of each
+ * frame much of the state is unusual, and a GL error waits to be asked for. */
 #include <GLES3/gl3.h>
 #include <poll.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 
 enum { SIDE = 48, WINDOW = 96, MOST = 20 };
 static GLuint g_framebuffers[MOST], g_depths[MOST]; /* of one without colours: the texture */
-static int g_tested[MOST];                            /* whether its depth and stencil are to be seen by tests alone */
+static int g_tested[MOST];                          /* whether its depth and stencil are to be seen by tests alone */
 static int g_count;
 
-static void attached(const char *what) {
+static void attached(const char* what) {
   GLenum status = glCheckFramebufferStatus(GL_FRAMEBUFFER);
   if (status != GL_FRAMEBUFFER_COMPLETE) fprintf(stderr, "%s: 0x%x\n", what, status), exit(77);
   glClearColor(0.1f, 0.2f, 0.3f, 1);
@@ -64,7 +64,7 @@ static void storage_target(GLenum internal, GLenum point) {
   g_tested[g_count - 1] = 1;
 }
 /* This frame's depth and stencil where the square is; then colours wherever tests pass. */
-static void draw_tested(int frame, int i, GLint move, GLint color, const float *square) {
+static void draw_tested(int frame, int i, GLint move, GLint color, const float* square) {
   const float depth = (float)((frame * 13 + i) % 29) / 28;
   glEnable(GL_DEPTH_TEST);
   glEnable(GL_STENCIL_TEST);
@@ -93,11 +93,27 @@ static void draw_tested(int frame, int i, GLint move, GLint color, const float *
   glDisable(GL_STENCIL_TEST);
 }
 static EGLConfig config_with_depth(EGLDisplay display, EGLint renderable) {
-  const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, renderable, EGL_RED_SIZE, 8, EGL_GREEN_SIZE, 8, EGL_BLUE_SIZE, 8,
-                           EGL_ALPHA_SIZE, 8, EGL_DEPTH_SIZE, 24, EGL_STENCIL_SIZE, 8, EGL_NONE};
+  const EGLint wanted[] = {EGL_SURFACE_TYPE,
+                           EGL_PBUFFER_BIT,
+                           EGL_RENDERABLE_TYPE,
+                           renderable,
+                           EGL_RED_SIZE,
+                           8,
+                           EGL_GREEN_SIZE,
+                           8,
+                           EGL_BLUE_SIZE,
+                           8,
+                           EGL_ALPHA_SIZE,
+                           8,
+                           EGL_DEPTH_SIZE,
+                           24,
+                           EGL_STENCIL_SIZE,
+                           8,
+                           EGL_NONE};
   EGLConfig config;
   EGLint count = 0;
-  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1) fprintf(stderr, "no config with depth and stencil\n"), exit(77);
+  if (!eglChooseConfig(display, wanted, &config, 1, &count) || count < 1)
+    fprintf(stderr, "no config with depth and stencil\n"), exit(77);
   return config;
 }
 static void layer_target(GLenum target, int layer) {
@@ -114,23 +130,27 @@ static int goes_on(int frame, int frames) {
   return poll(&in, 1, 0) == 0;
 }
 
-int main(int argc, char **argv) {
-  const char *kind = argc > 1 ? argv[1] : "es2";
+int main(int argc, char** argv) {
+  const char* kind = argc > 1 ? argv[1] : "es2";
   const int frames = argc > 2 ? atoi(argv[2]) : 0, gl = !strcmp(kind, "gl"), three = gl || !strcmp(kind, "es3");
   EGLDisplay display = start_display();
   EGLConfig config = config_with_depth(display, gl ? EGL_OPENGL_BIT : three ? EGL_OPENGL_ES3_BIT : EGL_OPENGL_ES2_BIT);
-  EGLContext context = gl ? start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT) : start_es(display, config, three ? 3 : 2, 0, EGL_NO_CONTEXT);
+  EGLContext context = gl ? start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT)
+                          : start_es(display, config, three ? 3 : 2, 0, EGL_NO_CONTEXT);
   EGLSurface surface = start_pbuffer(display, config, WINDOW, WINDOW);
   start_current(display, surface, context);
 
-  const char *names[] = {"position"};
-  GLuint fill = link_program("#version 100\nattribute vec2 position; uniform vec4 move;\n"
-                             "void main() { gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
-                             "#version 100\nprecision highp float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
-  GLuint show = link_program("#version 100\nattribute vec2 position; uniform vec4 move; varying vec2 c;\n"
-                             "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
-                             "#version 100\nprecision highp float; uniform sampler2D image; varying vec2 c;\n"
-                             "void main() { gl_FragColor = vec4(texture2D(image, c).rgb, 0.5); }\n", names, 1);
+  const char* names[] = {"position"};
+  GLuint fill = link_program(
+      "#version 100\nattribute vec2 position; uniform vec4 move;\n"
+      "void main() { gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
+      "#version 100\nprecision highp float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
+  GLuint show = link_program(
+      "#version 100\nattribute vec2 position; uniform vec4 move; varying vec2 c;\n"
+      "void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position * move.zw + move.xy, 0.0, 1.0); }\n",
+      "#version 100\nprecision highp float; uniform sampler2D image; varying vec2 c;\n"
+      "void main() { gl_FragColor = vec4(texture2D(image, c).rgb, 0.5); }\n",
+      names, 1);
   static const GLfloat corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
   glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT); /* the window, once */
   GLuint quad;
@@ -138,7 +158,7 @@ int main(int argc, char **argv) {
   glBindBuffer(GL_ARRAY_BUFFER, quad);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
   glEnableVertexAttribArray(0);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
 
   flat_target(GL_RGBA, GL_RGBA, GL_UNSIGNED_BYTE);
   flat_target(GL_RGB, GL_RGB, GL_UNSIGNED_BYTE);
@@ -176,7 +196,8 @@ int main(int argc, char **argv) {
   GLuint old[2] = {0}; /* that no framebuffer takes: a part is copied into them in each frame */
   for (int i = 0; gl && i < 2; i++) {
     old[i] = texture(GL_TEXTURE_2D);
-    glTexImage2D(GL_TEXTURE_2D, 0, i ? 0x804B /* INTENSITY8 */ : 0x8045 /* LUMINANCE8_ALPHA8 */, SIDE, SIDE, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+    glTexImage2D(GL_TEXTURE_2D, 0, i ? 0x804B /* INTENSITY8 */ : 0x8045 /* LUMINANCE8_ALPHA8 */, SIDE, SIDE, 0, GL_RGBA,
+                 GL_UNSIGNED_BYTE, NULL);
   }
   glActiveTexture(GL_TEXTURE3);
   other = texture(GL_TEXTURE_2D);
@@ -205,8 +226,10 @@ int main(int argc, char **argv) {
         glEnable(GL_DEPTH_TEST);
       }
       if (g_tested[i]) glClear(GL_COLOR_BUFFER_BIT);
-      if (g_tested[i]) draw_tested(frame, i, fill_move, fill_color, (float[]){x, y, 0.2f, 0.3f});
-      else glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
+      if (g_tested[i])
+        draw_tested(frame, i, fill_move, fill_color, (float[]){x, y, 0.2f, 0.3f});
+      else
+        glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
       glDisable(GL_DEPTH_TEST);
       glBindTexture(GL_TEXTURE_2D, g_depths[i] ? g_depths[i] : copy);
       if (!g_depths[i]) glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 0, 0, SIDE, SIDE);
@@ -226,7 +249,8 @@ int main(int argc, char **argv) {
     }
     if (three) { /* the window's depth and stencil */
       glUseProgram(fill);
-      draw_tested(frame, 3, fill_move, fill_color, (float[]){(float)((frame * 7) % 41) / 20 - 1, (float)((frame * 5) % 37) / 18 - 1, 0.3f, 0.2f});
+      draw_tested(frame, 3, fill_move, fill_color,
+                  (float[]){(float)((frame * 7) % 41) / 20 - 1, (float)((frame * 5) % 37) / 18 - 1, 0.3f, 0.2f});
     }
     /* Now as unlike what it is at first as can be. */
     glEnable(GL_SCISSOR_TEST);
@@ -255,7 +279,8 @@ int main(int argc, char **argv) {
     glGetIntegerv(GL_SCISSOR_BOX, value);
     glGetIntegerv(GL_TEXTURE_BINDING_2D, &texture_now);
     glGetIntegerv(GL_UNPACK_ALIGNMENT, &value[3]);
-    if (value[0] != 1 || value[3] != (frame % 2 ? 8 : 2) || texture_now != (GLint)other || !glIsEnabled(GL_SCISSOR_TEST)) {
+    if (value[0] != 1 || value[3] != (frame % 2 ? 8 : 2) || texture_now != (GLint)other ||
+        !glIsEnabled(GL_SCISSOR_TEST)) {
       fprintf(stderr, "frame %d: the state is not what it was\n", frame);
       return 1;
     }

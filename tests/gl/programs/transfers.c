@@ -18,22 +18,24 @@ static void triangle_at(int texture, float x, float y) {
   glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 24;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_gl(display, config, 4, 5, 1, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  GLuint program = link_program("#version 330\nin vec2 position; out vec2 c; void main() { c = position * 2.0; gl_Position = vec4(position, 0.0, 1.0); }\n",
-                                "#version 330\nuniform sampler2D image; in vec2 c; out vec4 color; void main() { color = texture(image, c); }\n", names, 1);
+  const char* names[] = {"position"};
+  GLuint program = link_program(
+      "#version 330\nin vec2 position; out vec2 c; void main() { c = position * 2.0; gl_Position = vec4(position, 0.0, 1.0); }\n",
+      "#version 330\nuniform sampler2D image; in vec2 c; out vec4 color; void main() { color = texture(image, c); }\n",
+      names, 1);
   GLuint array, buffers[6], framebuffer;
   glGenVertexArrays(1, &array);
   glBindVertexArray(array);
   glGenBuffers(6, buffers);
   glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
   glBufferData(GL_ARRAY_BUFFER, 64, NULL, GL_STREAM_DRAW);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glEnableVertexAttribArray(0);
   glUseProgram(program);
   glGenTextures(6, g_textures);
@@ -51,8 +53,10 @@ int main(int argc, char **argv) {
   glBufferData(GL_PIXEL_PACK_BUFFER, sizeof texels, NULL, GL_STREAM_COPY);
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
   glBindBuffer(GL_COPY_READ_BUFFER, buffers[3]);
-  glBufferStorage(GL_COPY_READ_BUFFER, sizeof texels, NULL, GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT);
-  unsigned char *lasting = glMapBufferRange(GL_COPY_READ_BUFFER, 0, sizeof texels, GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT);
+  glBufferStorage(GL_COPY_READ_BUFFER, sizeof texels, NULL,
+                  GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT);
+  unsigned char* lasting = glMapBufferRange(GL_COPY_READ_BUFFER, 0, sizeof texels,
+                                            GL_MAP_WRITE_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT);
   glBindBuffer(GL_COPY_WRITE_BUFFER, buffers[4]);
   glBufferData(GL_COPY_WRITE_BUFFER, sizeof texels, texels, GL_STATIC_DRAW);
   glBindBuffer(GL_COPY_READ_BUFFER, buffers[5]); /* nobody reads it */
@@ -66,12 +70,13 @@ int main(int argc, char **argv) {
     /* 0: through a mapped unpack buffer, a part of the image only */
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, buffers[1]);
     if (frame % 4 == 0) glBufferData(GL_PIXEL_UNPACK_BUFFER, sizeof texels, NULL, GL_STREAM_DRAW);
-    unsigned char *at = glMapBufferRange(GL_PIXEL_UNPACK_BUFFER, 64, 512, GL_MAP_WRITE_BIT | (frame % 2 ? GL_MAP_FLUSH_EXPLICIT_BIT : 0));
+    unsigned char* at = glMapBufferRange(GL_PIXEL_UNPACK_BUFFER, 64, 512,
+                                         GL_MAP_WRITE_BIT | (frame % 2 ? GL_MAP_FLUSH_EXPLICIT_BIT : 0));
     for (int i = 0; i < 512; i++) at[i] = (unsigned char)(i * (frame + 1));
     if (frame % 2) glFlushMappedBufferRange(GL_PIXEL_UNPACK_BUFFER, 0, 512);
     glUnmapBuffer(GL_PIXEL_UNPACK_BUFFER);
     glBindTexture(GL_TEXTURE_2D, g_textures[0]);
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, frame % 8, TEXELS, 8, GL_RGBA, GL_UNSIGNED_BYTE, (void *)64);
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, frame % 8, TEXELS, 8, GL_RGBA, GL_UNSIGNED_BYTE, (void*)64);
     /* 1: from the persistent mapping, copied on the GPU */
     for (int i = 0; i < 256; i++) lasting[(i * 4 + frame) % 1024] = (unsigned char)(i + frame);
     glBindBuffer(GL_COPY_READ_BUFFER, buffers[3]);
@@ -92,8 +97,10 @@ int main(int argc, char **argv) {
     triangle_at(2, 0.35f, -0.95f);
     /* 3: a copy of what was drawn */
     glBindTexture(GL_TEXTURE_2D, g_textures[3]);
-    if (frame % 3 == 0) glCopyTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 2, 2, TEXELS, TEXELS, 0);
-    else glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 4, 4, 8, 8, 8, 8);
+    if (frame % 3 == 0)
+      glCopyTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 2, 2, TEXELS, TEXELS, 0);
+    else
+      glCopyTexSubImage2D(GL_TEXTURE_2D, 0, 4, 4, 8, 8, 8, 8);
     triangle_at(3, -0.95f, -0.3f);
     /* 4: read into a buffer, and from there into a texture */
     glBindBuffer(GL_PIXEL_PACK_BUFFER, buffers[2]);

@@ -1,6 +1,6 @@
-/* Two contexts that share objects and take turns on one thread, a third that shares nothing, and two surfaces: one context
- * loads images and renders into a texture that the other shows. With `waits` it waits for the GPU with something on that
- * texture that it wipes out again. two_contexts [FRAMES [waits]] */
+/* Two contexts that share objects and take turns on one thread, a third that shares nothing, and two surfaces: one
+ * context loads images and renders into a texture that the other shows. With `waits` it waits for the GPU with
+ * something on that texture that it wipes out again. two_contexts [FRAMES [waits]] */
 #include <GLES3/gl3.h>
 #include "egl_start.h"
 #include "shader.h"
@@ -8,20 +8,21 @@
 enum { SIDE = 48 };
 
 static GLuint make_program(void) {
-  const char *names[] = {"position"};
-  return link_program("attribute vec2 position; varying vec2 c; void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n",
-                      "precision mediump float; uniform sampler2D image; uniform float bright; varying vec2 c;\n"
-                      "void main() { gl_FragColor = texture2D(image, c) * bright + 0.1; }\n",
-                      names, 1);
+  const char* names[] = {"position"};
+  return link_program(
+      "attribute vec2 position; varying vec2 c; void main() { c = position * 0.5 + 0.5; gl_Position = vec4(position, 0.0, 1.0); }\n",
+      "precision mediump float; uniform sampler2D image; uniform float bright; varying vec2 c;\n"
+      "void main() { gl_FragColor = texture2D(image, c) * bright + 0.1; }\n",
+      names, 1);
 }
 
-static void quad(const GLfloat *corners) {
+static void quad(const GLfloat* corners) {
   glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, corners);
   glEnableVertexAttribArray(0);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 20;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES3_BIT);

@@ -6,15 +6,16 @@
 
 enum { SIDE = 48 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 5, from = argc > 2 ? atoi(argv[2]) : frames;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  GLuint program = link_program("attribute vec2 position; void main() { gl_Position = vec4(position, 0.0, 1.0); }\n",
-                                "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
+  const char* names[] = {"position"};
+  GLuint program =
+      link_program("attribute vec2 position; void main() { gl_Position = vec4(position, 0.0, 1.0); }\n",
+                   "precision mediump float; uniform vec4 color; void main() { gl_FragColor = color; }\n", names, 1);
   static GLfloat corners[4][3][2];
   for (int i = 0; i < 4; i++) {
     float x = i % 2 ? 0.1f : -0.9f, y = i / 2 ? 0.1f : -0.9f;
@@ -25,7 +26,7 @@ int main(int argc, char **argv) {
   glGenBuffers(1, &buffer);
   glBindBuffer(GL_ARRAY_BUFFER, buffer);
   glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_STATIC_DRAW);
-  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+  glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
   glEnableVertexAttribArray(0);
   glUseProgram(program);
   GLint color = glGetUniformLocation(program, "color");

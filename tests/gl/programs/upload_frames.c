@@ -1,5 +1,5 @@
-/* Frames that upload four textures of 64 KB and a buffer of 16 KB, all noise, and draw one point with them, until killed.
- * The uploads of a frame replace those of the one before it. */
+/* Frames that upload four textures of 64 KB and a buffer of 16 KB, all noise, and draw one point with them, until
+ * killed. The uploads of a frame replace those of the one before it. */
 #include <GLES2/gl2.h>
 #include <unistd.h>
 #include "egl_start.h"
@@ -11,7 +11,7 @@ int main(void) {
   EGLSurface surface = start_pbuffer(display, config, 16, 16);
   EGLContext context = start_es(display, config, 2, 0, EGL_NO_CONTEXT);
   start_current(display, surface, context);
-  const char *names[] = {"position"};
+  const char* names[] = {"position"};
   const GLuint program = link_program(
       "attribute vec4 position; void main() { gl_Position = vec4(position.xy * 0.0, 0.0, 1.0); gl_PointSize = 16.0; }\n",
       "precision mediump float; uniform sampler2D image;\n"

@@ -1,5 +1,5 @@
-/* A program that does much for nothing: the same state again and again, the same image and the same buffer uploaded every
- * frame, uploads that no draw reads, draws that a clear wipes out, a pass into a target that nobody looks at.
+/* A program that does much for nothing: the same state again and again, the same image and the same buffer uploaded
+ * every frame, uploads that no draw reads, draws that a clear wipes out, a pass into a target that nobody looks at.
  * wasteful [FRAMES] */
 #include <GLES2/gl2.h>
 #include "egl_start.h"
@@ -7,17 +7,18 @@
 
 enum { SIDE = 64, TEXELS = 32 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 20;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES2_BIT);
   EGLSurface surface = start_pbuffer(display, config, SIDE, SIDE);
   start_current(display, surface, start_es(display, config, 2, 0, EGL_NO_CONTEXT));
-  const char *names[] = {"position"};
-  GLuint program = link_program("attribute vec2 position; varying vec2 c; void main() { c = position; gl_Position = vec4(position, 0.0, 1.0); }\n",
-                                "precision mediump float; uniform sampler2D image; uniform float bright; varying vec2 c;\n"
-                                "void main() { gl_FragColor = texture2D(image, c) * bright; }\n",
-                                names, 1);
+  const char* names[] = {"position"};
+  GLuint program = link_program(
+      "attribute vec2 position; varying vec2 c; void main() { c = position; gl_Position = vec4(position, 0.0, 1.0); }\n",
+      "precision mediump float; uniform sampler2D image; uniform float bright; varying vec2 c;\n"
+      "void main() { gl_FragColor = texture2D(image, c) * bright; }\n",
+      names, 1);
   GLint bright = glGetUniformLocation(program, "bright"), image = glGetUniformLocation(program, "image");
   static unsigned char texels[TEXELS * TEXELS * 4];
   for (size_t i = 0; i < sizeof texels; i++) texels[i] = (unsigned char)(i * 7);
@@ -41,7 +42,7 @@ int main(int argc, char **argv) {
     glUniform1i(image, 0);
     glBindBuffer(GL_ARRAY_BUFFER, buffer);
     glBufferData(GL_ARRAY_BUFFER, sizeof corners, corners, GL_DYNAMIC_DRAW); /* always the same */
-    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void *)0);
+    glVertexAttribPointer(0, 2, GL_FLOAT, GL_FALSE, 0, (void*)0);
     glEnableVertexAttribArray(0);
     glActiveTexture(GL_TEXTURE0);
     glBindTexture(GL_TEXTURE_2D, textures[1]);
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, TEXELS, TEXELS, 0, GL_RGBA, GL_UNSIGNED_BYTE, texels); /* read by nothing */
     glBindTexture(GL_TEXTURE_2D, textures[0]);
     glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, 8, 8, GL_RGBA, GL_UNSIGNED_BYTE, texels + 2048); /* always the same */
-    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer); /* nobody looks at it */
+    glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);                                          /* nobody looks at it */
     glClear(GL_COLOR_BUFFER_BIT);
     glDrawArrays(GL_TRIANGLES, 0, 3);
     glBindFramebuffer(GL_FRAMEBUFFER, 0);

@@ -12,8 +12,8 @@
 
 enum { CALLS = 60000 }; /* several chunks */
 
-int main(int argc, char **argv) {
-  const char *way = argc > 1 ? argv[1] : "";
+int main(int argc, char** argv) {
+  const char* way = argc > 1 ? argv[1] : "";
   int own[2];
   clears(glClear, 10);
   fflush(stdout);

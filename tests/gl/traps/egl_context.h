@@ -19,7 +19,8 @@ static void make_context(EGLenum api, EGLint renderable, EGLint version) {
   CHECK(surface != EGL_NO_SURFACE);
   EGLint attributes[] = {EGL_CONTEXT_CLIENT_VERSION, version, EGL_NONE};
   EGLint none[] = {EGL_NONE};
-  EGLContext context = eglCreateContext(trap_display, config, EGL_NO_CONTEXT, api == EGL_OPENGL_ES_API ? attributes : none);
+  EGLContext context =
+      eglCreateContext(trap_display, config, EGL_NO_CONTEXT, api == EGL_OPENGL_ES_API ? attributes : none);
   CHECK(context != EGL_NO_CONTEXT);
   CHECK(eglMakeCurrent(trap_display, surface, surface, context));
 }

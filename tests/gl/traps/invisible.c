@@ -36,7 +36,8 @@ static void surroundings(const char* when) {
     struct sigaction action;
     if (sigaction(number, NULL, &action)) continue;
     if (sigismember(&blocked, number) || action.sa_handler != SIG_DFL)
-      printf("%s: signal %d blocked %d handled %d\n", when, number, sigismember(&blocked, number), action.sa_handler != SIG_DFL);
+      printf("%s: signal %d blocked %d handled %d\n", when, number, sigismember(&blocked, number),
+             action.sa_handler != SIG_DFL);
   }
   for (int fd = 0; fd < 500; fd++)
     if (fcntl(fd, F_GETFD) >= 0) printf("%s: descriptor %d\n", when, fd);
@@ -72,7 +73,8 @@ int main(void) {
   setvbuf(stdout, NULL, _IOFBF, 1 << 16);
   surroundings("at start");
   for (char** variable = environ; *variable; variable++)
-    if (strncmp(*variable, "LD_PRELOAD=", 11) && strncmp(*variable, "DRAWTAP_", 8)) printf("environment %s\n", *variable);
+    if (strncmp(*variable, "LD_PRELOAD=", 11) && strncmp(*variable, "DRAWTAP_", 8))
+      printf("environment %s\n", *variable);
   make_context(EGL_OPENGL_ES_API, EGL_OPENGL_ES2_BIT, 2);
   printf("%s | %s\n", glGetString(GL_RENDERER), glGetString(GL_VERSION));
   surroundings("with a context");
@@ -93,7 +95,9 @@ int main(void) {
   printf("EGL error 0x%x, then 0x%x\n", eglGetError(), eglGetError());
 
   GLuint program = glCreateProgram();
-  glAttachShader(program, shader(GL_VERTEX_SHADER, "attribute vec2 p; varying vec2 v; void main() { v = p; gl_Position = vec4(p, 0.0, 1.0); }"));
+  glAttachShader(program,
+                 shader(GL_VERTEX_SHADER,
+                        "attribute vec2 p; varying vec2 v; void main() { v = p; gl_Position = vec4(p, 0.0, 1.0); }"));
   glAttachShader(program, shader(GL_FRAGMENT_SHADER,
                                  "precision mediump float; varying vec2 v; uniform sampler2D t;"
                                  "void main() { gl_FragColor = texture2D(t, v * 0.5 + 0.5) + vec4(v, 0.0, 0.0); }"));
@@ -129,8 +133,8 @@ int main(void) {
   glGetIntegerv(GL_TEXTURE_BINDING_2D, &bound[1]);
   glGetIntegerv(GL_CURRENT_PROGRAM, &bound[2]);
   glGetIntegerv(GL_UNPACK_ALIGNMENT, &bound[3]);
-  printf("buffers: checksum %08x, error 0x%x, bound %d %d %d, alignment %d\n", checksum(), glGetError(), bound[0], bound[1],
-         bound[2], bound[3]);
+  printf("buffers: checksum %08x, error 0x%x, bound %d %d %d, alignment %d\n", checksum(), glGetError(), bound[0],
+         bound[1], bound[2], bound[3]);
 
   errno = 5;
   CHECK(!glGetString(0x1234));

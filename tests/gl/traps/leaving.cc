@@ -17,7 +17,7 @@ static sigjmp_buf signal_place;
 static ucontext_t context_place;
 static int left, heard, handled;
 
-static void GL_APIENTRY hear(GLenum, GLenum, GLuint, GLenum, GLsizei, const GLchar *, const void *) {
+static void GL_APIENTRY hear(GLenum, GLenum, GLuint, GLenum, GLsizei, const GLchar*, const void*) {
   heard++;
   if (way == THROW) throw 7;
   if (way == JUMP) longjmp(place, 1);
@@ -27,8 +27,10 @@ static void GL_APIENTRY hear(GLenum, GLenum, GLuint, GLenum, GLsizei, const GLch
 
 static void handle(int) {
   handled++;
-  if (way == HANDLER_CALLS) glIsEnabled(GL_BLEND); /* inside of the wrong call */
-  else siglongjmp(signal_place, 1);
+  if (way == HANDLER_CALLS)
+    glIsEnabled(GL_BLEND); /* inside of the wrong call */
+  else
+    siglongjmp(signal_place, 1);
 }
 
 static void wrong_call() { glEnable(GL_TRIANGLES); }
@@ -37,8 +39,10 @@ static void wrong_call() { glEnable(GL_TRIANGLES); }
 __attribute__((noinline)) static void deep(int levels, int calls) {
   volatile char room[512];
   room[0] = (char)levels;
-  if (levels) deep(levels - 1, calls);
-  else for (int i = 0; i < calls; i++) glClear(GL_COLOR_BUFFER_BIT);
+  if (levels)
+    deep(levels - 1, calls);
+  else
+    for (int i = 0; i < calls; i++) glClear(GL_COLOR_BUFFER_BIT);
   room[1] = room[0];
 }
 
@@ -51,16 +55,22 @@ static int leave(int how) {
       left++;
     }
   } else if (way == JUMP) {
-    if (!setjmp(place)) wrong_call();
-    else left++;
+    if (!setjmp(place))
+      wrong_call();
+    else
+      left++;
   } else if (way == SIGNAL_JUMP) {
-    if (!sigsetjmp(signal_place, 1)) wrong_call();
-    else left++;
+    if (!sigsetjmp(signal_place, 1))
+      wrong_call();
+    else
+      left++;
   } else if (way == CONTEXT) {
     volatile int again = 0;
     getcontext(&context_place);
-    if (!again++) wrong_call();
-    else left++;
+    if (!again++)
+      wrong_call();
+    else
+      left++;
   } else {
     wrong_call();
   }
@@ -72,7 +82,7 @@ static int leave(int how) {
   return 0;
 }
 
-static void *in_thread(void *) {
+static void* in_thread(void*) {
   EGLContext before = eglGetCurrentContext();
   CHECK(before == EGL_NO_CONTEXT);
   make_context(EGL_OPENGL_ES_API, EGL_OPENGL_ES3_BIT, 3);
@@ -85,7 +95,7 @@ static void *in_thread(void *) {
   return nullptr;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   struct sigaction action = {};
   action.sa_handler = handle;
   if (argc > 1 && !strcmp(argv[1], "altstack")) {

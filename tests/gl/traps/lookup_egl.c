@@ -8,7 +8,8 @@ int main(void) {
   unsigned names[2] = {0, 0};
   generate(2, names);
   CHECK(names[0] && names[1] && names[0] != names[1]);
-  EGLBoolean (*query)(EGLint, void*, void*) = (EGLBoolean(*)(EGLint, void*, void*))eglGetProcAddress("eglQueryDevicesEXT");
+  EGLBoolean (*query)(EGLint, void*, void*) =
+      (EGLBoolean (*)(EGLint, void*, void*))eglGetProcAddress("eglQueryDevicesEXT");
   CHECK(query);
   EGLint count = 0;
   CHECK(query(0, NULL, &count));

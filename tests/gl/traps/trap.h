@@ -17,13 +17,13 @@
 typedef void (*clear_function)(unsigned);
 typedef void (*flush_function)(void);
 
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-      fflush(stdout);                                                 \
-      _Exit(1);                                                       \
-    }                                                                 \
+#define CHECK(condition)                                            \
+  do {                                                              \
+    if (!(condition)) {                                             \
+      printf("FAILED %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      fflush(stdout);                                               \
+      _Exit(1);                                                     \
+    }                                                               \
   } while (0)
 
 static inline void* open_or_die(const char* name, int flags) {
