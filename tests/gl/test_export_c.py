@@ -261,6 +261,24 @@ def test_frames_play_again_and_again(triangle: Path, programs: Bench, tmp_path: 
     assert built.run(programs, "--loop", "0").returncode == 2
 
 
+def test_frames_leave_the_memory_of_the_driver_alone(programs: Bench, tmp_path: Path) -> None:
+    # llvmpipe takes a megabyte for each draw of this scene: a hundred pages that the kernel would have to fill again.
+    scene = ["glmark2-es2", "--off-screen", "--frame-end", "finish", "-s", "64x64", "-b", "build:nframes=30"]
+    trace = _record(programs, scene, tmp_path / "t.dtap", window=True)
+    _exported(trace, tmp_path / "c")
+    built = _built(tmp_path / "c")
+    once, often = (_page_faults(programs, built.program, "--loop", str(loops)) for loops in (1, 5))
+    assert (often - once) / (4 * 29) < 20, (once, often)
+
+
+def _page_faults(bench: Bench, program: Path, *arguments: str) -> int:
+    environment = {**bench.environment(), "LP_NUM_THREADS": "0"}
+    process = os.posix_spawn(str(program), [str(program), *arguments], environment)
+    _, status, usage = os.wait4(process, 0)
+    assert status == 0
+    return usage.ru_minflt
+
+
 def test_a_difference_is_told(triangle: Path, programs: Bench, tmp_path: Path) -> None:
     _exported(triangle, tmp_path / "c")
     frames = tmp_path / "c" / "frames_000.c"

@@ -12,6 +12,9 @@
 #include "play.h"
 
 #include <dlfcn.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,6 +335,15 @@ static double seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Drivers take and free memory in every draw. A program that once freed a large array has taught glibc to keep what is
+ * freed. This program frees no arrays, so glibc would give the driver's memory back to the kernel after every draw. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 int main(int argc, char **argv) {
   int loops = 1, timed = 0;
   for (int i = 1; i < argc; i++) {
@@ -342,6 +354,7 @@ int main(int argc, char **argv) {
       return 2;
     }
   }
+  keep_freed_memory();
   play_start();
   int frames = play_frame_count(), shown = 0;
   if (frames) play_frame(0);
