@@ -22,12 +22,7 @@ namespace {
 template <class F> void look_up(const GlContext* c, const char* name, F* at) {
   const int id = find_function(name);
   void* known = id < 0 ? nullptr : g_real[id][0];
-  if (!known) {
-    auto address = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*)
-                                  : DT_REAL(void*, glXGetProcAddressARB, const char*);
-    if (!address && c->system != 1) address = DT_REAL(void*, glXGetProcAddress, const char*);
-    known = address ? address(name) : nullptr;
-  }
+  if (!known) known = driver_address(c, name);
   if (!known && id >= 0) known = (void*)real_function<void (*)()>(name);
   *at = (F)known;
 }

@@ -69,7 +69,13 @@ void before_frame_end(Thread* t) {
     return;
   }
   gl::FrameImage image{c->draw_width, c->draw_height, 0};
-  if (gl::frame_extent(c, &image)) {
+  static uint32_t told;
+  if (!gl::frame_extent(c, &image)) {
+    if (!__atomic_exchange_n(&told, 1u, __ATOMIC_RELAXED))
+      emit_note(t, "frame-without-hash",
+                "from this frame on, frames that cannot be read back have no hash: no known size, an incomplete "
+                "framebuffer, several samples, or integers");
+  } else {
     size_t bytes = (size_t)image.width * (size_t)image.height * 4;
     void* pixels = calloc(1, bytes);
     if (pixels) {

@@ -504,6 +504,36 @@ void push_client(GlContext* c, uint32_t mask) {
 
 }  // namespace
 
+void* driver_address(const GlContext* c, const char* name) {
+  using Address = void* (*)(const char*);
+  Address address = real_function<Address>(c->system == SYSTEM_EGL ? "eglGetProcAddress" : "glXGetProcAddressARB");
+  if (!address && c->system != SYSTEM_EGL) address = real_function<Address>("glXGetProcAddress");
+  return address ? address(name) : nullptr;
+}
+
+void* ask_driver_for(const char* name) {
+  static const char* const everywhere[] = {"glGetString",
+                                           "glGetStringi",
+                                           "glGetIntegerv",
+                                           "glGetBooleanv",
+                                           "glIsEnabled",
+                                           "glReadPixels",
+                                           "glReadBuffer",
+                                           "glPixelStorei",
+                                           "glBindBuffer",
+                                           "glBindFramebuffer",
+                                           "glCheckFramebufferStatus",
+                                           "glGetFramebufferAttachmentParameteriv",
+                                           "glGetVertexAttribiv",
+                                           "glGetVertexAttribPointerv",
+                                           "glGetBufferParameteriv"};
+  const GlContext* c = tls.context;
+  if (!c) return nullptr;
+  for (const char* known : everywhere)
+    if (strcmp(known, name) == 0) return driver_address(c, name);
+  return nullptr;
+}
+
 void lock(uint32_t* word) {
   // Bounded: after a fork the thread that held it may not exist any more.
   for (uint32_t tries = 0; __atomic_exchange_n(word, 1u, __ATOMIC_ACQUIRE); tries++) {

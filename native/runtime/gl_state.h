@@ -145,7 +145,16 @@ struct GlContext {
 
 namespace gl {
 
-template <typename F> static inline F real(const char* name) { return real_function<F>(name); }
+// Programs may have a context before any library with the functions of OpenGL is there: then the driver of the current
+// context is asked for `name`, as the program itself will. Only functions that every context has which they are called
+// in: some drivers have an address for any name. nullptr: no context, or another function.
+DT_COLD void* ask_driver_for(const char* name);
+// What the driver of that context gives for a name, by eglGetProcAddress or glXGetProcAddress.
+DT_COLD void* driver_address(const GlContext* c, const char* name);
+template <typename F> static inline F real(const char* name) {
+  F known = real_function<F>(name);
+  return known ? known : (F)ask_driver_for(name);
+}
 #define DT_REAL(RESULT, NAME, ...) ::dt::gl::real<RESULT (*)(__VA_ARGS__)>(#NAME)
 
 // May the driver be asked now, without an error that the program could see?

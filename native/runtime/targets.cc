@@ -322,9 +322,7 @@ using GetTexImage = void (*)(uint32_t, int32_t, uint32_t, uint32_t, void*);
 GetTexImage tex_image_of(const GlContext* c) {
   if (auto get = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*)) return get;
   // No library that the program has exports it.
-  auto look_up = c->system == 1 ? DT_REAL(void*, eglGetProcAddress, const char*)
-                                : DT_REAL(void*, glXGetProcAddressARB, const char*);
-  return look_up ? (GetTexImage)look_up("glGetTexImage") : nullptr;
+  return (GetTexImage)driver_address(c, "glGetTexImage");
 }
 
 // A level of a texture, as desktop OpenGL hands it over.

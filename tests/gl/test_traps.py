@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import drawtap
+from drawtap.replay import player
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -93,6 +94,8 @@ CASES = (
     _trap("leaving", "thread"),
     # descriptors that the program closes or puts others in the place of
     *(_trap("closing", way) for way in ("close", "range", "replace")),
+    # a context before any library with functions of OpenGL
+    *(_trap("late_driver", way) for way in ("address", "library")),
     # what is not there
     _trap("nulls"),
     # processes
@@ -141,6 +144,15 @@ def test_every_call_is_seen_and_nothing_else_changes(trap: Trap, traps: Bench, t
     expected = announced(plain.stdout)
     assert expected
     assert {name: seen.count(name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("way", ["address", "library"])
+def test_a_context_that_comes_before_the_functions_is_known(way: str, traps: Bench, tmp_path: Path) -> None:
+    # What a context is tells how much a draw reads, and how a frame is read back.
+    trace = traps.record(["late_driver", way], tmp_path / "t.dtap", "--hash-frames")
+    played = player.play(trace, ["--verify"], environment=traps.environment())
+    assert (played.frames, played.compared, played.different) == (3, 3, 0)
+    assert played.findings == ()
 
 
 def test_every_program_has_a_case() -> None:
