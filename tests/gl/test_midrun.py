@@ -60,9 +60,16 @@ class Paused:
 
     def record(self, frames: int, total: int) -> None:
         """Record so many frames from the next one on, which makes `total` in all."""
-        self.trigger(str(self.pid), "frames", str(frames))
-        wait_for(lambda: (self.trigger() or [{"frames": total}])[0]["frames"] == total)
-        wait_for(lambda: (self.trigger() or [{"state": "paused"}])[0]["state"] == "paused")
+        # Nothing but the end of the recorder makes an empty answer a final one: a busy machine answers late.
+        assert self.trigger(str(self.pid), "frames", str(frames))
+        wait_for(lambda: self._is("frames", total))
+        wait_for(lambda: self._is("state", "paused"))
+
+    def _is(self, key: str, value: object) -> bool:
+        return self._ended() or any(one[key] == value for one in self.trigger())
+
+    def _ended(self) -> bool:
+        return self.recorder.poll() is not None
 
     def end(self) -> Path:
         """Kill the program, and return the recording."""
