@@ -1179,7 +1179,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
     bool piece = false, expands = false, runs = false;  // of display lists, see lists.h
     if (DT_UNLIKELY(g_session != nullptr)) {
       happening.kind = g_kinds[static_cast<size_t>(columns.function->index)];
-      if (g_session->watches()) {
+      if (g_session->watches() || g_session->keeps_lists()) {
         Watched watched(*this, *columns.decoded, chunk->ordinals[record], seq);
         Row row{&columns, chunk->ordinals[record], seq};
         happening.seen = &watched;
@@ -1205,7 +1205,7 @@ void Player::execute(Decoded* chunk, uint32_t record) {
             watched.plays(play, row);
             expands = g_session->measures() && !g_lists.compiling() && g_lists.expands(*this, watched);
             if (expands)
-              happening.draw = nullptr;
+              happening.draw = nullptr, happening.expanded = true;
             else if (list)
               watched.draws(*list);
             else

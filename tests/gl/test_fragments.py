@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from drawtap.analysis import glsl, shader_cost
-from drawtap.metrics import listing, overdraw, passes, profile
+from drawtap.metrics import listing, overdraw, passes, profile, tables
 from drawtap.metrics.passes import Pass, request_text
 from drawtap.replay import player
 from drawtap.trace.trace import open_trace
@@ -311,6 +311,55 @@ class TestCounts:
         _measured(recorded["fragments_gl"], ["draw"])
         for frame in range(FRAMES):
             assert _draws(recorded["fragments_gl"], frame) == list(GL)
+
+    def test_a_frame_says_what_is_known_where_some_draws_are_not(self, recorded: dict[str, Path]):
+        _measured(recorded["fragments_gl"], ["draw", "frame"])
+        with open_trace(recorded["fragments_gl"]) as opened:
+            for column, name in enumerate(COUNTS):
+                fates = [fate[column] for fate in GL]
+                known = [fate for fate in fates if isinstance(fate, int)]
+                rows = opened.sql(
+                    "SELECT value, draws, unknown_draws, at_least, note FROM metrics WHERE per = 'frame' AND "
+                    f"name = 'fragments:count/{name}'"
+                ).fetchall()
+                assert len(rows) == FRAMES
+                for value, draws, unknown, least, note in rows:
+                    assert value is None
+                    assert (draws, unknown, least) == (len(GL), len(fates) - len(known), sum(known)), name
+                    assert set(str(note).split(" | ")) == {fate for fate in fates if isinstance(fate, str)}
+            [(lost, of, least)] = opened.sql(
+                "SELECT count(*), sum(draws), count(at_least) FROM metrics WHERE per = 'draw' AND "
+                "name = 'fragments:count/generated' AND value IS NULL"
+            ).fetchall()
+            assert (lost, of, least) == (FRAMES * 2, FRAMES * 2, 0), "of one draw there is no part that is known"
+            lines = tables.tables(opened)[0].rows
+        [row] = [row for row in lines if row.title == "fragments"]
+        total = sum(fate[0] for fate in GL if isinstance(fate[0], int))
+        assert row.series is None
+        assert row.missing.startswith(
+            f"fragments:count/generated: at least {total:,} a frame, "
+            f"unknown for {2 * FRAMES} of {len(GL) * FRAMES} draws"
+        )
+
+    @pytest.mark.parametrize("name", ["fragments_gl", "lists", "conditional", "across"])
+    @pytest.mark.parametrize("restart", [False, True])
+    def test_some_frames_know_what_all_know(
+        self, programs: Bench, recorded: dict[str, Path], tmp_path: Path, name: str, restart: bool
+    ):
+        trace = recorded[name] if name in recorded else programs.recorded(["fragments_more", name], tmp_path).traces[0]
+        ids = ["fragments:*", "geometry:*", "gl:samples/*", "gl:pipeline/*"]
+        known = [m for m in listing.metrics(trace, environment=LLVMPIPE) if not m.missing]
+        chosen = listing.chosen(known, ids)
+        question = "SELECT name, value, note, draws, unknown_draws, at_least FROM metrics WHERE frame = 1 ORDER BY ALL"
+        with open_trace(trace) as opened:
+            plan = passes.plan(trace, chosen, ["frame"], environment=LLVMPIPE)
+            profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+            whole = opened.sql(question).fetchall()
+        with open_trace(trace) as opened:
+            some = profile.Wanted(range(1, 2), restart=restart)
+            profile.profile(opened, plan, some, environment=LLVMPIPE)
+            assert opened.sql(question).fetchall() == whole
+        assert len(whole) == len({m.id for one in plan.passes for m in one.metrics})
 
     @pytest.mark.parametrize("word", MORE)
     def test_what_is_hard_to_count_is_counted_too(self, recorded: dict[str, Path], word: str):

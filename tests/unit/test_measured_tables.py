@@ -11,6 +11,7 @@ import pytest
 import drawtap
 from drawtap.analysis import synthesis
 from drawtap.commands.report import _frames, _measured
+from drawtap.formats import text
 from drawtap.formats.calls import CallWriter
 from drawtap.metrics import profile, tables
 from drawtap.trace import measured
@@ -62,6 +63,41 @@ def test_calls_alone(recording):
         [table] = tables.tables(trace)
         assert table.command == "drawtap profile a.dtap --metrics 'geometry:*,fragments:*' --per frame,draw"
         assert tables.triangle_sizes(trace) == []
+
+
+def test_a_lower_bound_is_no_value(recording):
+    name = "fragments:count/generated"
+    rows = [(name, "frame", n, 0, None if n == 2 else 100.0, "count", "x" if n == 2 else None) for n in range(5)]
+    store(recording, 1, rows)
+    [file] = measured.files(recording)
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        f"COPY (SELECT * REPLACE (4::BIGINT AS draws, if(value IS NULL, 1, NULL)::BIGINT AS unknown_draws, "
+        f"if(value IS NULL, 70.0, NULL) AS at_least) FROM read_parquet('{file}')) TO '{file}.new' (FORMAT parquet)"
+    )
+    Path(f"{file}.new").replace(file)
+    found = rows_of(recording)["fragments"]
+    assert found.series is not None
+    assert found.series.total == 400
+    assert found.lacks == "without 1 frames (at least 70 a frame, unknown for 1 of 4 draws: x)"
+    with drawtap.open(recording) as trace:
+        lines = [value for *_, value in trace.sql(next(iter(text._measured(trace)))).fetchall()]
+    assert sorted(lines) == ["100.0"] * 4 + ["at least 70.0, unknown for 1 of 4 draws"]
+
+
+def test_runs_of_before_have_no_bounds(recording):
+    store(recording, 1, [("fragments:count/generated", "frame", 0, 0, 5.0, "count", None)])
+    [file] = measured.files(recording)
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        f"COPY (SELECT * EXCLUDE (draws, unknown_draws, at_least) FROM read_parquet('{file}')) TO '{file}.new' "
+        "(FORMAT parquet)"
+    )
+    Path(f"{file}.new").replace(file)
+    with drawtap.open(recording) as trace:
+        assert trace.sql("SELECT value, at_least, draws FROM metrics WHERE per = 'frame'").fetchall() == [
+            (5, None, None)
+        ]
 
 
 def test_the_last_run_that_measured_it_counts(recording):

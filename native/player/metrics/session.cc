@@ -128,6 +128,7 @@ bool Request::read(const std::string& path, std::string& why) {
 uint16_t Session::kind(const std::string& name, uint32_t flags) {
   auto is = [&](const char* what) { return name.starts_with(what); };
   uint16_t k = flags & (FLAG_DRAW | FLAG_DISPATCH | FLAG_CLEAR) || is("glCallList") ? DRAW : 0;
+  if (flags & FLAG_DRAW || is("glCallList") || name == "glBegin") k |= PRIMITIVES;
   if (name == "glBegin")
     k |= BEGIN;
   else if (name == "glEnd")
@@ -182,7 +183,10 @@ void Session::prepare() {
       p.sources.push_back(std::move(source));
     }
     std::stable_sort(p.sources.begin(), p.sources.end(), [](auto& a, auto& b) { return a->order() < b->order(); });
-    for (auto& s : p.sources) s->alone = p.sources.size() == 1;
+    for (auto& s : p.sources) {
+      s->alone = p.sources.size() == 1;
+      keeps_lists_ |= (s->watches() & Source::WATCH_DRAWS) != 0;
+    }
     passes_.push_back(std::move(p));
   }
   if (passes_.empty()) throw Error(DT_E_ARGUMENT, "no pass is named");
@@ -194,7 +198,7 @@ void Session::begin_pass() {
   rows_ = fopen(path.c_str(), "w");
   if (!rows_) throw Error(DT_E_IO, path + " cannot be written");
   setvbuf(rows_, nullptr, _IOFBF, 1 << 18);
-  fputs("per,number,seq,end_seq,t_start,t_end,segments,note", rows_);
+  fputs("per,number,seq,end_seq,t_start,t_end,segments,draws,note,lost", rows_);
   for (int m : passes_[pass_].pass.metrics) fprintf(rows_, ",m%d", m);
   fputc('\n', rows_);
   began_.assign(passes_[pass_].sources.size(), false);
@@ -247,13 +251,24 @@ void Session::write(const Scope& s) {
   ++written_;
   std::string note;
   std::string& line = line_;
+  auto& pass = passes_[pass_].pass;
   line = s.at == AT_FRAME ? "f" : s.at == AT_DRAW ? "d" : s.at == AT_CALL ? "c" : "r";
-  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments)})
+  for (uint64_t v : {s.number, s.seq, s.end_seq, s.t_start, s.t_end, static_cast<uint64_t>(s.segments), s.draws})
     line += ',', put(line, v);
   line += ",\"";
   const size_t note_at = line.size();
+  line += "\",\"";
+  // Of what is not known: of how many draws it is not, and the sum of the others.
+  for (size_t i = 0; i < s.sums.size(); ++i) {
+    const Sum& sum = s.sums[i];
+    if (!sum.why) continue;
+    const int metric = pass.metrics[i];
+    put(line, metric), line += '=', put(line, sum.unknown), line += ':';
+    if (request_.metrics[static_cast<size_t>(metric)].fold == Fold::SUM && sum.unknown < s.draws)
+      put_numeral(line, sum.value);
+    line += ';';
+  }
   line += '"';
-  auto& pass = passes_[pass_].pass;
   for (size_t i = 0; i < s.sums.size(); ++i) {
     const Sum& sum = s.sums[i];
     auto m = static_cast<size_t>(pass.metrics[i]);
@@ -331,8 +346,28 @@ void Session::lost(uint64_t number, int metric, const char* why) {
   auto it = segment_of(number);
   if (it == segments_.end()) return;
   auto place = static_cast<size_t>(passes_[pass_].place[static_cast<size_t>(metric)]);
-  for (Scope* s : it->second.scopes) s->sums[place].why = why;
+  for (Scope* s : it->second.scopes) {
+    const char*& said = s->sums[place].why;
+    if (!said)
+      said = why;
+    else if (!strstr(said, why))
+      said = lasting(std::string(said) + " | " + why);
+  }
+  if (running_ && number == last_segment_)
+    it->second.lost.push_back(place);
+  else
+    lose(it->second, place);
   arrived(number);
+}
+// A metric is not known of the draws of a segment, which has ended.
+void Session::lose(Segment& segment, size_t place) {
+  for (Scope* s : segment.scopes) s->sums[place].unknown += segment.draws;
+}
+// A draw is about to be played, in the segment that runs.
+void Session::drawn() {
+  for (Scope* s : open_) ++s->draws;
+  if (!running_) return;
+  if (auto it = segment_of(last_segment_); it != segments_.end()) ++it->second.draws;
 }
 void Session::arrived(uint64_t number) {
   auto it = segment_of(number);
@@ -356,6 +391,7 @@ void Session::stop() {
     if (began_[i]) sources[i]->end();
   auto it = segments_.find(last_segment_);
   it->second.t_end = now;
+  for (size_t place : it->second.lost) lose(it->second, place);
   if (!it->second.waits) forget_segment(it);
   if (segments_.size() > COLLECT_AT) collect(false);
   cost_ns_ += now_ns() - now;
@@ -493,6 +529,14 @@ void Session::show(Draw& draw) {
   cost_ns_ += now_ns() - began;
 }
 
+// The program's own query of that target begins or ends; it may run on into another pass.
+void Session::block(uint32_t target, bool blocked) {
+  if (!current_context()) return;
+  for (auto& pass : passes_)
+    for (auto& source : pass.sources)
+      if (source->uses(target)) source->block(target, blocked);
+}
+
 void Session::condition(const Happening& call) {
   if (!current_context() || in_list_) return;
   if (call.kind & CONDITION_END)
@@ -544,7 +588,11 @@ void Session::before(const Happening& call) {
   if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_))
     restore(in_frames() && !in_list_ && !in_begin_ ? call.seen : nullptr);
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
-  if (!in_frames()) return;
+  if (!in_frames()) {
+    // One that begins before the frames that are measured may run in them.
+    if (call.kind & QUERY_BEGIN) block(call.argument(call.call, "target"), true);
+    return;
+  }
   auto see = [&] {
     if (DT_LIKELY(!(watches_ & Source::WATCH_CALLS)) || !call.seen) return;
     call.seen->in_list = in_list_;
@@ -563,8 +611,8 @@ void Session::before(const Happening& call) {
     if (query) {
       stop();
       ++pauses_;
-      for (auto& s : passes_[pass_].sources) s->block(target, true);
     }
+    block(target, true);
   }
   if (draw && request_.isolate) {
     stop();
@@ -583,6 +631,7 @@ void Session::before(const Happening& call) {
     if (shown) show(*call.draw);
     start();
   }
+  if (call.kind & PRIMITIVES && !call.expanded && (!in_list_ || list_runs_)) drawn();
   see();
   if (call.kind & BEGIN) in_begin_ = true;
 }
@@ -597,6 +646,8 @@ void Session::within(Call& call, Draw* draw) {
     show(*draw);
     start();
   }
+  if (draw && (draw->flags & FLAG_DRAW || !strcmp(draw->name, "glBegin") || !strncmp(draw->name, "glCallList", 10)))
+    drawn();
   for (auto& source : passes_[pass_].sources)
     if (source->watches() & Source::WATCH_CALLS) source->see(call);
 }
@@ -612,10 +663,8 @@ void Session::after(const Happening& call) {
   if (call.kind & QUERY_END) {
     uint32_t target = call.argument(call.call, "target");
     for (auto& s : passes_[pass_].sources) query |= s->uses(target);
-    if (query) {
-      stop();
-      for (auto& s : passes_[pass_].sources) s->block(target, false);
-    }
+    if (query) stop();
+    block(target, false);
   }
   if (!draw_scope_ && !call_scope_ && !query && !list) return;
   stop();
@@ -739,11 +788,12 @@ void Session::end_pass() {
   while (!segments_.empty()) {
     auto it = segments_.begin();
     std::vector<Scope*> scopes = it->second.scopes;
-    size_t waits = it->second.waits;
+    const size_t waits = it->second.waits;
+    const uint64_t draws = it->second.draws;
     forget_segment(it);
     for (Scope* s : scopes) {
       for (auto& sum : s->sums)
-        if (!sum.why) sum.why = "no result came";
+        if (!sum.why) sum.why = "no result came", sum.unknown += draws;
       s->waits -= waits;
       settle(s);
     }

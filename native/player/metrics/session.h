@@ -48,7 +48,8 @@ class Session : Sink {
     LIST_END = 64,
     LINKS = 128,
     CONDITION_BEGIN = 256,
-    CONDITION_END = 512
+    CONDITION_END = 512,
+    PRIMITIVES = 1024  // draws them: no clear, no dispatch
   };
   static uint16_t kind(const std::string& name, uint32_t flags);
   struct Happening {
@@ -80,6 +81,8 @@ class Session : Sink {
   // It is over after the call `seq`; `frames`: whether the trace says where frames end.
   void finish(uint64_t seq, bool frames);
   std::function<bool(const void*)> visit;  // makes a context current for a moment
+  // Whether a pass of these wants to see draws: display lists are kept from the beginning, whichever pass it is.
+  bool keeps_lists() const { return mode_ == MEASURE && !finished_ && keeps_lists_; }
   // What the sources of this pass want to be shown: Source::Watch.
   unsigned watches() const { return mode_ == MEASURE && !finished_ ? watches_ : 0; }
   // Whether sources watch what comes.
@@ -94,10 +97,12 @@ class Session : Sink {
     double value = 0, weight = 0;
     uint64_t segment = 0;
     uint32_t parts = 0;
+    uint64_t unknown = 0;  // draws of which it is not known
     const char* why = nullptr;
   };
   struct Scope {
     At at = AT_FRAME;
+    uint64_t draws = 0;  // that are in it; those of a display list that is played call by call count each
     uint64_t number = 0, seq = 0, end_seq = 0, t_start = 0, t_end = 0;
     uint32_t segments = 0;
     size_t waits = 0;  // for results
@@ -106,8 +111,9 @@ class Session : Sink {
   };
   struct Segment {
     std::vector<Scope*> scopes;
-    uint64_t t_start = 0, t_end = 0;
+    uint64_t t_start = 0, t_end = 0, draws = 0;
     size_t waits = 0;
+    std::vector<size_t> lost;  // places of metrics that were lost before it ended
   };
   // What the program draws only if a query of its own says so.
   struct Condition {
@@ -141,6 +147,9 @@ class Session : Sink {
   void collect_everywhere();
   void ranges(uint64_t seq);
   void show(Draw& draw);
+  void drawn();
+  void block(uint32_t target, bool blocked);
+  void lose(Segment& segment, size_t place);
   void condition(const Happening& call);
   static bool draws_anything(Condition& condition);
   void restore(const Call* next = nullptr);
@@ -171,7 +180,8 @@ class Session : Sink {
   uint64_t last_segment_ = 0;
   bool running_ = false, paused_ = false, away_ = true, in_begin_ = false, in_list_ = false, list_runs_ = false,
        answered_ = false;
-  bool finished_ = false, changed_ = false;      // changed_: sources may have changed something for draws
+  bool finished_ = false, keeps_lists_ = false,
+       changed_ = false;                         // changed_: sources may have changed something for draws
   std::map<const void*, Condition> conditions_;  // by context
   std::map<const void*, bool> contexts_;         // seen, and still there
   std::vector<double> bias_;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -192,19 +192,41 @@ def _result(done: Profile, wanted: Wanted, beyond: Sequence[str]) -> Sheets:
 
     overview = measuring.overview(done)
     data = {**measuring.summary(done, wanted), "path": str(done.path), "rows": done.rows, "metrics": overview}
-    columns = ("per", "metric", "unit", "rows", "total", "median", "least", "most", "spread", "missing")
-    table = [tuple(row[name] for name in columns) for row in overview]
+    columns: tuple[str, ...] = (
+        "per",
+        "metric",
+        "unit",
+        "rows",
+        "total",
+        "median",
+        "least",
+        "most",
+        "spread",
+        "missing",
+    )
+    if lacks := any(row["draws"] for row in overview):
+        columns += ("at_least", "unknown")
+    table = [
+        tuple(_unknown(row) if name == "unknown" else _shown(row[name], row["unit"]) for name in columns)
+        for row in overview
+    ]
     refused = [(metric.id, why) for metric, why in done.plan.refused]
     differ = bool(done.differing) or not done.calls_same
     tables = [
-        Rows(columns, [tuple(_shown(cell, row[2]) for cell in row) for row in table], findings=differ),
+        Rows(columns, table, findings=differ),
         Rows(("metric", "why not"), refused, title="not measured"),
         Rows(("note", "rows"), measuring.notes(done), title="rows with a note"),
     ]
     notes = _notes(done)
+    if lacks:
+        notes.append("at_least is the sum without the draws that are unknown: a lower bound, no total")
     if beyond:
         notes.append(f"not measured, for they reach beyond the frames that were: {', '.join(beyond)}")
     return Sheets(tables, data, notes)
+
+
+def _unknown(row: Mapping[str, object]) -> str:
+    return f"{row['unknown_draws']:,} of {row['draws']:,} draws" if row["unknown_draws"] else ""
 
 
 def _shown(cell: object, unit: object) -> object:

@@ -377,7 +377,7 @@ def _content(table: Table) -> ContentTable:
                 StatRow(row.title, row.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
                 if (s := row.series)
                 else None,
-                row.source,
+                f"{row.source}, {row.lacks}" if row.lacks else row.source,
                 row.missing,
             )
             for row in table.rows

@@ -69,8 +69,11 @@ def _stored(trace: Trace) -> Iterator[str]:
 def _measured(trace: Trace) -> Iterator[str]:
     if measured.files(trace.path):
         yield (
-            "SELECT m.seq, CASE m.per WHEN 'frame' THEN 'frame: ' ELSE '' END || m.name AS what, m.value::VARCHAR || "
-            "CASE WHEN m.unit IN ('', 'count') THEN '' ELSE ' ' || m.unit END AS value FROM metrics m "
-            "WHERE m.per IN ('call', 'draw', 'frame') AND m.value IS NOT NULL AND m.run IS NOT NULL "
+            "SELECT m.seq, CASE m.per WHEN 'frame' THEN 'frame: ' ELSE '' END || m.name AS what, "
+            "CASE WHEN m.value IS NULL THEN 'at least ' ELSE '' END || coalesce(m.value, m.at_least)::VARCHAR || "
+            "CASE WHEN m.unit IN ('', 'count') THEN '' ELSE ' ' || m.unit END || CASE WHEN m.value IS NULL THEN "
+            "format(', unknown for {} of {} draws', m.unknown_draws, m.draws) ELSE '' END AS value FROM metrics m "
+            "WHERE m.per IN ('call', 'draw', 'frame') AND coalesce(m.value, m.at_least) IS NOT NULL "
+            "AND m.run IS NOT NULL "
             "QUALIFY m.run = max(m.run) OVER (PARTITION BY m.name, m.per)"
         )

@@ -172,7 +172,8 @@ def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[st
 class Reading:
     """A value of one metric for one frame, draw or call: `number` is the frame's, `seq` the first call.
 
-    `note` says why there is no value, or what it lacks.
+    `note` says why there is no value, or what it lacks. Without a value, it is unknown for `unknown_draws` of `draws`,
+    and `at_least` is the sum of the others, which is a lower bound and no value.
     """
 
     per: str
@@ -181,6 +182,9 @@ class Reading:
     metric: str
     value: float | None
     note: str = ""
+    draws: int = 0
+    unknown_draws: int = 0
+    at_least: float | None = None
 
 
 def readings(
@@ -200,14 +204,24 @@ def readings(
         try:
             _load(connection, runs, plan, wanted)
             rows = connection.execute(
-                "SELECT per, number, min(seq), metric, median(value), coalesce(any_value(note), '') FROM raw "
-                "GROUP BY per, number, metric ORDER BY ALL"
+                f"SELECT per, number, min(seq), metric, median(value), coalesce(any_value(note), ''), {_KNOWN} "
+                "FROM raw GROUP BY per, number, metric ORDER BY ALL"
             ).fetchall()
         finally:
             connection.close()
     found = [
-        Reading(str(per), int(n), int(seq), str(metric), None if value is None else float(value), str(note))
-        for per, n, seq, metric, value, note in rows
+        Reading(
+            str(per),
+            int(n),
+            int(seq),
+            str(metric),
+            None if value is None else float(value),
+            str(note),
+            int(draws or 0),
+            int(unknown or 0),
+            None if least is None else float(least),
+        )
+        for per, n, seq, metric, value, note, draws, unknown, least in rows
     ]
     return found, runs.engine
 
@@ -262,7 +276,9 @@ INSERT INTO raw
 SELECT u.per, u.number, u.seq, u.end_seq, u.t_start, u.t_end, {number}, {repetition}, p.metric,
        CASE WHEN u.note <> ''
             THEN nullif(regexp_extract(u.note, '(?:^|;)' || substr(u.place, 2) || '=([^;]*)', 1), '') END,
-       u.value
+       u.value, u.draws,
+       nullif(regexp_extract(u.lost, '(?:^|;)' || substr(u.place, 2) || '=([0-9]+):', 1), '')::BIGINT,
+       nullif(regexp_extract(u.lost, '(?:^|;)' || substr(u.place, 2) || '=[0-9]+:([^;]*)', 1), '')::DOUBLE
 FROM ((FROM read_csv({file}, header = true, quote = '"', escape = '"', auto_detect = false, delim = ',',
                       columns = {columns})) UNPIVOT INCLUDE NULLS (value FOR place IN ({names}))) u
 JOIN places p ON p.name = u.place
@@ -282,9 +298,8 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: Wanted) -> tuple[Path,
         connection.execute("CREATE TABLE frames (frame UBIGINT, first_seq UBIGINT)")
         _insert(connection, "frames", frames)
         part, path = where / "run.part", where / f"{run:03}.parquet"
-        connection.execute(
-            f"COPY ({_TABLE.format(engine=_quoted(runs.engine), run=run)}) TO {_quoted(str(part))} (FORMAT parquet)"
-        )
+        table = _TABLE.format(engine=_quoted(runs.engine), run=run, known=_KNOWN)
+        connection.execute(f"COPY ({table}) TO {_quoted(str(part))} (FORMAT parquet)")
         [(rows,)] = connection.execute(f"SELECT count(*) FROM read_parquet({_quoted(str(part))})").fetchall()
     finally:
         connection.close()
@@ -295,12 +310,18 @@ def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: Wanted) -> tuple[Path,
     return path, int(rows)
 
 
+# Of how many draws it is, and what is known where a part of them is not: repetitions lack the same.
+_KNOWN = """
+max(draws) AS draws, CASE WHEN count(value) = 0 THEN max(unknown) END AS unknown_draws,
+CASE WHEN count(value) = 0 THEN min(at_least) END AS at_least
+"""
 _TABLE = """
 SELECT r.seq, NULL::USMALLINT AS thread, NULL::BIGINT AS t, m.id AS name, r.value, r.per, r.number, r.end_seq,
-       f.frame, g.name AS range, m.unit, r.spread, r.samples::INTEGER AS samples, r.note, r.pass::INTEGER AS pass,
-       r.replay_start, r.replay_ns, {engine} AS engine, {run}::INTEGER AS run
+       f.frame, g.name AS range, m.unit, r.spread, r.samples::INTEGER AS samples, r.note, r.draws, r.unknown_draws,
+       r.at_least, r.pass::INTEGER AS pass, r.replay_start, r.replay_ns, {engine} AS engine, {run}::INTEGER AS run
 FROM (SELECT per, number, min(seq) AS seq, max(end_seq) AS end_seq, metric, median(value) AS value,
              max(value) - min(value) AS spread, count(value) AS samples, any_value(note) AS note, min(pass) AS pass,
+             {known},
              arg_min(t_start, repetition)::BIGINT AS replay_start,
              arg_min(t_end - t_start, repetition)::BIGINT AS replay_ns
       FROM raw GROUP BY per, number, metric) r
@@ -314,7 +335,8 @@ ORDER BY r.seq, r.per, r.number, m.id
 def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted: Wanted) -> None:
     connection.execute(
         "CREATE TABLE raw (per VARCHAR, number UBIGINT, seq UBIGINT, end_seq UBIGINT, t_start UBIGINT, t_end UBIGINT, "
-        "pass INTEGER, repetition INTEGER, metric VARCHAR, note VARCHAR, value DOUBLE)"
+        "pass INTEGER, repetition INTEGER, metric VARCHAR, note VARCHAR, value DOUBLE, draws BIGINT, unknown BIGINT, "
+        "at_least DOUBLE)"
     )
     connection.execute("CREATE TABLE metrics (metric VARCHAR, id VARCHAR, unit VARCHAR)")
     known = {m.id: m for one in plan.passes for m in one.metrics}
@@ -359,7 +381,8 @@ def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
         )
     connection.execute(
         "INSERT INTO raw SELECT r.per, r.number, r.seq, r.end_seq, r.t_start, r.t_end, r.pass, r.repetition, e.metric, "
-        "e.note, e.value FROM raw r JOIN estimated e USING (seq) WHERE r.per = 'draw' AND r.metric = $1",
+        "e.note, e.value, r.draws, CASE WHEN e.value IS NULL THEN r.draws END, NULL "
+        "FROM raw r JOIN estimated e USING (seq) WHERE r.per = 'draw' AND r.metric = $1",
         [estimate.FRAGMENTS],
     )
 
@@ -367,7 +390,7 @@ def _estimate(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
 def _question(file: Path, number: int, repetition: int, places: Sequence[str]) -> str:
     with file.open(encoding="utf-8") as text:
         header = text.readline().strip().split(",")
-    fixed = {"per": "VARCHAR", "note": "VARCHAR"}
+    fixed = {"per": "VARCHAR", "note": "VARCHAR", "lost": "VARCHAR"}
     kinds = {name: fixed.get(name, "DOUBLE" if re.fullmatch(r"m\d+", name) else "UBIGINT") for name in header}
     columns = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in kinds.items()) + "}"
     names = ", ".join(places)
@@ -431,22 +454,45 @@ def metrics_of(made: Profile) -> list[Metric]:
 
 _OVERVIEW = """
 SELECT m.per, m.name, any_value(m.unit), count(*), sum(m.value), median(m.value), min(m.value), max(m.value),
-       median(m.spread), count(*) FILTER (m.value IS NULL)
+       median(m.spread), count(*) FILTER (m.value IS NULL), sum(coalesce(m.value, m.at_least)),
+       sum(m.unknown_draws)::BIGINT, sum(m.draws)::BIGINT
 FROM read_parquet({file}) m GROUP BY m.per, m.name ORDER BY m.per, m.name
 """
-_OVERVIEW_COLUMNS = ("per", "metric", "unit", "rows", "total", "median", "least", "most", "spread", "missing")
+_OVERVIEW_COLUMNS = (
+    "per",
+    "metric",
+    "unit",
+    "rows",
+    "total",
+    "median",
+    "least",
+    "most",
+    "spread",
+    "missing",
+    "at_least",
+    "unknown_draws",
+    "draws",
+)
 _WRITERS = {".csv": "(FORMAT csv, HEADER)", ".parquet": "(FORMAT parquet)", ".json": "(FORMAT json, ARRAY true)"}
 
 
 def overview(made: Profile) -> list[dict[str, object]]:
     """Return a row a metric and kind of range: how many, total (of what adds up), median, extremes, the median spread
-    of the repetitions, and how many have no value."""
+    of the repetitions, and how many have no value.
+
+    Where some have none there is no total: it is `at_least` the sum of what is known, and `unknown_draws` of `draws`
+    are not in it.
+    """
     adds = {m.id for m in metrics_of(made) if m.fold == "sum"} | {*estimate.IDS}
     found = []
     for row in _ask(_OVERVIEW.format(file=_quoted(str(made.path)))):
         entry = dict(zip(_OVERVIEW_COLUMNS, row, strict=True))
         if entry["metric"] not in adds:
-            entry["total"] = None
+            entry["total"] = entry["at_least"] = None
+        if entry["missing"]:
+            entry["total"] = None  # the sum of the others is none of all
+        else:
+            entry["at_least"] = entry["unknown_draws"] = entry["draws"] = None
         found.append(entry)
     return sorted(found, key=lambda row: (str(row["per"]), numbered(str(row["metric"]))))
 

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One quantity over the frames; `series` is None where `missing` says why. `source`: calls, a metric, a sensor."""
+    """One quantity over the frames; `series` is None where `missing` says why, and what is known all the same.
+
+    `source`: calls, a metric, a sensor. `lacks` says which frames `series` is without, since draws of them are unknown.
+    """
 
     title: str
     unit: str
     series: Series | None
     source: str
     missing: str = ""
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,9 @@ def _row(wanted: _Wanted, known: _Known) -> TableRow:
         why = next((notes[m] if m == _FETCHES else f"{m}: {notes[m]}" for m in wanted.metrics if m in notes), "")
         why = why or ("not measured" if counted else "no back-end counts it")
         return TableRow(wanted.title, wanted.unit, None, "", why)
-    return TableRow(wanted.title, wanted.unit, content.series(wanted.title, wanted.title, wanted.unit, series), source)
+    lacks = notes.get(source.removesuffix(" (counted)"), "")
+    made = content.series(wanted.title, wanted.title, wanted.unit, series)
+    return TableRow(wanted.title, wanted.unit, made, source, lacks=lacks)
 
 
 def _column(name: str, frames: Sequence[Mapping[str, object]]) -> list[float] | None:
@@ -187,20 +193,24 @@ def _column(name: str, frames: Sequence[Mapping[str, object]]) -> list[float] | 
 
 
 def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]]:
-    """Return the values of metrics by frame, of the last run that has them; and notes of those without any value."""
+    """Return the values of metrics by frame, of the last run that has them; and what is known of frames without."""
     if not measured.files(trace.path):
         return {}, {}
     values: dict[str, dict[int, float]] = {}
-    notes: dict[str, str] = {}
-    for name, frame, value, note in trace.sql(
-        "SELECT name, frame, value, note FROM metrics WHERE per = 'frame' AND (name LIKE 'geometry:%' OR "
+    lost: dict[str, list[tuple[str, int, int, float | None]]] = {}
+    for name, frame, value, note, draws, unknown, least in trace.sql(
+        "SELECT name, frame, value, note, draws, unknown_draws, at_least FROM metrics "
+        "WHERE per = 'frame' AND (name LIKE 'geometry:%' OR "
         "name LIKE 'fragments:%' OR name LIKE 'gl:pipeline/%' OR name LIKE 'vg:%') AND frame IS NOT NULL "
         "QUALIFY run = max(run) OVER (PARTITION BY name) ORDER BY frame"
     ):
         if value is not None:
             values.setdefault(str(name), {})[int(str(frame))] = float(str(value))
         elif note is not None:
-            notes.setdefault(str(name), str(note))
+            bound = None if least is None else float(str(least))
+            entry = (str(note), int(str(draws or 0)), int(str(unknown or 0)), bound)
+            lost.setdefault(str(name), []).append(entry)
+    notes = {name: _lost(frames, name in values) for name, frames in lost.items()}
     # A frame whose draws were measured too was measured in parts, and the mean of their means is not the frame's.
     for mean, (part, whole) in _VG_MEANS.items():
         if mean in values and part in values and whole in values:
@@ -215,7 +225,18 @@ def _measured(trace: Trace) -> tuple[dict[str, dict[int, float]], dict[str, str]
                 values[_FETCHES] = reads
         except NotTold as error:
             notes[_FETCHES] = str(error)
-    return values, {name: note for name, note in notes.items() if name not in values}
+    return values, notes
+
+
+def _lost(frames: Sequence[tuple[str, int, int, float | None]], others: bool) -> str:
+    """Say why frames have no value, each with its note, draws, unknown draws and lower bound, and what is known."""
+    why = frames[0][0]
+    draws, unknown = sum(frame[1] for frame in frames), sum(frame[2] for frame in frames)
+    bounds = [bound for *_, bound in frames if bound is not None]
+    said = f"unknown for {unknown:,} of {draws:,} draws: {why}" if unknown else why
+    if bounds:
+        said = f"at least {sum(bounds) / len(frames):,.0f} a frame, {said}"
+    return f"without {len(frames)} frames ({said})" if others else said
 
 
 def _texture_reads(trace: Trace) -> dict[int, float]:

@@ -29,6 +29,9 @@ COLUMNS = (
     ("spread", "DOUBLE", "largest less smallest value of the repetitions"),
     ("samples", "INTEGER", "repetitions with a value"),
     ("note", "VARCHAR", "why there is no value, or what to know of it"),
+    ("draws", "BIGINT", "how many draws it is of"),
+    ("unknown_draws", "BIGINT", "of how many of them it is not known, where there is no value"),
+    ("at_least", "DOUBLE", "the sum of what is known, where there is no value: a lower bound"),
     ("pass", "INTEGER", "the pass that measured it"),
     ("replay_start", "BIGINT", "when it began in the (first) replay, in ns"),
     ("replay_ns", "BIGINT", "how long it took in the (first) replay, with what measuring cost"),
@@ -56,7 +59,10 @@ def stream(trace: Path, marks: Callable[[], object]) -> object:
         connection.register("marks", _Marks(marks))
         parts = [f"SELECT {_columns(_MARKS, mark=True)} FROM marks"]
         names = tuple(name for name, _, _ in COLUMNS)
-        parts += [f"SELECT {_columns(names)} FROM read_parquet({_quoted(str(file))})" for file in files(trace)]
+        for file in files(trace):
+            source = f"FROM read_parquet({_quoted(str(file))})"
+            has = {str(row[0]) for row in connection.sql(f"DESCRIBE {source}").fetchall()}
+            parts.append(f"SELECT {_columns(tuple(name for name in names if name in has))} {source}")
         return connection.sql(" UNION ALL ".join(parts)).__arrow_c_stream__()
     except duckdb.Error as error:
         what = str(error).splitlines()[0]

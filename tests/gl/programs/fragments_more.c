@@ -1,7 +1,7 @@
 /* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
  * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in
  * its first frame: fragments and samples that are generated, and that pass, of each draw. fragments_more
- * conditional|lists|origin|samples1|samples2|samples4|samples8 [FRAMES] */
+ * conditional|lists|origin|across|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -15,6 +15,8 @@ static void box(float left, float bottom, float right, float top, float depth) {
   glVertexPointer(3, GL_FLOAT, 0, places);
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
+
+static GLuint query;
 
 /* What is hidden behind the first draw leaves out what depends on it; so does, inverted, what is seen. */
 static void conditional(GLuint hidden, GLuint seen) {
@@ -50,6 +52,15 @@ static void conditional(GLuint hidden, GLuint seen) {
   box(0, 0, 1, 1, 0); /* 15 a quarter */
   glEndConditionalRender();
   box(-1, -1, 0, 1, 0); /* 16 half */
+}
+
+/* A query that begins in one frame and ends in the next. */
+static void across(int frame) {
+  box(-1, -1, 1, 0, 0);
+  if (frame) glEndQuery(GL_SAMPLES_PASSED);
+  box(-1, -1, 0, 0, 0);
+  glBeginQuery(GL_SAMPLES_PASSED, query);
+  box(0, 0, 1, 1, 0);
 }
 
 static void quad(float left, float bottom, float right, float top) {
@@ -140,7 +151,7 @@ static void call_lists(void) {
   glEvalMesh2(GL_FILL, 0, 4, 0, 4); /* 12 all */
 }
 
-static GLuint framebuffer, programs[3], counter, query;
+static GLuint framebuffer, programs[3], counter;
 
 static void make_sampled(int samples) {
   GLuint storages[2];
@@ -282,6 +293,8 @@ int main(int argc, char** argv) {
       call_lists();
     else if (!strcmp(argv[1], "origin"))
       origin(frame == 0);
+    else if (!strcmp(argv[1], "across"))
+      across(frame);
     else
       conditional(queries[0], queries[1]);
     if (samples)
