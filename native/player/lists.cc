@@ -12,161 +12,162 @@ namespace {
 
 constexpr int DEEPEST = 64;  // lists that call lists, as drivers have them
 
-bool begins(std::string_view name, std::initializer_list<std::string_view> with) {
+bool begins(std::string_view name, std::span<const std::string_view> with) {
   return std::any_of(with.begin(), with.end(), [&](auto w) { return name.starts_with(w); });
 }
 
 // What is done at once while a list is made, and is no part of it.
-bool is_immediate(std::string_view name) {
-  return begins(name, {"glGen",
-                       "glDelete",
-                       "glIs",
-                       "glGet",
-                       "glCreate",
-                       "glFlush",
-                       "glFinish",
-                       "glPixelStore",
-                       "glReadPixels",
-                       "glRenderMode",
-                       "glFeedback",
-                       "glSelectBuffer",
-                       "glNewList",
-                       "glEndList",
-                       "glColorPointer",
-                       "glVertexPointer",
-                       "glNormalPointer",
-                       "glTexCoordPointer",
-                       "glIndexPointer",
-                       "glEdgeFlagPointer",
-                       "glFogCoordPointer",
-                       "glSecondaryColorPointer",
-                       "glInterleavedArrays",
-                       "glEnableClient",
-                       "glDisableClient",
-                       "glClientActiveTexture",
-                       "glPushClient",
-                       "glPopClient",
-                       "glVertexAttribPointer",
-                       "glVertexAttribIPointer",
-                       "glEnableVertexAttrib",
-                       "glDisableVertexAttrib",
-                       "glBindVertexArray",
-                       "glBindBuffer",
-                       "glBufferData",
-                       "glBufferSubData",
-                       "glMapBuffer",
-                       "glUnmapBuffer",
-                       "glShaderSource",
-                       "glCompileShader",
-                       "glAttachShader",
-                       "glDetachShader",
-                       "glLinkProgram",
-                       "glValidate",
-                       "glBindAttrib",
-                       "glAreTextures",
-                       "glDebugMessage",
-                       "glPushDebug",
-                       "glPopDebug",
-                       "glObjectLabel",
-                       "glStringMarker",
-                       "glPushGroup",
-                       "glPopGroup",
-                       "glInsertEvent",
-                       "egl",
-                       "glX"});
-}
+constexpr std::string_view IMMEDIATE[] = {"glGen",
+                                          "glDelete",
+                                          "glIs",
+                                          "glGet",
+                                          "glCreate",
+                                          "glFlush",
+                                          "glFinish",
+                                          "glPixelStore",
+                                          "glReadPixels",
+                                          "glRenderMode",
+                                          "glFeedback",
+                                          "glSelectBuffer",
+                                          "glNewList",
+                                          "glEndList",
+                                          "glColorPointer",
+                                          "glVertexPointer",
+                                          "glNormalPointer",
+                                          "glTexCoordPointer",
+                                          "glIndexPointer",
+                                          "glEdgeFlagPointer",
+                                          "glFogCoordPointer",
+                                          "glSecondaryColorPointer",
+                                          "glInterleavedArrays",
+                                          "glEnableClient",
+                                          "glDisableClient",
+                                          "glClientActiveTexture",
+                                          "glPushClient",
+                                          "glPopClient",
+                                          "glVertexAttribPointer",
+                                          "glVertexAttribIPointer",
+                                          "glEnableVertexAttrib",
+                                          "glDisableVertexAttrib",
+                                          "glBindVertexArray",
+                                          "glBindBuffer",
+                                          "glBufferData",
+                                          "glBufferSubData",
+                                          "glMapBuffer",
+                                          "glUnmapBuffer",
+                                          "glShaderSource",
+                                          "glCompileShader",
+                                          "glAttachShader",
+                                          "glDetachShader",
+                                          "glLinkProgram",
+                                          "glValidate",
+                                          "glBindAttrib",
+                                          "glAreTextures",
+                                          "glDebugMessage",
+                                          "glPushDebug",
+                                          "glPopDebug",
+                                          "glObjectLabel",
+                                          "glStringMarker",
+                                          "glPushGroup",
+                                          "glPopGroup",
+                                          "glInsertEvent",
+                                          "egl",
+                                          "glX"};
+bool is_immediate(std::string_view name) { return begins(name, IMMEDIATE); }
 // What goes into a list and can be played instead of it.
+constexpr std::string_view LISTED[] = {"glBegin",
+                                       "glEnd",
+                                       "glVertex",
+                                       "glNormal3",
+                                       "glColor3",
+                                       "glColor4",
+                                       "glColorMask",
+                                       "glColorMaterial",
+                                       "glIndex",
+                                       "glSecondaryColor3",
+                                       "glTexCoord",
+                                       "glMultiTexCoord",
+                                       "glFogCoord",
+                                       "glEdgeFlag",
+                                       "glMaterial",
+                                       "glLight",
+                                       "glShadeModel",
+                                       "glFrontFace",
+                                       "glCullFace",
+                                       "glPolygon",
+                                       "glLine",
+                                       "glPoint",
+                                       "glEnable",
+                                       "glDisable",
+                                       "glDepth",
+                                       "glAlphaFunc",
+                                       "glBlend",
+                                       "glClear",
+                                       "glStencil",
+                                       "glScissor",
+                                       "glViewport",
+                                       "glLogicOp",
+                                       "glFog",
+                                       "glHint",
+                                       "glTexEnv",
+                                       "glTexGen",
+                                       "glTexParameter",
+                                       "glTexImage",
+                                       "glTexSubImage",
+                                       "glCopyTex",
+                                       "glCompressedTex",
+                                       "glBindTexture",
+                                       "glActiveTexture",
+                                       "glMatrixMode",
+                                       "glLoad",
+                                       "glMultMatrix",
+                                       "glMultTranspose",
+                                       "glTranslate",
+                                       "glRotate",
+                                       "glScale",
+                                       "glOrtho",
+                                       "glFrustum",
+                                       "glPush",
+                                       "glPop",
+                                       "glInitNames",
+                                       "glRasterPos",
+                                       "glWindowPos",
+                                       "glBitmap",
+                                       "glDrawPixels",
+                                       "glCopyPixels",
+                                       "glPixelMap",
+                                       "glPixelTransfer",
+                                       "glPixelZoom",
+                                       "glRect",
+                                       "glMap1",
+                                       "glMap2",
+                                       "glMapGrid",
+                                       "glEval",
+                                       "glCallList",
+                                       "glListBase",
+                                       "glClipPlane",
+                                       "glUseProgram",
+                                       "glUniform",
+                                       "glAccum",
+                                       "glReadBuffer",
+                                       "glDrawBuffer",
+                                       "glDrawArrays",
+                                       "glDrawElements",
+                                       "glDrawRangeElements",
+                                       "glMultiDraw",
+                                       "glPrioritize",
+                                       "glSampleCoverage",
+                                       "glPassThrough",
+                                       "glProvoking"};
 bool is_listed(std::string_view name) {
-  return begins(name, {"glBegin",
-                       "glEnd",
-                       "glVertex",
-                       "glNormal3",
-                       "glColor3",
-                       "glColor4",
-                       "glColorMask",
-                       "glColorMaterial",
-                       "glIndex",
-                       "glSecondaryColor3",
-                       "glTexCoord",
-                       "glMultiTexCoord",
-                       "glFogCoord",
-                       "glEdgeFlag",
-                       "glMaterial",
-                       "glLight",
-                       "glShadeModel",
-                       "glFrontFace",
-                       "glCullFace",
-                       "glPolygon",
-                       "glLine",
-                       "glPoint",
-                       "glEnable",
-                       "glDisable",
-                       "glDepth",
-                       "glAlphaFunc",
-                       "glBlend",
-                       "glClear",
-                       "glStencil",
-                       "glScissor",
-                       "glViewport",
-                       "glLogicOp",
-                       "glFog",
-                       "glHint",
-                       "glTexEnv",
-                       "glTexGen",
-                       "glTexParameter",
-                       "glTexImage",
-                       "glTexSubImage",
-                       "glCopyTex",
-                       "glCompressedTex",
-                       "glBindTexture",
-                       "glActiveTexture",
-                       "glMatrixMode",
-                       "glLoad",
-                       "glMultMatrix",
-                       "glMultTranspose",
-                       "glTranslate",
-                       "glRotate",
-                       "glScale",
-                       "glOrtho",
-                       "glFrustum",
-                       "glPush",
-                       "glPop",
-                       "glInitNames",
-                       "glRasterPos",
-                       "glWindowPos",
-                       "glBitmap",
-                       "glDrawPixels",
-                       "glCopyPixels",
-                       "glPixelMap",
-                       "glPixelTransfer",
-                       "glPixelZoom",
-                       "glRect",
-                       "glMap1",
-                       "glMap2",
-                       "glMapGrid",
-                       "glEval",
-                       "glCallList",
-                       "glListBase",
-                       "glClipPlane",
-                       "glUseProgram",
-                       "glUniform",
-                       "glAccum",
-                       "glReadBuffer",
-                       "glDrawBuffer",
-                       "glDrawArrays",
-                       "glDrawElements",
-                       "glDrawRangeElements",
-                       "glMultiDraw",
-                       "glPrioritize",
-                       "glSampleCoverage",
-                       "glPassThrough",
-                       "glProvoking"}) &&
-         name.find("Query") == name.npos && name.find("Conditional") == name.npos &&
+  return begins(name, LISTED) && name.find("Query") == name.npos && name.find("Conditional") == name.npos &&
          name.find("Feedback") == name.npos && name.find("Instanced") == name.npos &&
          name.find("Indirect") == name.npos;
 }
 bool draws_arrays(std::string_view name) {
-  return begins(name, {"glDrawArrays", "glDrawElements", "glDrawRangeElements", "glMultiDraw"});
+  static constexpr std::string_view DRAWING[] = {"glDrawArrays", "glDrawElements", "glDrawRangeElements",
+                                                 "glMultiDraw"};
+  return begins(name, DRAWING);
 }
 
 int dimension(int64_t mode) { return mode == 0 ? 0 : mode <= 3 || mode == 0xA || mode == 0xB ? 1 : 2; }
@@ -307,7 +308,8 @@ bool gives_vertex(const char* name) {
     const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4
     return surface ? is(0x0DB7) || is(0x0DB8) : is(0x0D97) || is(0x0D98);
   }
-  return begins(name, {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"});
+  static constexpr std::string_view GIVING[] = {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"};
+  return begins(name, GIVING);
 }
 
 List* Lists::find(uint32_t name) {
@@ -337,7 +339,7 @@ bool Lists::add(const Watched& call, ListedCall kept) {
 }
 
 // What is made so far calls the piece, and another list that has the rest.
-void Lists::open_piece(Player& player) {
+void Lists::open_piece() {
   static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
   static const auto end = player.gl<void (*)()>("glEndList");
   static const auto call = player.gl<void (*)(uint32_t)>("glCallList");
@@ -346,27 +348,27 @@ void Lists::open_piece(Player& player) {
   end();
   list(piece, 0x1300);  // GL_COMPILE
 }
-void Lists::close_piece(Player& player) {
+void Lists::close_piece() {
   static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
   static const auto end = player.gl<void (*)()>("glEndList");
   end();
   list(open_->calls.back().piece - 1, 0x1300);
 }
 
-bool Lists::expandable(Player& player, const List& list, int depth) {
+bool Lists::expandable(const List& list, int depth) {
   if (*list.cannot || depth > DEEPEST) return false;
   for (auto& call : list.calls) {
     const Function& f = function_of(call);
     if (f.name != "glCallList" && f.name != "glCallLists") continue;
     const auto& columns = call.chunk->columns[call.chunk->order[call.record]];
-    const Watched inner(player, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
+    const Watched inner(*this, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
     for (uint32_t name : called(player, inner))
-      if (List* other = find(name); other && !expandable(player, *other, depth + 1)) return false;
+      if (List* other = find(name); other && !expandable(*other, depth + 1)) return false;
   }
   return true;
 }
 
-bool Lists::expands(Player& player, const Watched& call) {
+bool Lists::expands(const Watched& call) {
   const auto names = called(player, call);
   bool needs = names.size() > 1 || strcmp(call.name, "glCallList") != 0;
   for (uint32_t name : names) {
@@ -375,18 +377,18 @@ bool Lists::expands(Player& player, const Watched& call) {
       if (names.size() == 1) return false;
       continue;
     }
-    if (!expandable(player, *list, 1)) return false;
+    if (!expandable(*list, 1)) return false;
     needs = needs || *list->refusal;
   }
   return needs;
 }
 
-void Lists::expand(Player& player, const Watched& call, int depth) {
+void Lists::expand(const Watched& call, int depth) {
   for (uint32_t name : called(player, call))
-    if (const List* list = find(name)) expand(player, *list, depth + 1);
+    if (const List* list = find(name)) expand(*list, depth + 1);
 }
 
-void Lists::expand(Player& player, const List& list, int depth) {
+void Lists::expand(const List& list, int depth) {
   static const auto call_list = player.gl<void (*)(uint32_t)>("glCallList");
   if (depth > DEEPEST) return;
   for (size_t i = 0; i < list.calls.size(); ++i) {
@@ -395,7 +397,7 @@ void Lists::expand(Player& player, const List& list, int depth) {
     const Function& f = *columns.function;
     const int known = call.chunk->known[call.chunk->order[call.record]];
     if (known < 0 || !g_known[known].play) continue;
-    Watched watched(player, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
+    Watched watched(*this, *columns.decoded, call.chunk->ordinals[call.record], call.seq);
     watched.expanded = true;
     const Row row{&columns, call.chunk->ordinals[call.record], call.seq};
     std::vector<Waiting> group;
@@ -409,7 +411,7 @@ void Lists::expand(Player& player, const List& list, int depth) {
     } else if (f.name == "glCallList" || f.name == "glCallLists") {
       const List* other = f.name == "glCallList" ? find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
       if (!other || *other->refusal) {
-        expand(player, watched, depth);
+        expand(watched, depth);
         continue;
       }
       watched.plays(g_known[known].play, row);
@@ -420,7 +422,7 @@ void Lists::expand(Player& player, const List& list, int depth) {
     } else {
       watched.plays(g_known[known].play, row);
     }
-    metrics::g_session->within(watched, draws ? &watched : nullptr);
+    session_.within(watched, draws ? &watched : nullptr);
     if (call.piece)
       call_list(call.piece);
     else if (group.empty())
@@ -429,7 +431,7 @@ void Lists::expand(Player& player, const List& list, int depth) {
   }
 }
 
-int64_t Lists::vertices(Player& player, const Watched& call, int depth) {
+int64_t Lists::vertices(const Watched& call, int depth) {
   int64_t sum = 0;
   for (uint32_t name : called(player, call)) {
     const List* list = find(name);
@@ -441,7 +443,7 @@ int64_t Lists::vertices(Player& player, const Watched& call, int depth) {
       if (f != "glCallList" && f != "glCallLists") continue;
       const auto& columns = one.chunk->columns[one.chunk->order[one.record]];
       const int64_t more =
-          vertices(player, Watched(player, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);
+          vertices(Watched(*this, *columns.decoded, one.chunk->ordinals[one.record], one.seq), depth + 1);
       if (more < 0) return -1;
       sum += more;
     }

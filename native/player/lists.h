@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/source.h"
+#include "metrics/session.h"
 #include "play.h"
 
 namespace dt::play {
@@ -50,6 +50,7 @@ class Watched;
 
 class Lists {
  public:
+  Lists(Player& player, metrics::Session& session) : player(player), session_(session) {}
   List* find(uint32_t name);  // of the current share group, by its recorded name; nullptr: not seen to be made
   bool compiling() const { return open_ != nullptr; }
   void begin(uint32_t name, bool runs);
@@ -57,21 +58,22 @@ class Lists {
   List* end() { return std::exchange(open_, nullptr); }
   // A call while a list is made. True: it is a draw from arrays, to be played between open_piece() and close_piece().
   bool add(const Watched& call, ListedCall listed);
-  void open_piece(Player& player);
-  void close_piece(Player& player);
+  void open_piece();
+  void close_piece();
   // Whether a call of one or several lists can be played call by call, and needs to.
-  bool expands(Player& player, const Watched& call);
-  void expand(Player& player, const Watched& call, int depth = 0);
-  void expand(Player& player, const List& list, int depth = 0);
+  bool expands(const Watched& call);
+  void expand(const Watched& call, int depth = 0);
+  void expand(const List& list, int depth = 0);
   // Vertices that calls of lists between glBegin and glEnd give; -1: not known.
-  int64_t vertices(Player& player, const Watched& call, int depth = 0);
+  int64_t vertices(const Watched& call, int depth = 0);
+  Player& player;
 
  private:
-  bool expandable(Player& player, const List& list, int depth);
+  bool expandable(const List& list, int depth);
+  metrics::Session& session_;
   std::map<std::pair<uint32_t, uint32_t>, List> all_;  // by share group and recorded name
   List* open_ = nullptr;
 };
-extern Lists g_lists;
 
 // The numbers of n lists in one of the types of glCallLists; false: there is no such type.
 bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uint32_t* to);

@@ -10,54 +10,20 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "attachments.h"
+#include "measuring.h"
 #include "metrics/session.h"
 #include "objects.h"
 #include "windows.h"
 
+namespace dt::play {
 namespace {
-
-const char USAGE[] =
-    "usage: drawtap-play [options] TRACE\n"
-    "  --frames A:B         measure and save only these frames; play no further than B\n"
-    "  --loop N             play the frames N times (decoded once)\n"
-    "  --verify             compare read-backs, GL errors and frame hashes with the recording\n"
-    "  --snapshots PREFIX   save each frame as PREFIX000000.png\n"
-    "  --snapshot-at WHAT   frames, draws, every (call), each with :N for each Nth; calls:A,B,C\n"
-    "  --attachments LIST   color,depth,stencil,buffers: what snapshots are of (color)\n"
-    "  --format png|ppm|rgba  of them\n"
-    "  --x11                show windows on $DISPLAY\n"
-    "  --config LIST        ask for red=8,green=8,blue=8,alpha=8,depth=24,stencil=8,samples=4,buffer=32 or id=0x1c\n"
-    "  --debug              tell the driver's messages, with the calls that they are about\n"
-    "  --hashes             report the hash of each frame\n"
-    "  --image CALL FILE    save the image after a call and stop\n"
-    "  --stop-at CALL       play no further than this call\n"
-    "  --query-state CALLS  after these calls (A,B,C) ask the driver for its state: lines SEQ<TAB>PATH<TAB>VALUE\n"
-    "  --query-path PATH    only paths that begin so\n"
-    "  --query-file FILE    of these lines; else standard output\n"
-    "  --objects FILE       save what objects hold: lines CALL<TAB>WHAT<TAB>FILE (objects.h)\n"
-    "  --serve              answer requests from standard input: state CALL PATH<TAB>FILE, image CALL FILE\n"
-    "  --frame-end RULE     what ends a frame\n"
-    "  --as-recorded        keep the recorded pace\n"
-    "  --single-thread      play all threads on one\n"
-    "  --preload            decode everything first\n"
-    "  --window N           decode at most N chunks ahead\n"
-    "  --benchmark          time each frame\n"
-    "  --keep FILE          play only the calls whose bits are set in FILE: one bit a call, the lowest of a byte first\n"
-    "  --errors             say which GL errors there are, with the calls that raise them\n"
-    "  --shift-names        give objects other names than the recording's (a test of the player)\n"
-    "  --probe              say what there is to play on\n"
-    "  --metrics            say what can be measured: here, or in the recording's contexts\n"
-    "  --measure FILE       measure what FILE says (lines of native/player/metrics/session.h) ...\n"
-    "  --measured FILE      ... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ...\n"
-    "  --plan FILE          say in which passes what FILE says can be measured\n"
-    "  --status FILE        JSON lines: progress, findings, result; - for standard output (default)\n"
-    "exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n";
 
 // OpenVG is played on drawtap's engine, which lies beside this program: libraries are searched for from the start of a
 // process on, so it starts again where they are not yet found first.
-void find_openvg(const dt::Trace& trace, char** arguments) {
+void find_openvg(const Trace& trace, char** arguments) {
   bool needed = false;
   for (auto& f : trace.signatures.functions) needed |= f.api == "vg" && trace.calls_of(f.id) > 0;
   if (!needed || getenv("DRAWTAP_OPENVG")) return;
@@ -106,29 +72,29 @@ bool attachments(std::string text, unsigned& out) {
   for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
     std::string word = text.substr(0, text.find(','));
     if (word == "color")
-      out |= dt::play::WANT_COLOR;
+      out |= WANT_COLOR;
     else if (word == "depth")
-      out |= dt::play::WANT_DEPTH;
+      out |= WANT_DEPTH;
     else if (word == "stencil")
-      out |= dt::play::WANT_STENCIL;
+      out |= WANT_STENCIL;
     else if (word == "buffers")
-      out |= dt::play::WANT_BUFFERS;
+      out |= WANT_BUFFERS;
     else
       return false;
   }
   return out != 0;
 }
 
-bool snapshot_at(const std::string& text, dt::play::Options& o, std::vector<uint64_t>& calls) {
+bool snapshot_at(const std::string& text, Options& o, std::vector<uint64_t>& calls) {
   size_t colon = text.find(':');
   std::string word = text.substr(0, colon), rest = colon == text.npos ? "" : text.substr(colon + 1);
   if (word == "calls") return numbers(rest, calls);
   if (word == "frames")
-    o.snapshot_at = dt::play::Options::AT_FRAMES;
+    o.snapshot_at = Options::AT_FRAMES;
   else if (word == "draws")
-    o.snapshot_at = dt::play::Options::AT_DRAWS;
+    o.snapshot_at = Options::AT_DRAWS;
   else if (word == "every")
-    o.snapshot_at = dt::play::Options::AT_CALLS;
+    o.snapshot_at = Options::AT_CALLS;
   else
     return false;
   return colon == text.npos || (number(rest.c_str(), o.snapshot_every) && o.snapshot_every);
@@ -146,25 +112,25 @@ bool range(const std::string& text, uint64_t& first, uint64_t& end) {
 }
 
 // What travels in the file: the last word on `key` among the annotations of a kind, or "".
-std::string annotated(const dt::Trace& trace, std::string_view kind, std::string_view key) {
+std::string annotated(const Trace& trace, std::string_view kind, std::string_view key) {
   std::string found;
   for (auto& a : trace.annotations)
-    if (a.kind == kind) found = dt::json_string(a.json, key);
+    if (a.kind == kind) found = json_string(a.json, key);
   return found;
 }
 
 // Lines CALL<TAB>WHAT<TAB>FILE: what of an object is saved after a call.
-bool objects(const char* path, std::vector<dt::play::Point>& points) {
+bool objects(const char* path, std::vector<Point>& points) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    dt::play::Point point;
-    dt::play::ObjectImage image;
+    Point point;
+    ObjectImage image;
     size_t first = line.find('\t'), second = line.find('\t', first + 1);
     if (first == line.npos || second == line.npos || !number(line.substr(0, first).c_str(), point.seq)) return false;
-    point.what = dt::play::Point::OBJECT;
+    point.what = Point::OBJECT;
     point.path = line.substr(first + 1, second - first - 1);
     point.target = line.substr(second + 1);
-    if (!dt::play::parse_object(point.path, image)) return false;
+    if (!parse_object(point.path, image)) return false;
     points.push_back(std::move(point));
   }
   return file.eof();
@@ -180,180 +146,243 @@ bool read_bits(const std::string& path, std::vector<uint8_t>& bits) {
   return true;
 }
 
-int usage(const char* what) {
-  fprintf(stderr, "drawtap-play: %s\n%s", what, USAGE);
+// What the command line asks for.
+struct Wanted {
+  Options options;
+  bool probe = false, list = false, help = false;
+  std::string measure, measured, plan, query_path;
+  std::vector<uint64_t> snapshot_calls;
+};
+
+struct Option {
+  const char* name;
+  const char* values;  // "": none; words, one a value
+  const char* needs;   // said where the values are not what they should be
+  bool (*take)(Wanted& w, char** values);
+  const char* help;
+};
+
+template <auto Member> bool flag(Wanted& w, char**) { return w.*Member = true; }
+template <auto Member> bool option_flag(Wanted& w, char**) { return w.options.*Member = true; }
+template <auto Member> bool word(Wanted& w, char** values) {
+  w.*Member = values[0];
+  return true;
+}
+template <auto Member> bool option_word(Wanted& w, char** values) {
+  w.options.*Member = values[0];
+  return true;
+}
+template <auto Member> bool positive(Wanted& w, char** values) {
+  uint64_t n = 0;
+  if (!number(values[0], n) || !n) return false;
+  w.options.*Member = n;
+  return true;
+}
+
+bool take_image(Wanted& w, char** values) {
+  w.options.image_at_call = true;
+  w.options.snapshot_prefix = values[1];
+  return number(values[0], w.options.stop_call);
+}
+
+bool take_snapshots(Wanted& w, char** values) {
+  w.options.snapshots = true;
+  w.options.snapshot_prefix = values[0];
+  return true;
+}
+
+bool take_hashes(Wanted& w, char**) { return w.options.snapshots = w.options.hashes = true; }
+
+bool take_states(Wanted& w, char** values) {
+  std::vector<uint64_t> calls;
+  if (!numbers(values[0], calls)) return false;
+  for (uint64_t call : calls) {
+    Point point;
+    point.seq = call;
+    w.options.points.push_back(std::move(point));
+  }
+  return true;
+}
+
+const Option OPTIONS[] = {
+    {"--frames", "A:B", "A:B with A < B",
+     [](Wanted& w, char** v) { return range(v[0], w.options.first_frame, w.options.end_frame); },
+     "measure and save only these frames; play no further than B"},
+    {"--loop", "N", "a number", positive<&Options::loops>, "play the frames N times (decoded once)"},
+    {"--verify", "", "", option_flag<&Options::verify>,
+     "compare read-backs, GL errors and frame hashes with the recording"},
+    {"--snapshots", "PREFIX", "a prefix", take_snapshots, "save each frame as PREFIX000000.png"},
+    {"--snapshot-at", "WHAT", "frames, draws or every (:N), or calls:A,B,C",
+     [](Wanted& w, char** v) { return snapshot_at(v[0], w.options, w.snapshot_calls); },
+     "frames, draws, every (call), each with :N for each Nth; calls:A,B,C"},
+    {"--attachments", "LIST", "some of color,depth,stencil,buffers",
+     [](Wanted& w, char** v) { return attachments(v[0], w.options.attachments); },
+     "color,depth,stencil,buffers: what snapshots are of (color)"},
+    {"--format", "WORD", "a word", option_word<&Options::snapshot_format>, "of snapshots: png, ppm or rgba"},
+    {"--x11", "", "", option_flag<&Options::x11>, "show windows on $DISPLAY"},
+    {"--config", "LIST", "a list", option_word<&Options::config>,
+     "ask for red=8,green=8,blue=8,alpha=8,depth=24,stencil=8,samples=4,buffer=32 or id=0x1c"},
+    {"--debug", "", "", option_flag<&Options::debug>, "tell the driver's messages, with the calls that they are about"},
+    {"--hashes", "", "", take_hashes, "report the hash of each frame"},
+    {"--image", "CALL FILE", "a call and a file", take_image, "save the image after a call and stop"},
+    {"--stop-at", "CALL", "a call", [](Wanted& w, char** v) { return number(v[0], w.options.stop_call); },
+     "play no further than this call"},
+    {"--query-state", "CALLS", "numbers of calls", take_states,
+     "after these calls (A,B,C) ask the driver for its state: lines SEQ<TAB>PATH<TAB>VALUE"},
+    {"--query-path", "PATH", "a word", word<&Wanted::query_path>, "only paths that begin so"},
+    {"--query-file", "FILE", "a word", option_word<&Options::query_file>, "of these lines; else standard output"},
+    {"--objects", "FILE", "a file of lines CALL<TAB>WHAT<TAB>FILE",
+     [](Wanted& w, char** v) { return objects(v[0], w.options.points); },
+     "save what objects hold: lines CALL<TAB>WHAT<TAB>FILE (objects.h)"},
+    {"--serve", "", "", option_flag<&Options::serve>,
+     "answer requests from standard input: state CALL PATH<TAB>FILE, image CALL FILE"},
+    {"--frame-end", "RULE", "a rule", option_word<&Options::frame_end>, "what ends a frame"},
+    {"--as-recorded", "", "", option_flag<&Options::as_recorded>, "keep the recorded pace"},
+    {"--single-thread", "", "", option_flag<&Options::single_thread>, "play all threads on one"},
+    {"--preload", "", "", option_flag<&Options::preload>, "decode everything first"},
+    {"--window", "N", "a number", positive<&Options::window>, "decode at most N chunks ahead"},
+    {"--benchmark", "", "", option_flag<&Options::benchmark>, "time each frame"},
+    {"--keep", "FILE", "a file", option_word<&Options::keep_path>,
+     "play only the calls whose bits are set in FILE: one bit a call, the lowest of a byte first"},
+    {"--errors", "", "", option_flag<&Options::errors>,
+     "say which GL errors there are, with the calls that raise them"},
+    {"--shift-names", "", "", option_flag<&Options::shift_names>,
+     "give objects other names than the recording's (a test of the player)"},
+    {"--probe", "", "", flag<&Wanted::probe>, "say what there is to play on"},
+    {"--metrics", "", "", flag<&Wanted::list>, "say what can be measured: here, or in the recording's contexts"},
+    {"--measure", "FILE", "a file", word<&Wanted::measure>,
+     "measure what FILE says (lines of native/player/metrics/session.h) ..."},
+    {"--measured", "FILE", "a file", word<&Wanted::measured>,
+     "... into FILE; of several passes, one a loop, into FILE.0, FILE.1 ..."},
+    {"--plan", "FILE", "a file", word<&Wanted::plan>, "say in which passes what FILE says can be measured"},
+    {"--status", "FILE", "a file", option_word<&Options::status_path>,
+     "JSON lines: progress, findings, result; - for standard output (default)"},
+};
+
+void print_usage(FILE* to) {
+  fputs("usage: drawtap-play [options] TRACE\n", to);
+  for (auto& option : OPTIONS) {
+    const std::string left = std::string(option.name) + (*option.values ? " " : "") + option.values;
+    fprintf(to, "  %-20s %s\n", left.c_str(), option.help);
+  }
+  fputs("exit status: 0 played, 1 played and something differs, 2 usage, 3 nothing to play on, 4 trace broken\n", to);
+}
+
+int usage(const std::string& what) {
+  fprintf(stderr, "drawtap-play: %s\n", what.c_str());
+  print_usage(stderr);
   return 2;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  dt::play::Options o;
-  o.status_path = "-";
-  o.frame_end.clear();
-  bool probe = false, list = false;
-  std::string measure, measured, plan;
-  std::string query_path;
-  std::vector<uint64_t> snapshot_calls;
+// What is wrong with the command line; "": nothing.
+std::string parse(int argc, char** argv, Wanted& w) {
   for (int i = 1; i < argc; ++i) {
-    std::string a = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
-    uint64_t n = 0;
-    if (a == "--help") return fputs(USAGE, stdout), 0;
-    if (a == "--frames") {
-      if (!value || !range(value, o.first_frame, o.end_frame)) return usage("--frames needs A:B with A < B");
-      ++i;
-    } else if (a == "--loop") {
-      if (!number(value, o.loops) || !o.loops) return usage("--loop needs a number");
-      ++i;
-    } else if (a == "--snapshots") {
-      if (!value) return usage("--snapshots needs a prefix");
-      o.snapshots = true;
-      o.snapshot_prefix = argv[++i];
-    } else if (a == "--snapshot-at") {
-      if (!value || !snapshot_at(value, o, snapshot_calls))
-        return usage("--snapshot-at needs frames, draws or every (:N), or calls:A,B,C");
-      ++i;
-    } else if (a == "--attachments") {
-      if (!value || !attachments(value, o.attachments))
-        return usage("--attachments needs some of color,depth,stencil,buffers");
-      ++i;
-    } else if (a == "--config") {
-      if (!value) return usage("--config needs a list");
-      o.config = argv[++i];
-    } else if (a == "--x11") {
-      o.x11 = true;
-    } else if (a == "--debug") {
-      o.debug = true;
-    } else if (a == "--format") {
-      if (!value) return usage("--format needs a word");
-      o.snapshot_format = argv[++i];
-    } else if (a == "--hashes") {
-      o.snapshots = o.hashes = true;
-    } else if (a == "--image") {
-      if (!number(value, o.stop_call) || i + 2 >= argc) return usage("--image needs a call and a file");
-      o.image_at_call = true;
-      o.snapshot_prefix = argv[i + 2];
-      i += 2;
-    } else if (a == "--stop-at") {
-      if (!number(value, o.stop_call)) return usage("--stop-at needs a call");
-      ++i;
-    } else if (a == "--query-state") {
-      std::vector<uint64_t> calls;
-      if (!value || !numbers(value, calls)) return usage("--query-state needs numbers of calls");
-      for (uint64_t call : calls) {
-        dt::play::Point point;
-        point.seq = call;
-        o.points.push_back(std::move(point));
-      }
-      ++i;
-    } else if (a == "--query-path" || a == "--query-file") {
-      if (!value) return usage((a + " needs a word").c_str());
-      (a == "--query-path" ? query_path : o.query_file) = argv[++i];
-    } else if (a == "--objects") {
-      if (!value || !objects(value, o.points)) return usage("--objects needs a file of lines CALL<TAB>WHAT<TAB>FILE");
-      ++i;
-    } else if (a == "--serve") {
-      o.serve = true;
-    } else if (a == "--frame-end") {
-      if (!value) return usage("--frame-end needs a rule");
-      o.frame_end = argv[++i];
-    } else if (a == "--window") {
-      if (!number(value, n) || !n) return usage("--window needs a number");
-      o.window = n;
-      ++i;
-    } else if (a == "--status") {
-      if (!value) return usage("--status needs a file");
-      o.status_path = argv[++i];
-    } else if (a == "--keep") {
-      if (!value) return usage("--keep needs a file");
-      o.keep_path = argv[++i];
-    } else if (a == "--measure" || a == "--measured" || a == "--plan") {
-      if (!value) return usage((a + " needs a file").c_str());
-      (a == "--measure" ? measure : a == "--plan" ? plan : measured) = argv[++i];
-    } else if (a == "--metrics")
-      list = true;
-    else if (a == "--errors")
-      o.errors = true;
-    else if (a == "--verify")
-      o.verify = true;
-    else if (a == "--as-recorded")
-      o.as_recorded = true;
-    else if (a == "--single-thread")
-      o.single_thread = true;
-    else if (a == "--preload")
-      o.preload = true;
-    else if (a == "--benchmark")
-      o.benchmark = true;
-    else if (a == "--shift-names")
-      o.shift_names = true;
-    else if (a == "--probe")
-      probe = true;
-    else if (a.starts_with("--"))
-      return usage((a + " is no option").c_str());
-    else if (!o.trace.empty())
-      return usage("one trace at a time");
-    else
-      o.trace = a;
-  }
-  if (measure.empty() != measured.empty()) return usage("--measure and --measured belong together");
-  if (o.trace.empty() && !probe && !list) return usage("which trace?");
-  if (!o.keep_path.empty() && !read_bits(o.keep_path, o.keep)) return usage((o.keep_path + " cannot be read").c_str());
-  for (auto& point : o.points)
-    if (point.what == dt::play::Point::STATE) point.path = query_path;
-  if (!snapshot_calls.empty()) {
-    if (!o.snapshots) return usage("--snapshot-at needs --snapshots");
-    o.snapshots = false;
-    for (uint64_t call : snapshot_calls) {
-      dt::play::Point point;
-      char name[40];
-      snprintf(name, sizeof name, "call%09llu", static_cast<unsigned long long>(call));
-      point.seq = call;
-      point.what = dt::play::Point::SNAPSHOT;
-      point.target = o.snapshot_prefix + name;
-      o.points.push_back(std::move(point));
+    const std::string word = argv[i];
+    if (!word.starts_with("--")) {
+      if (!w.options.trace.empty()) return "one trace at a time";
+      w.options.trace = word;
+      continue;
     }
+    if (word == "--help") {
+      w.help = true;
+      return "";
+    }
+    const auto option = std::find_if(std::begin(OPTIONS), std::end(OPTIONS), [&](auto& o) { return word == o.name; });
+    if (option == std::end(OPTIONS)) return word + " is no option";
+    const std::string_view values = option->values;
+    const int count = values.empty() ? 0 : 1 + static_cast<int>(std::count(values.begin(), values.end(), ' '));
+    if (i + count >= argc && count) return word + " needs " + option->needs;
+    if (!option->take(w, argv + i + 1)) return word + " needs " + option->needs;
+    i += count;
+  }
+  return "";
+}
+
+// The same for what belongs together; files that options name are read.
+std::string complete(Wanted& w) {
+  Options& o = w.options;
+  if (w.measure.empty() != w.measured.empty()) return "--measure and --measured belong together";
+  if (o.trace.empty() && !w.probe && !w.list) return "which trace?";
+  if (!o.keep_path.empty() && !read_bits(o.keep_path, o.keep)) return o.keep_path + " cannot be read";
+  for (auto& point : o.points)
+    if (point.what == Point::STATE) point.path = w.query_path;
+  if (!w.snapshot_calls.empty()) {
+    if (!o.snapshots) return "--snapshot-at needs --snapshots";
+    o.snapshots = false;
+  }
+  for (uint64_t call : w.snapshot_calls) {
+    Point point;
+    char name[40];
+    snprintf(name, sizeof name, "call%09llu", static_cast<unsigned long long>(call));
+    point.seq = call;
+    point.what = Point::SNAPSHOT;
+    point.target = o.snapshot_prefix + name;
+    o.points.push_back(std::move(point));
   }
   std::stable_sort(o.points.begin(), o.points.end(), [](auto& x, auto& y) { return x.seq < y.seq; });
+  return "";
+}
+
+// The session that measures, where something is to be measured; `why`: what is wrong with the request.
+std::unique_ptr<metrics::Session> session_of(Wanted& w, std::string& why) {
+  Options& o = w.options;
+  if (!w.list && w.plan.empty() && w.measure.empty()) return nullptr;
+  metrics::Request request;
+  const std::string& file = w.plan.empty() ? w.measure : w.plan;
+  if (!file.empty() && !request.read(file, why)) return nullptr;
+  const auto mode = w.list ? metrics::LIST : w.plan.empty() ? metrics::MEASURE : metrics::PLAN;
+  if (mode == metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
+  return std::make_unique<metrics::Session>(std::move(request), mode, w.measured, stdout, o.first_frame, o.end_frame);
+}
+
+int play(Wanted& w, char** argv) {
+  Options& o = w.options;
+  const auto trace = std::make_shared<Trace>(o.trace);
+  find_openvg(*trace, argv);  // before anything asks what can be measured
+  std::string why;
+  const auto session = session_of(w, why);
+  if (!why.empty()) return usage(why);
+  if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
+  trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
+  if (o.config.empty()) o.config = annotated(*trace, "player", "config");  // `set-egl-config`
+  int code = 3;
+  {
+    Player player(*trace, o);
+    std::optional<Measuring> measuring;
+    if (session) measuring.emplace(player, *session);
+    code = player.run();
+  }
+  fflush(nullptr);
+  _exit(code);  // drivers have been seen to crash in their exit handlers
+}
+
+}  // namespace
+}  // namespace dt::play
+
+int main(int argc, char** argv) {
+  using namespace dt::play;
+  Wanted w;
+  w.options.status_path = "-";
+  w.options.frame_end.clear();
+  std::string wrong = parse(argc, argv, w);
+  if (w.help) return print_usage(stdout), 0;
+  if (wrong.empty()) wrong = complete(w);
+  if (!wrong.empty()) return usage(wrong);
 #if defined(M_MMAP_THRESHOLD)
   // Chunks come and go: their memory is used again instead of being given back to the system each time.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
 #endif
   try {
-    if (probe) {
-      puts(dt::play::probe().c_str());
+    if (w.probe || (w.list && w.options.trace.empty())) {
+      if (w.probe)
+        puts(probe().c_str());
+      else
+        list_metrics(stdout);
       fflush(stdout);
       _exit(0);
     }
-    if (list && o.trace.empty()) {
-      dt::play::list_metrics(stdout);
-      fflush(stdout);
-      _exit(0);
-    }
-    auto trace = std::make_shared<dt::Trace>(o.trace);
-    find_openvg(*trace, argv);  // before anything asks what can be measured
-    std::unique_ptr<dt::play::metrics::Session> session;
-    if (list || !plan.empty() || !measure.empty()) {
-      dt::play::metrics::Request request;
-      std::string why;
-      std::string file = plan.empty() ? measure : plan;
-      if (!file.empty() && !request.read(file, why)) return usage(why.c_str());
-      auto mode = list ? dt::play::metrics::LIST : plan.empty() ? dt::play::metrics::MEASURE : dt::play::metrics::PLAN;
-      if (mode == dt::play::metrics::MEASURE) o.loops = std::max<uint64_t>(o.loops, request.passes.size());
-      session = std::make_unique<dt::play::metrics::Session>(std::move(request), mode, measured, stdout, o.first_frame,
-                                                             o.end_frame);
-    }
-    if (o.frame_end.empty()) o.frame_end = annotated(*trace, "command", "frame_end");  // `record --frame-end`
-    trace->set_frame_end(o.frame_end.empty() ? "auto" : o.frame_end);
-    if (o.config.empty()) o.config = annotated(*trace, "player", "config");  // `set-egl-config`
-    int code = 3;
-    {
-      dt::play::Player player(*trace, o);
-      code = player.run();
-    }
-    fflush(nullptr);
-    _exit(code);  // drivers have been seen to crash in their exit handlers
+    return play(w, argv);
   } catch (const dt::Error& error) {
     fprintf(stderr, "drawtap-play: %s\n", error.what());
     return error.code == DT_E_ARGUMENT ? 3 : 4;

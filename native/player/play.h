@@ -14,6 +14,9 @@
 #include "../runtime/gl_state.h"
 #include "feed.h"
 #include "known.h"
+#include "names.h"
+#include "options.h"
+#include "shadow.h"
 
 namespace dt::play {
 
@@ -38,99 +41,17 @@ struct Row {
   }
 };
 
+inline const Field* field_of(const Function& f, const char* name) {
+  for (auto& p : f.params)
+    if (p.name == name) return &p;
+  return nullptr;
+}
+
 // A recorded array.
 struct In {
   const uint8_t* data = nullptr;
   uint64_t bytes = 0;
   unsigned kind = DT_DATA_NONE;
-};
-
-// Recorded names of one class -> names here. Names that the program chose itself, without asking for one, stay as they
-// are unless they have come to mean something else here.
-class Names {
- public:
-  int object_class = -1;
-  uint32_t of(uint32_t name) {
-    if (name < direct_.size() && direct_[name]) return direct_[name];
-    return name == 0 ? 0 : slow(name);
-  }
-  void set(uint32_t recorded, uint32_t real);
-  bool has(uint32_t recorded) const;
-  template <typename F> void each(F&& f) const {
-    for (uint32_t i = 0; i < direct_.size(); ++i)
-      if (direct_[i]) f(i, direct_[i]);
-    for (auto& [recorded, real] : far_) f(recorded, real);
-  }
-  bool identity() const { return identity_; }
-
- private:
-  uint32_t slow(uint32_t name);
-  bool is_taken(uint32_t real) const;
-  std::vector<uint32_t> direct_;
-  std::unordered_map<uint32_t, uint32_t> far_;
-  bool identity_ = true;
-};
-
-struct Program {
-  std::unordered_map<int32_t, int32_t> locations;  // only those that differ
-  std::unordered_map<uint32_t, uint32_t> blocks[2];
-  std::map<std::string, uint32_t> attributes;  // recorded locations
-};
-
-constexpr size_t CLASS_COUNT = 12;
-enum Class : int {
-  TEXTURE,
-  BUFFER,
-  FRAMEBUFFER,
-  RENDERBUFFER,
-  VERTEX_ARRAY,
-  SAMPLER,
-  QUERY,
-  PROGRAM,
-  PIPELINE,
-  FEEDBACK,
-  LIST,
-  ARB_PROGRAM
-};
-inline bool is_shared(int c) {
-  return c != FRAMEBUFFER && c != VERTEX_ARRAY && c != QUERY && c != PIPELINE && c != FEEDBACK;
-}
-
-struct Mapped {
-  uint8_t* at = nullptr;
-  int64_t offset = 0, bytes = 0;
-};
-
-struct NameTables {
-  NameTables() {
-    for (size_t c = 0; c < CLASS_COUNT; ++c) names[c].object_class = static_cast<int>(c);
-  }
-  Names names[CLASS_COUNT];
-};
-
-struct Group : NameTables {                        // of contexts that share their objects
-  std::unordered_map<uint32_t, Program> programs;  // by name here
-  std::unordered_map<uint32_t, Mapped> maps;       // by name of the buffer here
-};
-
-// The recorded program's memory, as far as draws read it: every recorded address has one place here, so that pointers
-// can be handed to the driver before their content is known. What was not recorded reads as zeros.
-class Shadow {
- public:
-  ~Shadow();
-  uint8_t* at(uint64_t address);  // nullptr: too many parts of the address space are in use
-  bool write(uint64_t address, const void* data, uint64_t bytes);
-  // Whether a driver that was handed at(pointer) may read from `begin` to `end`.
-  bool holds(uint64_t pointer, __int128 begin, __int128 end);
-  uint64_t recorded(const void* at) const;  // the address that stands here; what is none of ours stays as it is
-
- private:
-  static constexpr uint64_t REGION = 1ull << 28;
-  static constexpr size_t MOST_REGIONS = 128;
-  uint8_t* region(uint64_t number, bool make);
-  std::unordered_map<uint64_t, uint8_t*> regions_;  // each with room for the one behind it
-  uint64_t last_ = ~0ull;
-  uint8_t* last_at_ = nullptr;
 };
 
 struct VgContext {
@@ -166,44 +87,17 @@ struct Surface {
   std::vector<int32_t> attributes;
 };
 
-// Something to do after a call, before the next one.
-struct Point {
-  enum What : uint8_t { STATE, IMAGE, SNAPSHOT, OBJECT };
-  uint64_t seq = 0;
-  What what = STATE;
-  std::string target;  // a file, or what snapshots' names begin with
-  std::string path;    // the beginning of the wanted state paths; what is wanted of an object (parse_object)
-};
-
-struct Options {
-  std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";
-  uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
-  bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
-  bool as_recorded = false, quiet = false, image_at_call = false;
-  bool errors = false;    // say which GL errors there are, with the calls that raised them
-  std::string keep_path;  // one bit a call, the lowest of a byte first: play only these
-  std::vector<uint8_t> keep;
-  bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
-  uint64_t loops = 1;
-  size_t window = 16;
-  std::vector<Point> points;  // ascending
-  unsigned attachments = 1;   // what snapshots are of: Attachments
-  enum At : uint8_t { AT_FRAMES, AT_DRAWS, AT_CALLS } snapshot_at = AT_FRAMES;
-  uint64_t snapshot_every = 1;
-  bool x11 = false;        // windows are shown
-  bool debug = false;      // the driver's messages are told
-  std::string config;      // red=8,...: asked for instead of the recorded one
-  std::string query_file;  // of states; "": standard output
-  bool serve = false;      // take points from standard input
-};
-
 struct Finding {
   std::string kind, function, text;
   uint64_t call = 0, count = 1;
 };
 
+class Observer;
 class Windows;
 struct Call;
+struct Coming;
+
+const char* error_name(uint32_t error);  // of OpenGL or OpenVG
 
 class Player {
  public:
@@ -293,6 +187,11 @@ class Player {
 
   // ---- running ----------------------------------------------------------------------------------
   int run();
+  void observe(Observer* observer);  // nullptr: nobody
+  // Plays a record as the next one.
+  void execute(Decoded* chunk, uint32_t record);
+  bool visit(Context* wanted);  // makes a context current for a moment
+  void keep_errors();
 
   struct Span {
     uint64_t begin, end;
@@ -313,11 +212,12 @@ class Player {
   uint64_t unseen = 0;  // pictures of frames whose draws are not in the recording
   std::unordered_map<uint32_t, std::vector<uint8_t>> unknown_queries;  // per context and way: what it does not know
   bool missing_memory = false;
+  bool again = false;       // a draw is made once more: what is wrong with it is said when it is played
+  bool began_late = false;  // the recording began in the middle of the program
   uint64_t needed_begin = 0, needed_end = 0;
   uint64_t compared = 0, different = 0, frames = 0, calls = 0, skipped = 0;
 
  private:
-  void list_made(const struct List& list, class Watched& call);
   friend class Windows;
   struct PlayerThread {
     std::thread thread;
@@ -332,7 +232,8 @@ class Player {
   void find_gaps();
   bool draws_are_missing() const;
   std::string after_gap() const;
-  void execute(Decoded* chunk, uint32_t record);
+  void play_call(const Coming& call);
+  void play_command(const Coming& call);
   void tap_record(Decoded* chunk, uint32_t record, unsigned function);
   void map_write(const FunctionColumns& c, uint32_t row);
   void memory(const FunctionColumns& c, uint32_t row);
@@ -351,7 +252,6 @@ class Player {
   void snapshot(const std::string& base, uint64_t call);
   void snapshot_call();
   void save_object(const Point& point);
-  void keep_errors();
   void pause(bool at_end);
   void do_point(const Point& point);
   bool serve(bool at_end);
@@ -362,6 +262,7 @@ class Player {
   std::vector<Mapping> mapping_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Windows> windows_;
+  Observer* observer_ = nullptr;
   std::map<std::tuple<std::string, std::string, std::string>, Finding> findings_;
   std::map<std::string, uint64_t> skipped_functions_;
   std::unordered_map<uint64_t, void*> syncs_;

@@ -12,15 +12,6 @@
 
 namespace dt::play {
 
-// a draw is made once more for somebody who measures: what is wrong with it is said when it is played
-extern bool g_again;
-
-inline const Field* field_of(const Function& f, const char* name) {
-  for (auto& p : f.params)
-    if (p.name == name) return &p;
-  return nullptr;
-}
-
 // A call, for the session that measures.
 struct Recorded {
   const FunctionColumns* columns;
@@ -34,8 +25,8 @@ struct Recorded {
 // A call of the recording for sources that watch calls or draw them again.
 class Watched : public metrics::Draw {
  public:
-  Watched(Player& player, const FunctionColumns& columns, uint32_t row, uint64_t number)
-      : player_(player), columns_(columns), row_(row) {
+  Watched(Lists& lists, const FunctionColumns& columns, uint32_t row, uint64_t number)
+      : lists_(lists), player_(lists.player), columns_(columns), row_(row) {
     seq = number;
     name = columns.function->name.c_str();
     flags = columns.function->flags;
@@ -96,8 +87,7 @@ class Watched : public metrics::Draw {
       const std::string& called = columns.function->name;
       n += gives_vertex(called.c_str());
       if (called != "glCallList" && called != "glCallLists") continue;
-      const int64_t more =
-          g_lists.vertices(player_, Watched(player_, *columns.decoded, w.chunk->ordinals[w.record], w.seq));
+      const int64_t more = lists_.vertices(Watched(lists_, *columns.decoded, w.chunk->ordinals[w.record], w.seq));
       if (more < 0) return {};
       n += more;
     }
@@ -113,7 +103,7 @@ class Watched : public metrics::Draw {
     if (lasting) push(0x000FFFFF);  // GL_ALL_ATTRIB_BITS of old
     if (list_ && list_->matrices) push_matrix();
     uint64_t skipped = player_.skipped;
-    g_again = true;
+    player_.again = true;
     if (immediate_) {
       auto spans = player_.spans;
       for (auto& w : *immediate_) {
@@ -129,7 +119,7 @@ class Watched : public metrics::Draw {
     } else {
       play_(player_, *drawn_);
     }
-    g_again = false;
+    player_.again = false;
     player_.missing_memory = false;
     if (list_ && list_->matrices) pop_matrix();
     if (lasting) pop();
@@ -139,7 +129,7 @@ class Watched : public metrics::Draw {
   }
   std::unique_ptr<metrics::Draw> kept() const override {
     if (!play_ || list_ || immediate_ || piece_ || *refusal_ || !player_.spans.empty()) return nullptr;
-    auto same = std::make_unique<Watched>(player_, columns_, row_, seq);
+    auto same = std::make_unique<Watched>(lists_, columns_, row_, seq);
     same->row_kept_ = *drawn_, same->chunk_ = player_.chunk();
     same->plays(play_, same->row_kept_);
     return same;
@@ -151,6 +141,7 @@ class Watched : public metrics::Draw {
   void refuse(const char* why) { refusal_ = why; }
 
  private:
+  Lists& lists_;
   Player& player_;
   const FunctionColumns& columns_;
   uint32_t row_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "metrics/session.h"
+#include "observer.h"
 
 namespace dt::play {
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr int API_ES = EGL_OPENGL_ES_API, API_GL = EGL_OPENGL_API;
 constexpr int MOST_PIXELS_A_SIDE = 16384;
-
-const Field* field_of(const Function& f, const char* name) {
-  for (auto& p : f.params)
-    if (p.name == name) return &p;
-  return nullptr;
-}
 
 int64_t element(std::string_view bytes, size_t i, size_t width) {
   if (width == 8) {
@@ -529,10 +524,10 @@ void Windows::vg_create_context(const Call& call) {
 bool Windows::vg_bind(Player::PlayerThread& thread) {
   Surface* where = surface(thread.vg_draw);
   EGLSurface s = thread.vg && where ? where->real : EGL_NO_SURFACE;
-  if (metrics::g_session) metrics::g_session->pause();  // engines count by context
+  if (player_.observer_) player_.observer_->pause();  // engines count by context
   eglBindAPI(EGL_OPENVG_API);
   const EGLBoolean bound = eglMakeCurrent(display_, s, s, thread.vg ? thread.vg->real : EGL_NO_CONTEXT);
-  if (metrics::g_session) metrics::g_session->resume();
+  if (player_.observer_) player_.observer_->resume();
   return bound;
 }
 
@@ -599,9 +594,9 @@ void Windows::destroy_context(const Call& call) {
   if (it == contexts_.end()) return;
   std::shared_ptr<Context> context = it->second;
   EGLContext real = context->real;
-  if (metrics::g_session) {
+  if (player_.observer_) {
     auto& thread = *player_.threads_[player_.running_];
-    metrics::g_session->forget(context.get(), [&](bool there) {
+    player_.observer_->forget(context.get(), [&](bool there) {
       if (there) return visit(context.get());
       return bind_now(thread.context, surface(thread.draw), surface(thread.read));
     });
@@ -860,11 +855,11 @@ bool Windows::visit(Context* context) {
 }
 
 bool Windows::bind(Context* context, Surface* draw, Surface* read) {
-  auto* session = metrics::g_session;
-  if (session) session->leave();
+  Observer* observer = player_.observer_;
+  if (observer) observer->leave();
   bool ok = bind_now(context, draw, read);
   if (ok && context && draw) last_draw_[context] = draw->recorded;
-  if (session) session->enter(player_.context);
+  if (observer) observer->enter(player_.context);
   return ok;
 }
 

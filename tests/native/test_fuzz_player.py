@@ -32,16 +32,21 @@ ENVIRONMENT = {
 }
 PLAYER = (
     *(
+        "arguments",
         "attachments",
         "buffers",
+        "checks",
         "depth_copy",
-        "play",
         "feed",
         "image",
         "lists",
         "mirror",
+        "names",
         "objects",
+        "play",
+        "points",
         "query",
+        "shadow",
         "special",
     ),
     *("windows", "x11", "metrics/session", "metrics/source", "metrics/plan"),

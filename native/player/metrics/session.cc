@@ -13,8 +13,6 @@
 
 namespace dt::play::metrics {
 
-Session* g_session;
-
 namespace {
 
 constexpr size_t COLLECT_AT = 256;  // segments that wait for results
@@ -153,7 +151,6 @@ uint16_t Session::kind(const std::string& name, uint32_t flags) {
 Session::Session(Request request, Mode mode, std::string output, FILE* status, uint64_t first_frame, uint64_t end_frame)
     : request_(std::move(request)), mode_(mode), output_(std::move(output)), status_(status), first_frame_(first_frame),
       end_frame_(end_frame) {
-  g_session = this;
   bias_.assign(request_.metrics.size(), 0);
   if (mode_ == MEASURE) prepare();
 }
@@ -161,7 +158,6 @@ Session::Session(Request request, Mode mode, std::string output, FILE* status, u
 Session::~Session() {
   for (Scope* s : scopes_) delete s;
   if (rows_) fclose(rows_);
-  g_session = nullptr;
 }
 
 // Sources of all passes are made before anything is played: perf's counters follow threads that begin later.

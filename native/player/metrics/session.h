@@ -193,8 +193,6 @@ class Session : Sink {
   uint64_t pauses_ = 0, cut_ns_median_ = 0;
 };
 
-extern Session* g_session;
-
 // Lists what can be had in the current context, one JSON object a line.
 void list_backends(FILE* to, const char* context);
 

@@ -1,0 +1,143 @@
+#include "measuring.h"
+
+#include <utility>
+
+#include "windows.h"
+
+namespace dt::play {
+
+namespace {
+
+using Kind = metrics::Session;
+constexpr size_t MOST_WAITING = 1 << 22;
+constexpr uint64_t GL_COMPILE_AND_EXECUTE = 0x1301;
+
+}  // namespace
+
+Measuring::Measuring(Player& player, metrics::Session& session)
+    : player_(player), session_(session), lists_(player, session) {
+  session_.visit = [this](const void* wanted) {
+    return player_.visit(static_cast<Context*>(const_cast<void*>(wanted)));
+  };
+  session_.query_name = [this](uint32_t recorded) { return player_.name(QUERY, recorded); };
+  session_.keep_errors = [this] { player_.keep_errors(); };
+  auto& functions = player_.trace.signatures.functions;
+  kinds_.resize(functions.size());
+  for (auto& f : functions) kinds_[static_cast<size_t>(f.index)] = metrics::Session::kind(f.name, f.flags);
+  player_.observe(this);
+}
+
+Measuring::~Measuring() { player_.observe(nullptr); }
+
+uint16_t Measuring::kind(const Coming& call) const { return kinds_[static_cast<size_t>(call.columns.function->index)]; }
+
+// Calls from glBegin to glEnd wait for the end where somebody wants to draw them again first.
+bool Measuring::keeps(const Coming& call, bool ends_frame) {
+  if (ended_) return false;
+  auto& waiting = waiting_[call.chunk->thread];
+  const uint16_t what = kind(call);
+  const bool begins = what & Kind::BEGIN && session_.watches() & metrics::Source::WATCH_DRAWS && !lists_.compiling();
+  if (!begins && waiting.empty()) return false;
+  waiting.push_back({player_.chunk(), call.chunk, call.record, call.seq, std::move(player_.spans)});
+  player_.spans.clear();
+  // What cannot stand there at all comes at least when it should.
+  const bool over = what & Kind::END || ends_frame || !call.columns.play || waiting.size() > MOST_WAITING;
+  if (!over) return true;
+  const auto calls = std::exchange(waiting, {});
+  ended_ = &calls;
+  for (auto& w : calls) {
+    player_.seq = w.seq;
+    player_.spans = w.spans;
+    player_.execute(w.chunk, w.record);
+  }
+  ended_ = nullptr;
+  return true;
+}
+
+void Measuring::before(const Coming& call) {
+  const uint32_t row_number = call.chunk->ordinals[call.record];
+  recorded_ = {call.columns.decoded, row_number};
+  happening_ = {call.seq, kind(call), &Recorded::argument, &recorded_};
+  piece_ = expands_ = runs_ = false;
+  if (!session_.watches() && !session_.keeps_lists()) return session_.before(happening_);
+  Watched watched(lists_, *call.columns.decoded, row_number, call.seq);
+  const Row row{&call.columns, row_number, call.seq};
+  happening_.seen = &watched;
+  show(call, watched, row);
+  session_.before(happening_);
+  if (expands_) lists_.expand(watched);
+  happening_.seen = nullptr, happening_.draw = nullptr;
+}
+
+void Measuring::show(const Coming& call, Watched& watched, const Row& row) {
+  if (DT_UNLIKELY(lists_.compiling()) && !(happening_.kind & Kind::LIST_END))
+    piece_ = lists_.add(watched, {player_.chunk(), call.chunk, call.record, call.seq});
+  if (happening_.kind & Kind::LIST_BEGIN && player_.context && tls.context) {
+    runs_ = session_.measures() && watched.number("mode") == GL_COMPILE_AND_EXECUTE;
+    happening_.expanded = watched.expanded = runs_;
+    lists_.begin(static_cast<uint32_t>(watched.number("list")), runs_);
+  }
+  if (!call.columns.play || !player_.context || g_known[call.known].flags & KNOWN_VG) return;
+  if (!(happening_.kind & Kind::BEGIN)) watched.plays(call.columns.play, row);
+  if (happening_.kind & (Kind::DRAW | Kind::BEGIN)) show_draw(call, watched);
+}
+
+void Measuring::show_draw(const Coming& call, Watched& watched) {
+  happening_.draw = &watched;
+  if (happening_.kind & Kind::BEGIN) {
+    if (ended_)
+      watched.draws(*ended_);
+    else
+      watched.refuse("it does not end");
+    return;
+  }
+  const std::string& name = call.columns.function->name;
+  const bool one = name == "glCallList";
+  if (!one && name != "glCallLists") return;
+  const List* list = one ? lists_.find(static_cast<uint32_t>(watched.number("list"))) : nullptr;
+  expands_ = session_.measures() && !lists_.compiling() && lists_.expands(watched);
+  if (expands_)
+    happening_.draw = nullptr, happening_.expanded = true;
+  else if (list)
+    watched.draws(*list);
+  else
+    watched.refuse(one ? "a display list draws it that was not seen to be made"
+                       : "several display lists draw it, and one cannot be played call by call");
+}
+
+bool Measuring::plays(const Row& row) {
+  if (!piece_ && !runs_ && !expands_) return false;
+  if (piece_) lists_.open_piece();
+  if (runs_)
+    player_.gl<void (*)(uint32_t, uint32_t)>("glNewList")(player_.name(LIST, Recorded::argument(&recorded_, "list")),
+                                                          0x1300);  // GL_COMPILE
+  else if (!expands_)
+    row.columns->play(player_, row);
+  if (piece_) lists_.close_piece();
+  return true;
+}
+
+void Measuring::linked(const Coming&) {
+  if (DT_LIKELY(!(happening_.kind & Kind::LINKS))) return;
+  const uint32_t program = Recorded::argument(&recorded_, "program");
+  session_.linked(player_.name(PROGRAM, program ? program : Recorded::argument(&recorded_, "programObj")));
+}
+
+void Measuring::after(const Coming& call) {
+  session_.after(happening_);
+  if (!(happening_.kind & Kind::LIST_END) || !lists_.compiling()) return;
+  Watched watched(lists_, *call.columns.decoded, call.chunk->ordinals[call.record], call.seq);
+  list_made(*lists_.end(), watched);
+}
+
+// A display list is made that runs at once, too: its calls were only compiled so far.
+void Measuring::list_made(const List& list, Watched& call) {
+  if (!list.runs) return;
+  if (!*list.cannot) return lists_.expand(list);
+  call.name = "glCallList", call.expanded = true;
+  call.refuse(list.cannot);
+  session_.within(call, &call);
+  player_.gl<void (*)(uint32_t)>("glCallList")(player_.name(LIST, list.name));
+}
+
+}  // namespace dt::play

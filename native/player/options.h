@@ -1,0 +1,41 @@
+// What is to be played, and what is to be done on the way.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dt::play {
+
+// Something to do after a call, before the next one.
+struct Point {
+  enum What : uint8_t { STATE, IMAGE, SNAPSHOT, OBJECT };
+  uint64_t seq = 0;
+  What what = STATE;
+  std::string target;  // a file, or what snapshots' names begin with
+  std::string path;    // the beginning of the wanted state paths; what is wanted of an object (parse_object)
+};
+
+struct Options {
+  std::string trace, status_path, snapshot_prefix, frame_end = "auto", snapshot_format = "png";
+  uint64_t first_frame = 0, end_frame = UINT64_MAX, stop_call = UINT64_MAX;
+  bool verify = false, benchmark = false, single_thread = false, preload = false, snapshots = false, hashes = false;
+  bool as_recorded = false, quiet = false, image_at_call = false;
+  bool errors = false;    // say which GL errors there are, with the calls that raised them
+  std::string keep_path;  // one bit a call, the lowest of a byte first: play only these
+  std::vector<uint8_t> keep;
+  bool shift_names = false;  // make every name of an object differ from the recorded one: for tests
+  uint64_t loops = 1;
+  size_t window = 16;
+  std::vector<Point> points;  // ascending
+  unsigned attachments = 1;   // what snapshots are of: Attachments
+  enum At : uint8_t { AT_FRAMES, AT_DRAWS, AT_CALLS } snapshot_at = AT_FRAMES;
+  uint64_t snapshot_every = 1;
+  bool x11 = false;        // windows are shown
+  bool debug = false;      // the driver's messages are told
+  std::string config;      // red=8,...: asked for instead of the recorded one
+  std::string query_file;  // of states; "": standard output
+  bool serve = false;      // take points from standard input
+};
+
+}  // namespace dt::play
