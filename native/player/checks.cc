@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../core/text.h"
+#include "observer.h"
 #include "play.h"
 #include "query.h"
 #include "windows.h"
@@ -86,6 +87,8 @@ bool Player::failed(uint64_t call, const char* function) {
 
 void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
                             const char* function) {
+  if (DT_UNLIKELY(observer_ != nullptr) && query)
+    observer_->asked(query, about, const_cast<void*>(now), strstr(function, "64") != nullptr);
   if (!options.verify || !now || !recorded.data || (recorded.kind != DT_DATA_INLINE && recorded.kind != DT_DATA_BLOB))
     return;
   auto* end = g_answers + g_answers_count;

@@ -1,5 +1,7 @@
 #include "measuring.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "windows.h"
@@ -121,6 +123,23 @@ void Measuring::linked(const Coming&) {
   if (DT_LIKELY(!(happening_.kind & Kind::LINKS))) return;
   const uint32_t program = Recorded::argument(&recorded_, "program");
   session_.linked(player_.name(PROGRAM, program ? program : Recorded::argument(&recorded_, "programObj")));
+}
+
+// Where measuring took a query of the program's apart, the driver's answer is that of its first part.
+void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
+  constexpr uint32_t RESULT = 0x8866, RESULT_NO_WAIT = 0x9194, QUERY_BUFFER = 0x9192, QUERY_BUFFER_BINDING = 0x9193;
+  uint64_t value = 0;
+  if ((about != RESULT && about != RESULT_NO_WAIT) || !session_.counted(query, value)) return;
+  const auto narrow = static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
+  const void* const from = wide ? static_cast<const void*>(&value) : &narrow;
+  int buffer = 0;
+  if (tls.context && tls.context->api == 1 && tls.context->version >= 44)
+    player_.gl<void (*)(uint32_t, int*)>("glGetIntegerv")(QUERY_BUFFER_BINDING, &buffer);
+  if (buffer)
+    player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glBufferSubData")(
+        QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, from);
+  else if (to)
+    memcpy(to, from, wide ? 8 : 4);
 }
 
 void Measuring::after(const Coming& call) {

@@ -83,7 +83,6 @@ ES: Sequence[Fate] = [
     _all(256, 128),
     _all(256),
 ]
-OWN = "the program's own query of samples ran"
 MEMORY = "its shaders write memory: drawn again, they would do so again"
 COVERAGE = "the alpha test or coverage leaves out samples: see samples_discarded and samples_passed"
 SMALL = 256 + 16  # two triangles, which meet in the pixels of the diagonal
@@ -100,7 +99,7 @@ GL: Sequence[Fate] = [
     _all(ALL // 4),
     _all(ALL // 2),
     _all(ALL // 2),
-    (OWN, OWN, OWN, OWN),
+    _all(ALL),
     (MEMORY, MEMORY, ALL, ALL),
     _all(ALL),
     _all(ALL),
@@ -112,12 +111,15 @@ GL: Sequence[Fate] = [
     (ALL // 4, 0, ALL // 8, ALL // 8),
 ]
 
-_OWN: Fate = (OWN, OWN, OWN, OWN)
 #: The same of tests/gl/programs/fragments_more.c, by its first argument.
 MORE: Mapping[str, Sequence[Fate]] = {
     "conditional": [
-        *(_all(ALL), _OWN, _OWN, *[_all(ALL // 2)] * 8, _all(0), _all(0)),
+        *(_all(ALL), (ALL // 4, 0, 0, 0), (ALL // 4, 0, ALL // 4, 0), *[_all(ALL // 2)] * 8, _all(0), _all(0)),
         *((ALL, 0, ALL * 3 // 4, ALL * 3 // 4), _all(0), _all(ALL // 4), _all(ALL // 2)),
+    ],
+    "queries": [
+        *(_all(ALL // 2), (ALL // 2, 0, ALL // 4, ALL // 4), (ALL, 0, 0, 0), _all(ALL // 4)),
+        *((ALL // 2, 0, 0, 0), _all(ALL // 4), _all(ALL // 4), _all(0)),
     ],
     "lists": [
         *(_all(ALL // 2), _all(ALL // 4), _all(ALL // 2), _all(ALL // 2)),
@@ -331,14 +333,13 @@ class TestCounts:
                 "SELECT count(*), sum(draws), count(at_least) FROM metrics WHERE per = 'draw' AND "
                 "name = 'fragments:count/generated' AND value IS NULL"
             ).fetchall()
-            assert (lost, of, least) == (FRAMES * 2, FRAMES * 2, 0), "of one draw there is no part that is known"
+            assert (lost, of, least) == (FRAMES, FRAMES, 0), "of one draw there is no part that is known"
             lines = tables.tables(opened)[0].rows
         [row] = [row for row in lines if row.title == "fragments"]
         total = sum(fate[0] for fate in GL if isinstance(fate[0], int))
         assert row.series is None
         assert row.missing.startswith(
-            f"fragments:count/generated: at least {total:,} a frame, "
-            f"unknown for {2 * FRAMES} of {len(GL) * FRAMES} draws"
+            f"fragments:count/generated: at least {total:,} a frame, unknown for {FRAMES} of {len(GL) * FRAMES} draws"
         )
 
     @pytest.mark.parametrize("name", ["fragments_gl", "lists", "conditional", "across"])

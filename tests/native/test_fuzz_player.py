@@ -49,7 +49,7 @@ PLAYER = (
         "shadow",
         "special",
     ),
-    *("windows", "x11", "metrics/session", "metrics/source", "metrics/plan"),
+    *("windows", "x11", "metrics/session", "metrics/source", "metrics/plan", "metrics/own_queries"),
 )
 CORE = ("arrow", "chunk", "signature", "text", "trace")
 RUNTIME = ("client_arrays", "frame_image", "gl_state", "paths_vg", "sizes")

@@ -111,6 +111,7 @@ struct Drawn {
   // Of a target with several samples a pixel, where fragments are something else.
   bool sampled = false;
   Count samples_generated, samples_survived, samples_passed;
+  std::shared_ptr<Piece> own;                                     // instead of that query: a part of the program's own
   Count& queried() { return sampled ? samples_passed : passed; }  // by a query that is `real`
   FetchCounter::Count fetches;
   int reads = -1;                 // of textures by each fragment, where `fetches` need not be counted
@@ -161,7 +162,7 @@ class FragmentSource : public Source {
     follows_ = false;
     count(s, draw, queries);
     ++s.ordinal;
-    if (!alone) s.kept.end();  // another source may want such a query
+    if (!alone || draw.in_query) s.kept.end();  // somebody else may want such a query
     // What is drawn without our depth buffers following it leaves them behind.
     if (!follows_ && passes_ && !queries && enabled(DEPTH_TEST) && boolean(DEPTH_WRITEMASK)) ++depth_epoch_;
     drain_errors();
@@ -213,7 +214,10 @@ class FragmentSource : public Source {
       }
     } else if (segment != TRIAL && segment != CALIBRATION) {
       p.drawn = std::move(s.drawn);
-      if (p.drawn && p.drawn->real && !p.drawn->queried().lost) {
+      if (p.drawn && p.drawn->own && !p.drawn->queried().lost) {
+        p.drawn->queried().query = p.drawn->own->name;
+        p.drawn->real = false;
+      } else if (p.drawn && p.drawn->real && !p.drawn->queried().lost) {
         p.drawn->queried().query = take(s);
         s.kept.end();
         DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(OCCLUSION, p.drawn->queried().query);
@@ -289,19 +293,14 @@ class FragmentSource : public Source {
       if (job.frame) job.frame->sums.why = "the context went before what it drew was read back", read(*job.frame);
     states_.erase(it);
   }
-  bool uses(uint32_t target) const override {
+  bool uses(uint32_t target) const override { return disturbs(target); }
+  bool disturbs(uint32_t target) const override {
     // Samples, any samples, and all that a draw that is made again would count too.
     return target == OCCLUSION || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 ||
            (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
   }
-  void block(uint32_t target, bool blocked) override {
-    State& s = states_[current_context()];
-    auto& list = s.blocked;
-    if (blocked) s.kept.end();
-    if (blocked)
-      list.push_back(target);
-    else
-      std::erase(list, target);
+  void block(uint32_t /*target*/, bool blocked) override {
+    if (auto it = states_.find(current_context()); blocked && it != states_.end()) it->second.kept.end();
   }
   void frame(uint64_t number) override {
     ++depth_epoch_;
@@ -398,7 +397,7 @@ class FragmentSource : public Source {
   struct State {
     bool asked = false;
     const char* why = nullptr;
-    std::vector<uint32_t> blocked, free;
+    std::vector<uint32_t> free;
     std::deque<Pending> pending;
     std::shared_ptr<Drawn> drawn;
     FetchCounter fetches;
@@ -457,7 +456,10 @@ class FragmentSource : public Source {
   void give_back(State& s, Drawn& d) {
     for (Count* c :
          {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
-      if (c->query) s.free.push_back(c->query), c->query = 0;
+      if (c->query && !(d.own && d.own->name == c->query)) s.free.push_back(c->query);
+    for (Count* c :
+         {&d.generated, &d.survived, &d.passed, &d.samples_generated, &d.samples_survived, &d.samples_passed})
+      c->query = 0;
   }
   void abandon(State& s) {
     if (s.drawn) give_back(s, *s.drawn);
@@ -472,9 +474,14 @@ class FragmentSource : public Source {
     static const auto get = DT_REAL(void, glGetQueryObjectuiv, uint32_t, uint32_t, uint32_t*);
     static const auto get64 = DT_REAL(void, glGetQueryObjectui64v, uint32_t, uint32_t, uint64_t*);
     Drawn& d = *p.drawn;
+    if (d.own && d.own->runs) {
+      if (!wait) return false;
+      d.own->settle();
+    }
     for (Count* c :
          {&d.passed, &d.survived, &d.generated, &d.samples_passed, &d.samples_survived, &d.samples_generated}) {
       if (!c->query) continue;
+      const ResultsHere here;
       uint32_t there = 0;
       if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
       if (!wait && !there) return false;
@@ -535,8 +542,8 @@ class FragmentSource : public Source {
   void count(State& s, Draw& draw, bool queries) {
     s.drawn = std::make_shared<Drawn>();
     Drawn& d = *s.drawn;
-    if (!s.blocked.empty()) return lose(d, "the program's own query of samples ran", true);
     d.real = queries && passes_;
+    if (d.real) d.own = draw.samples;
     if (passes_) d.writes = writes_color();
     const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
     if (why)
@@ -713,13 +720,13 @@ class FragmentSource : public Source {
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
     // Where all can be counted in place, a query for each draw would only cost more.
     if (samples) {
-      count_sampled(s, d, draw, program, shader, alpha || coverage, queries, !feedback);
+      count_sampled(s, d, draw, program, shader, alpha || coverage, queries, !feedback && !draw.in_query);
       if (fetches_) count_fetches(s, d, draw, program, samples);
       if (feedback) resume();
       if (s.in_place) play_in_place(s, d, draw);
       return;
     }
-    const bool here = !feedback && !alpha,
+    const bool here = !feedback && !alpha && !draw.in_query,
                all_here = here && count_in_place(s, d, draw, program, source, queries, true);
     if (all_here || (here && queries && count_in_place(s, d, draw, program, source, queries, false))) {
       if (!all_here && counts_again_) count_by_queries(s, d, draw, program, shader, false);
@@ -1036,7 +1043,7 @@ class FragmentSource : public Source {
   bool goes_on(State& s, Draw& draw) {
     InPlace& p = *s.in_place;
     const uint64_t key = draw_key(p.program, p.target, draw), last = last_made(s, key);
-    if (!p.repeats || last > p.few || !s.blocked.empty() || !(draw.flags & 8) || draw.given().vertices >= 0 ||
+    if (!p.repeats || last > p.few || draw.in_query || !(draw.flags & 8) || draw.given().vertices >= 0 ||
         *draw.refusal() || !strcmp(draw.name, "glCallList"))
       return false;
     std::unique_ptr<Draw> later = p.all ? draw.kept() : nullptr;
@@ -1210,7 +1217,9 @@ class FragmentSource : public Source {
           .program = program, .target = t.draw, .size = t.size, .few = 0, .writes = d.writes, .job = std::move(job)};
     } else {
       d.passed.lost =
-          "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
+          draw.in_query
+              ? "OpenGL ES copies no depth buffer with several samples, and the program's own query counts the draw"
+              : "OpenGL ES copies no depth buffer with several samples; in a pass with nothing but fragments:* they are counted";
     }
   }
   // Counts fragments of which a sample passes the tests, in a framebuffer with as many samples and a copy of the depth

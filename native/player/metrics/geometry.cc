@@ -848,21 +848,13 @@ class GeometrySource : public Source {
       results_.pop_front();
     }
   }
-  bool uses(uint32_t target) const override {
+  bool disturbs(uint32_t target) const override {
     // Counts of primitives and of what shaders ran: our draws would be among them.
     bool counts = target == GL_GENERATED || target == GL_WRITTEN || target == 0x82EC || target == 0x82ED ||
                   (target >= 0x82EE && target <= 0x82F7) || target == 0x887F;
     return counts && needs_[PRIMITIVES];
   }
-  void block(uint32_t target, bool blocked) override {
-    auto& list = blocked_[current_context()];
-    if (blocked)
-      list.push_back(target);
-    else
-      std::erase(list, target);
-  }
   void forget(const void* context) override {
-    blocked_.erase(context);
     auto it = captures_.find(context);
     if (it == captures_.end()) return;
     if (context == current_context() && it->second.feedback) {
@@ -905,7 +897,6 @@ class GeometrySource : public Source {
   Result learnt_;  // of draws that no segment has yet
   std::deque<Result> results_;
   bool runs_ = false, list_runs_ = false, list_expands_ = false;
-  std::map<const void*, std::vector<uint32_t>> blocked_;
   std::map<const void*, Capture> captures_;
   std::map<std::pair<uint32_t, uint32_t>, Twin> twins_;
 };
@@ -1013,7 +1004,6 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   const Functions& f = gl_();
   const GlContext* c = tls.context;
   if (std::string no = can_capture(); !no.empty()) return why = lasting(no), false;
-  if (!blocked_[current_context()].empty()) return why = "the program's own query of this kind ran", false;
   if (*draw.refusal()) return why = draw.refusal(), false;
   bool es = c->api == 2;
   auto program = static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM));
@@ -1150,6 +1140,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     draw_once();
     f.EndQuery(GL_WRITTEN);
     f.EndQuery(GL_GENERATED);
+    const ResultsHere here;
     uint32_t counted[2] = {};
     f.GetQueryObjectuiv(mine.queries[0], GL_QUERY_RESULT, &counted[0]);
     f.GetQueryObjectuiv(mine.queries[1], GL_QUERY_RESULT, &counted[1]);

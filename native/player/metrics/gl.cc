@@ -166,6 +166,7 @@ class Names {
 
 // A result, once the driver has it.
 bool result(uint32_t name, bool wait, uint64_t& value) {
+  const ResultsHere here;
   const Functions& f = functions();
   uint32_t there = 0;
   if (!wait) {

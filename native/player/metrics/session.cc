@@ -512,15 +512,15 @@ void Session::show(Draw& draw) {
   if (condition && !draws_anything(*condition)) {
     restore();
   } else {
-    static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"),
-                      begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
-    static const auto end = gl::real<void (*)()>("glEndConditionalRender"),
-                      end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
-    if (condition) (is_es() ? end_nv : end)();
+    if (condition) conditional(nullptr);
+    draw.in_query = own_.suspend([&](uint32_t target) { return disturbed(passes_[pass_], target); });
+    draw.samples = own_.samples();
     for (auto& source : passes_[pass_].sources)
       if (source->watches() & Source::WATCH_DRAWS) source->around(draw);
     changed_ = true;
-    if (condition) (is_es() ? begin_nv : begin)(condition->query, condition->mode);
+    if (draw.in_query) own_.resume();
+    draw.samples = nullptr;
+    if (condition) conditional(condition);
   }
   cost_ns_ += now_ns() - began;
 }
@@ -533,12 +533,43 @@ void Session::block(uint32_t target, bool blocked) {
       if (source->uses(target)) source->block(target, blocked);
 }
 
+bool Session::disturbed(const Prepared& pass, uint32_t target) {
+  return std::any_of(pass.sources.begin(), pass.sources.end(),
+                     [&](auto& source) { return source->watches() & Source::WATCH_DRAWS && source->disturbs(target); });
+}
+
+// A query of the program's has begun that what is done about draws may be counted in, now or in a later pass.
+void Session::query_begun(const Happening& call) {
+  const uint32_t target = call.argument(call.call, "target");
+  if (current_context() && query_name &&
+      std::any_of(passes_.begin(), passes_.end(), [&](auto& pass) { return disturbed(pass, target); }))
+    own_.begun(target, call.argument(call.call, "index"), query_name(call.argument(call.call, "id")));
+}
+
 void Session::condition(const Happening& call) {
   if (!current_context() || in_list_) return;
-  if (call.kind & CONDITION_END)
+  if (call.kind & CONDITION_END) {
     conditions_.erase(current_context());
-  else if (query_name)
-    conditions_[current_context()] = {query_name(call.argument(call.call, "id")), call.argument(call.call, "mode"), {}};
+  } else if (query_name) {
+    const uint32_t query = query_name(call.argument(call.call, "id")), mode = call.argument(call.call, "mode"),
+                   other = own_.stand_in(query);
+    conditions_[current_context()] = {other, mode, {}};
+    if (other == query) return;
+    conditional(nullptr);
+    conditional(&conditions_[current_context()]);
+  }
+}
+
+// What follows is drawn under a condition, or (nullptr) no longer.
+void Session::conditional(const Condition* condition) {
+  static const auto begin = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRender"),
+                    begin_nv = gl::real<void (*)(uint32_t, uint32_t)>("glBeginConditionalRenderNV");
+  static const auto end = gl::real<void (*)()>("glEndConditionalRender"),
+                    end_nv = gl::real<void (*)()>("glEndConditionalRenderNV");
+  if (condition)
+    (is_es() ? begin_nv : begin)(condition->query, condition->mode);
+  else
+    (is_es() ? end_nv : end)();
 }
 
 // Waits for the query, as most modes do; the others have the driver draw what it does not know yet, and it does know
@@ -547,6 +578,7 @@ bool Session::draws_anything(Condition& condition) {
   if (condition.draws) return *condition.draws;
   static const auto get = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv"),
                     get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
+  const ResultsHere here;
   uint32_t passed = 1;
   (is_es() && get_es ? get_es : get)(condition.query, 0x8866, &passed);        // GL_QUERY_RESULT
   const bool inverted = condition.mode >= 0x8E17 && condition.mode <= 0x8E1A;  // GL_QUERY_WAIT_INVERTED and its kind
@@ -584,6 +616,7 @@ void Session::before(const Happening& call) {
   if (changed_ && !(watches_ & Source::WATCH_DRAWS && call.draw && !in_list_ && !in_begin_))
     restore(in_frames() && !in_list_ && !in_begin_ ? call.seen : nullptr);
   if (frame_scope_ && frame_scope_->seq == UINT64_MAX) frame_scope_->seq = call.seq;
+  if (call.kind & QUERY_END) own_.ending(call.argument(call.call, "target"), call.argument(call.call, "index"));
   if (!in_frames()) {
     // One that begins before the frames that are measured may run in them.
     if (call.kind & QUERY_BEGIN) block(call.argument(call.call, "target"), true);
@@ -606,7 +639,7 @@ void Session::before(const Happening& call) {
     for (auto& s : passes_[pass_].sources) query |= s->uses(target);
     if (query) {
       stop();
-      ++pauses_;
+      if (!disturbed(passes_[pass_], target)) ++pauses_;
     }
     block(target, true);
   }
@@ -651,6 +684,7 @@ void Session::within(Call& call, Draw* draw) {
 void Session::after(const Happening& call) {
   if (mode_ != MEASURE || finished_) return;
   if (call.kind & (CONDITION_BEGIN | CONDITION_END)) condition(call);
+  if (call.kind & QUERY_BEGIN) query_begun(call);
   if (in_begin_ && !(call.kind & END)) return;
   in_begin_ = false;
   bool query = false, list = call.kind & LIST_END && in_list_;
@@ -769,6 +803,7 @@ void Session::forget(const void* context, const std::function<bool(bool)>& visit
 
 void Session::gone(const void* context) {
   conditions_.erase(context);
+  own_.forget(context);
   for (auto& p : passes_)
     for (auto& s : p.sources) s->forget(context);
 }

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "own_queries.h"
 #include "plan.h"
 #include "source.h"
 
@@ -89,6 +90,9 @@ class Session : Sink {
   bool measures() const { return watches() && in_frames(); }
   std::function<uint32_t(uint32_t)> query_name;  // the driver's of a query, by the recording's
   std::function<void()> keep_errors;             // takes the program's errors from the driver and hands them out later
+  // What a query of the program's has counted, by the driver's name, where the driver's answer would lack a part.
+  // False: it does not.
+  bool counted(uint32_t query, uint64_t& value) { return mode_ == MEASURE && own_.result(query, value); }
   bool only_asks() const { return mode_ == PLAN; }
   bool answered() const { return answered_; }
 
@@ -151,6 +155,9 @@ class Session : Sink {
   void block(uint32_t target, bool blocked);
   void lose(Segment& segment, size_t place);
   void condition(const Happening& call);
+  static bool disturbed(const Prepared& pass, uint32_t target);
+  void query_begun(const Happening& call);
+  static void conditional(const Condition* condition);
   static bool draws_anything(Condition& condition);
   void restore(const Call* next = nullptr);
   void calibrate(bool contexts);
@@ -163,6 +170,7 @@ class Session : Sink {
   FILE* status_;
   FILE* rows_ = nullptr;
   uint64_t first_frame_, end_frame_, frame_ = 0;
+  OwnQueries own_;  // outlives the sources
   std::vector<Prepared> passes_;
   size_t pass_ = 0;
   std::vector<bool> began_;  // per source: whether it runs

@@ -40,6 +40,15 @@ std::string& pictures_folder() {
   return folder;
 }
 
+ResultsHere::ResultsHere() {
+  if (is_es() || !tls.context || tls.context->version < 44) return;
+  gl::real<void (*)(uint32_t, int*)>("glGetIntegerv")(0x9193, &buffer_);  // GL_QUERY_BUFFER_BINDING
+  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x9192, 0);
+}
+ResultsHere::~ResultsHere() {
+  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x9192, static_cast<uint32_t>(buffer_));
+}
+
 const char* lasting(const std::string& text) {
   static std::set<std::string> kept;
   static std::mutex mutex;

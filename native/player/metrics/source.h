@@ -68,6 +68,30 @@ class Call {
   virtual std::unique_ptr<Draw> kept() const { return nullptr; }
 };
 
+// Results of queries come to where they are asked for while this is there, and not to a buffer of the program's.
+class ResultsHere {
+ public:
+  ResultsHere();
+  ResultsHere(const ResultsHere&) = delete;
+  ResultsHere& operator=(const ResultsHere&) = delete;
+  ~ResultsHere();
+
+ private:
+  int buffer_ = 0;
+};
+
+// A part of what a query of the program's counts, in a query of its own. See own_queries.h.
+class Piece {
+ public:
+  Piece(uint32_t its_name, uint32_t its_target) : name(its_name), target(its_target) {}
+  Piece(const Piece&) = delete;
+  Piece& operator=(const Piece&) = delete;
+  virtual ~Piece() = default;
+  virtual void settle() = 0;  // ends it where it still runs, so that its result can be asked for
+  const uint32_t name, target;
+  bool runs = false;
+};
+
 // A call that draws (also: clears, dispatches; see flags), and the means to do it once more.
 class Draw : public Call {
  public:
@@ -84,6 +108,10 @@ class Draw : public Call {
   // Gives the driver exactly this call, or all from glBegin to glEnd, with whatever state is set then. False: the
   // player leaves the call out, nothing was drawn (and nothing will be). May be called any number of times.
   virtual bool perform() = 0;
+  // A query of the program's counts the draw and stands still during around(); what is drawn later would be counted.
+  bool in_query = false;
+  // Where that counts samples: how many of the draw pass, of this draw alone.
+  std::shared_ptr<Piece> samples;
 };
 
 // How many points, lines or triangles a mode of glBegin makes of n vertices (quads and polygons as triangles); -1:
@@ -126,6 +154,8 @@ class Source {
   virtual void forget(const void* /*context*/) {}
   // The current context goes, another one may come; no segment runs. For what only one context can have at a time.
   virtual void leave() {}
+  // WATCH_DRAWS. The program's own query of this target would count what around() does: it stands still meanwhile.
+  virtual bool disturbs(uint32_t /*target*/) const { return false; }
   // The program's own query of this target begins or ends. True: a running segment has to end for it.
   virtual bool uses(uint32_t /*target*/) const { return false; }
   virtual void block(uint32_t /*target*/, bool /*blocked*/) {}
@@ -138,7 +168,7 @@ class Source {
   // where somebody measures the draw): keep it, hand it over with that segment. Whatever GL state is touched has to be
   // as it was on return, errors of the driver too (those of the program were taken before and are safe); call the
   // driver by gl::real<>(), so that the player's own idea of the state stays the program's. perform() happens inside of
-  // what the program has going on: its queries that count (see block()), its transform feedback, buffers that its
+  // what the program has going on: its queries that count (see disturbs()), its transform feedback, buffers that its
   // shaders write.
   virtual void around(Draw& /*draw*/) {}
   // WATCH_DRAWS. No further draw follows the last one that around() was shown: what that left changed for draws has to

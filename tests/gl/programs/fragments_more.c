@@ -1,7 +1,7 @@
 /* Draws whose fragments are known, in OpenGL, for what is hard to count: draws under a condition,
  * display lists of all kinds, several samples a pixel. "samples" prints what shaders and queries of its own count in
  * its first frame: fragments and samples that are generated, and that pass, of each draw. fragments_more
- * conditional|lists|origin|across|samples1|samples2|samples4|samples8 [FRAMES] */
+ * conditional|lists|origin|across|queries|samples1|samples2|samples4|samples8 [FRAMES] */
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
@@ -52,6 +52,53 @@ static void conditional(GLuint hidden, GLuint seen) {
   box(0, 0, 1, 1, 0); /* 15 a quarter */
   glEndConditionalRender();
   box(-1, -1, 0, 1, 0); /* 16 half */
+}
+
+/* Queries of several draws, of all kinds, whose results the program reads, has written to a buffer, and draws by. */
+static void queries_of_draws(GLuint some, GLuint any, GLuint made) {
+  static GLuint buffer;
+  GLuint counted = 0, written[4] = {0};
+  GLuint64 wide = 0;
+  if (!buffer) {
+    glGenBuffers(1, &buffer);
+    glBindBuffer(GL_QUERY_BUFFER, buffer);
+    glBufferData(GL_QUERY_BUFFER, sizeof written, written, GL_DYNAMIC_DRAW);
+  }
+  glEnable(GL_DEPTH_TEST);
+  glBeginQuery(GL_SAMPLES_PASSED, some);
+  glBeginQuery(GL_PRIMITIVES_GENERATED, made);
+  box(-1, -1, 1, 0, 0);    /* 0 half */
+  box(-1, -1, 0, 1, 0.5f); /* 1 half, of which half is behind */
+  glDepthFunc(GL_NEVER);
+  box(-1, -1, 1, 1, -0.5f); /* 2 nothing passes */
+  glDepthFunc(GL_LESS);
+  glBegin(GL_QUADS);
+  glVertex3f(0, 0, 0), glVertex3f(1, 0, 0), glVertex3f(1, 1, 0), glVertex3f(0, 1, 0);
+  glEnd(); /* 3 a quarter */
+  glEndQuery(GL_PRIMITIVES_GENERATED);
+  glEndQuery(GL_SAMPLES_PASSED);
+  glBeginQuery(GL_ANY_SAMPLES_PASSED, any);
+  box(-1, -1, 1, 0, 0.75f); /* 4 nothing passes */
+  box(0, 0, 1, 1, -0.25f);  /* 5 a quarter */
+  glEndQuery(GL_ANY_SAMPLES_PASSED);
+  glDisable(GL_DEPTH_TEST);
+  glBindBuffer(GL_QUERY_BUFFER, 0);
+  glGetQueryObjectuiv(some, GL_QUERY_RESULT, &counted);
+  glGetQueryObjectui64v(made, GL_QUERY_RESULT, &wide);
+  printf("told %u %llu", counted, (unsigned long long)wide);
+  glGetQueryObjectuiv(any, GL_QUERY_RESULT, &counted);
+  glBindBuffer(GL_QUERY_BUFFER, buffer);
+  glGetQueryObjectuiv(some, GL_QUERY_RESULT, (void*)4);
+  glGetQueryObjectui64v(some, GL_QUERY_RESULT, (void*)8);
+  glGetBufferSubData(GL_QUERY_BUFFER, 0, sizeof written, written);
+  printf(" %u %u %u\n", counted, written[1], written[2]);
+  glBeginConditionalRender(any, GL_QUERY_WAIT);
+  glColor3f(1, 1, 0);
+  box(0, 0, 1, 1, 0); /* 6 a quarter */
+  glEndConditionalRender();
+  glBeginConditionalRender(some, GL_QUERY_WAIT_INVERTED);
+  box(-1, -1, 1, 1, 0); /* 7 nothing */
+  glEndConditionalRender();
 }
 
 /* A query that begins in one frame and ends in the next. */
@@ -274,8 +321,8 @@ int main(int argc, char** argv) {
   EGLConfig config = start_config(display, EGL_OPENGL_BIT);
   EGLSurface window = start_pbuffer(display, config, WIDTH, HEIGHT);
   start_current(display, window, start_gl(display, config, 0, 0, 0, EGL_NO_CONTEXT));
-  GLuint queries[2];
-  glGenQueries(2, queries);
+  GLuint queries[3];
+  glGenQueries(3, queries);
   query = queries[0];
   glEnableClientState(GL_VERTEX_ARRAY);
   if (samples)
@@ -295,6 +342,8 @@ int main(int argc, char** argv) {
       origin(frame == 0);
     else if (!strcmp(argv[1], "across"))
       across(frame);
+    else if (!strcmp(argv[1], "queries"))
+      queries_of_draws(queries[0], queries[1], queries[2]);
     else
       conditional(queries[0], queries[1]);
     if (samples)
