@@ -25,6 +25,23 @@ int main(int argc, char** argv) {
   int frames = argc > 1 ? atoi(argv[1]) : 2;
   EGLDisplay display = start_display();
   EGLConfig config = start_config(display, EGL_OPENGL_ES_BIT);
+  const EGLint deep[] = {EGL_SURFACE_TYPE,
+                         EGL_PBUFFER_BIT,
+                         EGL_RENDERABLE_TYPE,
+                         EGL_OPENGL_ES_BIT,
+                         EGL_RED_SIZE,
+                         8,
+                         EGL_GREEN_SIZE,
+                         8,
+                         EGL_BLUE_SIZE,
+                         8,
+                         EGL_ALPHA_SIZE,
+                         8,
+                         EGL_DEPTH_SIZE,
+                         24,
+                         EGL_NONE};
+  EGLint count = 0;
+  if (!eglChooseConfig(display, deep, &config, 1, &count) || count < 1) return 77;
   start_current(display, start_pbuffer(display, config, WIDTH, HEIGHT),
                 start_es(display, config, 1, 0, EGL_NO_CONTEXT));
   GLuint texture;
@@ -33,11 +50,12 @@ int main(int argc, char** argv) {
   glBindTexture(GL_TEXTURE_2D, texture);
   glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, 2, 2, 0, GL_RGBA, GL_UNSIGNED_BYTE, texels);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   glEnableClientState(GL_VERTEX_ARRAY);
   glEnableClientState(GL_COLOR_ARRAY);
   glEnableClientState(GL_TEXTURE_COORD_ARRAY);
   glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
-  glAlphaFunc(GL_GREATER, 0.5f);
+  glAlphaFunc(GL_GREATER, 0.75f);
   glClearColor(0.25f, 0.5f, 0.75f, 1);
   glViewport(0, 0, WIDTH, HEIGHT);
   for (int frame = 0; frame < frames; frame++) {
@@ -54,14 +72,30 @@ int main(int argc, char** argv) {
     glDisable(GL_SCISSOR_TEST);
     glDisable(GL_FOG);
     glEnable(GL_ALPHA_TEST);
-    quads(1); /* 3 all; how many the alpha test leaves is not known */
+    glDisableClientState(GL_COLOR_ARRAY);
+    glColor4f(1, 1, 1, 1);
+    quads(1); /* 3 all; the alpha test leaves out a quarter, which is one of four texels */
+    glEnable(GL_DEPTH_TEST);
+    glEnable(GL_SCISSOR_TEST);
+    glScissor(0, 0, WIDTH, HEIGHT / 2);
+    quads(2); /* 4 twice half: a quarter of both is left out, of the rest the second one is no nearer */
+    glDisable(GL_SCISSOR_TEST);
     glDisable(GL_ALPHA_TEST);
     glDisable(GL_TEXTURE_2D);
-    glEnable(GL_DEPTH_TEST);
-    quads(1); /* 4 all; nor what the depth test leaves */
+    glEnableClientState(GL_COLOR_ARRAY);
+    quads(1); /* 5 all, but where the one before was seen */
+    quads(2); /* 6 nothing is nearer */
+    glScissor(0, 0, WIDTH / 2, HEIGHT);
+    glEnable(GL_SCISSOR_TEST);
+    glClear(GL_DEPTH_BUFFER_BIT);
+    glDisable(GL_SCISSOR_TEST);
+    glDepthMask(GL_FALSE);
+    quads(2); /* 7 half of both: none hides the other */
+    glDepthMask(GL_TRUE);
+    quads(1); /* 8 half */
     glDisable(GL_DEPTH_TEST);
     glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
-    quads(1); /* 5 all, none is written */
+    quads(1); /* 9 all, none is written */
     glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
     eglSwapBuffers(display, eglGetCurrentSurface(EGL_DRAW));
   }
