@@ -30,7 +30,8 @@ class _Rows:
 class MemoryTrace:
     """Stands for `drawtap.system.reader.KernelTrace`.
 
-    A row is (t, event, cpu, tid, comm, {field: value}); values decide the types of fields.
+    A row is (t, event, cpu, tid, comm, {field: value}); values decide the types of fields. `described`: events that
+    were recorded and never happened, with their fields and types.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class MemoryTrace:
         rows: Iterable[tuple],
         threads: Mapping[int, tuple[str, int | None]] | None = None,
         pids: Mapping[int, int] | None = None,
+        described: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.connection = duckdb.connect()
         self.clock = SimpleNamespace(name="mono", monotonic=True, epoch_offset_ns=None, note=None)
@@ -54,15 +56,19 @@ class MemoryTrace:
             if by_event
             else None
         )
-        for event, found in by_event.items():
-            names = list(dict.fromkeys(name for row in found for name in row[5]))
-            fields = [Field(n, _type([row[5].get(n) for row in found])) for n in names]
+        described = described or {}
+        for event, found in [*by_event.items(), *((event, []) for event in described if event not in by_event)]:
+            names = list(dict.fromkeys(name for row in found for name in row[5]) or described[event])
+            types = described.get(event, {})
+            fields = [Field(n, types.get(n) or _type([row[5].get(n) for row in found])) for n in names]
             self._fields[event] = fields
             columns = ", ".join(
                 [*(f"base_{n} {k}" for n, k in _BASE.items()), *(f'"f_{f.name}" {f.type}' for f in fields)]
             )
             self.connection.execute(f'CREATE TABLE "{event}" ({columns})')
             marks = ", ".join("?" * (len(_BASE) + len(fields)))
+            if not found:
+                continue
             self.connection.executemany(
                 f'INSERT INTO "{event}" VALUES ({marks})',
                 [[r[0], r[2], r[3], pids.get(r[3]), r[4], *(r[5].get(n) for n in names)] for r in found],

@@ -11,7 +11,7 @@ from drawtap.system.clocks import Pairs, fit
 GUEST_ZERO, HOST_ZERO = 7_000_000_000, 1_700_000_000_000_000_000
 
 
-def made(seed, drift, count=400, length=20_000_000_000, delay=80_000, sides="gh"):
+def made(seed, drift, count=400, *, length=20_000_000_000, delay=80_000, sides="gh"):
     """Pairs of a clock: host time = HOST_ZERO + (guest time - GUEST_ZERO) * (1 + drift)."""
     generator = random.Random(seed)
     rows = {"g": [], "h": []}

@@ -117,6 +117,10 @@ def hang():
     return [*rows, (1000 * MS, "sched_waking", 0, 1, "x", {"comm": "x", "pid": 1, "target_cpu": 0})]
 
 
+def noise(t):
+    return (t, "sched_waking", 0, 1, "x", {"comm": "x", "pid": 1, "target_cpu": 0})
+
+
 class TestCutOff:
     def test_a_hang_is_busy_drawn_and_the_first_finding(self):
         model = model_of(*hang())
@@ -199,6 +203,45 @@ class TestCutOff:
 
     def test_without_any_end_nothing_is_said_to_run(self):
         model = model_of(drm(0, "drm_sched_job", 16), drm(1, "drm_run_job", 16), drm(90, "drm_sched_job", 32))
+        assert model.scalar("SELECT count(*) FROM executions") == 0
+
+    @pytest.mark.parametrize(
+        ("others", "described"),
+        [
+            ([], []),  # nobody knows whether ends were recorded, but the hardware gets no more
+            ([], ["drm_sched_process_job"]),  # one of the recorded events
+            ([(5 * MS, "sdma0", 90), (6 * MS, None, 90)], []),  # of another engine one ended
+        ],
+    )
+    @pytest.mark.parametrize("waiting", [0, 2])
+    def test_a_hang_of_the_first_job_is_the_first_finding(self, others, described, waiting):
+        rows = [noise(0), noise(1000 * MS)]
+        for n in range(1 + waiting):
+            rows.append(drm((10 + n) * MS, "drm_sched_job", 16 + n, number=n))
+        rows.append(drm(20 * MS, "drm_run_job", 16, tid=OTHER))
+        for t, ring, fence in others:
+            if ring:
+                job = {"entity": 9, "fence": fence, "name": ring, "id": 1}
+                rows += [(t, "drm_sched_job", 0, 5, "copy", job), (t, "drm_run_job", 0, OTHER, "w", job)]
+            else:
+                rows.append(off(t, fence))
+        model = build(MemoryTrace(rows, described={e: {"fence": "UBIGINT"} for e in described}))
+        (gfx,) = [e for e in metrics(model)["engines"] if e["engine"] == "gfx"]
+        assert (gfx["utilisation_percent"], gfx["ended"]) == (pytest.approx(98.0), 0)
+        drawn = model.query("SELECT begin_ns, end_ns, is_open FROM spans WHERE track = 'gpu/gfx'").fetchall()
+        assert drawn == [(20 * MS, 1000 * MS, True)]
+        first = findings(model)[0]
+        assert (first.rule, first.culprit, first.victim, first.cost_ns) == (
+            "hung-engine", "app100 (100)", "gpu/gfx", 980 * MS,
+        )  # fmt: skip
+        assert f"nothing ended there; {waiting} others wait" in first.what
+
+    def test_ends_that_were_not_recorded_are_no_hang(self):
+        rows = [noise(0), noise(1000 * MS)]
+        for n in range(40):
+            rows += [drm(n * MS, "drm_sched_job", 16 * n, number=n), drm(n * MS, "drm_run_job", 16 * n, number=n)]
+        model = model_of(*rows)
+        assert [f for f in findings(model) if f.rule == "hung-engine"] == []
         assert model.scalar("SELECT count(*) FROM executions") == 0
 
     def test_amdgpus_jobs_from_before_the_trace_count(self):

@@ -115,6 +115,7 @@ class Draft:
         connection.execute(f"CREATE TABLE steps ({columns})")
         connection.execute("CREATE TABLE seen (tid INTEGER, pid INTEGER, comm VARCHAR, t BIGINT)")
         connection.execute("CREATE TABLE vcpus (tid INTEGER)")
+        connection.execute("CREATE TABLE ends_told (driver VARCHAR)")
         connection.execute(
             "CREATE TABLE waits (tid INTEGER, cpu INTEGER, begin_ns BIGINT, end_ns BIGINT, context UBIGINT, "
             "seqno UBIGINT, "
@@ -204,6 +205,11 @@ class Draft:
         """Add steps in the lives of requests: a SELECT with columns of `STEP_COLUMNS`, without `driver`."""
         name = driver or self.driver
         self.connection.execute(f"INSERT INTO steps BY NAME SELECT '{name}' AS driver, * FROM ({sql})")
+
+    def ends(self, *events: str) -> None:
+        """Name the events that tell of requests off their engine: a trace that describes one would have told of all."""
+        if self.knows(*events):
+            self.connection.execute("INSERT INTO ends_told VALUES (?)", [self.driver])
 
     def spans(self, sql: str) -> None:
         """Add spans: a SELECT with columns of the table `spans`, without `id` and `lane`."""

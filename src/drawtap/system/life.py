@@ -10,7 +10,9 @@ Rules, each in one place:
   whose end was not recorded ended no later than one that came after it (`ended_by_ns`); when it was on the engine is
   not told.
 - Where nothing came after it, it is still there at the end of the trace (`is_open`): it waits, or is on the engine.
-- What is on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`).
+- What is on an engine at the begin or the end of the trace counts with the part inside (`executions.is_open`), if the
+  trace would have told of its end: others of the engine ended, or the trace describes the driver's event for it. A
+  trace without any end tells of a hang where no more was handed over than the hardware holds, and then nothing.
 """
 
 from __future__ import annotations
@@ -97,15 +99,26 @@ WITH ends AS (
 SELECT id, ended_by_ns, ended_by_ns IS NULL AND first_ns IS NOT NULL AS is_open FROM bounds
 """
 
-# What the begin or the end of the trace cuts off. Only where the trace tells of other requests of the engine when they
-# got on it and off it: else nobody knows. On an engine in order nothing that the trace saw come is off before what was
-# there already.
-_CUT = """
+# Where no end was recorded, a hang is told from events that nobody recorded: after what the hardware can hold, a
+# scheduler hands over nothing more.
+_HELD_BY_HARDWARE = 16
+_HANG_NS = 100_000_000
+
+# What the begin or the end of the trace cuts off. Only where the trace tells, or would tell, when requests of the
+# engine got on it and off it: else nobody knows. On an engine in order nothing that the trace saw come is off before
+# what was there already.
+_CUT = f"""
 CREATE TABLE executions_cut AS
-WITH told AS (
+WITH stuck AS (
+  SELECT driver FROM lives GROUP BY driver
+  HAVING count(coalesce(end_ns, done_ns, retired_ns)) = 0
+     AND count(coalesce(began_ns, submitted_ns)) BETWEEN 1 AND {_HELD_BY_HARDWARE}
+     AND max(coalesce(began_ns, submitted_ns)) <= (SELECT end_ns FROM trace_window) - {_HANG_NS}
+), told AS (
   SELECT device, engine, min(end_ns) FILTER (coalesce(began_ns, submitted_ns) IS NOT NULL) AS first_end_ns
-  FROM lives WHERE engine IS NOT NULL GROUP BY device, engine
-  HAVING count(coalesce(began_ns, submitted_ns)) > 0 AND count(end_ns) > 0
+  FROM lives LEFT JOIN (FROM ends_told UNION SELECT driver FROM stuck) AS would(teller) ON teller = driver
+  WHERE engine IS NOT NULL GROUP BY device, engine
+  HAVING count(coalesce(began_ns, submitted_ns)) > 0 AND (count(end_ns) > 0 OR count(teller) > 0)
 )
 SELECT l.id, w.begin_ns, coalesce(l.preempted_ns, l.end_ns) AS end_ns, true AS at_begin
 FROM lives l JOIN told USING (device, engine), trace_window w
@@ -305,7 +318,7 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
     connection.execute(_WAY)
     connection.execute(_WAITERS)
     for table in ("steps", "lives", "executions_raw", "executions_cut", "parallel", "fates", "seen", "vcpus", "waits",
-                  "memory_steps"):  # fmt: skip
+                  "memory_steps", "ends_told"):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")
 
 

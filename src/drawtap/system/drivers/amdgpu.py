@@ -37,6 +37,7 @@ def amdgpu(draft: Draft) -> None:
         FROM ev_amd
         """
     )
+    draft.ends("dma_fence_signaled", "fence_signaled")
     if draft.load("amdend", ("dma_fence_signaled", "fence_signaled"), keys=("context", "seqno"), texts=("timeline",)):
         draft.steps(
             "SELECT a.context AS k1, a.seqno AS k2, min(e.t) AS t, 'end' AS phase "

@@ -54,6 +54,7 @@ def _old(draft: Draft) -> None:
         SELECT * EXCLUDE (fresh), sum(fresh) OVER (PARTITION BY fence ORDER BY t, rank)::UBIGINT AS life FROM marked
         """
     )
+    draft.ends("drm_sched_process_job")
     _missing(draft, {"drm_sched_job": "queued", "drm_run_job": "submitted", "drm_sched_process_job": "done"})
     _old_contexts(draft)
     _old_ends(draft)
@@ -146,6 +147,7 @@ def _new(draft: Draft) -> None:
         texts=("name=name|ring", "dev"),
     ):
         return
+    draft.ends("drm_sched_job_done")
     _missing(draft, {"drm_sched_job_queue": "queued", "drm_sched_job_run": "submitted", "drm_sched_job_done": "done"})
     draft.steps(
         """

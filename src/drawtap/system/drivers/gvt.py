@@ -33,6 +33,7 @@ def _probes(draft: Draft) -> bool:
         ints=("vgpu=vgpu_id|vgpu|vdev_id|id", "ring=ring_id|ring", "class", "instance", "dev"),
     ):
         return False
+    draft.ends("gvt_workload_complete")
     # Addresses of workloads are used again: a life begins with the queue.
     draft.run(
         f"""

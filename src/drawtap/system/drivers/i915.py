@@ -72,6 +72,7 @@ def i915(draft: Draft) -> None:
         FROM ev_i915 WHERE NOT (event = 'out' AND global_seqno IS NOT NULL)
         """
     )
+    draft.ends("i915_request_out", "i915_gem_request_out")
     low_level = _has(draft, "in")
     if low_level:
         _old_ends(draft)

@@ -35,6 +35,7 @@ def mali(draft: Draft) -> None:
         FROM lives WHERE kind IN (1, 2, 3)
         """
     )
+    draft.ends("mali_job_slots_event")
     draft.lacks(
         "mali_job_slots_event", "kbase tells when jobs start and stop, not when they were queued: no wait, no latency"
     )

@@ -29,6 +29,7 @@ def msm(draft: Draft) -> None:
     # In text a ring is its number, or number:seqno.
     draft.run("UPDATE ev_msm SET ringid = TRY_CAST(split_part(place, ':', 1) AS BIGINT) WHERE ringid IS NULL")
     draft.run("UPDATE ev_msm SET seqno = TRY_CAST(split_part(place, ':', 2) AS UBIGINT) WHERE seqno IS NULL")
+    draft.ends("msm_gpu_submit_retired")
     shared = "'ring' || ringid AS engine, submitter::INTEGER AS pid"
     draft.steps(
         f"""

@@ -24,6 +24,7 @@ def xe(draft: Draft) -> None:
         "SELECT t, 'end' AS phase, fence, NULL::UBIGINT AS seqno, NULL::BIGINT AS guc_id, NULL AS dev, NULL AS tid, "
         "NULL AS pid, NULL AS comm FROM ev_xeend"
     )
+    draft.ends("xe_hw_fence_signal")
     union = ""
     if draft.load("xeend", ("xe_hw_fence_signal",), keys=("fence", "ctx")):
         union = f"UNION ALL {ends}"

@@ -14,7 +14,7 @@ def hung_engine() -> str:
     """A request that never comes off its engine stops everybody who waits for it.
 
     Counted is the last request of an engine that was on it when the recording ended, for at least 100 ms and four times
-    as long as the longest that ended there.
+    as long as the longest that ended there. That may be the first request that the recording tells of.
     """
     return """
         WITH typical AS (
@@ -25,15 +25,17 @@ def hung_engine() -> str:
           GROUP BY ALL
         ), hung AS (
           SELECT x.device, x.engine, coalesce(r.client, 'somebody') AS client, greatest(x.begin_ns, w.begin_ns) AS b,
-                 least(x.end_ns, w.end_ns) - greatest(x.begin_ns, w.begin_ns) AS ns, coalesce(t.ns, 0) AS typical_ns
+                 least(x.end_ns, w.end_ns) - greatest(x.begin_ns, w.begin_ns) AS ns, t.ns AS typical_ns
           FROM executions x JOIN requests r ON r.id = x.request JOIN trace_window w ON x.begin_ns < w.end_ns
           LEFT JOIN typical t ON t.device = x.device AND t.engine = x.engine
           WHERE x.is_open AND r.is_open AND x.end_ns - x.begin_ns >= greatest(100000000, 4 * coalesce(t.ns, 0))
         )
         SELECT client AS culprit, h.device || '/' || h.engine AS victim, count(*) AS n, sum(h.ns)::BIGINT AS ns,
                arg_max(b, h.ns) AS begin_ns, max(h.ns)::BIGINT AS worst_ns,
-               'on the engine for ' || round(max(h.ns) / 1e6, 1) || ' ms without an end, the longest that ended took '
-               || round(max(typical_ns) / 1e6, 1) || ' ms; ' || coalesce(any_value(k.n), 0) || ' others wait' AS what
+               'on the engine for ' || round(max(h.ns) / 1e6, 1) || ' ms without an end, '
+               || coalesce('the longest that ended took ' || round(max(typical_ns) / 1e6, 1) || ' ms',
+                           'nothing ended there')
+               || '; ' || coalesce(any_value(k.n), 0) || ' others wait' AS what
         FROM hung h LEFT JOIN behind k ON k.device = h.device AND k.engine = h.engine
         GROUP BY client, h.device, h.engine
     """
