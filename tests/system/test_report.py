@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from drawtap.system import cpus, levels, reader
 from drawtap.system.ctf_writer import write_ctf
 from drawtap.system.model import build
-from drawtap.system.simulator import MS, Client, Scenario, Scheduler, Vgpu, simulate
+from drawtap.system.simulator import MS, Client, GuestClock, Scenario, Scheduler, Vgpu, simulate
 from drawtap.view.system_report import Block, unpacked
 from kernel_events import MemoryTrace
 
@@ -512,6 +512,29 @@ def test_a_browser_draws_it_without_complaint(drawtap, drm_sched_trace, contenti
             assert "5 656 of 5 656 events".replace(" ", "\u202f", 1) in document.replace("&#8239;", "\u202f").replace(
                 "5\u202f656 of 5\u202f656", "5\u202f656 of 5 656"
             )
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")
+def test_a_browser_shows_the_way_of_a_guests_request(drawtap, tmp_path):
+    scenario = Scenario("small", "", (Vgpu("VM1", 8, (Client(2 * MS, MS, 40, name="game"),)),))
+    done = simulate(scenario)
+    write_ctf(tmp_path / "host", done.events.columns())
+    clock = GuestClock(5_000 * MS, 20e-6)
+    write_ctf(tmp_path / "inside", done.events.guest_columns(1, clock), environment={"hostname": "VM1"})
+    text, head, columns = page(drawtap, tmp_path / "host", tmp_path, "--guest", tmp_path / "inside")
+    rows = {row["track"]: row for row in head["rows"] if row["group"] == "Guest VM1"}
+    assert list(rows) == ["guest/VM1/card0/rcs0/queue", "guest/VM1/card0/rcs0/notify"]
+    assert "Guest traces" in text
+    queue = [row["track"] for row in head["rows"]].index("guest/VM1/card0/rcs0/queue")
+    spans = {name: columns[c] for name, c in head["spans"]["columns"].items()}
+    # The first is asked for just before the host's trace begins; here it is cut off.
+    assert set(spans["request"][spans["track"] == queue]) == set(range(40))
+    document, complaints = opened(tmp_path / "page.html", f"#t=0,{head['length'] // 4},r=3")
+    assert not complaints
+    way = re.sub(r"<[^>]+>", " ", re.search(r'<div id="way">(.*?)</ol>', document, re.DOTALL)[1])
+    said = ("waits in the guest", "waits in the hypervisor", "on the engine (rcs0)", "the guest does not know")
+    assert [way.find(words) for words in said] == sorted(way.find(words) for words in said)
+    assert all(words in way for words in said)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed here")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.commands.system_metrics import CALLS, NO_CACHE, moment
+from drawtap.commands.system_metrics import CALLS, GUEST, NO_CACHE, moment
 from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
 
@@ -33,6 +33,7 @@ def system_export(
     from_: Annotated[str | None, Opt("Begin of a part, as in drawtap system metrics.", None, "TIME")] = None,
     to: Annotated[str | None, Opt("End of a part.", None, "TIME")] = None,
     calls: Annotated[Path | None, CALLS] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
     force: Annotated[bool, Opt("Replace what exists.")] = False,
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Written:
@@ -50,7 +51,7 @@ def system_export(
 
     chosen = EXPORTS.get(format or _by_suffix(output))
     _check(output, folder=not chosen.suffix, force=force)
-    with reader.open(file) as trace, opened(trace, calls, keep=not no_cache) as model:
+    with reader.open(file) as trace, opened(trace, calls, guest, keep=not no_cache) as model:
         begin, end = (moment(text, model.window[0]) for text in (from_, to))
         window = None
         if begin is not None or end is not None:

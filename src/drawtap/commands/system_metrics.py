@@ -28,6 +28,11 @@ FROM = Opt(
 )
 TO = Opt("End of the window.", "-t", "TIME")
 CALLS = Opt("Also draw frames and API calls of a recording of the same time.", "-c", "FILE")
+GUEST = Opt(
+    "Join a trace from inside of a virtual machine; NAME is the host's name of it, or of its vGPU.",
+    "-g",
+    "[NAME=]TRACE",
+)
 NO_CACHE = Opt("Neither look for kept tables of this trace nor keep them.")
 TRACE = Opt("a trace of the kernel: a file, or a folder of CTF", metavar="TRACE")
 
@@ -38,6 +43,7 @@ TRACE = Opt("a trace of the kernel: a file, or a folder of CTF", metavar="TRACE"
     examples=(
         "drawtap system metrics trace.dat",
         "drawtap system metrics trace.dat --from 1.5 --to 2s --json",
+        "drawtap system metrics host-ctf --guest VM1=guest-ctf",
     ),
 )
 def system_metrics(
@@ -48,20 +54,22 @@ def system_metrics(
     every: Annotated[
         str | None, Opt("With --json: also utilisation over time, in steps of 10ms, 1s ...", "-e", "TIME")
     ] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Sheets:
     """Print what GPUs and virtual machines did in a window of a trace of the kernel.
 
     Per engine, client, virtual GPU and guest: requests, utilisation, means and percentiles of wait, execution and
     latency; per virtual machine: time on a CPU, time that was stolen and by whom; memory, missed vertical blanks,
-    waits for fences. What lasted is clipped to the window exactly. What the kernel did not tell is empty, and the
-    reason stands below.
+    waits for fences. With --guest, also how long requests of guests took from the guest's submit to the end on the
+    host's GPU, and how exact that is. What lasted is clipped to the window exactly. What the kernel did not tell is
+    empty, and the reason stands below.
     """
     from drawtap.system import reader
-    from drawtap.system.kept import model_of
+    from drawtap.system.drawn import opened
     from drawtap.system.metrics import metrics, series
 
-    with reader.open(file) as trace, model_of(trace, keep=not no_cache) as model:
+    with reader.open(file) as trace, opened(trace, guests=guest, keep=not no_cache) as model:
         begin, end = (moment(text, model.window[0]) for text in (from_, to))
         data = metrics(model, begin=begin, end=end)
         usage = {name: series(model, name, bins=_CELLS, begin=begin, end=end) for name in _USED}
@@ -98,10 +106,11 @@ _KINDS = {
     "mean_percent": "percent",
     "max_percent": "percent",
     "stolen_share": "percent",
-    **dict.fromkeys(("jobs", "preemptions", "count", "events", "missed", "waits"), "count"),
+    **dict.fromkeys(("jobs", "requests", "joined", "preemptions", "count", "events", "missed", "waits"), "count"),
     **dict.fromkeys(("mean_bytes", "max_bytes", "last_bytes"), "bytes"),
     **dict.fromkeys(
-        ("mean_execution_ns", "mean_wait_ns", "mean_latency_ns", "p99_latency_ns", "run_ns", "stolen_ns", "waking_ns",
+        ("mean_execution_ns", "mean_wait_ns", "mean_latency_ns", "mean_guest_wait_ns", "mean_notice_ns",
+         "clock_error_ns", "p99_latency_ns", "run_ns", "stolen_ns", "waking_ns",
          "guest_ns", "period_ns", "wait_ns", "longest_ns"),
         "ns",
     ),
@@ -140,6 +149,21 @@ def tables(data: Record, usage: Mapping[str, Sequence[Record]]) -> list[Rows]:
                 ],
                 key=lambda r: -cast(int, r["stolen_ns"]),
             ),
+        ),
+        _table(
+            "Guest traces",
+            (
+                "guest",
+                "requests",
+                "joined",
+                "mean_guest_wait_ns",
+                "mean_latency_ns",
+                "p99_latency_ns",
+                "mean_notice_ns",
+                "clock_error_ns",
+                "drift_ppm",
+            ),
+            _records(data, "guest_traces"),
         ),
         _table("Memory", ("track", "mean_bytes", "max_bytes", "last_bytes"), _records(data, "memory")),
         _table(

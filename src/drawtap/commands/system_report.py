@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from drawtap.commands import Opt, command
-from drawtap.commands.system_metrics import CALLS, FROM, NO_CACHE, TO, TRACE, moment, tables
+from drawtap.commands.system_metrics import CALLS, FROM, GUEST, NO_CACHE, TO, TRACE, moment, tables
 from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
 from drawtap.view.text import duration, number
@@ -47,6 +47,7 @@ class Wanted:
         "drawtap system report kernel-ctf -o kernel.html --from 2s --to 2.5s",
         "drawtap system report trace.dat --spans 3000000 --threads 200",
         "drawtap system report kernel.dat --calls game.dtap      # frames and calls above what the kernel saw",
+        "drawtap system report host-ctf --guest VM1=guest-ctf     # what the guest saw, by the host's clock",
     ),
 )
 def system_report(
@@ -63,6 +64,7 @@ def system_report(
         int, Opt("Rows for so many threads: virtual CPUs and who asks for work first.", metavar="N")
     ] = 64,
     calls: Annotated[Path | None, CALLS] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Written:
@@ -71,6 +73,7 @@ def system_report(
     GPU usage per engine, process, virtual GPU and guest; queue lengths, memory and other counters; a graph of requests
     in queues and on engines, with arrows along their way; who ran on each CPU; threads and virtual CPUs. All of it
     zooms together.
+    With --guest, requests and threads of a guest stand above the queue of its virtual GPU.
     Below it histograms of waits, executions and latencies, the events, who keeps whom waiting, and all figures of
     drawtap system metrics with what they mean. Of a long trace the page has exact sums for all of the time, and single
     spans around what is worth a look; it says where. --from and --to make a page of a part.
@@ -83,7 +86,7 @@ def system_report(
     check_target(target, force=force)
     if min(spans, events, threads) < 0:
         raise UsageError("--spans, --events and --threads are numbers from 0 on")
-    with reader.open(file) as trace, opened(trace, calls, keep=not no_cache) as model:
+    with reader.open(file) as trace, opened(trace, calls, guest, keep=not no_cache) as model:
         page = render(collected(trace, model, Wanted(from_, to, spans, events, threads)))
     try:
         target.write_text(page, encoding="utf-8")
@@ -179,7 +182,7 @@ def _rows(
     for level, width in [(x, buckets.width) for x in other] + [
         (x, thread_buckets.width)
         for x in levels.tracks(model, thread_buckets, threads=True)
-        if x.name.split("/")[1] in names
+        if _thread(x.name) in names
     ]:
         found.setdefault(level.name, []).append({"kind": level.kind, "width": width, "column": block.ints(level.busy)})
     rows = [*on_cpus, *(_row(track, parts, names) for track, parts in found.items())]
@@ -223,13 +226,36 @@ def _threads(model: KernelModel, window: tuple[int, int], most: int) -> tuple[di
                  r.ns DESC, r.tid
         """
     )
-    names = {}
+    names, guests_hidden = _guest_threads(model, most)
     for row in rows[:most]:
         name = f"{row['comm']} ({row['tid']})"
         if row["is_vcpu"] and row["vm"] != row["comm"]:
             name = f"{row['vm']} vCPU {row['vcpu']} ({row['tid']})"
         names[str(row["tid"])] = name
-    return names, max(len(rows) - most, 0)
+    return names, max(len(rows) - most, 0) + guests_hidden
+
+
+def _guest_threads(model: KernelModel, most: int) -> tuple[dict[str, str], int]:
+    """Return as `_threads` does who gets a row of each guest's threads, by track: those who ask first."""
+    rows = model.query(
+        """
+        WITH ran AS (
+          SELECT regexp_extract(track, '^guest/[^/]+/thread/[0-9]+') AS track, sum(end_ns - begin_ns) AS ns FROM spans
+          WHERE track LIKE 'guest/%/thread/%' GROUP BY 1
+        ), asked AS (SELECT guest, tid, count(*) AS n FROM guest_requests GROUP BY ALL)
+        SELECT r.track, coalesce(comm, 'thread') || ' (' || tid || ')',
+               row_number() OVER (PARTITION BY guest ORDER BY n IS NULL, ns DESC, tid)
+        FROM ran r JOIN (SELECT *, 'guest/' || guest || '/thread/' || tid AS track FROM guest_threads) t USING (track)
+        LEFT JOIN asked USING (guest, tid) ORDER BY 3, 1
+        """
+    ).fetchall()
+    return {str(t): str(name) for t, name, place in rows if place <= most}, sum(place > most for _, _, place in rows)
+
+
+def _thread(track: str) -> str:
+    # What `_threads` calls the thread of a track.
+    parts = track.split("/")
+    return "/".join(parts[:4]) if parts[0] == "guest" else parts[1]
 
 
 def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) -> dict[str, object]:
@@ -239,6 +265,16 @@ def _row(track: str, levels: list[dict[str, object]], names: Mapping[str, str]) 
         what = "in its guest" if parts[0] == "vcpu" else "/".join(parts[2:])
         label = names[parts[1]] + (f" {what}" if what else "")
         group = "Threads and virtual CPUs"
+    elif parts[0] == "guest":
+        group = f"Guest {parts[1]}"
+        if parts[2] == "thread":
+            label = " ".join([names["/".join(parts[:4])], *parts[4:]])
+        else:
+            at = {"queue": ", not yet handed over", "notify": ": end to notice in the guest"}.get(
+                parts[-1], ", not joined"
+            )
+            label = (parts[3] if len(parts) > 3 else parts[2]) + at
+            shape = "queue" if parts[-1] == "queue" else "line"
     elif parts[0] == "api":
         group = "API calls of a recording"
         label = "frames" if parts[1] == "frames" else f"calls of {names.get(parts[1], f'thread {parts[1]}')}"
@@ -269,6 +305,10 @@ def _order(track: str, tids: Sequence[str]) -> tuple[object, ...]:
         return (4, "", tids.index(parts[1]), parts[0] != "thread", track)
     if parts[0] == "api":
         return (-1, parts[1] != "frames", 0, False, track)
+    if parts[0] == "guest":
+        # Above the virtual GPU that its requests go to.
+        place = 3 if parts[2] == "thread" else {"queue": 0, "notify": 2}.get(parts[-1], 1)
+        return (-0.5, parts[1], place, False, tids.index(_thread(track)) if place == 3 else 0, track)
     if parts[0] == "vgpu":
         return (0, "", int(parts[1]) if parts[1].isdigit() else 0, parts[-1] != "queue", track)
     if parts[0] == "cpu":

@@ -56,6 +56,9 @@ def system_simulate(
     record: Annotated[
         Path | None, Opt("Keep the recordings: a folder of CTF for each variant.", "-r", "FOLDER")
     ] = None,
+    guests: Annotated[
+        bool, Opt("With --record: also what each virtual machine saw, by a clock of its own: FOLDER/VARIANT-guestN.")
+    ] = False,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
 ) -> Sheets:
     """Simulate the scheduler of Intel GVT-g: virtual GPUs that share one GPU.
@@ -72,6 +75,8 @@ def system_simulate(
         check_target(output, force=force)
     if record is not None and record.exists() and any(record.iterdir()):
         raise UsageError(f"{record} exists and is not empty", hint="name a folder that does not exist")
+    if guests and record is None:
+        raise UsageError("--guests records, and --record does not say where to", hint="--record FOLDER --guests")
     if not 0 < until <= _MOST_SECONDS:
         raise UsageError(f"--until {until:g}: more than 0 and at most {_MOST_SECONDS} s")
     chosen = _changed(
@@ -86,7 +91,7 @@ def system_simulate(
     )
     names = _variants(what_if, list(VARIANTS))
     with tempfile.TemporaryDirectory(prefix="drawtap-") as scratch:
-        runs = [_run(chosen, name, record or Path(scratch), until) for name in names]
+        runs = [_run(chosen, name, record or Path(scratch), until, guests=guests) for name in names]
     if output is not None:
         output.write_text(_page(chosen, runs), encoding="utf-8")
     notes = [f"{chosen.help}"]
@@ -146,11 +151,11 @@ def _variants(asked: Sequence[str], known: list[str]) -> list[str]:
     return list(dict.fromkeys([known[0], *asked]))
 
 
-def _run(scenario: Scenario, name: str, folder: Path, until: float) -> Run:
+def _run(scenario: Scenario, name: str, folder: Path, until: float, *, guests: bool) -> Run:
     from drawtap.system import whatif
     from drawtap.system.simulator import variant
 
-    return whatif.run(variant(scenario, name), folder / name.replace(" ", "-"), name=name, until_s=until)
+    return whatif.run(variant(scenario, name), folder / name.replace(" ", "-"), name=name, until_s=until, guests=guests)
 
 
 def _table(scenario: Scenario, runs: Sequence[Run]) -> Rows:

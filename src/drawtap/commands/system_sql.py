@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.system_metrics import NO_CACHE
+from drawtap.commands.system_metrics import GUEST, NO_CACHE
 from drawtap.view.result import Rows
 
 _TIMES = ("t_ns", "begin_ns", "end_ns", "begin", "end", "from_ns", "to_ns")
@@ -25,18 +25,20 @@ def system_sql(
     file: Annotated[Path, Opt("a trace of the kernel: a file, or a folder of CTF", metavar="TRACE")],
     query: Annotated[str, Opt("what to ask", metavar="QUERY")],
     *,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
     no_cache: Annotated[bool, NO_CACHE] = False,
 ) -> Rows:
     """Ask a trace of the kernel a question in SQL.
 
-    Tables: requests (lives of GPU requests), executions, spans, counters, links, threads, state, unmatched; and every
+    Tables: requests (lives of GPU requests), executions, spans, counters, links, threads, state, unmatched; of traces
+    joined with --guest guests, guest_threads and guest_requests; and every
     event of the trace by its name, with its fields (drawtap system info lists them). All times are those of the trace
     in ns. docs/reference/kernel-tables.md explains the columns.
     """
     from drawtap.system import reader
-    from drawtap.system.kept import model_of
+    from drawtap.system.drawn import opened
 
-    with reader.open(file) as trace, model_of(trace, keep=not no_cache) as model:
+    with reader.open(file) as trace, opened(trace, guests=guest, keep=not no_cache) as model:
         cursor = model.query(query)
         columns = tuple(str(d[0]) for d in cursor.description or ())
         kinds = {c: "ns" for c in columns if c.endswith("_ns") and c not in _TIMES}

@@ -87,7 +87,7 @@ def fit(guest_first: Pairs, host_first: Pairs, window: tuple[int, int]) -> Clock
         raise InputError(
             f"no clock fits the {len(guests)} matched pairs of events: they contradict each other by "
             f"{contradiction / 1e6:.3f} ms",
-            hint="is the guest's trace of that virtual machine, and of the same time? --match names other events",
+            hint="is the guest's trace of that virtual machine, and of the same time?",
         )
     band = band.wider(2 * contradiction)
     low = _root(band.room, -_MOST_DRIFT, best)
@@ -190,6 +190,6 @@ def _one_sided(points: tuple[Floats, Floats], *, upper: bool, zero: int, offset:
     if spread > (float(x.max()) - float(x.min())) / 10:
         raise InputError(
             f"no clock fits the {len(x)} matched pairs of events: half of them are more than {spread / 1e6:.3f} ms off",
-            hint="is the guest's trace of that virtual machine, and of the same time? --match names other events",
+            hint="is the guest's trace of that virtual machine, and of the same time?",
         )
     return ClockFit(zero, offset + round(constant), drift, None, round(spread), 0)

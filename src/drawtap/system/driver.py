@@ -61,6 +61,8 @@ STEP_COLUMNS: Mapping[str, str] = {
     "comm": "VARCHAR",
     "priority": "INTEGER",
     "vgpu": "INTEGER",
+    "guest_context": "UBIGINT",  # what the guest calls a request of a virtual machine
+    "guest_seqno": "UBIGINT",
     "label": "VARCHAR",
 }
 

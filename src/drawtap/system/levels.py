@@ -83,7 +83,7 @@ def tracks(model: KernelModel, buckets: Buckets, *, threads: bool) -> list[Level
     Spans that overlap are added up, so a queue of three is busy for three times the bucket. Times in which a thread
     waits for something (`blocked`) are left out, marks too.
     """
-    where = "track LIKE 'thread/%' OR track LIKE 'vcpu/%'"
+    where = "track LIKE 'thread/%' OR track LIKE 'vcpu/%' OR track LIKE 'guest/%/thread/%'"
     rest = f"({where}) AND {_DRAWN}" if threads else f"NOT ({where})"
     return _levels(model, buckets, f"SELECT track, kind, begin_ns, end_ns FROM spans WHERE {rest}")
 
@@ -346,11 +346,16 @@ def arrows(
         f"""
         WITH firsts AS (
           SELECT request, arg_min(track, begin_ns) AS track, min(begin_ns) AS begin_ns,
-                 arg_max(track, end_ns) AS last_track FROM spans WHERE request IS NOT NULL GROUP BY request
+                 arg_max(track, end_ns) AS last_track FROM spans
+          WHERE request IS NOT NULL AND track NOT LIKE 'guest/%' GROUP BY request
         ), every AS (
           SELECT 0 AS kind, 'thread/' || r.tid AS from_track, f.begin_ns AS from_ns, f.track AS to_track,
                  f.begin_ns AS to_ns, r.id AS request
           FROM requests r JOIN firsts f ON f.request = r.id WHERE r.tid IS NOT NULL
+            AND r.id NOT IN (SELECT host_request FROM guest_requests WHERE host_request IS NOT NULL)
+          UNION ALL
+          SELECT 0, 'guest/' || g.guest || '/thread/' || g.tid, s.begin_ns, s.track, s.begin_ns, s.request
+          FROM guest_requests g JOIN spans s ON s.request = g.host_request AND s.kind = 'guest queue'
           UNION ALL
           SELECT 0, s.track, l.from_ns, f.track, f.begin_ns, f.request
           FROM links l JOIN spans s ON s.id = l.from_id JOIN spans e ON e.id = l.to_id

@@ -48,6 +48,11 @@ MEANINGS: Final[Mapping[str, str]] = {
     "stolen_ns": "Time that vCPU threads were ready to run but had been taken off their CPU.",
     "waking_ns": "Time that vCPU threads had been woken, but were not yet on a CPU.",
     "most_by": "Who ran on those CPUs meanwhile, the most of the stolen time.",
+    "joined": "Requests of the guest that one of the host is known to be.",
+    "mean_guest_wait_ns": "Mean time from being asked for in the guest until the host got it.",
+    "mean_notice_ns": "Mean time from the end on the host's GPU until the guest knew.",
+    "clock_error_ns": "No time of the guest is further off; unknown where all pairs of events have one direction.",
+    "drift_ppm": "How much faster the host's clock runs than the guest's, in millionths.",
     "mean_bytes": "Mean over time.",
     "basis": "What is counted: total, all that a process has; made, objects made during the trace less those that are "
     "gone; allocated, for a driver that does not tell what is freed.",
@@ -71,6 +76,7 @@ def metrics(model: KernelModel, *, begin: int | None = None, end: int | None = N
         "drivers": list(model.drivers),
         **{name: groups(model, name, window, queues) for name in GROUPS},
         "vms": machines(model, window),
+        "guest_traces": guest_traces(model, window),
         "memory": memory(model, window),
         "memory_processes": memory_use(model, window, machines=False),
         "memory_vms": memory_use(model, window, machines=True),
@@ -81,6 +87,22 @@ def metrics(model: KernelModel, *, begin: int | None = None, end: int | None = N
             "SELECT driver, event, reason, sum(count)::BIGINT AS count FROM unmatched GROUP BY ALL ORDER BY ALL"
         ),
     }
+
+
+def guest_traces(model: KernelModel, window: Window) -> list[Record]:
+    """Return what became of the requests that guests asked for in the window, by guest of which a trace was joined."""
+    a, b = window
+    means = ", ".join(f"avg({m}) AS mean_{m}" for m in ("guest_wait_ns", "latency_ns", "notice_ns"))
+    return model.rows(
+        f"""
+        SELECT g.guest, count(r.id) AS requests, count(host_request) AS joined, {means},
+               quantile_disc(latency_ns, 0.99) AS p99_latency_ns, any_value(g.error_ns) AS clock_error_ns,
+               any_value(g.drift) * 1e6 AS drift_ppm
+        FROM guests g LEFT JOIN guest_requests r ON r.guest = g.guest AND coalesce(asked_ns, handed_ns, r.end_ns)
+          BETWEEN {a} AND {b}
+        GROUP BY g.guest ORDER BY g.guest
+        """
+    )
 
 
 def _window(model: KernelModel, begin: int | None, end: int | None) -> Window:

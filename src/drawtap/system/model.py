@@ -9,7 +9,8 @@ did not tell is NULL; the table `unmatched` and the column `requests.unmatched` 
 
 Tracks are paths: `DEVICE/ENGINE` (work on an engine), `DEVICE/ENGINE/queue` (requests that wait for it), `vgpu/N/queue`
 (requests that wait in the hypervisor), `vgpu/N/slice` (time slices), `thread/TID` (`running` spans have
-their CPU), `vcpu/TID`, `crtc/N`, `DEVICE/ENGINE/stages` (what an execution is made of).
+their CPU), `vcpu/TID`, `crtc/N`, `DEVICE/ENGINE/stages` (what an execution is made of), `guest/VM/...` (threads and
+requests of a guest of which a trace was joined).
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ TABLES: Mapping[str, Table] = {
             ("comm", "VARCHAR", "its name"),
             ("vm", "VARCHAR", "the virtual machine, where one is known to be behind it"),
             ("vgpu", "INTEGER", "the virtual GPU; NULL for work of the host"),
+            ("guest_context", "UBIGINT", "the context that the guest gave its request, where the hypervisor tells"),
+            ("guest_seqno", "UBIGINT", "its number there"),
             ("priority", "INTEGER", "as the driver counts it"),
             ("label", "VARCHAR", "what the driver calls the work: a command's name ..."),
             ("created_ns", "BIGINT", "asked for: by the program, or in the queue of the virtual GPU"),
@@ -125,7 +128,8 @@ TABLES: Mapping[str, Table] = {
                 "VARCHAR",
                 "execution; blocked, queued, ring, vgpu queue (the parts of a wait); notify; running, preempted, "
                 "waking, blocked (threads); guest (a vCPU in its guest); current (a virtual GPU has the GPU); "
-                "fence wait; stage (inside of an execution); mark",
+                "fence wait; stage (inside of an execution); mark; guest queue (not yet handed over by a guest), guest "
+                "notice (done, and the guest does not know), guest request (not joined with one of the host)",
             ),
             ("request", "BIGINT", "requests.id, for parts of a request's life"),
             ("tid", "INTEGER", "the thread, for spans of threads and CPUs"),
@@ -181,6 +185,63 @@ TABLES: Mapping[str, Table] = {
             ("is_vcpu", "BOOLEAN", "entered a guest"),
             ("vm", "VARCHAR", "name of the virtual machine, for its vCPU threads"),
             ("vcpu", "INTEGER", "number of the vCPU in order of thread ids"),
+        ),
+        _table(
+            "guests",
+            "Virtual machines of which a trace from inside was joined (`--guest`). Their time `t` is the host's time "
+            "`t + offset_ns + drift * (t - zero_ns)`.",
+            ("guest", "VARCHAR", "name of the machine"),
+            ("trace", "VARCHAR", "its trace"),
+            ("vm", "VARCHAR", "name of the host's machine, where one is known"),
+            ("vgpu", "INTEGER", "its virtual GPU, where it has one"),
+            ("begin_ns", "BIGINT", "begin of its trace, in the host's time"),
+            ("end_ns", "BIGINT", "end of its trace, in the host's time"),
+            ("zero_ns", "BIGINT", "a time of the guest"),
+            ("offset_ns", "BIGINT", "what to add to it for the host's time"),
+            ("drift", "DOUBLE", "how much faster the host's clock runs, as a share"),
+            (
+                "error_ns",
+                "BIGINT",
+                "no time of the guest is further off; NULL where all pairs have one direction: nothing bounds it",
+            ),
+            ("spread_ns", "BIGINT", "half of the pairs are no further from this clock"),
+            ("contradiction_ns", "BIGINT", "how far pairs contradict each other; 0: one clock fits all"),
+            ("guest_first", "BIGINT", "pairs of events of which the guest's came first"),
+            ("host_first", "BIGINT", "pairs of events of which the host's came first"),
+        ),
+        _table(
+            "guest_threads",
+            "The threads inside of guests.",
+            ("guest", "VARCHAR", "guests.guest"),
+            ("tid", "INTEGER", "thread, as the guest counts them"),
+            ("pid", "INTEGER", "its process"),
+            ("comm", "VARCHAR", "last name seen"),
+        ),
+        _table(
+            "guest_requests",
+            "Requests as the guest saw them, in the host's time, and which request of the host each became.",
+            ("guest", "VARCHAR", "guests.guest"),
+            ("id", "BIGINT", "number in its guest"),
+            ("driver", "VARCHAR", "as in requests"),
+            ("device", "VARCHAR", "the GPU as the guest calls it"),
+            ("engine", "VARCHAR", "the engine"),
+            ("context", "UBIGINT", "context in the guest"),
+            ("seqno", "UBIGINT", "number in its context"),
+            ("client", "VARCHAR", "who asked, as in requests"),
+            ("tid", "INTEGER", "the thread that asked"),
+            ("comm", "VARCHAR", "its name"),
+            ("label", "VARCHAR", "as in requests"),
+            ("asked_ns", "BIGINT", "created_ns, else queued_ns: the program's submit"),
+            ("handed_ns", "BIGINT", "given to the virtual GPU, as the guest saw it"),
+            ("end_ns", "BIGINT", "the guest knew that it was done"),
+            ("host_request", "BIGINT", "requests.id; NULL where none was found"),
+            ("joined_by", "VARCHAR", "`number`: context and number; `order`: the only ones between two others"),
+            ("host_asked_ns", "BIGINT", "the host got it"),
+            ("host_end_ns", "BIGINT", "off the host's engine; where that is not told, answered"),
+            ("guest_wait_ns", "BIGINT", "from asked_ns to host_asked_ns; as exact as guests.error_ns"),
+            ("latency_ns", "BIGINT", "from the guest's submit to the host's completion; as exact as guests.error_ns"),
+            ("notice_ns", "BIGINT", "from the host's completion until the guest knew; as exact as guests.error_ns"),
+            ("unmatched", "VARCHAR", "why there is no request of the host"),
         ),
         _table(
             "unmatched",

@@ -220,6 +220,7 @@ class _Workload:
     remaining_ns: int
     seqno: int = 0
     context: int = 0
+    guest_seqno: int = 0
 
 
 @dataclass(slots=True)
@@ -244,7 +245,7 @@ class Simulation:
         scenario.check()
         self.scenario = scenario
         self.rules = scenario.scheduler
-        self.events = _Recorder(new_names=scenario.scheduler.preemption)
+        self.events = _Recorder(new_names=scenario.scheduler.preemption, seed=scenario.seed)
         self.finished_ns: dict[tuple[int, int], int] = {}
         self.end_ns = 0
         self.stopped = False
@@ -331,6 +332,7 @@ class Simulation:
         execution = max(1, round(self._execution(client) * slow))
         work = _Workload(v, c, self._workloads, client.engine, execution)
         self._states[v].queues.setdefault(client.engine, deque()).append(work)
+        self.events.asked(self._now, work, self._asked[v, c])
         self.events.workload("queue", self._now, work)
         self._dispatch()
 
@@ -362,6 +364,7 @@ class Simulation:
         self.events.notify(self._now, work, number)
         self.events.request("out", self._now + _OUT_NS, work, number=number, completed=1)
         self.events.workload("complete", self._now + _COMPLETE_NS, work)
+        self.events.told(self._now + _COMPLETE_NS, work)
         key = (work.vgpu, work.client)
         self._open[key] -= 1
         client = self.scenario.vgpus[work.vgpu - 1].clients[work.client]
@@ -447,10 +450,12 @@ _SERVICE_TID, _SERVICE_COMM = 1000, "gvt_service_thr"
 class _Recorder:
     """Columns of events, in the order of their times once `columns` is called."""
 
-    def __init__(self, *, new_names: bool) -> None:
+    def __init__(self, *, new_names: bool, seed: int) -> None:
         # Linux 4.14 does not preempt; the events that tell of preemption are those of later kernels.
         self.new_names = new_names
         self._rows: dict[str, list[tuple[int, ...]]] = {}
+        self._guests: dict[int, dict[str, list[tuple[int, ...]]]] = {}
+        self._random = random.Random(seed)
 
     def _add(self, name: str, t: int, tid: int, *values: int) -> None:
         self._rows.setdefault(name, []).append((t, tid, *values))
@@ -459,13 +464,15 @@ class _Recorder:
         values: tuple[int, ...] = (work.vgpu, work.number, work.engine)
         if stage == "submit":
             values = (*values, work.context, work.seqno)
+        elif stage == "queue":
+            values = (*values, 1 + work.client, work.guest_seqno)
         tid = 2000 + work.vgpu * 10 if stage == "queue" else 1001 + work.engine
         self._add(f"gvt_workload_{stage}", t, tid, *values)
 
     def request(self, stage: str, t: int, work: _Workload, *, number: int = 0, completed: int = 1) -> None:
         tid = 1001 + work.engine
         if self.new_names:
-            values: tuple[int, ...] = (0, work.context, work.engine, 0, work.seqno)
+            values: tuple[int, ...] = (0, work.context, *_place(work.engine), work.seqno)
             values += {"in": (0, 0), "out": (completed,)}.get(stage, ())
             self._add(f"i915_request_{stage}", t, tid, *values)
         else:
@@ -479,6 +486,34 @@ class _Recorder:
     def switch(self, t: int, vgpu: int, left_ns: int) -> None:
         self._add("gvt_sched_switch", t, _SERVICE_TID, vgpu, left_ns)
 
+    # ---- inside of the guests ----------------------------------------------------------------------------
+
+    def _late(self, mean_ns: int) -> int:
+        return 200 + round(self._random.expovariate(1 / mean_ns))
+
+    def _inside(self, stage: str, t: int, work: _Workload, *values: int) -> None:
+        row = (t, 300 + work.client, 0, 1 + work.client, *_place(work.engine), work.guest_seqno, *values)
+        self._guests.setdefault(work.vgpu, {}).setdefault(f"i915_request_{stage}", []).append(row)
+
+    def asked(self, t: int, work: _Workload, number: int) -> None:
+        """Record that a guest's driver gets its `number`-th request of a client and hands it over, which is trapped."""
+        work.guest_seqno = number
+        handed = t - self._late(4 * US)
+        self._inside("add", handed - self._late(10 * US), work)
+        self._inside("in", handed, work, 0, 0)
+
+    def told(self, t: int, work: _Workload) -> None:
+        """Record that a guest's driver hears of the end, by an interrupt."""
+        self._inside("out", t + self._late(20 * US), work, 1)
+
+    def guest_columns(self, vgpu: int, clock: GuestClock) -> list[Columns]:
+        """Return the events that a trace inside of a virtual machine would have, in the guest's time."""
+        rows = self._guests.get(vgpu, {})
+        return [
+            Columns.from_rows(name, _FIELDS[name], [(clock.guest_time(t), *rest) for t, *rest in rows[name]])
+            for name in sorted(rows)
+        ]
+
     def columns(self) -> list[Columns]:
         """Return the events with their fields."""
         return [Columns.from_rows(name, _FIELDS[name], rows) for name, rows in sorted(self._rows.items()) if rows]
@@ -487,7 +522,13 @@ class _Recorder:
 _OLD = (("dev", "u32"), ("ring", "u32"), ("ctx", "u64"), ("seqno", "u32"), ("global_seqno", "u32"))
 _NEW = (("dev", "u32"), ("ctx", "u64"), ("class", "u16"), ("instance", "u16"), ("seqno", "u32"))
 _FIELDS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "gvt_workload_queue": (("vgpu_id", "u32"), ("workload_id", "u64"), ("ring_id", "u32")),
+    "gvt_workload_queue": (
+        ("vgpu_id", "u32"),
+        ("workload_id", "u64"),
+        ("ring_id", "u32"),
+        ("guest_ctx", "u64"),
+        ("guest_seqno", "u32"),
+    ),
     "gvt_workload_submit": (
         ("vgpu_id", "u32"),
         ("workload_id", "u64"),
@@ -506,12 +547,35 @@ _FIELDS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 }
 
 
+def _place(ring: int) -> tuple[int, int]:
+    # Class and instance of an engine by the number that GVT-g has for it.
+    return {3: (2, 1), 4: (3, 0)}.get(ring, (ring, 0))
+
+
 def thread_names(scenario: Scenario) -> dict[int, str]:
     """Return the names of the threads that the events of a scenario come from."""
     names = {_SERVICE_TID: _SERVICE_COMM, 0: "swapper/0"}
     names |= {1001 + engine: f"workload {engine}" for engine in range(5)}
     names |= {2000 + v * 10: vgpu.name for v, vgpu in enumerate(scenario.vgpus, 1)}
     return names
+
+
+@dataclass(frozen=True, slots=True)
+class GuestClock:
+    """The clock of a virtual machine: it showed `zero_ns` when the host's showed 0, and is `drift` too fast."""
+
+    zero_ns: int
+    drift: float
+
+    def guest_time(self, t: int) -> int:
+        """Return the guest's time of a time of the host."""
+        return self.zero_ns + t + round(self.drift * t)
+
+
+def guest_clock(scenario: Scenario, vgpu: int) -> GuestClock:
+    """Return the clock of a virtual machine of a scenario: it began some time ago, and runs up to 50 ppm wrong."""
+    chance = random.Random(f"{scenario.seed} {vgpu}")
+    return GuestClock(chance.randrange(10 * SECOND, 1000 * SECOND), chance.uniform(-50e-6, 50e-6))
 
 
 def simulate(scenario: Scenario, *, until_ns: int = 600 * SECOND) -> Simulation:

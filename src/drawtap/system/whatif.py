@@ -24,7 +24,9 @@ from drawtap.system.simulator import (
     Client,
     Scenario,
     Scheduler,
+    Simulation,
     Vgpu,
+    guest_clock,
     simulate,
     thread_names,
 )
@@ -70,16 +72,27 @@ class Run:
     outcomes: tuple[Outcome, ...]
 
 
-def run(scenario: Scenario, folder: Path, *, name: str = "as it is", bins: int = 240, until_s: float = UNTIL_S) -> Run:
+def run(
+    scenario: Scenario,
+    folder: Path,
+    *,
+    name: str = "as it is",
+    bins: int = 240,
+    until_s: float = UNTIL_S,
+    guests: bool = False,
+) -> Run:
     """Simulate a scenario, record it into `folder` as CTF, read that back and analyse it.
 
-    Where not all clients are done at `until_s` it is stopped, and the environment of the recording says so.
+    `guests`: also record what each virtual machine saw, by a clock of its own, into `folder`-guest1 and so on. Where
+    not all clients are done at `until_s` it is stopped, and the environment of the recording says so.
     """
     done = simulate(scenario, until_ns=round(until_s * SECOND))
     environment = {"hostname": "simulation", "trace_name": f"drawtap simulation: {scenario.name}, {name}"}
     if done.stopped:
         environment["stopped"] = f"after {until_s:g} s, before all programs were done"
     count = write_ctf(folder, done.events.columns(), threads=thread_names(scenario), environment=environment)
+    if guests:
+        _record_guests(scenario, folder, done)
     ends = tuple(sorted(done.finished_ns.values()))
     with reader.open(folder) as trace, build(trace) as model:
         begin, end = model.window
@@ -120,6 +133,18 @@ def run(scenario: Scenario, folder: Path, *, name: str = "as it is", bins: int =
             )
     stopped = until_s if done.stopped else None
     return Run(name, folder, count, (end - begin) / SECOND, tuple(e / SECOND for e in ends), stopped, tuple(outcomes))
+
+
+def _record_guests(scenario: Scenario, folder: Path, done: Simulation) -> None:
+    for v, vgpu in enumerate(scenario.vgpus, 1):
+        if vgpu.clients:
+            clock = guest_clock(scenario, v)
+            write_ctf(
+                folder.with_name(f"{folder.name}-guest{v}"),
+                done.events.guest_columns(v, clock),
+                threads={300 + c: client.name for c, client in enumerate(vgpu.clients)},
+                environment={"hostname": vgpu.name, "clock_zero_ns": str(clock.zero_ns), "drift": repr(clock.drift)},
+            )
 
 
 def _by_vgpu(records: list[metrics.Record]) -> dict[int, metrics.Record]:

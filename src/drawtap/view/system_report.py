@@ -30,7 +30,8 @@ from drawtap.view.text import duration, number, size
 _LEGEND = (
     ({"frame"}, "frame", "--c4"),
     ({"call"}, "API call", "--c5"),
-    ({"queued", "vgpu queue"}, "waits in a queue", "--queue"),
+    ({"queued", "vgpu queue", "guest queue"}, "waits in a queue", "--queue"),
+    ({"guest request"}, "asked for in a guest, not joined", "--c3"),
     ({"blocked", "fence wait"}, "waits for other work", "--blocked"),
     ({"ring"}, "handed over, not begun", "--ring"),
     ({"current"}, "has the GPU", "--c2"),

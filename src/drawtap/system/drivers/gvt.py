@@ -17,6 +17,9 @@ def gvt(draft: Draft) -> None:
     one life. Where the host's events were not recorded, submit to complete bounds the execution, as one workload of an
     engine is in flight at a time.
 
+    Probes may also tell what the guest calls its request, in the fields guest_ctx and guest_seqno; a trace of the guest
+    is joined by them.
+
     Linux itself has gvt_command (a command is parsed for a virtual GPU) and inject_msi (an interrupt for it). Where the
     thread that adds a request to i915 parsed commands of a virtual GPU last, the request is that one's.
     """
@@ -29,7 +32,13 @@ def _probes(draft: Draft) -> bool:
     if not draft.load(
         "gvt",
         ("gvt_workload_queue", "gvt_workload_submit", "gvt_workload_complete"),
-        keys=("workload=workload_id|workload", "ctx=ctx|hw_id|ctx_id", "seqno"),
+        keys=(
+            "workload=workload_id|workload",
+            "ctx=ctx|hw_id|ctx_id",
+            "seqno",
+            "guest_ctx=guest_ctx|guest_context|guest_hw_id",
+            "guest_seqno",
+        ),
         ints=("vgpu=vgpu_id|vgpu|vdev_id|id", "ring=ring_id|ring", "class", "instance", "dev"),
     ):
         return False
@@ -60,7 +69,8 @@ def _probes(draft: Draft) -> bool:
     # What never reached the host's driver waits for the same card, where there is only one.
     device = "(SELECT CASE WHEN count(DISTINCT device) = 1 THEN any_value(device) END FROM steps WHERE driver = 'i915')"
     steps = f"""
-        SELECT {{keys}}, w.t, {phase} AS phase, {device} AS device, w.engine, w.vgpu::INTEGER AS vgpu, {{more}}
+        SELECT {{keys}}, w.t, {phase} AS phase, {device} AS device, w.engine, w.vgpu::INTEGER AS vgpu,
+               w.guest_ctx AS guest_context, w.guest_seqno, {{more}}
                'vGPU ' || w.vgpu AS client, CASE WHEN w.event LIKE '%queue' THEN w.tid END AS tid,
                CASE WHEN w.event LIKE '%queue' THEN w.pid END AS pid,
                CASE WHEN w.event LIKE '%queue' THEN w.comm END AS comm

@@ -42,7 +42,7 @@ def qemu_virtio_gpu(draft: Draft) -> None:
     ):
         draft.steps(
             "SELECT fence AS k1, t, CASE event WHEN 'virtio_gpu_fence_ctrl' THEN 'queued' ELSE 'done' END AS phase, "
-            "'qemu' AS device, 'virtio-gpu' AS engine, fence AS seqno, "
+            "'qemu' AS device, 'virtio-gpu' AS engine, fence AS seqno, fence AS guest_seqno, "
             "CASE WHEN event = 'virtio_gpu_fence_ctrl' THEN tid END AS tid FROM ev_qfence"
         )
     elif draft.count(*_COMMANDS):

@@ -111,9 +111,9 @@
   const ownerOf = i => data.spans.owners[data.spans.bases[S.base[i]]];
   const kinds = { running: "--green", guest: "--c0", preempted: "--red", waking: "--orange", queued: "--queue", "vgpu queue": "--queue",
     blocked: "--blocked", ring: "--ring", notify: "--other", current: "--c2", "fence wait": "--blocked", mark: "--ink", execution: "--c0",
-    frame: "--c4", call: "--c5" };
-  const order = ["frame", "call", "execution", "running", "guest", "current", "queued", "vgpu queue", "blocked", "ring", "notify", "fence wait", "preempted", "waking", "mark"];
-  const pale = new Set(["queued", "vgpu queue", "blocked", "ring", "notify", "fence wait"]);
+    frame: "--c4", call: "--c5", "guest queue": "--queue", "guest notice": "--other", "guest request": "--c3" };
+  const order = ["frame", "call", "execution", "running", "guest", "current", "guest queue", "guest request", "queued", "vgpu queue", "blocked", "ring", "notify", "guest notice", "fence wait", "preempted", "waking", "mark"];
+  const pale = new Set(["queued", "vgpu queue", "guest queue", "guest request", "blocked", "ring", "notify", "guest notice", "fence wait"]);
   const clientOf = text => text.replace(/ #$/, "");
 
   // ---- spans: per track and lane, so that those of a lane do not overlap ----------------------------------------------
@@ -703,7 +703,7 @@
       $("way-steps").replaceChildren(...way.map(i => {
         const li = document.createElement("li"), key = document.createElement("i"), text = document.createElement("span"), b = document.createElement("b");
         key.style.background = spanColor(i); b.textContent = duration(S.length[i]);
-        text.textContent = `${{ execution: "on the engine", queued: "waits in the queue", "vgpu queue": "waits in the hypervisor", blocked: "waits for a dependency", ring: "handed over, not begun", notify: "done, not yet told" }[kindOf(i)] || kindOf(i)} (${rows[S.track[i]].label})`;
+        text.textContent = `${{ execution: "on the engine", queued: "waits in the queue", "vgpu queue": "waits in the hypervisor", blocked: "waits for a dependency", ring: "handed over, not begun", notify: "done, not yet told", "guest queue": "waits in the guest", "guest notice": "done, the guest does not know" }[kindOf(i)] || kindOf(i)} (${rows[S.track[i]].label})`;
         li.append(key, text, b);
         return li;
       }));
