@@ -40,13 +40,20 @@ _LAST = "coalesce(greatest(end_ns, done_ns), retired_ns, (SELECT end_ns FROM tra
 
 
 def _rows(name: str, window: Window | None) -> str:
-    if window is None or name in ("threads", "unmatched"):
+    if window is None or name in ("threads", "unmatched", "guests", "guest_threads"):
         return f"SELECT * FROM {name}"
     if name == "counters":
         return window.counters()
     if name == "memory_use":
         return window.memory()
-    columns = {"requests": (_FIRST, _LAST), "links": ("coalesce(from_ns, to_ns)", "coalesce(to_ns, from_ns)")}
+    columns = {
+        "requests": (_FIRST, _LAST),
+        "guest_requests": (
+            "coalesce(asked_ns, handed_ns, end_ns)",
+            "coalesce(end_ns, host_end_ns, handed_ns, asked_ns)",
+        ),
+        "links": ("coalesce(from_ns, to_ns)", "coalesce(to_ns, from_ns)"),
+    }
     return f"SELECT * FROM {name} WHERE {window.touches(*columns.get(name, ('begin_ns', 'end_ns')))}"
 
 
