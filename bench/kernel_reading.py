@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +45,7 @@ def rows(setup: Setup) -> Iterator[Row]:
             raise BenchError("kernel_ctf does not write its trace")
         yield from _decoding(trace, events, 3 if setup.quick else 5)
         yield from _database(trace, events, Path(folder))
+        yield from _report(trace, events, Path(folder))
 
 
 def _decoding(path: Path, events: int, rounds: int) -> Iterator[Row]:
@@ -84,6 +87,24 @@ def _database(path: Path, events: int, folder: Path) -> Iterator[Row]:
         note = f"{target.stat().st_size / 1e6:.0f} MB; {used:.1f} s of CPU over two threads"
         target.unlink()
         yield Row("system", f"CTF, {events / 1e6:g} M events: {what}", "s", took, goal=limit, note=note)
+
+
+def _report(path: Path, events: int, folder: Path) -> Iterator[Row]:
+    # The first command that makes the tables, and the next one, which finds them kept.
+    for verb, more in (("report", ["-o", str(folder / "page.html")]), ("metrics", [])):
+        command = [sys.executable, "-m", "drawtap", "system", verb, str(path), *more]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+        _, status, used = os.wait4(child.pid, 0)
+        if status:
+            raise BenchError(f"drawtap system {verb} ended with {os.waitstatus_to_exitcode(status)}")
+        name = f"CTF, {events / 1e6:g} M events: system {verb}" + (", tables kept" if verb == "metrics" else "")
+        yield Row(
+            "system",
+            f"{name}: user CPU",
+            "s",
+            used.ru_utime,
+            note=f"{used.ru_maxrss / 1e6:.1f} GB at most, mapped trace included",
+        )
 
 
 def _drain(path: Path, fields: list[str] | None) -> float:

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from drawtap.system import kept, reader
@@ -86,6 +87,22 @@ def test_a_broken_file_is_made_anew(kvm_traces: tuple[Path, Path], tmp_path: Pat
 def test_where_nothing_can_be_written_nothing_is_kept(kvm_traces: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert _asked(kvm_traces[0], tmp_path / "file" / "c") == _asked(kvm_traces[0], tmp_path / "c")
+
+
+@pytest.mark.parametrize("step", ["assembled", "_stored"])
+def test_a_disk_that_is_full_while_it_is_made_keeps_nothing(
+    kvm_traces: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.IOException("No space left on device")
+
+    first = _asked(kvm_traces[0], tmp_path / "c", keep=False)
+    if step == "assembled":
+        monkeypatch.setattr(kept, "assembled", full)
+    else:
+        monkeypatch.setattr(kept, "_stored", lambda model: False)
+    assert _asked(kvm_traces[0], tmp_path / "c") == first
+    assert _files(tmp_path / "c") == []
 
 
 def test_what_was_not_asked_for_longest_goes_first(

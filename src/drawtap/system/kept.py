@@ -48,12 +48,33 @@ def model_of(trace: KernelTrace, *, keep: bool = True, folder: Path | None = Non
     found = _opened(trace, path)
     if found is not None:
         return found
-    model = assembled(trace)
-    # A trace that grew meanwhile is not the one that was looked up.
-    if _name(trace) == name:
-        _store(model, path)
-    lock(model.connection)
-    return model
+    return _made(trace, path, name) or build(trace)
+
+
+def _made(trace: KernelTrace, path: Path, name: str) -> KernelModel | None:
+    """Make a model in the place where it is kept; None where it cannot be kept."""
+    half = path.with_name(f"{path.stem}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half.touch()
+        half.unlink()
+    except OSError:
+        return None
+    try:
+        with assembled(trace, kept=half) as model:
+            stored = _stored(model)
+        # A trace that grew meanwhile is not the one that was looked up.
+        if not stored or _name(trace) != name:
+            return None
+        half.replace(path)
+        _make_room(path)
+        return _opened(trace, path)
+    except (duckdb.Error, OSError):
+        return None  # the disk is full, perhaps: who makes it elsewhere is told what else was wrong
+    finally:
+        for left in (half, half.with_name(half.name + ".wal")):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
 
 
 def _name(trace: KernelTrace) -> str:
@@ -102,28 +123,22 @@ def _opened(trace: KernelTrace, path: Path) -> KernelModel | None:
     return KernelModel(connection, trace, (window[0], window[1]), used, scratch)
 
 
-def _store(model: KernelModel, path: Path) -> None:
-    half = path.with_name(f"{path.stem}.{os.getpid()}.part")
+def _stored(model: KernelModel) -> bool:
+    """Copy what was not made there into the attached database `kept`, and tell whether it is whole."""
+    run = model.connection.execute
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        model.connection.execute(f"ATTACH {_quoted(half)} AS kept")
-        try:
-            for table in _TABLES:
-                model.connection.execute(f"CREATE TABLE kept.{table} AS SELECT * FROM {table}")
-            model.connection.execute(
-                "CREATE TABLE kept.about AS SELECT ?::BIGINT[] AS trace_window, ?::VARCHAR[] AS drivers",
-                [list(model.window), list(model.drivers)],
-            )
-        finally:
-            model.connection.execute("DETACH kept")
-        half.replace(path)
-        _make_room(path)
-    except (duckdb.Error, OSError):
-        return
-    finally:
-        for left in (half, half.with_name(half.name + ".wal")):
-            with contextlib.suppress(OSError):
-                left.unlink(missing_ok=True)
+        for table in _TABLES:
+            if table != "spans":
+                run(f"CREATE TABLE kept.{table} AS SELECT * FROM {table}")
+        run(
+            "CREATE TABLE kept.about AS SELECT ?::BIGINT[] AS trace_window, ?::VARCHAR[] AS drivers",
+            [list(model.window), list(model.drivers)],
+        )
+        run("DROP VIEW spans")
+        run("DETACH kept")
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _make_room(newest: Path) -> None:

@@ -82,6 +82,12 @@ WITH ends AS (
   SELECT *, coalesce(end_ns, done_ns) AS over_ns, coalesce(began_ns, submitted_ns) AS given_ns,
          coalesce(created_ns, queued_ns, submitted_ns, began_ns) AS first_ns
   FROM lives
+), mixed AS (
+  -- Where all ended, or none, nothing is bounded: these are not sorted.
+  SELECT * FROM ends SEMI JOIN (
+    SELECT device AS e FROM ends GROUP BY device
+    HAVING count(over_ns) > 0 AND count(*) > count(coalesce(over_ns, retired_ns))
+  ) ON device = e
 ), ordered AS (
   SELECT id, CASE WHEN timeline IS NOT NULL AND place IS NOT NULL THEN
            min(over_ns) OVER (PARTITION BY driver, device, engine, timeline ORDER BY place, id
@@ -90,11 +96,11 @@ WITH ends AS (
            min(CASE WHEN given_ns IS NOT NULL THEN over_ns END)
              OVER (PARTITION BY device, engine, given_ns IS NULL ORDER BY given_ns, id
                    ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) END AS engine_ns
-  FROM ends
+  FROM mixed
 ), bounds AS (
   SELECT e.id, e.first_ns, least(CASE WHEN context_ns >= e.first_ns THEN context_ns END,
                CASE WHEN engine_ns >= e.first_ns AND p.engine IS NULL THEN engine_ns END) AS ended_by_ns
-  FROM ends e JOIN ordered USING (id)
+  FROM ends e LEFT JOIN ordered USING (id)
   LEFT JOIN parallel p ON p.device = e.device AND p.engine IS NOT DISTINCT FROM e.engine
   WHERE e.end_ns IS NULL AND e.done_ns IS NULL AND e.retired_ns IS NULL
 )
@@ -300,10 +306,13 @@ FROM ordered WHERE next_id IS NOT NULL
 """
 
 
-def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[str, int | None]]) -> None:
+def assemble(
+    connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[str, int | None]], kept: str | None = None
+) -> None:
     """Fill `requests` and `threads`, and add the spans, counters and links of the requests' lives.
 
-    `known`: names of threads that the trace keeps apart from its events.
+    `known`: names of threads that the trace keeps apart from its events. `kept`: an attached database that gets the
+    table `spans`, which is most of a model; `spans` is then a view of it.
     """
     _threads(connection, known)
     connection.execute("ALTER TABLE executions ADD COLUMN begin_known BOOLEAN")
@@ -312,7 +321,7 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
     connection.execute("ALTER TABLE executions DROP COLUMN begin_known")
     _name_machines(connection)
     connection.execute(_SPANS)
-    _order_spans(connection)
+    _order_spans(connection, kept)
     connection.execute(_MEMORY)
     connection.execute(_MEMORY_UNTOLD)
     connection.execute(_WAITING)
@@ -324,7 +333,7 @@ def assemble(connection: duckdb.DuckDBPyConnection, known: Mapping[int, tuple[st
         connection.execute(f"DROP TABLE {table}")
 
 
-def _order_spans(connection: duckdb.DuckDBPyConnection) -> None:
+def _order_spans(connection: duckdb.DuckDBPyConnection, kept: str | None) -> None:
     # The parts of a request's wait follow each other: they keep its row. Only numbers go through Python.
     connection.execute(
         "CREATE TABLE parts AS WITH tracks AS (SELECT row_number() OVER (ORDER BY track) AS number, track "
@@ -336,14 +345,19 @@ def _order_spans(connection: duckdb.DuckDBPyConnection) -> None:
     columns = connection.execute("SELECT number, b, e FROM parts ORDER BY n").fetchnumpy()
     rows = native.lanes(columns["number"], columns["b"], columns["e"]) if len(columns["b"]) else np.zeros(0, np.int32)
     connection.register("_rows", {"n": np.arange(len(rows)), "row": rows})
-    # By time, so that what is asked of a window reads the rows of that window.
+    # By time, so that what is asked of a window reads the rows of that window. Only spans of requests are looked up.
     connection.execute(
-        "CREATE OR REPLACE TABLE spans AS SELECT row_number() OVER () - 1 AS id, * EXCLUDE (id) FROM ("
-        "SELECT s.* REPLACE (r.row::INTEGER AS lane) FROM spans s "
-        "LEFT JOIN (SELECT track, request, row FROM parts JOIN _rows USING (n)) r "
-        "ON s.request = r.request AND s.track = r.track ORDER BY s.begin_ns, s.end_ns)"
+        f"CREATE OR REPLACE TABLE {f'{kept}.' if kept else ''}spans AS "
+        "SELECT row_number() OVER () - 1 AS id, * EXCLUDE (id) FROM ("
+        "SELECT * FROM spans WHERE request IS NULL UNION ALL "
+        "SELECT s.* REPLACE (r.row::INTEGER AS lane) FROM (SELECT * FROM spans WHERE request IS NOT NULL) s "
+        "JOIN (SELECT track, request, row FROM parts JOIN _rows USING (n)) r "
+        "ON s.request = r.request AND s.track = r.track ORDER BY begin_ns, end_ns)"
     )
     connection.unregister("_rows")
+    if kept:
+        connection.execute("DROP TABLE spans")
+        connection.execute(f"CREATE VIEW spans AS SELECT * FROM {kept}.spans")
     connection.execute("DROP TABLE parts")
 
 

@@ -339,6 +339,7 @@ class KernelModel:
 
 _NAMES = re.compile(r'"((?:[^"]|"")+)"|([A-Za-z_]\w*)')
 _LARGE_BYTES = 300_000_000
+_LEAST_MEMORY_BYTES = 2_000_000_000
 
 
 def files(source: Source) -> list[Path]:
@@ -365,10 +366,17 @@ def build(source: Source, *, only: Collection[str] | None = None, database: Path
     return model
 
 
-def assembled(source: Source, *, only: Collection[str] | None = None, database: Path | None = None) -> KernelModel:
-    """Make a model as `build` does, whose connection may still open files: for those who hand it on."""
+def assembled(
+    source: Source, *, only: Collection[str] | None = None, database: Path | None = None, kept: Path | None = None
+) -> KernelModel:
+    """Make a model as `build` does, whose connection may still open files: for those who hand it on.
+
+    `kept`: a new database, attached as `kept`, in which the largest table is made.
+    """
     connection, scratch = database_for(source) if database is None else (duckdb.connect(str(database)), None)
     connection.execute("SET preserve_insertion_order = true")
+    if kept is not None:
+        connection.execute(f"ATTACH {_quoted(kept)} AS kept")
     for table in TABLES.values():
         if table.name != "state":
             columns = ", ".join(f'"{c.name}" {c.type}' for c in table.columns)
@@ -383,7 +391,7 @@ def assembled(source: Source, *, only: Collection[str] | None = None, database: 
     # A driver whose events tell what lasts makes the window reach to the end of that.
     ((begin, end),) = connection.execute("SELECT begin_ns, end_ns FROM trace_window").fetchall()
     window = (int(begin), int(end))
-    life.assemble(connection, source.threads)
+    life.assemble(connection, source.threads, "kept" if kept is not None else None)
     return KernelModel(connection, source, window, draft.used, scratch)
 
 
@@ -392,7 +400,14 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
     if size(source) <= _LARGE_BYTES:
         return duckdb.connect(":memory:"), None
     scratch = tempfile.TemporaryDirectory(prefix="drawtap-")
-    return duckdb.connect(str(Path(scratch.name) / "kernel.duckdb")), scratch
+    connection = duckdb.connect(str(Path(scratch.name) / "kernel.duckdb"))
+    # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again.
+    connection.execute(f"SET memory_limit = '{max(_LEAST_MEMORY_BYTES, size(source)) // 1_000_000}MB'")
+    return connection, scratch
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
