@@ -826,3 +826,24 @@ def test_tables_of_a_large_trace_are_in_a_file_that_goes_away(monkeypatch, tmp_p
         assert list(tmp_path.glob("drawtap-*/kernel.duckdb"))
         assert model.scalar("SELECT count(*) FROM requests") == 1
     assert not list(tmp_path.glob("drawtap-*"))
+
+
+@pytest.mark.parametrize(("wanted", "limit"), [(3_000_000_000, "2.7 GiB"), (10**18, None)])
+def test_memory_for_a_large_trace_is_bounded_and_never_beyond_the_machines(monkeypatch, tmp_path, wanted, limit):
+    import duckdb
+
+    from drawtap.system import model as models
+
+    trace = MemoryTrace([job(0, "drm_sched_job", 16)])
+    trace.path = tmp_path / "trace.dat"
+    trace.path.write_bytes(b"x" * 100)
+    monkeypatch.setattr(models, "_LARGE_BYTES", 50)
+    monkeypatch.setattr(models, "_LEAST_MEMORY_BYTES", wanted)
+    ask = "SELECT current_setting('memory_limit')"
+    ((own,),) = duckdb.connect().execute(ask).fetchall()
+    for text, size in (("18.4 GiB", 18.4 * 2**30), ("953.6 MiB", 953.6 * 2**20), ("12 bytes", 12), ("1.0 KiB", 1024)):
+        fake = type("C", (), {"execute": lambda s, _, t=text: s, "fetchall": lambda s, t=text: [(t,)]})()
+        assert models._memory_limit(fake) == size
+    with build(trace) as model:
+        ((found,),) = model.connection.execute(ask).fetchall()
+    assert found == (limit if limit and models._memory_limit(duckdb.connect()) > wanted else own)

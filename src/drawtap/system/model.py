@@ -401,9 +401,21 @@ def database_for(source: Source) -> tuple[duckdb.DuckDBPyConnection, tempfile.Te
         return duckdb.connect(":memory:"), None
     scratch = tempfile.TemporaryDirectory(prefix="drawtap-")
     connection = duckdb.connect(str(Path(scratch.name) / "kernel.duckdb"))
-    # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again.
-    connection.execute(f"SET memory_limit = '{max(_LEAST_MEMORY_BYTES, size(source)) // 1_000_000}MB'")
+    # DuckDB would keep all of its file in memory where that is free: what is beyond is on disk, and read again. Its own
+    # limit follows the machine's memory, and is never raised.
+    wanted = max(_LEAST_MEMORY_BYTES, size(source))
+    if wanted < _memory_limit(connection):
+        connection.execute(f"SET memory_limit = '{wanted // 1_000_000}MB'")
     return connection, scratch
+
+
+def _memory_limit(connection: duckdb.DuckDBPyConnection) -> float:
+    """Return the bytes that DuckDB allows itself; it says them as `18.4 GiB`."""
+    ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    found = re.fullmatch(r"([\d.]+) (\w*?)i?(?:B|bytes?)", str(text))
+    if found is None:
+        return 0.0
+    return float(found[1]) * 1024.0 ** " KMGTP".index(found[2] or " ")
 
 
 def _quoted(path: Path) -> str:
