@@ -7,7 +7,7 @@
 
 #include "../common/losses.h"
 #include "../common/ring.h"
-#include "encoder.h"
+#include "../common/encoder.h"
 
 namespace dt {
 

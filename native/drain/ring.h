@@ -18,7 +18,7 @@
 
 #include "../common/container.h"
 #include "../common/signatures.h"
-#include "encoder.h"
+#include "../common/encoder.h"
 #include "status.h"
 
 namespace dt {

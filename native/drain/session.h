@@ -14,7 +14,7 @@
 
 #include "../common/container.h"
 #include "../common/signatures.h"
-#include "encoder.h"
+#include "../common/encoder.h"
 #include "pool.h"
 #include "ring.h"
 #include "status.h"

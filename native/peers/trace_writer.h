@@ -13,7 +13,7 @@
 
 #include "../common/container.h"
 #include "../common/signatures.h"
-#include "../drain/encoder.h"
+#include "../common/encoder.h"
 
 namespace dt::peers {
 

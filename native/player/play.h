@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "../runtime/gl_state.h"
-#include "feed.h"
-#include "known.h"
+#include "../state/feed.h"
+#include "../state/known.h"
 #include "names.h"
 #include "options.h"
 #include "shadow.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "../player/feed.h"
+#include "feed.h"
 #include "access.h"
 #include "state_tree.h"
 

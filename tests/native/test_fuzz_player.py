@@ -37,7 +37,6 @@ PLAYER = (
         "buffers",
         "checks",
         "depth_copy",
-        "feed",
         "image",
         "lists",
         "mirror",
@@ -81,6 +80,7 @@ def build(folder: Path, compiler: str, flags: Sequence[str]) -> Path:
         program,
         *(native / f"player/{name}.cc" for name in PLAYER),
         *(native / f"core/{name}.cc" for name in CORE),
+        native / "state/feed.cc",
         *(native / f"runtime/{name}.cc" for name in RUNTIME),
     ]
     # The player asks for EGL's functions by name: those of the program itself.

@@ -387,7 +387,7 @@ def _fuzz_import(compiler: str, folder: Path) -> Path:
     sources += [
         ROOT / "native/common/container.cc",
         ROOT / "native/common/signatures.cc",
-        ROOT / "native/drain/encoder.cc",
+        ROOT / "native/common/encoder.cc",
     ]
     sources.append(ROOT / "tests/native/fuzz_import.cc")
 

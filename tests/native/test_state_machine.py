@@ -31,7 +31,7 @@ def _built(folder: Path) -> Path:
         *sorted(generated.glob("*.cc")),
         *(native / "state" / f"{name}.cc" for name in MACHINE),
         *(native / "core" / f"{name}.cc" for name in ("arrow", "chunk", "signature", "text", "trace")),
-        native / "player" / "feed.cc",
+        native / "state" / "feed.cc",
         ROOT / "tests/native/state_tool.cc",
     ]
     rooms = [generated, native / "state", native / "common", native / "third_party"]

@@ -583,7 +583,7 @@ def _commands(functions: Sequence[tuple[Function, bool]]) -> str:
         [
             "// Generated. The functions that the state machine knows.",
             '#include "apply.h"',
-            '#include "../player/known.h"',
+            '#include "../state/known.h"',
             "namespace dt::play {",
             "extern const Known g_known[] = {",
             *known,

@@ -1,5 +1,5 @@
 // The C ABI. Nothing throws out of here.
-#include "core.h"
+#include "../core/core.h"
 
 #include "../edit/check.h"
 #include "../edit/diff.h"
@@ -7,8 +7,8 @@
 #include "../edit/write.h"
 #include "../export/export_c.h"
 #include "../peers/export.h"
-#include "border.h"
-#include "tables.h"
+#include "../core/border.h"
+#include "../core/tables.h"
 
 #ifndef DRAWTAP_VERSION
 #define DRAWTAP_VERSION "0"

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../common/container.h"
-#include "../common/ring.h"
-#include "../common/signatures.h"
+#include "container.h"
+#include "ring.h"
+#include "signatures.h"
 
 namespace dt {
 
