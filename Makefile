@@ -47,17 +47,18 @@ test: $(VENV)/.ready build ## run all tests
 
 .PHONY: check
 check: $(VENV)/.ready ## lint, format (Python, C++), types, import directions, fresh reference pages
-	$(VENV)/bin/ruff check src tests docs
-	$(VENV)/bin/ruff format --check src tests docs
+	$(VENV)/bin/ruff check src tests docs native/check.py
+	$(VENV)/bin/ruff format --check src tests docs native/check.py
 	@git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format --dry-run -Werror
 	$(VENV)/bin/mypy src
 	$(VENV)/bin/lint-imports
+	$(PY) native/check.py
 	$(PY) docs/reference.py --check
 
 .PHONY: format
 format: $(VENV)/.ready ## rewrite the Python and C++ sources in the project's style
-	$(VENV)/bin/ruff check --fix src tests docs
-	$(VENV)/bin/ruff format src tests docs
+	$(VENV)/bin/ruff check --fix src tests docs native/check.py
+	$(VENV)/bin/ruff format src tests docs native/check.py
 	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench
