@@ -37,7 +37,6 @@ LONG = {
     ("core/tables.cc", "frames_table"): 135,
     ("core/tables.cc", "tap_table"): 108,
     ("core/text.cc", "Printer::array"): 83,
-    ("drain/main.cc", "parse"): 167,
     ("drain/main.cc", "Drainer::loop"): 84,
     ("drain/ring.cc", "Ring::look"): 85,
     ("drain/ring.cc", "Ring::compact"): 90,
