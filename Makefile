@@ -66,6 +66,14 @@ bench: $(VENV)/.ready build ## measure capture and reading, beside apitrace wher
 	@.ci/packages demo test
 	$(PY) -m bench
 
+.PHONY: gpu
+gpu: $(VENV)/.ready build ## prove and measure on this machine's GPU, without a display (exit code 3: there is none)
+	@$(PY) -m bench.gpu $(GPU)
+
+.PHONY: gpu-kit
+gpu-kit: $(VENV)/.ready build ## dist/gpu: the same for a machine without network and compilers (dist/gpu/run there)
+	@bench/gpu_kit
+
 .PHONY: docs
 docs: $(VENV)/.ready ## write the reference pages and the HTML documentation
 	$(PY) docs/reference.py

@@ -43,7 +43,7 @@ _PROBED = ((160, 120), (480, 360))
 _LEAST_PIXELS = 80 * 60
 _BEGIN_S, _END_S, _SECONDS = 3.0, 11.0, 12.5
 _SETTLED_S = 2.0  # of the contended part, in which a policy may find its limits
-_PROGRAMS = f"""
+PROGRAMS = f"""
 [[program]]
 name = "highone"
 class = "high"
@@ -105,7 +105,7 @@ def rows(setup: Setup) -> Iterator[Row]:
     for name in _POLICIES:
         high = [r.fps("highone", *r.contended) for r in found[name]]
         low = [r.fps("lowone", *r.contended) for r in found[name]]
-        missed = [number for number, fps in enumerate(high) if not _is_reached(fps)]
+        missed = [number for number, fps in enumerate(high) if not is_reached(fps)]
         goal = Goal(least=rounds, unit="") if name != "none" else Goal()
         note = (
             f"high {statistics.median(high):.1f} FPS ({min(high):.1f} to {max(high):.1f}), "
@@ -119,7 +119,8 @@ def rows(setup: Setup) -> Iterator[Row]:
         yield Row(GROUP, title, f"of {len(high)} runs", reached, goal=goal, note=note, samples=samples)
 
 
-def _is_reached(fps: float) -> bool:
+def is_reached(fps: float) -> bool:
+    """Tell whether the high program shows its target, but for the rounding of a window."""
     return fps >= 0.98 * TARGET
 
 
@@ -132,14 +133,14 @@ def page(found: Mapping[str, Sequence[Run]]) -> str:
     shown = [(policy, runs[0]) for policy, runs in found.items()]
     for policy, runs in found.items():
         rates = [run.fps("highone", *run.contended) for run in runs]
-        missed = [n for n, fps in enumerate(rates) if n and policy != "none" and not _is_reached(fps)]
+        missed = [n for n, fps in enumerate(rates) if n and policy != "none" and not is_reached(fps)]
         shown += [(f"{policy}, run {n + 1}: {rates[n]:.1f} FPS", runs[n]) for n in missed]
     charts = [(name, "", [_curve(run, key, label) for key, label in names.items()]) for name, run in shown]
     table = []
     for policy, runs in found.items():
         for key, label in names.items():
             rates = [r.fps(key, *r.contended) for r in runs]
-            reached = f"{sum(map(_is_reached, rates))} of {len(rates)}" if key == "highone" else ""
+            reached = f"{sum(map(is_reached, rates))} of {len(rates)}" if key == "highone" else ""
             table.append(
                 (policy, label, f"{statistics.median(rates):.1f}", f"{min(rates):.1f}", f"{max(rates):.1f}", reached)
             )
@@ -234,7 +235,7 @@ def _fitting_size(setup: Setup, name: str, display: Mapping[str, str]) -> str:
 def _run(setup: Setup, policy: str, sizes: Mapping[str, str], display: Mapping[str, str]) -> Run:
     options = () if policy == "none" else ("--policy", policy)
     with (
-        manager(setup.scratch / "figure11", _PROGRAMS, *options) as managed,
+        manager(setup.scratch / "figure11", PROGRAMS, *options) as managed,
         _Stage(setup, {**display, **managed, "LD_PRELOAD": tap()}) as stage,
     ):
         stage.launch("lowone", sizes["lowone"])
@@ -297,7 +298,7 @@ def main() -> int:
         for program in ("highone", "lowone"):
             rates = [r.fps(program, *r.contended) for r in runs]
             cells.append(f"{statistics.median(rates):.1f} ({min(rates):.1f} to {max(rates):.1f})")
-        reached = sum(_is_reached(r.fps("highone", *r.contended)) for r in runs)
+        reached = sum(is_reached(r.fps("highone", *r.contended)) for r in runs)
         print("| " + " | ".join([*cells, f"{reached} of {len(runs)}"]) + " |")
     return 0
 

@@ -111,7 +111,8 @@ def run_process(
 def program_environment(extra: Mapping[str, str] | None) -> dict[str, str]:
     """Return what every measured program runs with, and `extra`; empty values are taken out."""
     # The rasteriser's threads would fight with everything else for the cores; no display unless a run asks.
-    environment = dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM="surfaceless", DRAWTAP_QUIET="1")
+    platform = os.environ.get("BENCH_EGL_PLATFORM", "surfaceless")  # `bench.gpu` finds which one has the GPU
+    environment = dict(os.environ, LP_NUM_THREADS="0", EGL_PLATFORM=platform, DRAWTAP_QUIET="1")
     environment.pop("LD_PRELOAD", None)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed drawtap has its modules compiled
     environment.update(extra or {})

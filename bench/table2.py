@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,24 +47,32 @@ _WAYS = (
 
 
 @dataclass(frozen=True)
-class _Scene:
-    # `window`: s on one side, some frames at least. `frames`: of a run that is compared with other runs, None: is not.
+class Scene:
+    """A program that draws until it is killed.
+
+    `window`: s on one side, some frames at least. `frames`: of a run that is compared with other runs, None: is not.
+    """
+
     name: str
-    scene: str
-    size: str
+    command: tuple[str, ...]
     window: float
-    frames: int | None
-
-    def program(self, frames: int | None = None) -> list[str]:
-        until = f"nframes={frames}" if frames else "duration=600"
-        return [*on_one_core(), "glmark2-es2", "-s", self.size, "-b", f"{self.scene}:{until}"]
+    frames: int | None = None
 
 
-_SCENES = (
-    _Scene("terrain", "terrain", "64x64", 0.15, 25),
-    _Scene("many calls", "ideas", "200x200", 0.1, 900),
-    _Scene("many frames", "texture", "200x200", 0.1, None),
-)
+def _glmark(name: str, scene: str, size: str, window: float, frames: int | None) -> Scene:
+    return Scene(name, (*on_one_core(), "glmark2-es2", "-s", size, "-b", scene), window, frames)
+
+
+def _scenes() -> tuple[Scene, ...]:
+    return (
+        _glmark("terrain", "terrain", "64x64", 0.15, 25),
+        _glmark("many calls", "ideas", "200x200", 0.1, 900),
+        _glmark("many frames", "texture", "200x200", 0.1, None),
+    )
+
+
+def _until(scene: Scene, end: str) -> list[str]:
+    return [*scene.command[:-1], f"{scene.command[-1]}:{end}"]
 
 
 def rows(setup: Setup) -> Iterator[Row]:
@@ -79,17 +87,31 @@ def rows(setup: Setup) -> Iterator[Row]:
         with one_core():
             display = after.enter_context(setup.display())
         between = _between(setup, tuple(display.items()), rounds)
-        for scene in _SCENES:
-            for way in _WAYS:
-                found = []
-                for _ in range(processes):
-                    with _attended(setup, way) as (environment, others, check):
-                        found.append(alternate(setup, scene.program(), {**display, **environment}, seconds=seconds,
-                                               window=scene.window, others=others, check=check))  # fmt: skip
-                yield _row(scene, way, together(found), between.get((scene.name, way.name), ()))
+        for scene in _scenes():
+            endless = replace(scene, command=tuple(_until(scene, "duration=600")))
+            yield from alternated(setup, endless, display, seconds=seconds, processes=processes, between=between)
 
 
-def _row(scene: _Scene, way: _Way, found: Alternated, between: Sequence[float]) -> Row:
+def alternated(
+    setup: Setup,
+    scene: Scene,
+    display: Mapping[str, str],
+    *,
+    seconds: float,
+    processes: int = 1,
+    between: Mapping[tuple[str, str], Sequence[float]] | None = None,
+) -> Iterator[Row]:
+    """Measure each way of Table II on a program whose calls go through the tap and past it in turns."""
+    for way in _WAYS:
+        found = []
+        for _ in range(processes):
+            with _attended(setup, way) as (environment, others, check):
+                found.append(alternate(setup, scene.command, {**display, **environment}, seconds=seconds,
+                                       window=scene.window, others=others, check=check))  # fmt: skip
+        yield _row(scene, way, together(found), (between or {}).get((scene.name, way.name), ()))
+
+
+def _row(scene: Scene, way: _Way, found: Alternated, between: Sequence[float]) -> Row:
     fps, cpu = interval(found.fps), interval(found.cpu)
     said = [
         f"{fps.value:.4f}, 95 %: {fps}{_undecided(fps, way.wanted)}",
@@ -192,10 +214,10 @@ def _between(setup: Setup, shown: tuple[tuple[str, str], ...], rounds: int) -> d
             _Recorded(_WAYS[3].name, none, setup.scratch, paused=False),
         ]
         for number in range(rounds):
-            for scene in (s for s in _SCENES if s.frames):
+            for scene in (s for s in _scenes() if s.frames):
                 # Forwards and backwards in turn: a machine that slows down does not favour who comes first.
                 order = variants if number % 2 else variants[::-1]
-                fps = {v.name: _fps(v.run(scene.program(scene.frames))) for v in order}
+                fps = {v.name: _fps(v.run(_until(scene, f"nframes={scene.frames}"))) for v in order}
                 for way in _WAYS:
                     found.setdefault((scene.name, way.name), []).append(fps[way.name] / fps["native"])
     return found
@@ -214,7 +236,7 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     found = {row["name"]: row["samples"] for row in rows if row["group"] == GROUP}
     for way in _WAYS:
         cells = [way.name]
-        for scene in _SCENES:
+        for scene in _scenes():
             samples = found[f"{scene.name}: {way.name}"]
             fps = interval(samples["fps"])
             cells.append(f"{fps.value:.4f} ({fps})")
