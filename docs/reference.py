@@ -30,10 +30,7 @@ from drawtap.system import rule as contention
 from drawtap.system.exporter import EXPORTS
 from drawtap.system.reader import READERS
 from drawtap.system.recorder import RECORDERS
-from drawtap.trace import computed, measured
-from drawtap.trace.core import TABLES
-from drawtap.trace.database import GRAPH_TABLES
-from drawtap.trace.state import TABLES as STATE_TABLES
+from drawtap.trace import measured, schema
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/reference.py: change the code it reads, not this page. -->\n\n"
@@ -130,44 +127,10 @@ def _tables() -> Iterator[str]:
     yield "`p_bytes`, `p_blob` (the hash of long content) and `p_data` (the content).\n\n"
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
-    yield "| `calls` | a call, with its arguments as JSON (`params`) and as text (`call`) |\n"
-    for name in (*TABLES, *STATE_TABLES, *GRAPH_TABLES, *computed.names()):
-        yield f"| `{name}` | {_ROWS.get(name, '')} |\n"
-
-
-_ROWS = {
-    "functions": "a function that the trace explains: API, category, flags, number of calls, what provides it",
-    "params": "a parameter of a function: type, kind, enum group, direction",
-    "enums": "a member of an enum group",
-    "frames": "a frame: first and end call, times, draws, uploaded bytes, the call that ended it",
-    "threads": "a thread: process and kernel ids, name, number of calls",
-    "contexts": "a context: share group, API, native handle, first call",
-    "blobs": "content that stands in the file once, by hash",
-    "markers": "a debug group or label, with the calls it encloses",
-    "memory": "application memory that a call read (client arrays)",
-    "map_writes": "bytes that the program stored in a mapped buffer",
-    "natives": "portable attributes of a display, config, surface, window, driver; hash of a `frame` or `pixmap`",
-    "notes": "a remark of the recorder",
-    "libraries": "a library in which functions were found",
-    "metrics": "what `drawtap profile` measured for a call, draw, frame or range; `per` = `mark`: a number that a hook"
-    " of a user's module gave out",
-    "marks": "a remark that a hook of a user's module gave out",
-    "problems": "something that is missing or damaged in this file",
-    "annotations": "what the recorder wrote about machine, program and end, as JSON",
-    "chunks": "a chunk of the file",
-    "state": "a value that a state variable had: `path`, `begin_seq` (the call that set it), `end_seq` (the call that"
-    " ended it), `value` as JSON; paths are those of state-paths, with `contexts[1]` and `shares[1]`",
-    "resources": "an object, one row a life: class, name, lifetime, target, format, size, uploads and their bytes, uses"
-    " by draws, writes to it as a target",
-    "draws": "a draw, clear or dispatch: primitives, program, textures, buffers, targets, the state that decides cost",
-    "redundancy": "a call that did nothing: of which kind, and about which program (see [how to](../howto/extract.md))",
-    "findings": "evidence of a rule of the checklist: `rule`, `severity`, `seq` or `frame`, `what`, how many calls"
-    " it stands for (`n`), their `ns` and `bytes`; `drawtap checklist` names rules that could not look",
-    "histogram": "a function that was called: number, times, bytes; from the index, without decoding calls",
-    "frame_prints": "a frame, and a number that two frames share when they make the same calls with the same content",
-    "unreadable": "a call with an array that lay outside the program's memory: function and parameter",
-    "content": "what a frame draws, uploads and changes, counted from its calls (drawtap calc-stats)",
-}
+    yield from (f"| `{table.name}` | {table.doc} |\n" for table in schema.TABLES.values())
+    for table in schema.TABLES.values():
+        yield f"\n## {table.name}\n\nOne row is {table.doc}.\n\n| column | type | unit | |\n|---|---|---|---|\n"
+        yield from (f"| `{c.name}` | {c.type} | {c.unit} | {c.doc} |\n" for c in table.columns)
 
 
 def _metrics() -> Iterator[str]:
