@@ -10,8 +10,13 @@ from pathlib import Path
 import click
 import pytest
 
+import drawtap
 from drawtap.cli import _group
 from drawtap.commands import COMMANDS
+from drawtap.trace import computed, schema
+from drawtap.trace.core import TABLES
+from drawtap.trace.database import GRAPH_TABLES
+from drawtap.trace.state import TABLES as STATE_TABLES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
