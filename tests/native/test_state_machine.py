@@ -40,10 +40,7 @@ def _built(folder: Path) -> Path:
         return "-O0" if source.parent == generated else "-O1"  # what is generated is large and plain
 
     libraries = ("zstd", "pthread", "dl")
-    flags = (*sanitized.FLAGS, "-g1", "-Werror")
-    return sanitized.build(
-        folder / "state_tool", sources, libraries=libraries, flags=flags, includes=rooms, level=level
-    )
+    return sanitized.build(folder / "state_tool", sources, libraries=libraries, includes=rooms, level=level)
 
 
 def run(tool: Path, mode: str, *paths: Path) -> str:

@@ -1,0 +1,33 @@
+"""The cache of sanitized objects: nothing is compiled twice, and nothing stale is used."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import sanitized
+
+
+def test_a_source_is_compiled_once_and_again_when_what_it_reads_changes(tmp_path: Path) -> None:
+    log, tool = tmp_path / "log", tmp_path / "c++"
+    tool.write_text(f'#!/bin/sh\ncase " $* " in *" -c "*) echo "$*" >>{log};; esac\nexec {sanitized.compiler()} "$@"\n')
+    tool.chmod(0o755)
+    source, header = tmp_path / "main.cc", tmp_path / "value.h"
+    source.write_text('#include "value.h"\n#include "made.h"\nint main() { return VALUE + MADE; }\n')
+
+    def answer(folder: str, value: int, made: int, *own: str) -> tuple[int, int]:
+        room = tmp_path / folder
+        room.mkdir(exist_ok=True)
+        header.write_text(f"#define VALUE {value}\n")
+        (room / "made.h").write_text(f"#define MADE {made}\n")  # as generated files: in the program's folder
+        program = sanitized.build(
+            room / "program", [source], own=own, includes=[room], with_=str(tool), cache=tmp_path / "cache"
+        )
+        code = subprocess.run([program], timeout=60, check=False).returncode
+        return code, len(log.read_text().splitlines())
+
+    assert answer("a", 1, 10) == (11, 1)
+    assert answer("b", 1, 10) == (11, 1)
+    assert answer("b", 2, 10) == (12, 2)
+    assert answer("a", 2, 20) == (22, 3)
+    assert answer("a", 2, 20, "-DOTHER") == (22, 4)
