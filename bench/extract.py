@@ -25,7 +25,7 @@ from bench.measure import BenchError, Drawtap
 from bench.row import Goal, Row
 from bench.setup import Setup
 from bench.survey import Survey
-from drawtap.analysis.extract import Cutter, Wish, target
+from drawtap.analysis.extract import Cutter, ExtractOptions, target
 from drawtap.errors import ChildError
 from drawtap.replay import player
 from drawtap.trace.graph import packed
@@ -103,7 +103,7 @@ def check(program: Program, folder: Path, display: Mapping[str, str], *, apitrac
         if not ends:
             raise BenchError(f"{program.name} showed {len(ends)} frames")
         frame = int(len(ends) * _SHARE)
-        cut = Cutter(trace).cut(target(trace, frames=str(frame)), out, Wish("llvmpipe"))
+        cut = Cutter(trace).cut(target(trace, frames=str(frame)), out, ExtractOptions("llvmpipe"))
     result = Result(
         program.name,
         frame,
@@ -247,7 +247,7 @@ def _large(setup: Setup) -> Iterator[Row]:
                 ends = [row for row in trace.table("frames") if row["end_function"]]
                 wanted = target(trace, frames=str(len(ends) - 4))
                 begun = time.monotonic()
-                cut = Cutter(trace).cut(wanted, setup.scratch / "out.dtap", Wish("llvmpipe", verify=verify))
+                cut = Cutter(trace).cut(wanted, setup.scratch / "out.dtap", ExtractOptions("llvmpipe", verify=verify))
                 seconds.append(time.monotonic() - begun)
         name = f"{calls / 1e6:.1f} M calls, {title}"
         goal = Goal(most=5, unit="s")
@@ -282,9 +282,9 @@ def _minimal(setup: Setup) -> Iterator[Row]:
             exact.record(program, recording, display)
         with drawtap.open(recording) as trace:
             wanted = target(trace, frames=str(frame))
-            plain = Cutter(trace).cut(wanted, out, Wish("llvmpipe"))
+            plain = Cutter(trace).cut(wanted, out, ExtractOptions("llvmpipe"))
             brought, left = spare(out)
-            least = Cutter(trace).cut(wanted, out, Wish("llvmpipe", minimize=True, seconds=240))
+            least = Cutter(trace).cut(wanted, out, ExtractOptions("llvmpipe", minimize=True, seconds=240))
         brought_least, left_least = spare(out)
         assert least.reduction is not None
         note = (

@@ -20,7 +20,7 @@ from bench.exact import Program
 from bench.measure import BenchError
 from bench.setup import Setup
 from bench.survey import Survey
-from drawtap.analysis.extract import Cutter, Wish, target
+from drawtap.analysis.extract import Cutter, ExtractOptions, target
 from drawtap.replay import player
 
 FOLDERS = ("/usr/libexec/xscreensaver", "/usr/lib/xscreensaver")
@@ -98,7 +98,7 @@ def check(program: Program, folder: Path, display: Mapping[str, str]) -> Result:
         if not ends or not shown:
             raise BenchError("it showed no frame")
         frame = int(len(ends) * _SHARE)
-        cut = Cutter(trace).cut(target(trace, frames=str(frame)), out, Wish("system"))
+        cut = Cutter(trace).cut(target(trace, frames=str(frame)), out, ExtractOptions("system"))
     proof = cut.certificate["file"]
     assert isinstance(proof, dict)
     return Result(

@@ -66,7 +66,9 @@ def _costs(trace: Path) -> Iterator[Row]:
         with open_trace(trace) as opened:
             wanted = listing.chosen(listing.metrics(trace, environment=_ENVIRONMENT), ids)
             plan = passes.plan(trace, wanted, ["draw"], environment=_ENVIRONMENT)
-            done = profile.profile(opened, plan, profile.Wanted(images=False, repeat=3), environment=_ENVIRONMENT)
+            done = profile.profile(
+                opened, plan, profile.ProfileOptions(images=False, repeat=3), environment=_ENVIRONMENT
+            )
         per_cut = profile.cost_per_cut(done)
         note = f"{done.costs[0].cuts:,} draws; a plain replay takes {plain:.2f} s"
         yield Row("profile", f"measuring a draw: {name}", "ns", per_cut, note=note)

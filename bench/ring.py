@@ -74,7 +74,7 @@ def _soaked(setup: Setup, frames: int) -> _Soak:
             soak.recording = launch.record(
                 [program, str(frames), _PROGRAMS],
                 setup.scratch / "soak.dtap",
-                launch.How(ring=flight.Ring("2s")),
+                launch.RecordOptions(ring=flight.Ring("2s")),
                 settings=_quiet(),
             )
         except BaseException as error:  # said by the thread that waits
@@ -141,7 +141,7 @@ def _one(setup: Setup, name: str, frames: int) -> tuple[float, float]:
             os.environ.update(old)
     else:
         target = setup.scratch / "cost.dtap"
-        how = launch.How(ring=flight.Ring("1s") if name == "ring" else None)
+        how = launch.RecordOptions(ring=flight.Ring("1s") if name == "ring" else None)
         launch.record(line, target, how, force=True, settings=_quiet())
         target.unlink(missing_ok=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -22,7 +22,7 @@ from drawtap.live import config, policy, protocol
 from drawtap.live.alarm import ACTIONS, ALARMS
 from drawtap.live.policy import POLICIES, settings_of
 from drawtap.live.signal import SOURCES
-from drawtap.metrics.metric import BACKENDS, FOLDS, Said
+from drawtap.metrics.metric import BACKENDS, FOLDS, Capabilities
 from drawtap.metrics.sets import BUILT_IN
 from drawtap.spec import report
 from drawtap.system import driver, model, timeline
@@ -139,7 +139,7 @@ def _metrics() -> Iterator[str]:
     for name, entry in BACKENDS.items():
         about = inspect.cleandoc(entry.about)
         yield f"## {name}\n\n{about}\n\n"
-        known = [metric for metric in entry.metrics(Said(reason="?")) if not metric.id.endswith("*")]
+        known = [metric for metric in entry.metrics(Capabilities(reason="?")) if not metric.id.endswith("*")]
         if known:
             yield "| metric | unit | kind | |\n|---|---|---|---|\n"
             yield from (f"| `{m.id}` | {m.unit} | {m.kind} | {m.description} |\n" for m in known)

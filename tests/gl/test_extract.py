@@ -95,7 +95,7 @@ def _hashes(trace: Path, *arguments: str) -> list[str]:
     return [played.hashes[frame] for frame in sorted(played.hashes)]
 
 
-def _cut(recording: Path, output: Path, wish: extract.Wish, **ranges: str) -> extract.Cut:
+def _cut(recording: Path, output: Path, wish: extract.ExtractOptions, **ranges: str) -> extract.Cut:
     with drawtap.open(recording) as trace:
         return extract.Cutter(trace).cut(extract.target(trace, **ranges), output, wish)
 
@@ -111,7 +111,7 @@ def _certificate(path: Path) -> dict[str, object]:
 def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     frame, most = PROGRAMS[name]
     out = tmp_path / "cut.dtap"
-    cut = _cut(recordings[name], out, extract.Wish("llvmpipe"), frames=str(frame))
+    cut = _cut(recordings[name], out, extract.ExtractOptions("llvmpipe"), frames=str(frame))
     assert cut.equal
     # Not by its own word: the image of the whole recording, and that of the new file.
     whole = _hashes(recordings[name], "--frames", f"{frame}:{frame + 1}")
@@ -138,7 +138,7 @@ def test_only_what_a_cut_is_to_show_is_held_against_the_program(recordings: Mapp
         ends = dict(enumerate(_ends(trace)))
     for ranges, frames in (({"frames": "16"}, [16]), ({"frames": "15:17"}, [15, 16]), ({"draws": "30"}, [])):
         out = tmp_path / "cut.dtap"
-        cut = _cut(recording, out, extract.Wish("llvmpipe"), **ranges)
+        cut = _cut(recording, out, extract.ExtractOptions("llvmpipe"), **ranges)
         assert cut.equal
         assert not cut.added
         kept = np.flatnonzero(cut.keep)
@@ -183,7 +183,7 @@ def test_what_a_draw_reads_of_client_memory_stays_with_it(recordings: Mapping[st
     # The recorder notes it before the draw, now and then at the very end of one of the file's chunks: it must not go
     # with the call before.
     recording = recordings["client_points"]
-    cut = _cut(recording, tmp_path / "cut.dtap", extract.Wish("llvmpipe"), frames="0")
+    cut = _cut(recording, tmp_path / "cut.dtap", extract.ExtractOptions("llvmpipe"), frames="0")
     assert cut.equal
     assert not cut.added
     with drawtap.open(recording) as trace:
@@ -194,7 +194,7 @@ def test_what_a_draw_reads_of_client_memory_stays_with_it(recordings: Mapping[st
 
 def test_several_frames(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "cut.dtap"
-    cut = _cut(recordings["fbo_chain"], out, extract.Wish("llvmpipe"), frames="12:15")
+    cut = _cut(recordings["fbo_chain"], out, extract.ExtractOptions("llvmpipe"), frames="12:15")
     assert cut.equal
     assert _hashes(out) == _hashes(recordings["fbo_chain"], "--frames", "12:15")
     with drawtap.open(out) as trace:
@@ -203,21 +203,21 @@ def test_several_frames(recordings: Mapping[str, Path], tmp_path: Path) -> None:
 
 def test_draws_calls_and_times(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     recording, out = recordings["fbo_chain"], tmp_path / "cut.dtap"
-    cut = _cut(recording, out, extract.Wish("llvmpipe"), draws="30:32")
+    cut = _cut(recording, out, extract.ExtractOptions("llvmpipe"), draws="30:32")
     assert cut.equal
     with drawtap.open(recording) as trace:
         draws = [int(str(s)) for (s,) in trace.sql("SELECT seq FROM glDrawArrays ORDER BY seq")]
     assert cut.keep[draws[30]]
     assert cut.keep[draws[31]]
     assert cut.kept < cut.before / 2
-    cut = _cut(recording, out, extract.Wish("llvmpipe"), calls=f"{draws[31] - 4}:{draws[31] + 1}")
+    cut = _cut(recording, out, extract.ExtractOptions("llvmpipe"), calls=f"{draws[31] - 4}:{draws[31] + 1}")
     assert cut.equal
     with drawtap.open(recording) as trace:
         rows = trace.table("frames")
         zero = int(str(rows[0]["t_start"]))
         ends = [(int(str(r["t_end"])) - zero) / 1e9 for r in rows]
     between = f"{(ends[9] + ends[10]) / 2:.9f}:{(ends[11] + ends[12]) / 2:.9f}"
-    cut = _cut(recording, out, extract.Wish("llvmpipe"), time_range=between)
+    cut = _cut(recording, out, extract.ExtractOptions("llvmpipe"), time_range=between)
     assert _hashes(out) == _hashes(recording, "--frames", "11:12") or len(_hashes(out)) == 2
     assert cut.equal
 
@@ -250,7 +250,9 @@ def test_frames_of_programs(program: str, arguments: list[str], programs: Bench,
     assert frames >= 8
     with drawtap.open(recording) as trace:
         frame = frames * 9 // 10
-        cut = extract.Cutter(trace).cut(extract.target(trace, frames=str(frame)), tmp_path / "c.dtap", extract.Wish())
+        cut = extract.Cutter(trace).cut(
+            extract.target(trace, frames=str(frame)), tmp_path / "c.dtap", extract.ExtractOptions()
+        )
     assert cut.equal
     assert not cut.added, [str(call) for call in cut.certificate["added"]]  # type: ignore[union-attr]
     assert cut.share < 0.5 or cut.before < 4000  # of a program that came to few frames, most is what it begins with
@@ -284,7 +286,7 @@ def test_what_the_graph_misses_is_found(
 ) -> None:
     monkeypatch.setattr(extract, "Graph", _Ignorant)
     out = tmp_path / "cut.dtap"
-    cut = _cut(recordings["draw_over"], out, extract.Wish("llvmpipe"), frames="2")
+    cut = _cut(recordings["draw_over"], out, extract.ExtractOptions("llvmpipe"), frames="2")
     assert cut.equal
     assert len(cut.added) > 5
     assert cut.certificate["added_calls"] == len(cut.added)
@@ -299,7 +301,7 @@ def test_a_search_that_may_try_little_ends_with_an_equal_cut(
     monkeypatch.setattr(extract, "Graph", _Ignorant)
     monkeypatch.setattr(extract, "_MOST_TRIALS", 6)
     out = tmp_path / "cut.dtap"
-    cut = _cut(recordings["draw_over"], out, extract.Wish("llvmpipe"), frames="2")
+    cut = _cut(recordings["draw_over"], out, extract.ExtractOptions("llvmpipe"), frames="2")
     assert cut.equal
     assert cut.certificate["replays"] <= 12
     said = cut.certificate["search"]
@@ -311,7 +313,7 @@ def test_a_search_that_may_try_little_ends_with_an_equal_cut(
 def test_a_minimal_cut_has_nothing_to_spare(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     # `python -m bench --only extract` does it for recordings of every kind.
     name, frame, out = "wasteful", 2, tmp_path / "cut.dtap"
-    wish = extract.Wish("llvmpipe", minimize=True, seconds=3600)
+    wish = extract.ExtractOptions("llvmpipe", minimize=True, seconds=3600)
     cut = _cut(recordings[name], out, wish, frames=str(frame))
     assert cut.equal
     assert cut.reduction is not None
@@ -343,7 +345,7 @@ def test_other_oracles(recordings: Mapping[str, Path], programs: Bench, tmp_path
     script = tmp_path / "oracle.sh"
     question = "SELECT count(*) AS n FROM calls WHERE name = 'glDrawArrays'"
     script.write_text(f'{sys.executable} -m drawtap sql "$1" "{question}" --json | grep -q \'"n": [1-9]\'\n')
-    wish = extract.Wish("llvmpipe", minimize=True, oracle=f"sh {script} {{}}", seconds=120)
+    wish = extract.ExtractOptions("llvmpipe", minimize=True, oracle=f"sh {script} {{}}", seconds=120)
     cut = _cut(recordings["wasteful"], out, wish, frames="0")
     with drawtap.open(out) as trace:
         names = [call.name for call in trace.calls]
@@ -351,7 +353,7 @@ def test_other_oracles(recordings: Mapping[str, Path], programs: Bench, tmp_path
     assert not any(name.startswith(("glClear", "glTex", "glUniform")) for name in names)  # but a context it still needs
     assert cut.certificate["oracle"] == wish.oracle
     # Two engines that differ go on to differ.
-    wish = extract.Wish("llvmpipe", minimize=True, oracle="engines=llvmpipe,softpipe", seconds=60)
+    wish = extract.ExtractOptions("llvmpipe", minimize=True, oracle="engines=llvmpipe,softpipe", seconds=60)
     cut = _cut(recordings["client_arrays_gl1"], out, wish, frames="0")
     assert cut.kept < cut.before
     images = [
@@ -371,7 +373,9 @@ def test_a_gl_error_is_an_oracle(programs: Bench, tmp_path: Path) -> None:
         broken = tmp_path / "broken.dtap"
         write([Part(trace.core, keep=packed(keep).tobytes())], broken)
     out = tmp_path / "cut.dtap"
-    cut = _cut(broken, out, extract.Wish("llvmpipe", minimize=True, oracle="gl-error", seconds=60), frames="1")
+    cut = _cut(
+        broken, out, extract.ExtractOptions("llvmpipe", minimize=True, oracle="gl-error", seconds=60), frames="1"
+    )
     played = player.play(out, ["--errors"], environment=SOFTWARE)
     assert [f.function for f in played.findings if f.what == "gl-error"] == ["glUniform3f"]
     assert cut.kept < 10
@@ -379,7 +383,7 @@ def test_a_gl_error_is_an_oracle(programs: Bench, tmp_path: Path) -> None:
 
 def test_not_verified_is_said(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "cut.dtap"
-    cut = _cut(recordings["wasteful"], out, extract.Wish("llvmpipe", verify=False), frames="5")
+    cut = _cut(recordings["wasteful"], out, extract.ExtractOptions("llvmpipe", verify=False), frames="5")
     assert cut.verified == "no"
     certificate = _certificate(out)
     assert certificate["verified"] == "no"
@@ -388,7 +392,7 @@ def test_not_verified_is_said(recordings: Mapping[str, Path], tmp_path: Path) ->
 
 def test_whoever_gets_a_cut_can_check_it(recordings: Mapping[str, Path], tmp_path: Path) -> None:
     whole, out, lean = recordings["wasteful"], tmp_path / "cut.dtap", tmp_path / "lean.dtap"
-    _cut(whole, out, extract.Wish("llvmpipe"), frames="5:7")
+    _cut(whole, out, extract.ExtractOptions("llvmpipe"), frames="5:7")
     done = _drawtap("verify", str(out), "--source", str(whole), "--on", "llvmpipe", "--json")
     assert done.returncode == 0, done.stdout
     assert [c["holds"] for c in json.loads(done.stdout)["checks"]] == [True] * 4

@@ -181,7 +181,7 @@ def _measured(
         known = listing.chosen(listing.metrics(trace, environment=environment), metrics.split(","))
         made = passes.plan(trace, known, per, environment=environment)
         assert len(made.passes) == 1
-        profile.profile(opened, made, profile.Wanted(), environment=environment)
+        profile.profile(opened, made, profile.ProfileOptions(), environment=environment)
 
 
 def _draws(trace: Path, frame: int, prefix: str = "") -> list[Fate]:
@@ -291,7 +291,7 @@ class TestCounts:
         with open_trace(made.traces[0]) as opened:
             known = listing.chosen(listing.metrics(made.traces[0], environment=LLVMPIPE), ids)
             plan = passes.plan(made.traces[0], known, ["draw"], environment=LLVMPIPE)
-            profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+            profile.profile(opened, plan, profile.ProfileOptions(), environment=LLVMPIPE)
             rows = opened.sql(
                 "SELECT any_value(value) FILTER (m.name LIKE '%generated'), "
                 "any_value(value) FILTER (m.name LIKE '%mean') * any_value(value) FILTER (m.name LIKE '%covered') "
@@ -354,10 +354,10 @@ class TestCounts:
         question = "SELECT name, value, note, draws, unknown_draws, at_least FROM metrics WHERE frame = 1 ORDER BY ALL"
         with open_trace(trace) as opened:
             plan = passes.plan(trace, chosen, ["frame"], environment=LLVMPIPE)
-            profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+            profile.profile(opened, plan, profile.ProfileOptions(), environment=LLVMPIPE)
             whole = opened.sql(question).fetchall()
         with open_trace(trace) as opened:
-            some = profile.Wanted(range(1, 2), restart=restart)
+            some = profile.ProfileOptions(range(1, 2), restart=restart)
             profile.profile(opened, plan, some, environment=LLVMPIPE)
             assert opened.sql(question).fetchall() == whole
         assert len(whole) == len({m.id for one in plan.passes for m in one.metrics})

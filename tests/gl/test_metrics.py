@@ -57,7 +57,7 @@ def measure(trace: Trace) -> Measure:
         where = {**LLVMPIPE, **(environment or {})}
         made = _plan(trace.path, ids, per, where)
         ranges = profile.ranges(trace, ["range"]) if "range" in per else ()
-        return profile.profile(trace, made, profile.Wanted(ranges=ranges, **wanted), environment=where)  # type: ignore[arg-type]
+        return profile.profile(trace, made, profile.ProfileOptions(ranges=ranges, **wanted), environment=where)  # type: ignore[arg-type]
 
     return run
 
@@ -192,7 +192,7 @@ class TestTime:
         found = programs.recorded(["two_draws"], tmp_path).traces[0]
         with open_trace(found) as trace:
             made = _plan(found, ["gl:time/elapsed"], ["frame"], LLVMPIPE)
-            done = profile.profile(trace, made, profile.Wanted(isolate=True), environment=LLVMPIPE)
+            done = profile.profile(trace, made, profile.ProfileOptions(isolate=True), environment=LLVMPIPE)
             assert "OpenGL ES" in done.engine
             [(rows, missing)] = _values(trace, "SELECT count(*), count(*) FILTER (value IS NULL) FROM metrics")
             assert rows > 0
@@ -363,7 +363,7 @@ def test_every_stage_of_the_pipeline_has_what_its_draws_have(programs: Bench, tm
         pytest.skip(known["gl:pipeline/vertices_submitted"].missing)
     with open_trace(path) as opened:
         plan = _plan(path, ["gl:pipeline/*"], ["draw", "frame"], LLVMPIPE)
-        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        profile.profile(opened, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         for frame in range(3):
             for stage, wanted in STAGES.items():
                 rows = _values(
@@ -406,7 +406,7 @@ def test_the_estimate_of_a_draw_has_the_stages_between(programs: Bench, tmp_path
         text = {one.stage: one.cost.operations for one in shader_cost.shader_costs(opened)}
         assert min(text[stage] for stage in ("geometry", "tessellation control", "tessellation evaluation")) > 0
         plan = _plan(path, ["fragments:count/generated", "gl:pipeline/*"], ["draw"], LLVMPIPE)
-        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        profile.profile(opened, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         *plain, points, patches = _values(opened, question)
         assert {row[:2] for row in plain} == {(None, None)}
         assert points == (3 * text["geometry"], None, points[4] + 3 * text["geometry"], None, points[4])
@@ -414,7 +414,7 @@ def test_the_estimate_of_a_draw_has_the_stages_between(programs: Bench, tmp_path
         between = 2 * 3 * text["tessellation control"] + 6 * text["tessellation evaluation"]
         assert patches == (None, between, patches[4] + between, None, patches[4])
         plan = _plan(path, ["fragments:count/generated"], ["draw"], LLVMPIPE)
-        profile.profile(opened, plan, profile.Wanted(), environment=LLVMPIPE)
+        profile.profile(opened, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         *plain, points, patches = _values(opened, question)
         assert None not in [row[2] for row in plain]
         assert points[:3] == patches[:3] == (None, None, None)

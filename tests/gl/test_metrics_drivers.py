@@ -63,7 +63,7 @@ def _measured(
     trace: Trace, ids: list[str], per: list[str], environment: Mapping[str, str], *, restart: bool = False
 ) -> profile.Profile:
     made = _plan(trace.path, ids, per, environment)
-    wanted = profile.Wanted(frames=FRAMES, images=False, restart=restart)
+    wanted = profile.ProfileOptions(frames=FRAMES, images=False, restart=restart)
     return profile.profile(trace, made, wanted, environment=environment)
 
 
@@ -381,6 +381,6 @@ class TestOthers:
         environment = {**driver, "FAKE_BREAK": "disjoint"}
         with open_trace(found) as trace:
             made = _plan(found, ["gl:time/elapsed"], ["frame"], environment)
-            profile.profile(trace, made, profile.Wanted(images=False), environment=environment)
+            profile.profile(trace, made, profile.ProfileOptions(images=False), environment=environment)
             notes = {note for rows in _frames(trace).values() for _, note in rows}
         assert notes == {"disjoint: the clock of the GPU was not steady"}

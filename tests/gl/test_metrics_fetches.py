@@ -65,7 +65,10 @@ def measured(trace: Path, ids: Sequence[str], per: Sequence[str], environment: M
     with open_trace(trace) as opened:
         known = listing.chosen(listing.metrics(trace, environment=environment), ids)
         profile.profile(
-            opened, passes.plan(trace, known, per, environment=environment), profile.Wanted(), environment=environment
+            opened,
+            passes.plan(trace, known, per, environment=environment),
+            profile.ProfileOptions(),
+            environment=environment,
         )
 
 

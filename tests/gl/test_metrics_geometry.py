@@ -85,7 +85,7 @@ def measured(path: Path, ids: Sequence[str], per: str, frame: int = 1) -> tuple[
     with open_trace(path) as trace:
         known = listing.metrics(path, environment=LLVMPIPE)
         plan = passes.plan(path, listing.chosen(known, ids), [per], environment=LLVMPIPE)
-        profile.profile(trace, plan, profile.Wanted(), environment=LLVMPIPE)
+        profile.profile(trace, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         values = trace.sql(
             "SELECT m.seq, m.name, m.value, m.note FROM metrics m LEFT JOIN calls c ON c.seq = m.seq WHERE "
             f"m.per = '{per}' AND m.frame = {frame} AND (m.per = 'frame' OR c.name <> 'glClear') ORDER BY m.seq"
@@ -309,7 +309,7 @@ def test_the_driver_counts_the_same_vertices_and_primitives_but_where_it_has_a_c
         pytest.skip(missing)
     with open_trace(recordings[api]) as trace:
         plan = passes.plan(recordings[api], [known[id_] for id_ in ids], ["draw"], environment=LLVMPIPE)
-        made = profile.profile(trace, plan, profile.Wanted(), environment=LLVMPIPE)
+        made = profile.profile(trace, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         for ours, theirs in ALIKE.items():
             rows = trace.sql(
                 "SELECT a.value, b.value FROM metrics a JOIN metrics b USING (seq) "
@@ -327,7 +327,7 @@ def test_the_average_area_is_of_all_triangles_of_a_range_and_needs_no_pass_of_it
     plan = passes.plan(recordings["compat"], known, ["draw", "frame"], environment=LLVMPIPE)
     assert [(len(one.metrics), sorted(one.per)) for one in plan.passes] == [(3, ["draw", "frame"])]
     with open_trace(recordings["compat"]) as trace:
-        profile.profile(trace, plan, profile.Wanted(), environment=LLVMPIPE)
+        profile.profile(trace, plan, profile.ProfileOptions(), environment=LLVMPIPE)
         rows = trace.sql(
             "SELECT per, max(value) FILTER (name LIKE '%/area'), max(value) FILTER (name LIKE '%/rasterised'), "
             "max(value) FILTER (name LIKE '%/average_area'), any_value(note) FROM metrics WHERE frame = 1 "

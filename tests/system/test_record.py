@@ -100,7 +100,7 @@ def test_events_that_were_lost_are_reported(root, tmp_path, monkeypatch):
     # A buffer of a few pages, and nobody who empties it in time.
     monkeypatch.setattr("drawtap.system.recorders.tracefs._WAIT_MS", 50)
     path = tmp_path / "k.dat"
-    wish = recorder.Wish(("raw_syscalls:sys_enter", "raw_syscalls:sys_exit"), 4, path)
+    wish = recorder.KernelRecordOptions(("raw_syscalls:sys_enter", "raw_syscalls:sys_exit"), 4, path)
     if "raw_syscalls:sys_enter" not in recorder.known_events(root):
         pytest.skip("this kernel does not trace system calls")
     recording = TracefsRecorder(wish)

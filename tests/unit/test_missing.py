@@ -32,11 +32,11 @@ def _calls(*numbers: int) -> np.ndarray:
     return chosen
 
 
-def _search(oracle, trials, alike=lambda call: (), tell=lambda text: None):
+def _search(oracle, trials, alike=lambda call: (), on_line=lambda text: None):
     groups = [
         Group(name, _calls(*range(i, CALLS, 4))) for i, name in enumerate(("state", "before", "contents", "draws"))
     ]
-    return Search(oracle, groups, closed=lambda c: c, alike=alike, budget=Budget(600, trials), tell=tell)
+    return Search(oracle, groups, closed=lambda c: c, alike=alike, budget=Budget(600, trials), on_line=on_line)
 
 
 @given(st.sets(st.integers(0, CALLS - 1), max_size=6), st.integers(0, 60))
@@ -52,7 +52,7 @@ def test_what_is_found_holds_whenever_the_search_ends(needed, trials):
 def test_whole_groups_are_tried_first():
     said = []
     oracle = Needs({1, 5, 9})
-    _search(oracle, 400, tell=said.append).from_(_calls())
+    _search(oracle, 400, on_line=said.append).from_(_calls())
     assert said[0].endswith("not right with state")
     assert "right with before" in said[1]
 

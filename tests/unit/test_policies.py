@@ -14,7 +14,7 @@ import pytest
 
 from drawtap.errors import InputError, UsageError
 from drawtap.live import policy as policies
-from drawtap.live.contention import SCENARIOS, Load, Scenario, Shown, simulate
+from drawtap.live.contention import SCENARIOS, Load, ProgramRun, Scenario, simulate
 from drawtap.live.policy import POLICIES, Snapshot, combined, decide, make_policy, settings_of
 from drawtap.live.program import Importance, Limit, Pacing, Program, Surface, percentiles
 from drawtap.live.scenario import load_of, load_scenario, outcomes
@@ -38,13 +38,13 @@ def ask(name: str, *programs: Program, signals: Signals | None = None, **setting
     return decide(make_policy(name, settings), name, Snapshot(NOW, programs, signals or Signals()), None).limits
 
 
-def tried(scenario: str, name: str, seed: int = 1, **settings: object) -> dict[str, Shown]:
+def tried(scenario: str, name: str, seed: int = 1, **settings: object) -> dict[str, ProgramRun]:
     chosen = None if name == "none" else make_policy(name, settings)
     shown = simulate(replace(SCENARIOS[scenario], seed=seed), chosen, name)
     return {s.load.name: s for s in shown}
 
 
-def span(shown: Shown, begin_s: float, end_s: float) -> float:
+def span(shown: ProgramRun, begin_s: float, end_s: float) -> float:
     """Return by how much the limit moved in all: the largest by the smallest, less one."""
     before = [fps for t, fps, _ in shown.limits if t < begin_s * 1e9][-1:]
     moved = [fps for fps in before + [f for t, f, _ in shown.limits if begin_s <= t / 1e9 < end_s] if fps]
@@ -222,7 +222,7 @@ def test_control_settles_and_does_not_swing() -> None:
     assert hopeless["chat"].limits[-1][1] == 5  # its floor, and not below
 
 
-def beside(high: Load, *more: Load, seed: int = 1, seconds: float = 30.0) -> tuple[Shown, ...]:
+def beside(high: Load, *more: Load, seed: int = 1, seconds: float = 30.0) -> tuple[ProgramRun, ...]:
     """Return what a program of class high shows under control, beside a light one of class background and others."""
     scenario = Scenario("beside", (high, Load("other", 4.0, LOW, jitter=0.1), *more), seconds, seed)
     return simulate(scenario, make_policy("adaptive"), "adaptive")
@@ -349,8 +349,8 @@ def test_a_surface_s_own_limit_is_what_can_be_expected_of_its_program() -> None:
 def test_only_to_and_fro_is_a_swing(limits: list[float | None], swing: float) -> None:
     shown_ns = np.arange(0, 20_000_000_000, 10_000_000)
     moves = tuple((n * 1_000_000_000, fps, "") for n, fps in enumerate(limits))
-    assert Shown(Load("x"), shown_ns, moves).swing(0, 20) == pytest.approx(swing, abs=1e-9)
-    assert Shown(Load("x"), shown_ns, moves).swing(10, 20) == 0  # by then it stays
+    assert ProgramRun(Load("x"), shown_ns, moves).swing(0, 20) == pytest.approx(swing, abs=1e-9)
+    assert ProgramRun(Load("x"), shown_ns, moves).swing(10, 20) == 0  # by then it stays
 
 
 def test_a_target_that_cannot_be_reached_is_said_to_be_one() -> None:

@@ -86,7 +86,7 @@ def test_how_it_stands_is_told():
     said = []
     oracle = Needs({5, 40})
     found = reduce(
-        np.ones(64, bool), [[i] for i in range(64)], _left, oracle, budget=Budget(60), tell=said.append, every_s=0
+        np.ones(64, bool), [[i] for i in range(64)], _left, oracle, budget=Budget(60), on_line=said.append, every_s=0
     )
     assert found.minimal
     assert len(said) == found.trials

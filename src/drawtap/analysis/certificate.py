@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from drawtap.analysis.reduce import Shown, Stage
+from drawtap.analysis.reduce import ShownImages, Stage
 from drawtap.errors import InputError, QueryError, UnavailableError
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ def _images(trace: Trace, said: Mapping[str, object], part: Row | None, on: str)
         return (), "nothing"
     frames: Sequence[int] = range(len(trace.frames))
     if part is not None and "call" in part:
-        stage = Stage(trace, Shown(None, int(str(part["call"]))), on)
+        stage = Stage(trace, ShownImages(None, int(str(part["call"]))), on)
         outcome = stage.play(None)
     else:
         if part is not None:
             frames = cast("list[int]", part["frames"])
         if not frames:
             return (), "nothing"
-        stage = Stage(trace, Shown(range(frames[0], frames[-1] + 1), 0), on)
+        stage = Stage(trace, ShownImages(range(frames[0], frames[-1] + 1), 0), on)
         outcome = stage.play(None)
     if outcome is None:
         raise UnavailableError(f"{trace.path.name} cannot be played to its end here", hint="drawtap replay says where")

@@ -108,11 +108,11 @@ def checklist(
     rules: Sequence[str] = (),
     hardware: str | None = None,
     suppressions: Sequence[Suppression] = (),
-    told: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Checklist:
     """Ask a trace `rules` (ids; none: all) that matter on `hardware` (None: any).
 
-    `told` is given the rules done and to do. A rule that fails is a rule that did not look, never a pass.
+    `on_progress` is given the rules done and to do. A rule that fails is a rule that did not look, never a pass.
     """
     from drawtap.trace.snapshot import Snapshot
 
@@ -120,13 +120,13 @@ def checklist(
     questions = {rule.id: rule.question for rule in asked}
     judgements = []
     with Snapshot(trace, questions.values(), VIEWS) as snapshot:
-        able = Able(trace, snapshot)
+        able = Requirements(trace, snapshot)
         for done, rule in enumerate(asked):
-            if told:
-                told(done, len(asked))
+            if on_progress:
+                on_progress(done, len(asked))
             judgements.append(_judged(rule, questions[rule.id], snapshot, able))
-    if told:
-        told(len(asked), len(asked))
+    if on_progress:
+        on_progress(len(asked), len(asked))
     kept, unused = _suppressed(judgements, suppressions)
     return Checklist(kept, unused, _notes(trace), able.frames)
 
@@ -149,7 +149,7 @@ def _with_calls(trace: Trace, judgement: Judgement, most: int) -> Judgement:
     return replace(judgement, evidence=tuple(rows))
 
 
-class Able:
+class Requirements:
     """What a trace has, for rules that need something."""
 
     def __init__(self, trace: Trace, snapshot: Snapshot) -> None:
@@ -185,7 +185,7 @@ class Able:
         return None
 
 
-def _judged(rule: Rule, question: str, snapshot: Snapshot, able: Able) -> Judgement:
+def _judged(rule: Rule, question: str, snapshot: Snapshot, able: Requirements) -> Judgement:
     missing = able.missing(rule)
     if missing:
         return Judgement(rule, "not looked", missing)

@@ -28,7 +28,7 @@ from drawtap.analysis.reduce import (
     SameError,
     SamePixels,
     Script,
-    Shown,
+    ShownImages,
     Stage,
     reduce,
 )
@@ -50,7 +50,7 @@ _MOST_CONTENTS = 24
 _MOST_SECONDS = 15.0
 _MOST_TRIALS = 400
 
-Tell = Callable[[str], None]
+OnLine = Callable[[str], None]
 
 
 # ---- what is wanted --------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ class Target:
     """What a cut must still show: `shown`, and the calls in `roots` (empty: those that make the frames' images)."""
 
     text: str
-    shown: Shown
+    shown: ShownImages
     roots: tuple[int, ...] = ()
 
 
@@ -84,7 +84,7 @@ def target(
         return _frames(frames_of(trace, frames), f"frames {frames}")
     if calls is not None:
         chosen = calls_of(trace, calls)
-        return Target(f"calls {calls}", Shown(None, chosen.stop - 1), tuple(chosen))
+        return Target(f"calls {calls}", ShownImages(None, chosen.stop - 1), tuple(chosen))
     if draws is not None:
         return _draws(trace, draws)
     assert time_range is not None
@@ -92,7 +92,7 @@ def target(
 
 
 def _frames(chosen: range, text: str) -> Target:
-    return Target(text, Shown(chosen, 0))
+    return Target(text, ShownImages(chosen, 0))
 
 
 def _draws(trace: Trace, text: str) -> Target:
@@ -101,7 +101,7 @@ def _draws(trace: Trace, text: str) -> Target:
     seqs = [int(str(seq)) for (seq,) in found]
     chosen = numbers_of(text, len(seqs), "draw")
     wanted = tuple(seqs[i] for i in chosen)
-    return Target(f"draws {text}", Shown(None, wanted[-1]), wanted)
+    return Target(f"draws {text}", ShownImages(None, wanted[-1]), wanted)
 
 
 def _timed(trace: Trace, text: str) -> Target:
@@ -184,7 +184,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ExtractOptions:
     """How to cut: on which engine, whether to prove it, and how far to go in making it smaller.
 
     `oracle` is one of pixels, gl-error, engines=A,B, or a command.
@@ -200,10 +200,10 @@ class Wish:
 class Cutter:
     """Cuts one trace. Making the graph walks it once."""
 
-    def __init__(self, trace: Trace, *, tell: Tell = lambda _: None) -> None:
+    def __init__(self, trace: Trace, *, on_line: OnLine = lambda _: None) -> None:
         self.trace = trace
         self.graph = Graph(trace, lean=True)
-        self._tell = tell
+        self._on_line = on_line
         self._full: Graph | None = None
         self._said: list[str] = []  # what the search for a cut did, for its certificate
         self._budget = Budget(_MOST_SECONDS, _MOST_TRIALS)
@@ -224,7 +224,7 @@ class Cutter:
             keep[wanted.shown.call] = True  # the image is the one after it
         return keep
 
-    def cut(self, wanted: Target, output: Path, wish: Wish) -> Cut:
+    def cut(self, wanted: Target, output: Path, wish: ExtractOptions) -> Cut:
         """Cut, prove and write. Raises UnavailableError where nothing here can play it and it was to be proved."""
         started = time.monotonic()
         self._said, self._budget = [], Budget(_MOST_SECONDS, _MOST_TRIALS)
@@ -353,7 +353,7 @@ class Cutter:
                 hint="--no-verify writes the cut without comparing anything",
             )
         # What sets what was set already may matter after all: the next try does not count on it.
-        self._tell("the calls that the graph found show another image: looking for what is missing")
+        self._on_line("the calls that the graph found show another image: looking for what is missing")
         self._full = full = self._full or Graph(self.trace, lean=False)
         wider = full.closure(self._roots_of(full, wanted)) | keep
         if not np.array_equal(wider, keep) and oracle.holds(wider):
@@ -366,7 +366,7 @@ class Cutter:
             if not oracle.holds(wider):
                 wider[: _end_of(self.trace, wanted)] = True
                 self._said.append("nothing less than all calls up to there shows the same")
-        self._tell(self._said[-1])
+        self._on_line(self._said[-1])
         return wider, [int(seq) for seq in np.flatnonzero(wider & ~keep)]
 
     def _searched(self, images: Oracle, keep: Calls, wanted: Target) -> Calls:
@@ -388,7 +388,7 @@ class Cutter:
             closed=lambda calls: full.closure(np.flatnonzero(calls).astype(np.uint64)),
             alike=alike,
             budget=self._budget,
-            tell=self._tell,
+            on_line=self._on_line,
         )
         found = search.from_(keep)
         if found.whole:
@@ -434,17 +434,17 @@ class Cutter:
             return graph.frame_roots(wanted.shown.frames)
         return self.roots(wanted)
 
-    def _proof(self, output: Path, wanted: Target, wish: Wish, reference: Outcome, keep: Calls) -> Row:
+    def _proof(self, output: Path, wanted: Target, wish: ExtractOptions, reference: Outcome, keep: Calls) -> Row:
         # The file itself: its frames are those whose ends were kept, counted anew.
         with _opened(output, self.trace) as trace:
             if wanted.shown.frames is None:
-                shown = Shown(None, int(keep[: wanted.shown.call].sum()))
+                shown = ShownImages(None, int(keep[: wanted.shown.call].sum()))
                 images: tuple[str, ...] = _images(trace, shown, wish.on)
                 expected = reference.images
             else:
                 ends = self._kept_ends(keep)
                 chosen = [i for i, frame in enumerate(ends) if frame in wanted.shown.frames]
-                images = _images(trace, Shown(range(chosen[0], chosen[-1] + 1), 0), wish.on) if chosen else ()
+                images = _images(trace, ShownImages(range(chosen[0], chosen[-1] + 1), 0), wish.on) if chosen else ()
                 expected = reference.images
                 if len(images) > len(expected):  # frames in between that are not wanted
                     images = tuple(images[i - chosen[0]] for i in chosen)
@@ -482,7 +482,7 @@ class Cutter:
         reference: Outcome | None,
         keep: Calls,
         wanted: Target,
-        wish: Wish,
+        wish: ExtractOptions,
         *,
         fresh: Sequence[Fresh],
     ) -> tuple[Calls, Reduction]:
@@ -509,12 +509,14 @@ class Cutter:
         trials, ahead = 0, 0
         minimal = True
         for units in self._phases(keep, set() if free else root_set):
-            found = reduce(keep, units, without, oracle, budget=budget, tell=self._tell)
+            found = reduce(keep, units, without, oracle, budget=budget, on_line=self._on_line)
             keep, trials, minimal = found.keep, trials + found.trials, minimal and found.minimal
             ahead += found.ahead
         return keep, Reduction(keep, minimal, trials, ahead, ahead * budget.elapsed / max(trials, 1))
 
-    def _oracle(self, stage: Stage, reference: Outcome | None, keep: Calls, wish: Wish) -> tuple[Oracle, bool]:
+    def _oracle(
+        self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions
+    ) -> tuple[Oracle, bool]:
         # The second: whether it is about something else than the pixels that the graph knows the needs of.
         if wish.oracle == "pixels":
             assert reference is not None
@@ -571,7 +573,7 @@ class Cutter:
 
     # ---- the certificate ---------------------------------------------------------------------------------------------
 
-    def _certificate(self, wanted: Target, wish: Wish, *, keep: Calls, before: int) -> Row:
+    def _certificate(self, wanted: Target, wish: ExtractOptions, *, keep: Calls, before: int) -> Row:
         import drawtap
 
         return {
@@ -603,7 +605,7 @@ def _proof_of(trace: Trace, stage: Stage, reference: Outcome | None, added: Sequ
     }
 
 
-def _shows_pixels(wish: Wish) -> bool:
+def _shows_pixels(wish: ExtractOptions) -> bool:
     return not (wish.minimize and wish.oracle != "pixels")
 
 
@@ -622,7 +624,7 @@ def _opened(path: Path, like: Trace) -> Trace:
     return open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end)
 
 
-def _images(trace: Trace, shown: Shown, on: str) -> tuple[str, ...]:
+def _images(trace: Trace, shown: ShownImages, on: str) -> tuple[str, ...]:
     outcome = Stage(trace, shown, on).play(None)
     return outcome.images if outcome is not None else ()
 

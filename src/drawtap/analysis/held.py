@@ -86,7 +86,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldContent:
     """A life of an object and what it held after call `call`. Name 0 is the texture that is there without one.
 
     `call` is None where no context that has the object called anything; `why` says why there are no parts.
@@ -108,7 +108,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _PartRequest:
     # A part that is asked for: the player's words for it, and where its bytes go.
     suffix: str
     face: str
@@ -119,7 +119,7 @@ class _Wanted:
     path: Path = field(default_factory=Path)
 
 
-def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapping[str, str]) -> Iterator[Held]:
+def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapping[str, str]) -> Iterator[HeldContent]:
     """Yield every texture, renderbuffer and image of OpenVG with its content: after call `at` those that are there
     then, else all, as they were last before they were deleted or the recording ended.
 
@@ -143,7 +143,7 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
         first = parts[0] if parts else Part("", 0, 0, 0)
         buffer = row["target"] == "GL_TEXTURE_BUFFER"
         why = "" if parts else "its content is that of a buffer" if buffer else "nothing was stored in it"
-        yield Held(
+        yield HeldContent(
             _CLASSES[row["class"]], row["name"], row["share_group"], row["label"], row["created_seq"],
             row["deleted_seq"], row["target"] or "", wanted[i][0].format if parts else "", first.width,
             first.height, row["call"], tuple(parts), why,
@@ -153,13 +153,13 @@ def held(trace: Trace, folder: Path, *, at: int | None = None, environment: Mapp
 _LEVEL = re.compile(r"(?:\.(GL_TEXTURE_CUBE_MAP_\w+))?\.levels\[(\d+)\]\.GL_TEXTURE_(\w+)$")
 
 
-def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_Wanted]:
+def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_PartRequest]:
     size = (row["width"] or 0, row["height"] or 0, row["depth"] or 1)
     if row["call"] is None or not (row["width"] and row["height"]):
         return []
     if row["class"] != "texture":
         words = f"{row['class']} {row['name']} 0 0 0 {size[0]} {size[1]} 1 {_points(row['format'])}"
-        return [_Wanted("", "", 0, size, row["format"] or "", words, stem)]
+        return [_PartRequest("", "", 0, size, row["format"] or "", words, stem)]
     target = row["target"] or ""
     levels: dict[tuple[str, int], dict[str, Any]] = {}
     if row["name"]:
@@ -183,7 +183,7 @@ def _wanted(trace: Trace, row: Mapping[str, Any], stem: Path) -> list[_Wanted]:
             f"{depth if target in _LAYERED else 1} {_points(form)}"
         )
         file = stem.with_name(f"{stem.name}{suffix}")
-        out.append(_Wanted(suffix, face, level, (width, height, max(depth, 1)), form, words, file))
+        out.append(_PartRequest(suffix, face, level, (width, height, max(depth, 1)), form, words, file))
     return out
 
 
@@ -195,7 +195,7 @@ def _points(form: str | None) -> int:
 def _played(
     trace: Trace,
     objects: Sequence[Mapping[str, Any]],
-    wanted: Mapping[int, Sequence[_Wanted]],
+    wanted: Mapping[int, Sequence[_PartRequest]],
     environment: Mapping[str, str],
 ) -> tuple[dict[str, Mapping[str, Any]], str]:
     from drawtap.replay import player
@@ -210,13 +210,13 @@ def _played(
     stop = max(int(line.partition("\t")[0]) for line in lines)
     rule = [] if trace.frame_end in (None, "auto") else ["--frame-end", str(trace.frame_end)]
 
-    def told(line: Mapping[str, object]) -> None:
+    def on_line(line: Mapping[str, object]) -> None:
         if line["kind"] == "object":
             answers[str(line["path"])] = line
 
     try:
         arguments = ["--objects", str(listed), "--stop-at", str(stop), *rule]
-        player.play(Path(trace.path), arguments, environment=environment, told=told)
+        player.play(Path(trace.path), arguments, environment=environment, on_line=on_line)
     except UnavailableError as error:
         return answers, f"nothing here plays the recording: {error}"
     finally:
@@ -224,7 +224,7 @@ def _played(
     return answers, ""
 
 
-def _part(row: Mapping[str, Any], part: _Wanted, answer: Mapping[str, Any], uploads: _Uploads) -> Part:
+def _part(row: Mapping[str, Any], part: _PartRequest, answer: Mapping[str, Any], uploads: _Uploads) -> Part:
     width, height, depth = part.size
     if answer["why"]:
         found = uploads.part(row, part) if row["class"] == "texture" else None
@@ -279,7 +279,7 @@ class _Uploads:
         self._trace = trace
         self._found: dict[tuple[object, object], list[dict[str, Any]]] | None = None
 
-    def part(self, row: Mapping[str, Any], part: _Wanted) -> Part | None:
+    def part(self, row: Mapping[str, Any], part: _PartRequest) -> Part | None:
         """Return what the last upload of a whole level gave it; None where there is none, or it is not understood."""
         width, height, depth = part.size
         target = _TARGETS.get(part.face)

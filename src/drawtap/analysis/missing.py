@@ -29,7 +29,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What holds. `whole`: the groups that had to stay whole, since the budget ended the search."""
 
     keep: Calls
@@ -51,16 +51,16 @@ class Search:
         closed: Callable[[Calls], Calls],
         alike: Callable[[int], Sequence[Calls]],
         budget: Budget,
-        tell: Callable[[str], None],
+        on_line: Callable[[str], None],
     ) -> None:
         self._oracle = oracle
         self._groups = groups
         self._closed = closed
         self._alike = alike
         self._budget = budget
-        self._tell = tell
+        self._on_line = on_line
 
-    def from_(self, keep: Calls) -> Found:
+    def from_(self, keep: Calls) -> SearchResult:
         """Return `keep` with what it lacks."""
         below = [keep]
         for group in self._groups:
@@ -72,7 +72,7 @@ class Search:
             found, all_found = self._narrowed(self._groups[n - 1], below[n - 1], found)
             if not all_found:
                 whole.append(self._groups[n - 1].name)
-        return Found(found, tuple(whole))
+        return SearchResult(found, tuple(whole))
 
     def _first_level(self, below: Sequence[Calls]) -> int:
         for level, group in enumerate(self._groups[:-1], 1):
@@ -81,9 +81,9 @@ class Search:
             if not self._budget.spend():
                 break
             if self._oracle.holds(below[level]):
-                self._tell(f"the images are right with {group.name}: which of them are needed?")
+                self._on_line(f"the images are right with {group.name}: which of them are needed?")
                 return level
-            self._tell(f"the images are not right with {group.name}")
+            self._on_line(f"the images are not right with {group.name}")
         return len(self._groups)
 
     def _narrowed(self, group: Group, below: Calls, found: Calls) -> tuple[Calls, bool]:
@@ -110,7 +110,7 @@ class Search:
             one = np.zeros_like(found)
             one[missing] = True
             found = found | self._closed(one) | one
-            self._tell(f"call {missing} is needed")
+            self._on_line(f"call {missing} is needed")
             found = self._with_alike(found, below, missing, asked)
 
     def _with_alike(self, found: Calls, below: Calls, missing: int, asked: dict[int, int]) -> Calls:
@@ -124,5 +124,5 @@ class Search:
         step = asked.get(key, 0)
         asked[key] = step + 1
         chosen = sets[min(step, len(sets) - 1)]
-        self._tell(f"... and perhaps the {int((chosen & ~found).sum())} calls like it")
+        self._on_line(f"... and perhaps the {int((chosen & ~found).sum())} calls like it")
         return found | self._closed(chosen) | chosen

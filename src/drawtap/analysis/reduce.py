@@ -41,7 +41,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownImages:
     """Which images matter: those of `frames`, or (None) the one after `call`."""
 
     frames: range | None
@@ -51,7 +51,7 @@ class Shown:
 class Stage:
     """Plays parts of one trace on one engine."""
 
-    def __init__(self, trace: Trace, shown: Shown, engine_name: str) -> None:
+    def __init__(self, trace: Trace, shown: ShownImages, engine_name: str) -> None:
         self.trace = trace
         self.shown = shown
         self.engine = engine_name
@@ -283,13 +283,13 @@ def reduce(
     oracle: Oracle,
     *,
     budget: Budget,
-    tell: Callable[[str], None] = lambda _: None,
+    on_line: Callable[[str], None] = lambda _: None,
     every_s: float = 60.0,
 ) -> Reduction:
     """Remove as many units (calls that come and go together) as the oracle lets go.
 
     `without(keep, removed)` returns what is left of `keep` without these calls. In the end no single unit can go,
-    unless the budget was spent before. `tell` is told how it stands, every so many seconds.
+    unless the budget was spent before. `on_line` is told how it stands, every so many seconds.
     """
     removed = np.zeros_like(keep)
     left = [unit for unit in units if keep[list(unit)].any()]
@@ -310,7 +310,7 @@ def reduce(
             if budget.elapsed >= due:
                 due = budget.elapsed + every_s
                 so_far = f"after {budget.elapsed:.0f} s {int(keep.sum())} calls are left"
-                tell(f"{so_far}; at least {ahead} more trials, about {seconds_ahead:.0f} s")
+                on_line(f"{so_far}; at least {ahead} more trials, about {seconds_ahead:.0f} s")
             if not budget.spend():
                 return Reduction(keep, False, trials, ahead, seconds_ahead)
             trials += 1

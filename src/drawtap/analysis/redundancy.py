@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drawtap.analysis.certificate import digest_of, source_of
-from drawtap.analysis.reduce import Budget, Outcome, SamePixels, Shown, Stage, first_missed
+from drawtap.analysis.reduce import Budget, Outcome, SamePixels, ShownImages, Stage, first_missed
 from drawtap.errors import QueryError, UnavailableError
 from drawtap.trace.core import Part, Row, write
 from drawtap.trace.graph import Graph, packed
@@ -81,7 +81,12 @@ class Simplified:
 
 
 def simplify(
-    trace: Trace, output: Path, *, on: str = "system", verify: bool = True, tell: Callable[[str], None] = lambda _: None
+    trace: Trace,
+    output: Path,
+    *,
+    on: str = "system",
+    verify: bool = True,
+    on_line: Callable[[str], None] = lambda _: None,
 ) -> Simplified:
     """Write the recording without calls that did nothing, and prove by all its frames that they did nothing.
 
@@ -92,11 +97,11 @@ def simplify(
     removed = kinds != 0
     frames = len(trace.frames)
     put_back = 0
-    stage = Stage(trace, Shown(range(frames), 0), on)
+    stage = Stage(trace, ShownImages(range(frames), 0), on)
     reference = None
     if verify:
         reference = _reference(stage)
-        removed, put_back = _proved(stage, reference, removed, tell)
+        removed, put_back = _proved(stage, reference, removed, on_line)
     keep = ~removed
     names = list(KINDS)
     by_kind = {name: int((removed & (kinds == number + 1)).sum()) for number, name in enumerate(names)}
@@ -149,7 +154,7 @@ def _reference(stage: Stage) -> Outcome:
     return reference
 
 
-def _proved(stage: Stage, reference: Outcome, removed: Calls, tell: Callable[[str], None]) -> tuple[Calls, int]:
+def _proved(stage: Stage, reference: Outcome, removed: Calls, on_line: Callable[[str], None]) -> tuple[Calls, int]:
     oracle = SamePixels(stage, reference)
     removed = removed.copy()
     before = int(removed.sum())
@@ -161,7 +166,7 @@ def _proved(stage: Stage, reference: Outcome, removed: Calls, tell: Callable[[st
         order = np.flatnonzero(removed)
 
         call = first_missed(oracle, ~removed, order, budget=Budget(600))
-        tell(f"call {call} does matter: {stage.trace.calls[call]}")
+        on_line(f"call {call} does matter: {stage.trace.calls[call]}")
         removed[call] = False
         if oracle.holds(~removed):
             return removed, before - int(removed.sum())
@@ -172,5 +177,5 @@ def _file_images(path: Path, like: Trace, frames: int, on: str) -> tuple[str, ..
     from drawtap.trace.trace import open_trace
 
     with open_trace(path, frame_end=None if like.frame_end == "auto" else like.frame_end) as trace:
-        outcome = Stage(trace, Shown(range(frames), 0), on).play(None)
+        outcome = Stage(trace, ShownImages(range(frames), 0), on).play(None)
     return outcome.images if outcome is not None else ()

@@ -139,7 +139,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticTrace:
     """A synthetic program as a recording. `notes` say what of a request contradicts itself."""
 
     path: Path
@@ -450,7 +450,7 @@ class _Frames:
         return found
 
 
-def make(request: Request, path: Path) -> Made:
+def make(request: Request, path: Path) -> SyntheticTrace:
     """Write the recording `path` of a program that does what is asked for; what stands there is replaced.
 
     Raises UsageError where nothing is drawn or changed at all.
@@ -487,7 +487,7 @@ class _Program:
         self.owed_bytes = 0.0  # of texels, that uploads so far lack
         self.over = dict.fromkeys(("binds", "state_calls"), 0)
 
-    def write(self) -> Made:
+    def write(self) -> SyntheticTrace:
         frames = _Frames(self.asked)
         plans = [frames.at(number) for number in range(self.request.frames + 1)]
         draws = [self._draws_of(plan) for plan in plans]
@@ -498,7 +498,7 @@ class _Program:
         for name, count in self.over.items():
             if count and self.asked.get(name) is not None:
                 self.notes.append(f"{count} {name.replace('_', ' ')} more than asked for are needed for the rest")
-        return Made(self.path, self.out.calls, tuple(self.notes))
+        return SyntheticTrace(self.path, self.out.calls, tuple(self.notes))
 
     def _fetches(self) -> tuple[int, float]:
         """Return how many fetches the shader of most fragments has, and the share of those that have one more."""

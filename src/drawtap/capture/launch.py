@@ -105,7 +105,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class How:
+class RecordOptions:
     """How a program is recorded: what the options of `drawtap record` say.
 
     `when_full`: what happens while file or receiver cannot keep up, "block" (the program waits) or "drop-frames".
@@ -150,7 +150,7 @@ class How:
 def record(
     program: Sequence[str],
     output: Path | None,
-    how: How | None = None,
+    how: RecordOptions | None = None,
     *,
     force: bool = False,
     modules: Sequence[Path] = (),
@@ -169,7 +169,7 @@ def record(
         raise UsageError("there is no program to record", hint="drawtap record -o FILE -- PROGRAM ARGUMENTS")
     executable = find_program(program[0])
     tap, drainer = part(TAP), part(DRAINER)
-    how = how or How()
+    how = how or RecordOptions()
     _check_frame_end(how.frame_end)
     if output is not None:
         output = _checked_output(output, force=force) if how.ring is None else _checked_folder(output)
@@ -218,7 +218,7 @@ def record(
 
 
 @contextlib.contextmanager
-def _flight(how: How, drain: _Drainer) -> Iterator[Watch | None]:
+def _flight(how: RecordOptions, drain: _Drainer) -> Iterator[Watch | None]:
     # Signals ask for a save, and so does the answer to a question.
     ring = how.ring
     if ring is None:
@@ -486,7 +486,7 @@ def _token_file(folder: Path) -> dict[str, str]:
     return {"DRAWTAP_TOKEN_FILE": str(file)}
 
 
-def _annotation(program: Sequence[str], executable: Path, how: How) -> dict[str, object]:
+def _annotation(program: Sequence[str], executable: Path, how: RecordOptions) -> dict[str, object]:
     about: dict[str, object] = {"kind": "command", "drawtap": drawtap.__version__}
     if how.identity == "none":
         about["program"] = executable.name

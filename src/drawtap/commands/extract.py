@@ -66,7 +66,7 @@ def extract(
     command {} stands for the file to try; the oracles other than pixels do not keep the image. The exit code is 1 where
     the written file does not draw the same after all, or not what the program showed on the same engine.
     """
-    from drawtap.analysis.extract import Cutter, Wish, target
+    from drawtap.analysis.extract import Cutter, ExtractOptions, target
 
     check_target(output, force=force)
     if oracle != "pixels" and not minimize:
@@ -76,8 +76,8 @@ def extract(
             raise UsageError(f"{part} and an option both say which part is wanted", hint="one of them")
         frames, calls = (part, None) if "#" in part else (None, part)
     wanted = target(trace, frames=frames, calls=calls, draws=draws, time_range=time)
-    cutter = Cutter(trace, tell=_tell)
-    cut = cutter.cut(wanted, output, Wish(on, not no_verify, minimize, oracle, seconds))
+    cutter = Cutter(trace, on_line=_tell)
+    cut = cutter.cut(wanted, output, ExtractOptions(on, not no_verify, minimize, oracle, seconds))
     return Verdicts(_lines(cut, output), data={**cut.certificate, "path": str(output), "seconds": cut.seconds})
 
 

@@ -14,7 +14,7 @@ from drawtap.view.result import Rows, Sheets
 
 if TYPE_CHECKING:
     from drawtap.metrics.passes import Plan, Range
-    from drawtap.metrics.profile import Profile, Wanted
+    from drawtap.metrics.profile import Profile, ProfileOptions
     from drawtap.metrics.sets import Set
     from drawtap.trace.trace import Trace
 
@@ -115,7 +115,7 @@ def profile(
     made = passes.plan(trace.path, chosen, sorted(places), environment=environment, frame_end=trace.frame_end)
     if plan:
         return _plan(made)
-    wanted = measuring.Wanted(
+    wanted = measuring.ProfileOptions(
         within,
         repeat or asked.repeat,
         restart,
@@ -187,7 +187,7 @@ def _plan(made: Plan) -> Sheets:
     )
 
 
-def _result(done: Profile, wanted: Wanted, beyond: Sequence[str]) -> Sheets:
+def _result(done: Profile, wanted: ProfileOptions, beyond: Sequence[str]) -> Sheets:
     from drawtap.metrics import profile as measuring
 
     overview = measuring.overview(done)

@@ -216,7 +216,7 @@ def record(
     recorder = flight.recorder(paused=paused, streamed=stream.is_asked)
     if program:
         launch.find_program(program[0])
-    how = launch.How(
+    how = launch.RecordOptions(
         timing=timing,
         frame_end=frame_end,
         hash_frames=hash_frames,

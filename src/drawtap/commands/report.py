@@ -46,7 +46,7 @@ _EVIDENCE = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReportOptions:
     """What to put into a report."""
 
     slowest: int = 25
@@ -88,11 +88,11 @@ def report(
     check_target(target, force=force)
     if pictures < 0 or slowest < 0:
         raise UsageError("--pictures and --slowest are numbers from 0 on")
-    target.write_text(render(_collected(trace, Wanted(slowest, pictures, on, seconds))), encoding="utf-8")
+    target.write_text(render(_collected(trace, ReportOptions(slowest, pictures, on, seconds))), encoding="utf-8")
     return Written(str(target), target.stat().st_size, "report")
 
 
-def _collected(trace: Trace, wanted: Wanted) -> Report:
+def _collected(trace: Trace, wanted: ReportOptions) -> Report:
     from drawtap.analysis import checklist as checking
     from drawtap.analysis import content
     from drawtap.analysis.verdict import verdict
@@ -322,7 +322,7 @@ def _statistics(trace: Trace) -> list[StatRow]:
 class _Measured:
     """What frames and draws do, as far as it was measured: tables, sizes of triangles, a map of draws, overdraw."""
 
-    def __init__(self, trace: Trace, shown: _Pictures, wanted: Wanted) -> None:
+    def __init__(self, trace: Trace, shown: _Pictures, wanted: ReportOptions) -> None:
         from drawtap.metrics import tables
 
         self.missing: dict[str, str] = {}
@@ -338,7 +338,7 @@ class _Measured:
         if found and wanted.pictures and any("geometry:" in t.command or t.title != "OpenVG" for t in found):
             self._draw_over(trace, [c.frame for c in shown.chosen], wanted)
 
-    def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: Wanted) -> None:
+    def _draw_over(self, trace: Trace, chosen: Sequence[int], wanted: ReportOptions) -> None:
         import time
 
         from drawtap.errors import ChildError, DrawtapError, UnavailableError
@@ -403,7 +403,7 @@ def _heat(trace: Trace) -> Heat | None:
 class _Pictures:
     """What frames look like: small for the strip, larger for the frames in detail."""
 
-    def __init__(self, trace: Trace, frames: Sequence[FrameRow], wanted: Wanted) -> None:
+    def __init__(self, trace: Trace, frames: Sequence[FrameRow], wanted: ReportOptions) -> None:
         from drawtap.analysis import pictures
 
         self.frames = frames

@@ -89,7 +89,7 @@ def make_recorder(
     notes = [f"this kernel has no events of {name}: nothing of it was recorded; is it loaded?" for name in without]
     if recorder.without_drivers(chosen) and "gpu" in events.split(","):
         notes.append("no driver of a GPU is loaded: there will be threads and fences, but no requests")
-    return recorder.RECORDERS.get(kind)(recorder.Wish(chosen, kib, target)), notes
+    return recorder.RECORDERS.get(kind)(recorder.KernelRecordOptions(chosen, kib, target)), notes
 
 
 def report(recorded: Recorded, notes: list[str], seconds: float) -> None:

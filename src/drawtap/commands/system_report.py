@@ -29,7 +29,7 @@ _OWNERS = 8
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SystemReportOptions:
     """What to put into a report: bounds on what is in it singly."""
 
     begin: str | None = None
@@ -87,7 +87,7 @@ def system_report(
     if min(spans, events, threads) < 0:
         raise UsageError("--spans, --events and --threads are numbers from 0 on")
     with reader.open(file) as trace, opened(trace, calls, guest, keep=not no_cache) as model:
-        page = render(collected(trace, model, Wanted(from_, to, spans, events, threads)))
+        page = render(collected(trace, model, SystemReportOptions(from_, to, spans, events, threads)))
     try:
         target.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -95,7 +95,7 @@ def system_report(
     return Written(str(target), target.stat().st_size, "report")
 
 
-def collected(trace: KernelTrace, model: KernelModel, wanted: Wanted) -> SystemReport:
+def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOptions) -> SystemReport:
     """Ask a trace everything that its page shows."""
     from drawtap.system import cpus, levels
     from drawtap.system.metrics import MEANINGS, metrics
@@ -639,7 +639,9 @@ def _who_ran(owners: Sequence[str]) -> str:
     )
 
 
-def _shown(buckets: Buckets, chosen: Sequence[tuple[int, int]], single: int, hidden: int, wanted: Wanted) -> list[str]:
+def _shown(
+    buckets: Buckets, chosen: Sequence[tuple[int, int]], single: int, hidden: int, wanted: SystemReportOptions
+) -> list[str]:
     window = (buckets.begin, buckets.end)
     everything = list(chosen) == [window]
     covered = sum(min(b, window[1]) - max(a, window[0]) for a, b in chosen)

@@ -14,7 +14,7 @@ from drawtap.trace.ranges import CALL_HELP, call_of
 from drawtap.view.result import Rows
 
 if TYPE_CHECKING:
-    from drawtap.analysis.held import Held, Part
+    from drawtap.analysis.held import HeldContent, Part
     from drawtap.trace.trace import Trace
 
 _COLUMNS = ("kind", "name", "share_group", "call", "width", "height", "format", "source", "files", "note")
@@ -76,7 +76,7 @@ def textures(
     return Rows(_COLUMNS, rows, {"name": "plain", "call": "plain"}, note=note)
 
 
-def _saved(folder: Path, stem: str, part: Part, of: Held) -> dict[str, Any]:
+def _saved(folder: Path, stem: str, part: Part, of: HeldContent) -> dict[str, Any]:
     """Write the files of a part and return what the manifest says of it."""
     import numpy as np
 
@@ -119,7 +119,7 @@ def _rgba(image: Any, channels: str) -> Any:
     return out
 
 
-def _about(found: Held, parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _about(found: HeldContent, parts: list[dict[str, Any]]) -> dict[str, Any]:
     said = {"kind": found.kind, "name": found.name, "share_group": found.share_group}
     said |= {"label": found.label, "created_seq": found.created_seq, "deleted_seq": found.deleted_seq}
     said |= {"target": found.target or None, "format": found.format or None, "call": found.call}
@@ -131,7 +131,7 @@ def _about(found: Held, parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _row(found: Held, parts: list[dict[str, Any]]) -> tuple[object, ...]:
+def _row(found: HeldContent, parts: list[dict[str, Any]]) -> tuple[object, ...]:
     files = [name for part in parts for name in part["files"]]
     sources = list(dict.fromkeys(str(part["source"]) for part in parts if part["source"]))
     notes = [found.why, *(part["why"] or part["lost"] or "" for part in parts)]

@@ -59,12 +59,12 @@ class _Source:
         self._ask("class", program=pid, **{"class": importance})
 
     def record(self, pid: int) -> str:
-        from drawtap.live.attach import Wanted, record_running
+        from drawtap.live.attach import AttachOptions, record_running
         from drawtap.live.client import Client
 
         output = Path(f"{pid}-{time.strftime('%H%M%S')}.dtap")
         with Client(seconds=60) as client:
-            wanted = Wanted(_RECORDED_FRAMES, 30.0, why="drawtap top")
+            wanted = AttachOptions(_RECORDED_FRAMES, 30.0, why="drawtap top")
             done = record_running(client, str(pid), output, wanted, force=False, begun=lambda name: None)
         if not done.files:
             raise UnavailableError("nothing was recorded")

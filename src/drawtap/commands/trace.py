@@ -12,7 +12,7 @@ from drawtap.errors import UnavailableError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
-    from drawtap.live.attach import Attached, Wanted
+    from drawtap.live.attach import Attached, AttachOptions
 
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 1.0}
 
@@ -45,18 +45,18 @@ def trace(
     recording, which says so. A program that was started with drawtap record has a recorder already: that one is told,
     and the calls go to its file. Where the recording ends early, as on a full disk, the exit code is 1.
     """
-    from drawtap.live.attach import Wanted
+    from drawtap.live.attach import AttachOptions
 
     if frames is not None and for_ is not None:
         raise UsageError("frames or a time, not both")
     if frames is not None and not 1 <= frames <= 1_000_000:
         raise UsageError(f"{frames} frames cannot be recorded", hint="from 1 to 1000000")
-    wanted = Wanted(frames or 0, _seconds(for_) if for_ else 0.0, timing, why or "drawtap trace")
+    wanted = AttachOptions(frames or 0, _seconds(for_) if for_ else 0.0, timing, why or "drawtap trace")
     done = _record(program, output, wanted, force=force, quiet=quiet)
     return _report(done, quiet=quiet)
 
 
-def _record(program: str, output: Path | None, wanted: Wanted, *, force: bool, quiet: bool) -> Attached:
+def _record(program: str, output: Path | None, wanted: AttachOptions, *, force: bool, quiet: bool) -> Attached:
     from drawtap.capture import control
     from drawtap.live.attach import record_paused, record_running
     from drawtap.live.client import Client

@@ -31,7 +31,7 @@ class Attached:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AttachOptions:
     """What is to be recorded: so many `frames`, or `seconds`, or (both 0) until `interrupted`."""
 
     frames: int = 0
@@ -41,7 +41,7 @@ class Wanted:
 
 
 def record_running(
-    client: Client, program: str, output: Path, wanted: Wanted, *, force: bool, begun: Callable[[str], None]
+    client: Client, program: str, output: Path, wanted: AttachOptions, *, force: bool, begun: Callable[[str], None]
 ) -> Attached:
     """Record a program that the manager knows. Ctrl-C ends the recording, not the program.
 
@@ -101,7 +101,7 @@ def _wait(client: Client, seconds: float, interrupted: int) -> None:
             return
 
 
-def record_paused(pid: int, wanted: Wanted) -> Attached:
+def record_paused(pid: int, wanted: AttachOptions) -> Attached:
     """Record with the recorder that a program was started with; it goes to that recorder's file.
 
     Raises UnavailableError where the program has none.

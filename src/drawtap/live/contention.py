@@ -66,7 +66,7 @@ class Scenario:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProgramRun:
     """What one program showed: times of its frames, and the limits that it had as (time, FPS or None, reason)."""
 
     load: Load
@@ -131,7 +131,7 @@ class _Running:
 
 def simulate(
     scenario: Scenario, chosen: Policy | None, name: str = "none", *, period_s: float = 0.25, warm: bool = True
-) -> tuple[Shown, ...]:
+) -> tuple[ProgramRun, ...]:
     """Run the model under a policy (None: no limits), which looks every `period_s`; the same seed, the same frames."""
     model = _Model(scenario)
     end = round(scenario.seconds * _SECOND)
@@ -146,7 +146,7 @@ def simulate(
         decision = decide(chosen, name, model.snapshot(), memory)
         memory = decision.memory
         model.apply(decision.limits)
-    return tuple(Shown(r.load, np.array(r.shown, np.int64), tuple(r.limits)) for r in model.running)
+    return tuple(ProgramRun(r.load, np.array(r.shown, np.int64), tuple(r.limits)) for r in model.running)
 
 
 class _Model:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 
 
-class Kept:
+class KeptLimits:
     """The file. One that cannot be read or written costs what it says, and nothing else."""
 
     def __init__(self, path: Path) -> None:

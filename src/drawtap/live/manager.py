@@ -28,7 +28,7 @@ from drawtap.live.alarm import Event, Watch
 from drawtap.live.config import Config, load_config
 from drawtap.live.folder import Folder, make_folder, state_folder
 from drawtap.live.journal import Journal
-from drawtap.live.kept import Kept
+from drawtap.live.kept import KeptLimits
 from drawtap.live.policy import Policy, Snapshot, combined, decide
 from drawtap.live.program import Limit, Program
 from drawtap.live.programs import Managed, Programs
@@ -78,7 +78,7 @@ class Manager:
         self._config_seen = _stamp(config.path)
         self._sensors = Sensors(without=config.settings.without)
         self._watch = Watch(config.alarms)
-        self.kept = Kept(folder.kept)
+        self.kept = KeptLimits(folder.kept)
         self.observed: tuple[Program, ...] = ()
         self.not_observed: str | None = None
         self._observer: Observer | None = None

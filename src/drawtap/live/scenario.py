@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from drawtap.errors import InputError, UsageError, did_you_mean, read_toml
-from drawtap.live.contention import SCENARIOS, Load, Scenario, Shown, simulate
+from drawtap.live.contention import SCENARIOS, Load, ProgramRun, Scenario, simulate
 from drawtap.live.policy import checked_settings, make_policy
 from drawtap.live.program import Importance
 
@@ -191,7 +191,7 @@ def _together(scenario: Scenario) -> tuple[float, float]:
     return max(p.start_s for p in scenario.loads), min(scenario.seconds, *(p.end_s for p in scenario.loads))
 
 
-def _outcome(name: str, shown: Shown, scenario: Scenario, window: tuple[float, float]) -> Outcome:
+def _outcome(name: str, shown: ProgramRun, scenario: Scenario, window: tuple[float, float]) -> Outcome:
     times = shown.frame_ns(*window)
     p50, p99 = np.percentile(times, (50, 99)) if len(times) else (float("nan"),) * 2
     fps = shown.fps(*window)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from drawtap.errors import InputError, UsageError, did_you_mean
-from drawtap.metrics.metric import BACKENDS, Metric, Offer, Said
+from drawtap.metrics.metric import BACKENDS, Capabilities, Metric, Offer
 from drawtap.replay import player
 
 
@@ -24,10 +24,10 @@ def metrics(trace: Path | None = None, *, environment: Mapping[str, str] | None 
     return [metric for name, entry in BACKENDS.items() for metric in entry.metrics(said.get(name, _SILENT))]
 
 
-_SILENT = Said(reason="the player has no such half")
+_SILENT = Capabilities(reason="the player has no such half")
 
 
-def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Said]:
+def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Capabilities]:
     offers: dict[str, dict[str, Offer]] = {}
     contexts: dict[str, dict[str, list[str]]] = {}
     refusals: dict[str, dict[str, str]] = {}
@@ -52,7 +52,7 @@ def _answers(lines: Iterable[Mapping[str, object]]) -> dict[str, Said]:
                 f"{line['reason']} ({where})" if of_context else str(line["reason"])
             )
     return {
-        name: Said(
+        name: Capabilities(
             tuple(found.values()),
             refusals.get(name, {}),
             {spec: tuple(seen) for spec, seen in contexts.get(name, {}).items()},

@@ -75,7 +75,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Said:
+class Capabilities:
     """What the player says about one back-end: offers, why a spec cannot be had, why the whole of it cannot.
 
     `contexts` has the versions of the contexts by spec.
@@ -103,12 +103,12 @@ class Backend:
 
     name: str
     about: str
-    metrics: Callable[[Said], Iterable[Metric]]
+    metrics: Callable[[Capabilities], Iterable[Metric]]
     needs_context: bool = True
 
 
 BACKENDS: Registry[Backend] = Registry("back-end", "drawtap.metrics.backends")
-_Function = Callable[[Said], Iterable[Metric]]
+_Function = Callable[[Capabilities], Iterable[Metric]]
 
 
 def backend(name: str, *, needs_context: bool = True) -> Callable[[_Function], _Function]:
@@ -131,7 +131,7 @@ class Fixed:
     kind: str
     description: str
 
-    def metric(self, backend_name: str, said: Said) -> Metric:
+    def metric(self, backend_name: str, said: Capabilities) -> Metric:
         """Return it as the player says it is here."""
         return Metric(
             f"{backend_name}:{self.group}/{self.spec}",
@@ -145,7 +145,7 @@ class Fixed:
         )
 
 
-def fixed(backend_name: str, known: Iterable[Fixed], said: Said) -> Iterable[Metric]:
+def fixed(backend_name: str, known: Iterable[Fixed], said: Capabilities) -> Iterable[Metric]:
     """Return metrics that are always known, each with the reason where it cannot be had."""
     return [entry.metric(backend_name, said) for entry in known]
 
@@ -161,7 +161,7 @@ def slug(text: str) -> str:
 
 
 def offered(
-    backend_name: str, said: Said, kinds: Mapping[str, str], units: Mapping[str, str] | None = None
+    backend_name: str, said: Capabilities, kinds: Mapping[str, str], units: Mapping[str, str] | None = None
 ) -> Iterable[Metric]:
     """Return the metrics that a driver names itself; `kinds` and `units` are by the driver's type.
 

@@ -65,7 +65,7 @@ def plan(
             request.write_text(request_text(wanted, per), encoding="utf-8")
             rule = [] if frame_end in (None, "auto") else ["--frame-end", str(frame_end)]
             heard: list[Mapping[str, object]] = []
-            player.play(trace, ["--plan", str(request), *rule], environment=environment, told=heard.append)
+            player.play(trace, ["--plan", str(request), *rule], environment=environment, on_line=heard.append)
         said = next((line for line in heard if line["kind"] == "plan"), None)
         if said is None:
             raise ChildError("the player made no plan")

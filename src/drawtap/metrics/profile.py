@@ -33,7 +33,7 @@ _PER = {"f": "frame", "d": "draw", "c": "call", "r": "range"}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProfileOptions:
     """How to measure.
 
     `frames` are those to measure (None: all), `repeat` how often each pass is played. `restart` plays the frames again
@@ -86,7 +86,7 @@ class _Runs:
 
     trace: Trace
     folder: Path
-    wanted: Wanted
+    wanted: ProfileOptions
     environment: Mapping[str, str] | None
     files: list[tuple[int, int, Path]] = field(default_factory=list)  # pass, repetition, rows
     costs: list[Cost] = field(default_factory=list)
@@ -106,7 +106,7 @@ class _Runs:
             self.trace.path,
             ["--measure", str(request), "--measured", str(rows), *self._arguments()],
             environment=self.environment,
-            told=heard.append,
+            on_line=heard.append,
         )
         said = [line for line in heard if line["kind"] == "pass"]
         if len(said) != len(passes):
@@ -146,7 +146,9 @@ def _cost(line: Mapping[str, object], number: int, repetition: int) -> Cost:
     return Cost(number, repetition, cuts, ns, cut_ns, paused, {str(key): float(value) for key, value in bias.items()})
 
 
-def profile(trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[str, str] | None = None) -> Profile:
+def profile(
+    trace: Trace, plan: Plan, wanted: ProfileOptions, *, environment: Mapping[str, str] | None = None
+) -> Profile:
     """Play a recording by a plan and store what was measured. Raises what `player.play` raises."""
     _check(trace, plan, wanted)
     with tempfile.TemporaryDirectory(prefix="drawtap-") as folder:
@@ -188,7 +190,7 @@ class Reading:
 
 
 def readings(
-    trace: Trace, plan: Plan, wanted: Wanted, *, environment: Mapping[str, str] | None = None
+    trace: Trace, plan: Plan, wanted: ProfileOptions, *, environment: Mapping[str, str] | None = None
 ) -> tuple[list[Reading], str]:
     """Play a recording by a plan and return what was measured, medians of the repetitions, and on what it played.
 
@@ -226,7 +228,7 @@ def readings(
     return found, runs.engine
 
 
-def summary(made: Profile, wanted: Wanted) -> dict[str, object]:
+def summary(made: Profile, wanted: ProfileOptions) -> dict[str, object]:
     """Return how something was measured, for JSON."""
     return {
         "engine": made.engine,
@@ -251,11 +253,11 @@ def summary(made: Profile, wanted: Wanted) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _replays(plan: Plan, wanted: Wanted) -> int:
+def _replays(plan: Plan, wanted: ProfileOptions) -> int:
     return wanted.repeat * len(plan.passes)
 
 
-def _check(trace: Trace, plan: Plan, wanted: Wanted) -> None:
+def _check(trace: Trace, plan: Plan, wanted: ProfileOptions) -> None:
     if wanted.restart and wanted.frames is None:
         raise UsageError("frames are played again only where some are named", hint="--frames A:B")
     if wanted.restart and len(trace.table("threads")) > 1:
@@ -285,7 +287,7 @@ JOIN places p ON p.name = u.place
 """
 
 
-def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: Wanted) -> tuple[Path, int]:
+def _store(trace: Trace, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> tuple[Path, int]:
     where = measured.folder(trace.path)
     where.mkdir(exist_ok=True)
     old = measured.files(trace.path)
@@ -332,7 +334,7 @@ ORDER BY r.seq, r.per, r.number, m.id
 """
 
 
-def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted: Wanted) -> None:
+def _load(connection: duckdb.DuckDBPyConnection, runs: _Runs, plan: Plan, wanted: ProfileOptions) -> None:
     connection.execute(
         "CREATE TABLE raw (per VARCHAR, number UBIGINT, seq UBIGINT, end_seq UBIGINT, t_start UBIGINT, t_end UBIGINT, "
         "pass INTEGER, repetition INTEGER, metric VARCHAR, note VARCHAR, value DOUBLE, draws BIGINT, unknown BIGINT, "

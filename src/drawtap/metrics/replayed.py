@@ -34,14 +34,14 @@ def side(
         raise UnavailableError(f"{engine_name} has no clock", hint="drawtap metrics says why")
     more = [m for m in listing.chosen(known, list(metrics)) if m not in chosen] if metrics else []
     per = "call" if len(trace.calls) <= _MOST_CALLS else "draw"
-    wanted = profile.Wanted(frames, repeat=repeat, images=False)
+    wanted = profile.ProfileOptions(frames, repeat=repeat, images=False)
     plan = passes.plan(trace.path, chosen[:1], ["frame", per], environment=environment, frame_end=trace.frame_end)
     rows, on = profile.readings(trace, plan, wanted, environment=environment)
     others = chosen[1:] + more
     if others:
         # In replays of their own: what counting costs must not stand in the times.
         plan = passes.plan(trace.path, others, ["frame"], environment=environment, frame_end=trace.frame_end)
-        counting = profile.Wanted(frames, repeat=1, images=False)
+        counting = profile.ProfileOptions(frames, repeat=1, images=False)
         rows += profile.readings(trace, plan, counting, environment=environment)[0]
     times = {r.number: r.value for r in rows if r.per == "frame" and r.metric == _CLOCK and r.value is not None}
     calls = {r.seq: r.value for r in rows if r.per == per and r.metric == _CLOCK and r.value is not None}

@@ -133,7 +133,7 @@ def _play(
         plan = passes.plan(
             trace.path, list(chosen.values()), ["frame"], environment=environment, frame_end=trace.frame_end
         )
-        wanted = profile.Wanted(frames, images=False)
+        wanted = profile.ProfileOptions(frames, images=False)
         rows, _ = profile.readings(trace, plan, wanted, environment=environment)
     except (UnavailableError, ChildError) as error:
         return told, missing | dict.fromkeys(chosen, str(error))
@@ -169,7 +169,7 @@ def _fetches(trace: Trace, frames: range, known: Sequence[Metric], environment: 
     if not any(isinstance(count, str) or count for count in reads.values()):
         return 0.0
     plan = passes.plan(trace.path, [metric], ["draw"], environment=environment, frame_end=trace.frame_end)
-    rows, _ = profile.readings(trace, plan, profile.Wanted(frames, images=False), environment=environment)
+    rows, _ = profile.readings(trace, plan, profile.ProfileOptions(frames, images=False), environment=environment)
     total = 0.0
     for row in rows:
         if row.seq not in programs:

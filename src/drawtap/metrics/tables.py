@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from drawtap.analysis import content
 from drawtap.analysis.content import Series
 from drawtap.analysis.fetches import NotTold, of_programs
-from drawtap.metrics.metric import BACKENDS, Said
+from drawtap.metrics.metric import BACKENDS, Capabilities
 from drawtap.trace import measured
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _MetricChoice:
     title: str
     counts: str = ""  # a column of `content`
     metrics: tuple[str, ...] = ()  # the best first
@@ -50,61 +50,61 @@ class _Wanted:
 _COUNTED = "fragments:texture/fetches"
 _FETCHES = "fragments of draws, and the shaders' sources"
 _GL = (
-    _Wanted("graphics operations", "calls"),
-    _Wanted("render calls", "draws"),
-    _Wanted("matrix operations", "matrix_operations"),
-    _Wanted("texel uploads", "texels"),
-    _Wanted("primitives (triangles)", "triangles"),
-    _Wanted("degenerate primitives", metrics=("geometry:primitives/degenerate",)),
-    _Wanted("frustum culled primitives", metrics=("geometry:primitives/frustum_culled",)),
-    _Wanted("backface culled primitives", metrics=("geometry:primitives/backface_culled",)),
-    _Wanted("clipped primitives", metrics=("geometry:primitives/clipped",)),
-    _Wanted("discarded primitives", metrics=("geometry:primitives/discarded",)),
-    _Wanted("rasterised primitives", metrics=("geometry:primitives/rasterised",)),
-    _Wanted("vertices", "vertices"),
-    _Wanted("transformed vertices", metrics=("geometry:vertices/transformed_fifo_32",)),
-    _Wanted("viewport transformed vertices", metrics=("geometry:vertices/viewport_transformed",)),
-    _Wanted("lit vertices", metrics=("geometry:vertices/lit",)),
-    _Wanted("vertex cache accesses", metrics=("geometry:vertices/cache_accesses",)),
-    _Wanted("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
-    _Wanted("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
-    _Wanted("discarded fragments", metrics=("fragments:count/discarded",)),
-    _Wanted("texture fetches", metrics=(_COUNTED, _FETCHES)),
-    _Wanted(
+    _MetricChoice("graphics operations", "calls"),
+    _MetricChoice("render calls", "draws"),
+    _MetricChoice("matrix operations", "matrix_operations"),
+    _MetricChoice("texel uploads", "texels"),
+    _MetricChoice("primitives (triangles)", "triangles"),
+    _MetricChoice("degenerate primitives", metrics=("geometry:primitives/degenerate",)),
+    _MetricChoice("frustum culled primitives", metrics=("geometry:primitives/frustum_culled",)),
+    _MetricChoice("backface culled primitives", metrics=("geometry:primitives/backface_culled",)),
+    _MetricChoice("clipped primitives", metrics=("geometry:primitives/clipped",)),
+    _MetricChoice("discarded primitives", metrics=("geometry:primitives/discarded",)),
+    _MetricChoice("rasterised primitives", metrics=("geometry:primitives/rasterised",)),
+    _MetricChoice("vertices", "vertices"),
+    _MetricChoice("transformed vertices", metrics=("geometry:vertices/transformed_fifo_32",)),
+    _MetricChoice("viewport transformed vertices", metrics=("geometry:vertices/viewport_transformed",)),
+    _MetricChoice("lit vertices", metrics=("geometry:vertices/lit",)),
+    _MetricChoice("vertex cache accesses", metrics=("geometry:vertices/cache_accesses",)),
+    _MetricChoice("vertex cache hits (32, first in first out)", metrics=("geometry:vertices/cache_hits_fifo_32",)),
+    _MetricChoice("fragments", metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations")),
+    _MetricChoice("discarded fragments", metrics=("fragments:count/discarded",)),
+    _MetricChoice("texture fetches", metrics=(_COUNTED, _FETCHES)),
+    _MetricChoice(
         "rasterised pixels (% of surface)",
         metrics=("fragments:count/generated", "gl:pipeline/fragment_shader_invocations"),
         unit="percent",
         of_surface=True,
     ),
-    _Wanted("overdraw (fragments a covered pixel)", metrics=("fragments:overdraw/mean",)),
-    _Wanted("triangle size (pixels)", metrics=("geometry:triangles/average_area",)),
+    _MetricChoice("overdraw (fragments a covered pixel)", metrics=("fragments:overdraw/mean",)),
+    _MetricChoice("triangle size (pixels)", metrics=("geometry:triangles/average_area",)),
 )
 _VG = (
-    _Wanted("graphics operations", "calls"),
-    _Wanted("render calls", "draws"),
-    _Wanted("matrix operations", "matrix_operations"),
-    _Wanted("created objects", "created_objects"),
-    _Wanted(
+    _MetricChoice("graphics operations", "calls"),
+    _MetricChoice("render calls", "draws"),
+    _MetricChoice("matrix operations", "matrix_operations"),
+    _MetricChoice("created objects", "created_objects"),
+    _MetricChoice(
         "rasterised pixels (% of surface)",
         metrics=("vg:engine/rasterizer_pixels",),
         sensors=("rasterizer_pixels",),
         unit="percent",
         of_surface=True,
     ),
-    _Wanted("path size (pixels)", metrics=("vg:engine/average_path_size",), sensors=("average_path_size",)),
-    _Wanted("path segments given", "path_segments"),
-    _Wanted("path segments drawn", metrics=("vg:engine/path_segments",), sensors=("path_segments",)),
-    _Wanted("path coordinates drawn", metrics=("vg:engine/path_coordinates",), sensors=("path_coordinates",)),
-    _Wanted("tessellated edges", metrics=("vg:engine/tessellated_edges",), sensors=("tessellated_edges",)),
-    _Wanted("accepted edges", metrics=("vg:engine/accepted_edges",), sensors=("accepted_edges",)),
-    _Wanted("tessellated edges per path", metrics=("vg:engine/edges_per_path",), sensors=("edges_per_path",)),
-    _Wanted("image uploads", metrics=("vg:engine/image_uploads",), sensors=("image_uploads",)),
-    _Wanted("image reads", metrics=("vg:engine/property_reads",), sensors=("property_reads",)),
-    _Wanted("image writes", metrics=("vg:engine/property_writes",), sensors=("property_writes",)),
-    _Wanted("parameters asked for", metrics=("vg:engine/attribute_reads",), sensors=("attribute_reads",)),
-    _Wanted("parameters set", metrics=("vg:engine/attribute_writes",), sensors=("attribute_writes",)),
-    _Wanted("pixel uploads", "texels"),
-    _Wanted("gradient stops", "gradient_stops"),
+    _MetricChoice("path size (pixels)", metrics=("vg:engine/average_path_size",), sensors=("average_path_size",)),
+    _MetricChoice("path segments given", "path_segments"),
+    _MetricChoice("path segments drawn", metrics=("vg:engine/path_segments",), sensors=("path_segments",)),
+    _MetricChoice("path coordinates drawn", metrics=("vg:engine/path_coordinates",), sensors=("path_coordinates",)),
+    _MetricChoice("tessellated edges", metrics=("vg:engine/tessellated_edges",), sensors=("tessellated_edges",)),
+    _MetricChoice("accepted edges", metrics=("vg:engine/accepted_edges",), sensors=("accepted_edges",)),
+    _MetricChoice("tessellated edges per path", metrics=("vg:engine/edges_per_path",), sensors=("edges_per_path",)),
+    _MetricChoice("image uploads", metrics=("vg:engine/image_uploads",), sensors=("image_uploads",)),
+    _MetricChoice("image reads", metrics=("vg:engine/property_reads",), sensors=("property_reads",)),
+    _MetricChoice("image writes", metrics=("vg:engine/property_writes",), sensors=("property_writes",)),
+    _MetricChoice("parameters asked for", metrics=("vg:engine/attribute_reads",), sensors=("attribute_reads",)),
+    _MetricChoice("parameters set", metrics=("vg:engine/attribute_writes",), sensors=("attribute_writes",)),
+    _MetricChoice("pixel uploads", "texels"),
+    _MetricChoice("gradient stops", "gradient_stops"),
 )
 _VG_MEANS = {
     "vg:engine/average_path_size": ("vg:engine/rasterizer_pixels", "vg:engine/render_calls"),
@@ -136,7 +136,7 @@ def tables(trace: Trace) -> list[Table]:
     values, notes = _measured(trace)
     stored = content.sensors(trace)
     rows = content.frame_stats(trace, stored) if stored else frames
-    ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Said()))
+    ids = frozenset(metric.id for name in BACKENDS.names() for metric in BACKENDS.get(name).metrics(Capabilities()))
     if any(f["name"] == "vgSetParameterfv" for f in trace.table("histogram")):
         stops = {int(str(frame)): float(str(n)) for frame, n in trace.sql(_STOPS) if frame is not None}
         rows = [{**row, "gradient_stops": stops.get(int(str(row["frame"])), 0.0)} for row in rows]
@@ -163,7 +163,7 @@ class _Known:
     surface: tuple[int, int] | None
 
 
-def _row(wanted: _Wanted, known: _Known) -> TableRow:
+def _row(wanted: _MetricChoice, known: _Known) -> TableRow:
     frames, values, notes, surface = known.frames, known.values, known.notes, known.surface
     series, source = _column(wanted.counts, frames), "calls"
     for metric in wanted.metrics:

@@ -67,20 +67,20 @@ def play(
     *,
     environment: Mapping[str, str] | None = None,
     progress: Callable[[int, int], None] | None = None,
-    told: Callable[[Mapping[str, object]], object] | None = None,
+    on_line: Callable[[Mapping[str, object]], object] | None = None,
 ) -> Replay:
     """Play `trace` with options of the player and return what it reports.
 
     `environment` is added to this process's: it chooses the engine. `progress` is told the calls done and in all,
-    `told` every line that the player writes.
+    `on_line` every line that the player writes.
     Raises UnavailableError where nothing here can play it, InputError for a broken trace, ChildError where the player
     ends before it has reported a result.
     """
     command = [str(program()), *arguments, str(trace)]
     lines, code, complaint = _run(command, environment, progress)
-    if told is not None:
+    if on_line is not None:
         for line in lines:
-            told(line)
+            on_line(line)
     result = next((line for line in lines if line["kind"] == "result"), None)
     if code == 2:
         raise UsageError(complaint or "the player does not understand what it is asked")
@@ -121,7 +121,7 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
     driver makes. Raises what `play` raises."""
     heard: list[Mapping[str, object]] = []
     if trace is not None:
-        play(trace, ["--metrics", "--frames", "0:1"], environment=environment, told=heard.append)
+        play(trace, ["--metrics", "--frames", "0:1"], environment=environment, on_line=heard.append)
         return heard
     lines, code, complaint = _run([str(program()), "--metrics"], environment, None)
     if code:

@@ -44,7 +44,7 @@ DEFAULT_EVENTS = "gpu,sched,kvm"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class KernelRecordOptions:
     """What to record: events as SYSTEM:EVENT, KiB of buffer a CPU, where to."""
 
     events: tuple[str, ...]
@@ -74,7 +74,7 @@ class Recorder(Protocol):
         ...
 
 
-RECORDERS: Registry[Callable[[Wish], Recorder]] = Registry("recorder", "drawtap.system.recorders")
+RECORDERS: Registry[Callable[[KernelRecordOptions], Recorder]] = Registry("recorder", "drawtap.system.recorders")
 
 
 def tracefs() -> Path:

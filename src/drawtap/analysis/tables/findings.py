@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drawtap.analysis.checklist import Able, chosen
+from drawtap.analysis.checklist import Requirements, chosen
 from drawtap.analysis.views import VIEWS
 from drawtap.errors import DrawtapError
 from drawtap.trace.computed import TABLES, ComputedTable
@@ -28,7 +28,7 @@ _COLUMNS = {
 _FRAMES = "SELECT seq, frame FROM calls"  # rows that name a call alone get its frame
 
 
-class _Found:
+class _FindingRows:
     """The rows, in the database of the snapshot that they were asked of."""
 
     def __init__(self, trace: Trace) -> None:
@@ -36,7 +36,7 @@ class _Found:
         self._snapshot = Snapshot(trace, [*questions.values(), _FRAMES], VIEWS)
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in _COLUMNS.items())
         self._snapshot.execute(f"CREATE TABLE findings ({columns})")
-        able = Able(trace, self._snapshot)
+        able = Requirements(trace, self._snapshot)
         self._snapshot.prepare(_FRAMES)
         for rule, question in questions.items():
             if able.missing(rule) is None:
@@ -63,4 +63,6 @@ class _Found:
         self._snapshot.close()
 
 
-TABLES.register("findings")(ComputedTable(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _Found))
+TABLES.register("findings")(
+    ComputedTable(tuple(Column(name, kind) for name, (kind, _) in _COLUMNS.items()), _FindingRows)
+)

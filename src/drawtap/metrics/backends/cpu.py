@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _KNOWN = (
     Fixed("time", "wall", "ns", "duration", "time that passed; what measuring cost is not in it"),
@@ -21,6 +21,6 @@ _KNOWN = (
 
 
 @backend("cpu", needs_context=False)
-def cpu(said: Said) -> Iterable[Metric]:
+def cpu(said: Capabilities) -> Iterable[Metric]:
     """Clocks, memory, page faults and context switches of the player, which makes the calls."""
     return fixed("cpu", _KNOWN, said)

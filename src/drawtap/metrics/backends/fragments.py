@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _HOW = (
     "Of a target with several samples a pixel a fragment counts once, however many of its samples are covered: see "
@@ -65,7 +65,7 @@ _KNOWN = (
 
 
 @backend("fragments")
-def fragments(said: Said) -> Iterable[Metric]:
+def fragments(said: Capabilities) -> Iterable[Metric]:
     """Each draw performed once more before it is played, with what it could change switched off. The fragments of a
     program that discards are made by a copy of it whose fragment shader does nothing."""
     return fixed("fragments", _KNOWN, said)

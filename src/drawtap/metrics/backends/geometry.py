@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _CLASSES = "every primitive submitted is one of degenerate, frustum_culled, backface_culled, discarded, rasterised"
 _AREA = "area on the screen of the part inside of the viewport, exact, not counted in pixels that are hit"
@@ -91,7 +91,7 @@ _KNOWN = (
 
 
 @backend("geometry")
-def geometry(said: Said) -> Iterable[Metric]:
+def geometry(said: Capabilities) -> Iterable[Metric]:
     """Primitives and vertices, by class. Each draw is made a second time with its positions captured and nothing
     rasterised; positions are the driver's own (OpenGL ES 1: computed here from its arrays and matrices), their
     classification is exact. The picture stays as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _STAGES = {
     "vertices_submitted": "vertices given to the first stage, as geometry:vertices/vertices_submitted (those that "
@@ -39,7 +39,7 @@ _KNOWN = (
 
 
 @backend("gl")
-def gl(said: Said) -> Iterable[Metric]:
+def gl(said: Capabilities) -> Iterable[Metric]:
     """Query objects of the context: GL_ARB_timer_query or GL_EXT_disjoint_timer_query, occlusion, primitives,
     GL_ARB_pipeline_statistics_query."""
     return fixed("gl", _KNOWN, said)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Metric, Said, backend, offered
+from drawtap.metrics.metric import Capabilities, Metric, backend, offered
 
 _KINDS = {"mean": "mean", "counter": "counter", "duration": "duration", "timestamp": "timestamp"}
 
 
 @backend("intel")
-def intel(said: Said) -> Iterable[Metric]:
+def intel(said: Capabilities) -> Iterable[Metric]:
     """Counters of the driver's queries (GL_INTEL_performance_query), of the context that runs. The counters of one
     query come together; which queries run beside each other is asked of the driver."""
     return offered("intel", said, _KINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drawtap.metrics.metric import Fixed, Metric, Said, backend, fixed
+from drawtap.metrics.metric import Capabilities, Fixed, Metric, backend, fixed
 
 _KNOWN = (
     Fixed("software", "task_clock", "ns", "duration", "processor time of all threads"),
@@ -30,7 +30,7 @@ _KNOWN = (
 
 
 @backend("perf", needs_context=False)
-def perf(said: Said) -> Iterable[Metric]:
+def perf(said: Capabilities) -> Iterable[Metric]:
     """perf_event_open, over all threads of the player: those of a software driver too. Where the processor has too few
     counters, more passes are played rather than counters taking turns."""
     return fixed("perf", _KNOWN, said)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from drawtap.errors import UnavailableError
-from drawtap.system.recorder import RECORDERS, Recorded, Wish
+from drawtap.system.recorder import RECORDERS, KernelRecordOptions, Recorded
 
 # Where LTTng's probes have other names than the kernel's tracepoints.
 _NAMES = {"kvm_entry": "kvm_x86_entry", "kvm_exit": "kvm_x86_exit"}
@@ -20,7 +20,7 @@ class LttngRecorder:
     LTTng knows the events that it was built with: those it does not know are left out, with a note.
     """
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: KernelRecordOptions) -> None:
         self._wish = wish
         self._session = f"drawtap-{os.getpid()}"
         self._left_out: list[str] = []

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from drawtap.errors import UnavailableError
-from drawtap.system.recorder import RECORDERS, Recorded, Wish
+from drawtap.system.recorder import RECORDERS, KernelRecordOptions, Recorded
 
 _START_S, _STOP_S = 10.0, 60.0
 
@@ -19,7 +19,7 @@ _START_S, _STOP_S = 10.0, 60.0
 class PerfRecorder:
     """Drives `perf record -k CLOCK_MONOTONIC`; it needs root or a `perf_event_paranoid` of -1. Writes perf.data."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: KernelRecordOptions) -> None:
         self._wish = wish
         self._process: subprocess.Popen[bytes] | None = None
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the recorder

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from drawtap.errors import UnavailableError
 from drawtap.system import tracedat
-from drawtap.system.recorder import RECORDERS, Recorded, Wish, tracefs
+from drawtap.system.recorder import RECORDERS, KernelRecordOptions, Recorded, tracefs
 
 _PREFIX = "drawtap-"
 _WAIT_MS = 500
@@ -28,7 +28,7 @@ class TracefsRecorder:
     they become one trace.dat (version 6), which trace-cmd and KernelShark open too.
     """
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, wish: KernelRecordOptions) -> None:
         self._wish = wish
         self._root = Path()
         self._instance: Path | None = None
