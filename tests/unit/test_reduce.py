@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawtap.analysis.reduce import Budget, Script, first_missed, reduce
+from drawtap.analysis import reduce as module
+from drawtap.analysis.reduce import Budget, Reducer, Script, first_missed
 from drawtap.errors import UsageError
 from drawtap.trace.ranges import numbers_of
 
@@ -16,6 +19,7 @@ class Needs:
     """It holds where all of some calls are kept."""
 
     about = "needs"
+    together = False
 
     def __init__(self, needed: set[int]) -> None:
         self.needed = needed
@@ -24,6 +28,10 @@ class Needs:
     def holds(self, keep):
         self.asked += 1
         return all(keep[i] for i in self.needed)
+
+
+def reduce(keep, units, without, oracle, **how):
+    return Reducer(keep, without, oracle, **how).remove(units)
 
 
 def _left(keep, removed):
@@ -38,6 +46,60 @@ def test_what_is_left_is_what_is_needed(case):
     assert found.minimal
     assert set(np.flatnonzero(found.keep)) == needed
     assert found.trials == oracle.asked
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
+def test_no_question_is_asked_twice(case):
+    count, needed = case
+    asked = []
+
+    class Watching(Needs):
+        def holds(self, keep):
+            asked.append(keep.tobytes())
+            return super().holds(keep)
+
+    units = [[i] for i in range(count)]
+    reducer = Reducer(np.ones(count, bool), _left, Watching(needed), budget=Budget(60))
+    reducer.remove(units[::2], once=True)
+    assert reducer.remove(units).minimal
+    assert len(asked) == len(set(asked))
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1)))))
+def test_questions_asked_at_once_give_the_same(case):
+    count, needed = case
+
+    class Together(Needs):
+        together = True
+
+    oracle = Together(needed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_processors", lambda: 3)
+        found = reduce(np.ones(count, bool), [[i] for i in range(count)], _left, oracle, budget=Budget(60))
+    assert found.minimal
+    assert set(np.flatnonzero(found.keep)) == needed
+
+
+def test_as_many_questions_are_asked_at_once_as_there_are_processors():
+    class Meeting(Needs):
+        together = True
+        barrier = threading.Barrier(3)
+
+        def holds(self, keep):
+            if len(keep) - keep.sum() == 1:  # of single units, three at a time meet
+                self.barrier.wait(timeout=60)
+            return super().holds(keep)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_processors", lambda: 3)
+        found = reduce(np.ones(12, bool), [[i] for i in range(12)], _left, Meeting(set(range(12))), budget=Budget(600))
+    assert found.minimal
+
+
+def test_nearly_all_that_is_needed_takes_few_trials():
+    oracle = Needs(set(range(100)))
+    assert reduce(np.ones(100, bool), [[i] for i in range(100)], _left, oracle, budget=Budget(60)).minimal
+    assert oracle.asked <= 140  # each alone, and a third of that in groups
 
 
 def test_units_come_and_go_together():

@@ -23,6 +23,7 @@ from drawtap.analysis.reduce import (
     Budget,
     Oracle,
     Outcome,
+    Reducer,
     Reduction,
     SameDifference,
     SameError,
@@ -30,7 +31,6 @@ from drawtap.analysis.reduce import (
     Script,
     ShownImages,
     Stage,
-    reduce,
 )
 from drawtap.errors import DrawtapError, QueryError, UnavailableError, UsageError
 from drawtap.replay import engine, player
@@ -506,13 +506,13 @@ class Cutter:
             return now & self.graph.closure(everything.astype(np.uint64), removed) & ~removed
 
         budget = Budget(wish.seconds)
-        trials, ahead = 0, 0
-        minimal = True
-        for units in self._phases(keep, set() if free else root_set):
-            found = reduce(keep, units, without, oracle, budget=budget, on_line=self._on_line)
-            keep, trials, minimal = found.keep, trials + found.trials, minimal and found.minimal
-            ahead += found.ahead
-        return keep, Reduction(keep, minimal, trials, ahead, ahead * budget.elapsed / max(trials, 1))
+        reducer = Reducer(keep, without, oracle, budget=budget, on_line=self._on_line)
+        units = self._reducible(keep, set() if free else root_set)
+        flags = graphs.DRAWS | graphs.COPIES
+        # What only a draw needs goes with the draw: without them first, the rest is less.
+        reducer.remove([unit for unit in units if any(self.graph.flags[seq] & flags for seq in unit)], once=True)
+        found = reducer.remove(units)
+        return found.keep, found
 
     def _oracle(
         self, stage: Stage, reference: Outcome | None, keep: Calls, wish: ExtractOptions
@@ -538,10 +538,8 @@ class Cutter:
 
         return Script(wish.oracle, written), True
 
-    def _phases(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[Sequence[int]]]:
-        units = [unit for unit in self._units(keep) if not fixed.intersection(unit)]
-        draws = [u for u in units if any(self.graph.flags[seq] & (graphs.DRAWS | graphs.COPIES) for seq in u)]
-        return (draws, units)
+    def _reducible(self, keep: Calls, fixed: set[int]) -> Sequence[Sequence[int]]:
+        return [unit for unit in self._units(keep) if not fixed.intersection(unit)]
 
     def _units(self, keep: Calls) -> list[list[int]]:
         """Return the kept calls as units: what stands between glBegin and glEnd comes and goes together."""

@@ -6,11 +6,15 @@ more goes as well (see `trace.graph.Graph.closure`), so that every trial is a tr
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shlex
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -57,6 +61,7 @@ class Stage:
         self.engine = engine_name
         self.renderer = ""
         self.rounds = 0
+        self._counting = threading.Lock()
         self._environment = engine.environment_of(engine_name)
 
     def play(self, keep: Calls | None) -> Outcome | None:
@@ -108,7 +113,8 @@ class Stage:
         return (image_hash(image),)
 
     def _played(self, keep: Calls | None, folder: Path, arguments: Sequence[str]) -> player.Replay:
-        self.rounds += 1
+        with self._counting:
+            self.rounds += 1
         rule = [] if self.trace.frame_end == "auto" else ["--frame-end", self.trace.frame_end]
         kept: list[str] = []
         if keep is not None:
@@ -123,8 +129,6 @@ class Stage:
 
 def image_hash(image: Path) -> str:
     """Return a hash of the pixels of one of the player's PNGs."""
-    import hashlib
-
     pixels = compare.read_png(image)
     head = f"{pixels.shape[1]}x{pixels.shape[0]}:".encode()
     return hashlib.sha256(head + pixels.tobytes()).hexdigest()[:32]
@@ -141,6 +145,11 @@ class Oracle(Protocol):
         """Say what it is."""
         ...
 
+    @property
+    def together(self) -> bool:
+        """Tell whether it can be asked several questions at once."""
+        ...
+
     def holds(self, keep: Calls) -> bool:
         """Tell whether it is so with these calls alone."""
         ...
@@ -155,6 +164,7 @@ class SamePixels:
         self._clean = clean
 
     about = "same pixels"
+    together = True
 
     def holds(self, keep: Calls) -> bool:
         """Play and compare."""
@@ -166,6 +176,8 @@ class SamePixels:
 
 class SameError:
     """A call still raises the GL error that it raised."""
+
+    together = True
 
     def __init__(self, stage: Stage, error: tuple[int, str, str]) -> None:
         self._stage = stage
@@ -184,6 +196,8 @@ class SameError:
 
 class SameDifference:
     """Two engines still differ where they differed."""
+
+    together = True
 
     def __init__(self, one: Stage, other: Stage) -> None:
         self._stages = (one, other)
@@ -210,6 +224,8 @@ class SameDifference:
 
 class Script:
     """A command of the user's ends with 0; `{}` in it stands for the file with the calls that are kept."""
+
+    together = False  # the command may write files of its own
 
     def __init__(self, command: str, write: Callable[[Calls, Path], None]) -> None:
         self._words = shlex.split(command)
@@ -276,59 +292,133 @@ class Reduction:
     seconds_ahead: float = 0.0
 
 
-def reduce(
-    keep: Calls,
-    units: Sequence[Sequence[int]],
-    without: Callable[[Calls, Calls], Calls],
-    oracle: Oracle,
-    *,
-    budget: Budget,
-    on_line: Callable[[str], None] = lambda _: None,
-    every_s: float = 60.0,
-) -> Reduction:
-    """Remove as many units (calls that come and go together) as the oracle lets go.
+class _Spent(Exception):
+    """The budget is spent."""
 
-    `without(keep, removed)` returns what is left of `keep` without these calls. In the end no single unit can go,
-    unless the budget was spent before. `on_line` is told how it stands, every so many seconds.
+
+class Reducer:
+    """Removes units (calls that come and go together) from `keep` as long as the oracle lets go.
+
+    `without(keep, removed)` returns what is left of `keep` without these calls. `on_line` is told how it stands, every
+    so many seconds. Trials whose outcome is known are not made again, and where the oracle allows it, as many are made
+    at once as there are processors: most trials fail, so what is tried ahead is seldom for nothing.
     """
-    removed = np.zeros_like(keep)
-    left = [unit for unit in units if keep[list(unit)].any()]
-    size, trials = max(len(left), 1), 0
-    began = budget.elapsed
-    due = began + every_s
-    while left:
-        gone = False
-        for number, chunk in enumerate(_chunks(left, size)):
-            chosen = removed.copy()
-            for unit in chunk:
-                chosen[list(unit)] = True
-            now = without(keep, chosen)
-            if np.array_equal(now, keep):
-                continue
-            ahead = _trials_ahead(len(left), size, number)
-            seconds_ahead = ahead * (budget.elapsed - began) / max(trials, 1)
-            if budget.elapsed >= due:
-                due = budget.elapsed + every_s
-                so_far = f"after {budget.elapsed:.0f} s {int(keep.sum())} calls are left"
-                on_line(f"{so_far}; at least {ahead} more trials, about {seconds_ahead:.0f} s")
-            if not budget.spend():
-                return Reduction(keep, False, trials, ahead, seconds_ahead)
-            trials += 1
-            if oracle.holds(now):
-                keep, removed, gone = now, chosen, True
-        left = [unit for unit in left if keep[list(unit)].any()]
-        if size == 1 and not gone:
-            break
-        if size > 1:
-            size = max(min(size, len(left)) // 2, 1)
-    return Reduction(keep, True, trials)
+
+    def __init__(
+        self,
+        keep: Calls,
+        without: Callable[[Calls, Calls], Calls],
+        oracle: Oracle,
+        *,
+        budget: Budget,
+        on_line: Callable[[str], None] = lambda _: None,
+        every_s: float = 60.0,
+    ) -> None:
+        self.keep = keep
+        self.trials = 0
+        self._without = without
+        self._oracle = oracle
+        self._budget = budget
+        self._on_line = on_line
+        self._every_s = every_s
+        self._removed = np.zeros_like(keep)
+        self._refused: set[bytes] = set()  # hashes of sets of calls for which the oracle does not hold
+        self._began = budget.elapsed
+        self._due = self._began + every_s
+        self._at_once = _processors() if oracle.together else 1
+
+    def remove(self, units: Sequence[Sequence[int]], *, once: bool = False) -> Reduction:
+        """Remove what can go: large groups first, then single units, until none can (`once`: each is tried once)."""
+        left = self._standing(units)
+        size = max(len(left), 1)
+        try:
+            with ThreadPoolExecutor(self._at_once) as pool:
+                while size > 1:
+                    left = self._round(pool, left, size)
+                    size = max(min(size, len(left)) // _FINER, 1)
+                left = self._round(pool, left, 1)
+                while left and not once and not self._settled(pool, left):
+                    left = self._standing(left)
+        except _Spent as spent:
+            ahead = int(spent.args[0])
+            return Reduction(self.keep, False, self.trials, ahead, ahead * self._pace())
+        return Reduction(self.keep, True, self.trials)
+
+    def _standing(self, units: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+        return [unit for unit in units if self.keep[list(unit)].any()]
+
+    def _round(self, pool: Executor, left: Sequence[Sequence[int]], size: int) -> list[Sequence[int]]:
+        """Try to leave out each group of so many units, and return the units that still stand."""
+        groups = list(_chunks(left, size))
+        at = 0
+        while at < len(groups):
+            at = self._step(pool, groups, at, _trials_ahead(len(left), size, at))
+        return self._standing(left)
+
+    def _settled(self, pool: Executor, left: Sequence[Sequence[int]]) -> bool:
+        """Go round the units until one can go (False), or none of them can (True). What is known is not tried."""
+        units = list(_chunks(left, 1))
+        at, before = 0, int(self.keep.sum())
+        while at < len(units):
+            at = self._step(pool, units, at, len(units) - at)
+        return int(self.keep.sum()) == before
+
+    def _step(self, pool: Executor, groups: Sequence[Sequence[Sequence[int]]], at: int, ahead: int) -> int:
+        """Try the groups from `at` on, some at once, and return where to go on."""
+        tried: list[tuple[int, Calls, Calls]] = []
+        while at < len(groups) and len(tried) < self._at_once:
+            chosen, now = self._less(groups[at])
+            if not np.array_equal(now, self.keep) and _key(now) not in self._refused:
+                tried.append((at, chosen, now))
+            at += 1
+        if not tried:
+            return at
+        self._pay(len(tried), ahead)
+        # All are waited for: what is refused with more calls is known, and a later group is tried again without them.
+        answers = list(pool.map(self._oracle.holds, [now for _, _, now in tried]))
+        self._refused.update(_key(now) for (_, _, now), held in zip(tried, answers, strict=True) if not held)
+        for (number, chosen, now), held in zip(tried, answers, strict=True):
+            if held:
+                self.keep, self._removed = now, chosen
+                return number + 1
+        return at
+
+    def _less(self, units: Sequence[Sequence[int]]) -> tuple[Calls, Calls]:
+        chosen = self._removed.copy()
+        for unit in units:
+            chosen[list(unit)] = True
+        return chosen, self._without(self.keep, chosen)
+
+    def _pay(self, trials: int, ahead: int) -> None:
+        if self._budget.elapsed >= self._due:
+            self._due = self._budget.elapsed + self._every_s
+            so_far = f"after {self._budget.elapsed:.0f} s {int(self.keep.sum())} calls are left"
+            self._on_line(f"{so_far}; at least {ahead} more trials, about {ahead * self._pace():.0f} s")
+        for _ in range(trials):
+            if not self._budget.spend():
+                raise _Spent(ahead)
+        self.trials += trials
+
+    def _pace(self) -> float:
+        return (self._budget.elapsed - self._began) / max(self.trials, 1)
+
+
+_FINER = 4  # groups of a round are so much smaller than those of the round before
+
+
+def _processors() -> int:
+    return max(1, min(len(os.sched_getaffinity(0)), 8))
+
+
+def _key(calls: Calls) -> bytes:
+    return hashlib.blake2b(packed(calls).tobytes(), digest_size=16).digest()
 
 
 def _trials_ahead(units: int, size: int, done: int) -> int:
-    """Return how many trials are left where no more units can go: in this round, and in those of smaller chunks."""
+    """Return how many trials are left where no more units can go: in this round, and in those of smaller groups."""
     ahead = -(-units // size) - done
     while size > 1:
-        size = max(min(size, units) // 2, 1)
+        size = max(min(size, units) // _FINER, 1)
         ahead += -(-units // size)
     return ahead
 
