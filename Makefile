@@ -17,36 +17,60 @@ help: ## list the targets
 	@echo; echo "  TESTS=tests/unit narrows make test; JOBS=n sets how much runs at once"
 
 .PHONY: setup
-setup: $(VENV)/.ready build ## create .venv with drawtap and its tools, build the native parts
+setup: ## create .venv with drawtap and its tools, build the native parts
+	@.ci/packages build
+	@$(SETUP:.ready=.dev) build
 	@echo "drawtap is ready: $(VENV)/bin/drawtap --help"
 
-$(VENV)/.ready: pyproject.toml apt-packages.txt .ci/packages
-	@.ci/packages build
-	@test -x $(PY) || { python=$$(.ci/python) && "$$python" -m venv $(VENV); }
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --config-settings wheel.cmake=false -e '.[dev]'
-	@touch $@
+# Python's packages are fetched while the native parts are compiled: the generators need Python alone.
+SETUP = echo "installing Python packages and compiling the native parts, both at once" && \
+	$(MAKE) --no-print-directory $(PY) && $(MAKE) --no-print-directory -j2 $(VENV)/.ready
 
-.PHONY: build
-build: $(VENV)/.ready ## (re)build the tap, the drainer and the reader core
+$(PY):
+	@.ci/packages build
+	@python=$$(.ci/python) && "$$python" -m venv $(VENV)
+
+# What drawtap needs to run ...
+$(VENV)/.ready: pyproject.toml | $(PY)
+	@$(PIP) -e .
+	@touch $@
+# ... and what its developers need besides.
+$(VENV)/.dev: pyproject.toml | $(PY)
+	@$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.ready
+PIP = $(VENV)/bin/pip install --quiet --disable-pip-version-check --config-settings wheel.cmake=false
+
+.PHONY: configure
+configure: | $(PY)
 	@test -f build/native/build.ninja || cmake -S . -B build/native -G Ninja -DPython3_EXECUTABLE=$(abspath $(PY)) \
 		-DCMAKE_INSTALL_PREFIX=$(abspath src) -DCMAKE_INSTALL_MESSAGE=NEVER >build-configure.log 2>&1 \
 		|| { cat build-configure.log >&2; rm -f build-configure.log build/native/build.ninja; exit 3; }
 	@rm -f build-configure.log
+
+.PHONY: build
+build: configure ## (re)build the native parts: tap, drainer, reader, player, ...
 	@cmake --build build/native -j $(JOBS)
 	@cmake --install build/native >/dev/null
 
+# What records and answers questions: the rest is compiled while these parts are shown.
+.PHONY: first-parts
+first-parts: configure
+	@cmake --build build/native -j $(JOBS) --target tap drawtap-drain drawtap-core
+	@cmake --install build/native --component first >/dev/null
+
 .PHONY: demo
-demo: $(VENV)/.ready build ## record two programs without a display, answer three questions, write a report
-	@.ci/packages demo
-	@PATH="$(abspath $(VENV)/bin):$$PATH" examples/demo
+demo: ## record two programs without a display, answer three questions, write a report
+	@.ci/packages build demo
+	@$(SETUP) first-parts
+	@examples/demo --build "$(MAKE) --no-print-directory build" "$(abspath $(VENV)/bin)"
 
 .PHONY: test
-test: $(VENV)/.ready build ## run all tests
+test: $(VENV)/.dev build ## run all tests
 	@.ci/packages demo test
 	$(PY) -m pytest -n $(JOBS) $(TESTS)
 
 .PHONY: check
-check: $(VENV)/.ready ## lint, format (Python, C++), types, import directions, fresh reference pages
+check: $(VENV)/.dev ## lint, format (Python, C++), types, import directions, fresh reference pages
 	$(VENV)/bin/ruff check src tests docs native/check.py
 	$(VENV)/bin/ruff format --check src tests docs native/check.py
 	@git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format --dry-run -Werror
@@ -56,26 +80,26 @@ check: $(VENV)/.ready ## lint, format (Python, C++), types, import directions, f
 	$(PY) docs/reference.py --check
 
 .PHONY: format
-format: $(VENV)/.ready ## rewrite the Python and C++ sources in the project's style
+format: $(VENV)/.dev ## rewrite the Python and C++ sources in the project's style
 	$(VENV)/bin/ruff check --fix src tests docs native/check.py
 	$(VENV)/bin/ruff format src tests docs native/check.py
 	git ls-files $(NATIVE) | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: bench
-bench: $(VENV)/.ready build ## measure capture and reading, beside apitrace where it does the job
+bench: $(VENV)/.dev build ## measure capture and reading, beside apitrace where it does the job
 	@.ci/packages demo test
 	$(PY) -m bench
 
 .PHONY: gpu
-gpu: $(VENV)/.ready build ## prove and measure on this machine's GPU, without a display (exit code 3: there is none)
+gpu: $(VENV)/.dev build ## prove and measure on this machine's GPU, without a display (exit code 3: there is none)
 	@$(PY) -m bench.gpu $(GPU)
 
 .PHONY: gpu-kit
-gpu-kit: $(VENV)/.ready build ## dist/gpu: the same for a machine without network and compilers (dist/gpu/run there)
+gpu-kit: $(VENV)/.dev build ## dist/gpu: the same for a machine without network and compilers (dist/gpu/run there)
 	@bench/gpu_kit
 
 .PHONY: docs
-docs: $(VENV)/.ready ## write the reference pages and the HTML documentation
+docs: $(VENV)/.dev ## write the reference pages and the HTML documentation
 	$(PY) docs/reference.py
 	@$(PY) -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
 		$(VENV)/bin/pip install --quiet --disable-pip-version-check 'sphinx>=7' furo 'myst-parser>=3'
@@ -83,11 +107,11 @@ docs: $(VENV)/.ready ## write the reference pages and the HTML documentation
 	@echo "docs/_build/html/index.html"
 
 .PHONY: golden
-golden: $(VENV)/.ready ## rewrite what is made from the code and committed (reference pages); review the diff
+golden: $(VENV)/.dev ## rewrite what is made from the code and committed (reference pages); review the diff
 	$(PY) docs/reference.py
 
 .PHONY: wheel
-wheel: $(VENV)/.ready ## build the wheel in dist/
+wheel: $(VENV)/.dev ## build the wheel in dist/
 	$(VENV)/bin/pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 
 .PHONY: clean
