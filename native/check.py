@@ -41,7 +41,6 @@ LONG = {
     ("drain/ring.cc", "Ring::look"): 85,
     ("drain/ring.cc", "Ring::compact"): 90,
     ("edit/check.cc", "check"): 131,
-    ("edit/diff.cc", "diff"): 255,
     ("edit/maker.cc", "Maker::encode"): 94,
     ("edit/text_changes.cc", "text_changes"): 115,
     ("edit/write.cc", "attempt"): 111,

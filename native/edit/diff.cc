@@ -1,10 +1,10 @@
 #include "diff.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "../core/calls.h"
+#include "align.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,8 +13,6 @@ namespace dt::edit {
 namespace {
 
 constexpr uint64_t MOST_OFFSET = 1u << 24;  // larger ones are addresses: they differ from run to run
-constexpr size_t MOST_STEPS = 3000;         // of one alignment, before it makes do with less
-constexpr size_t WINDOW = 64;
 
 bool is_object(const Field& f) { return !f.object_class.empty(); }
 
@@ -174,118 +172,6 @@ void read(Side& side, bool outputs) {
   if (side.frame_first.back() < t.calls) side.frame_first.push_back(t.calls);
 }
 
-// Pairs of indices of a longest common subsequence (Myers 1986), offset by `a0`, `b0`. Beyond MOST_STEPS differences:
-// runs that agree within a window, which is not the longest but long.
-using Pairs = std::vector<std::pair<uint64_t, uint64_t>>;
-bool anchored(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out);
-void align(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out) {
-  size_t head = 0;
-  while (head < n && head < m && a[head] == b[head]) out.emplace_back(a0 + head, b0 + head), ++head;
-  a += head, b += head, n -= head, m -= head, a0 += head, b0 += head;
-  size_t tail = 0;
-  while (tail < n && tail < m && a[n - 1 - tail] == b[m - 1 - tail]) ++tail;
-  n -= tail, m -= tail;
-  if (n && m) {
-    auto most = static_cast<long>(std::min(n + m, MOST_STEPS));
-    std::vector<std::vector<long>> trace;
-    std::vector<long> v(static_cast<size_t>(2 * most + 3), 0);
-    long found = -1;
-    for (long d = 0; d <= most && found < 0; ++d) {
-      trace.emplace_back(v.begin() + (most + 1 - d - 1), v.begin() + (most + 1 + d + 2));
-      for (long k = -d; k <= d; k += 2) {
-        auto at = [&](long q) -> long& { return v[static_cast<size_t>(q + most + 1)]; };
-        long x = k == -d || (k != d && at(k - 1) < at(k + 1)) ? at(k + 1) : at(k - 1) + 1;
-        long y = x - k;
-        while (x >= 0 && y >= 0 && x < static_cast<long>(n) && y < static_cast<long>(m) && a[x] == b[y]) ++x, ++y;
-        at(k) = x;
-        if (x >= static_cast<long>(n) && y >= static_cast<long>(m)) {
-          found = d;
-          break;
-        }
-      }
-    }
-    if (found >= 0) {
-      Pairs back;
-      long x = static_cast<long>(n), y = static_cast<long>(m);
-      for (long d = found; d > 0 || x > 0 || y > 0; --d) {
-        if (d < 0) break;
-        auto& old = trace[static_cast<size_t>(d)];  // v before step d, from k = -d - 1 on
-        auto at = [&](long q) { return old[static_cast<size_t>(q + d + 1)]; };
-        long k = x - y, before = 0;
-        if (d > 0) before = k == -d || (k != d && at(k - 1) < at(k + 1)) ? k + 1 : k - 1;
-        long px = d > 0 ? at(before) : 0, py = d > 0 ? px - before : 0;
-        while (x > px && y > py) {
-          --x, --y;
-          back.emplace_back(a0 + static_cast<uint64_t>(x), b0 + static_cast<uint64_t>(y));
-        }
-        if (d == 0) break;
-        x = px, y = py;
-      }
-      out.insert(out.end(), back.rbegin(), back.rend());
-    } else if (!anchored(a, n, b, m, a0, b0, out)) {
-      size_t i = 0, j = 0;
-      while (i < n && j < m) {
-        if (a[i] == b[j]) {
-          out.emplace_back(a0 + i++, b0 + j++);
-          continue;
-        }
-        // The nearest place where they agree again.
-        bool met = false;
-        for (size_t sum = 1; sum <= 2 * WINDOW && !met; ++sum)
-          for (size_t di = 0; di <= sum; ++di) {
-            size_t dj = sum - di;
-            if (i + di < n && j + dj < m && a[i + di] == b[j + dj]) {
-              i += di, j += dj, met = true;
-              break;
-            }
-          }
-        if (!met) ++i, ++j;
-      }
-    }
-  }
-  for (size_t k = tail; k-- > 0;) out.emplace_back(a0 + n + tail - 1 - k, b0 + m + tail - 1 - k);
-}
-
-// What stands once on either side holds the two together (patience diff): the longest rising run of such pairs, and
-// between them alignments of their own. False: there are none.
-bool anchored(const uint64_t* a, size_t n, const uint64_t* b, size_t m, uint64_t a0, uint64_t b0, Pairs& out) {
-  struct Seen {
-    uint32_t in_a = 0, in_b = 0;
-    size_t at = 0;
-  };
-  std::unordered_map<uint64_t, Seen> seen;
-  for (size_t i = 0; i < n; ++i) ++seen[a[i]].in_a;
-  for (size_t j = 0; j < m; ++j)
-    if (auto it = seen.find(b[j]); it != seen.end()) ++it->second.in_b, it->second.at = j;
-  std::vector<std::pair<size_t, size_t>> unique;
-  for (size_t i = 0; i < n; ++i) {
-    auto& s = seen[a[i]];
-    if (s.in_a == 1 && s.in_b == 1) unique.emplace_back(i, s.at);
-  }
-  if (unique.empty()) return false;
-  std::vector<size_t> ends, before(unique.size(), SIZE_MAX);  // the run that ends lowest, by its length
-  for (size_t k = 0; k < unique.size(); ++k) {
-    auto it = std::lower_bound(ends.begin(), ends.end(), unique[k].second,
-                               [&](size_t e, size_t v) { return unique[e].second < v; });
-    if (it != ends.begin()) before[k] = *(it - 1);
-    if (it == ends.end())
-      ends.push_back(k);
-    else
-      *it = k;
-  }
-  std::vector<std::pair<size_t, size_t>> run;
-  for (size_t k = ends.back(); k != SIZE_MAX; k = before[k]) run.push_back(unique[k]);
-  std::reverse(run.begin(), run.end());
-  size_t i = 0, j = 0;
-  for (auto& [x, y] : run) {
-    align(a + i, x - i, b + j, y - j, a0 + i, b0 + j, out);
-    out.emplace_back(a0 + x, b0 + y);
-    i = x + 1, j = y + 1;
-  }
-  align(a + i, n - i, b + j, m - j, a0 + i, b0 + j, out);
-  return true;
-}
-
 // One call of a trace, opened; chunks are kept while their calls come one after the other.
 class Reader {
  public:
@@ -365,169 +251,220 @@ std::vector<uint64_t> names_in(const Trace& trace, const FunctionColumns& c, con
   return out;
 }
 
-}  // namespace
+constexpr uint64_t NONE = UINT64_MAX;
 
-std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
-  Side a(ta), b(tb);
-  read(a, options.outputs);
-  read(b, options.outputs);
-  // Threads run as they like: each is a sequence of its own.
-  size_t threads = a.thread.empty() && b.thread.empty() ? 1 : std::max(ta.threads.size(), tb.threads.size());
-  auto frame_hashes = [&](const Side& s) {
-    std::vector<uint64_t> out, of(threads);
-    for (size_t f = 0; f + 1 < s.frame_first.size(); ++f) {
-      std::fill(of.begin(), of.end(), 1);
-      for (uint64_t c = s.frame_first[f]; c < s.frame_first[f + 1]; ++c) {
-        uint64_t& h = of[s.thread.empty() ? 0 : s.thread[c]];
-        h = mix(h, s.full[c]);
-      }
-      out.push_back(XXH3_64bits(of.data(), of.size() * 8));
+// Calls of one thread in one frame.
+struct Sequence {
+  std::vector<uint64_t> seq, full, name;
+};
+
+Sequence sequence_of(const Side& s, uint64_t first, uint64_t end, size_t thread) {
+  Sequence out;
+  for (uint64_t c = first; c < end; ++c)
+    if ((s.thread.empty() ? 0 : s.thread[c]) == thread)
+      out.seq.push_back(c), out.full.push_back(s.full[c]), out.name.push_back(s.name[c]);
+  return out;
+}
+
+// A hash of each frame. Threads run as they like: each is a sequence of its own.
+std::vector<uint64_t> frame_hashes(const Side& s, size_t threads) {
+  std::vector<uint64_t> out, of(threads);
+  for (size_t f = 0; f + 1 < s.frame_first.size(); ++f) {
+    std::fill(of.begin(), of.end(), 1);
+    for (uint64_t c = s.frame_first[f]; c < s.frame_first[f + 1]; ++c) {
+      uint64_t& h = of[s.thread.empty() ? 0 : s.thread[c]];
+      h = mix(h, s.full[c]);
     }
-    return out;
-  };
-  struct Sequence {
-    std::vector<uint64_t> seq, full, name;
-  };
-  auto sequence = [&](const Side& s, uint64_t first, uint64_t end, size_t thread) {
-    Sequence out;
-    for (uint64_t c = first; c < end; ++c)
-      if ((s.thread.empty() ? 0 : s.thread[c]) == thread)
-        out.seq.push_back(c), out.full.push_back(s.full[c]), out.name.push_back(s.name[c]);
-    return out;
-  };
-  std::vector<uint64_t> fa = frame_hashes(a), fb = frame_hashes(b);
-  auto narrowed = [&](std::vector<uint64_t>& f) {
-    size_t first = std::min<size_t>(options.first_frame, f.size()), end = std::min<size_t>(options.end_frame, f.size());
-    f = std::vector<uint64_t>(f.begin() + static_cast<long>(first),
-                              f.begin() + static_cast<long>(std::max(first, end)));
-    return first;
-  };
-  size_t from_a = narrowed(fa), from_b = narrowed(fb);
-  // Frames that are equal are anchors; those between two anchors go together in order.
+    out.push_back(XXH3_64bits(of.data(), of.size() * 8));
+  }
+  return out;
+}
+
+// Keeps the frames from options.first_frame to options.end_frame; returns how many were dropped at the start.
+size_t narrow(std::vector<uint64_t>& frames, const DiffOptions& options) {
+  size_t first = std::min<size_t>(options.first_frame, frames.size());
+  size_t end = std::min<size_t>(options.end_frame, frames.size());
+  frames = std::vector<uint64_t>(frames.begin() + static_cast<long>(first),
+                                 frames.begin() + static_cast<long>(std::max(first, end)));
+  return first;
+}
+
+// Which frame of a belongs to which of b (NONE: to none). Frames that are equal are anchors; those between two anchors
+// go together in order.
+Pairs paired_frames(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   Pairs anchors, frames;
-  align(fa.data(), fa.size(), fb.data(), fb.size(), 0, 0, anchors);
-  anchors.emplace_back(fa.size(), fb.size());
-  constexpr uint64_t NONE = UINT64_MAX;
+  align(a.data(), a.size(), b.data(), b.size(), 0, 0, anchors);
+  anchors.emplace_back(a.size(), b.size());
   uint64_t x = 0, y = 0;
   for (auto& [i, j] : anchors) {
     for (; x < i && y < j; ++x, ++y) frames.emplace_back(x, y);
     for (; x < i; ++x) frames.emplace_back(x, NONE);
     for (; y < j; ++y) frames.emplace_back(NONE, y);
-    if (i < fa.size()) frames.emplace_back(i, j), x = i + 1, y = j + 1;
+    if (i < a.size()) frames.emplace_back(i, j), x = i + 1, y = j + 1;
+  }
+  return frames;
+}
+
+const Field* partner(const std::vector<const Field*>& fields, const Field& p) {
+  for (auto* q : fields)
+    if (q->name == p.name) return q;
+  return nullptr;
+}
+
+void put_count(Bytes& out, const char* name, uint64_t n) {
+  out.put(name);
+  put_u64(out, n);
+}
+
+struct Counts {
+  uint64_t equal = 0, changed = 0, only_a = 0, only_b = 0;
+  bool same_calls(const Counts& o) const { return changed == o.changed && only_a == o.only_a && only_b == o.only_b; }
+};
+
+// Two recordings, call by call: counts them, and lists the first differences as JSON.
+class Comparison {
+ public:
+  Comparison(const Trace& ta, const Trace& tb, const DiffOptions& options)
+      : ta_(ta), tb_(tb), options_(options), a_(ta), b_(tb), ra_(ta), rb_(tb), pa_(ta), pb_(tb) {
+    read(a_, options.outputs);
+    read(b_, options.outputs);
+    threads_ = a_.thread.empty() && b_.thread.empty() ? 1 : std::max(ta.threads.size(), tb.threads.size());
+    // Functions without objects need no look where their hashes agree.
+    for (auto& f : ta.signatures.functions)
+      looks_[XXH3_64bits(f.name.data(), f.name.size())] = !a_.rules[static_cast<size_t>(f.index)].objects.empty();
   }
 
-  Objects objects;
-  Reader ra(ta), rb(tb);
-  Printer pa(ta), pb(tb);
-  uint64_t equal = 0, changed = 0, only_a = 0, only_b = 0, listed = 0;
-  Bytes rows, summary;
-  bool comma = false, summary_comma = false;
-  auto frame_number = [&](Bytes& out, const char* name, uint64_t f, size_t from) {
-    out.put(name);
-    if (f == NONE)
-      out.put("null");
-    else
-      put_u64(out, f + from);
-  };
-  auto row = [&](const char* kind, uint64_t frame_a, uint64_t frame_b) {
-    rows.put(comma ? ",\n{\"kind\": \"" : "{\"kind\": \"");
-    comma = true;
-    rows.put(kind);
-    rows.put('"');
-    frame_number(rows, ", \"frame_a\": ", frame_a, from_a);
-    frame_number(rows, ", \"frame_b\": ", frame_b, from_b);
-  };
-  auto text_of = [&](Reader& reader, Printer& printer, uint64_t seq) {
-    Bytes text;
-    if (reader.at(seq)) printer.call(text, reader.chunk(), reader.record);
-    return std::string(text.view());
-  };
-  auto alone = [&](const char* kind, uint64_t seq, uint64_t frame_a, uint64_t frame_b, bool first) {
-    if (listed >= options.limit) return;
-    ++listed;
-    row(kind, frame_a, frame_b);
-    rows.put(first ? ", \"a\": " : ", \"a\": null, \"b\": ");
-    put_u64(rows, seq);
-    if (first) rows.put(", \"b\": null");
-    rows.put(", \"text\": ");
-    put_json(rows, first ? text_of(ra, pa, seq) : text_of(rb, pb, seq));
-    rows.put('}');
-  };
-  // Two calls of the same function: what differs between them.
-  auto compare = [&](uint64_t sa, uint64_t sb, uint64_t frame_a, uint64_t frame_b, bool same_hash) {
-    auto* function = [&]() -> const Function* {
-      if (same_hash) {  // nothing to look at but objects
-        size_t chunk;
-        uint32_t call;
-        if (!ta.locate(sa, chunk, call)) return nullptr;
+  std::string run() {
+    std::vector<uint64_t> fa = frame_hashes(a_, threads_), fb = frame_hashes(b_, threads_);
+    from_a_ = narrow(fa, options_), from_b_ = narrow(fb, options_);
+    Work work(ta_.generation);
+    for (auto& [i, j] : paired_frames(fa, fb)) {
+      work.check();
+      const Counts before = counts_;
+      frame_a_ = i, frame_b_ = j;
+      compare_frames();
+      if (counts_.same_calls(before)) continue;
+      if (++different_frames_ <= options_.limit) summarize(before);
+    }
+    return result(fa.size(), fb.size());
+  }
+
+ private:
+  void compare_frames() {
+    const uint64_t i = frame_a_, j = frame_b_;
+    uint64_t a0 = i == NONE ? 0 : a_.frame_first[i + from_a_], a1 = i == NONE ? 0 : a_.frame_first[i + from_a_ + 1];
+    uint64_t b0 = j == NONE ? 0 : b_.frame_first[j + from_b_], b1 = j == NONE ? 0 : b_.frame_first[j + from_b_ + 1];
+    for (size_t thread = 0; thread < threads_; ++thread)
+      compare_sequences(sequence_of(a_, a0, a1, thread), sequence_of(b_, b0, b1, thread));
+  }
+
+  void compare_sequences(const Sequence& one, const Sequence& two) {
+    size_t n = one.seq.size(), m = two.seq.size();
+    Pairs same;
+    if (frame_a_ != NONE && frame_b_ != NONE) align(one.full.data(), n, two.full.data(), m, 0, 0, same);
+    same.emplace_back(n, m);
+    uint64_t p = 0, q = 0;
+    for (auto& [sa, sb] : same) {
+      if (p < sa || q < sb) compare_stretch(one, two, p, sa, q, sb);
+      p = sa, q = sb;
+      if (sa >= n || sb >= m) continue;
+      auto it = looks_.find(one.name[sa]);
+      if (it != looks_.end() && !it->second)
+        ++counts_.equal;
+      else
+        compare(one.seq[sa], two.seq[sb], true);
+      ++p, ++q;
+    }
+  }
+
+  // Between two calls that are the same: calls of the same function go together.
+  void compare_stretch(const Sequence& one, const Sequence& two, uint64_t p, uint64_t sa, uint64_t q, uint64_t sb) {
+    Pairs named;
+    align(one.name.data() + p, sa - p, two.name.data() + q, sb - q, p, q, named);
+    named.emplace_back(sa, sb);
+    for (auto& [na, nb] : named) {
+      for (; p < na; ++p) ++counts_.only_a, alone("only_a", one.seq[p], true);
+      for (; q < nb; ++q) ++counts_.only_b, alone("only_b", two.seq[q], false);
+      if (na < sa && nb < sb) {
+        compare(one.seq[na], two.seq[nb], false);
+        p = na + 1, q = nb + 1;
       }
-      return ra.at(sa) && rb.at(sb) ? ra.function : nullptr;
-    }();
-    if (!function) {
-      ++equal;
+    }
+  }
+
+  // Two calls of the same function: what differs between them.
+  void compare(uint64_t sa, uint64_t sb, bool same_hash) {
+    if (!ra_.at(sa) || !rb_.at(sb)) {
+      ++counts_.equal;
       return;
     }
-    const Rule& rule = a.rules[static_cast<size_t>(function->index)];
-    const Rule& other = b.rules[static_cast<size_t>(rb.function->index)];
-    std::vector<std::pair<const Field*, const Field*>> differing;
-    auto partner = [](const std::vector<const Field*>& fields, const Field& p) -> const Field* {
-      for (auto* q : fields)
-        if (q->name == p.name) return q;
-      return nullptr;
-    };
-    if (!same_hash) {
-      for (auto* p : rule.values)
-        if (auto* q = partner(other.values, *p); !q || ra.columns->raw(*p, ra.i) != rb.columns->raw(*q, rb.i))
-          differing.emplace_back(p, q);
-      for (auto* p : rule.pointers)
-        if (auto* q = partner(other.pointers, *p);
-            !q || pointer_value(ra.columns->raw(*p, ra.i)) != pointer_value(rb.columns->raw(*q, rb.i)))
-          differing.emplace_back(p, q);
-      for (auto* p : rule.contents)
-        if (auto* q = partner(other.contents, *p);
-            !q || content_hash(*ra.columns, *p, ra.i) != content_hash(*rb.columns, *q, rb.i))
-          differing.emplace_back(p, q);
+    const Function* function = ra_.function;
+    const Rule& rule = a_.rules[static_cast<size_t>(function->index)];
+    const Rule& other = b_.rules[static_cast<size_t>(rb_.function->index)];
+    Differing differing;
+    if (!same_hash) compare_values(rule, other, differing);
+    compare_objects(rule, other, differing);
+    Memory ma, mb;
+    if (!same_hash) ma = memory_before(ra_.chunk(), ra_.record), mb = memory_before(rb_.chunk(), rb_.record);
+    if (differing.empty() && ma.hash == mb.hash) {
+      ++counts_.equal;
+      return;
     }
+    ++counts_.changed;
+    if (listed_ >= options_.limit) return;
+    ++listed_;
+    row("changed");
+    put_count(rows_, ", \"a\": ", sa);
+    put_count(rows_, ", \"b\": ", sb);
+    rows_.put(", \"function\": ");
+    put_json(rows_, function->name);
+    put_parameters(differing, ma, mb);
+  }
+
+  using Differing = std::vector<std::pair<const Field*, const Field*>>;
+
+  void compare_values(const Rule& rule, const Rule& other, Differing& differing) {
+    for (auto* p : rule.values)
+      if (auto* q = partner(other.values, *p); !q || ra_.columns->raw(*p, ra_.i) != rb_.columns->raw(*q, rb_.i))
+        differing.emplace_back(p, q);
+    for (auto* p : rule.pointers)
+      if (auto* q = partner(other.pointers, *p);
+          !q || pointer_value(ra_.columns->raw(*p, ra_.i)) != pointer_value(rb_.columns->raw(*q, rb_.i)))
+        differing.emplace_back(p, q);
+    for (auto* p : rule.contents)
+      if (auto* q = partner(other.contents, *p);
+          !q || content_hash(*ra_.columns, *p, ra_.i) != content_hash(*rb_.columns, *q, rb_.i))
+        differing.emplace_back(p, q);
+  }
+
+  void compare_objects(const Rule& rule, const Rule& other, Differing& differing) {
     for (auto* p : rule.objects) {
       auto* q = partner(other.objects, *p);
       if (!q) continue;
-      auto one = names_in(ta, *ra.columns, *p, ra.i), two = names_in(tb, *rb.columns, *q, rb.i);
-      bool made = rule.creates && (p == function->result.get() || p->out), same = one.size() == two.size();
+      auto one = names_in(ta_, *ra_.columns, *p, ra_.i), two = names_in(tb_, *rb_.columns, *q, rb_.i);
+      bool made = rule.creates && (p == ra_.function->result.get() || p->out), same = one.size() == two.size();
       for (size_t k = 0; k < std::min(one.size(), two.size()); ++k)
-        same = objects.same(p->object_class, one[k], two[k], made) && same;
+        same = objects_.same(p->object_class, one[k], two[k], made) && same;
       if (!same) differing.emplace_back(p, q);
     }
-    Memory ma, mb;
-    if (!same_hash) ma = memory_before(ra.chunk(), ra.record), mb = memory_before(rb.chunk(), rb.record);
-    if (differing.empty() && ma.hash == mb.hash) {
-      ++equal;
-      return;
-    }
-    ++changed;
-    if (listed >= options.limit) return;
-    ++listed;
-    row("changed", frame_a, frame_b);
-    rows.put(", \"a\": ");
-    put_u64(rows, sa);
-    rows.put(", \"b\": ");
-    put_u64(rows, sb);
-    rows.put(", \"function\": ");
-    put_json(rows, function->name);
-    rows.put(", \"params\": [");
+  }
+
+  void put_parameters(const Differing& differing, const Memory& ma, const Memory& mb) {
+    rows_.put(", \"params\": [");
     bool more = false;
     for (auto& [p, q] : differing) {
-      if (more) rows.put(", ");
+      if (more) rows_.put(", ");
       more = true;
       Bytes was, is;
-      pa.param(was, *ra.columns, *p, ra.i);
-      if (q) pb.param(is, *rb.columns, *q, rb.i);
-      rows.put("{\"name\": ");
-      put_json(rows, p->name);
-      rows.put(", \"a\": ");
-      put_json(rows, was.view());
-      rows.put(", \"b\": ");
-      put_json(rows, is.view());
-      rows.put('}');
+      pa_.param(was, *ra_.columns, *p, ra_.i);
+      if (q) pb_.param(is, *rb_.columns, *q, rb_.i);
+      rows_.put("{\"name\": ");
+      put_json(rows_, p->name);
+      rows_.put(", \"a\": ");
+      put_json(rows_, was.view());
+      rows_.put(", \"b\": ");
+      put_json(rows_, is.view());
+      rows_.put('}');
     }
     if (ma.hash != mb.hash) {
       char text[200];
@@ -535,92 +472,93 @@ std::string diff(const Trace& ta, const Trace& tb, const DiffOptions& options) {
                "%s{\"name\": \"memory\", \"a\": \"%llu bytes, %016llx\", \"b\": \"%llu bytes, %016llx\"}",
                more ? ", " : "", static_cast<unsigned long long>(ma.bytes), static_cast<unsigned long long>(ma.hash),
                static_cast<unsigned long long>(mb.bytes), static_cast<unsigned long long>(mb.hash));
-      rows.put(text);
+      rows_.put(text);
     }
-    rows.put("]}");
-  };
-  std::vector<uint8_t> has_objects_a;
-  for (auto& rule : a.rules) has_objects_a.push_back(!rule.objects.empty());
-  // Functions without objects need no look where their hashes agree.
-  std::unordered_map<uint64_t, bool> looks;
-  for (auto& f : ta.signatures.functions)
-    looks[XXH3_64bits(f.name.data(), f.name.size())] = has_objects_a[static_cast<size_t>(f.index)];
-
-  Work work(ta.generation);
-  uint64_t different_frames = 0;
-  for (auto& [i, j] : frames) {
-    work.check();
-    uint64_t before[4] = {equal, changed, only_a, only_b};
-    uint64_t a0 = i == NONE ? 0 : a.frame_first[i + from_a], a1 = i == NONE ? 0 : a.frame_first[i + from_a + 1];
-    uint64_t b0 = j == NONE ? 0 : b.frame_first[j + from_b], b1 = j == NONE ? 0 : b.frame_first[j + from_b + 1];
-    for (size_t thread = 0; thread < threads; ++thread) {
-      Sequence one = sequence(a, a0, a1, thread), two = sequence(b, b0, b1, thread);
-      size_t n = one.seq.size(), m = two.seq.size();
-      Pairs same;
-      if (i != NONE && j != NONE) align(one.full.data(), n, two.full.data(), m, 0, 0, same);
-      same.emplace_back(n, m);
-      uint64_t p = 0, q = 0;
-      for (auto& [sa, sb] : same) {
-        if (p < sa || q < sb) {
-          Pairs named;
-          align(one.name.data() + p, sa - p, two.name.data() + q, sb - q, p, q, named);
-          named.emplace_back(sa, sb);
-          for (auto& [na, nb] : named) {
-            for (; p < na; ++p) ++only_a, alone("only_a", one.seq[p], i, j, true);
-            for (; q < nb; ++q) ++only_b, alone("only_b", two.seq[q], i, j, false);
-            if (na < sa && nb < sb) {
-              compare(one.seq[na], two.seq[nb], i, j, false);
-              p = na + 1, q = nb + 1;
-            }
-          }
-        }
-        if (sa < n && sb < m) {
-          auto it = looks.find(one.name[sa]);
-          if (it != looks.end() && !it->second)
-            ++equal;
-          else
-            compare(one.seq[sa], two.seq[sb], i, j, true);
-          p = sa + 1, q = sb + 1;
-        }
-      }
-    }
-    if (changed == before[1] && only_a == before[2] && only_b == before[3]) continue;
-    ++different_frames;
-    if (different_frames > options.limit) continue;
-    summary.put(summary_comma ? ",\n{" : "{");
-    summary_comma = true;
-    frame_number(summary, "\"frame_a\": ", i, from_a);
-    frame_number(summary, ", \"frame_b\": ", j, from_b);
-    auto count = [&](const char* name, uint64_t n) {
-      summary.put(name);
-      put_u64(summary, n);
-    };
-    count(", \"equal\": ", equal - before[0]);
-    count(", \"changed\": ", changed - before[1]);
-    count(", \"only_a\": ", only_a - before[2]);
-    count(", \"only_b\": ", only_b - before[3]);
-    summary.put('}');
+    rows_.put("]}");
   }
-  Bytes out;
-  auto count = [&](const char* name, uint64_t n) {
-    out.put(name);
-    put_u64(out, n);
-  };
-  count("{\"calls_a\": ", ta.calls);
-  count(", \"calls_b\": ", tb.calls);
-  count(", \"frames_a\": ", fa.size());
-  count(", \"frames_b\": ", fb.size());
-  count(", \"equal\": ", equal);
-  count(", \"changed\": ", changed);
-  count(", \"only_a\": ", only_a);
-  count(", \"only_b\": ", only_b);
-  count(", \"different_frames\": ", different_frames);
-  out.put(", \"frames\": [");
-  out.put(summary.view());
-  out.put("], \"differences\": [");
-  out.put(rows.view());
-  out.put("]}");
-  return std::string(out.view());
-}
+
+  // A call that only one of them has.
+  void alone(const char* kind, uint64_t seq, bool first) {
+    if (listed_ >= options_.limit) return;
+    ++listed_;
+    row(kind);
+    put_count(rows_, first ? ", \"a\": " : ", \"a\": null, \"b\": ", seq);
+    if (first) rows_.put(", \"b\": null");
+    rows_.put(", \"text\": ");
+    put_json(rows_, first ? text_of(ra_, pa_, seq) : text_of(rb_, pb_, seq));
+    rows_.put('}');
+  }
+
+  static std::string text_of(Reader& reader, Printer& printer, uint64_t seq) {
+    Bytes text;
+    if (reader.at(seq)) printer.call(text, reader.chunk(), reader.record);
+    return std::string(text.view());
+  }
+
+  void row(const char* kind) {
+    rows_.put(rows_.view().empty() ? "{\"kind\": \"" : ",\n{\"kind\": \"");
+    rows_.put(kind);
+    rows_.put('"');
+    put_frames(rows_, ", ");
+  }
+
+  void put_frames(Bytes& out, const char* start) const {
+    out.put(start);
+    auto put = [&](const char* name, uint64_t frame, size_t from) {
+      out.put(name);
+      if (frame == NONE)
+        out.put("null");
+      else
+        put_u64(out, frame + from);
+    };
+    put("\"frame_a\": ", frame_a_, from_a_);
+    put(", \"frame_b\": ", frame_b_, from_b_);
+  }
+
+  void summarize(const Counts& before) {
+    put_frames(summary_, summary_.view().empty() ? "{" : ",\n{");
+    put_count(summary_, ", \"equal\": ", counts_.equal - before.equal);
+    put_count(summary_, ", \"changed\": ", counts_.changed - before.changed);
+    put_count(summary_, ", \"only_a\": ", counts_.only_a - before.only_a);
+    put_count(summary_, ", \"only_b\": ", counts_.only_b - before.only_b);
+    summary_.put('}');
+  }
+
+  std::string result(size_t frames_a, size_t frames_b) const {
+    Bytes out;
+    put_count(out, "{\"calls_a\": ", ta_.calls);
+    put_count(out, ", \"calls_b\": ", tb_.calls);
+    put_count(out, ", \"frames_a\": ", frames_a);
+    put_count(out, ", \"frames_b\": ", frames_b);
+    put_count(out, ", \"equal\": ", counts_.equal);
+    put_count(out, ", \"changed\": ", counts_.changed);
+    put_count(out, ", \"only_a\": ", counts_.only_a);
+    put_count(out, ", \"only_b\": ", counts_.only_b);
+    put_count(out, ", \"different_frames\": ", different_frames_);
+    out.put(", \"frames\": [");
+    out.put(summary_.view());
+    out.put("], \"differences\": [");
+    out.put(rows_.view());
+    out.put("]}");
+    return std::string(out.view());
+  }
+
+  const Trace &ta_, &tb_;
+  const DiffOptions& options_;
+  Side a_, b_;
+  Reader ra_, rb_;
+  Printer pa_, pb_;
+  Objects objects_;
+  std::unordered_map<uint64_t, bool> looks_;  // by hash of a function's name: whether it has objects
+  size_t threads_ = 1, from_a_ = 0, from_b_ = 0;
+  uint64_t frame_a_ = NONE, frame_b_ = NONE;  // that are compared now
+  Counts counts_;
+  uint64_t listed_ = 0, different_frames_ = 0;
+  Bytes rows_, summary_;
+};
+
+}  // namespace
+
+std::string diff(const Trace& a, const Trace& b, const DiffOptions& options) { return Comparison(a, b, options).run(); }
 
 }  // namespace dt::edit
