@@ -383,258 +383,310 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
   }
 }
 
-}  // namespace
+uint64_t content_bytes(const FunctionColumns& c, uint32_t i) {
+  uint64_t bytes = 0;
+  for (int slot : c.function->descriptors) {
+    uint64_t d = c.w8[static_cast<size_t>(slot)][i];
+    if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
+  }
+  return bytes;
+}
 
-const char* count_name(size_t count) { return NAMES[count]; }
+void add_primitives(FrameContent& frame, uint64_t mode, uint64_t vertices, uint64_t instances) {
+  uint64_t prims = 0, triangles = 0;
+  if (vertices > UINT32_MAX) vertices = 0;  // a negative count draws nothing
+  primitives(mode, vertices, prims, triangles);
+  auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
+  c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances,
+      c(Count::triangles) += triangles * instances;
+}
 
-std::vector<FrameContent> frame_content(const Trace& trace) {
-  auto frames = trace.frames();
-  auto& ends = frames->ends;
-  bool rest = trace.calls && (ends.empty() || ends.back() + 1 < trace.calls);
-  std::vector<FrameContent> out(ends.size() + rest);
-  std::vector<Rule> rules(trace.signatures.functions.size());
-  for (auto& f : trace.signatures.functions)
-    if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
-  if (std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.begin; }))
-    for (auto& rule : rules)  // where vertices are given one by one, what they are made of sets no state
-      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state);
-  const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
-  std::vector<ChunkContent> parts(trace.calls_chunks.size());
-  Work work(trace.generation);
-
-  auto one = [&](size_t index) {
-    auto& info = trace.calls_chunks[index];
-    OpenChunk chunk(trace, index);
-    auto& order = chunk.order();
-    auto& durations = chunk.durations();
-    auto& ordinals = chunk.ordinals();
-    auto& group = trace.groups[info.group];
-    bool alone = group.chunks.size() == 1;
-    if (!alone) trace.merge(info.group);
-    ChunkContent& part = parts[index];
-    std::vector<const Rule*> of(info.functions.size());
-    std::vector<const FunctionColumns*> columns(info.functions.size());
-    std::vector<uint8_t> tap(info.functions.size());
-    for (size_t f = 0; f < of.size(); ++f) {
-      auto* function = trace.signatures.by_id(info.functions[f].id());
-      tap[f] = info.functions[f].tap() ? info.functions[f].id() == DT_FN_MEMORY             ? 2
-                                         : info.functions[f].id() == DT_FN_MAP_WRITE        ? 3
-                                         : lists && info.functions[f].id() == DT_FN_CONTEXT ? 4
-                                                                                            : 1
-                                       : 0;
-      if (tap[f] > 1 && function) columns[f] = &chunk.columns(f);
-      if (tap[f] || !function) continue;
-      of[f] = &rules[static_cast<size_t>(function->index)];
-      if (of[f]->wanted()) columns[f] = &chunk.columns(f);
+// The arguments of one call.
+class Arguments {
+ public:
+  Arguments(const Trace& trace, const FunctionColumns& columns, uint32_t i) : trace_(trace), columns_(columns), i_(i) {}
+  uint64_t value(const Field* field) const { return field && field->slot >= 0 ? columns_.raw(*field, i_) : 0; }
+  // A count: 1 where the call has none, 0 of a negative one.
+  uint64_t positive(const Field* field) const {
+    if (!field) return 1;
+    auto v = static_cast<int32_t>(value(field));
+    return v > 0 ? static_cast<uint64_t>(v) : 0;
+  }
+  // What an array holds; `keep` holds what comes from a blob.
+  std::string_view bytes(const Field& field, std::vector<uint8_t>& keep) const {
+    uint64_t d = columns_.descriptor(field, i_);
+    if (DT_DATA_KIND(d) == DT_DATA_INLINE) return columns_.payload(field, i_);
+    if (DT_DATA_KIND(d) != DT_DATA_BLOB) return {};
+    try {
+      keep = trace_.blob(columns_.hash(field, i_));
+      return {reinterpret_cast<const char*>(keep.data()), keep.size()};
+    } catch (const Error&) {  // lost content
+      return {};
     }
-    auto position = ends.begin();
-    if (info.meta.calls) position = std::lower_bound(ends.begin(), ends.end(), trace.seq_of(index, 0));
+  }
+  uint64_t content() const { return content_bytes(columns_, i_); }
+
+ private:
+  const Trace& trace_;
+  const FunctionColumns& columns_;
+  uint32_t i_;
+};
+
+// Counts the calls of one chunk.
+class ChunkWalk {
+ public:
+  ChunkWalk(const Trace& trace, const std::vector<Rule>& rules, bool lists, size_t index, ChunkContent& part)
+      : trace_(trace), ends_held_(trace.frames()), ends_(ends_held_->ends), rules_(rules), lists_(lists), index_(index),
+        info_(trace.calls_chunks[index]), chunk_(trace, index), part_(part), of_(info_.functions.size()),
+        columns_(info_.functions.size()), tap_(info_.functions.size()), last_bind_(info_.functions.size()) {}
+
+  void run() {
+    auto& order = chunk_.order();
+    auto& ordinals = chunk_.ordinals();
+    durations_ = &chunk_.durations();
+    auto& group = trace_.groups[info_.group];
+    const bool alone = group.chunks.size() == 1;
+    if (!alone) trace_.merge(info_.group);
+    choose_columns();
+    auto position = ends_.begin();
+    if (info_.meta.calls) position = std::lower_bound(ends_.begin(), ends_.end(), trace_.seq_of(index_, 0));
     uint32_t call = 0;
-    uint64_t client = 0, mapped = 0;
-    std::vector<std::vector<uint64_t>> last_bind(info.functions.size());
-    double slope = trace.clock.ns_per_tick();
-    uint64_t ticks_sum = 0;
-    auto content = [&](const FunctionColumns& c, uint32_t i) {
-      uint64_t bytes = 0;
-      for (int slot : c.function->descriptors) {
-        uint64_t d = c.w8[static_cast<size_t>(slot)][i];
-        if (DT_DATA_KIND(d) == DT_DATA_INLINE || DT_DATA_KIND(d) == DT_DATA_BLOB) bytes += DT_DATA_LENGTH(d);
-      }
-      return bytes;
-    };
-    auto add_primitives = [](FrameContent& frame, uint64_t mode, uint64_t vertices, uint64_t instances) {
-      uint64_t prims = 0, triangles = 0;
-      if (vertices > UINT32_MAX) vertices = 0;  // a negative count draws nothing
-      primitives(mode, vertices, prims, triangles);
-      auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
-      c(Count::vertices) += vertices * instances, c(Count::primitives) += prims * instances,
-          c(Count::triangles) += triangles * instances;
-    };
-    auto close_time = [&] {
-      if (!part.frames.empty())
-        part.frames.back().second.counts[static_cast<size_t>(Count::api_ns)] +=
-            static_cast<uint64_t>(static_cast<double>(ticks_sum) * slope + 0.5);
-      ticks_sum = 0;
-    };
     for (uint32_t r = 0; r < order.size(); ++r) {
-      uint16_t f = order[r];
-      if (tap[f]) {
-        if (tap[f] == 4 && columns[f] && columns[f]->function) {
-          auto number = [&](const char* name) {
-            auto* field = param(*columns[f]->function, {name});
-            return field && field->slot >= 0 ? static_cast<uint32_t>(columns[f]->raw(*field, ordinals[r])) : 0;
-          };
-          part.groups.emplace_back(number("context"), number("share_group"));
-        } else if (tap[f] > 1 && columns[f] && columns[f]->function)
-          (tap[f] == 2 ? client : mapped) += content(*columns[f], ordinals[r]);
+      const uint16_t f = order[r];
+      if (tap_[f] != Tap::none) {
+        note(f, ordinals[r]);
         continue;
       }
-      uint64_t seq = alone ? group.base + call : trace.seq_of(index, call);
+      const uint64_t seq = alone ? group.base + call : trace_.seq_of(index_, call);
       ++call;
       bool moved = false;
-      while (position != ends.end() && *position < seq) ++position, moved = true;
-      if (part.frames.empty() || moved)
-        close_time(), part.frames.emplace_back(static_cast<size_t>(position - ends.begin()), FrameContent{});
-      FrameContent& frame = part.frames.back().second;
-      auto c = [&](Count which) -> uint64_t& { return frame.counts[static_cast<size_t>(which)]; };
-      ++c(Count::calls);
-      c(Count::client_bytes) += client, c(Count::mapped_bytes) += mapped;
-      client = mapped = 0;
-      uint64_t ticks = 0;
-      if (durations[r] < DT_NO_DURATION)
-        ticks_sum += durations[r];
-      else if (chunk.duration(r, ticks))
-        ticks_sum += ticks;
-      const Rule* rule = of[f];
-      if (!rule) continue;
-      Drawn before{};
-      if (lists)
-        for (size_t k = 0; k < DRAWN.size(); ++k) before[k] = c(DRAWN[k]);
-      for (Count which : rule->ones) ++c(which);
-      if (!rule->wanted()) continue;
-      const FunctionColumns& args = *columns[f];
-      uint32_t i = ordinals[r];
-      auto value = [&](const Field* field) -> uint64_t { return field && field->slot >= 0 ? args.raw(*field, i) : 0; };
-      auto positive = [&](const Field* field) -> uint64_t {
-        if (!field) return 1;
-        auto v = static_cast<int32_t>(value(field));
-        return v > 0 ? static_cast<uint64_t>(v) : 0;
-      };
-      auto bytes_of = [&](const Field& field, std::vector<uint8_t>& keep) -> std::string_view {
-        uint64_t d = args.descriptor(field, i);
-        if (DT_DATA_KIND(d) == DT_DATA_INLINE) return args.payload(field, i);
-        if (DT_DATA_KIND(d) != DT_DATA_BLOB) return {};
-        try {
-          keep = trace.blob(args.hash(field, i));
-          return {reinterpret_cast<const char*>(keep.data()), keep.size()};
-        } catch (const Error&) {  // lost content
-          return {};
-        }
-      };
-      if (rule->draw) {
-        if (rule->many) {
-          uint64_t number = positive(rule->many);
-          c(Count::draws) += number;
-          std::vector<uint8_t> blob;
-          std::string_view counts = bytes_of(*rule->count, blob);  // where it is lost its vertices are not known
-          for (size_t k = 0; k < number && (k + 1) * 4 <= counts.size(); ++k) {
-            int32_t n;
-            memcpy(&n, counts.data() + k * 4, 4);
-            if (n > 0) add_primitives(frame, value(rule->mode), static_cast<uint64_t>(n), 1);
-          }
-        } else {
-          ++c(Count::draws);
-          if (rule->count && rule->mode)
-            add_primitives(frame, value(rule->mode), positive(rule->count),
-                           rule->instances ? positive(rule->instances) : 1);
-          else if (has(rule->function->name, "DrawTex") || has(rule->function->name, "glRect"))
-            add_primitives(frame, 7, 4, 1);
-        }
-      }
-      if (rule->mesh) {
-        // Points, or lines along both directions, or strips of quads between them (OpenGL 2.1, 5.1).
-        auto steps = [&](const char* from, const char* to) -> uint64_t {
-          auto *a = param(*rule->function, {from}), *b = param(*rule->function, {to});
-          if (!a || !b) return 0;
-          int64_t count = int64_t{static_cast<int32_t>(value(b))} - static_cast<int32_t>(value(a)) + 1;
-          return count > 0 && count < 1 << 20 ? static_cast<uint64_t>(count) : 0;
-        };
-        const bool flat = !param(*rule->function, {"j1"});
-        const uint64_t across = steps("i1", "i2"), along = flat ? 1 : steps("j1", "j2");
-        switch (value(rule->mode)) {
-          case 0x1B00: add_primitives(frame, 0, across * along, 1); break;
-          case 0x1B01:
-            add_primitives(frame, 3, across, along);
-            if (!flat) add_primitives(frame, 3, along, across);
-            break;
-          case 0x1B02: add_primitives(frame, 8, across * 2, along ? along - 1 : 0); break;
-        }
-      }
-      if (rule->vertex) {
-        if (part.tail.begun)
-          ++part.tail.vertices;
-        else if (!part.begins && !part.ends)
-          ++part.lead;
-      }
-      if (rule->begin) part.begins = true, part.tail = {true, value(rule->mode), 0};
-      if (rule->end) {
-        ++c(Count::draws);
-        if (!part.begins && !part.ends)
-          part.lead_ended = true, part.lead_frame = part.frames.back().first;
-        else if (part.tail.begun)
-          add_primitives(frame, part.tail.mode, part.tail.vertices, 1);
-        part.ends = true;
-        part.tail = {};
-      }
-      if (rule->texture) {
-        c(Count::texels) += (rule->width ? positive(rule->width) : 0) * positive(rule->height) * positive(rule->depth);
-        c(Count::texture_bytes) += content(args, i);
-      }
-      if (rule->buffer) c(Count::buffer_bytes) += content(args, i);
-      if (rule->path) c(Count::path_segments) += positive(rule->number);
-      if (rule->shape && value(rule->result) == 0) {  // VGU_NO_ERROR
-        const uint64_t mode = value(rule->mode);
-        uint64_t segments = rule->segments;
-        if (rule->angle) {  // a piece for each half of an ellipse, and what closes a chord (1) or a pie (2)
-          const auto bits = static_cast<uint32_t>(value(rule->angle));
-          float extent;
-          memcpy(&extent, &bits, 4);
-          const double pieces = std::ceil(std::fabs(static_cast<double>(extent)) / 180);
-          segments += pieces >= 1 && pieces < 1 << 20 ? static_cast<uint64_t>(pieces) : 1;
-          segments += mode == ARC_CHORD ? 1 : mode == ARC_PIE ? 2 : 0;
-        } else if (rule->number) {
-          segments = positive(rule->number) + (mode ? 1 : 0);
-        }
-        c(Count::path_segments) += segments;
-      }
-      if (rule->readback) c(Count::readback_bytes) += content(args, i);
-      if (rule->generates) c(Count::created) += positive(rule->number);
-      if (rule->deletes) c(Count::deleted) += positive(rule->number);
-      if (rule->bind) {
-        // The same call with the same values as the one of this function before, nothing of it in between.
-        std::vector<uint64_t> now;
-        for (auto& p : rule->function->params) now.push_back(value(&p));
-        if (now.size() == 1 && now == last_bind[f]) ++c(Count::same_binds);
-        last_bind[f] = std::move(now);
-      }
-      if (!lists) continue;
-      Step step{seq, part.frames.back().first, chunk.context(r), rule->list};
-      if (rule->list == List::none) {
-        bool any = false;
-        for (size_t k = 0; k < DRAWN.size(); ++k) any |= (step.drawn[k] = c(DRAWN[k]) - before[k]) != 0;
-        if (!any) continue;
-        step.what = List::drawn;
-        if (rule->end && part.lead_ended && part.lead_step == SIZE_MAX) part.lead_step = part.steps.size();
-        if (!part.steps.empty() && part.lead_step != part.steps.size()) {
-          Step& last = part.steps.back();
-          if (last.what == List::drawn && last.frame == step.frame && last.context == step.context &&
-              part.steps.size() - 1 != part.lead_step) {
-            for (size_t k = 0; k < DRAWN.size(); ++k) last.drawn[k] += step.drawn[k];
-            continue;
-          }
-        }
-      } else if (rule->list == List::several) {
-        std::vector<uint8_t> blob;
-        if (rule->data) step.names = list_names(bytes_of(*rule->data, blob), value(rule->mode), positive(rule->number));
-      } else {
-        step.name = static_cast<uint32_t>(value(rule->object));
-        step.mode = static_cast<uint32_t>(value(rule->list == List::deleted ? rule->number : rule->mode));
-      }
-      part.steps.push_back(std::move(step));
+      while (position != ends_.end() && *position < seq) ++position, moved = true;
+      if (part_.frames.empty() || moved)
+        close_time(), part_.frames.emplace_back(static_cast<size_t>(position - ends_.begin()), FrameContent{});
+      count_call(seq, f, r, ordinals[r]);
     }
     close_time();
-    if (!part.frames.empty()) {
-      part.frames.back().second.counts[static_cast<size_t>(Count::client_bytes)] += client;
-      part.frames.back().second.counts[static_cast<size_t>(Count::mapped_bytes)] += mapped;
+    if (part_.frames.empty()) return;
+    count(Count::client_bytes) += client_;
+    count(Count::mapped_bytes) += mapped_;
+  }
+
+ private:
+  enum class Tap : uint8_t { none, other, memory, map_write, context };
+
+  uint64_t& count(Count which) { return part_.frames.back().second.counts[static_cast<size_t>(which)]; }
+  FrameContent& frame() { return part_.frames.back().second; }
+
+  Tap tap_of(const CallsFunction& f) const {
+    if (!f.tap()) return Tap::none;
+    if (f.id() == DT_FN_MEMORY) return Tap::memory;
+    if (f.id() == DT_FN_MAP_WRITE) return Tap::map_write;
+    return lists_ && f.id() == DT_FN_CONTEXT ? Tap::context : Tap::other;
+  }
+
+  void choose_columns() {
+    for (size_t f = 0; f < of_.size(); ++f) {
+      auto* function = trace_.signatures.by_id(info_.functions[f].id());
+      tap_[f] = tap_of(info_.functions[f]);
+      if (tap_[f] > Tap::other && function) columns_[f] = &chunk_.columns(static_cast<uint16_t>(f));
+      if (tap_[f] != Tap::none || !function) continue;
+      of_[f] = &rules_[static_cast<size_t>(function->index)];
+      if (of_[f]->wanted()) columns_[f] = &chunk_.columns(static_cast<uint16_t>(f));
     }
-  };
+  }
 
-  each_calls_chunk(trace, work, one);
+  // A record of the tap's own.
+  void note(uint16_t f, uint32_t i) {
+    if (tap_[f] == Tap::other || !columns_[f] || !columns_[f]->function) return;
+    if (tap_[f] == Tap::memory) client_ += content_bytes(*columns_[f], i);
+    if (tap_[f] == Tap::map_write) mapped_ += content_bytes(*columns_[f], i);
+    if (tap_[f] != Tap::context) return;
+    auto number = [&](const char* name) {
+      auto* field = param(*columns_[f]->function, {name});
+      return field && field->slot >= 0 ? static_cast<uint32_t>(columns_[f]->raw(*field, i)) : 0;
+    };
+    part_.groups.emplace_back(number("context"), number("share_group"));
+  }
 
-  for (auto& part : parts)
-    for (auto& [number, frame] : part.frames)
-      if (number < out.size())
-        for (size_t k = 0; k < COUNTS; ++k) out[number].counts[k] += frame.counts[k];
+  // The time of the calls since the last frame ended.
+  void close_time() {
+    if (!part_.frames.empty())
+      count(Count::api_ns) += static_cast<uint64_t>(static_cast<double>(ticks_) * trace_.clock.ns_per_tick() + 0.5);
+    ticks_ = 0;
+  }
+
+  void count_call(uint64_t seq, uint16_t f, uint32_t r, uint32_t i) {
+    ++count(Count::calls);
+    count(Count::client_bytes) += client_, count(Count::mapped_bytes) += mapped_;
+    client_ = mapped_ = 0;
+    uint64_t ticks = 0;
+    if (auto duration = (*durations_)[r]; duration < DT_NO_DURATION)
+      ticks_ += duration;
+    else if (chunk_.duration(r, ticks))
+      ticks_ += ticks;
+    const Rule* rule = of_[f];
+    if (!rule) return;
+    Drawn before{};
+    if (lists_)
+      for (size_t k = 0; k < DRAWN.size(); ++k) before[k] = count(DRAWN[k]);
+    for (Count which : rule->ones) ++count(which);
+    if (!rule->wanted()) return;
+    const Arguments args(trace_, *columns_[f], i);
+    count_drawn(*rule, args);
+    count_content(*rule, args);
+    if (rule->bind) count_bind(*rule, args, f);
+    if (lists_) add_step(*rule, args, {seq, part_.frames.back().first, chunk_.context(r), rule->list}, before);
+  }
+
+  void count_drawn(const Rule& rule, const Arguments& args) {
+    if (rule.draw) count_draw(rule, args);
+    if (rule.mesh) count_mesh(rule, args);
+    if (rule.vertex) {
+      if (part_.tail.begun)
+        ++part_.tail.vertices;
+      else if (!part_.begins && !part_.ends)
+        ++part_.lead;
+    }
+    if (rule.begin) part_.begins = true, part_.tail = {true, args.value(rule.mode), 0};
+    if (!rule.end) return;
+    ++count(Count::draws);
+    if (!part_.begins && !part_.ends)
+      part_.lead_ended = true, part_.lead_frame = part_.frames.back().first;
+    else if (part_.tail.begun)
+      add_primitives(frame(), part_.tail.mode, part_.tail.vertices, 1);
+    part_.ends = true;
+    part_.tail = {};
+  }
+
+  void count_draw(const Rule& rule, const Arguments& args) {
+    if (rule.many) {
+      const uint64_t number = args.positive(rule.many);
+      count(Count::draws) += number;
+      std::vector<uint8_t> blob;
+      std::string_view counts = args.bytes(*rule.count, blob);  // where it is lost its vertices are not known
+      for (size_t k = 0; k < number && (k + 1) * 4 <= counts.size(); ++k) {
+        int32_t n;
+        memcpy(&n, counts.data() + k * 4, 4);
+        if (n > 0) add_primitives(frame(), args.value(rule.mode), static_cast<uint64_t>(n), 1);
+      }
+      return;
+    }
+    ++count(Count::draws);
+    if (rule.count && rule.mode)
+      add_primitives(frame(), args.value(rule.mode), args.positive(rule.count),
+                     rule.instances ? args.positive(rule.instances) : 1);
+    else if (has(rule.function->name, "DrawTex") || has(rule.function->name, "glRect"))
+      add_primitives(frame(), 7, 4, 1);
+  }
+
+  // Points, or lines along both directions, or strips of quads between them (OpenGL 2.1, 5.1).
+  void count_mesh(const Rule& rule, const Arguments& args) {
+    auto steps = [&](const char* from, const char* to) -> uint64_t {
+      auto *a = param(*rule.function, {from}), *b = param(*rule.function, {to});
+      if (!a || !b) return 0;
+      int64_t n = int64_t{static_cast<int32_t>(args.value(b))} - static_cast<int32_t>(args.value(a)) + 1;
+      return n > 0 && n < 1 << 20 ? static_cast<uint64_t>(n) : 0;
+    };
+    const bool flat = !param(*rule.function, {"j1"});
+    const uint64_t across = steps("i1", "i2"), along = flat ? 1 : steps("j1", "j2");
+    switch (args.value(rule.mode)) {
+      case 0x1B00: add_primitives(frame(), 0, across * along, 1); break;
+      case 0x1B01:
+        add_primitives(frame(), 3, across, along);
+        if (!flat) add_primitives(frame(), 3, along, across);
+        break;
+      case 0x1B02: add_primitives(frame(), 8, across * 2, along ? along - 1 : 0); break;
+    }
+  }
+
+  void count_content(const Rule& rule, const Arguments& args) {
+    if (rule.texture) {
+      count(Count::texels) +=
+          (rule.width ? args.positive(rule.width) : 0) * args.positive(rule.height) * args.positive(rule.depth);
+      count(Count::texture_bytes) += args.content();
+    }
+    if (rule.buffer) count(Count::buffer_bytes) += args.content();
+    if (rule.path) count(Count::path_segments) += args.positive(rule.number);
+    if (rule.shape && args.value(rule.result) == 0)  // VGU_NO_ERROR
+      count(Count::path_segments) += segments_of(rule, args);
+    if (rule.readback) count(Count::readback_bytes) += args.content();
+    if (rule.generates) count(Count::created) += args.positive(rule.number);
+    if (rule.deletes) count(Count::deleted) += args.positive(rule.number);
+  }
+
+  static uint64_t segments_of(const Rule& rule, const Arguments& args) {
+    const uint64_t mode = args.value(rule.mode);
+    if (rule.angle) {  // a piece for each half of an ellipse, and what closes a chord or a pie
+      const auto bits = static_cast<uint32_t>(args.value(rule.angle));
+      float extent;
+      memcpy(&extent, &bits, 4);
+      const double pieces = std::ceil(std::fabs(static_cast<double>(extent)) / 180);
+      return rule.segments + (pieces >= 1 && pieces < 1 << 20 ? static_cast<uint64_t>(pieces) : 1) +
+             (mode == ARC_CHORD ? 1
+              : mode == ARC_PIE ? 2
+                                : 0);
+    }
+    return rule.number ? args.positive(rule.number) + (mode ? 1 : 0) : rule.segments;
+  }
+
+  // The same call with the same values as the one of this function before, nothing of it in between.
+  void count_bind(const Rule& rule, const Arguments& args, uint16_t f) {
+    std::vector<uint64_t> now;
+    for (auto& p : rule.function->params) now.push_back(args.value(&p));
+    if (now.size() == 1 && now == last_bind_[f]) ++count(Count::same_binds);
+    last_bind_[f] = std::move(now);
+  }
+
+  // Where there are display lists: what becomes of them, and what is drawn between.
+  void add_step(const Rule& rule, const Arguments& args, Step step, const Drawn& before) {
+    if (rule.list == List::none) {
+      bool any = false;
+      for (size_t k = 0; k < DRAWN.size(); ++k) any |= (step.drawn[k] = count(DRAWN[k]) - before[k]) != 0;
+      if (!any) return;
+      step.what = List::drawn;
+      if (rule.end && part_.lead_ended && part_.lead_step == SIZE_MAX) part_.lead_step = part_.steps.size();
+      if (joined(step)) return;
+    } else if (rule.list == List::several) {
+      std::vector<uint8_t> blob;
+      if (rule.data)
+        step.names = list_names(args.bytes(*rule.data, blob), args.value(rule.mode), args.positive(rule.number));
+    } else {
+      step.name = static_cast<uint32_t>(args.value(rule.object));
+      step.mode = static_cast<uint32_t>(args.value(rule.list == List::deleted ? rule.number : rule.mode));
+    }
+    part_.steps.push_back(std::move(step));
+  }
+
+  // Whether draws could be added to the step before.
+  bool joined(const Step& step) {
+    if (part_.steps.empty() || part_.lead_step == part_.steps.size()) return false;
+    Step& last = part_.steps.back();
+    if (last.what != List::drawn || last.frame != step.frame || last.context != step.context ||
+        part_.steps.size() - 1 == part_.lead_step)
+      return false;
+    for (size_t k = 0; k < DRAWN.size(); ++k) last.drawn[k] += step.drawn[k];
+    return true;
+  }
+
+  const Trace& trace_;
+  std::shared_ptr<const Trace::Frames> ends_held_;
+  const std::vector<uint64_t>& ends_;
+  const std::vector<Rule>& rules_;
+  const bool lists_;
+  const size_t index_;
+  const CallsChunk& info_;
+  OpenChunk chunk_;
+  ChunkContent& part_;
+  std::vector<const Rule*> of_;  // by function of the chunk, as the next four are
+  std::vector<const FunctionColumns*> columns_;
+  std::vector<Tap> tap_;
+  std::vector<std::vector<uint64_t>> last_bind_;
+  const std::vector<uint32_t>* durations_ = nullptr;
+  uint64_t client_ = 0, mapped_ = 0, ticks_ = 0;  // since the last call, since the last frame
+};
+
+// Immediate mode that goes over the end of a chunk.
+void join_immediate(const Trace& trace, std::vector<ChunkContent>& parts, std::vector<FrameContent>& out) {
   for (auto& thread : trace.threads) {
     Open open;
     for (size_t index : thread.chunks) {
@@ -654,6 +706,32 @@ std::vector<FrameContent> frame_content(const Trace& trace) {
       if (part.begins || part.ends) open = part.tail;
     }
   }
+}
+
+}  // namespace
+
+const char* count_name(size_t count) { return NAMES[count]; }
+
+std::vector<FrameContent> frame_content(const Trace& trace) {
+  auto frames = trace.frames();
+  auto& ends = frames->ends;
+  bool rest = trace.calls && (ends.empty() || ends.back() + 1 < trace.calls);
+  std::vector<FrameContent> out(ends.size() + rest);
+  std::vector<Rule> rules(trace.signatures.functions.size());
+  for (auto& f : trace.signatures.functions)
+    if (f.id < DT_FN_FIRST_TAP && trace.calls_of(f.id)) rules[static_cast<size_t>(f.index)] = rule_of(f);
+  if (std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.begin; }))
+    for (auto& rule : rules)  // where vertices are given one by one, what they are made of sets no state
+      if (rule.function && gives_vertices(rule.function->name)) std::erase(rule.ones, Count::state);
+  const bool lists = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.list == List::opened; });
+  std::vector<ChunkContent> parts(trace.calls_chunks.size());
+  Work work(trace.generation);
+  each_calls_chunk(trace, work, [&](size_t index) { ChunkWalk(trace, rules, lists, index, parts[index]).run(); });
+  for (auto& part : parts)
+    for (auto& [number, frame] : part.frames)
+      if (number < out.size())
+        for (size_t k = 0; k < COUNTS; ++k) out[number].counts[k] += frame.counts[k];
+  join_immediate(trace, parts, out);
   if (lists) move_lists(parts, out);
   return out;
 }

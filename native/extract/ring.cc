@@ -324,214 +324,246 @@ std::vector<uint32_t> read_frames(const std::string& path) {
   return frames;
 }
 
-std::string run(const Job& job) {
-  std::shared_ptr<Trace> base;
-  if (!job.base.empty()) base = std::make_shared<Trace>(job.base);
-  auto raw = std::make_shared<Trace>(job.raw);
-  if (job.frame_end != "auto") raw->set_frame_end(job.frame_end);
-  const uint64_t old = base ? base->calls : 0;
-
-  // What of raw is in the base already: the first calls of each thread, and so the first of all.
-  uint64_t done = 0;
-  for (auto& chunk : raw->calls_chunks) {
-    auto it = job.consumed.find({chunk.meta.pid, chunk.meta.thread});
-    if (it != job.consumed.end() && it->second > chunk.meta.first_call)
-      done += std::min<uint64_t>(chunk.meta.calls, it->second - chunk.meta.first_call);
+// Puts earlier calls that still matter into a new base, and writes recordings of a window.
+class Keeper {
+ public:
+  explicit Keeper(const Job& job) : job_(job), raw_(std::make_shared<Trace>(job.raw)), assumed_(job.assumed) {
+    if (!job.base.empty()) base_ = std::make_shared<Trace>(job.base);
+    if (job.frame_end != "auto") raw_->set_frame_end(job.frame_end);
+    frames_ = raw_->frames();
+    because_ = job.assumed_because;
   }
 
-  // The cut: behind the last frame that ended before the window.
-  auto frames = raw->frames();
-  auto& ends = frames->ends;
-  // frames in the base
-  const auto from = static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), done) - ends.begin());
-  uint64_t cut = done;
-  size_t cut_frame = from;
-  {
-    size_t low = from, high = ends.size();
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      if (time_of(*raw, ends[middle]) < job.cut_ns)
-        low = middle + 1;
-      else
-        high = middle;
+  std::string run() {
+    find_cut();
+    until_ = counts_before(*raw_, cut_, job_.consumed);
+    Scratch scratch;
+    put_together(scratch.path());
+    choose();
+    edit::Source rest;
+    rest.trace = past_.get();
+    rest.keep = keep_.data();
+    const auto map_writes = map_writes_of(*past_, keep_.data());
+    rest.keep_map_writes = map_writes.data();
+    rest.sparse = true;
+    // The end of the past is what matters, not the frames on the way.
+    const std::vector<uint8_t> no_images(keep_.size());
+    rest.keep_images = no_images.data();
+    edit::Options options;
+    options.parts = true;
+    options.level = job_.level;
+    answer_.put("calls_past", job_.calls_before + (cut_ - done_));
+    answer_.put("frames_past", job_.frames_before + (cut_frame_ - from_));
+    answer_.put("walked", past_->calls);
+    answer_.put("kept", count_bits(keep_));
+    answer_.put("exact", exact_);
+    answer_.put("assumed", assumed_ ? "true" : "false");
+    answer_.put("assumed_because", because_);
+    if (job_.save)
+      save(rest, options);
+    else
+      compact(rest, options);
+    return answer_.text + "}";
+  }
+
+ private:
+  // Where the window begins (behind the last frame that ended before its time), and where it ends.
+  void find_cut() {
+    // What of raw is in the base already: the first calls of each thread, and so the first of all.
+    for (auto& chunk : raw_->calls_chunks) {
+      auto it = job_.consumed.find({chunk.meta.pid, chunk.meta.thread});
+      if (it != job_.consumed.end() && it->second > chunk.meta.first_call)
+        done_ += std::min<uint64_t>(chunk.meta.calls, it->second - chunk.meta.first_call);
     }
-    if (low > from)
-      cut = ends[low - 1] + 1, cut_frame = low;
-    else if (ends.empty() && !job.frames_before) {
+    auto& ends = frames_->ends;
+    from_ = static_cast<size_t>(std::lower_bound(ends.begin(), ends.end(), done_) - ends.begin());
+    auto early = [&](uint64_t seq) { return time_of(*raw_, seq) < job_.cut_ns; };
+    cut_ = done_;
+    cut_frame_ = static_cast<size_t>(std::partition_point(ends.begin() + static_cast<long>(from_), ends.end(), early) -
+                                     ends.begin());
+    if (cut_frame_ > from_) {
+      cut_ = ends[cut_frame_ - 1] + 1;
+    } else if (ends.empty() && !job_.frames_before) {
       // Nothing ends a frame: then time alone cuts.
-      uint64_t first = done, last = raw->calls;
-      while (first < last) {
-        uint64_t middle = first + (last - first) / 2;
-        if (time_of(*raw, middle) < job.cut_ns)
-          first = middle + 1;
+      uint64_t last = raw_->calls;
+      while (cut_ < last) {
+        uint64_t middle = cut_ + (last - cut_) / 2;
+        if (early(middle))
+          cut_ = middle + 1;
         else
           last = middle;
       }
-      cut = first;
     }
-  }
-  uint64_t end = raw->calls;
-  if (job.save) {
+    end_ = raw_->calls;
+    if (!job_.save) return;
     // Whole frames: to the end of the one in which the time was up.
-    auto at = std::find_if(ends.begin() + static_cast<long>(cut_frame), ends.end(),
-                           [&](uint64_t e) { return time_of(*raw, e) >= job.end_ns; });
-    if (at != ends.end()) end = *at + 1;
+    auto at = std::find_if(ends.begin() + static_cast<long>(cut_frame_), ends.end(),
+                           [&](uint64_t e) { return time_of(*raw_, e) >= job_.end_ns; });
+    if (at != ends.end()) end_ = *at + 1;
   }
-  const auto until = counts_before(*raw, cut, job.consumed);
-  const int64_t shift = static_cast<int64_t>(job.calls_before) - static_cast<int64_t>(done);
+
+  int64_t shift() const { return static_cast<int64_t>(job_.calls_before) - static_cast<int64_t>(done_); }
+
+  static auto spans_between(const std::map<ThreadKey, uint64_t>& first, const std::map<ThreadKey, uint64_t>& last) {
+    std::map<ThreadKey, std::pair<uint64_t, uint64_t>> spans;
+    for (auto& [key, calls] : last) {
+      auto it = first.find(key);
+      spans[key] = {it == first.end() ? 0 : it->second, calls};
+    }
+    return spans;
+  }
 
   // Everything up to the cut, in one piece.
-  edit::Source first, leaving;
-  std::map<ThreadKey, std::pair<uint64_t, uint64_t>> spans;
-  for (auto& [key, calls] : until) {
-    auto it = job.consumed.find(key);
-    spans[key] = {it == job.consumed.end() ? 0 : it->second, calls};
+  void put_together(const std::string& path) {
+    std::vector<edit::Source> parts;
+    if (base_) {
+      edit::Source first;
+      first.trace = base_.get();
+      parts.push_back(std::move(first));
+    }
+    edit::Source leaving;
+    leaving.trace = raw_.get();
+    leaving.end_seq = cut_;
+    leaving.spans = spans_between(job_.consumed, until_);
+    leaving.origin_shift = shift();
+    parts.push_back(std::move(leaving));
+    edit::Options options;
+    options.parts = true;
+    options.level = TRANSIENT_LEVEL;
+    edit::write(std::move(parts), options, path);
+    past_ = std::make_shared<Trace>(path);
+    if (job_.frame_end != "auto" && past_->signatures.by_name(job_.frame_end.substr(0, job_.frame_end.find(','))))
+      past_->set_frame_end(job_.frame_end);
   }
-  leaving.trace = raw.get();
-  leaving.end_seq = cut;
-  leaving.spans = spans;
-  leaving.origin_shift = shift;
-  Scratch scratch;
-  edit::Options options;
-  options.parts = true;
-  options.level = TRANSIENT_LEVEL;
-  std::vector<edit::Source> parts;
-  if (base) {
-    first.trace = base.get();
-    parts.push_back(std::move(first));
-  }
-  parts.push_back(leaving);
-  edit::write(std::move(parts), options, scratch.path());
-  auto past = std::make_shared<Trace>(scratch.path());
-  if (job.frame_end != "auto" && past->signatures.by_name(job.frame_end.substr(0, job.frame_end.find(','))))
-    past->set_frame_end(job.frame_end);
 
-  // What of it matters from there on.
-  std::vector<uint8_t> keep(past->calls / 8 + 1);
-  std::vector<uint32_t> numbers;
-  bool assumed = job.assumed;
-  std::string because = job.assumed_because;
-  uint64_t exact = 0;
-  std::vector<Target> wanted;
-  if (past->calls) {
-    extract::Graph graph(past, true);
-    numbers = graph.frame_numbers();
-    auto known = job.frames_in.empty() ? std::vector<uint32_t>{} : read_frames(job.frames_in);
-    const uint32_t first_number = old < numbers.size() ? numbers[old] : 0;
-    for (uint64_t i = 0; i < numbers.size(); ++i)
-      numbers[i] = i < known.size() ? known[i]
-                   : i < old        ? 0
-                                    : static_cast<uint32_t>(job.frames_before) + numbers[i] - first_number;
-    graph.number_frames(numbers);
+  // What of the past matters from the cut on.
+  void choose() {
+    keep_.assign(past_->calls / 8 + 1, 0);
+    if (!past_->calls) return;
+    extract::Graph graph(past_, true);
+    number_frames(graph);
     std::vector<uint32_t> crossed;
-    graph.alive(keep.data(), {}, &crossed);
-    exact = count_bits(keep);
-    if (job.take_limit && exact > job.take_limit && !job.patient) {
-      std::vector<extract::Fresh> guesses;
-      for (uint32_t location : crossed)
-        if (const Target t = target_at(graph.machine(), location);
-            t.kind && !t.why && !job.refused.count(t) && wanted.size() < DT_MOST_TARGETS) {
-          wanted.push_back(t);
-          guesses.push_back({location, extract::Fresh::ALWAYS});
-        }
-      // Only where it helps: what is kept may be needed for something else.
-      std::vector<uint8_t> without(keep.size());
-      if (!wanted.empty()) graph.alive(without.data(), guesses);
-      if (wanted.empty() || exact - count_bits(without) < job.take_limit / 2) wanted.clear();
-    }
-    if (exact > job.keep_limit && wanted.empty() && !job.patient) {
-      // Pictures that are painted over again and again, and never wiped: nobody can tell for how long they shine
-      // through.
-      const extract::Fresh guess;
-      std::vector<uint8_t> fewer(keep.size());
-      graph.alive(fewer.data(), {&guess, 1});
-      if (count_bits(fewer) < exact) {
-        assumed = true;
-        std::set<std::string> texts;
-        for (uint32_t location : crossed)
-          if (texts.size() < MOST_ASSUMPTIONS)
-            texts.insert(json_text(assumption(job, target_at(graph.machine(), location))));
-        because = "[";
-        for (auto& text : texts) because += (because.size() > 1 ? ", " : "") + text;
-        because += "]";
-      }
-      keep = std::move(fewer);
-    }
+    graph.alive(keep_.data(), {}, &crossed);
+    exact_ = count_bits(keep_);
+    if (job_.take_limit && exact_ > job_.take_limit && !job_.patient) choose_pictures(graph, crossed);
+    if (exact_ > job_.keep_limit && wanted_.empty() && !job_.patient) assume(graph, crossed);
   }
-  const uint64_t kept = count_bits(keep);
-  const auto map_writes = map_writes_of(*past, keep.data());
 
-  edit::Source rest;
-  rest.trace = past.get();
-  rest.keep = keep.data();
-  rest.keep_map_writes = map_writes.data();
-  rest.sparse = true;
-  const std::vector<uint8_t> no_images(keep.size());  // what it is to bring back is the end, not the frames on the way
-  rest.keep_images = no_images.data();
-  options.level = job.level;
-  Answer answer;
-  answer.put("calls_past", job.calls_before + (cut - done));
-  answer.put("frames_past", job.frames_before + (cut_frame - from));
-  answer.put("walked", past->calls);
-  answer.put("kept", kept);
-  answer.put("exact", exact);
-  answer.put("assumed", assumed ? "true" : "false");
-  answer.put("assumed_because", because);
-  if (!job.save) {
-    edit::write({rest}, options, job.out);
-    if (!job.frames_out.empty()) {
+  void number_frames(extract::Graph& graph) {
+    const uint64_t old = base_ ? base_->calls : 0;
+    numbers_ = graph.frame_numbers();
+    auto known = job_.frames_in.empty() ? std::vector<uint32_t>{} : read_frames(job_.frames_in);
+    const uint32_t first_number = old < numbers_.size() ? numbers_[old] : 0;
+    for (uint64_t i = 0; i < numbers_.size(); ++i)
+      numbers_[i] = i < known.size() ? known[i]
+                    : i < old        ? 0
+                                     : static_cast<uint32_t>(job_.frames_before) + numbers_[i] - first_number;
+    graph.number_frames(numbers_);
+  }
+
+  // Pictures that the program is to be asked for, where that makes the past much shorter.
+  void choose_pictures(extract::Graph& graph, const std::vector<uint32_t>& crossed) {
+    std::vector<extract::Fresh> guesses;
+    for (uint32_t location : crossed)
+      if (const Target t = target_at(graph.machine(), location);
+          t.kind && !t.why && !job_.refused.count(t) && wanted_.size() < DT_MOST_TARGETS) {
+        wanted_.push_back(t);
+        guesses.push_back({location, extract::Fresh::ALWAYS});
+      }
+    // Only where it helps: what is kept may be needed for something else.
+    std::vector<uint8_t> without(keep_.size());
+    if (!wanted_.empty()) graph.alive(without.data(), guesses);
+    if (wanted_.empty() || exact_ - count_bits(without) < job_.take_limit / 2) wanted_.clear();
+  }
+
+  // Pictures that are painted over again and again, and never wiped: nobody can tell for how long they shine through.
+  void assume(extract::Graph& graph, const std::vector<uint32_t>& crossed) {
+    const extract::Fresh guess;
+    std::vector<uint8_t> fewer(keep_.size());
+    graph.alive(fewer.data(), {&guess, 1});
+    if (count_bits(fewer) < exact_) {
+      assumed_ = true;
+      std::set<std::string> texts;
+      for (uint32_t location : crossed)
+        if (texts.size() < MOST_ASSUMPTIONS)
+          texts.insert(json_text(assumption(job_, target_at(graph.machine(), location))));
+      because_ = "[";
+      for (auto& text : texts) because_ += (because_.size() > 1 ? ", " : "") + text;
+      because_ += "]";
+    }
+    keep_ = std::move(fewer);
+  }
+
+  void compact(const edit::Source& rest, const edit::Options& options) {
+    edit::write({rest}, options, job_.out);
+    if (!job_.frames_out.empty()) {
       std::vector<uint32_t> left;
-      for (uint64_t i = 0; i < numbers.size(); ++i)
-        if (keep[i / 8] >> (i % 8) & 1) left.push_back(numbers[i]);
-      std::ofstream file(job.frames_out, std::ios::binary | std::ios::trunc);
+      for (uint64_t i = 0; i < numbers_.size(); ++i)
+        if (keep_[i / 8] >> (i % 8) & 1) left.push_back(numbers_[i]);
+      std::ofstream file(job_.frames_out, std::ios::binary | std::ios::trunc);
       file.write(reinterpret_cast<const char*>(left.data()), static_cast<std::streamsize>(left.size() * 4));
     }
-    answer.put("consumed", consumed_json(until));
+    answer_.put("consumed", consumed_json(until_));
     std::string list;
-    for (const Target& t : wanted)
+    for (const Target& t : wanted_)
       for (uint64_t n : {t.kind, t.share_group, t.name, t.target, t.level, t.width, t.height, t.depth, t.format})
         list += (list.empty() ? "" : ", ") + std::to_string(n);
-    answer.put("wanted", "[" + list + "]");
-    return answer.text + "}";
+    answer_.put("wanted", "[" + list + "]");
   }
 
-  edit::Source window;
-  window.trace = raw.get();
-  window.first_seq = cut;
-  window.end_seq = end;
-  window.origin_shift = shift;
-  const auto last = counts_before(*raw, end, until);
-  for (auto& [key, calls] : last) {
-    auto it = until.find(key);
-    window.spans[key] = {it == until.end() ? 0 : it->second, calls};
+  void save(const edit::Source& rest, edit::Options options) {
+    edit::Source window;
+    window.trace = raw_.get();
+    window.first_seq = cut_;
+    window.end_seq = end_;
+    window.origin_shift = shift();
+    window.spans = spans_between(until_, counts_before(*raw_, end_, until_));
+    auto& ends = frames_->ends;
+    const auto shown = static_cast<uint64_t>(
+        std::count_if(ends.begin(), ends.end(), [&](uint64_t e) { return e >= cut_ && e < end_; }));
+    options.before = job_.before;
+    options.before.push_back(annotation(shown));
+    options.after = job_.after;
+    const std::string part = job_.out + ".part";
+    try {
+      edit::write({rest, window}, options, part);
+      if (rename(part.c_str(), job_.out.c_str())) throw Error(DT_E_IO, job_.out + ": " + strerror(errno));
+    } catch (...) {
+      unlink(part.c_str());
+      throw;
+    }
+    answer_.put("calls", end_ - cut_);
+    answer_.put("frames", shown);
+    answer_.put("first_frame", job_.frames_before + (cut_frame_ - from_));
   }
-  const auto shown =
-      static_cast<uint64_t>(std::count_if(ends.begin(), ends.end(), [&](uint64_t e) { return e >= cut && e < end; }));
-  std::string about = "{\"kind\": \"flight_recorder\", " + job.about + (job.about.empty() ? "" : ", ");
-  about += "\"first_call\": " + std::to_string(kept) +
-           ", \"first_frame\": " + std::to_string(job.frames_before + (cut_frame - from));
-  about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end - cut) +
-           ", \"kept\": " + std::to_string(kept);
-  about += ", \"earlier\": " + std::to_string(job.calls_before + (cut - done)) +
-           ", \"assumed\": " + (assumed ? "true" : "false") + ", \"assumed_because\": " + because;
-  about += ", \"start_ns\": " + std::to_string(cut < raw->calls ? time_of(*raw, cut) : 0) +
-           ", \"end_ns\": " + std::to_string(end ? time_of(*raw, end - 1) : 0) + "}";
-  options.before = job.before;
-  options.before.push_back(about);
-  options.after = job.after;
-  const std::string part = job.out + ".part";
-  try {
-    edit::write({rest, window}, options, part);
-    if (rename(part.c_str(), job.out.c_str())) throw Error(DT_E_IO, job.out + ": " + strerror(errno));
-  } catch (...) {
-    unlink(part.c_str());
-    throw;
+
+  std::string annotation(uint64_t shown) const {
+    const uint64_t kept = count_bits(keep_);
+    std::string about = "{\"kind\": \"flight_recorder\", " + job_.about + (job_.about.empty() ? "" : ", ");
+    about += "\"first_call\": " + std::to_string(kept) +
+             ", \"first_frame\": " + std::to_string(job_.frames_before + (cut_frame_ - from_));
+    about += ", \"frames\": " + std::to_string(shown) + ", \"calls\": " + std::to_string(end_ - cut_) +
+             ", \"kept\": " + std::to_string(kept);
+    about += ", \"earlier\": " + std::to_string(job_.calls_before + (cut_ - done_)) +
+             ", \"assumed\": " + (assumed_ ? "true" : "false") + ", \"assumed_because\": " + because_;
+    return about + ", \"start_ns\": " + std::to_string(cut_ < raw_->calls ? time_of(*raw_, cut_) : 0) +
+           ", \"end_ns\": " + std::to_string(end_ ? time_of(*raw_, end_ - 1) : 0) + "}";
   }
-  answer.put("calls", end - cut);
-  answer.put("frames", shown);
-  answer.put("first_frame", job.frames_before + (cut_frame - from));
-  return answer.text + "}";
-}
+
+  const Job& job_;
+  std::shared_ptr<Trace> base_, raw_, past_;  // past: base, and raw up to the cut
+  std::shared_ptr<const Trace::Frames> frames_;
+  uint64_t done_ = 0, cut_ = 0, end_ = 0;  // calls of raw: in the base already; before the window; before its end
+  size_t from_ = 0, cut_frame_ = 0;        // frames of raw: in the base already; before the window
+  std::map<ThreadKey, uint64_t> until_;    // calls of each thread before the cut
+  std::vector<uint8_t> keep_;              // bits: the calls of the past that matter
+  std::vector<uint32_t> numbers_;          // frame of each call of the past
+  std::vector<Target> wanted_;
+  uint64_t exact_ = 0;
+  bool assumed_;
+  std::string because_;
+  Answer answer_;
+};
 
 }  // namespace
 }  // namespace dt
@@ -546,7 +578,7 @@ int main(int argc, char** argv) {
   try {
     dt::Job job = dt::read_job(argv[2]);
     job.save = verb == "save";
-    puts(dt::run(job).c_str());
+    puts(dt::Keeper(job).run().c_str());
     return 0;
   } catch (const std::exception& e) {
     printf("{\"error\": %s}\n", dt::json_text(e.what()).c_str());
