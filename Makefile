@@ -69,6 +69,10 @@ test: $(VENV)/.dev build ## run all tests
 	@.ci/packages demo test
 	$(PY) -m pytest -n $(JOBS) $(TESTS)
 
+.PHONY: test-all
+test-all: export DRAWTAP_TESTS = all
+test-all: test ## run all tests with every case and every step (make test takes a sample of the longest)
+
 .PHONY: check
 check: $(VENV)/.dev ## lint, format (Python, C++), types, import directions, fresh reference pages
 	$(VENV)/bin/ruff check src tests docs native/check.py

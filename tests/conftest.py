@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -13,11 +15,33 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from shared import WHOLE
+
 # A busy machine is slow: how long an example takes says nothing.
 hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("busy")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, unless all tests were asked for, what `exhaustive` and `sample(n)` mark."""
+    if WHOLE:
+        return
+    marked: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        marked[item.nodeid.partition("[")[0]].append(item)
+    left_out: set[pytest.Item] = set()
+    for group in marked.values():
+        if group[0].get_closest_marker("exhaustive"):
+            left_out.update(group)
+        elif sample := group[0].get_closest_marker("sample"):
+            # Always the same ones, spread over all of them: a hash knows nothing of their order.
+            spread = sorted(group, key=lambda item: hashlib.sha1(item.nodeid.encode()).digest())
+            left_out.update(spread[sample.args[0] :])
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,39 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import shutil
 import struct
 import subprocess
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
+
+#: Whether every test runs with all its steps (make test-all), or a sample of the long ones (make test).
+WHOLE = os.environ.get("DRAWTAP_TESTS") == "all"
+_LOCK_S = 900
+_DISPLAY_S = 60
+
+
+def steps(sample: int, whole: int) -> int:
+    """Return how often a test does something: `whole` where all tests were asked for."""
+    return whole if WHOLE else sample
+
+
+def _locked(lock: IO[str], name: str) -> None:
+    end = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            assert time.monotonic() < end, f"another worker has been making {name} for {_LOCK_S} s"
+            time.sleep(0.1)
 
 
 def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path]) -> Path:
@@ -23,7 +47,7 @@ def once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Path
         root = root.parent  # of all workers of this run
     folder, answer = root / name, root / f"{name}.made"
     with (root / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _locked(lock, name)
         if not answer.exists():
             shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
             folder.mkdir()
@@ -44,9 +68,10 @@ def x_server(*options: str) -> Iterator[str | None]:
         stderr=subprocess.DEVNULL,
     )
     os.close(writing)
-    with os.fdopen(reading) as pipe:
-        number = pipe.readline().strip()
     try:
+        with os.fdopen(reading) as pipe:
+            ready, _, _ = select.select([pipe], [], [], _DISPLAY_S)
+            number = pipe.readline().strip() if ready else ""
         assert number, "Xvfb did not start"
         yield f":{number}"
     finally:

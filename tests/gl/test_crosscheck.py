@@ -105,6 +105,7 @@ def test_programs_of_ours(name: str, programs: Bench, compared: Callable[..., Co
     assert comparison.arguments_compared > 50
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("api", "program"), [("egl", "glmark2-es2"), ("gl", "glmark2")])
 @pytest.mark.parametrize("scene", SCENES)
 def test_glmark2(api: str, program: str, scene: str, compared: Callable[..., Comparison]) -> None:
@@ -120,6 +121,7 @@ def test_glmark2(api: str, program: str, scene: str, compared: Callable[..., Com
     assert made.get("only ours", 0) == made.get("made by apitrace", 0)
 
 
+@pytest.mark.exhaustive
 def test_what_apitrace_does_not_record_is_never_in_its_files(compared: Callable[..., Comparison]) -> None:
     comparison = compared("gl", ["glxinfo"], display=True)
     assert {line.name for line in comparison.lines} & UNRECORDED == set()

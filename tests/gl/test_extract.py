@@ -107,6 +107,7 @@ def _certificate(path: Path) -> dict[str, object]:
     return dict(found[0])
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_cut_frame_is_the_same(name: str, recordings: Mapping[str, Path], tmp_path: Path) -> None:
     frame, most = PROGRAMS[name]
@@ -222,6 +223,7 @@ def test_draws_calls_and_times(recordings: Mapping[str, Path], tmp_path: Path) -
     assert cut.equal
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
@@ -339,6 +341,7 @@ def test_a_minimal_cut_has_nothing_to_spare(recordings: Mapping[str, Path], tmp_
         assert broke or list(played.hashes.values()) != image, f"call {seq} of {out} is not needed"
 
 
+@pytest.mark.exhaustive
 def test_other_oracles(recordings: Mapping[str, Path], programs: Bench, tmp_path: Path) -> None:
     out = tmp_path / "cut.dtap"
     # A command: the wiped-out draw of frame 3 must still be there.

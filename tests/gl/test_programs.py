@@ -160,6 +160,7 @@ def _stable(output: str) -> list[str]:
     return [re.sub(r"\s+", " ", _VARIES.sub("#", line)) for line in output.splitlines()]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_program_is_recorded_and_does_not_notice(program: Program, display: str | None, tmp_path: Path) -> None:
     _found(program, display)

@@ -13,7 +13,7 @@ import pytest
 
 import sanitized
 import writer
-from shared import once
+from shared import once, steps
 from writer import Writer, blob, f32, small_trace, strings, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def test_cut_at_every_byte(fuzz_core: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mode", "step"), [("flip", 5), ("reseal", 3), ("sizes", 2)])
 def test_damage_everywhere(fuzz_core: Path, tmp_path: Path, mode: str, step: int) -> None:
-    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), step)
+    counts = run(fuzz_core, mode, tiny().write(tmp_path / "t.dtap"), steps(step * 5, step) | 1)
     assert counts["opened"] > counts["runs"] * 0.9
 
 

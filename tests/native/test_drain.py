@@ -26,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # the checker stands beside this
 
 from container_check import Hashes, check_calls, read_container, referred_blobs
 
+from shared import steps
+
 ROOT = Path(__file__).resolve().parents[2]
 SIGNATURES = """\
 F\t0\ttoy\ttoyNothing\t0\t0\t-\t-
@@ -409,12 +411,11 @@ def test_strangers_on_the_socket_do_no_harm(bench: Bench) -> None:
 # ---- death --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_killed_application_loses_nothing(bench: Bench) -> None:
-    """Fifty kills at random moments: every call that was committed is in the trace, with its values."""
+    """Fifty kills (a sample: ten) at random moments: each call that was committed is in the trace, with its values."""
     moments = random.Random(1)
     threads = 3
-    for trial in range(50):
+    for trial in range(steps(10, 50)):
         drain = bench.drain(name=f"k{trial}.dtap", idle=0.05)
         blobs = 50 if trial % 2 else 0
         app = bench.app(f"threads={threads}", "calls=100000000", f"blobs={blobs}", "pause=300")
@@ -439,11 +440,10 @@ def _check_prefix(trace: Any, bench: Bench, blobs: int) -> dict[int, int]:
     return check_calls(trace, bench.tools.hashes, blobs=blobs)
 
 
-@pytest.mark.slow
 def test_killed_drainer_is_followed_by_another(bench: Bench) -> None:
     """Kill the drainer again and again; a new one goes on with the pool and the file, and nothing is lost."""
     moments = random.Random(2)
-    for trial in range(6):
+    for trial in range(steps(2, 6)):
         name = f"a{trial}.dtap"
         drain = bench.drain(name=name, idle=None)
         # It stays for a while, so that the last of its drainers is not killed when there is nobody to start another.

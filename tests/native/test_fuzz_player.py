@@ -221,12 +221,14 @@ def test_small_trace_damaged_in_many_places(fuzz_player: Path, tmp_path: Path, c
         assert run(fuzz_player, mode, path, max(1, size // runs), seed=3)["opened"] > 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_hostile_arguments_of_every_function(fuzz_player: Path, tmp_path: Path, seed: int) -> None:
     counts = run(fuzz_player, "play", hostile(signatures(), seed, 8000).write(tmp_path / "t.dtap"))
     assert counts["calls"] > 5 * 7000
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_hostile_memory(fuzz_player: Path, tmp_path: Path, seed: int) -> None:
     names = frozenset({*OFTEN, "eglBindAPI", "eglCreateContext", "eglMakeCurrent"})

@@ -22,11 +22,11 @@ from drawtap.formats.c import export_c
 from drawtap.parts import PEERS, SIGNATURES, part
 from drawtap.trace.library import Cancelled
 from drawtap.trace.trace import Trace
-from shared import once
+from shared import once, steps
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wall", "-Wextra"]
-FUZZ_SECONDS = 8
+FUZZ_SECONDS = steps(4, 8)
 
 
 def number(value: int) -> bytes:

@@ -277,8 +277,14 @@ def test_ctrl_c_is_the_programs(tmp_path):
     command = [sys.executable, "-m", "drawtap", "record", "-o", str(tmp_path / "x.dtap"), "--", "sh", "-c",
                'trap "echo caught; exit 3" INT; echo ready; while :; do sleep 0.05; done']  # fmt: skip
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    # Under nohup and & the signal is ignored, and a shell cannot take that back.
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True
+        ["env", "--default-signal=INT", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
