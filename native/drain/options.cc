@@ -59,6 +59,11 @@ double seconds_option(const std::string& option, const std::string& text, double
   return value;
 }
 
+bool yes_or_no(const std::string& option, const std::string& text) {
+  if (text != "yes" && text != "no") usage(option + " " + text + ": expected yes or no");
+  return text == "yes";
+}
+
 // The token of a stream: of a file, or of the environment, never an argument that everybody can see.
 std::string read_token(const std::string& path) {
   std::string token;
@@ -169,16 +174,16 @@ bool general_option(Options& o, std::string& token_file, const std::string& name
     o.stream.to = value;
     o.stream.serve = name == "--serve";
   } else if (name == "--wait")
-    o.stream.wait = std::max(0.0, atof(value.c_str()));
+    o.stream.wait = seconds_option(name, value, 0, 1e9);
   else if (name == "--stall")
-    o.stream.stall = std::max(0.1, atof(value.c_str()));
+    o.stream.stall = seconds_option(name, value, 0.1, 1e9);
   else if (name == "--buffer") {
     o.session.most_backlog_bytes = number<uint64_t>(name, value, 1 << 20, 1ull << 34);
     o.stream.window = std::min<uint64_t>(o.session.most_backlog_bytes / 2, 64 << 20);
   } else if (name == "--token-file")
     token_file = value;
   else if (name == "--remote")
-    o.stream.remote = value == "yes";
+    o.stream.remote = yes_or_no(name, value);
   else if (name == "--spill")
     o.session.spill = value;
   else if (name == "--process")
@@ -191,15 +196,15 @@ bool general_option(Options& o, std::string& token_file, const std::string& name
   else if (name == "--sync")
     o.session.sync_seconds = seconds_option(name, value, 0.1, 86400);
   else if (name == "--paused")
-    o.paused = value == "yes";
+    o.paused = yes_or_no(name, value);
   else if (name == "--end-it")
-    o.end_it = value == "yes";
+    o.end_it = yes_or_no(name, value);
   else if (name == "--keep-existing")
-    o.keep_existing = value == "yes";
+    o.keep_existing = yes_or_no(name, value);
   else if (name == "--watch-pid")
     o.watch_pid = number<uint32_t>(name, value, 1, 1u << 30);
   else if (name == "--exit-when-idle")
-    o.exit_when_idle = atof(value.c_str());
+    o.exit_when_idle = seconds_option(name, value, 0, 1e9);
   else
     return false;
   return true;

@@ -658,3 +658,20 @@ def _wait_for(condition: Any, seconds: float = 60) -> None:
             pass
         time.sleep(0.002)
     raise AssertionError("waited in vain")
+
+
+_REFUSED = [
+    *((option, "seconds", ("soon", "2s", "-1", "")) for option in ("--wait", "--stall", "--exit-when-idle")),
+    *((option, "yes or no", ("true", "1", "")) for option in ("--paused", "--remote", "--end-it", "--keep-existing")),
+]
+
+
+@pytest.mark.parametrize(("option", "expected", "values"), _REFUSED, ids=lambda value: str(value))
+def test_values_that_an_option_does_not_take_are_refused(
+    bench: Bench, option: str, expected: str, values: tuple[str, ...]
+) -> None:
+    command = [str(bench.tools.drain), "--socket", str(bench.folder / "s"), "--output", str(bench.folder / "x.dtap")]
+    for value in values:
+        done = subprocess.run([*command, option, value], capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"drawtap-drain: {option} {value}: expected {expected}"), done.stderr
