@@ -85,6 +85,10 @@ bool Player::failed(uint64_t call, const char* function) {
   return error;
 }
 
+void Player::answered_in_buffer(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) {
+  if (DT_UNLIKELY(observer_ != nullptr)) observer_->asked_into(query, about, buffer, place, wide);
+}
+
 void Player::compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
                             const char* function) {
   if (DT_UNLIKELY(observer_ != nullptr) && query)

@@ -125,21 +125,44 @@ void Measuring::linked(const Coming&) {
   session_.linked(player_.name(PROGRAM, program ? program : Recorded::argument(&recorded_, "programObj")));
 }
 
+namespace {
+
+// The sum of a query's parts, as the program gets it: 32 bits hold no more than they can.
+struct Sum {
+  uint64_t value = 0;
+  uint32_t narrow = 0;
+  const void* data(bool wide) const { return wide ? static_cast<const void*>(&value) : &narrow; }
+};
+
+bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, Sum& sum) {
+  constexpr uint32_t RESULT = 0x8866, RESULT_NO_WAIT = 0x9194;
+  if ((about != RESULT && about != RESULT_NO_WAIT) || !session.counted(query, sum.value)) return false;
+  sum.narrow = static_cast<uint32_t>(std::min<uint64_t>(sum.value, UINT32_MAX));
+  return true;
+}
+
+}  // namespace
+
 // Where measuring took a query of the program's apart, the driver's answer is that of its first part.
 void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
-  constexpr uint32_t RESULT = 0x8866, RESULT_NO_WAIT = 0x9194, QUERY_BUFFER = 0x9192, QUERY_BUFFER_BINDING = 0x9193;
-  uint64_t value = 0;
-  if ((about != RESULT && about != RESULT_NO_WAIT) || !session_.counted(query, value)) return;
-  const auto narrow = static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
-  const void* const from = wide ? static_cast<const void*>(&value) : &narrow;
+  constexpr uint32_t QUERY_BUFFER = 0x9192, QUERY_BUFFER_BINDING = 0x9193;
+  Sum sum;
+  if (!sum_of(session_, query, about, sum)) return;
   int buffer = 0;
   if (tls.context && tls.context->api == 1 && tls.context->version >= 44)
     player_.gl<void (*)(uint32_t, int*)>("glGetIntegerv")(QUERY_BUFFER_BINDING, &buffer);
   if (buffer)
     player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glBufferSubData")(
-        QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, from);
+        QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, sum.data(wide));
   else if (to)
-    memcpy(to, from, wide ? 8 : 4);
+    memcpy(to, sum.data(wide), wide ? 8 : 4);
+}
+
+void Measuring::asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) {
+  Sum sum;
+  if (sum_of(session_, query, about, sum))
+    player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glNamedBufferSubData")(buffer, place, wide ? 8 : 4,
+                                                                                            sum.data(wide));
 }
 
 void Measuring::after(const Coming& call) {

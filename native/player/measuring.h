@@ -26,6 +26,7 @@ class Measuring : public Observer {
   bool plays(const Row& row) override;
   void linked(const Coming& call) override;
   void asked(uint32_t query, uint32_t about, void* to, bool wide) override;
+  void asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) override;
   void frame_end(uint64_t next, uint64_t seq) override { session_.frame_end(next, seq); }
   void pause() override { session_.pause(); }
   void resume() override { session_.resume(); }

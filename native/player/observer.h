@@ -34,6 +34,8 @@ class Observer {
   // A query was asked, by the driver's name and what `about`: `to` has the answer, of 64 bits where it is `wide`. Where
   // a buffer takes answers, it is the place in that.
   virtual void asked(uint32_t query, uint32_t about, void* to, bool wide) = 0;
+  // The same where the call names the buffer that takes the answer, and the place in it.
+  virtual void asked_into(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide) = 0;
   // A frame has ended with the call `seq`; `next` is the number of the one that begins.
   virtual void frame_end(uint64_t next, uint64_t seq) = 0;
   // Something of the player's own comes that is none of the recording's, and has gone.

@@ -150,6 +150,8 @@ class Player {
   int64_t names_range(const Row& w, int64_t range);
   bool room(const Row& w, const In& in, int64_t bytes, int64_t bound, void** out, const char* name);
   void compare(const Row& w, const In& recorded, const void* now, const char* function);
+  // The driver wrote the answer of a query to a buffer.
+  void answered_in_buffer(uint32_t query, uint32_t about, uint32_t buffer, intptr_t place, bool wide);
   // An answer of the driver, unlike a read-back: `about` is what was asked for, `query` the query object here.
   void compare_answer(const Row& w, const In& recorded, const void* now, uint32_t about, uint32_t query,
                       const char* function);

@@ -231,6 +231,30 @@ void special_glBindVertexBuffers(Player& p, const Row&, GLuint first, GLsizei co
   real(first, count, buffers, places, strides);
 }
 
+namespace {
+
+void query_buffer(Player& p, const char* function, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
+  p.gl<void (*)(GLuint, GLuint, GLenum, GLintptr)>(function)(id, buffer, pname, offset);
+  p.answered_in_buffer(id, pname, buffer, offset, strstr(function, "64") != nullptr);
+}
+
+}  // namespace
+
+void special_glGetQueryBufferObjectiv(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
+  query_buffer(p, "glGetQueryBufferObjectiv", id, buffer, pname, offset);
+}
+void special_glGetQueryBufferObjectuiv(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname, GLintptr offset) {
+  query_buffer(p, "glGetQueryBufferObjectuiv", id, buffer, pname, offset);
+}
+void special_glGetQueryBufferObjecti64v(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname,
+                                        GLintptr offset) {
+  query_buffer(p, "glGetQueryBufferObjecti64v", id, buffer, pname, offset);
+}
+void special_glGetQueryBufferObjectui64v(Player& p, const Row&, GLuint id, GLuint buffer, GLenum pname,
+                                         GLintptr offset) {
+  query_buffer(p, "glGetQueryBufferObjectui64v", id, buffer, pname, offset);
+}
+
 void special_glBeginQuery(Player& p, const Row&, GLenum target, GLuint id) {
   p.query_targets[id] = target;
   p.gl<void (*)(GLenum, GLuint)>("glBeginQuery")(target, id);

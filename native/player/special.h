@@ -43,4 +43,13 @@ void special_glBeginQueryEXT(Player& p, const Row& w, GLenum target, GLuint id);
 void special_glQueryCounter(Player& p, const Row& w, GLuint id, GLenum target);
 void special_glQueryCounterEXT(Player& p, const Row& w, GLuint id, GLenum target);
 
+// Results that the driver writes to a buffer.
+void special_glGetQueryBufferObjectiv(Player& p, const Row& w, GLuint id, GLuint buffer, GLenum pname, GLintptr offset);
+void special_glGetQueryBufferObjectuiv(Player& p, const Row& w, GLuint id, GLuint buffer, GLenum pname,
+                                       GLintptr offset);
+void special_glGetQueryBufferObjecti64v(Player& p, const Row& w, GLuint id, GLuint buffer, GLenum pname,
+                                        GLintptr offset);
+void special_glGetQueryBufferObjectui64v(Player& p, const Row& w, GLuint id, GLuint buffer, GLenum pname,
+                                         GLintptr offset);
+
 }  // namespace dt::play

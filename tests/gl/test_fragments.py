@@ -119,7 +119,7 @@ MORE: Mapping[str, Sequence[Fate]] = {
     ],
     "queries": [
         *(_all(ALL // 2), (ALL // 2, 0, ALL // 4, ALL // 4), (ALL, 0, 0, 0), _all(ALL // 4)),
-        *((ALL // 2, 0, 0, 0), _all(ALL // 4), _all(ALL // 4), _all(0)),
+        *((ALL // 2, 0, 0, 0), _all(ALL // 4), _all(ALL // 4), _all(0), _all(ALL)),
     ],
     "lists": [
         *(_all(ALL // 2), _all(ALL // 4), _all(ALL // 2), _all(ALL // 2)),

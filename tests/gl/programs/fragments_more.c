@@ -54,6 +54,31 @@ static void conditional(GLuint hidden, GLuint seen) {
   box(-1, -1, 0, 1, 0); /* 16 half */
 }
 
+/* As many points as a query counted, each on a pixel of its own: the driver writes the number for itself. */
+static void points_by_query(GLuint counted) {
+  static GLuint buffers[2];
+  if (!buffers[0]) {
+    static GLfloat places[WIDTH * HEIGHT * 2];
+    const GLuint command[4] = {0, 1, 0, 0};
+    for (int i = 0; i < WIDTH * HEIGHT; i++) {
+      places[2 * i] = (float)(i % WIDTH * 2 + 1) / WIDTH - 1;
+      places[2 * i + 1] = (float)(i / WIDTH * 2 + 1) / HEIGHT - 1;
+    }
+    glGenBuffers(2, buffers);
+    glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
+    glBufferData(GL_ARRAY_BUFFER, sizeof places, places, GL_STATIC_DRAW);
+    glBindBuffer(GL_DRAW_INDIRECT_BUFFER, buffers[1]);
+    glBufferData(GL_DRAW_INDIRECT_BUFFER, sizeof command, command, GL_DYNAMIC_DRAW);
+  }
+  glBindBuffer(GL_ARRAY_BUFFER, buffers[0]);
+  glBindBuffer(GL_DRAW_INDIRECT_BUFFER, buffers[1]);
+  glVertexPointer(2, GL_FLOAT, 0, NULL);
+  glGetQueryBufferObjectuiv(counted, buffers[1], GL_QUERY_RESULT, 0);
+  glDrawArraysIndirect(GL_POINTS, NULL);
+  glBindBuffer(GL_DRAW_INDIRECT_BUFFER, 0);
+  glBindBuffer(GL_ARRAY_BUFFER, 0);
+}
+
 /* Queries of several draws, of all kinds, whose results the program reads, has written to a buffer, and draws by. */
 static void queries_of_draws(GLuint some, GLuint any, GLuint made) {
   static GLuint buffer;
@@ -99,6 +124,7 @@ static void queries_of_draws(GLuint some, GLuint any, GLuint made) {
   glBeginConditionalRender(some, GL_QUERY_WAIT_INVERTED);
   box(-1, -1, 1, 1, 0); /* 7 nothing */
   glEndConditionalRender();
+  points_by_query(some); /* 8 all */
 }
 
 /* A query that begins in one frame and ends in the next. */
