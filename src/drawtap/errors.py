@@ -76,8 +76,10 @@ class Findings(DrawtapError):
     exit_code = 1
 
 
-def check_target(path: Path, *, force: bool) -> None:
+def check_target(path: Path, *, force: bool, replaced: bool = False) -> None:
     """Refuse to write a file where that cannot or shall not be, before there is work in what it is to hold.
+
+    `replaced`: another file takes the place of this one at the end, which no pipe and no device lives through.
 
     Raises UsageError where `path` is a folder, where it exists and `force` is not set, and where there is no folder to
     put it in.
@@ -86,6 +88,8 @@ def check_target(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path} is a folder", hint=f"name a file in it, such as {path / 'NAME'}")
     if path.exists() and not force:
         raise UsageError(f"{path} exists", hint="--force replaces it")
+    if replaced and path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a regular file: it would be replaced by one", hint="name a file")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}", hint=f"mkdir -p {folder} makes it")

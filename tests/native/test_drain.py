@@ -231,8 +231,9 @@ def test_annotations_tell_the_circumstances(bench: Bench) -> None:
 def test_signal_of_the_watched_program_is_noted(bench: Bench) -> None:
     drain = bench.drain(idle=None)
     assert drain.process.stdin is not None
-    app = bench.app("calls=100", "exit=2")
+    app = bench.app("calls=100", "exit=2", "hold=1000")
     drain.process.stdin.write(f"watch {app.pid}\n".encode())
+    drain.process.stdin.flush()  # before the program ends: else its file is whole already
     assert app.wait(20) == -signal.SIGABRT
     drain.process.stdin.write(b"signal 6\n")
     drain.process.stdin.flush()

@@ -501,3 +501,17 @@ def test_metrics_that_nobody_could_write_are_refused_before_the_program_starts(t
     for place in (tmp_path / "missing" / "metrics", tmp_path):
         answer = drawtap("run", "--metrics", str(place), "--", "true")
         assert answer.code == 2 and str(place.parent if "missing" in str(place) else place) in answer.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("cut", "{}", "#0"), ("extract", "{}", "--frames", "0"), ("export", "{}", "-f", "perfetto"), ("renumber", "{}")],
+    ids=lambda words: words[0],
+)
+def test_what_is_no_file_is_not_replaced_by_one(drawtap, recording, tmp_path, words):
+    out = tmp_path / "out"
+    out.symlink_to("/dev/null")
+    answer = drawtap(*(word.format(recording) for word in words), "--force", "-o", out)
+    assert answer.code == 2, answer.err
+    assert "is not a regular file" in answer.err
+    assert out.is_symlink()

@@ -37,7 +37,7 @@ def cut(
     """
     from drawtap.trace.edit import cut as cut_out
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     where = selection(calls, name=name, of=trace).where()
     found = trace.sql(f"SELECT seq FROM calls WHERE {where}")
     return verdicts(cut_out(trace, (int(str(row[0])) for row in found), output))

@@ -63,7 +63,7 @@ def edit(
     from drawtap.formats.editable import parse, value
     from drawtap.trace.edit import Editor
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     editor = Editor(trace)
     if script is not None:
         _run(script, editor)

@@ -83,7 +83,7 @@ def _to_perfetto(trace: Trace, output: Path | None, *, whole: bool, force: bool)
 
     if output is None or not whole:
         raise UsageError("Perfetto gets the whole recording, in a file", hint="-f perfetto -o game.pftrace")
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     return Written(str(output), write_timeline(trace, output), "a timeline for Perfetto")
 
 

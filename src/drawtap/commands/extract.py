@@ -68,7 +68,7 @@ def extract(
     """
     from drawtap.analysis.extract import Cutter, ExtractOptions, target
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     if oracle != "pixels" and not minimize:
         raise UsageError("an oracle is for --minimize")
     if part is not None:

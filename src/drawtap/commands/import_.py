@@ -51,7 +51,7 @@ def import_(
     target = output or file.with_suffix(".dtap")
     if target.exists() and target.samefile(file):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
-    check_target(target, force=force)
+    check_target(target, force=force, replaced=True)
     library, signatures = part(PEERS), part(SIGNATURES)
     if tcy2.is_tcy2(file):
         return _tcy2(file, target, library, signatures)
@@ -122,6 +122,6 @@ def _text(file: Path, base: Path | None, output: Path | None, force: bool) -> Ve
     target = output or file.with_suffix(".dtap")
     if target.exists() and base.samefile(target):
         raise UsageError(f"{target} would replace what it is made from", hint="name another file with -o")
-    check_target(target, force=force)
+    check_target(target, force=force, replaced=True)
     with open_trace(base) as trace:
         return verdicts(read_editable(file, trace, target))

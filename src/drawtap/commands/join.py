@@ -26,7 +26,7 @@ def join(
     """
     from drawtap.trace.edit import join as joined
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     return verdicts(joined(existing(recordings), output))
 
 

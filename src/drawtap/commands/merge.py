@@ -28,5 +28,5 @@ def merge(
     """
     from drawtap.trace.edit import merge as merged
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     return verdicts(merged(existing(recordings), output))

@@ -22,6 +22,6 @@ def new(
     """
     from drawtap.trace.edit import empty
 
-    check_target(file, force=force)
+    check_target(file, force=force, replaced=True)
     empty(file)
     return Written(str(file), file.stat().st_size, "a recording")

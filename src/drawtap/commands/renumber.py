@@ -28,5 +28,5 @@ def renumber(
     """
     from drawtap.trace.edit import renumber as renumbered
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     return verdicts(renumbered(trace.path, output))

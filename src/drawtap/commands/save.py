@@ -26,5 +26,5 @@ def save(
     """
     from drawtap.trace.workspace import copied
 
-    check_target(file, force=force)
+    check_target(file, force=force, replaced=True)
     return Written(str(file), copied(trace.path, file), "a recording")

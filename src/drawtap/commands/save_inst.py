@@ -24,6 +24,6 @@ def save_inst(
     """Write the readings that drawtap load-inst has stored beside a recording."""
     from drawtap.trace import sensors
 
-    check_target(file, force=force)
+    check_target(file, force=force, replaced=True)
     rows = sensors.save(trace.path, file, name=name)
     return Written(str(file), file.stat().st_size, f"{rows} readings")

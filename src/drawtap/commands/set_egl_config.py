@@ -42,5 +42,5 @@ def set_egl_config(
     wanted = "" if config == "recorded" else config
     if wanted:
         check_config(wanted)
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     return verdicts(with_config(trace, wanted, output))

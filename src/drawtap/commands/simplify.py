@@ -34,7 +34,7 @@ def simplify(
     """
     from drawtap.analysis import redundancy
 
-    check_target(output, force=force)
+    check_target(output, force=force, replaced=True)
     done = redundancy.simplify(trace, output, on=on, verify=not no_verify)
     return Verdicts(_lines(done, output), data={**done.certificate, "path": str(output), "seconds": done.seconds})
 

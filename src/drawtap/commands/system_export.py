@@ -76,7 +76,7 @@ def _by_suffix(output: Path) -> str:
 
 def _check(output: Path, *, folder: bool, force: bool) -> None:
     if not folder:
-        check_target(output, force=force)
+        check_target(output, force=force, replaced=True)
     elif not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {output.parent}")
     elif output.exists() and not output.is_dir():

@@ -85,7 +85,7 @@ def make_recorder(
     chosen, without = recorder.chosen_events(events, recorder.known_events(recorder.tracefs()))
     stem = Path(program[0]).name if program else "kernel"
     target = output or Path(stem + _SUFFIXES[kind])
-    check_target(target, force=force)
+    check_target(target, force=force, replaced=True)
     notes = [f"this kernel has no events of {name}: nothing of it was recorded; is it loaded?" for name in without]
     if recorder.without_drivers(chosen) and "gpu" in events.split(","):
         notes.append("no driver of a GPU is loaded: there will be threads and fences, but no requests")

@@ -72,7 +72,7 @@ def system_simulate(
     from drawtap.system.simulator import VARIANTS
 
     if output is not None:
-        check_target(output, force=force)
+        check_target(output, force=force, replaced=True)
     if record is not None and record.exists() and any(record.iterdir()):
         raise UsageError(f"{record} exists and is not empty", hint="name a folder that does not exist")
     if guests and record is None:
