@@ -1,0 +1,156 @@
+"""Plain English, as a tool can see it: sentences of the pages, the helps and the docstrings.
+
+`python tests/words.py [FILE ...]` prints what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).parents[1]
+MOST_WORDS = 30
+#: Sentences that need a second reading: why, and how they look.
+PATTERNS = {
+    "who says, who asks?": re.compile(r"\b(?:is|are|was|were|be|been|being) (?:told|said|asked)\b", re.IGNORECASE),
+    "give the number": re.compile(r"\bso (?:many|much)\b(?! (?:that|as)\b)", re.IGNORECASE),
+    "repeat the noun": re.compile(
+        r"\b(?:that|those|the ones?) of\b(?= (?:the|a|an|all|its|our|other|this|each|draw)\b)"
+    ),
+    "a clause as subject": re.compile(r"^(?:What|Whatever|Who|Whoever|Which|Whether|How|That which)\b(?!.*\?$)"),
+    "begin with the actor": re.compile(r"^Of (?!course)"),
+    "it, that, one: name them": re.compile(r"(?:\b(?:it|one|that|those|such)\b.*){5}", re.IGNORECASE),
+}
+#: Where a full stop ends no sentence.
+_ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|No|Fig|Mr|al)\.")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A sentence that is hard to read."""
+
+    place: str
+    line: int
+    why: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.place}:{self.line}: {self.why}: {self.sentence}"
+
+
+def _sentences(block: str) -> Iterator[str]:
+    text = re.sub(r"`+[^`]*`+", lambda m: "`code`" + m.group(0)[-2] * (m.group(0)[-2] in ".?!"), block)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)  # links
+    text = re.sub(r"[*_]{1,2}(?=\w)|(?<=[\w.?!])[*_]{1,2}", "", text)
+    text = _ABBREVIATIONS.sub(lambda m: m.group(0)[:-1], " ".join(text.split()))
+    for sentence in re.split(r"(?<=[.?!;])[)\"]?\s+|(?<=:)\s+(?=[A-Z`])", text):
+        if sentence.strip():
+            yield sentence.strip()
+
+
+def _faults(place: str, line: int, block: str) -> Iterator[Fault]:
+    for sentence in _sentences(block):
+        words = len(re.findall(r"[^\s\W][^\s]*|\d\S*|`code`", sentence))
+        if words > MOST_WORDS:
+            yield Fault(place, line, f"{words} words", sentence)
+        for why, pattern in PATTERNS.items():
+            if pattern.search(sentence):
+                yield Fault(place, line, why, sentence)
+
+
+def _blocks(page: str) -> Iterator[tuple[int, str]]:
+    """Yield paragraphs, items of lists and cells of tables with their lines; code is left out."""
+    block: list[str] = []
+    start, fenced = 1, False
+    for number, line in enumerate([*page.splitlines(), ""], 1):
+        text = line.strip()
+        fence = text.startswith(("```", ":::"))
+        special = fence or fenced or not text or text.startswith(("|", "#", "<!--")) or line.startswith("    ")
+        if (special or re.match(r"[-*] |\d+\. |>", text)) and block:
+            yield start, " ".join(block)
+            block = []
+        fenced ^= fence
+        if text.startswith("|") and not fenced and not re.fullmatch(r"[|:\- ]+", text):
+            for cell in re.split(r"(?<!\\)\|", text.strip("|")):
+                yield number, cell
+        elif not special:
+            start = number if not block else start
+            block.append(re.sub(r"^(?:[-*]|\d+\.|>) ", "", text))
+
+
+def of_page(path: Path) -> list[Fault]:
+    """Return the faults of a Markdown page."""
+    place = str(path.relative_to(ROOT))
+    return [f for line, block in _blocks(path.read_text(encoding="utf-8")) for f in _faults(place, line, block)]
+
+
+def of_source(path: Path) -> list[Fault]:
+    """Return the faults in the docstrings of a module's public names."""
+    place = str(path.relative_to(ROOT))
+    found: list[Fault] = []
+
+    def visit(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                if child.name.startswith("_"):
+                    continue
+                found.extend(_of_docstring(place, child))
+                if isinstance(child, ast.ClassDef):
+                    visit(child)
+
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found.extend(_of_docstring(place, tree))
+    visit(tree)
+    return found
+
+
+def _of_docstring(
+    place: str, node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+) -> Iterator[Fault]:
+    if text := ast.get_docstring(node):
+        line = getattr(node, "lineno", 1)
+        for at, block in _blocks(text):
+            yield from _faults(place, line + at, block)
+
+
+def of_help(name: str, command: click.Command) -> list[Fault]:
+    """Return the faults of the help of a verb and of its own verbs: what they do, and their options."""
+    place = f"drawtap {name}".rstrip() + " --help"
+    texts = [command.help or "", *(p.help or "" for p in command.params if isinstance(p, click.Option))]
+    found = [f for text in texts for line, block in _blocks(text) for f in _faults(place, line, block)]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for verb in command.list_commands(context):
+            if inner := command.get_command(context, verb):
+                found += of_help(f"{name} {verb}".strip(), inner)
+    return found
+
+
+def pages() -> list[Path]:
+    """Return the pages that people wrote; those of the reference are made from helps and docstrings."""
+    return sorted(
+        [*ROOT.glob("*.md"), *(p for p in ROOT.glob("docs/**/*.md") if not {"reference", "_build"} & {*p.parts})]
+    )
+
+
+def sources() -> list[Path]:
+    """Return the modules of the package."""
+    return sorted(p for p in (ROOT / "src" / "drawtap").glob("**/*.py") if "_native" not in p.parts)
+
+
+def main(names: list[str]) -> int:
+    """Print the faults of files, by default of all pages and sources."""
+    paths = [Path(n).resolve() for n in names] or [*pages(), *sources()]
+    faults = [f for p in paths for f in (of_source(p) if p.suffix == ".py" else of_page(p))]
+    print("\n".join(str(f) for f in faults))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
