@@ -10,6 +10,9 @@ TESTS ?= tests
 NATIVE := 'native/*.[ch]' 'native/*.cc' 'tests/*.[ch]' 'tests/*.cc' 'bench/*.[ch]' 'bench/*.cc' \
 	':!native/third_party'
 
+# What .ci/packages prints is complete: SIGPIPE ends make without a line of its own.
+packages = .ci/packages $(1) || { kill -s PIPE $$PPID; exit 3; }
+
 .PHONY: help
 help: ## list the targets
 	@echo "drawtap: record the graphics calls of a program and ask questions about them"; echo
@@ -18,7 +21,7 @@ help: ## list the targets
 
 .PHONY: setup
 setup: ## create .venv with drawtap and its tools, build the native parts
-	@.ci/packages build
+	@$(call packages,build)
 	@$(SETUP:.ready=.dev) build
 	@echo "drawtap is ready: $(VENV)/bin/drawtap --help"
 
@@ -27,7 +30,7 @@ SETUP = echo "installing Python packages and compiling the native parts, both at
 	$(MAKE) --no-print-directory $(PY) && $(MAKE) --no-print-directory -j2 $(VENV)/.ready
 
 $(PY):
-	@.ci/packages build
+	@$(call packages,build)
 	@python=$$(.ci/python) && "$$python" -m venv $(VENV)
 
 # What drawtap needs to run ...
@@ -60,13 +63,13 @@ first-parts: configure
 
 .PHONY: demo
 demo: ## record two programs without a display, answer three questions, write a report
-	@.ci/packages build demo
+	@$(call packages,build demo)
 	@$(SETUP) first-parts
 	@examples/demo --build "$(MAKE) --no-print-directory build" "$(abspath $(VENV)/bin)"
 
 .PHONY: test
 test: $(VENV)/.dev build ## run all tests
-	@.ci/packages demo test
+	@$(call packages,demo test)
 	$(PY) -m pytest -n $(JOBS) $(TESTS)
 
 .PHONY: test-all
@@ -91,7 +94,7 @@ format: $(VENV)/.dev ## rewrite the Python and C++ sources in the project's styl
 
 .PHONY: bench
 bench: $(VENV)/.dev build ## measure capture and reading, beside apitrace where it does the job
-	@.ci/packages demo test
+	@$(call packages,demo test)
 	$(PY) -m bench
 
 .PHONY: gpu

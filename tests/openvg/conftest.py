@@ -36,7 +36,7 @@ def program(headers: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
         if not target.exists():
             paths = [f"-I{headers}", f"-L{libraries}"]
             sources = [str(HERE / f"{name}.c"), "-o", str(target)]
-            needed = ["-lOpenVG", "-lEGL", "-lm", "-Wl,--as-needed", "-lGLESv2"]
+            needed = ["-l:libOpenVG.so.1", "-l:libEGL.so.1", "-lm", "-Wl,--as-needed", "-lGLESv2"]
             subprocess.run(["cc", "-Wall", "-Wextra", *paths, *sources, *needed], check=True)
         return target
 

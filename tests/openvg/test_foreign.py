@@ -99,8 +99,9 @@ def _built(folder: Path, headers: Path) -> Path:
         "-DV8_CALLBACK_STYLE_PRE_3_20", "-DNODE_BUFFER_TYPE_PRE_0_11", "-DTYPED_ARRAY_TYPE_PRE_0_11",
         "-DSCOPE_DECL_PRE_0_11", f"-I{node / 'include' / 'node'}", f"-I{HERE}", f"-I{headers}",
     ]  # fmt: skip
+    linked = ["-l:libOpenVG.so.1", "-l:libEGL.so.1"]
     modules: list[tuple[Path, str, list[str], list[str]]] = [
-        (base, "openvg", ["src/openvg.cc", "src/egl.cc"], [f"-L{engine}", "-lOpenVG", "-lEGL", "-lGLESv2"]),
+        (base, "openvg", ["src/openvg.cc", "src/egl.cc"], [f"-L{engine}", *linked, "-lGLESv2"]),
         (
             canvas,
             "freetype",

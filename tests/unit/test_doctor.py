@@ -317,3 +317,64 @@ def test_sigterm_is_passed_on(tmp_path):
         process.terminate()
         process.communicate(timeout=20)
     assert process.returncode == 143
+
+
+@pytest.fixture
+def left(tmp_path, monkeypatch):
+    """Return a temporary folder with what killed runs leave, and caches with something in them."""
+    temporary, cache = tmp_path / "tmp", tmp_path / "cache"
+    for path in (temporary / "drawtap-abcd_123", cache / "drawtap/state", cache / "drawtap/engines", tmp_path / "own"):
+        path.mkdir(parents=True)
+        (path / "file").write_bytes(b"x" * 5000)
+    (temporary / "drawtap-notes").mkdir()  # not a name that tempfile makes
+    (temporary / "drawtap-00000000").symlink_to(tmp_path / "own")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.delenv("DRAWTAP_CACHE", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.setattr("drawtap.capture.leftovers._starts", lambda: iter(()))
+    return tmp_path
+
+
+def test_caches_and_leftovers_are_listed_and_deleted(drawtap, left):
+    listed = drawtap("doctor", "--clean", "--json")
+    assert {Path(item["path"]).name for item in json.loads(listed.out)} == {"drawtap-abcd_123", "state", "engines"}
+    assert all(item["size_bytes"] >= 5000 and not item["deleted"] for item in json.loads(listed.out))
+    assert (left / "cache/drawtap/state/file").exists()
+    done = drawtap("doctor", "--clean", "--yes")
+    assert done.code == 0
+    assert "freed" in done.out
+    assert sorted(path.name for path in (left / "tmp").iterdir()) == ["drawtap-00000000", "drawtap-notes"]
+    assert (left / "own/file").exists()
+    assert not list((left / "cache/drawtap").iterdir())
+
+
+def test_what_a_running_command_may_need_is_kept(drawtap, left, monkeypatch):
+    changed = (left / "tmp/drawtap-abcd_123").stat().st_mtime
+    monkeypatch.setattr("drawtap.capture.leftovers._starts", lambda: iter((changed + 5,)))
+    assert not any(item["in_use"] for item in json.loads(drawtap("doctor", "--clean", "--json").out))
+    monkeypatch.setattr("drawtap.capture.leftovers._starts", lambda: iter((changed + 5, changed - 5)))
+    assert drawtap("doctor", "--clean", "--yes").code == 0
+    assert (left / "tmp/drawtap-abcd_123/file").exists()
+    assert not list((left / "cache/drawtap").iterdir())
+
+
+def test_a_process_with_drawtap_in_it_is_seen(monkeypatch):
+    from drawtap.capture import leftovers
+
+    code = f"import ctypes, sys; ctypes.CDLL({str(part('libdrawtap-core.so'))!r}); print(flush=True); sys.stdin.read()"
+    before = time.time()
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout.readline()
+        assert any(before - 3 <= started <= time.time() for started in leftovers._starts())
+        seen = {Path(f"/proc/{child.pid}")}
+        monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(seen))
+        assert len(list(leftovers._starts())) == 1
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_yes_alone_and_a_program_to_clean_are_mistakes(drawtap):
+    assert drawtap("doctor", "--yes").code == 2
+    assert drawtap("doctor", "ls", "--clean").code == 2

@@ -6,24 +6,80 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.errors import UnavailableError, UsageError
 from drawtap.view.result import Verdict, Verdicts
+from drawtap.view.text import size
 
 if TYPE_CHECKING:
     from drawtap.capture.doctor import Check
 
 
-@command(section="record", examples=("drawtap doctor", "drawtap doctor glmark2-es2", "drawtap doctor ./game --json"))
-def doctor(program: Annotated[str | None, Opt("the program to look at", metavar="PROGRAM")] = None) -> Verdicts:
+@command(
+    section="record",
+    examples=(
+        "drawtap doctor",
+        "drawtap doctor glmark2-es2",
+        "drawtap doctor ./game --json",
+        "drawtap doctor --clean",
+        "drawtap doctor --clean --yes",
+    ),
+)
+def doctor(
+    program: Annotated[str | None, Opt("the program to look at", metavar="PROGRAM")] = None,
+    *,
+    clean: Annotated[bool, Opt("List caches and what killed runs left, with sizes.")] = False,
+    yes: Annotated[bool, Opt("With --clean: delete them.", "-y")] = False,
+) -> Verdicts:
     """Check this machine, or a program, for what recording needs.
 
     Without PROGRAM: the parts of drawtap, the C library, shared memory, the clock, the graphics drivers, the compiler.
     With PROGRAM: whether the tap can get into it, and which graphics libraries it uses. The program is not run.
     Exit code 1 where something keeps drawtap from recording.
+
+    With --clean: compiled modules, indexes of recordings' state and other caches, all of which drawtap makes again;
+    and folders of killed runs in the temporary folder. --yes deletes them, but for what a running drawtap may use.
     """
+    if clean:
+        if program is not None:
+            raise UsageError("--clean looks at no program", hint="leave out PROGRAM")
+        return _cleaned(delete=yes)
+    if yes:
+        raise UsageError("--yes: only with --clean")
     from drawtap.capture import doctor as doctor_
 
     checks = doctor_.environment() if program is None else doctor_.program(program)
     return Verdicts(verdicts_of(checks))
+
+
+def _cleaned(*, delete: bool) -> Verdicts:
+    from drawtap.capture import leftovers
+
+    found = leftovers.found()
+    free = [item for item in found if not item.in_use]
+    if delete:
+        try:
+            leftovers.delete(free)
+        except OSError as error:
+            raise UnavailableError(f"{error.filename} cannot be deleted: {error.strerror}") from None
+    did = "deleted " if delete else ""
+    verdicts = [Verdict("ok", size(item.size_bytes), f"{did}{item.path} ({item.what})") for item in free]
+    if kept := len(found) - len(free):
+        finding = f"temporary: {kept} of running commands, perhaps"
+        verdicts.append(Verdict("note", "kept", finding, "end drawtap and programs under it first"))
+    total = size(sum(item.size_bytes for item in free))
+    advice = None if delete or not free else "drawtap doctor --clean --yes deletes it"
+    verdicts.append(Verdict("ok", total, "freed" if delete else "in caches and leftovers", advice))
+    data = [
+        {
+            "path": str(item.path),
+            "what": item.what,
+            "size_bytes": item.size_bytes,
+            "in_use": item.in_use,
+            "deleted": delete and not item.in_use,
+        }
+        for item in found
+    ]
+    return Verdicts(verdicts, data=data)
 
 
 def verdicts_of(checks: Iterable[Check]) -> list[Verdict]:

@@ -29,7 +29,8 @@ def headline(asked: Checklist) -> str:
         (_n(asked, "suppressed"), "suppressed"),
         (_n(asked, "not looked"), "did not look"),
     ]
-    return text + "; " + ", ".join(f"{n} {what}" for n, what in rest if n)
+    counted = ", ".join(f"{n} {what}" for n, what in rest if n)
+    return f"{text}; {counted}" if counted else text
 
 
 def summary(judgement: Judgement) -> str:
