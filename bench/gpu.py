@@ -101,7 +101,7 @@ def _proof(setup: Setup, name: str, arguments: Sequence[str]) -> Iterator[Row]:
     yield Row(
         "proofs", f"{name}: replay", "equal", float(exact), goal=Goal(least=1), note="; ".join([note, *wrong[:3]])
     )
-    done = _ask("verify-state", str(trace))
+    done = _ask("verify", str(trace), "--state")
     yield _passed(f"{name}: state", done)
     done = _ask("extract", str(trace), "--frames", str(max(0, played.frames // 2)), "--force", "-o", str(cut))
     yield _passed(f"{name}: cut of a frame", done if done.returncode else _ask("verify", str(cut)))
@@ -157,7 +157,7 @@ def counters(setup: Setup) -> Iterator[Row]:
             yield Row("counters", api, "", note=f"not here: {_last(done)}")
             continue
         truth = _TRUTH if api == "OpenGL ES" else {}
-        listed = json.loads(_ask("metrics", str(trace), "--json").stdout or "[]")
+        listed = json.loads(_ask("profile", str(trace), "--list", "--json").stdout or "[]")
         for back_end in sorted({str(one["metric"]).split(":")[0] for one in listed}):
             own = [one for one in listed if str(one["metric"]).split(":")[0] == back_end]
             here = [one for one in own if one["here"] == "yes"]

@@ -173,7 +173,7 @@ def _memory(setup: Setup, trace: Path, calls: int) -> Iterator[Row]:
         "state, index made": drawtap("state", str(trace), seq),
         "state, index kept": drawtap("state", str(trace), seq),
         "draws by program": drawtap("sql", str(trace), "SELECT program, count(*) FROM draws GROUP BY 1"),
-        "redundancy": drawtap("redundancy", str(trace)),
+        "redundancy": drawtap("simplify", str(trace), "--dry-run"),
         "all rules": drawtap("checklist", str(trace), "--json"),
     }
     for name, command in questions.items():

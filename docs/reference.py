@@ -134,7 +134,7 @@ def _tables() -> Iterator[str]:
 
 
 def _metrics() -> Iterator[str]:
-    yield "# Metrics\n\nWhat `drawtap profile` can measure; `drawtap metrics` says what of it can be had here.\n"
+    yield "# Metrics\n\nWhat `drawtap profile` can measure; `drawtap profile --list` says what of it can be had here.\n"
     yield "A back-end that names its counters itself (amd, intel, drm, nvml) has ids of the driver's words.\n\n"
     for name, entry in BACKENDS.items():
         about = inspect.cleandoc(entry.about)
@@ -218,9 +218,9 @@ def _specification() -> Iterator[str]:
 
 def _rules() -> Iterator[str]:
     yield "# Rules of the checklist\n\n"
-    yield "What `drawtap checklist` looks for. `drawtap rules ID` prints the question of a rule, in SQL; a rule of\n"
-    yield "your own is one file (see `CONTRIBUTING.md`). Rules marked T are items of the checklist in Kyostila's\n"
-    yield "thesis.\n\n"
+    yield "What `drawtap checklist` looks for. `drawtap checklist --explain ID` prints the question of a rule, in SQL.\n"
+    yield "A rule of your own is one file (see `CONTRIBUTING.md`). Rules marked T are items of the checklist in\n"
+    yield "Kyostila's thesis.\n\n"
     yield "| hardware | what it means |\n|---|---|\n"
     for name, meaning in HARDWARE.items():
         yield f"| {name} | {meaning} |\n"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +20,8 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import click
 
 import drawtap
-from drawtap.commands import ALIASES, AT_THE_PROMPT, COMMANDS, GROUPS, SECTIONS, Command, Param
+from drawtap.commands import AT_THE_PROMPT, COMMANDS, FIRST, GROUPS, SECTIONS, Command, Options, Param, find
+from drawtap.commands.toolkit import OLD_NAMES
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
 
@@ -39,6 +41,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run `drawtap ARGUMENTS` and return its exit code. Never raises, except for KeyboardInterrupt's sake: 130."""
     warnings.showwarning = _show_warning
     words = [*arguments[1:], "--help"] if arguments[:1] == ["help"] else list(arguments)
+    if " ".join(words[:2]) in OLD_NAMES:  # "show state": the old names may be of two words
+        words = [" ".join(words[:2]), *words[2:]]
     try:
         code = _group()(args=words or ["--help"], prog_name="drawtap", standalone_mode=False)
         sys.stdout.flush()
@@ -84,6 +88,7 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
     examples = "\n".join(f"  {line}" for line in command.examples)
     return _Verb(
         command.name.rpartition(" ")[2],
+        titles={p.name: p.title for p in command.params},
         params=params,
         callback=_callback(command, trace),
         help=_unwrapped(command.help),
@@ -91,13 +96,15 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
         epilog=f"\b\nExamples:\n{examples}" if examples else None,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "max_content_width": 100,
+            "max_content_width": _WIDTH,
             "ignore_unknown_options": rest,
             "allow_interspersed_args": not rest,
         },
     )
 
 
+_WIDTH = 80  # of help, on terminals that are wider too
+_NAME = 10
 _FRAME_END_HELP = "What ends a frame: auto, or function names separated by commas."
 
 
@@ -118,6 +125,10 @@ class _Argument(click.Argument):
 
 
 class _Verb(click.Command):
+    def __init__(self, name: str, *, titles: dict[str, str], **rest: Any) -> None:
+        super().__init__(name, **rest)
+        self._titles = titles  # under which heading a parameter stands
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         # "-3:" is a range that counts from the end, no option. The verb gets it without the blank.
         if "--" not in args and not any(p.nargs == -1 for p in self.params):
@@ -129,7 +140,14 @@ class _Verb(click.Command):
         if rows:
             with formatter.section("Arguments"):
                 formatter.write_dl(rows)
-        super().format_options(ctx, formatter)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx)
+            if row is not None:
+                sections.setdefault(self._titles.get(param.name or "", Options.title), []).append(row)
+        for title in sorted(sections, key=lambda title: title != Options.title):
+            with formatter.section(title):
+                formatter.write_dl(sections[title])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.epilog:
@@ -151,12 +169,10 @@ class _Group(click.Group):
         name = self._prefix + cmd_name
         if name in GROUPS:
             return _subgroup(name)
-        if " " in cmd_name:
+        if " " in cmd_name and name not in OLD_NAMES:
             return None
-        try:
-            return click_command(COMMANDS.get(ALIASES.get(name, name)))
-        except UsageError:
-            return None
+        command = find(name)
+        return None if command is None else click_command(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -174,22 +190,42 @@ class _Group(click.Group):
             raise UsageError(f"there is no command called {self._prefix + name!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        commands = [command for name, command in COMMANDS.items() if name.startswith(self._prefix)]
-        names = {c.name: c.name.removeprefix(self._prefix) for c in commands}
-        wide = max(map(len, names.values()), default=0)
+        # As close as can be, so that all verbs fit two screens of 80 columns.
+        commands = [c for name, c in COMMANDS.items() if name.startswith(self._prefix)]
+        rows = {c.name: (c.name.removeprefix(self._prefix), c.summary) for c in commands}
+        shown = [] if self._prefix else [name for name in FIRST if name in rows]
+        if shown:
+            self._write(formatter, "Begin with", [rows.pop(name) for name in shown])
         for section, title in SECTIONS.items():
-            rows = [(names[c.name].ljust(wide), c.summary) for c in commands if c.section == section]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+            own = [c.name for c in commands if c.section == section and c.name in rows]
+            single = [rows[name] for name in own if self._prefix or " " not in name]
+            if section == "know" and not self._prefix:
+                single += [(f"{group} ...", _of_group(group, about)) for group, about in GROUPS.items()]
+            if single:
+                self._write(formatter, title, single)
+
+    @staticmethod
+    def _write(formatter: click.HelpFormatter, title: str, rows: list[tuple[str, str]]) -> None:
+        indent = max(_NAME, *(len(name) for name, _ in rows)) + 4
+        formatter.write(f"{title}:\n")
+        for name, text in rows:
+            head = f"  {name}".ljust(indent)
+            formatter.write(textwrap.fill(text, _WIDTH, initial_indent=head, subsequent_indent=" " * indent) + "\n")
+
+
+def _of_group(group: str, about: str) -> str:
+    words = [name.removeprefix(f"{group} ") for name in COMMANDS.names() if name.startswith(f"{group} ")]
+    return f"{about.rstrip('.')}: {', '.join(words)}"
 
 
 def _group() -> click.Group:
     return _Group(
         "drawtap",
-        help="Record the graphics calls of a program and ask questions about them.",
-        epilog="drawtap COMMAND --help explains a command, with examples.",
+        epilog="drawtap COMMAND --help explains a command, with examples; --version.",
         params=[
             click.Option(
                 ["--version"],
@@ -200,7 +236,7 @@ def _group() -> click.Group:
                 help="Print the version.",
             )
         ],
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH},
     )
 
 
@@ -210,7 +246,7 @@ def _subgroup(name: str) -> click.Group:
         f"{name} ",
         help=GROUPS[name],
         epilog=f"drawtap {name} COMMAND --help explains a command, with examples.",
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDTH},
     )
 
 
@@ -222,7 +258,8 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 def _click_parameter(param: Param) -> click.Parameter:
     if param.kind == "trace":
-        return click.Argument([param.name], metavar="FILE", type=click.Path())
+        shown = "FILE" if param.required else "[FILE]"
+        return click.Argument([param.name], metavar=shown, required=param.required, type=click.Path())
     kind = _click_type(param.type)
     metavar = param.opt.metavar or param.name.upper()
     if param.kind == "rest":
@@ -273,8 +310,8 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
         try:
             for param in command.params:
                 if param.kind == "trace":
-                    if trace is None:
-                        opened = _open(values.pop(param.name), frame_end)
+                    path = values.pop(param.name) if trace is None else None
+                    opened = _open(path, frame_end) if path is not None else None
                     positional.append(opened if trace is None else trace)
                 elif param.kind == "argument":
                     positional.append(values.pop(param.name))

@@ -26,8 +26,9 @@ from cmd2 import Completions, Statement
 
 import drawtap
 from drawtap.cli import PipeClosedError, click_command, from_click, show
-from drawtap.commands import ALIASES, COMMANDS, GROUPS, Command
+from drawtap.commands import COMMANDS, Command, find
 from drawtap.commands.sql import rows
+from drawtap.commands.toolkit import ALIASES, OLD_NAMES
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
 from drawtap.trace.core import TABLES
 from drawtap.trace.workspace import Loaded, Workspace
@@ -37,7 +38,7 @@ from drawtap.view.text import counted, wants_color
 
 _SQL = re.compile(
     r"\s*(\(|(select|with|from|values|describe|show(?!\s+(plugins|state)\b)|summarize|explain|pivot|pragma|set|create|copy)"
-    r"(?![\w-]))",  # set-egl-config and show-state are verbs
+    r"(?![\w-]))",  # show-state is a verb
     re.IGNORECASE,
 )
 _KEYWORDS = (
@@ -174,12 +175,12 @@ class Analyzer(cmd2.Cmd):
         """Run a verb, or say that there is none of that name."""
         name = self._full_name(statement.command)
         if name is None:
-            near = did_you_mean(statement.command, [*COMMANDS.names(), *_OWN, *ALIASES]) or "help lists the verbs"
+            near = did_you_mean(statement.command, [*self._verbs(), *_OWN]) or "help lists the verbs"
             self._complain(UsageError(f"{statement.command!r} is neither SQL nor a verb", hint=near))
             return None
         self.history.append(statement)
         words = [_bare(word) for word in statement.arg_list]
-        self._guarded(lambda: self._verb(COMMANDS.get(name), words))
+        self._guarded(lambda: self._verb(_verb_of(name), words))
         return None
 
     def get_all_commands(self) -> list[str]:
@@ -188,18 +189,17 @@ class Analyzer(cmd2.Cmd):
         return sorted({*own, *self._verbs(), *(n.replace(" ", "-") for n in self._two_words()), "exit"})
 
     def _verbs(self) -> list[str]:
-        names = [name for name in COMMANDS.names() if name not in _NOT_HERE and " " not in name]
-        return [*names, *(alias for alias, of in ALIASES.items() if " " not in alias and of in names)]
+        return [name for name in COMMANDS.names() if name not in _NOT_HERE and " " not in name]
 
     def _two_words(self) -> list[str]:
-        names = [name for name in COMMANDS.names() if " " in name]
-        return [*names, *(alias for alias, of in ALIASES.items() if " " in alias and of in COMMANDS.names())]
+        return [name for name in (*COMMANDS.names(), *OLD_NAMES) if " " in name]
 
     def _full_name(self, word: str) -> str | None:
-        group, dash, rest = word.partition("-")
-        name = f"{group} {rest}" if dash and group in GROUPS else word
-        name = ALIASES.get(name, name)
-        return name if name in COMMANDS.names() and name not in _NOT_HERE else None
+        two = word.replace("-", " ", 1)
+        for name in (word, two):
+            if name not in _NOT_HERE and (name in OLD_NAMES or name in COMMANDS.names()):
+                return None if name in ALIASES and ALIASES[name].verb in _NOT_HERE else name
+        return None
 
     # ---- verbs -------------------------------------------------------------------------------------------
 
@@ -244,7 +244,8 @@ class Analyzer(cmd2.Cmd):
                 made.append((after, self.workspace.new_path(after)))
                 words[at] = f"--output={made[-1][1]}"
         named = any(w == "-o" or w.startswith(("--output", "-o")) for w in words)
-        if not named and option.required:
+        makes = option.required or (verb.name == "simplify" and "--dry-run" not in words)
+        if not named and makes:
             name = self.workspace.free_name()
             made.append((name, self.workspace.new_path(name)))
             words += ["--output", str(made[-1][1])]
@@ -397,21 +398,21 @@ class Analyzer(cmd2.Cmd):
         if words:
             name = self._full_name("-".join(words)) or self._full_name(words[0])
             if name is not None:
-                self._verb(COMMANDS.get(name), ["--help"])
+                self._verb(_verb_of(name), ["--help"])
             elif words[0] in _OWN:
                 print(_OWN[words[0]])
             else:
                 near = did_you_mean(words[0], [*COMMANDS.names(), *_OWN])
                 raise UsageError(f"there is no verb called {words[0]!r}", hint=near)
             return
-        verbs = [(n, COMMANDS.get(n).summary) for n in [*self._verbs(), *self._two_words()] if n not in ALIASES]
+        verbs = [(n, COMMANDS.get(n).summary) for n in COMMANDS.names() if n not in _NOT_HERE]
         own = [(n, text.partition(": ")[2]) for n, text in _OWN.items()]
         wide = max(len(n) for n, _ in [*verbs, *own])
         for title, entries in (("Verbs", verbs), ("At this prompt", own)):
             print(f"{title}:")
             for name, text in entries:
                 print(f"  {name:<{wide}}  {text}")
-        print(f"Other names: {', '.join(f'{a} = {o}' for a, o in ALIASES.items() if self._full_name(o))}")
+        print(f"Old names: {', '.join(name for name in ALIASES if self._full_name(name))}")
         print("! runs a command of the shell, @ a file of commands; | and > hand output on. Anything else is SQL.")
 
     # ---- what goes wrong ---------------------------------------------------------------------------------
@@ -460,7 +461,7 @@ class Analyzer(cmd2.Cmd):
         if name is None or name == "sql":
             return self._complete_sql(text, line, begin, end)
         if text.startswith("-"):
-            return self.basic_complete(text, line, begin, end, _options(COMMANDS.get(name)))
+            return self.basic_complete(text, line, begin, end, _options(_verb_of(name)))
         names = [one.name for one in self.workspace if one.name.startswith(text)]
         files = self.path_complete(text, line, begin, end)
         if not names:
@@ -506,6 +507,13 @@ class Analyzer(cmd2.Cmd):
 for _name in _UNWANTED:
     if hasattr(Analyzer, _name) and _name != "do_shell":
         setattr(Analyzer, _name, None)
+
+
+def _verb_of(name: str) -> Command:
+    verb = find(name)
+    if verb is None:
+        raise UsageError(f"there is no verb called {name!r}", hint=did_you_mean(name, COMMANDS.names()))
+    return verb
 
 
 def _bare(word: str) -> str:

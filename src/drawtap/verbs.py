@@ -1,16 +1,16 @@
-"""Every verb as a function of Python: what `drawtap calc-stats game.dtap` prints is `verbs.calc_stats(trace)`.
+"""Every verb as a function of Python: what `drawtap stats game.dtap` prints is `verbs.stats(trace)`.
 
     import drawtap
     from drawtap import verbs
 
     with drawtap.open("game.dtap") as trace:
-        for row in verbs.calc_stats(trace).rows:
+        for row in verbs.stats(trace).rows:
             print(row)
         verbs.extract(trace, frames="120", output=Path("frame.dtap"))
 
-They are the very functions that the command line calls, called `calc_stats`, `set_egl_config`, `show_state` where the
-verb is called calc-stats, set-egl-config, show state; options are named arguments. What they return is data
-(`drawtap.view.result`): `Rows` has columns and rows, `Written` a path. Mistakes raise `drawtap.DrawtapError`.
+They are the very functions that the command line calls; a verb of two words has `_` between them (`system_metrics`).
+Options are named arguments. What they return is data (`drawtap.view.result`): `Rows` has columns and rows, `Written` a
+path. Mistakes raise `drawtap.DrawtapError`. Old names of verbs (`commands/toolkit.py`) are functions, too.
 `load` is `drawtap.open`, `close` closes what it opened, `help` returns the text of the documentation.
 """
 
@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drawtap.commands import ALIASES, COMMANDS, Command
+from drawtap.commands import COMMANDS, Command, find
+from drawtap.commands.toolkit import OLD_NAMES
 from drawtap.errors import UsageError, did_you_mean
 from drawtap.trace.trace import Trace
 from drawtap.trace.trace import open_trace as load
@@ -49,12 +50,13 @@ def help(name: str | None = None) -> str:  # noqa: A001
 
 
 def _command(name: str) -> Command:
-    names = {_python_name(verb): verb for verb in COMMANDS.names()}
-    names |= {_python_name(alias): verb for alias, verb in ALIASES.items() if alias != "load"}
-    verb = names.get(_python_name(name))
+    names = {_python_name(verb): verb for verb in (*OLD_NAMES, *COMMANDS.names())}
+    verb = find(names.get(_python_name(name), ""))
     if verb is None:
-        raise UsageError(f"there is no verb called {name!r}", hint=did_you_mean(name, names))
-    return COMMANDS.get(verb)
+        raise UsageError(
+            f"there is no verb called {name!r}", hint=did_you_mean(name, map(_python_name, COMMANDS.names()))
+        )
+    return verb
 
 
 def _python_name(verb: str) -> str:
@@ -73,5 +75,5 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def __dir__() -> list[str]:
-    verbs = (_python_name(verb) for verb in (*COMMANDS.names(), *ALIASES))
+    verbs = (_python_name(verb) for verb in (*COMMANDS.names(), *OLD_NAMES))
     return sorted({"load", "close", "help", *verbs} - set(_PYTHON_HAS))

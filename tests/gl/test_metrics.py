@@ -264,12 +264,12 @@ class TestHandedOn:
 
 class TestCommands:
     def test_what_can_be_measured_is_listed_with_reasons(self, recording: Path):
-        done = _drawtap("metrics", str(recording), "--on", "llvmpipe", "--json")
+        done = _drawtap("profile", str(recording), "--list", "--on", "llvmpipe", "--json")
         rows = {row["metric"]: row for row in json.loads(done.stdout)}
         assert rows["gl:time/elapsed"]["here"] == "yes"
         assert all(row["why not"] for row in rows.values() if row["here"] == "no")
         # As text a metric is one line of a width that people can read, in a pipe too.
-        text = _drawtap("metrics", str(recording), "--on", "llvmpipe").stdout
+        text = _drawtap("profile", str(recording), "--list", "--on", "llvmpipe").stdout
         shown = [line for line in text.splitlines() if line.split(" ", 1)[0] in rows]
         assert len(shown) == len(rows)
         assert max(map(len, shown)) < 160
@@ -423,7 +423,7 @@ def test_the_estimate_of_a_draw_has_the_stages_between(programs: Bench, tmp_path
 
 
 def test_the_listing_says_why_a_back_end_cannot_be_had(programs: Bench, tmp_path: Path):
-    command = [sys.executable, "-m", "drawtap", "metrics", "--select", "nvperf:*", "--json"]
+    command = [sys.executable, "-m", "drawtap", "profile", "--list", "-m", "nvperf:*", "--json"]
     done = subprocess.run(
         command,
         capture_output=True,

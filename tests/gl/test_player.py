@@ -329,8 +329,8 @@ def test_pixmaps_that_become_textures_are_played(programs: Bench, tmp_path: Path
 def test_a_recording_that_asks_for_a_configuration_of_its_own(programs: Bench, tmp_path: Path) -> None:
     trace, own, again = (tmp_path / name for name in ("t.dtap", "own.dtap", "again.dtap"))
     _record(programs, ["es2_triangle", "3"], trace)
-    assert _drawtap("set-egl-config", str(trace), "samples=4", "-o", str(own)).returncode == 0
-    assert _drawtap("set-egl-config", str(own), "recorded", "-o", str(again)).returncode == 0
+    assert _drawtap("edit", str(trace), "--config", "samples=4", "-o", str(own)).returncode == 0
+    assert _drawtap("edit", str(own), "--config", "recorded", "-o", str(again)).returncode == 0
     assert "forced" in _drawtap("replay", str(own)).stdout
     assert "forced" not in _drawtap("replay", str(again)).stdout
     # The player itself reads it: whatever plays the recording goes by it.
@@ -346,4 +346,4 @@ def test_a_recording_that_asks_for_a_configuration_of_its_own(programs: Bench, t
     cut = _drawtap("extract", str(own), "--frames", "1", "-o", str(tmp_path / "cut.dtap"))
     assert cut.returncode == 0, cut.stdout
     assert "forced" in _drawtap("replay", str(tmp_path / "cut.dtap")).stdout
-    assert _drawtap("set-egl-config", str(trace), "purple=8", "-o", str(tmp_path / "no.dtap")).returncode == 2
+    assert _drawtap("edit", str(trace), "--config", "purple=8", "-o", str(tmp_path / "no.dtap")).returncode == 2

@@ -196,7 +196,7 @@ def test_commands(triangle: Path, tmp_path: Path) -> None:
 
 def test_engines_say_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRAWTAP_ANGLE", raising=False)
-    done = _drawtap("engines", "--json")
+    done = _drawtap("replay", "--engines", "--json")
     assert done.returncode == 0, done.stderr
     rows = {row["engine"]: row for row in json.loads(done.stdout)}
     assert rows["llvmpipe"]["works"] == rows["softpipe"]["works"] == "yes"

@@ -1,4 +1,4 @@
-"""Programs that are slowed in one known way: `compare --explain` and `verdict` name that way and no other."""
+"""Programs that are slowed in one known way: `drawtap slower` and `verdict` name that way and no other."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ TABLE = (
     ("save", "save part {}/part.dtap", "part.dtap"),
     ("select", "SELECT event.seq, event.name FROM game WHERE event.name = 'glClear' LIMIT 2;", "glClear"),
     ("set-egl-config", "set-egl-config game red=5,green=6,blue=5 -o small", "small: "),
-    ("show plugins", "show plugins", "drawtap.commands.calc_stats"),
-    ("show plugins", "show-plugins", "drawtap.commands.calc_stats"),
+    ("show plugins", "show plugins", "drawtap.commands.stats"),
+    ("show plugins", "show-plugins", "drawtap.commands.stats"),
     ("show state", "show state game #2 context.GL_DEPTH_FUNC", "GL_LESS"),
     ("show state", "show-state game #2 context.GL_DEPTH_FUNC", "GL_LESS"),
     ("simplify", "simplify game -o simple", "the same, pixel for pixel"),
@@ -169,7 +169,7 @@ def test_as_functions(trace: drawtap.Trace, tmp_path: Path) -> None:
     assert verbs.load(tmp_path / "new.dtap").info["calls"] == 0
     assert "hits" not in verbs.help("checklist")
     assert "rules" in verbs.help("checklist")
-    assert "merge: " in verbs.help()
+    assert "join: " in verbs.help() and "merge: " not in verbs.help()
     with pytest.raises(AttributeError, match="did you mean histogram"):
         verbs.histogrm  # noqa: B018
 

@@ -122,13 +122,13 @@ def test_command(programs: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             [sys.executable, "-m", "drawtap", *command], capture_output=True, text=True, timeout=TIMEOUT_S
         )
 
-    done = run("verify-state", trace, "--every", "20", "--on", "llvmpipe", "--json")
+    done = run("verify", trace, "--state", "--every", "20", "--on", "llvmpipe", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["disagreements"] == []
     assert told["compared"] > 1000
     assert "share.programs[].GL_VALIDATE_STATUS" in told["not_compared"]
-    done = run("verify-state", trace, "--every", "50", "--on", "llvmpipe")
+    done = run("verify", trace, "--state", "--every", "50", "--on", "llvmpipe")
     assert "0 disagree" in done.stdout
     assert "Not compared" in done.stdout
     done = run("state", trace, "#3", "context.GL_VIEWPORT", "--json")

@@ -15,7 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from drawtap.commands.apps import rows_of
+from drawtap.commands.top import rows_of
 from drawtap.errors import InputError, UnavailableError, UsageError
 from drawtap.live import clients, pages
 from drawtap.live.client import Client

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from drawtap.commands.apps import rows_of
+from drawtap.commands.top import rows_of
 from drawtap.errors import UnavailableError
 from drawtap.live import observer
 from drawtap.live.exporter import Exporter

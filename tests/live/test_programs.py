@@ -236,7 +236,7 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
     pid = str(known["pid"])
     for number in range(2):
         file = tmp_path / f"{number}.dtap"
-        said = desktop.drawtap("trace", pid, "--frames", "7", "-o", str(file), "--why", "test")
+        said = desktop.drawtap("record", "--pid", pid, "--frames", "7", "-o", str(file), "--why", "test")
         assert said.returncode == 0, said.stderr
         with drawtap.open(file) as trace:
             assert len(trace.sql("SELECT * FROM frames").fetchall()) == 7
@@ -250,12 +250,14 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
         assert played.returncode == 0 and "7 of 7 images" in played.stdout, played.stdout + played.stderr
     # It is the program's frames that are recorded: none is lost, and none waits for anybody.
     assert not desktop.found()[0]["recording"]
-    refused = desktop.drawtap("trace", pid, "--frames", "7", "-o", str(file))
+    refused = desktop.drawtap("record", "--pid", pid, "--frames", "7", "-o", str(file))
     assert refused.returncode == 2 and "exists" in refused.stderr
-    nobody = desktop.drawtap("trace", "nobody", "--frames", "1")
+    nobody = desktop.drawtap("record", "--pid", "nobody", "--frames", "1")
     assert nobody.returncode == 2 and "frames (" in nobody.stderr
     # Who records dies: the program does not notice, and can be recorded again.
-    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(tmp_path / "x.dtap")], {})
+    tracer = desktop._start(
+        [sys.executable, "-m", "drawtap", "record", "--pid", pid, "-o", str(tmp_path / "x.dtap")], {}
+    )
     wait_for(lambda: desktop.found()[0]["recording"], "the recording")
     tracer.kill()
     wait_for(lambda: not desktop.found()[0]["recording"], "its end")
@@ -264,7 +266,7 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
     wait_for(lambda: len(shown.counts) > count, "frames")
     # Interrupted as people do it: the file is whole, the program goes on.
     file = tmp_path / "y.dtap"
-    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(file)], {})
+    tracer = desktop._start([sys.executable, "-m", "drawtap", "record", "--pid", pid, "-o", str(file)], {})
     wait_for(lambda: desktop.found()[0]["recording"], "the recording")
     tracer.send_signal(signal.SIGINT)
     assert tracer.wait(PATIENCE_S) == 0
@@ -272,7 +274,7 @@ def test_a_running_program_is_recorded_and_left_again(desktop, tmp_path):
         assert trace.sql("SELECT count(*) FROM calls").fetchall()[0][0] > 0
     # The manager dies while somebody records: the recorder goes on to the end that was asked for.
     file = tmp_path / "z.dtap"
-    tracer = desktop._start([sys.executable, "-m", "drawtap", "trace", pid, "-o", str(file)], {})
+    tracer = desktop._start([sys.executable, "-m", "drawtap", "record", "--pid", pid, "-o", str(file)], {})
     wait_for(lambda: desktop.found()[0]["recording"], "the recording")
     manager.kill()
     assert tracer.wait(PATIENCE_S) == 0
@@ -288,11 +290,11 @@ def test_a_program_that_shows_nothing_is_known_and_recorded(desktop, tmp_path):
     wait_for(lambda: len(shown.counts) > 2, "work")
     (known,) = desktop.programs()
     assert known["pid"] == shown.process.pid and known["surfaces"] == [] and known["frames"] == 0
-    said = desktop.drawtap("apps")
+    said = desktop.drawtap("top", "--once")
     assert said.returncode == 0 and "no frames" in said.stdout
     # What it waits for is the end of a frame where nothing else is.
     file = tmp_path / "computed.dtap"
-    said = desktop.drawtap("trace", "frames", "--frames", "5", "-o", str(file))
+    said = desktop.drawtap("record", "--pid", "frames", "--frames", "5", "-o", str(file))
     assert said.returncode == 0, said.stderr
     with drawtap.open(file) as trace:
         # What stands before belongs to the program's state when the recording began.
@@ -312,7 +314,7 @@ def test_a_program_in_namespaces_of_its_own_is_held_and_recorded(desktop, tmp_pa
     assert desktop.drawtap("limit", str(known["pid"]), "50").returncode == 0
     assert np.mean(_intervals(desktop, known["pid"], 0, 20)) > 20 * 0.94
     file = tmp_path / "contained.dtap"
-    said = desktop.drawtap("trace", str(known["pid"]), "--frames", "3", "-o", str(file))
+    said = desktop.drawtap("record", "--pid", str(known["pid"]), "--frames", "3", "-o", str(file))
     assert said.returncode == 0, said.stderr
     with drawtap.open(file) as trace:
         assert len(trace.sql("SELECT * FROM frames").fetchall()) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -183,6 +184,20 @@ def test_one_long_frame_is_seen_in_a_line_of_blocks():
     assert milliseconds(None) == "-" and milliseconds(123.4) == "123" and milliseconds(1.234) == "1.23"
 
 
-def test_without_a_terminal_it_says_so(drawtap):
-    said = drawtap("top")
-    assert said.code == 3 and "drawtap apps" in said.err
+def test_without_a_terminal_it_prints_once(drawtap, monkeypatch):
+    class Client:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def ask(self, op):
+            surface = {"number": 1, "width": 0, "height": 0, "fps": 60.0, "frame_ms": None, "limit": None}
+            known = {"class": "normal", "alarms": [], "frames": 1, "limit": None, "surfaces": [surface]}
+            programs = [{"pid": pid, "name": name, **known} for pid, name in ((7, "game"), (8, "viewer"))]
+            return {"programs": programs, "manager": {"pid": 1, "policies": [], "config_error": None}}
+
+    monkeypatch.setattr("drawtap.live.client.Client", Client)
+    assert [row["pid"] for row in json.loads(drawtap("top", "--json").out)] == [7, 8]
+    assert [row["pid"] for row in json.loads(drawtap("top", "view*", "--once", "--json").out)] == [8]

@@ -241,11 +241,11 @@ def test_a_rule_says_what_it_is():
 
 
 def test_the_rules_can_be_listed(drawtap):
-    told = json.loads(drawtap("rules", "--json").out)
+    told = json.loads(drawtap("checklist", "--list", "--json").out)
     assert [r["rule"] for r in told] == RULES.names()
-    answer = drawtap("rules", "mipmap-usage")
+    answer = drawtap("checklist", "--explain", "mipmap-usage")
     assert "Mipmap usage (Kyostila's checklist)" in answer.out
-    assert drawtap("rules", "mipmap").code == 2
+    assert drawtap("checklist", "--explain", "mipmap").code == 2
 
 
 def test_unknown_hardware(trace):

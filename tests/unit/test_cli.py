@@ -6,6 +6,8 @@ import ast
 import ctypes
 import inspect
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +20,8 @@ import click
 import pytest
 
 from drawtap import cli
-from drawtap.commands import COMMANDS, SECTIONS, Command, Opt, Options, _parameters
+from drawtap.commands import COMMANDS, FIRST, SECTIONS, Command, Opt, Options, _parameters, find
+from drawtap.commands.toolkit import ALIASES, OLD_NAMES
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
 from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
@@ -37,11 +40,75 @@ def test_help_lists_every_command_in_its_section(drawtap):
     answer = drawtap("--help")
     assert answer.code == 0
     assert answer.err == ""
+    said = " ".join(answer.out.split())
     for name, command in COMMANDS.items():
-        assert f"  {name}" in answer.out
+        assert (f"\n  {name} " if " " not in name else f" {name.partition(' ')[2]}") in (answer.out + said)
         assert command.section in SECTIONS
-    for title in SECTIONS.values():
-        assert f"{title}:" in answer.out
+    for section, title in SECTIONS.items():
+        assert section == "system" or f"{title}:" in answer.out
+
+
+def test_help_fits_two_screens_and_begins_with_what_a_newcomer_needs(drawtap):
+    lines = drawtap("--help").out.splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 80
+    first = lines[lines.index("Begin with:") + 1 :][: len(FIRST)]
+    assert [line.split()[0] for line in first] == list(FIRST) == ["record", "info", "report", "sql", "replay"]
+
+
+def test_verbs_are_few(drawtap):
+    assert len({name.partition(" ")[0] for name in COMMANDS.names()}) <= 48
+    assert not OLD_NAMES & set(COMMANDS.names())
+    assert not any(f"  {name} " in drawtap("--help").out for name in OLD_NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(OLD_NAMES))
+def test_old_names_have_help_and_the_arguments_of_what_they_mean(drawtap, name):
+    answer = drawtap(*name.split(), "--help")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("Usage: drawtap ")
+    if name in ALIASES:
+        alias, known = ALIASES[name], {p.name for p in COMMANDS.get(ALIASES[name].verb).params}
+        assert {*alias.values, *alias.arguments, *alias.without} <= known
+        assert not {*alias.values, *alias.without} & {p.name for p in find(name).params}
+
+
+_EXAMPLES = [
+    pytest.param(example, id=example[:60]) for _, command in COMMANDS.items() for example in command.examples
+]
+
+
+@pytest.mark.parametrize("example", _EXAMPLES)
+def test_examples_are_commands_that_exist(example):
+    # Parsed as the command line parses them: an option or an argument that is wrong raises.
+    words = shlex.shlex(re.sub(r"^eval \"\$\((.*)\)\"", r"\1", example), posix=True, punctuation_chars="|&;<>")
+    words.whitespace_split = True
+    parts, found = [[]], 0
+    for word in words:
+        if set(word) <= set("|&;<>"):
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    for part in parts:
+        if "drawtap" not in part:
+            continue
+        group, rest = cli._group(), part[part.index("drawtap") + 1 :]
+        context = click.Context(group, info_name="drawtap")
+        while isinstance(group, click.Group):
+            _, group, rest = group.resolve_command(context, rest)
+        group.make_context(group.name, list(rest), parent=context)
+        found += 1
+    assert found
+
+
+def test_options_of_record_stand_in_groups(drawtap):
+    said = drawtap("record", "--help").out
+    titles = re.findall(r"^([A-Z].*):$", said, flags=re.MULTILINE)
+    assert titles == ["Arguments", "Options", "Cost", "To a receiver, over a socket", "Flight recorder",
+                      "A program that runs already", "Examples"]  # fmt: skip
+    flight = said.partition("Flight recorder:")[2].partition("A program that runs already:")[0]
+    assert "--ring-take" in flight and "--timing" not in flight
+    assert "--help" in said.partition("Options:")[2].partition("Cost:")[0]
 
 
 @pytest.mark.parametrize("name", COMMANDS.names())
@@ -193,9 +260,10 @@ def loaded_by(*arguments):
 
 
 def test_a_verb_loads_itself_and_no_other():
+    names = ["drawtap.commands.toolkit"]  # old names, none of which is loaded
     for arguments, verb in ((["state", "--help"], "state"), (["info", "there-is-none"], "info")):
         loaded = loaded_by(*arguments)
-        assert [m for m in loaded if m.startswith("drawtap.commands.")] == [f"drawtap.commands.{verb}"]
+        assert [m for m in loaded if m.startswith("drawtap.commands.")] == [f"drawtap.commands.{verb}", *names]
         assert len(loaded) < 15, loaded
 
 
@@ -297,7 +365,7 @@ def test_ctrl_c_stops_the_reader_while_it_works():
     assert stopped.wait(5)
 
 
-@pytest.mark.parametrize("words", [("limit",), ("limit", "glmark2"), ("trace",), ("trace", "--frames", "5")])
+@pytest.mark.parametrize("words", [("limit",), ("limit", "glmark2"), ("cut",), ("cut", "--name", "x")])
 def test_arguments_that_must_be_there_are_asked_for(drawtap, words):
     said = drawtap(*words)
     assert said.code == 2, said.err

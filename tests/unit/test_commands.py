@@ -302,11 +302,11 @@ def test_what_is_not_read_back_says_so_and_which_is(drawtap, recording, tmp_path
 
 def test_text_with_readings_beside_each_call(drawtap, recording, tmp_path):
     plain = drawtap("export", recording, "-f", "text", "--sensors", "-o", tmp_path / "none.txt")
-    assert plain.code == 2 and "has no readings" in plain.err and "load-inst" in plain.err
+    assert plain.code == 2 and "has no readings" in plain.err and "drawtap sensors" in plain.err
     (tmp_path / "calls.csv").write_text("seq,power,temperature\n2,1.5,30\n3,2.5,\n")
     (tmp_path / "frames.csv").write_text("frame,average_load\n1,0.25\n")
-    assert drawtap("load-inst", recording, tmp_path / "calls.csv").code == 0
-    assert drawtap("load-inst", recording, tmp_path / "frames.csv", "--name", "load").code == 0
+    assert drawtap("sensors", recording, tmp_path / "calls.csv").code == 0
+    assert drawtap("sensors", recording, tmp_path / "frames.csv", "--name", "load").code == 0
     answer = drawtap("export", recording, "1:6", "-f", "text", "--sensors", "-o", tmp_path / "some.txt")
     assert answer.code == 0, answer.err
     lines = (tmp_path / "some.txt").read_text().splitlines()
@@ -411,7 +411,7 @@ RANGED = [
 def _ranged(name, param, recording, text, folder):
     # The verb with this range, and whatever else it cannot do without.
     words = [*name.split(), recording]
-    if name in {"compare", "diff"}:
+    if name in {"compare", "diff", "slower"}:
         words.append(recording)
     if name == "compare":
         words.append("--no-bisect")
@@ -425,7 +425,7 @@ def _ranged(name, param, recording, text, folder):
 
 def test_the_verbs_that_take_ranges_are_all_looked_at():
     names = {name for name, _ in RANGED}
-    assert names >= {"list", "grep", "export", "cut", "edit", "frames", "calc-frame-stats", "histogram"}
+    assert names >= {"list", "grep", "export", "cut", "edit", "frames", "stats", "histogram"}
     assert names >= {"replay", "compare", "diff", "image", "extract", "state"}
     others = [p.name for _, c in COMMANDS.items() for p in c.params if p.opt.metavar in {"A:B", "N:M"}]
     assert not others, "a range that is written in a way of its own"
@@ -477,13 +477,15 @@ def test_the_prompt(recording):
 
 
 def test_a_full_disk_ends_a_trace_with_an_error(tmp_path, monkeypatch, drawtap):
-    from drawtap.commands import trace as tracing
+    from drawtap.commands import record as recording
     from drawtap.live.attach import Attached
 
     def ended(files: list[Path]):
         complaint = (f"{tmp_path / 'x.dtap'}: No space left on device",)
-        monkeypatch.setattr(tracing, "_record", lambda *args, **options: Attached(7, "game", tuple(files), complaint))
-        return drawtap("trace", "game")
+        monkeypatch.setattr(
+            recording, "_attached", lambda *args, **options: Attached(7, "game", tuple(files), complaint)
+        )
+        return drawtap("record", "--pid", "game")
 
     whole = tmp_path / "whole.dtap"
     whole.write_bytes((Path(__file__).parents[1] / "data" / "trace-v1-toy.dtap").read_bytes())
@@ -505,7 +507,12 @@ def test_metrics_that_nobody_could_write_are_refused_before_the_program_starts(t
 
 @pytest.mark.parametrize(
     "words",
-    [("cut", "{}", "#0"), ("extract", "{}", "--frames", "0"), ("export", "{}", "-f", "perfetto"), ("renumber", "{}")],
+    [
+        ("cut", "{}", "#0"),
+        ("extract", "{}", "--frames", "0"),
+        ("export", "{}", "-f", "perfetto"),
+        ("edit", "{}", "--renumber"),
+    ],
     ids=lambda words: words[0],
 )
 def test_what_is_no_file_is_not_replaced_by_one(drawtap, recording, tmp_path, words):

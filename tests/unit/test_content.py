@@ -82,7 +82,7 @@ def test_counts_are_a_table(trace: Trace) -> None:
 
 
 def test_statistics(trace: Trace) -> None:
-    found = {s.name: s for s in content.statistics(trace)}
+    found = {s.name: s for s in content.statistics(content.frame_stats(trace))}
     draws = found["draws"]
     assert (draws.total, draws.minimum, draws.maximum, draws.mean) == (9, 1, 6, 3)
     assert draws.bins == (1, 0, 1, 0, 0, 0, 0, 0, 0, 1)
@@ -99,21 +99,21 @@ def test_overview(trace: Trace) -> None:
 
 
 def test_commands(drawtap, trace: Trace) -> None:
-    answer = drawtap("calc-stats", trace.path)
+    answer = drawtap("stats", trace.path)
     assert answer.code == 0, answer.err
     lines = {line.split("  ")[0]: line for line in answer.out.splitlines()}
     assert lines["texture data"].split()[2:5] == ["bytes", "128", "B"]
     assert "▁" in lines["render calls"] or "█" in lines["render calls"]
-    answer = drawtap("calc-frame-stats", trace.path, "#1:")
+    answer = drawtap("stats", trace.path, "#1:", "--per-frame")
     assert [line.split()[0] for line in answer.out.splitlines()] == ["frame", "1", "2"]
-    assert "(no rows)" in drawtap("calc-frame-stats", trace.path, "3").out  # the same as #3
-    assert drawtap("calc-frame-stats", trace.path, "x").code == 2
+    assert "(no rows)" in drawtap("stats", trace.path, "3", "--per-frame").out  # the same as #3
+    assert drawtap("stats", trace.path, "x").code == 2
 
 
 def test_readings_of_sensors(drawtap, trace: Trace, tmp_path: Path) -> None:
     readings = tmp_path / "readings.csv"
     readings.write_text("seq,pixels,average_size\n3,100,4\n9,10,2\n10,20,6\n24,5,\n")
-    assert drawtap("load-inst", trace.path, readings).code == 0
+    assert drawtap("sensors", trace.path, readings).code == 0
     rows = content.frame_stats(trace, content.sensors(trace))
     assert [row["pixels"] for row in rows] == [100, 30, 5]
     assert [row["average_size"] for row in rows] == [4, 4, None]
@@ -127,10 +127,10 @@ def test_readings_of_sensors(drawtap, trace: Trace, tmp_path: Path) -> None:
     assert fresh.sql("SELECT name FROM calls JOIN sensors USING (seq) WHERE pixels = 20").fetchall() == [
         ("glMultiDrawArrays",)
     ]
-    assert drawtap("save-inst", trace.path, tmp_path / "out.json").code == 0
+    assert drawtap("sensors", trace.path, "--save", tmp_path / "out.json").code == 0
     assert '"pixels":100' in (tmp_path / "out.json").read_text()
-    assert drawtap("save-inst", trace.path, tmp_path / "out.json").code == 2
-    assert drawtap("save-inst", trace.path, tmp_path / "x.csv", "--name", "none").code == 4
+    assert drawtap("sensors", trace.path, "--save", tmp_path / "out.json").code == 2
+    assert drawtap("sensors", trace.path, "--save", tmp_path / "x.csv", "--name", "none").code == 4
 
 
 def test_readings_of_the_original_player(trace: Trace, tmp_path: Path) -> None:

@@ -297,8 +297,8 @@ def test_a_script(drawtap, path: Path, tmp_path: Path) -> None:
 def test_the_other_commands(drawtap, path: Path, tmp_path: Path) -> None:
     assert drawtap("join", path, path, "-o", tmp_path / "two.dtap").code == 0
     assert len(_lines(tmp_path / "two.dtap")) == 30
-    assert drawtap("merge", path, tmp_path / "two.dtap", "-o", tmp_path / "three.dtap").code == 0
-    assert drawtap("renumber", tmp_path / "two.dtap", "-o", tmp_path / "four.dtap").code == 0
+    assert drawtap("join", "--by-time", path, tmp_path / "two.dtap", "-o", tmp_path / "three.dtap").code == 0
+    assert drawtap("edit", tmp_path / "two.dtap", "--renumber", "-o", tmp_path / "four.dtap").code == 0
     assert drawtap("join", path, "-o", tmp_path / "x.dtap").code == 2
     assert drawtap("join", path, tmp_path / "none.dtap", "-o", tmp_path / "x.dtap").code == 4
     text = tmp_path / "t.txt"

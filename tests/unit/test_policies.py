@@ -417,15 +417,15 @@ def test_scenarios_that_make_no_sense(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_programs_that_a_scenario_cannot_have(drawtap: Callable[..., Answer], given: str, said: str) -> None:
-    tried = drawtap("policy", "try", "none", "--seconds", "10", "--program", given, "--program", "name=b")
+    tried = drawtap("policy", "none", "--seconds", "10", "--program", given, "--program", "name=b")
     assert tried.code == 2
     assert said in tried.err
 
 
 def test_programs_that_never_all_run_are_said(drawtap: Callable[..., Answer]) -> None:
     programs = ("--program", "name=a,end=3", "--program", "name=b,start=4")
-    assert "never all run" in drawtap("policy", "try", "none", "--seconds", "8", *programs).out
-    assert "never all run" not in drawtap("policy", "try", "none", "--seconds", "4", *programs[:2]).out
+    assert "never all run" in drawtap("policy", "none", "--seconds", "8", *programs).out
+    assert "never all run" not in drawtap("policy", "none", "--seconds", "4", *programs[:2]).out
 
 
 @pytest.mark.parametrize(
@@ -465,15 +465,15 @@ def test_settings_that_make_no_sense(name: str, settings: dict[str, object], sai
 
 def test_policies_are_tried_from_the_command_line(drawtap: Callable[..., Answer], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = drawtap("policy", "try", "none,adaptive", "--seconds", "10", "-o", page)
+    done = drawtap("policy", "none,adaptive", "--seconds", "10", "-o", page)
     assert done.code == 0 and "reached" in done.out and "missed" in done.out
     text = page.read_text()
     assert text.count("<svg") == 2 and "http://" not in text.replace("http://www.w3.org", "") and "https:" not in text
-    assert drawtap("policy", "try", "-o", page).code == 2
-    found = json.loads(drawtap("policy", "try", "static", "--set", "fps=30", "--json").out)
+    assert drawtap("policy", "none", "-o", page).code == 2
+    found = json.loads(drawtap("policy", "static", "--set", "fps=30", "--json").out)
     assert {o["program"]: round(o["fps"]) for o in found["outcomes"]}["refract"] == 30
-    listed = json.loads(drawtap("policy", "list", "--json").out)
+    listed = json.loads(drawtap("policy", "--json").out)
     assert {"policy", "alarm", "action"} == {row["kind"] for row in listed}
-    assert drawtap("policy", "try", "adaptive", "--set", "fps=3").code == 2
-    assert drawtap("policy", "try", "adaptive", "--program", "cost").code == 2
-    assert drawtap("policy", "try", "adaptive", "--program", "trace=/nothing.dtap").code == 4
+    assert drawtap("policy", "adaptive", "--set", "fps=3").code == 2
+    assert drawtap("policy", "adaptive", "--program", "cost").code == 2
+    assert drawtap("policy", "adaptive", "--program", "trace=/nothing.dtap").code == 4

@@ -90,9 +90,9 @@ def test_what_is_made_is_a_recording_of_the_session(path: Path, tmp_path: Path) 
 cut 3:+4 -o part
 SELECT seq INTO slow FROM t0.calls WHERE duration > 800
 join part slow
-merge part slow -o both --json
+join part slow --by-time -o both --json
 edit both --drop glFinish -o none
-renumber t1
+edit t1 --renumber
 new nothing
 traces
 save t1 {saved}
@@ -135,10 +135,10 @@ def test_profiling(path: Path) -> None:
 
 def test_other_names_of_verbs(path: Path, drawtap) -> None:
     assert _answer("call-histogram --limit 1\n", path) == _answer("histogram --limit 1\n", path)
-    assert _answer("show plugins | grep -c .\nsql 'SELECT 5 AS five'\n", path).endswith("5\n")
+    assert _answer("plugins | grep -c .\nsql 'SELECT 5 AS five'\n", path).endswith("5\n")
     assert drawtap("call-histogram", path, "--limit", "1").out == drawtap("histogram", path, "--limit", "1").out
-    listed = drawtap("show", "plugins").out
-    assert "drawtap.commands.calc_stats" in listed
+    listed = drawtap("plugins").out
+    assert "drawtap.commands.stats" in listed
     assert "parquet" in listed
 
 
@@ -172,7 +172,7 @@ def test_help_and_reload(path: Path) -> None:
     done = _process("help\nhelp load\nhelp cut\nreload\nrules | grep -c .\nlist 0\n", path)
     assert done.stderr == ""
     out = done.stdout
-    for name in ("calc-stats", "profiling", "show plugins", "call-histogram = histogram"):
+    for name in ("stats", "profiling", "plugins", "call-histogram"):
         assert name in out
     assert "load FILE [as NAME]" in out
     assert "Usage: cut" in out
@@ -199,7 +199,7 @@ def test_completion(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "glDrawElements" in found("SELECT * FROM glDr")
         assert "duration" in found("SELECT max(dur")[0]
         assert "b.calls" in found("SELECT * FROM b.ca")
-        assert "calc-stats" in analyzer.get_all_commands()
+        assert "stats" in analyzer.get_all_commands()
 
 
 def test_saving_in_a_workspace(path: Path, tmp_path: Path) -> None:

@@ -43,6 +43,11 @@ def digest_of(images: Sequence[str]) -> str:
     return hashlib.sha256(" ".join(images).encode()).hexdigest()
 
 
+def has_certificate(trace: Trace) -> bool:
+    """Tell whether a recording carries a certificate."""
+    return any(row["kind"] == "certificate" for row in trace.table("annotations"))
+
+
 def certificate_of(trace: Trace) -> Row:
     """Return the certificate that a recording carries. Raises QueryError where there is none or it makes no sense."""
     found = [row for row in trace.table("annotations") if row["kind"] == "certificate"]

@@ -281,7 +281,7 @@ def _suppression(path: Path, number: int, entry: object) -> Suppression:
         raise InputError(f"{where} has {', '.join(sorted(strange))}", hint="rule, frames, seqs, what, reason")
     rule = entry["rule"]
     if not any(fnmatch.fnmatchcase(name, rule) for name in RULES.names()):
-        raise InputError(f"{where}: there is no rule called {rule!r}", hint="drawtap rules names them")
+        raise InputError(f"{where}: there is no rule called {rule!r}", hint="drawtap checklist --list names them")
     return Suppression(
         rule,
         entry.get("reason"),

@@ -1,9 +1,9 @@
 """Count what the calls of a recording draw, upload and change: the statistics that need no engine.
 
 Kyostila's thesis (Graphics Quality Analysis Toolkit), Tables 5 to 9, as far as calls alone tell: `overview` has the
-rows of Tables 5 to 7 and the heads of 8 and 9, `frame_stats` one row a frame (its calc-frame-stats), `statistics` the
-minimum, maximum, mean and histogram of each series over the frames (calc-stats, the bodies of Tables 8 and 9). The
-counting is done by the reader core in one pass (table `content`); a report and the command line call the same
+rows of Tables 5 to 7 and the heads of 8 and 9, `frame_stats` one row a frame (drawtap stats --per-frame), `statistics`
+the minimum, maximum, mean and histogram of each series over the frames (drawtap stats, the bodies of Tables 8 and 9).
+The counting is done by the reader core in one pass (table `content`); a report and the command line call the same
 functions.
 
 What calls do not tell is not made up: the vertices of indirect draws, of display lists when they are called, and what
@@ -111,7 +111,7 @@ class Sensor:
 
 
 def sensors(trace: Trace) -> list[Sensor]:
-    """Return the readings by call that are stored beside the recording (drawtap load-inst), every number column one.
+    """Return the readings by call that are stored beside the recording (drawtap sensors), every number column one.
 
     A name that begins with `average_` or `mean_` is averaged over a frame, any other summed up.
     """
@@ -191,10 +191,11 @@ def loading(rows: Sequence[Mapping[str, object]]) -> int:
     return max(min(first + 1, len(rows) - 1), 0)
 
 
-def statistics(trace: Trace, sensors: Iterable[Sensor] = ()) -> list[Series]:
-    """Return every series over the frames that is not zero throughout, in the order of SERIES, sensors behind."""
-    sensors = list(sensors)
-    rows = frame_stats(trace, sensors)
+def statistics(rows: Sequence[Mapping[str, object]], sensors: Iterable[Sensor] = ()) -> list[Series]:
+    """Return every series that is not zero throughout, in the order of SERIES, sensors behind.
+
+    `rows` are frames as `frame_stats` returns them, with these sensors.
+    """
     found = []
     names = {**SERIES, **{s.name: (s.description or s.name, "count") for s in sensors}}
     for name, (title, unit) in names.items():

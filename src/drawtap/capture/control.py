@@ -89,9 +89,7 @@ def find(pid: int) -> Program:
     known = described(pid)
     message = f"there is no process {pid}" if known is None else f"{known} is not under a recorder of yours"
     names = ", ".join(f"{p.pid} ({Path(p.program).name})" for p in every)
-    hint = (
-        "drawtap record --paused -- PROGRAM starts one that waits; drawtap trace records one that drawtap run started"
-    )
+    hint = "drawtap record --paused -- PROGRAM starts one that waits, drawtap record --pid records one of drawtap run"
     raise UnavailableError(message, hint=f"recorded are {names}" if names else hint)
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
+from drawtap.errors import UsageError
 from drawtap.plugins import Registry
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -21,34 +22,22 @@ SECTIONS: Mapping[str, str] = {
     "record": "Get a recording",
     "ask": "Ask it",
     "replay": "Play it again",
-    "edit": "Change it",
-    "share": "Hand it on",
-    "instrument": "Put code of your own into a program",
-    "live": "Manage running programs",
+    "edit": "Change it, hand it on",
+    "live": "Manage running programs, put code into them",
     "system": "What the kernel saw",
-    "know": "What drawtap knows and can do here",
+    "know": "What drawtap knows, and traces of the kernel",
 }
+
+# What a newcomer needs, in the order in which it is needed: these stand before the sections in `drawtap --help`.
+FIRST = ("record", "info", "report", "sql", "replay")
 
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
 GROUPS: Mapping[str, str] = {
-    "show": "Show what is loaded, and the state.",
-    "system": "Ask traces of the kernel what it saw of the GPU.",
-    "policy": "List and try the policies of the manager.",
+    "system": "What the kernel saw of the GPU.",
 }
 
 
-# Other names of verbs: those that the commands of Kyostila's Graphics Quality Analysis Toolkit have (its Table 2).
-ALIASES: Mapping[str, str] = {
-    "call-histogram": "histogram",
-    "extract-state": "extract",
-    "load": "shell",
-    "play": "replay",
-    "select": "sql",
-    "show state": "state",
-}
-
-
-# Those of its commands that make sense only where recordings stay open.
+# Commands that make sense only where recordings stay open.
 AT_THE_PROMPT = ("close", "profiling", "quit", "reload")
 
 
@@ -69,13 +58,16 @@ class Opt:
 class Options:
     """Options that belong together: the base of frozen dataclasses whose fields are annotated as parameters are.
 
-    A command with a keyword parameter of such a class has the fields as options; callers name them one by one.
+    A command with a keyword parameter of such a class has the fields as options; callers name them one by one. Help
+    shows them under `title`.
     """
+
+    title: ClassVar[str] = "Options"
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter of a command: its type without None and Annotated, and whether it may be left out."""
+    """One parameter of a command: its type without None and Annotated, whether it may be left out, its heading."""
 
     name: str
     kind: str  # trace argument rest option
@@ -83,6 +75,7 @@ class Param:
     opt: Opt
     default: object
     required: bool
+    title: str = Options.title
 
 
 @dataclass(frozen=True)
@@ -115,6 +108,18 @@ class Command:
 COMMANDS: Registry[Command] = Registry("command", "drawtap.commands")
 
 
+def find(name: str) -> Command | None:
+    """Return the verb called `name`, by its present or an old name; None where there is none."""
+    from drawtap.commands import toolkit
+
+    if name in toolkit.OLD_NAMES:
+        return toolkit.command_of(name)
+    try:
+        return COMMANDS.get(name)
+    except UsageError:
+        return None
+
+
 def command(*, section: str, examples: tuple[str, ...], name: str | None = None, json: bool = True) -> Callable[[F], F]:
     """Register the decorated function as a verb; `json` says whether it takes `--json`."""
     if section not in SECTIONS:
@@ -122,23 +127,32 @@ def command(*, section: str, examples: tuple[str, ...], name: str | None = None,
 
     def add(function: F) -> F:
         verb = name or function.__name__.strip("_").replace("_", "-")
-        spread, params = _parameters(function)
-        COMMANDS.register(verb)(Command(verb, spread, section, examples, json, params))
+        COMMANDS.register(verb)(made(verb, function, section, examples, json=json))
         return function
 
     return add
+
+
+def made(name: str, function: Callable[..., object], section: str, examples: tuple[str, ...], *, json: bool) -> Command:
+    """Return the verb that `function` is, without registering it."""
+    spread, params = _parameters(function)
+    return Command(name, spread, section, examples, json, params)
 
 
 def _parameters(function: Callable[..., object]) -> tuple[Callable[..., object], tuple[Param, ...]]:
     """Return what to call, with the fields of `Options` as parameters of its own, and the parameters it has."""
     # Command modules import Trace only for type checking: reading it would load DuckDB.
     hints = get_type_hints(function, localns={"Trace": _TraceMark}, include_extras=True)
-    spread = _spread(function, hints)
-    return spread, tuple(_param(p, hints[p.name]) for p in inspect.signature(spread).parameters.values())
+    titles: dict[str, str] = {}
+    spread = _spread(function, hints, titles)
+    return spread, tuple(
+        replace(_param(p, hints[p.name]), title=titles.get(p.name, Options.title))
+        for p in inspect.signature(spread).parameters.values()
+    )
 
 
-def _spread(function: Callable[..., object], hints: dict[str, Any]) -> Callable[..., object]:
-    """Return `function` with the fields of `Options` as parameters of its own, whose hints join `hints`."""
+def _spread(function: Callable[..., object], hints: dict[str, Any], titles: dict[str, str]) -> Callable[..., object]:
+    """Return `function` with the fields of `Options` as parameters of its own; `hints` and `titles` get theirs."""
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Options)}
     if not groups:
         return function
@@ -157,6 +171,7 @@ def _spread(function: Callable[..., object], hints: dict[str, Any]) -> Callable[
             group = groups[parameter.name]
             hints.update(get_type_hints(group, include_extras=True))
             for f in fields(group):
+                titles[f.name] = group.title
                 default = parameter.empty if f.default is MISSING else f.default
                 yield inspect.Parameter(f.name, parameter.KEYWORD_ONLY, default=default, annotation=f.type)
 
@@ -178,7 +193,7 @@ def _param(parameter: inspect.Parameter, hint: Any) -> Param:
     elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
         kind = "rest"
     if hint is _TraceMark:
-        kind = "trace"
+        kind = "trace"  # `Trace | None`: some of what the verb does takes no recording
     required = parameter.default is inspect.Parameter.empty and kind != "rest"
     default = None if parameter.default is inspect.Parameter.empty else parameter.default
     return Param(parameter.name, kind, hint, opt, default, required)

@@ -11,7 +11,7 @@ from drawtap.view.result import Facts, Text
 
 
 @command(
-    section="instrument",
+    section="live",
     examples=(
         "drawtap build hooks.py -o libhooks.so",
         "drawtap build my-module/ --api gles2 --version 3.1 --ext GL_EXT_disjoint_timer_query",

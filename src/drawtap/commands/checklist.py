@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
 from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Text
+from drawtap.view.result import Rows, Text
 
 if TYPE_CHECKING:
     from drawtap.analysis.checklist import Checklist
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
         "drawtap checklist game.dtap",
         "drawtap checklist game.dtap --hardware tiled --evidence 10",
         "drawtap checklist game.dtap --rule shader-compiles --rule gl-errors",
+        "drawtap checklist --list",
+        "drawtap checklist --explain shader-compiles",
         "drawtap checklist game.dtap --format sarif --suppress known.toml -o game.sarif",
     ),
 )
 def checklist(
-    trace: Trace,
+    trace: Trace | None = None,
     *,
-    rule: Annotated[
-        tuple[str, ...], Opt("Only this rule; may be given again. drawtap rules lists them.", "-r", "ID")
-    ] = (),
+    rule: Annotated[tuple[str, ...], Opt("Only this rule; may be given again. --list lists them.", "-r", "ID")] = (),
+    list: Annotated[bool, Opt("List the rules.")] = False,  # noqa: A002 - the word of the command line
+    explain: Annotated[str | None, Opt("Print all about this rule.", metavar="ID")] = None,
     hardware: Annotated[
         Literal["tiled", "desktop", "software"] | None, Opt("Leave out what costs nothing on such a GPU.")
     ] = None,
@@ -43,8 +45,8 @@ def checklist(
     evidence: Annotated[int, Opt("So many rows of evidence a finding.", "-n", "N")] = 3,
     everything: Annotated[bool, Opt("Name the rules that passed, too.", "-a")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
-) -> Text:
-    """Hold a recording against rules: what is slow, wasted, wrong or undefined in how a program uses graphics.
+) -> Text | Rows:
+    """Check a recording against rules: slow, wasted, wrong, undefined.
 
     Every finding has evidence (calls, frames, their costs), says why it matters, how to mend it and on which hardware.
     A rule that could not look says so and why; it never counts as passed. The exit code is 1 where there are findings.
@@ -54,6 +56,12 @@ def checklist(
     """
     from drawtap.analysis import checklist as checking
 
+    if explain is not None:
+        return _explained(explain)
+    if list:
+        return _rules()
+    if trace is None:
+        raise UsageError("which recording?", hint="drawtap checklist FILE; --list lists the rules")
     if evidence < 0:
         raise UsageError("--evidence is a number of rows, from 0 on")
     if output is not None:
@@ -72,6 +80,24 @@ def checklist(
         output.write_text(content, encoding="utf-8")
         content = f"{output}: {headline(asked)}\n"
     return Text(content, data(asked, name), failed)
+
+
+def _rules() -> Rows:
+    from drawtap.analysis.rule import RULES
+    from drawtap.view.checklist import rule_rows
+
+    return Rows(("rule", "severity", "class", "hardware", "title"), rule_rows([entry for _, entry in RULES.items()]))
+
+
+def _explained(name: str) -> Text:
+    from drawtap.analysis.rule import RULES
+    from drawtap.view.checklist import rule_text
+
+    rule = RULES.get(name)
+    return Text(
+        rule_text(rule),
+        {"rule": rule.id, "title": rule.title, "why": rule.why, "fix": rule.fix, "question": rule.question},
+    )
 
 
 def _content(asked: Checklist, name: str, kind: str, most: int, *, everything: bool) -> str:

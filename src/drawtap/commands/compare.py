@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError, check_target
 from drawtap.trace.ranges import FRAMES_HELP, frame_range
-from drawtap.view.result import Sheets, Verdict, Verdicts
+from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.replay.compare import Comparison, Difference, FrameResult, Tolerance
@@ -24,9 +24,6 @@ _MOST_LINES = 10
         "drawtap compare before.dtap after.dtap",
         "drawtap compare game.dtap --on llvmpipe --on softpipe -o engines.html",
         "drawtap compare a.dtap b.dtap --frames 0:50 --max-difference 2 --ssim 0.99 --json",
-        "drawtap compare before.dtap after.dtap --explain -o slower.html     # why frames take longer",
-        "drawtap compare game.dtap --explain --on llvmpipe --on zink --metrics 'fragments:count/*'",
-        "drawtap compare game.dtap --explain --runs 1,2                      # two runs of drawtap profile",
     ),
 )
 def compare(
@@ -34,7 +31,7 @@ def compare(
     b: Annotated[Path | None, Opt("the other one; without it A is played on two engines", metavar="B")] = None,
     *,
     on: Annotated[
-        tuple[str, ...], Opt("The engine; twice: of A and of B. drawtap engines lists them.", metavar="ENGINE")
+        tuple[str, ...], Opt("The engine; twice: of A and of B. drawtap replay --engines lists them.", metavar="ENGINE")
     ] = (),
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     max_difference: Annotated[
@@ -44,33 +41,17 @@ def compare(
     ssim: Annotated[float | None, Opt("Accept a structural similarity from X on (1: equal).", metavar="X")] = None,
     output: Annotated[Path | None, Opt("Write a page with the images.", "-o", "FILE.html")] = None,
     no_bisect: Annotated[bool, Opt("Do not look for the first draw that differs.")] = False,
-    explain: Annotated[bool, Opt("Compare times instead of images, and say what makes B's frames slower.")] = False,
-    slower: Annotated[float, Opt("With --explain: frames that take this much longer, in percent.", metavar="P")] = 10,
-    metrics: Annotated[
-        tuple[str, ...], Opt("With --explain: play both and measure these too; drawtap metrics.", "-m", "IDS")
-    ] = (),
-    runs: Annotated[
-        str | None, Opt("With --explain: two runs of drawtap profile, of A and of B (or both of A).", metavar="N,N")
-    ] = None,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
-) -> Verdicts | Sheets:
+) -> Verdicts:
     """Compare what two recordings draw, or one recording on two engines.
 
     Both are played. Each frame is equal, or has its largest difference, RMSE and SSIM. Within the first frame that
     differs, the first draw call whose result differs is searched and named. Frames count as the same where they are
     equal, or where all tolerances that are given accept them. The exit code is 1 where some frame differs.
-
-    With --explain times are compared: those that were recorded, those of replays (--on, --metrics), or those of two
-    runs of drawtap profile (--runs). For the frames that are slower on B it says where the time went, and ranks what
-    grew (draws, triangles, fragments, uploads, state changes, redundant calls ...) by the share of the difference that
-    it explains; what nothing explains is said, too. The exit code is 1 where frames are slower.
+    drawtap slower compares times, drawtap diff calls.
     """
     from drawtap.replay import compare as comparing
 
-    if explain:
-        return _explained(a, b, on, frames, slower, metrics, runs, output, force)
-    if metrics or runs:
-        raise UsageError("--metrics and --runs are for times", hint="--explain")
     if len(on) > 2:
         raise UsageError("there are two sides to compare, and more than two engines")
     if b is None and len(set(on)) < 2:
@@ -79,7 +60,7 @@ def compare(
         check_target(output, force=force)
     engines = (on[0], on[-1]) if on else ("system", "system")
     tolerance = comparing.Tolerance(max_difference, rmse, ssim)
-    with _opened(a) as one, _opened(b or a) as other:
+    with opened(a) as one, opened(b or a) as other:
         found = comparing.compare(
             comparing.Played(one, engines[0]),
             comparing.Played(other, engines[1]),
@@ -94,63 +75,8 @@ def compare(
     return Verdicts(_verdicts(found, output), data=_data(found))
 
 
-def _explained(  # noqa: PLR0917
-    a: Path,
-    b: Path | None,
-    on: tuple[str, ...],
-    frames: str | None,
-    slower: float,
-    metrics: tuple[str, ...],
-    runs: str | None,
-    output: Path | None,
-    force: bool,
-) -> Sheets:
-    from drawtap.analysis import slower as explaining
-
-    if output is not None:
-        check_target(output, force=force)
-    if not 0 <= slower <= 10_000:
-        raise UsageError(f"--slower {slower} makes no sense", hint="0 to 10000 percent; --slower 10: a tenth longer")
-    if len(on) > 2:
-        raise UsageError("there are two sides to compare, and more than two engines")
-    if runs is not None and (on or metrics):
-        raise UsageError("--runs are measured already", hint="without --on and --metrics")
-    if b is None and runs is None and len(set(on)) < 2:
-        raise UsageError(
-            "one recording on one engine is not to be compared", hint="name two recordings, --on twice, or --runs 1,2"
-        )
-    with _opened(a) as one, _opened(b or a) as other:
-        within = frame_range(frames, one)
-        if runs is not None:
-            numbers = _runs(runs)
-            sides = explaining.profiled(one, numbers[0]), explaining.profiled(other, numbers[1])
-        elif on or metrics:
-            from drawtap.metrics.replayed import side
-
-            engines = (on[0], on[-1]) if on else ("system", "system")
-            words = [word.strip() for text in metrics for word in text.split(",") if word.strip()]
-            first, second = ((t, e) for t, e in zip((one, other), engines, strict=True))
-            sides = side(*first, frames=within, metrics=words), side(*second, frames=within, metrics=words)
-        else:
-            sides = explaining.recorded(one), explaining.recorded(other)
-        found = explaining.explain(*sides, threshold=slower / 100, frames=within)
-    if output is not None:
-        from drawtap.view.slower import render
-
-        output.write_text(render(found), encoding="utf-8")
-    from drawtap.view.slower import sheets
-
-    return sheets(found, output)
-
-
-def _runs(text: str) -> tuple[int, int]:
-    words = text.split(",")
-    if len(words) != 2 or not all(word.strip().isdigit() for word in words):
-        raise UsageError(f"--runs {text} names no two runs", hint="--runs 1,2; drawtap profile --add keeps runs")
-    return int(words[0]), int(words[1])
-
-
-def _opened(path: Path) -> Trace:
+def opened(path: Path) -> Trace:
+    """Open a recording that may not be there."""
     from drawtap.trace.trace import open_trace
 
     if not path.exists():

@@ -30,7 +30,7 @@ def cut(
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Verdicts:
-    """Write some calls of a recording as one of their own, just as they are.
+    """Write some calls of a recording to a new one, as they are.
 
     What they need from the calls before is not added: drawtap extract does that. Calls from the beginning on need
     nothing.

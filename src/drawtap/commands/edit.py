@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import runpy
-from collections.abc import Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.replay import check_config
 from drawtap.errors import InputError, UsageError, check_target
 from drawtap.trace.ranges import RANGE_HELP, selection
 from drawtap.view.result import Verdict, Verdicts
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
         "drawtap edit game.dtap -o fix.dtap --set '1041 width = 64, pixels = file(\"small.raw\")'",
         "drawtap edit game.dtap -o wait.dtap --insert '1042 glFinish()'",
         "drawtap edit game.dtap -o small.dtap --script shrink_textures.py",
+        "drawtap edit game.dtap -o smooth.dtap --config samples=4",
+        "drawtap edit cut.dtap -o fresh.dtap --renumber",
     ),
 )
 def edit(
@@ -50,6 +55,15 @@ def edit(
     script: Annotated[
         Path | None, Opt("A Python script that edits the recording called trace.", metavar="FILE")
     ] = None,
+    config: Annotated[
+        str | None,
+        Opt(
+            "Play the new file on this framebuffer configuration: red=8,samples=4,... as for replay --config; or "
+            "recorded.",
+            metavar="LIST",
+        ),
+    ] = None,
+    renumber: Annotated[bool, Opt("Forget the numbers that calls had in other recordings (column origin).")] = False,
     check: Annotated[bool, Opt("Play the result too, and say what goes wrong that did not before.")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Verdicts:
@@ -59,10 +73,16 @@ def edit(
     is the content of a file. A script has the recording as `trace`: its events, find, set, drop, replace and insert
     (drawtap.trace.edit.Editor). Whatever is changed by number is numbered as in the old recording. The exit code is 1
     where a call no longer has what it needs: an object, a context or a mapping that a dropped call made.
+
+    With --config the calls stay as they are. Whatever plays the new file (replay, compare, image, extract, state
+    --from-driver) asks the driver for the nearest configuration; recorded takes an earlier --config back. With
+    --renumber what is cut or changed next counts from the numbers of the new file.
     """
     from drawtap.formats.editable import parse, value
     from drawtap.trace.edit import Editor
 
+    if config not in {None, "recorded"}:
+        check_config(str(config))
     check_target(output, force=force, replaced=True)
     editor = Editor(trace)
     if script is not None:
@@ -86,8 +106,34 @@ def edit(
         editor.drop(_seqs(trace, target))
     if keep is not None:
         editor.keep(_seqs(trace, keep))
-    saved = editor.save(output)
+    changed = bool(script or set_ or replace or insert or drop or keep is not None)
+    saved = _written(editor, output, config, changed=changed, renumber=renumber)
     return verdicts(saved, _played(trace.path, output) if check else ())
+
+
+def _written(editor: Editor, output: Path, config: str | None, *, changed: bool, renumber: bool) -> Saved:
+    """Write what the editor has, then what --config and --renumber make of that, each from a whole file."""
+    from drawtap.trace import edit as editing
+    from drawtap.trace.trace import open_trace
+
+    steps: list[Callable[[Trace, Path], Saved]] = []
+    if changed or not (config or renumber):
+        steps.append(lambda _, path: editor.save(path))
+    if config is not None:
+        steps.append(lambda trace, path: editing.set_egl_config(trace, "" if config == "recorded" else config, path))
+    if renumber:
+        steps.append(lambda trace, path: editing.renumber(trace.path, path))
+    with tempfile.TemporaryDirectory(prefix=f".{output.name[:40]}.", dir=output.absolute().parent) as folder:
+        done: list[Saved] = []
+        trace = editor.trace
+        for number, step in enumerate(steps):
+            path = output if number == len(steps) - 1 else Path(folder) / f"{number}.dtap"
+            done.append(step(trace, path))
+            if path is not output:
+                trace = open_trace(path)
+    first = done[0]  # the later steps change no call
+    return dataclasses.replace(done[-1], kept=first.kept, changed=first.changed, inserted=first.inserted,
+                               lost=first.lost, problems=first.problems, broken=first.broken)  # fmt: skip
 
 
 def verdicts(saved: Saved, more: Iterable[Verdict] = ()) -> Verdicts:

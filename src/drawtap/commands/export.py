@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 @command(
-    section="share",
+    section="edit",
     examples=(
         "drawtap export game.dtap -o calls.parquet",
         "drawtap export game.dtap -f csv '#100-200' > frames.csv",
         "drawtap export game.dtap -f text --name 'glUniform*' -o uniforms.txt",
-        "drawtap export game.dtap --sensors -o calls.txt            # with what load-inst stored",
+        "drawtap export game.dtap --sensors -o calls.txt            # with what drawtap sensors stored",
         "drawtap export game.dtap '#3' --editable -o frame.txt     # drawtap import reads it back",
         "drawtap export game.dtap -o game.trace         # for apitrace replay and qapitrace",
         "drawtap export game.dtap -f c --frames 100:101 -o bug/",
@@ -47,11 +47,11 @@ def export(
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
     editable: Annotated[bool, Opt("Text that can be edited and imported again.")] = False,
     sensors: Annotated[
-        bool, Opt("With text: beside each call what load-inst stored and what drawtap profile measured of it.")
+        bool, Opt("With text: beside each call what drawtap sensors stored and what drawtap profile measured of it.")
     ] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written | Text:
-    """Write calls as text, csv, json or parquet, as a trace of apitrace, for Perfetto, or frames as C source.
+    """Write calls as text, csv, json, parquet, C, or for other tools.
 
     C source (-f c) is a folder that compiles and draws what was recorded, with a C compiler, EGL and GL headers and
     nothing of drawtap. Perfetto gets frames, the calls of each thread, and what drawtap profile measured as counters.

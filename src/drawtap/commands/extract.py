@@ -45,7 +45,9 @@ def extract(
     time: Annotated[
         str | None, Opt("The frames that end in a time, A:B in seconds since the first call.", metavar="RANGE")
     ] = None,
-    on: Annotated[str, Opt("The engine to prove it on; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[
+        str, Opt("The engine to prove it on; drawtap replay --engines lists them.", metavar="ENGINE")
+    ] = "system",
     no_verify: Annotated[bool, Opt("Do not play anything; the new file says so.")] = False,
     minimize: Annotated[bool, Opt("Go on leaving out calls while the oracle says yes.")] = False,
     oracle: Annotated[
@@ -54,7 +56,7 @@ def extract(
     seconds: Annotated[float, Opt("How long to minimize at most.", metavar="S")] = 120.0,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Verdicts:
-    """Write a small recording that draws the same pixels as a part of this one, with proof.
+    """Write a small recording that draws the same pixels, with proof.
 
     Kept are the calls that the wanted images need, through bindings, state, uploads, copies, render targets, lists,
     programs, queries and contexts. Then the kept calls are played and the images compared with those of the whole

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.commands.apps import COLUMNS, KINDS, rows_of
+from drawtap.commands.top import COLUMNS, KINDS, rows_of
 from drawtap.errors import UsageError
 from drawtap.view.result import Rows
 
@@ -36,7 +36,7 @@ def focus(
     follow: Annotated[bool, Opt("Ask the X server of $DISPLAY again and again, until Ctrl-C.")] = False,
     every: Annotated[float, Opt("How often it is asked.", None, "S")] = 0.25,
 ) -> Rows:
-    """Tell the manager which program has the focus, for policies that hold back the others (`background`).
+    """Tell the manager which program has the focus.
 
     With --follow the X server says it: the active window of its window manager, or the window that has the keys. The
     program is the process whose window it is, or one that this process started. When following ends, nobody tells. It

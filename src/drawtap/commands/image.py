@@ -23,7 +23,7 @@ def image(
     call: Annotated[str, Opt(CALL_HELP, metavar="CALL")],
     *,
     output: Annotated[Path, Opt("Where it goes: .png, .ppm, or .rgba for the bare bytes.", "-o", "FILE")],
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
 ) -> Written:
     """Save what the framebuffer that is drawn to holds after a call.
 

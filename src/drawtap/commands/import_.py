@@ -27,7 +27,7 @@ def import_(
     output: Annotated[Path | None, Opt("Where to.  [default: the same name with .dtap]", "-o", "FILE")] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Facts | Verdicts:
-    """Turn a trace of apitrace, or calls that were edited as text, into a recording of drawtap.
+    """Turn a trace of apitrace, or edited text, into a recording.
 
     Every version of its format and each of its compressions is read; what is whole of a damaged file is taken over.
     There are no times in such traces: calls stand in the order in which they began, and durations are unknown.

@@ -11,28 +11,35 @@ from drawtap.errors import InputError, check_target
 from drawtap.view.result import Verdicts
 
 
-@command(section="edit", examples=("drawtap join intro.dtap level1.dtap -o both.dtap",))
+@command(
+    section="edit",
+    examples=(
+        "drawtap join intro.dtap level1.dtap -o both.dtap",
+        "drawtap join --by-time browser.dtap browser-4711.dtap -o run.dtap",
+    ),
+)
 def join(
     *recordings: Annotated[Path, Opt("two recordings or more", metavar="FILE")],
     output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
+    by_time: Annotated[bool, Opt("Put calls in the order of their times: processes or threads of one run.")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Verdicts:
-    """Write recordings one after the other as one.
+    """Write recordings one after the other as one, or by time.
 
     The times of a later one follow those of the one before. What several programs called alike (contexts, surfaces and
     the like) is told apart; parts of one recording keep their names. What a receiver has of a recording and what went
     elsewhere when that was gone (record --spill) become the one recording that they are, each call once.
     What a recording needs it must make itself: extracts that make the same objects twice do so in the result, too.
+
+    With --by-time the calls of all recordings are in the order of their times, those of each in their own order. Times
+    are those of one machine's clock: recordings of different machines, or from before and after a restart, do not
+    become coherent. What programs shared through the system (a window that both draw into, buffers passed between
+    them) each has for itself.
     """
-    from drawtap.trace.edit import join as joined
+    from drawtap.trace import edit
 
     check_target(output, force=force, replaced=True)
-    return verdicts(joined(existing(recordings), output))
-
-
-def existing(recordings: tuple[Path, ...]) -> list[Path]:
-    """Return the files, all of which are there."""
     for path in recordings:
         if not path.is_file():
             raise InputError(f"there is no file {path}")
-    return list(recordings)
+    return verdicts((edit.merge if by_time else edit.join)(recordings, output))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.commands.apps import COLUMNS, KINDS, rows_of
+from drawtap.commands.top import COLUMNS, KINDS, rows_of
 from drawtap.errors import UsageError, did_you_mean
 from drawtap.view.result import Rows
 
@@ -33,13 +33,15 @@ def limit(
         ),
     ],
     *,
-    surface: Annotated[int | None, Opt("Only this surface of the program, by its number in `apps`.", "-s", "N")] = None,
+    surface: Annotated[
+        int | None, Opt("Only this surface of the program, by its number in drawtap top.", "-s", "N")
+    ] = None,
     pacing: Annotated[
         Literal["early", "late"] | None,
         Opt("Where a frame waits: early, before it is shown; late, after it, for fresher input."),
     ] = None,
 ) -> Rows:
-    """Hold a running program to a frame rate, or tell what it is to policies.
+    """Hold a running program to a frame rate, or give it a class.
 
     What people say goes before what policies say; `none` takes it back. Holds as long as the program runs, also when
     the manager starts again; profiles in its configuration hold for good. Takes effect at once, also for a frame that

@@ -46,7 +46,7 @@ def manager(
     print_unit: Annotated[bool, Opt("Print a unit for systemd with these options.")] = False,
     print_schema: Annotated[bool, Opt("Print the JSON schema of the protocol.")] = False,
 ) -> ExitStatus | Text:
-    """Look after the programs that draw: see how they run, limit them, let policies decide.
+    """Watch, limit and record the programs that draw.
 
     One process a user, without privileges. Programs that were started with `drawtap run` or `drawtap record` find it,
     also those that were started before it. What it told them holds for two seconds: when it ends, or is killed,

@@ -33,7 +33,7 @@ def observe(
     follow: Annotated[bool, Opt("Print as it goes, a line of JSON for each surface every interval.")] = False,
     interval: Annotated[float, Opt("Seconds between two prints.", "-i", "S")] = 1.0,
 ) -> Rows | Lines:
-    """Show the frame rates of programs that run now, without having started them.
+    """Show frame rates of programs that were not started by drawtap.
 
     Probes on eglSwapBuffers, glXSwapBuffers and vkQueuePresentKHR count the frames of every process that uses the
     system's libraries, in containers too. The programs are not changed and nothing is written into them. It needs

@@ -28,10 +28,10 @@ def overdraw(
     *,
     output: Annotated[Path, Opt("The folder that the pictures go to; it is made.", "-o", "FOLDER")],
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     force: Annotated[bool, Opt("Write into a folder that is there.")] = False,
 ) -> Rows:
-    """Save how often each pixel is drawn over, a picture for each frame and target.
+    """Save how often each pixel is drawn over, as pictures.
 
     Fragments are counted that rasterisation makes, before any test: those that are hidden too. mean is fragments a
     covered pixel. Each draw is performed once more for it, with everything switched off that it could change; where one

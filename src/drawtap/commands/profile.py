@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from drawtap.metrics.sets import Set
     from drawtap.trace.trace import Trace
 
+_ROOM = 84  # characters of a description that a line of the list shows
 _PER = ("call", "draw", "frame", "range", "group", "pass")
 
 
@@ -26,7 +28,7 @@ class Choice(Options):
     """Which metrics are measured."""
 
     metrics: Annotated[
-        tuple[str, ...], Opt("Ids and patterns, separated by commas; drawtap metrics lists them.", "-m", "IDS")
+        tuple[str, ...], Opt("Ids and patterns, separated by commas; --list lists them.", "-m", "IDS")
     ] = ()
     set: Annotated[
         str | None, Opt("A set of metrics: overview, pipeline, content, cpu, or one of --sets.", metavar="NAME")
@@ -38,13 +40,19 @@ class Choice(Options):
         from drawtap.metrics import sets
 
         found = sets.read(self.set, self.sets) if self.set or not self.metrics else sets.Set("", ())
+        return replace(found, metrics=(*found.metrics, *self.words()))
+
+    def words(self) -> tuple[str, ...]:
+        """Return the ids and patterns of --metrics."""
         words = (word.strip() for text in self.metrics for word in text.split(","))
-        return replace(found, metrics=(*found.metrics, *filter(None, words)))
+        return tuple(filter(None, words))
 
 
 @command(
     section="replay",
     examples=(
+        "drawtap profile --list                     # what can be measured here, and why the rest cannot",
+        "drawtap profile game.dtap --list --available --on zink",
         "drawtap profile game.dtap",
         "drawtap profile game.dtap --metrics 'gl:time/*,cpu:time/wall' --per frame,draw --repeat 5",
         "drawtap profile game.dtap --metrics 'amd:*' --plan",
@@ -54,8 +62,10 @@ class Choice(Options):
     ),
 )
 def profile(
-    trace: Trace,
+    trace: Trace | None = None,
     *,
+    list: Annotated[bool, Opt("List what can be measured here, or in the contexts of FILE.")] = False,  # noqa: A002
+    available: Annotated[bool, Opt("With --list: leave out what cannot be measured here.")] = False,
     choice: Choice,
     per: Annotated[
         str | None,
@@ -70,7 +80,7 @@ def profile(
     ] = (),
     repeat: Annotated[int | None, Opt("Play each pass so often: medians and spreads.  [default: 1]", "-r", "N")] = None,
     frames: Annotated[str | None, Opt(FRAMES_HELP, metavar="RANGE")] = None,
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     plan: Annotated[bool, Opt("Show in which passes it would be measured, and stop.")] = False,
     restart: Annotated[
         bool, Opt("Play the frames again for each pass, in one process, instead of the whole recording.")
@@ -85,19 +95,28 @@ def profile(
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Sheets:
-    """Measure a recording while it is played, for frames, draws, calls or ranges.
+    """Measure frames, draws, calls or ranges of a recording.
 
     Metrics that the driver does not count at once go into several passes; each plays the recording from its beginning.
     What comes of it is the table metrics of the recording: SQL joins it with calls, draws and state by seq, and
     drawtap report draws it. Results are fetched later, so that nothing that is measured waits for them. Time that
     measuring takes is measured itself and is in no number. Where the program uses a query of the same kind, ours
     stands aside, and the note of that row says so. The exit code is 1 where passes did not show the same images.
+
+    Metrics have names that stay: back-end:group/metric. With --list the driver is asked in contexts of its own, or in
+    the contexts of the recording's first frame. Long descriptions are cut; --json has them whole.
     """
     from drawtap.metrics import listing, passes
     from drawtap.metrics import profile as measuring
     from drawtap.replay import engine
     from drawtap.trace.ranges import frames_of
 
+    if list:
+        return _listed(None if trace is None else trace.path, choice.words(), on, available=available)
+    if available:
+        raise UsageError("--available is about the list of metrics", hint="--list --available")
+    if trace is None:
+        raise UsageError("which recording?", hint="drawtap profile FILE; --list lists what can be measured")
     if output is not None:
         measuring.writer(output)
         check_target(output, force=force)
@@ -131,6 +150,29 @@ def profile(
     if output is not None:
         measuring.export(done.path, output)
     return _result(done, wanted, [one.name for one in own if one not in wanted.ranges])
+
+
+def _listed(recording: Path | None, words: Sequence[str], on: str, *, available: bool) -> Sheets:
+    from drawtap.metrics import listing
+    from drawtap.replay import engine
+
+    found = listing.metrics(recording, environment=engine.environment_of(on))
+    if words:
+        found = listing.named(found, words)
+    shown = [m for m in found if not (available and m.missing)]
+    columns = ("metric", "here", "unit", "kind", "description", "why not")
+    here = [
+        (m.id, m.unit, m.kind, textwrap.shorten(m.description, _ROOM, placeholder=" …")) for m in shown if not m.missing
+    ]
+    every = [(m.id, "no" if m.missing else "yes", m.unit, m.kind, m.description, m.missing) for m in shown]
+    return Sheets(
+        [
+            Rows(("metric", "unit", "kind", "description"), here, title="measured here"),
+            Rows(("metric", "why not"), [(m.id, m.missing) for m in shown if m.missing], title="not here"),
+        ],
+        [dict(zip(columns, row, strict=True)) for row in every],
+        [f"{sum(not m.missing for m in found)} of {len(found)} can be measured here; --json has descriptions whole"],
+    )
 
 
 def _inside(trace: Trace, found: Sequence[Range], within: Iterable[int] | None) -> list[Range]:

@@ -38,7 +38,7 @@ def receive(
     allow_remote: Annotated[bool, Opt("Listen where other machines can connect; needs a token.")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Rows:
-    """Receive recordings from drawtap record --to and write them to files.
+    """Receive recordings that drawtap record --to sends.
 
     Each program becomes a file of its own, byte for byte what a recording to a file would have been; several may come
     at once. A recorder that vanishes leaves a file that is good up to its last whole chunk; that is said, and the exit

@@ -7,25 +7,31 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, Options, command
 from drawtap.commands.doctor import verdicts_of
 from drawtap.commands.info import facts, problems
-from drawtap.errors import DrawtapError, UsageError
+from drawtap.errors import DrawtapError, UnavailableError, UsageError
 from drawtap.view.result import ExitStatus, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.capture.flight import Ring
     from drawtap.capture.launch import Recording, Sent
     from drawtap.capture.stream import Streaming
+    from drawtap.live.attach import Attached, AttachOptions
+
+
+_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "": 1.0}
 
 
 @dataclass(frozen=True)
 class Stream(Options):
     """Where a recording goes that goes to a receiver."""
+
+    title = "To a receiver, over a socket"
 
     to: Annotated[
         str | None, Opt("Send the recording to a receiver there: tcp://HOST:PORT or unix:PATH.", metavar="ADDRESS")
@@ -78,34 +84,34 @@ class Stream(Options):
 class Flight(Options):
     """What a flight recorder is told."""
 
+    title = "Flight recorder"
+
     ring: Annotated[
         str | None,
-        Opt("Flight recorder: keep this much, as compressed, in memory; write when triggered.", metavar="10s|500M"),
+        Opt("Keep this much in memory, compressed; write it when triggered.", metavar="10s|500M"),
     ] = None
     trigger: Annotated[
         tuple[str, ...],
-        Opt("With --ring: error, exit, mark=NAME, frame-time=50ms:N, fps=30:N; may be repeated.", metavar="WHEN"),
+        Opt("Save at error, exit, mark=NAME, frame-time=50ms:N, fps=30:N; may be repeated.", metavar="WHEN"),
     ] = ()
-    on_error: Annotated[bool, Opt("With --ring: the same as --trigger error.")] = False
-    when: Annotated[
-        str | None, Opt("With --ring: save when this question about the window has an answer.", metavar="SQL")
-    ] = None
+    on_error: Annotated[bool, Opt("The same as --trigger error.")] = False
+    when: Annotated[str | None, Opt("Save when this question about the window has an answer.", metavar="SQL")] = None
     every: Annotated[float, Opt("How often --when is asked.", metavar="S")] = 1.0
-    before: Annotated[str | None, Opt("With --ring: write only so much before the trigger.", metavar="5s")] = None
-    after: Annotated[str | None, Opt("With --ring: and so much after it.", metavar="2s")] = None
-    at_exit: Annotated[bool, Opt("With --ring: the same as --trigger exit.")] = False
-    no_crash: Annotated[bool, Opt("With --ring: write nothing when the program crashes.")] = False
-    most_saves: Annotated[int, Opt("With --ring: so many files at most without being asked by hand.")] = 10
-    save_gap: Annotated[str | None, Opt("With --ring: so long between them.  [default: 10s]", metavar="10s")] = None
+    before: Annotated[str | None, Opt("Write only so much before the trigger.", metavar="5s")] = None
+    after: Annotated[str | None, Opt("And so much after it.", metavar="2s")] = None
+    at_exit: Annotated[bool, Opt("The same as --trigger exit.")] = False
+    no_crash: Annotated[bool, Opt("Write nothing when the program crashes.")] = False
+    most_saves: Annotated[int, Opt("Limit on files, not counting files that drawtap trigger asks for.")] = 10
+    save_gap: Annotated[str | None, Opt("Shortest time between two of them.  [default: 10s]", metavar="10s")] = None
     ring_limit: Annotated[
         str | None,
-        Opt("With --ring: for all that is held, at least twice a window in bytes.  [default: 4G]", metavar="4G"),
+        Opt("Limit on memory, at least twice a window in bytes.  [default: 4G]", metavar="4G"),
     ] = None
     ring_take: Annotated[
         int | None,
         Opt(
-            "With --ring: read the program's pictures back when so many earlier calls are kept for them; 0: never"
-            " touch it.  [default: 100000]",
+            "Above this number of earlier calls that are kept for pictures, read the pictures back; 0: never."
+            "  [default: 100000]",
             metavar="CALLS",
         ),
     ] = None
@@ -141,6 +147,47 @@ class Flight(Options):
         )
 
 
+@dataclass(frozen=True)
+class Cost(Options):
+    """How much of the program's time and of the machine a recording may take."""
+
+    title = "Cost"
+
+    timing: Annotated[Literal["both", "entry", "none"], Opt("Time stamps of a call.")] = "both"
+    when_full: Annotated[
+        Literal["block", "drop-frames"], Opt("What happens while disk or receiver cannot keep up.")
+    ] = "block"
+    buffer: Annotated[
+        str | None, Opt("How much may wait for disk or receiver in memory.  [default: 32M]", metavar="SIZE")
+    ] = None
+    sync: Annotated[float | None, Opt("Bring calls to the disk within this time.", metavar="SECONDS")] = None
+
+
+@dataclass(frozen=True)
+class Attach(Options):
+    """Which program that runs already is recorded, and how much of it."""
+
+    title = "A program that runs already"
+
+    pid: Annotated[
+        str | None, Opt("Record this program, a process number or a name, and leave it again.", "-p", "PID")
+    ] = None
+    frames: Annotated[int | None, Opt("Stop after this number of frames.", "-n", "COUNT")] = None
+    for_: Annotated[str | None, Opt("Stop after this time: 5s, 500ms, 2min.", metavar="TIME")] = None
+    why: Annotated[str | None, Opt("A remark for the recording.", metavar="TEXT")] = None
+
+    def options(self, timing: Literal["both", "entry", "none"]) -> AttachOptions:
+        """Return what is asked for. Raises UsageError where it makes no sense."""
+        from drawtap.live.attach import AttachOptions
+
+        if self.frames is not None and self.for_ is not None:
+            raise UsageError("frames or a time, not both")
+        if self.frames is not None and not 1 <= self.frames <= 1_000_000:
+            raise UsageError(f"{self.frames} frames cannot be recorded", hint="from 1 to 1000000")
+        seconds = _seconds(self.for_) if self.for_ else 0.0
+        return AttachOptions(self.frames or 0, seconds, timing, self.why or "drawtap record --pid")
+
+
 @command(
     section="record",
     examples=(
@@ -152,28 +199,19 @@ class Flight(Options):
         "drawtap record --openvg -o tiger.dtap -- ./tiger         # an OpenVG program, on drawtap's engine",
         "sudo drawtap record --system -o game.dtap -- ./game     # game.dat is what the kernel saw",
         "drawtap record --ring 10s --trigger frame-time=50ms -- ./game   # game-f1234-frame-time.dtap when it hitches",
+        "drawtap record --pid game --frames 60 -o slow.dtap      # of drawtap run -- ./game, under drawtap manager",
+        "drawtap record --pid 4711                               # until Ctrl-C; the program goes on",
     ),
     json=False,
 )
 def record(
     *program: Annotated[str, Opt("the program and its arguments", metavar="PROGRAM")],
     output: Annotated[Path | None, Opt("Where the recording goes.  [default: PROGRAM.dtap]", "-o", "FILE")] = None,
-    timing: Annotated[Literal["both", "entry", "none"], Opt("Time stamps of a call.")] = "both",
     frame_end: Annotated[
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
     hash_frames: Annotated[bool, Opt("Store a hash of each frame's image, for replay --verify.")] = False,
-    stream: Stream,
-    when_full: Annotated[
-        Literal["block", "drop-frames"], Opt("What happens while disk or receiver cannot keep up.")
-    ] = "block",
-    buffer: Annotated[
-        str | None, Opt("How much may wait for disk or receiver in memory.  [default: 32M]", metavar="SIZE")
-    ] = None,
-    sync: Annotated[
-        float | None, Opt("Bring what was called to the disk within so many seconds.", metavar="SECONDS")
-    ] = None,
     process: Annotated[
         str | None,
         Opt("Record only programs of this name, of all that PROGRAM starts (* and ? match).", metavar="NAME"),
@@ -191,7 +229,10 @@ def record(
     module: Annotated[
         tuple[str, ...], Opt("Hooks of your own around the calls, as for drawtap run; repeat.", "-m", "MODULE")
     ] = (),
+    cost: Cost,
+    stream: Stream,
     flight: Flight,
+    attach: Attach,
 ) -> ExitStatus:
     """Run a program and record its graphics calls.
 
@@ -209,27 +250,44 @@ def record(
     With --ring nothing goes to the disk until something asks for it: a condition (--trigger), SIGUSR1 or SIGUSR2 to
     this command, drawtap trigger PID save, or a crash of the program. Then the last seconds, together with all
     earlier calls that still matter, are written to FILE-fFRAME-REASON.dtap, which replays like any recording.
+
+    With --pid a program that runs under the manager (drawtap run) is recorded, from one frame end to another. It is not
+    stopped, and not slowed before and after. What the program made and set before is not in the recording, which says
+    so. A program that was started with drawtap record has a recorder already: the calls go to the file of that one.
+    Where the recording ends early, as on a full disk, the exit code is 1.
     """
+    if attach.pid is not None:
+        others = (frame_end, hash_frames, process, paused, openvg, require_calls, system, identity != "full", module)
+        if any(others) or program or (stream, flight, replace(cost, timing="both")) != (Stream(), Flight(), Cost()):
+            raise UsageError(
+                "a program that runs already is recorded as it is",
+                hint="--pid goes with -o, --frames, --for, --why, --timing, --force and --quiet",
+            )
+        wanted = attach.options(cost.timing)
+        return _left(_attached(attach.pid, output, wanted, force=force, quiet=quiet), quiet=quiet)
+    if attach != Attach():
+        raise UsageError("--frames, --for and --why are about a program that runs already", hint="--pid PID names it")
+    if not program:
+        raise UsageError("which program?", hint="drawtap record -o FILE -- PROGRAM, or --pid PID")
     from drawtap.capture import launch
     from drawtap.parts import openvg_environment
 
     recorder = flight.recorder(paused=paused, streamed=stream.is_asked)
-    if program:
-        launch.find_program(program[0])
+    launch.find_program(program[0])
     how = launch.RecordOptions(
-        timing=timing,
+        timing=cost.timing,
         frame_end=frame_end,
         hash_frames=hash_frames,
         paused=paused,
-        when_full=when_full,
+        when_full=cost.when_full,
         process=process,
-        buffer=_bytes(buffer),
-        sync=_sync(sync, to_file=recorder is None and not stream.is_asked),
+        buffer=_bytes(cost.buffer),
+        sync=_sync(cost.sync, to_file=recorder is None and not stream.is_asked),
         streaming=stream.streaming(output),
         ring=recorder,
         identity=identity,
     )
-    target = None if how.streaming else output or _free_name(program[0] if program else "trace")
+    target = None if how.streaming else output or _free_name(program[0])
     modules = _libraries(module)
     settings = openvg_environment() if openvg else None
     with _kernel(program, target, wanted=system, force=force, quiet=quiet):
@@ -244,6 +302,66 @@ def record(
     if require_calls and not calls and recording.code == 0:
         return ExitStatus(3)
     return ExitStatus(recording.code or (0 if whole else 1))
+
+
+def _attached(program: str, output: Path | None, wanted: AttachOptions, *, force: bool, quiet: bool) -> Attached:
+    from drawtap.capture import control
+    from drawtap.live.attach import record_paused, record_running
+    from drawtap.live.client import Client
+
+    def begun(name: str) -> None:
+        if not quiet:
+            until = "" if wanted.frames or wanted.seconds else "; Ctrl-C ends the recording, not the program"
+            print(f"drawtap: recording {name}{until}", file=sys.stderr, flush=True)
+
+    recorded = {p.pid for p in control.programs()}
+    if program.isdigit() and int(program) in recorded:
+        if output is not None:
+            raise UsageError(
+                f"{program} was started with a recorder, which has a file of its own",
+                hint=f"leave -o out; drawtap trigger {program} says where it goes",
+            )
+        begun(program)
+        return record_paused(int(program), wanted)
+    with Client() as client:
+        target = output or _free_name(re.sub(r"[^\w.-]", "_", program))
+        return record_running(client, program, target, wanted, force=force, begun=begun)
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?", text)
+    seconds = float(match[1]) * _UNITS[match[2] or ""] if match else 0.0
+    if not 0 < seconds <= 86400:
+        raise UsageError(f"--for {text}: no time", hint="5s, 500ms, 2min")
+    return seconds
+
+
+def _left(done: Attached, *, quiet: bool) -> ExitStatus:
+    import drawtap
+    from drawtap.view.text import counted, duration, size
+
+    verdicts = []
+    for file in filter(Path.exists, done.files):
+        with drawtap.open(file) as made:
+            data = facts(made)
+        calls, frames, length = (data.get(k) for k in ("calls", "frames", "duration"))
+        values = [v if isinstance(v, int | float) else 0 for v in (calls, frames, length)]
+        if done.messages and not values[0]:
+            file.unlink()  # it has nothing, and would be in the way of the next try
+            continue
+        parts = [counted(values[0], "call"), counted(values[1], "frame"), duration(values[2])]
+        text = ", ".join([*parts, size(file.stat().st_size)])
+        verdicts.append(Verdict("ok", "recorded", f"{file.name}: {text}"))
+    if not verdicts:
+        raise UnavailableError(
+            f"nothing was recorded of {done.name}: {'; '.join(done.messages) or 'it made no call'}",
+            hint="-o names another place" if done.messages else "it looks at its next frame: does it draw?",
+        )
+    verdicts.append(Verdict("note", "recorded", "what the program made and set before is not in it"))
+    complaints = [Verdict("warning", "recorder", message) for message in done.messages]
+    if not quiet or complaints:
+        report_verdicts([*([] if quiet else verdicts), *complaints])
+    return ExitStatus(1 if done.messages else 0)
 
 
 @contextlib.contextmanager

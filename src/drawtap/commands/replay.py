@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from drawtap.commands import Opt, command
 from drawtap.errors import InputError, UsageError
 from drawtap.trace.ranges import ENDLESS, FRAMES_HELP, frame_range
-from drawtap.view.result import Verdict, Verdicts
+from drawtap.view.result import Rows, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.replay.player import Finding, Replay
@@ -28,16 +28,18 @@ _WRONG = frozenset({"read-back", "frame"})
         "drawtap replay game.dtap --frames 100:200 --loop 10 --benchmark",
         "drawtap replay game.dtap --snapshots draws/ --snapshot-at draws --attachments color,depth --frames 10:11",
         "drawtap replay game.dtap --snapshots call/ --snapshot-at calls:1234 --attachments color,buffers",
+        "drawtap replay --engines",
         "drawtap replay game.dtap --window --speed as-recorded",
     ),
 )
 def replay(
-    recording: Annotated[Path, Opt("the recording", metavar="TRACE")],
+    recording: Annotated[Path | None, Opt("the recording", metavar="FILE")] = None,
     *,
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[str, Opt("The engine; --engines lists them.", metavar="ENGINE")] = "system",
     frames: Annotated[
         str | None, Opt(f"{FRAMES_HELP}. Measure and save these, and stop there.", metavar="RANGE")
     ] = None,
+    engines: Annotated[bool, Opt("List the drivers that can play here, and why others cannot.")] = False,
     loop: Annotated[int, Opt("Play the frames so many times; they are decoded once.", metavar="N")] = 1,
     speed: Annotated[Literal["max", "as-recorded"], Opt("How fast.")] = "max",
     snapshots: Annotated[Path | None, Opt("Save every frame as a PNG in this folder.", metavar="FOLDER")] = None,
@@ -67,18 +69,22 @@ def replay(
     frame_end: Annotated[
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
-) -> Verdicts:
-    """Run a recording again.
+) -> Verdicts | Rows:
+    """Play a recording again, here or on another driver.
 
     The calls are made again, in the recorded order and on as many threads, on pbuffers of the recorded sizes (no
     display is needed), or in windows with --window. The nearest configuration to the recorded one, or to --config, is
-    taken, and what differs is noted; drawtap set-egl-config puts one into a recording. Objects get the names that the
+    taken, and what differs is noted; drawtap edit --config puts one into a recording. Objects get the names that the
     driver here gives them. What cannot be played is left out and listed with its call, and so are GL errors that the
     original did not have. With --verify the exit code is 1 where something differs from the recording; record
     --hash-frames makes recordings whose every frame can be compared.
     """
     from drawtap.replay import engine, player
 
+    if engines:
+        return _engines()
+    if recording is None:
+        raise UsageError("which recording?", hint="drawtap replay FILE; --engines lists what it can be played on")
     _check(snapshots, snapshot_at, attachments, config)
     if loop < 1:
         raise UsageError(f"--loop {loop} makes no sense", hint="--loop 1 plays once")
@@ -98,6 +104,20 @@ def replay(
         arguments += ["--snapshots", f"{snapshots}/"]
     played = player.play(recording, arguments, environment=engine.environment_of(on), progress=_progress())
     return Verdicts([*_summary(played, verify=verify), *(_verdict(f, verify=verify) for f in played.findings)])
+
+
+def _engines() -> Rows:
+    # Each driver is asked in a process of its own.
+    from drawtap.replay import engine
+
+    answers = [engine.ask(engine.ENGINES.get(name)) for name in engine.ENGINES.names()]
+    return Rows(
+        ("engine", "works", "renderer", "es", "gl", "about"),
+        [
+            (a.engine.name, "yes" if a.works else "no", a.renderer or a.reason, a.es, a.gl, a.engine.about)
+            for a in answers
+        ],
+    )
 
 
 _CONFIG = frozenset({"red", "green", "blue", "alpha", "depth", "stencil", "samples", "buffer", "id"})

@@ -56,7 +56,7 @@ class ReportOptions:
 
 
 @command(
-    section="share",
+    section="edit",
     examples=(
         "drawtap report game.dtap",
         "drawtap report game.dtap -o /tmp/game.html --slowest 50",
@@ -69,11 +69,13 @@ def report(
     output: Annotated[Path | None, Opt("Where to.  [default: FILE.html]", "-o", "FILE")] = None,
     slowest: Annotated[int, Opt("So many of the slowest calls.", metavar="N")] = 25,
     pictures: Annotated[int, Opt("Look at so many frames, by playing the recording; 0: none.", metavar="N")] = 64,
-    on: Annotated[str, Opt("The engine for the pictures; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[
+        str, Opt("The engine for the pictures; drawtap replay --engines lists them.", metavar="ENGINE")
+    ] = "system",
     seconds: Annotated[float, Opt("Play for so long at most.", metavar="S")] = 120,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
 ) -> Written:
-    """Write an HTML report: one file, nothing is loaded from anywhere.
+    """Write an HTML report: one file that loads nothing.
 
     Overview, verdict and checklist; frame times with pictures of the frames above them, uploads and other series over
     time; what frames do, as far as drawtap profile measured it, with sizes of triangles, a map of all draws and
@@ -313,9 +315,10 @@ def _statistics(trace: Trace) -> list[StatRow]:
     from drawtap.analysis import content
     from drawtap.view.report import StatRow
 
+    sensors = content.sensors(trace)
     return [
         StatRow(s.title, s.unit, s.total, s.minimum, s.mean, s.maximum, s.bins)
-        for s in content.statistics(trace, content.sensors(trace))
+        for s in content.statistics(content.frame_stats(trace, sensors), sensors)
     ]
 
 

@@ -14,7 +14,7 @@ from drawtap.view.result import ExitStatus, Rows, Text, Verdict
 
 
 @command(
-    section="instrument",
+    section="live",
     examples=(
         "drawtap run -- glmark2                                          # under the manager, nothing recorded",
         "drawtap run --fps 30 -- glmark2                                 # a limit, with and without a manager",
@@ -48,7 +48,7 @@ def run(
         bool, Opt("Print what a session's environment needs so that all of its programs can be managed.")
     ] = False,
 ) -> ExitStatus | Rows | Text:
-    """Run a program under the manager, or with code of your own around its graphics calls.
+    """Run a program under the manager, or with hooks of your own.
 
     The modules' hooks enclose each other in the order given, the driver innermost. Scripts are compiled at first use.
     Without a module the program runs as always, with the tap in it: nothing is recorded, and a `drawtap manager` that

@@ -32,7 +32,7 @@ def shaders(
         int | None, Opt("The draws whose shaders are asked for most instead, so many.", metavar="N")
     ] = None,
 ) -> Rows:
-    """Print what the shaders of each program ask for, and how much its draws make of it.
+    """Print what shaders ask for, and how much draws make of it.
 
     operations are counted in the text of one run: each operator and each call of a built-in function is one, both sides
     of a branch count, loops with plain bounds count as often as they run, others (unbounded) once. fetches are those of

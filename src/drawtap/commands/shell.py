@@ -30,7 +30,7 @@ def shell(
         str | None, Opt("What ends a frame: auto, or function names separated by commas.", metavar="RULE")
     ] = None,
 ) -> Prompt:
-    """Open a prompt: SQL, and every verb on the recordings that are loaded.
+    """Open a prompt: SQL, and every verb on open recordings.
 
     Recordings are called t0, t1, ... or as load FILE as NAME says; verbs take such a name where they take a file, and
     work on the current one where it is left out. What is made there (-o NAME) is a recording of the session until save

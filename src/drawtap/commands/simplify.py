@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import check_target
-from drawtap.view.result import Verdict, Verdicts
+from drawtap.errors import UsageError, check_target
+from drawtap.view.result import Rows, Verdict, Verdicts
 
 if TYPE_CHECKING:
     from drawtap.analysis.redundancy import Simplified
@@ -16,24 +16,44 @@ if TYPE_CHECKING:
 
 @command(
     section="replay",
-    examples=("drawtap simplify game.dtap -o lean.dtap", "drawtap simplify game.dtap -o lean.dtap --on llvmpipe"),
+    examples=(
+        "drawtap simplify game.dtap --dry-run      # what the program did for nothing",
+        "drawtap simplify game.dtap --dry-run --by function --limit 10",
+        "drawtap simplify game.dtap -o lean.dtap --on llvmpipe",
+        "drawtap sql game.dtap \"SELECT * FROM redundancy JOIN calls USING (seq) WHERE kind = 'unused upload'\"",
+    ),
 )
 def simplify(
     trace: Trace,
     *,
-    output: Annotated[Path, Opt("Where to.", "-o", "FILE")],
-    on: Annotated[str, Opt("The engine to prove it on; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    output: Annotated[Path | None, Opt("Where to.", "-o", "FILE")] = None,
+    dry_run: Annotated[bool, Opt("Write nothing: print what would be left out, and what it costs.")] = False,
+    by: Annotated[Literal["kind", "function", "frame"], Opt("With --dry-run: what the rows are.")] = "kind",
+    limit: Annotated[int, Opt("With --dry-run: at most so many rows; 0 for all.", "-l", "N")] = 40,
+    on: Annotated[
+        str, Opt("The engine to prove it on; drawtap replay --engines lists them.", metavar="ENGINE")
+    ] = "system",
     no_verify: Annotated[bool, Opt("Do not play anything; the new file says so.")] = False,
     force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
-) -> Verdicts:
-    """Write a recording without the calls that did nothing, and prove that they did nothing.
+) -> Verdicts | Rows:
+    """Write a recording without calls that did nothing, with proof.
 
-    What is left out is what `drawtap redundancy` counts. Both recordings are played and every frame is compared; a
+    These calls are left out: calls that set what was set already (`same value`), uploads of what was there already
+    (`repeated upload`), uploads that nothing read (`unused upload`), draws, clears and copies that were overwritten
+    before anything showed or read them (`unseen draw`), and state that was set anew before any call read it
+    (`unread state`). With --dry-run they are counted, with their share, the time in the driver and the bytes they took;
+    the table `redundancy` has each such call.
+
+    Both recordings are played and every frame is compared; a
     call that turns out to matter is put back. The new file carries a certificate of what was compared (the annotation
     `certificate`). The exit code is 1 where the written file does not draw the same after all.
     """
     from drawtap.analysis import redundancy
 
+    if dry_run:
+        return _account(trace, by, limit)
+    if output is None:
+        raise UsageError("where to?", hint="-o FILE; --dry-run only prints what would be left out")
     check_target(output, force=force, replaced=True)
     done = redundancy.simplify(trace, output, on=on, verify=not no_verify)
     return Verdicts(_lines(done, output), data={**done.certificate, "path": str(output), "seconds": done.seconds})
@@ -57,3 +77,32 @@ def _lines(done: Simplified, output: Path) -> list[Verdict]:
     else:
         found.append(Verdict("error", "verified", "the written file does not draw the same frames"))
     return found
+
+
+def _account(trace: Trace, by: Literal["kind", "function", "frame"], limit: int) -> Rows:
+    from drawtap.analysis.redundancy import KINDS, account
+
+    found = account(trace, by)
+    shown = [{**row, "percent": 100 * _number(row["share"])} for row in (found[:limit] if limit else found)]
+    head = {"kind": "kind", "function": "name", "frame": "frame"}[by]
+    columns = [head, "calls", "percent", "duration", "bytes"]
+    if by == "kind":
+        columns.append("they")
+        shown = [{**row, "they": KINDS[str(row["kind"])]} for row in shown]
+    else:
+        columns.append("kind")
+    left = len(found) - len(shown)
+    return Rows(
+        tuple(columns),
+        [tuple(row[c] for c in columns) for row in shown],
+        {"calls": "count", "percent": "percent", "duration": "ns", "bytes": "bytes"},
+        note=f"and {left} more rows (--limit 0 shows all)" if left else _nothing(found),
+    )
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _nothing(found: list[dict[str, object]]) -> str | None:
+    return None if found else "every call did something that came out"

@@ -36,9 +36,9 @@ def state(
     *,
     changes: Annotated[bool, Opt("What the call changed; of a frame or a range, what its calls changed.")] = False,
     from_driver: Annotated[bool, Opt("Play up to the call and ask the driver instead.")] = False,
-    on: Annotated[str, Opt("Ask this engine's driver; drawtap engines lists them.", metavar="ENGINE")] = "",
+    on: Annotated[str, Opt("Ask this engine's driver; drawtap replay --engines lists them.", metavar="ENGINE")] = "",
 ) -> Tree | Rows:
-    """Show the state of OpenGL after a call, computed from the recorded calls.
+    """Show the OpenGL state after a call, computed from the calls.
 
     Paths are those of docs/state-paths.md: `context` is the context that is current then, `share` what it shares with
     others; objects have the names that the program knew them by. `contexts[2]`, `shares[1]` and `surfaces` are there

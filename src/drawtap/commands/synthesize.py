@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    section="share",
+    section="edit",
     examples=(
         "drawtap synthesize game.dtap -o like_game/",
         "drawtap synthesize game.dtap -o heavier/ --set triangles=200000 --set overdraw=3.5",
@@ -47,10 +47,12 @@ def synthesize(
         Opt("Compile, record, play and measure it; auto: where the engine works."),
     ] = "auto",
     tolerance: Annotated[float, Opt("How far off a feature may be, in percent.", metavar="P")] = 5.0,
-    on: Annotated[str, Opt("The engine that measures; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[
+        str, Opt("The engine that measures; drawtap replay --engines lists them.", metavar="ENGINE")
+    ] = "system",
     force: Annotated[bool, Opt("Replace what is in the folder.")] = False,
 ) -> Sheets:
-    """Write a synthetic benchmark: a C program that draws, uploads and changes as much as is asked for.
+    """Write a benchmark in C that draws, uploads and changes as asked.
 
     What is asked for is measured of a recording (means per frame), stands in a TOML file, or is said by --set, which
     goes before the others. The folder gets C source for OpenGL ES 2 (compile it with make), program.dtap, which has

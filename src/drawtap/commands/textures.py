@@ -33,10 +33,10 @@ def textures(
     *,
     output: Annotated[Path, Opt("The folder that the files go to; it is made.", "-o", "FOLDER")],
     at: Annotated[str | None, Opt(CALL_HELP, metavar="CALL")] = None,
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
+    on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
     force: Annotated[bool, Opt("Write into a folder that is not empty.")] = False,
 ) -> Rows:
-    """Save what textures, renderbuffers and images of OpenVG hold as files.
+    """Save textures, renderbuffers and OpenVG images as files.
 
     The recording is played and the driver is asked for the content: of every object that there is after call --at, else
     of all, as each was last before it was deleted or the recording ended. Colours of at most 8 bits a channel become

@@ -37,7 +37,7 @@ def trigger(
     before: Annotated[str | None, Opt("With save: so much before now.", metavar="5s")] = None,
     after: Annotated[str | None, Opt("With save: and so much after.", metavar="2s")] = None,
 ) -> Rows:
-    """Start or stop the recording of a running program, record its next frames, or save what a flight recorder has.
+    """Start, stop or save the recording of a running program.
 
     The program must have been started by drawtap record; with --paused it waits to be told. What is asked holds from
     the next frame end on (of a program that shows no frames: from where it next waits for the GPU), so a recording

@@ -22,10 +22,10 @@ def verdict(
     *,
     on: Annotated[
         tuple[str, ...],
-        Opt("Play it on this engine; twice: compare them. drawtap engines lists them.", metavar="ENGINE"),
+        Opt("Play it on this engine; twice: compare them. drawtap replay --engines lists them.", metavar="ENGINE"),
     ] = (),
 ) -> Text:
-    """Say which kind of cause dominates: API usage, content complexity, the graphics engine, or nothing of graphics.
+    """Say where to look first: API usage, content, engine, elsewhere.
 
     The time of the frames is divided by what it was spent on; the findings of the checklist are given as evidence. What
     of drawing is due to the content, and what to the engine, a second engine tells: name the one in question and

@@ -1,4 +1,4 @@
-"""`drawtap verify`: whether a cut shows what its certificate says."""
+"""`drawtap verify`: whether a recording shows what it should."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
-from drawtap.errors import InputError
-from drawtap.view.result import Verdict, Verdicts
+from drawtap.errors import InputError, UsageError
+from drawtap.view.result import Rows, Sheets, Verdict, Verdicts
 
 if TYPE_CHECKING:
+    from drawtap.trace.core import Row
     from drawtap.trace.trace import Trace
+
+_MOST_SHOWN = 200
 
 
 @command(
     section="replay",
-    examples=("drawtap verify frame.dtap", "drawtap verify frame.dtap --source game.dtap --on llvmpipe"),
+    examples=(
+        "drawtap verify frame.dtap                 # what drawtap extract or drawtap simplify wrote",
+        "drawtap verify frame.dtap --source game.dtap --on llvmpipe",
+        "drawtap verify game.dtap                  # any recording: the same as drawtap replay --verify",
+        "drawtap verify game.dtap --state --every 100",
+    ),
 )
 def verify(
     trace: Trace,
@@ -23,24 +31,46 @@ def verify(
     source: Annotated[
         Path | None, Opt("What it was made from: look whether it is, and play it too.", "-s", "FILE")
     ] = None,
-    on: Annotated[str, Opt("The engine; drawtap engines lists them.", metavar="ENGINE")] = "system",
-) -> Verdicts:
-    """Check the certificate of a recording that drawtap extract or drawtap simplify wrote.
+    on: Annotated[str, Opt("The engine; drawtap replay --engines lists them.", metavar="ENGINE")] = "system",
+    state: Annotated[bool, Opt("Compare the computed state with what a driver says.")] = False,
+    every: Annotated[int | None, Opt("With --state: ask after each N-th call, not at frame ends.", "-n", "N")] = None,
+) -> Verdicts | Sheets | Rows:
+    """Check a recording: its certificate, its images, or its state.
 
-    The recording is played and its images compared with those that the certificate names; that it was not changed
-    since is checked, too. Other engines draw other pixels: with --source the recording that it was made from is
-    played here as well, and known by its SHA-256. The exit code is 1 where something is not so.
+    A recording that drawtap extract or drawtap simplify wrote carries a certificate. It is played, and its images are
+    compared with those that the certificate names; that the file was not changed since is checked, too. Other engines
+    draw other pixels: with --source the recording that it was made from is played here as well, and known by its
+    SHA-256. A recording without a certificate is played and compared with its own images and read-backs.
+
+    With --state the recording is played once, and the driver is asked with glGet* and the like. Every value that
+    differs from the computed state is shown, and the variables that only one side knows. The exit code is 1 where
+    something differs.
     """
+    if every is not None and not state:
+        raise UsageError("--every is about the state", hint="--state --every 100")
+    if state:
+        if source is not None:
+            raise UsageError("--source is about certificates", hint="leave out --source, or --state")
+        return _state(trace, every, on)
+    if source is not None and not source.is_file():
+        raise InputError(f"there is no file {source}")
+    from drawtap.analysis import certificate
+
+    if source is None and not certificate.has_certificate(trace):
+        from drawtap.commands.replay import replay
+
+        return replay(trace.path, on=on, verify=True, frame_end=None if trace.frame_end == "auto" else trace.frame_end)
+    return _certificate(trace, certificate.certificate_of(trace), source, on)
+
+
+def _certificate(trace: Trace, said: Row, source: Path | None, on: str) -> Verdicts:
     from drawtap.analysis import certificate
     from drawtap.trace.trace import open_trace
 
-    said = certificate.certificate_of(trace)
     rule = str(said.get("frame_end", "auto"))
     about = f"{said.get('what')} {said.get('target', '')}".strip()
     made = certificate.file_of(said)
     lines = [Verdict("ok", "certificate", f"{about} of {made}, by drawtap {said.get('version', '')}".rstrip())]
-    if source is not None and not source.is_file():
-        raise InputError(f"there is no file {source}")
     with open_trace(trace.path, frame_end=None if rule == "auto" else rule) as cut:
         if source is None:
             checks = list(certificate.check(cut, on=on))
@@ -50,3 +80,48 @@ def verify(
     lines += [Verdict("note" if c.holds is None else "ok" if c.holds else "error", c.what, c.text) for c in checks]
     data = {"certificate": said, "checks": [{"what": c.what, "holds": c.holds, "text": c.text} for c in checks]}
     return Verdicts(lines, data=data)
+
+
+def _state(trace: Trace, every: int | None, on: str) -> Sheets:
+    from drawtap.replay import engine
+    from drawtap.replay.verify import points_of, verify
+
+    found = verify(trace, points_of(trace, every or None), environment=engine.environment_of(on))
+    different = [(d.seq, d.path, d.computed, d.driver) for d in found.disagreements]
+    notes = [
+        f"{found.compared:,} values of {len(found.variables):,} variables compared after {len(found.points)} calls: "
+        f"{len(different):,} disagree"
+    ]
+    if len(different) > _MOST_SHOWN:
+        notes.append(f"only the first {_MOST_SHOWN} are shown; --json has all")
+    data = {
+        "points": found.points,
+        "compared": found.compared,
+        "variables": len(found.variables),
+        "disagreements": [
+            {"seq": d.seq, "path": d.path, "computed": d.computed, "driver": d.driver} for d in found.disagreements
+        ],
+        "not_compared": dict(found.not_compared),
+        "only_computed": dict(found.only_computed),
+    }
+    tables = (
+        Rows(
+            ("seq", "path", "computed", "driver"),
+            different[:_MOST_SHOWN],
+            title="They disagree",
+            findings=bool(different),
+        ),
+        Rows(
+            ("variable", "times"),
+            sorted(found.not_compared.items()),
+            {"times": "count"},
+            title="Not compared: only the driver tells them",
+        ),
+        Rows(
+            ("variable", "times"),
+            sorted(found.only_computed.items()),
+            {"times": "count"},
+            title="Not compared: the driver does not tell them",
+        ),
+    )
+    return Sheets(tables, data, notes)

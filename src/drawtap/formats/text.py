@@ -28,7 +28,7 @@ def write_text(trace: Trace, selection: Selection, path: Path) -> None:
 
 
 def write_text_with_readings(trace: Trace, selection: Selection, path: Path) -> None:
-    """Write one call a line, and behind it in brackets what load-inst stored and drawtap profile measured of it.
+    """Write one call a line, and behind it in brackets what drawtap sensors stored and drawtap profile measured of it.
 
     Readings of a frame stand beside its first call, and say so. Of a metric that several runs measured the last counts.
     Raises UsageError where there are no readings.
@@ -37,7 +37,7 @@ def write_text_with_readings(trace: Trace, selection: Selection, path: Path) -> 
     if not readings:
         raise UsageError(
             f"{trace.path.name} has no readings to stand beside its calls",
-            hint=f"drawtap load-inst {trace.path} READINGS, or drawtap profile {trace.path} --per call",
+            hint=f"drawtap sensors {trace.path} READINGS, or drawtap profile {trace.path} --per call",
         )
     question = f"""
         WITH readings AS ({readings}), beside AS (

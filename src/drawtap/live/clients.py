@@ -358,7 +358,7 @@ class _Client:
             raise UsageError("one program is recorded at a time", hint=f"which: {titles(selected)}")
         managed = selected[0]
         if managed.peer.uid != self._peer.uid:
-            hint = f"sudo -u '#{managed.peer.uid}' drawtap trace {managed.pid} asks as that user"
+            hint = f"sudo -u '#{managed.peer.uid}' drawtap record --pid {managed.pid} asks as that user"
             raise UnavailableError("only a program's own user can record it", hint=hint)
         trace = self._manager.make_trace(managed, request.get("frames", 0))
         self._traces.append(trace)

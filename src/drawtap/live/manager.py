@@ -169,7 +169,7 @@ class Manager:
                 raise
             raise UnavailableError(
                 f"a manager runs already in {self.folder.path}" + (f": process {said}" if said.isdigit() else ""),
-                hint="drawtap apps asks it; stop it before you start another one",
+                hint="drawtap top --once asks it; stop it before you start another one",
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
@@ -422,7 +422,17 @@ class Manager:
             return "it has a recorder of its own"
         try:
             output = self._trace_name(program)
-            words = [sys.executable, "-m", "drawtap", "trace", str(managed.pid), "--frames", str(frames), "--quiet"]
+            words = [
+                sys.executable,
+                "-m",
+                "drawtap",
+                "record",
+                "--pid",
+                str(managed.pid),
+                "--frames",
+                str(frames),
+                "--quiet",
+            ]
             environment = {"DRAWTAP_MANAGER": str(self.folder.programs)}
             failed = self._failure("trace-failed", pid=program.pid, name=program.name, file=str(output))
             launch.start_aside([*words, "--why", reason[:200], "-o", str(output)], environment, failed)

@@ -2,7 +2,7 @@
 
 One file a policy in `policies/`: a frozen dataclass whose fields are its settings and whose `decide` is a pure
 function. What a policy must remember from one look to the next goes out with the decision and comes in again as
-`memory`, so that a simulation (`drawtap policy try`), a test and the manager call the same code and get the same
+`memory`, so that a simulation (`drawtap policy`), a test and the manager call the same code and get the same
 answer.
 """
 

@@ -75,7 +75,7 @@ def chosen(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
             continue
         matching = [metric for metric in known if fnmatch.fnmatchcase(metric.id, word)]
         if not matching:
-            hint = did_you_mean(word, by_id) or "drawtap metrics lists them"
+            hint = did_you_mean(word, by_id) or "drawtap profile --list has them"
             raise UsageError(f"there is no metric {word!r}", hint=hint)
         usable = [metric for metric in matching if not metric.missing]
         if not usable:
@@ -91,7 +91,7 @@ def named(known: Sequence[Metric], wanted: Sequence[str]) -> list[Metric]:
     for word in wanted:
         matching = [metric for metric in known if fnmatch.fnmatchcase(metric.id, word)]
         if not matching:
-            hint = did_you_mean(word, [metric.id for metric in known]) or "drawtap metrics lists them"
+            hint = did_you_mean(word, [metric.id for metric in known]) or "drawtap profile --list has them"
             raise UsageError(f"there is no metric {word!r}", hint=hint)
         found.update({metric.id: metric for metric in matching})
     return [metric for metric in known if metric.id in found]

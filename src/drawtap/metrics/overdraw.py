@@ -52,7 +52,9 @@ def overdraw(
     known = listing.chosen(listing.metrics(trace.path, environment=environment), [_METRIC])
     [metric] = known
     if metric.missing:
-        raise UnavailableError(f"overdraw cannot be counted here: {metric.missing}", hint="drawtap metrics says more")
+        raise UnavailableError(
+            f"overdraw cannot be counted here: {metric.missing}", hint="drawtap profile --list says more"
+        )
     with tempfile.TemporaryDirectory(prefix="drawtap-") as name:
         folder = Path(name)
         request = folder / "request"

@@ -31,7 +31,7 @@ def side(
     known = listing.metrics(trace.path, environment=environment)
     chosen = [m for m in known if m.id in (_CLOCK, _GPU) and not m.missing]
     if not any(m.id == _CLOCK for m in chosen):
-        raise UnavailableError(f"{engine_name} has no clock", hint="drawtap metrics says why")
+        raise UnavailableError(f"{engine_name} has no clock", hint="drawtap profile --list says why")
     more = [m for m in listing.chosen(known, list(metrics)) if m not in chosen] if metrics else []
     per = "call" if len(trace.calls) <= _MOST_CALLS else "draw"
     wanted = profile.ProfileOptions(frames, repeat=repeat, images=False)

@@ -1,5 +1,5 @@
 """What the frames of a recording do, in the order of Tables 8 and 9 of Kyostila's thesis (Graphics Quality Analysis
-Toolkit): from the calls, from what `drawtap profile` measured, and from sensors that were loaded (`drawtap load-inst`).
+Toolkit): from the calls, from what `drawtap profile` measured, and from sensors that were loaded (`drawtap sensors`).
 
 Of what was not measured the row says so, and by which command it can be.
 """

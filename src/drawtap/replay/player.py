@@ -85,7 +85,7 @@ def play(
     if code == 2:
         raise UsageError(complaint or "the player does not understand what it is asked")
     if code == 3:
-        raise UnavailableError(complaint or "nothing here can play it", hint="drawtap engines lists what can")
+        raise UnavailableError(complaint or "nothing here can play it", hint="drawtap replay --engines lists what can")
     if code == 4:
         raise InputError(complaint or f"{trace} cannot be read")
     if result is None:
@@ -125,7 +125,9 @@ def offers(trace: Path | None, *, environment: Mapping[str, str] | None = None) 
         return heard
     lines, code, complaint = _run([str(program()), "--metrics"], environment, None)
     if code:
-        raise UnavailableError(complaint or "nothing here can be measured", hint="drawtap engines lists what plays")
+        raise UnavailableError(
+            complaint or "nothing here can be measured", hint="drawtap replay --engines lists what plays"
+        )
     return list(lines)
 
 

@@ -130,7 +130,7 @@ class Warm:
         complaint = said[-1].removeprefix("drawtap-play: ") if said else f"exit code {code}"
         self._child = None
         if code == 3:
-            raise UnavailableError(complaint, hint="drawtap engines lists what can play it")
+            raise UnavailableError(complaint, hint="drawtap replay --engines lists what can play it")
         if code == 4:
             raise InputError(complaint)
         raise ChildError(f"the player ended: {complaint}")

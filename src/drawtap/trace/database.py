@@ -450,7 +450,7 @@ class Database:
             )
         ]
         if len(named) > 1:
-            raise QueryError("calls of several traces do not become one", hint="drawtap join and merge do that")
+            raise QueryError("calls of several traces do not become one", hint="drawtap join does that")
         of = named[0] if named else self
         found = self.query(query, parameters)
         names = [c.lower() for c in found.columns]
@@ -707,7 +707,7 @@ class Database:
                 hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None),
             )
         if 'Could not find key "sensors"' in text:
-            hint = "drawtap profile --per draw measures some, drawtap load-inst stores those of others"
+            hint = "drawtap profile --per draw measures some, drawtap sensors stores those of others"
             return QueryError("the recording has no sensors", hint=hint)
         hint = None
         function = re.search(r"Function with name (\S+) does not exist", text)

@@ -250,7 +250,7 @@ TABLES: Mapping[str, Table] = {
         ),
         _table(
             "content",
-            "what a frame draws, uploads and changes, counted from its calls (drawtap calc-stats)",
+            "what a frame draws, uploads and changes, counted from its calls (drawtap stats)",
             ("frame", _U32, "number of the frame, from 0"),
             ("calls", _U64, "calls"),
             ("draws", _U64, "draws"),

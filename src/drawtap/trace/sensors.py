@@ -79,7 +79,7 @@ def save(trace: Path, file: Path, *, name: str = "sensors") -> int:
     if stored is None:
         there = ", ".join(tables(trace)) or "none"
         raise InputError(
-            f"{trace} has no readings called {name}", hint=f"there are: {there}; drawtap load-inst stores some"
+            f"{trace} has no readings called {name}", hint=f"there are: {there}; drawtap sensors stores some"
         )
     how = _WRITERS.get(file.suffix)
     if how is None:

@@ -8,7 +8,7 @@ from drawtap.analysis.rule import rule
 @rule(
     title="State set that was set already",
     fix=(
-        "Remember what is set and set only what differs; drawtap redundancy lists the functions, drawtap "
+        "Remember what is set and set only what differs; drawtap simplify --dry-run lists the functions, drawtap "
         "simplify removes the calls."
     ),
     needs=("frames", "redundancy"),

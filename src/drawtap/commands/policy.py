@@ -1,7 +1,8 @@
-"""`drawtap policy try`: what a policy would do, on simulated and on recorded programs."""
+"""`drawtap policy`: the policies of the manager, and what they would do on simulated and recorded programs."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,25 +16,25 @@ if TYPE_CHECKING:
     from drawtap.live.contention import Scenario
     from drawtap.live.scenario import Outcome
 
+_USUAL = "none,static,adaptive"
 _MARKS = "▁▂▃▄▅▆▇█"
 _CELLS = 40
 
 
 @command(
-    name="policy try",
     section="live",
     examples=(
-        "drawtap policy try adaptive",
-        "drawtap policy try adaptive,static,none --scenario slowing -o policies.html",
-        "drawtap policy try proportional --program name=a,cost=6,weight=3 --program name=b,trace=game.dtap",
-        "drawtap policy try adaptive --set probe_s=2 --set percentile=95 --json",
+        "drawtap policy                            # policies, alarms and actions, with their settings",
+        "drawtap policy adaptive",
+        "drawtap policy adaptive,static,none --scenario slowing -o policies.html",
+        "drawtap policy proportional --program name=a,cost=6,weight=3 --program name=b,trace=game.dtap",
+        "drawtap policy adaptive --set probe_s=2 --set percentile=95 --json",
     ),
 )
-def policy_try(
-    policies: Annotated[
-        str, Opt("policies to compare, with commas; none: no limits", metavar="POLICY,...")
-    ] = "none,static,adaptive",
+def policy(
+    policies: Annotated[str | None, Opt("policies to try, with commas; none: no limits", metavar="POLICY,...")] = None,
     *,
+    simulate: Annotated[bool, Opt("Try none,static,adaptive where no policy is named.")] = False,
     scenario: Annotated[
         str, Opt("figure11, slowing, hopeless, equals, or a TOML file with [[program]] tables.", "-s", "SCENARIO")
     ] = "figure11",
@@ -47,20 +48,28 @@ def policy_try(
         ),
     ] = (),
     set_: Annotated[
-        tuple[str, ...], Opt("A setting of the policies (see policy list); repeat.", None, "KEY=VALUE")
+        tuple[str, ...], Opt("A setting of the policies (drawtap policy lists them); repeat.", None, "KEY=VALUE")
     ] = (),
     seconds: Annotated[float | None, Opt("How long to simulate.", None, "S")] = None,
     seed: Annotated[int | None, Opt("Other random frames.", None, "N")] = None,
     output: Annotated[Path | None, Opt("Write a page with frame rates over time.", "-o", "FILE.html")] = None,
     force: Annotated[bool, Opt("Replace the page if it exists.")] = False,
-) -> Sheets:
-    """Try policies of the manager on programs that share a simulated GPU.
+) -> Sheets | Rows:
+    """List policies of the manager, or try them on simulated programs.
 
-    Each program draws one frame after the other; what a frame takes of the GPU comes from the scenario or, frame by
-    frame, from a recording. The figures are of the time in which all programs run, less its first two seconds. `swing`
-    is by how much a program's limit went to and fro in it: going one way to where it stays is none. Where not even the
-    program alone would reach its target, the result says so. Runs are exactly repeatable.
+    A policy decides which running program is held back. Without arguments all policies, alarms and actions are listed,
+    with their settings. One more is a file in drawtap/live/policies, or a module of another distribution that an entry
+    point in the group drawtap.plugins names.
+
+    With POLICY or an option, programs share a simulated GPU. Each program draws one frame after the other; what a frame
+    takes of the GPU comes from the scenario or, frame by frame, from a recording. The figures are of the time in which
+    all programs run, less its first two seconds. `swing` is by how much a program's limit went to and fro in it: going
+    one way to where it stays is none. Where not even the program alone would reach its target, the result says so. Runs
+    are exactly repeatable.
     """
+    options = (policies, scenario, program, set_, seconds, seed, output)
+    if not simulate and options == (None, "figure11", (), (), None, None, None):
+        return _listed()
     from drawtap.live.scenario import checked, load_of, load_scenario, never_together, outcomes
 
     if output is not None:
@@ -73,9 +82,9 @@ def policy_try(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     checked(chosen)
-    names = list(dict.fromkeys(filter(None, (name.strip() for name in policies.split(",")))))
+    names = list(dict.fromkeys(filter(None, (name.strip() for name in (policies or _USUAL).split(",")))))
     if not names:
-        raise UsageError("which policy?", hint="drawtap policy list")
+        raise UsageError("which policy?", hint="drawtap policy lists them")
     settings = _settings(set_, names)
     found = [o for name in names for o in outcomes(chosen, name, settings.get(name, {}))]
     if output is not None:
@@ -84,6 +93,29 @@ def policy_try(
     if never_together(chosen):
         notes.append("the programs never all run at the same time: the figures are of the whole scenario")
     return Sheets([_table(chosen, found)], _data(chosen, found), notes)
+
+
+def _listed() -> Rows:
+    from drawtap.live.alarm import ACTIONS, ALARMS
+    from drawtap.live.policy import POLICIES, about, settings_of
+
+    rows = []
+    for kind, registry in (("policy", POLICIES), ("alarm", ALARMS), ("action", ACTIONS)):
+        for name, made in registry.items():
+            settings = ", ".join(
+                text if default is dataclasses.MISSING else f"{text} = {_shown(default)}"
+                for text, _, default in settings_of(made)
+            )
+            rows.append((kind, name, about(made).partition("\n\n")[0].replace("\n", " "), settings))
+    return Rows(("kind", "name", "what", "settings"), rows)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k} {v:g}" for k, v in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _settings(given: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, object]]:

@@ -1,4 +1,4 @@
-"""`drawtap show plugins`: what is built in and what was added."""
+"""`drawtap plugins`: what is built in and what was added."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WITH_REGISTRIES = ("drawtap.formats", "drawtap.replay.engine", "drawtap.analysi
                     "drawtap.system.reader", "drawtap.system.recorder", "drawtap.system.rule")  # fmt: skip
 
 
-@command(name="show plugins", section="know", examples=("drawtap show plugins", "drawtap show plugins --json"))
-def show_plugins() -> Rows:
-    """Print the commands, formats, rules and other parts that can be added, and where each comes from.
+@command(section="know", examples=("drawtap plugins", "drawtap plugins --json"))
+def plugins() -> Rows:
+    """Print the parts that can be added, and their origin.
 
     Other distributions add theirs with the entry-point group drawtap.plugins.
     """

@@ -1,0 +1,151 @@
+"""Old names of verbs. They work on the command line, at the prompt and in Python; no help page lists them.
+
+Some are the commands of Kyostila's Graphics Quality Analysis Toolkit (its Table 2), the others names that drawtap's own
+verbs had. An old name is a present verb with some of its options set, or with options that are arguments here. The
+three functions at the end are commands of the prompt that also work on files.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from drawtap.commands import COMMANDS, Command, Opt, Param, made
+from drawtap.errors import InputError, check_target
+from drawtap.view.result import Prompt, Written
+
+if TYPE_CHECKING:
+    from drawtap.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A present verb: options that the old name implies, options that are arguments of it, arguments it lacks."""
+
+    verb: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+
+ALIASES: Mapping[str, Alias] = {
+    # Table 2 of the thesis.
+    "calc-frame-stats": Alias("stats", {"per_frame": True}),
+    "calc-stats": Alias("stats", {"per_frame": False}, without=("span",)),
+    "call-histogram": Alias("histogram"),
+    "extract-state": Alias("extract"),
+    "load": Alias("shell"),
+    "load-inst": Alias("sensors", without=("save",)),
+    "merge": Alias("join", {"by_time": True}),
+    "play": Alias("replay"),
+    "renumber": Alias("edit", {"renumber": True}),
+    "save-inst": Alias("sensors", arguments=("save",), without=("readings",)),
+    "select": Alias("sql"),
+    "set-egl-config": Alias("edit", arguments=("config",)),
+    "show plugins": Alias("plugins"),
+    "show state": Alias("state"),
+    # Names that verbs of drawtap had.
+    "apps": Alias("top", {"once": True}),
+    "engines": Alias("replay", {"engines": True}, without=("recording",)),
+    "metrics": Alias("profile", {"list": True}),
+    "policy list": Alias("policy", without=("policies",)),
+    "policy try": Alias("policy", {"simulate": True}),
+    "redundancy": Alias("simplify", {"dry_run": True}, without=("output",)),
+    "rules": Alias("checklist", {"list": True}, arguments=("explain",), without=("trace",)),
+    "trace": Alias("record", arguments=("pid",), without=("program",)),
+    "verify-state": Alias("verify", {"state": True}),
+}
+
+
+@functools.cache
+def command_of(name: str) -> Command:
+    """Return the verb that the old name `name` means, one of OLD_NAMES."""
+    if name in _FUNCTIONS:
+        function, examples, json = _FUNCTIONS[name]
+        return made(name, function, "know", examples, json=json)
+    alias = ALIASES[name]
+    verb = COMMANDS.get(alias.verb)
+    gone = {*alias.values, *alias.without}
+    kept = [p for p in verb.params if p.name not in gone and p.name not in alias.arguments]
+    moved = [_as_argument(next(p for p in verb.params if p.name == n)) for n in alias.arguments]
+    at = next((i for i, p in enumerate(kept) if p.kind == "option"), len(kept))
+    params = (*kept[:at], *moved, *kept[at:])
+    return replace(verb, name=name, function=_called(verb, alias, params), params=params)
+
+
+def _as_argument(param: Param) -> Param:
+    # "explain" may be left out as an option may; what the verb cannot do without has no default.
+    return replace(param, kind="argument", required=param.name != "explain", opt=replace(param.opt, short=None))
+
+
+def _called(verb: Command, alias: Alias, params: tuple[Param, ...]) -> Callable[..., object]:
+    """Return a function that is called as `params` say and calls the verb as its own say."""
+    names = [p.name for p in params if p.kind in ("trace", "argument")]
+
+    @functools.wraps(verb.function)
+    def call(*given: object, **options: object) -> object:
+        values = {**alias.values, **options, **dict(zip(names, given, strict=False))}
+        rest = given[len(names) :]
+        positional = [values.pop(p.name, p.default) for p in verb.params if p.kind in ("trace", "argument")]
+        return verb.function(*positional, *rest, **values)
+
+    del call.__dict__["__wrapped__"]  # its signature is another
+    return call
+
+
+def new(
+    file: Annotated[Path, Opt("where to")],
+    *,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
+) -> Written:
+    """Write a recording without calls.
+
+    Others are joined to it. At the prompt new NAME makes one that has no file until save NAME FILE.
+    """
+    from drawtap.trace.edit import empty
+
+    check_target(file, force=force, replaced=True)
+    empty(file)
+    return Written(str(file), file.stat().st_size, "a recording")
+
+
+def save(
+    trace: Trace,
+    file: Annotated[Path, Opt("where to")],
+    *,
+    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
+) -> Written:
+    """Write a recording to another file, as it is.
+
+    At the prompt save [NAME] [FILE] gives a recording that was made there a file; other formats are those of export.
+    """
+    from drawtap.trace.workspace import copied
+
+    check_target(file, force=force, replaced=True)
+    return Written(str(file), copied(trace.path, file), "a recording")
+
+
+def python(
+    recording: Annotated[Path, Opt("a recording", metavar="FILE")],
+    *script: Annotated[str, Opt("a script and its words; without one Python is read", metavar="[SCRIPT] [WORD]")],
+) -> Prompt:
+    """Run a script of your own on a recording, or read Python.
+
+    The script finds the recording as trace, its words as args, and drawtap itself; the same as python SCRIPT at the
+    prompt of drawtap shell. A script that fails gives exit code 2.
+    """
+    if not recording.is_file():
+        raise InputError(f"there is no file {recording}")
+    return Prompt((str(recording),), (shlex.join(["python", *script]),), stay=False)
+
+
+_FUNCTIONS: Mapping[str, tuple[Callable[..., object], tuple[str, ...], bool]] = {
+    "new": (new, ("drawtap new empty.dtap",), True),
+    "save": (save, ("drawtap save game.dtap kept.dtap",), True),
+    "python": (python, ("drawtap python game.dtap count.py 10", "drawtap python game.dtap"), False),
+}
+OLD_NAMES = frozenset({*ALIASES, *_FUNCTIONS})
