@@ -218,7 +218,7 @@ def _specification() -> Iterator[str]:
 
 def _rules() -> Iterator[str]:
     yield "# Rules of the checklist\n\n"
-    yield "What `drawtap checklist` looks for. `drawtap checklist --explain ID` prints the question of a rule, in SQL.\n"
+    yield "What `drawtap checklist` looks for. `drawtap checklist --explain ID` prints a rule with its question.\n"
     yield "A rule of your own is one file (see `CONTRIBUTING.md`). Rules marked T are items of the checklist in\n"
     yield "Kyostila's thesis.\n\n"
     yield "| hardware | what it means |\n|---|---|\n"

@@ -73,9 +73,7 @@ def test_old_names_have_help_and_the_arguments_of_what_they_mean(drawtap, name):
         assert not {*alias.values, *alias.without} & {p.name for p in find(name).params}
 
 
-_EXAMPLES = [
-    pytest.param(example, id=example[:60]) for _, command in COMMANDS.items() for example in command.examples
-]
+_EXAMPLES = [pytest.param(example, id=example[:60]) for _, command in COMMANDS.items() for example in command.examples]
 
 
 @pytest.mark.parametrize("example", _EXAMPLES)

@@ -33,7 +33,7 @@ FIRST = ("record", "info", "report", "sql", "replay")
 
 # Verbs of two words: `name="system record"` in commands/system_record.py is `drawtap system record`.
 GROUPS: Mapping[str, str] = {
-    "system": "What the kernel saw of the GPU.",
+    "system": "GPU work as the kernel saw it.",
 }
 
 

@@ -34,11 +34,12 @@ def demo(
     output: Annotated[Path, Opt("The folder for the recording and the report.", "-o", "FOLDER")] = Path("drawtap-demo"),
     no_open: Annotated[bool, Opt("Only print where the report is.")] = False,
 ) -> Text:
-    """Show what drawtap does, in less than a minute: nothing else is needed but a graphics driver.
+    """Show what drawtap does, in less than a minute.
 
-    Records an animation that comes with drawtap (no display, no window), answers three questions, plays the recording
-    again and compares the pictures, and writes the report. The report opens in a browser where there is a desktop.
-    The exit code is 3 where no driver can draw the animation.
+    It needs a graphics driver and nothing else. Records an animation that comes with drawtap (no display, no
+    window), answers three questions, plays the recording again and compares the pictures, and writes the report.
+    The report opens in a browser where there is a desktop. The exit code is 3 where no driver can draw the
+    animation.
     """
     from drawtap import demo_program
     from drawtap.capture import launch

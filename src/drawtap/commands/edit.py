@@ -74,9 +74,9 @@ def edit(
     (drawtap.trace.edit.Editor). Whatever is changed by number is numbered as in the old recording. The exit code is 1
     where a call no longer has what it needs: an object, a context or a mapping that a dropped call made.
 
-    With --config the calls stay as they are. Whatever plays the new file (replay, compare, image, extract, state
-    --from-driver) asks the driver for the nearest configuration; recorded takes an earlier --config back. With
-    --renumber what is cut or changed next counts from the numbers of the new file.
+    With --config the calls stay as they are. Verbs that play the new file (replay, compare, image, extract, state
+    --from-driver) ask the driver for the nearest configuration; recorded takes an earlier --config back. With
+    --renumber the calls forget their earlier numbers (column origin).
     """
     from drawtap.formats.editable import parse, value
     from drawtap.trace.edit import Editor

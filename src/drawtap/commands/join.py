@@ -31,10 +31,10 @@ def join(
     elsewhere when that was gone (record --spill) become the one recording that they are, each call once.
     What a recording needs it must make itself: extracts that make the same objects twice do so in the result, too.
 
-    With --by-time the calls of all recordings are in the order of their times, those of each in their own order. Times
-    are those of one machine's clock: recordings of different machines, or from before and after a restart, do not
-    become coherent. What programs shared through the system (a window that both draw into, buffers passed between
-    them) each has for itself.
+    With --by-time all calls are in the order of their times; each recording keeps its own order. Times
+    must come from one machine's clock: recordings of different machines, or from before and after a restart, do not
+    become coherent. Each program has its own copy of what it shared through the system (a common window, buffers passed
+    between them).
     """
     from drawtap.trace import edit
 

@@ -25,7 +25,7 @@ _PER = ("call", "draw", "frame", "range", "group", "pass")
 
 @dataclass(frozen=True)
 class Choice(Options):
-    """Which metrics are measured."""
+    """Metrics to measure."""
 
     metrics: Annotated[
         tuple[str, ...], Opt("Ids and patterns, separated by commas; --list lists them.", "-m", "IDS")
@@ -103,8 +103,8 @@ def profile(
     measuring takes is measured itself and is in no number. Where the program uses a query of the same kind, ours
     stands aside, and the note of that row says so. The exit code is 1 where passes did not show the same images.
 
-    Metrics have names that stay: back-end:group/metric. With --list the driver is asked in contexts of its own, or in
-    the contexts of the recording's first frame. Long descriptions are cut; --json has them whole.
+    Metrics have names that stay: back-end:group/metric. With --list drawtap asks the driver in contexts of its own,
+    or in the contexts of the recording's first frame. Long descriptions are cut; --json has them whole.
     """
     from drawtap.metrics import listing, passes
     from drawtap.metrics import profile as measuring

@@ -82,7 +82,7 @@ class Stream(Options):
 
 @dataclass(frozen=True)
 class Flight(Options):
-    """What a flight recorder is told."""
+    """Settings of a flight recorder."""
 
     title = "Flight recorder"
 
@@ -149,7 +149,7 @@ class Flight(Options):
 
 @dataclass(frozen=True)
 class Cost(Options):
-    """How much of the program's time and of the machine a recording may take."""
+    """Limits on the cost of a recording."""
 
     title = "Cost"
 
@@ -165,7 +165,7 @@ class Cost(Options):
 
 @dataclass(frozen=True)
 class Attach(Options):
-    """Which program that runs already is recorded, and how much of it."""
+    """A program that runs already, and the part of its run to record."""
 
     title = "A program that runs already"
 
@@ -177,7 +177,7 @@ class Attach(Options):
     why: Annotated[str | None, Opt("A remark for the recording.", metavar="TEXT")] = None
 
     def options(self, timing: Literal["both", "entry", "none"]) -> AttachOptions:
-        """Return what is asked for. Raises UsageError where it makes no sense."""
+        """Return the options of the recorder. Raises UsageError where they make no sense."""
         from drawtap.live.attach import AttachOptions
 
         if self.frames is not None and self.for_ is not None:
@@ -252,7 +252,7 @@ def record(
     earlier calls that still matter, are written to FILE-fFRAME-REASON.dtap, which replays like any recording.
 
     With --pid a program that runs under the manager (drawtap run) is recorded, from one frame end to another. It is not
-    stopped, and not slowed before and after. What the program made and set before is not in the recording, which says
+    stopped, and not slowed before and after. The recording lacks what the program made and set before, and says
     so. A program that was started with drawtap record has a recorder already: the calls go to the file of that one.
     Where the recording ends early, as on a full disk, the exit code is 1.
     """

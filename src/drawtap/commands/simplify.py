@@ -29,7 +29,7 @@ def simplify(
     output: Annotated[Path | None, Opt("Where to.", "-o", "FILE")] = None,
     dry_run: Annotated[bool, Opt("Write nothing: print what would be left out, and what it costs.")] = False,
     by: Annotated[Literal["kind", "function", "frame"], Opt("With --dry-run: what the rows are.")] = "kind",
-    limit: Annotated[int, Opt("With --dry-run: at most so many rows; 0 for all.", "-l", "N")] = 40,
+    limit: Annotated[int, Opt("With --dry-run: the number of rows; 0 for all.", "-l", "N")] = 40,
     on: Annotated[
         str, Opt("The engine to prove it on; drawtap replay --engines lists them.", metavar="ENGINE")
     ] = "system",
@@ -38,11 +38,11 @@ def simplify(
 ) -> Verdicts | Rows:
     """Write a recording without calls that did nothing, with proof.
 
-    These calls are left out: calls that set what was set already (`same value`), uploads of what was there already
-    (`repeated upload`), uploads that nothing read (`unused upload`), draws, clears and copies that were overwritten
-    before anything showed or read them (`unseen draw`), and state that was set anew before any call read it
-    (`unread state`). With --dry-run they are counted, with their share, the time in the driver and the bytes they took;
-    the table `redundancy` has each such call.
+    Left out are calls that set the value that is set already (`same value`), uploads of content that is there already
+    (`repeated upload`), and uploads that nothing read (`unused upload`). So are draws, clears and copies that were
+    overwritten before anything showed or read them (`unseen draw`), and state that was set anew before any call read it
+    (`unread state`). --dry-run counts these calls, with their share, driver time and bytes; the table `redundancy` has
+    each of them.
 
     Both recordings are played and every frame is compared; a
     call that turns out to matter is put back. The new file carries a certificate of what was compared (the annotation

@@ -35,8 +35,8 @@ def top(
 
     One row a surface: rate, frame times, class, limit and the reason for it, alarms. Rates and percentiles are of the
     last second. A program without a surface has shown none for ten seconds, or never: one that computes, or draws for
-    itself, has "no frames". What is "observed only" was not started under drawtap, and can be neither limited nor
-    recorded.
+    itself, has "no frames". A program that is "observed only" was not started under drawtap, and can be neither
+    limited nor recorded.
 
      Keys: arrows choose, l asks for a limit, + and - change it, n takes it back, f frees a program
     from policies, c gives it the next class, r records its next 120 frames to a file here, q leaves. The line of blocks

@@ -42,7 +42,7 @@ def verify(
     draw other pixels: with --source the recording that it was made from is played here as well, and known by its
     SHA-256. A recording without a certificate is played and compared with its own images and read-backs.
 
-    With --state the recording is played once, and the driver is asked with glGet* and the like. Every value that
+    With --state the recording is played once, and drawtap asks the driver with glGet* and the like. Every value that
     differs from the computed state is shown, and the variables that only one side knows. The exit code is 1 where
     something differs.
     """
