@@ -30,7 +30,7 @@ from drawtap.system import rule as contention
 from drawtap.system.exporter import EXPORTS
 from drawtap.system.reader import READERS
 from drawtap.system.recorder import RECORDERS
-from drawtap.trace import measured, schema
+from drawtap.tables import Table, kernel, recording
 
 FOLDER = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/reference.py: change the code it reads, not this page. -->\n\n"
@@ -127,10 +127,15 @@ def _tables() -> Iterator[str]:
     yield "`p_bytes`, `p_blob` (the hash of long content) and `p_data` (the content).\n\n"
     yield "`trace` has one row `event` a call: `SELECT event.name FROM trace WHERE event.duration > 10000`.\n\n"
     yield "| table | one row is |\n|---|---|\n"
-    yield from (f"| `{table.name}` | {table.doc} |\n" for table in schema.TABLES.values())
-    for table in schema.TABLES.values():
-        yield f"\n## {table.name}\n\nOne row is {table.doc}.\n\n| column | type | unit | |\n|---|---|---|---|\n"
-        yield from (f"| `{c.name}` | {c.type} | {c.unit} | {c.doc} |\n" for c in table.columns)
+    yield from (f"| `{table.name}` | {table.doc} |\n" for table in recording.TABLES.values())
+    for table in recording.TABLES.values():
+        yield f"\n## {table.name}\n\nOne row is {table.doc}.\n\n"
+        yield from _columns(table)
+
+
+def _columns(table: Table) -> Iterator[str]:
+    yield "| column | type | unit | |\n|---|---|---|---|\n"
+    yield from (f"| `{c.name}` | {c.type} | {c.unit} | {c.doc} |\n" for c in table.columns)
 
 
 def _metrics() -> Iterator[str]:
@@ -146,8 +151,8 @@ def _metrics() -> Iterator[str]:
             yield "\n"
     yield "## Kinds\n\nRanges are cut where others begin; how the parts make up a whole follows from the kind: "
     yield ", ".join(f"{kind}: {fold}" for kind, fold in FOLDS.items()) + ".\n\n"
-    yield "## The table `metrics`\n\n| column | type | |\n|---|---|---|\n"
-    yield from (f"| `{name}` | {kind} | {text} |\n" for name, kind, text in measured.COLUMNS)
+    yield "## The table `metrics`\n\n"
+    yield from _columns(recording.TABLES["metrics"])
     yield "\n## Sets\n\n| set | metrics | per |\n|---|---|---|\n"
     yield from (f"| `{s.name}` | {', '.join(f'`{m}`' for m in s.metrics)} | {', '.join(s.per)} |\n" for s in BUILT_IN)
 
@@ -155,10 +160,9 @@ def _metrics() -> Iterator[str]:
 def _kernel_tables() -> Iterator[str]:
     yield "# Tables of kernel traces\n\n"
     yield f"{inspect.getdoc(model)}\n\n"
-    for table in model.TABLES.values():
-        yield f"## {table.name}\n\n{table.help}\n\n| column | type | |\n|---|---|---|\n"
-        for column in table.columns:
-            yield f"| `{column.name}` | {column.type} | {column.help} |\n"
+    for table in kernel.TABLES.values():
+        yield f"## {table.name}\n\n{table.doc}\n\n"
+        yield from _columns(table)
         yield "\n"
     yield "## What drivers make of their events\n\n"
     for name, entry in driver.DRIVERS.items():

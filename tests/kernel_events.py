@@ -74,6 +74,9 @@ class MemoryTrace:
                 [[r[0], r[2], r[3], pids.get(r[3]), r[4], *(r[5].get(n) for n in names)] for r in found],
             )
 
+    def names(self) -> list[str]:
+        return sorted(self._fields)
+
     def knows(self, name: str) -> bool:
         return name in self._fields
 

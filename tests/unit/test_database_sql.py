@@ -349,7 +349,7 @@ def test_side_database(tmp_path: Path) -> None:
     for again in (trace, open_trace(trace.path)):
         assert again.sql(query).fetchall() == before
         assert again.sql("SELECT seq FROM glBindTexture WHERE target = 2884 AND seq < 9").fetchall() == enums
-        assert "calls" in again.database.cached
+        assert "calls" in again.database.side.tables
         with pytest.raises(QueryError):
             again.sql("SELECT * FROM read_csv('/etc/passwd')").fetchall()
     # Another recording under the same name: the cache is not for it.
@@ -358,7 +358,7 @@ def test_side_database(tmp_path: Path) -> None:
     trace.close()
     other = open_trace(w.write(trace.path))
     assert other.sql("SELECT count(*) FROM calls").fetchall() == [(1,)]
-    assert not other.database.cached
+    assert not other.database.side.tables
     path.write_bytes(b"no database")
     assert open_trace(trace.path).sql("SELECT count(*) FROM calls").fetchall() == [(1,)]
 
@@ -373,8 +373,8 @@ def test_only_a_side_database_of_ones_own_is_read(tmp_path: Path, monkeypatch: p
     def doubted() -> str:
         with open_trace(trace.path) as again:
             assert again.sql(query).fetchall() == [(0,)]
-            assert ("calls" in again.database.cached) is not bool(again.database.doubted)
-            return again.database.doubted
+            assert ("calls" in again.database.side.tables) is not bool(again.database.side.doubted)
+            return again.database.side.doubted
 
     assert doubted() == ""
     # Rows that somebody changed, with all that a recording is known by as it was; and as it was again, by its content.
@@ -425,10 +425,10 @@ def test_a_side_database_reads_no_files(tmp_path: Path, monkeypatch: pytest.Monk
     with duckdb.connect(str(path)) as other:  # even one of ones own: files are closed off before it is attached
         other.execute("DROP TABLE frames")
         other.execute(f"CREATE VIEW frames AS SELECT * FROM read_csv('{tmp_path}/secret.csv')")
-    proof.note(path, trace.database._stamp())
+    proof.note(path, trace.database.side.stamp())
     with open_trace(trace.path) as again:
         assert again.sql("SELECT count(*) FROM frames").fetchall() == [(3,)]  # of the recording
-        assert "calls" in again.database.cached
+        assert "calls" in again.database.side.tables
         with pytest.raises(QueryError):
             again.sql("SELECT * FROM cache.frames").fetchall()
 

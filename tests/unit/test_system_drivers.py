@@ -1,10 +1,13 @@
 """What drivers make of their events: one request life from each kernel's own words."""
 
+import re
+
 import pytest
 
 from drawtap.system.driver import DRIVERS
 from drawtap.system.metrics import metrics
-from drawtap.system.model import TABLES, build
+from drawtap.system.model import build
+from drawtap.tables.kernel import TABLES
 from kernel_events import MemoryTrace
 
 MS = 1_000_000
@@ -30,17 +33,13 @@ def test_every_driver_says_what_it_does():
         assert len(entry.help.splitlines()) > 1, name
 
 
-def test_every_table_says_what_it_holds():
-    for table in TABLES.values():
-        assert table.help
-        assert all(column.help for column in table.columns)
-
-
 def test_the_tables_are_as_they_say():
     model, _ = requests(job(0, "drm_sched_job", 1))
     for table in TABLES.values():
-        found = [row["column_name"] for row in model.rows(f"DESCRIBE SELECT * FROM {table.name}")]
-        assert found == [c.name for c in table.columns], table.name
+        described = model.rows(f"DESCRIBE SELECT * FROM {table.name}")
+        # Values that occur often are stored as an ENUM, which is text to whoever asks.
+        found = [(row["column_name"], re.sub(r"ENUM\(.*", "VARCHAR", row["column_type"])) for row in described]
+        assert found == [(c.name, c.type) for c in table.columns], table.name
 
 
 class TestDrmSched:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drawtap.errors import DrawtapError
-from drawtap.trace.snapshot import Computed, Row
+from drawtap.trace.result import Row
+from drawtap.trace.snapshot import Computed
 
 if TYPE_CHECKING:
     from drawtap.trace.trace import Trace

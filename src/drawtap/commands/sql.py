@@ -59,6 +59,6 @@ def sql(
 def rows(trace: Trace, query: str) -> Rows:
     """Return the answer to `query` as rows that stream: values as they are, without units."""
     result = trace.sql(query)
-    doubted = trace.database.doubted
-    note = f"{trace.database.cache_path} is not read: {doubted}" if doubted else None
+    side = trace.database.side
+    note = f"{side.path} is not read: {side.doubted}" if side.doubted else None
     return Rows(result.columns, result, note=note)

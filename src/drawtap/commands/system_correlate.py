@@ -56,10 +56,9 @@ def system_correlate(
     with open_trace(recording) as api, reader.open(kernel) as trace, build(trace, database=keep) as model:
         found = correlate(api, model)
         if query is not None:
-            cursor = model.query(query)
-            columns = tuple(str(d[0]) for d in cursor.description or ())
-            kinds = {c: "ns" for c in columns if c.endswith("_ns") and c not in _TIMES}
-            return Rows(columns, cursor.fetchall(), kinds=kinds)
+            answer = model.query(query)
+            kinds = {c: "ns" for c in answer.columns if c.endswith("_ns") and c not in _TIMES}
+            return Rows(answer.columns, answer.fetchall(), kinds=kinds)
         if keep is not None:
             model.query("SELECT path FROM state LIMIT 0")  # made when first asked: it is to be in the file
         return _summary(model, found, keep)

@@ -39,7 +39,6 @@ def system_sql(
     from drawtap.system.drawn import opened
 
     with reader.open(file) as trace, opened(trace, guests=guest, keep=not no_cache) as model:
-        cursor = model.query(query)
-        columns = tuple(str(d[0]) for d in cursor.description or ())
-        kinds = {c: "ns" for c in columns if c.endswith("_ns") and c not in _TIMES}
-        return Rows(columns, cursor.fetchall(), kinds=kinds)
+        answer = model.query(query)
+        kinds = {c: "ns" for c in answer.columns if c.endswith("_ns") and c not in _TIMES}
+        return Rows(answer.columns, answer.fetchall(), kinds=kinds)

@@ -78,6 +78,10 @@ class Source(Protocol):
         """Tell whether the trace describes an event of this name."""
         ...
 
+    def names(self) -> list[str]:
+        """Return the names of all events that the trace describes."""
+        ...
+
     def fields(self, name: str) -> tuple[Field, ...]:
         """Return the fields of an event that the trace describes."""
         ...

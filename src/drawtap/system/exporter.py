@@ -143,7 +143,8 @@ def _relation(model: KernelModel, sql: str, tracks: Sequence[tuple[str, int]] | 
 def _tracks(model: KernelModel) -> list[_Track]:
     """Return the tracks as a tree, parents first."""
     spans = {str(row[0]) for row in model.query("SELECT DISTINCT track FROM spans").fetchall()}
-    counters = dict(model.query("SELECT track, any_value(unit) FROM counters GROUP BY track").fetchall())
+    units = "SELECT track, any_value(unit) FROM counters GROUP BY track"
+    counters: dict[str, str | None] = dict(model.query(units).fetchall())
     names = _names(model)
     inner = {parent for path in (*spans, *counters) for parent in _parents(path)}
     tracks: list[_Track] = []

@@ -21,8 +21,9 @@ import duckdb
 import drawtap
 from drawtap.parts import SYSTEM, part
 from drawtap.system.driver import drivers
-from drawtap.system.model import TABLES, KernelModel, assembled, build, database_for, files, lock, size
+from drawtap.system.model import KernelModel, assembled, build, database_for, files, lock, size
 from drawtap.system.reader import KernelTrace
+from drawtap.tables.kernel import TABLES
 
 _LEAST_BYTES = 4_000_000  # of a trace: the tables of smaller ones are made in less time than it takes to ask for them
 _MOST_BYTES = 20_000_000_000  # of all that is kept

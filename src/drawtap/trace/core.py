@@ -15,39 +15,17 @@ from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from drawtap.errors import QueryError
 from drawtap.parts import CORE, SIGNATURES, part
+from drawtap.tables.recording import named
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-Row = dict[str, Json]
+Row = dict[str, Any]
 
-TABLES = (
-    "functions",
-    "params",
-    "enums",
-    "frames",
-    "threads",
-    "contexts",
-    "blobs",
-    "markers",
-    "memory",
-    "map_writes",
-    "natives",
-    "notes",
-    "libraries",
-    "metrics",
-    "marks",
-    "problems",
-    "annotations",
-    "chunks",
-    "histogram",
-    "content",
-    "frame_prints",
-    "unreadable",
-)
+TABLES = named("reader")
 
 
 @dataclass(frozen=True, slots=True)

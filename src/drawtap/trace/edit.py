@@ -259,7 +259,7 @@ class Editor:
         for seq in self._replaced:
             keep[seq >> 3] &= ~(1 << (seq & 7))
         found = cast("list[Row]", self.trace.core.check(keep)["broken"])
-        return [Broken(**row) for row in found]  # type: ignore[arg-type]
+        return [Broken(**row) for row in found]
 
     def save(self, path: str | os.PathLike[str], *, operation: str = "edit") -> Saved:
         """Write the edited recording. It may be the file that is edited."""

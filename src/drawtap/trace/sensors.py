@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import duckdb
 
 from drawtap.errors import InputError, UsageError, whole_file
+from drawtap.trace.result import Row, connect
+from drawtap.trace.sql_text import quote_text
 
 _KEYS = ("seq", "frame")
 _READERS = {".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json"}
@@ -42,7 +43,7 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
         raise UsageError(f"{name!r} cannot be the name of a table", hint="letters, digits and _")
     if not file.exists():
         raise InputError(f"there is no file {file}")
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
         if file.suffix == ".log":
             _read_log(connection, file)
@@ -50,7 +51,7 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
             reader = _READERS.get(file.suffix)
             if reader is None:
                 raise UsageError(f"{file} is of no kind that is known", hint=f"{', '.join(_READERS)} or .log")
-            connection.execute(f"CREATE TABLE readings AS SELECT * FROM {reader}({_quoted(str(file))})")
+            connection.execute(f"CREATE TABLE readings AS SELECT * FROM {reader}({quote_text(file)})")
         described = connection.execute("DESCRIBE readings").fetchall()
         columns = [str(row[0]) for row in described]
         if not any(key in columns for key in _KEYS):
@@ -64,7 +65,7 @@ def load(trace: Path, file: Path, *, name: str = "sensors") -> tuple[Path, int]:
         key = next(key for key in _KEYS if key in columns)
         ordered = f"SELECT * FROM readings ORDER BY {key}"
         with whole_file(target) as part:
-            connection.execute(f"COPY ({ordered}) TO {_quoted(str(part))} (FORMAT parquet)")
+            connection.execute(f"COPY ({ordered}) TO {quote_text(part)} (FORMAT parquet)")
         [(rows,)] = connection.execute("SELECT count(*) FROM readings").fetchall()
         return target, int(rows)
     except duckdb.Error as error:
@@ -84,10 +85,10 @@ def save(trace: Path, file: Path, *, name: str = "sensors") -> int:
     how = _WRITERS.get(file.suffix)
     if how is None:
         raise UsageError(f"{file} is of no kind that is known", hint=", ".join(_WRITERS))
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
-        source = f"read_parquet({_quoted(str(stored))})"
-        connection.execute(f"COPY (SELECT * FROM {source}) TO {_quoted(str(file))} {how}")
+        source = f"read_parquet({quote_text(stored)})"
+        connection.execute(f"COPY (SELECT * FROM {source}) TO {quote_text(file)} {how}")
         [(rows,)] = connection.execute(f"SELECT count(*) FROM {source}").fetchall()
         return int(rows)
     except duckdb.Error as error:
@@ -98,19 +99,19 @@ def save(trace: Path, file: Path, *, name: str = "sensors") -> int:
 
 def stream(file: Path) -> object:
     """Return a stored table as a capsule "arrow_array_stream"."""
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
-        return connection.sql(f"SELECT * FROM read_parquet({_quoted(str(file))})").__arrow_c_stream__()
+        return connection.sql(f"SELECT * FROM read_parquet({quote_text(file)})").__arrow_c_stream__()
     except duckdb.Error as error:
         raise InputError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
 
 
-def rows(file: Path) -> tuple[Sequence[str], list[tuple[object, ...]]]:
+def rows(file: Path) -> tuple[Sequence[str], list[Row]]:
     """Return the columns and the rows of a stored table."""
-    connection = duckdb.connect(":memory:")
+    connection = connect()
     try:
-        cursor = connection.execute(f"SELECT * FROM read_parquet({_quoted(str(file))})")
-        return [str(d[0]) for d in cursor.description or []], cast("list[tuple[object, ...]]", cursor.fetchall())
+        cursor = connection.execute(f"SELECT * FROM read_parquet({quote_text(file)})")
+        return [str(d[0]) for d in cursor.description or []], cursor.fetchall()
     except duckdb.Error as error:
         raise InputError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
     finally:
@@ -146,7 +147,3 @@ def _log_values(file: Path) -> Iterator[list[object]]:
                     yield [seq, words[2], float(words[3])]
             except (IndexError, ValueError):
                 raise InputError(f"{file}: line {number} makes no sense: {line.strip()[:60]!r}") from None
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

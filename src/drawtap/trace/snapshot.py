@@ -17,27 +17,28 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import duckdb
 
 from drawtap.errors import DrawtapError, QueryError
+from drawtap.tables.recording import named
 from drawtap.trace.core import Column, Selection
-from drawtap.trace.database import GRAPH_TABLES, MEMORY, _quote, _Scope, _Stream, _without_text
+from drawtap.trace.database import MEMORY
 from drawtap.trace.library import Cancelled
+from drawtap.trace.narrowing import Names, Scope
+from drawtap.trace.result import Row, Stream, connect
+from drawtap.trace.sql_text import quote, quote_text, without_text
 from drawtap.trace.trace import LONG
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from drawtap.trace.database import Database
     from drawtap.trace.trace import Trace
 
 _FUNCTION = re.compile(r"^(gl|egl|glX|vg|vgu)[A-Z]\w*$")
 _SUFFIXES = ("", "ARB", "EXT", "OES", "KHR", "APPLE", "NV", "SGI", "MESA")
 _SHARED = ("seq", "frame", "thread", "context", "t_start", "duration", "t_end", "payload_bytes")
-
-Row = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Snapshot:
             seen |= self._mentioned(text)
             self._collect(text)
         # The graph of calls takes memory while it is made: before all the others then.
-        for table in set(GRAPH_TABLES) & set(self._uses):
+        for table in set(named("graph")) & set(self._uses):
             with contextlib.suppress(DrawtapError):  # one that cannot be made is an error when it is asked for
                 self._load(table)
                 self._made.add(table)
@@ -95,15 +96,13 @@ class Snapshot:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def ask(self, question: str, most: int | None = None) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    def ask(self, question: str, most: int | None = None) -> tuple[tuple[str, ...], list[Row]]:
         """Return the columns and rows of an answer, the first `most` of them. Raises QueryError."""
         self.prepare(question)
         try:
             cursor = self._connection.execute(question)
             columns = tuple(str(d[0]) for d in cursor.description or [])
-            return columns, cast(
-                "list[tuple[object, ...]]", cursor.fetchall() if most is None else cursor.fetchmany(most)
-            )
+            return columns, cursor.fetchall() if most is None else cursor.fetchmany(most)
         except (duckdb.Error, RuntimeError) as error:
             raise _failed(error) from None
 
@@ -121,18 +120,18 @@ class Snapshot:
     def _make(self, name: str, view: str | Computed) -> None:
         if isinstance(view, str):
             self.prepare(view)
-            self.execute(f"CREATE TEMP TABLE {_quote(name)} AS {view}")
+            self.execute(f"CREATE TEMP TABLE {quote(name)} AS {view}")
             return
         rows = [list(row) for row in view.rows(self._trace, self.ask(view.question)[1])]
-        self.execute(f"CREATE TEMP TABLE {_quote(name)} ({view.columns})")
+        self.execute(f"CREATE TEMP TABLE {quote(name)} ({view.columns})")
         if rows:
             places = ", ".join("?" for _ in rows[0])
-            self._connection.executemany(f"INSERT INTO {_quote(name)} VALUES ({places})", rows)
+            self._connection.executemany(f"INSERT INTO {quote(name)} VALUES ({places})", rows)
 
     # ---- what is used ------------------------------------------------------------------------------------
 
     def _mentioned(self, text: str) -> set[str]:
-        return set(re.findall(r"[A-Za-z_]\w*", _without_text(text))) & set(self._views)
+        return set(re.findall(r"[A-Za-z_]\w*", without_text(text))) & set(self._views)
 
     def _collect(self, text: str) -> set[str]:
         """Note the tables and columns that a question uses; return the names of the tables."""
@@ -140,7 +139,7 @@ class Snapshot:
         tree = json.loads(serialised)
         if tree.get("error"):
             return set()
-        scope = _Scope(cast("Database", _Names(self._trace.database, self._views)), lambda name: False)
+        scope = Scope(_Names(self._trace.database, self._views), lambda name: False)
         scope.read(tree)
         for use in scope.uses:
             columns = self._uses.setdefault(use.table, set())
@@ -152,13 +151,13 @@ class Snapshot:
     # ---- tables ------------------------------------------------------------------------------------------
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        if cast(int, self._trace.info["calls"]) <= LONG:  # then the tables go to a file, compressed
-            connection = duckdb.connect(":memory:")
+        if self._trace.call_count <= LONG:  # then the tables go to a file, compressed
+            connection = connect()
         else:
             self._folder = Path(tempfile.mkdtemp(prefix="drawtap-"))
-            connection = duckdb.connect(str(self._folder / "snapshot.duckdb"))
+            connection = connect(self._folder / "snapshot.duckdb")
             connection.execute(f"SET memory_limit = '{MEMORY}'")
-            connection.execute(f"SET temp_directory = '{str(self._folder / 'spill').replace(chr(39), chr(39) * 2)}'")
+            connection.execute(f"SET temp_directory = {quote_text(self._folder / 'spill')}")
             connection.execute("SET preserve_insertion_order = false")
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET autoinstall_known_extensions = false")
@@ -171,7 +170,7 @@ class Snapshot:
         if self._trace.database.is_small(table):
             # The whole table is made; what nobody asks for is not kept.
             names = [c.name for c in self._columns(table) if c.name.lower() in self._uses[table]]
-            self._copy(table, self._trace.database._small(table), names)
+            self._copy(table, self._trace.database.stream(table), names)
         elif table == "calls":
             self._copy(table, self._calls(None, self._uses[table]))
         else:
@@ -181,9 +180,9 @@ class Snapshot:
         called = self._trace.database.functions
         present = [called[n] for s in _SUFFIXES if (n := (function + s).lower()) in called]
         wanted = self._uses[function]
-        nothing = ", ".join(f"NULL{'::BIGINT' if c in _SHARED else ''} AS {_quote(c)}" for c in sorted(wanted))
+        nothing = ", ".join(f"NULL{'::BIGINT' if c in _SHARED else ''} AS {quote(c)}" for c in sorted(wanted))
         if not present:
-            self.execute(f"CREATE TEMP VIEW {_quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
+            self.execute(f"CREATE TEMP VIEW {quote(function)} AS SELECT {nothing or 'NULL AS seq'} WHERE false")
             return
         if present == [function]:
             self._copy(function, self._calls(function, wanted))
@@ -191,20 +190,20 @@ class Snapshot:
         parts = []
         for name in present:
             self._copy(f"only {name}", self._calls(name, wanted))
-            parts.append(f"SELECT * FROM {_quote(f'only {name}')}")
-        self.execute(f"CREATE TEMP VIEW {_quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
+            parts.append(f"SELECT * FROM {quote(f'only {name}')}")
+        self.execute(f"CREATE TEMP VIEW {quote(function)} AS {' UNION ALL BY NAME '.join(parts)}")
 
-    def _calls(self, function: str | None, wanted: set[str]) -> _Stream:
+    def _calls(self, function: str | None, wanted: set[str]) -> Stream:
         own = self._trace.core.schema(function)
         names = tuple(c.name for c in own if c.name.lower() in wanted) or ("seq",)
         selection = Selection(function=function, columns=names)
-        return _Stream(lambda: self._trace.core.calls(selection))
+        return Stream(lambda: self._trace.core.calls(selection))
 
-    def _copy(self, table: str, stream: _Stream, names: Sequence[str] = ()) -> None:
-        columns = ", ".join(map(_quote, names)) or "*"
+    def _copy(self, table: str, stream: Stream, names: Sequence[str] = ()) -> None:
+        columns = ", ".join(map(quote, names)) or "*"
         self._connection.register("_once", stream)
         try:
-            self.execute(f"CREATE TABLE {_quote(table)} AS SELECT {columns} FROM _once")
+            self.execute(f"CREATE TABLE {quote(table)} AS SELECT {columns} FROM _once")
         finally:
             self._connection.unregister("_once")
 
@@ -232,12 +231,11 @@ def _question(view: str | Computed) -> str:
 class _Names:
     """What the reader of a query asks about names: a function need not have been called to be a table."""
 
-    def __init__(self, database: Database, views: Mapping[str, str | Computed]) -> None:
+    def __init__(self, database: Names, views: Mapping[str, str | Computed]) -> None:
         self._database = database
         self._views = views
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._database, name)
+        self.others = database.others
+        self.is_small = database.is_small
 
     def known(self, name: str) -> str | None:
         if name in self._views:

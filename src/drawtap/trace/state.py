@@ -17,8 +17,6 @@ from typing import cast
 from drawtap.parts import STATE, part
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
-TABLES = ("state", "resources", "draws")
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -96,4 +94,4 @@ class StateIndex(Handle):
         return self._lib.text(function, self.handle, *arguments).decode(errors="replace")
 
 
-__all__ = ["TABLES", "Change", "StateIndex", "cache_folder"]
+__all__ = ["Change", "StateIndex", "cache_folder"]

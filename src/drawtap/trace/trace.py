@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from drawtap.trace.database import Database, Parameters, Result
+    from drawtap.trace.database import Parameters, Result
     from drawtap.trace.graph import Graph
+    from drawtap.trace.recorded import RecordingDatabase
     from drawtap.trace.state import StateIndex
 
 LONG = 6_000_000  # calls; what is made of more of them must not take memory that others need
@@ -294,7 +295,7 @@ class Frames(Sequence[Frame]):
         if isinstance(index, slice):
             return Frames(self._trace, self._rows[index])
         fields = {key: value for key, value in self._rows[index].items() if key != "calls"}
-        return Frame(trace=self._trace, **fields)  # type: ignore[arg-type]
+        return Frame(trace=self._trace, **fields)
 
 
 class Trace:
@@ -308,7 +309,7 @@ class Trace:
         if self.frame_end != "auto":
             self.core.know_uncalled()  # a window may begin before the first call that ends a frame
             self._set_frame_end(asked=frame_end is not None)
-        self._database: Database | None = None
+        self._database: RecordingDatabase | None = None
         self._state: StateIndex | None = None
         self._graph: Graph | None = None
         self._waste: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]] | None = None
@@ -412,7 +413,12 @@ class Trace:
     @property
     def calls(self) -> CallSlice:
         """All calls, by number in the total order."""
-        return CallSlice(self, range(cast(int, self.info["calls"])))
+        return CallSlice(self, range(self.call_count))
+
+    @property
+    def call_count(self) -> int:
+        """How many calls there are."""
+        return int(self.info["calls"])
 
     def table(self, name: str) -> list[Row]:
         """Return one of the small tables (see TABLES) as a list of rows, without a table engine."""
@@ -425,13 +431,13 @@ class Trace:
         return self.core.schema(function)
 
     @property
-    def database(self) -> Database:
+    def database(self) -> RecordingDatabase:
         """The DuckDB database over this trace."""
         if self._database is None:
             self.core.check_open()
-            from drawtap.trace.database import Database
+            from drawtap.trace.recorded import RecordingDatabase
 
-            self._database = Database(self)
+            self._database = RecordingDatabase(self)
         return self._database
 
     def sql(self, query: str, parameters: Parameters = ()) -> Result:

@@ -21,7 +21,7 @@ def write_parquet(trace: KernelTrace, model: KernelModel, path: Path, window: Wi
 
     Of a window: the requests, executions, spans and states that touch it, counters, memory and links inside it.
     """
-    from drawtap.system.model import TABLES
+    from drawtap.tables.kernel import TABLES
 
     (path / "events").mkdir(parents=True, exist_ok=True)
     begin, end = (window.begin, window.end) if window else (None, None)

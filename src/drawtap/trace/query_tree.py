@@ -1,0 +1,179 @@
+"""A parsed query: the tree that DuckDB serialises, its constants and names. Knows the trees of DuckDB 1 and 2."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from drawtap.trace.result import Parameters
+
+Node = dict[str, Any]
+
+_BOUND = "drawtap value"  # of a parameter's node, while the tree is read
+
+
+@contextlib.contextmanager
+def bound(tree: Node, parameters: Parameters) -> Iterator[None]:
+    """Give the nodes of parameters (`?`, `$name`) their values: conditions with them narrow what is read too."""
+    named: dict[str, object] = (
+        dict(parameters)
+        if isinstance(parameters, Mapping)
+        else {str(number): value for number, value in enumerate(parameters, 1)}
+    )
+    nodes = [n for n in walk(tree) if n.get("class") == "PARAMETER" and n.get("identifier") in named] if named else []
+    for node in nodes:
+        node[_BOUND] = named[str(node["identifier"])]
+    try:
+        yield
+    finally:
+        for node in nodes:
+            del node[_BOUND]
+
+
+def arguments(node: Node) -> list[object]:
+    """Return what a function or operator is given: DuckDB 1 calls them children, DuckDB 2 wraps those of functions."""
+    if node.get("children"):
+        return as_list(node["children"])
+    return [a.get("expression") if isinstance(a, dict) else a for a in as_list(node.get("arguments"))]
+
+
+def one_less(node: object) -> object:
+    """Return `x` of `x - 1`, None for anything else."""
+    if isinstance(node, dict) and node.get("class") == "FUNCTION" and node.get("function_name") == "-":
+        parts = arguments(node)
+        if len(parts) == 2 and integer(parts[1]) == 1:
+            return parts[0]
+    return None
+
+
+def text_of(node: object) -> str | None:
+    """Return the value of a string constant, None for anything else."""
+    if not isinstance(node, dict):
+        return None
+    if _BOUND in node:
+        bound = node[_BOUND]
+        return bound if isinstance(bound, str) else None
+    if node.get("class") != "CONSTANT":
+        return None
+    literal = node.get("literal")
+    if isinstance(literal, dict):
+        return str(literal.get("text", "")) if literal.get("kind") == "STRING" else None
+    value = node.get("value")
+    if isinstance(value, dict) and (value.get("type") or {}).get("id") == "VARCHAR":
+        return None if value.get("is_null") else str(value.get("value"))
+    return None
+
+
+def compared(node: Node) -> tuple[list[Node], list[Node]]:
+    """Return the columns that a comparison has, and what else."""
+    parts = [p for key in ("left", "right", "input", "lower", "upper") if isinstance(p := node.get(key), dict)]
+    parts += [p for p in as_list(node.get("children")) if isinstance(p, dict)]
+    columns = [p for p in parts if p.get("class") == "COLUMN_REF"]
+    return columns, [p for p in parts if p.get("class") != "COLUMN_REF"]
+
+
+def conjuncts(node: object) -> Iterator[Node]:
+    """Yield the conditions that all must hold, of a WHERE clause."""
+    if not isinstance(node, dict):
+        return
+    if node.get("class") == "CONJUNCTION" and node.get("type") == "CONJUNCTION_AND":
+        for child in node["children"]:
+            yield from conjuncts(child)
+    else:
+        yield node
+
+
+def integer(node: object) -> int | None:
+    """Return the value of an integer constant, None for anything else.
+
+    DuckDB 2 keeps its text, DuckDB 1 a typed value.
+    """
+    if not isinstance(node, dict):
+        return None
+    if node.get("class") == "FUNCTION" and node.get("function_name") == "-" and len(arguments(node)) == 1:
+        inner = integer(arguments(node)[0])
+        return None if inner is None else -inner
+    if _BOUND in node:
+        bound = node[_BOUND]
+        return bound if isinstance(bound, int) and not isinstance(bound, bool) else None
+    if node.get("class") != "CONSTANT":
+        return None
+    literal = node.get("literal")
+    if isinstance(literal, dict):
+        text = str(literal.get("text", ""))
+        return int(text) if literal.get("kind") == "INTEGER" and re.fullmatch(r"-?\d+", text) else None
+    value = node.get("value")
+    if isinstance(value, dict) and not value.get("is_null"):
+        kind = (value.get("type") or {}).get("id")
+        number = value.get("value")
+        if kind in (
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+            "UBIGINT",
+            "INTEGER_LITERAL",
+        ) and isinstance(number, int):
+            return number
+    return None
+
+
+def is_integer(node: Node) -> bool:
+    """Tell whether it is an integer constant."""
+    return integer(node) is not None
+
+
+def is_number(node: Node) -> bool:
+    """Tell whether it is a constant that is a number."""
+    if isinstance(node.get(_BOUND), float):
+        return True
+    literal = node.get("literal")
+    if isinstance(literal, dict) and literal.get("kind") == "NUMERIC":
+        return True
+    kind = ((node.get("value") or {}).get("type") or {}).get("id")
+    return is_integer(node) or kind in ("DECIMAL", "DOUBLE", "FLOAT")
+
+
+def as_list(value: object) -> list[object]:
+    """Return a list: of nothing an empty one, of a node one with it."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def walk(node: object) -> Iterator[Node]:
+    """Yield every node, from the outside in."""
+    if isinstance(node, dict):
+        yield node
+        for value in node.values():
+            yield from walk(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from walk(value)
+
+
+def walk_queries(node: object) -> Iterator[Node]:
+    """Yield the outermost query nodes below `node`."""
+    if isinstance(node, list):
+        for item in node:
+            yield from walk_queries(item)
+    elif isinstance(node, dict):
+        if str(node.get("type", "")).endswith("_NODE"):
+            yield node
+        else:
+            for value in node.values():
+                yield from walk_queries(value)
+
+
+def rename(node: Node, name: str, *, catalog: str = "") -> None:
+    """Make a node that mentions a table mention another one."""
+    node["table_name"] = name
+    node["catalog_name"] = catalog
+    node["schema_name"] = "main" if catalog else ""
+    if "qualified_name" in node:
+        node["qualified_name"] = {"path": [catalog, "main", name] if catalog else [name]}
