@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from drawtap.instrument import generate_enums
+
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "build/sanitized"
 KEPT_DAYS = 14
@@ -63,20 +65,32 @@ def build(
     `level` optimises each; `own` flags and `includes` are for the sources outside of the folders that are ALIKE.
     """
     tool = with_ or compiler()
-    rooms = tuple(includes)
     cache.mkdir(parents=True, exist_ok=True)
     _prune(cache)
+    enums = enum_headers(cache)
+    rooms = (*includes, enums)
 
     def compile_one(source: Path) -> str:
         alike = source.parent.parent == ROOT / "native" and source.parent.name in ALIKE
         unit = _Unit(tool, source, (*flags, level(source)), program.parent, cache)
-        return str(unit.built((), ()) if alike else unit.built(tuple(own), rooms))
+        return str(unit.built((), (enums,)) if alike else unit.built(tuple(own), rooms))
 
     with ThreadPoolExecutor(2) as pool:
         objects = list(pool.map(compile_one, sources))
     names = [f"-l{name}" for name in libraries]
     subprocess.run([tool, *flags, *link, *objects, "-o", str(program), *names], check=True)
     return program
+
+
+def enum_headers(cache: Path = CACHE) -> Path:
+    """Return the folder of the generated headers that name enumerants; other workers may be compiling with them."""
+    folder = cache / "khronos"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in generate_enums.headers().items():
+        if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text:
+            (scratch := folder / f"{name}.{os.getpid()}").write_text(text, encoding="utf-8")
+            scratch.replace(folder / name)
+    return folder
 
 
 @dataclass(frozen=True)

@@ -1,103 +1,104 @@
 // Bytes of a pixel in memory, by its format and type as glTexImage2D and glReadPixels take them.
 #pragma once
+#include "gl_enums.h"
 #include <stdint.h>
 
 namespace dt::pixels {
 
 inline int64_t format_components(int64_t format) {
   switch (format) {
-    case 0x1900:
-    case 0x1901:
-    case 0x1902:
-    case 0x1903:
-    case 0x1904:
-    case 0x1905:
-    case 0x1906:
-    case 0x1909:
-    case 0x8049:
-    case 0x8D94:
-    case 0x8D95:
-    case 0x8D96:
-    case 0x8D97:
-    case 0x8D9C: return 1;
-    case 0x8227:
-    case 0x8228:
-    case 0x190A:
-    case 0x8D9D:
-    case 0x84F9:
-    case 0x8757:
-    case 0x85B9:
-    case 0x8A1F:
-    case 0x80CC:
-    case 0x80CD:
-    case 0x80CE:
-    case 0x80CF:
-    case 0x86F4:
-    case 0x86F5: return 2;
-    case 0x1907:
-    case 0x80E0:
-    case 0x8D98:
-    case 0x8D9A:
-    case 0x86F6:
-    case 0x8C40: return 3;
-    case 0x1908:
-    case 0x80E1:
-    case 0x8000:
-    case 0x8D99:
-    case 0x8D9B:
-    case 0x800C:
-    case 0x86F7:
-    case 0x8C42: return 4;
-    case 0x800D: return 5;
+    case GL_COLOR_INDEX:
+    case GL_STENCIL_INDEX:
+    case GL_DEPTH_COMPONENT:
+    case GL_RED:
+    case GL_GREEN:
+    case GL_BLUE:
+    case GL_ALPHA:
+    case GL_LUMINANCE:
+    case GL_INTENSITY:
+    case GL_RED_INTEGER:
+    case GL_GREEN_INTEGER:
+    case GL_BLUE_INTEGER:
+    case GL_ALPHA_INTEGER:
+    case GL_LUMINANCE_INTEGER_EXT: return 1;
+    case GL_RG:
+    case GL_RG_INTEGER:
+    case GL_LUMINANCE_ALPHA:
+    case GL_LUMINANCE_ALPHA_INTEGER_EXT:
+    case GL_DEPTH_STENCIL:
+    case GL_YCBCR_MESA:
+    case GL_YCBCR_422_APPLE:
+    case GL_RGB_422_APPLE:
+    case GL_422_EXT:
+    case GL_422_REV_EXT:
+    case GL_422_AVERAGE_EXT:
+    case GL_422_REV_AVERAGE_EXT:
+    case GL_HILO_NV:
+    case GL_DSDT_NV: return 2;
+    case GL_RGB:
+    case GL_BGR:
+    case GL_RGB_INTEGER:
+    case GL_BGR_INTEGER:
+    case GL_DSDT_MAG_NV:
+    case GL_SRGB: return 3;
+    case GL_RGBA:
+    case GL_BGRA:
+    case GL_HINT_BIT:
+    case GL_RGBA_INTEGER:
+    case GL_BGRA_INTEGER:
+    case GL_CMYK_EXT:
+    case GL_DSDT_MAG_VIB_NV:
+    case GL_SRGB_ALPHA: return 4;
+    case GL_CMYKA_EXT: return 5;
     default: return 0;
   }
 }
 
 inline int64_t packed_size(int64_t type) {
   switch (type) {
-    case 0x8032:
-    case 0x8362: return 1;
-    case 0x8033:
-    case 0x8034:
-    case 0x8363:
-    case 0x8364:
-    case 0x8365:
-    case 0x8366:
-    case 0x85BA:
-    case 0x85BB: return 2;
-    case 0x8035:
-    case 0x8036:
-    case 0x8367:
-    case 0x8368:
-    case 0x8D9F:
-    case 0x84FA:
-    case 0x8C3B:
-    case 0x8C3E:
-    case 0x8DF6:
-    case 0x8DF7: return 4;
-    case 0x8DAD: return 8;
+    case GL_UNSIGNED_BYTE_3_3_2:
+    case GL_UNSIGNED_BYTE_2_3_3_REV: return 1;
+    case GL_UNSIGNED_SHORT_4_4_4_4:
+    case GL_UNSIGNED_SHORT_5_5_5_1:
+    case GL_UNSIGNED_SHORT_5_6_5:
+    case GL_UNSIGNED_SHORT_5_6_5_REV:
+    case GL_UNSIGNED_SHORT_4_4_4_4_REV:
+    case GL_UNSIGNED_SHORT_1_5_5_5_REV:
+    case GL_UNSIGNED_SHORT_8_8_APPLE:
+    case GL_UNSIGNED_SHORT_8_8_REV_APPLE: return 2;
+    case GL_UNSIGNED_INT_8_8_8_8:
+    case GL_UNSIGNED_INT_10_10_10_2:
+    case GL_UNSIGNED_INT_8_8_8_8_REV:
+    case GL_UNSIGNED_INT_2_10_10_10_REV:
+    case GL_INT_2_10_10_10_REV:
+    case GL_UNSIGNED_INT_24_8:
+    case GL_UNSIGNED_INT_10F_11F_11F_REV:
+    case GL_UNSIGNED_INT_5_9_9_9_REV:
+    case GL_UNSIGNED_INT_10_10_10_2_OES:
+    case GL_INT_10_10_10_2_OES: return 4;
+    case GL_FLOAT_32_UNSIGNED_INT_24_8_REV: return 8;
     default: return 0;
   }
 }
 
 inline int64_t type_size(int64_t type) {
   switch (type) {
-    case 0x1400:
-    case 0x1401: return 1;
-    case 0x1402:
-    case 0x1403:
-    case 0x1407:
-    case 0x140B:
-    case 0x8D61: return 2;
-    case 0x1408: return 3;
-    case 0x1404:
-    case 0x1405:
-    case 0x1406:
-    case 0x1409:
-    case 0x140C: return 4;
-    case 0x140A:
-    case 0x140E:
-    case 0x140F: return 8;
+    case GL_BYTE:
+    case GL_UNSIGNED_BYTE: return 1;
+    case GL_SHORT:
+    case GL_UNSIGNED_SHORT:
+    case GL_2_BYTES:
+    case GL_HALF_FLOAT:
+    case GL_HALF_FLOAT_OES: return 2;
+    case GL_3_BYTES: return 3;
+    case GL_INT:
+    case GL_UNSIGNED_INT:
+    case GL_FLOAT:
+    case GL_4_BYTES:
+    case GL_FIXED: return 4;
+    case GL_DOUBLE:
+    case GL_INT64_ARB:
+    case GL_UNSIGNED_INT64_ARB: return 8;
     default: return packed_size(type);
   }
 }

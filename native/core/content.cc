@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "chunk.h"
+#include "gl_enums.h"
+#include "vg_enums.h"
 
 namespace dt {
 namespace {
@@ -91,8 +93,6 @@ bool gives_vertices(std::string_view n) {
     if (starts(n, name)) return true;
   return n == "glBegin" || n == "glEnd" || n == "glEdgeFlag" || n == "glEdgeFlagv";
 }
-
-constexpr uint64_t ARC_CHORD = 0xF101, ARC_PIE = 0xF102;  // VGUArcType
 
 // How many segments a shape of VGU gives to a path (OpenVG 1.1, 17.1); arcs and polygons by what they are called with.
 uint64_t shape_segments(std::string_view n) {
@@ -295,20 +295,20 @@ struct ChunkContent {
 std::vector<uint32_t> list_names(std::string_view bytes, uint64_t type, uint64_t count) {
   std::vector<uint32_t> out;
   auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  const size_t size = type == 0x1400 || type == 0x1401                     ? 1
-                      : type == 0x1402 || type == 0x1403 || type == 0x1407 ? 2
-                      : type == 0x1408                                     ? 3
-                                                                           : 4;
+  const size_t size = type == GL_BYTE || type == GL_UNSIGNED_BYTE                           ? 1
+                      : type == GL_SHORT || type == GL_UNSIGNED_SHORT || type == GL_2_BYTES ? 2
+                      : type == GL_3_BYTES                                                  ? 3
+                                                                                            : 4;
   for (uint64_t i = 0; i < count && (i + 1) * size <= bytes.size(); ++i) {
     const size_t at = i * size;
     uint32_t v = 0;
-    if (type >= 0x1407 && type <= 0x1409) {  // GL_2_BYTES to GL_4_BYTES: the highest first
+    if (type >= GL_2_BYTES && type <= GL_4_BYTES) {  // GL_2_BYTES to GL_4_BYTES: the highest first
       for (size_t k = 0; k < size; ++k) v = v << 8 | byte(at + k);
     } else {
       for (size_t k = size; k--;) v = v << 8 | byte(at + k);
-      if (type == 0x1400) v = static_cast<uint32_t>(static_cast<int8_t>(v));
-      if (type == 0x1402) v = static_cast<uint32_t>(static_cast<int16_t>(v));
-      if (type == 0x1406) {
+      if (type == GL_BYTE) v = static_cast<uint32_t>(static_cast<int8_t>(v));
+      if (type == GL_SHORT) v = static_cast<uint32_t>(static_cast<int16_t>(v));
+      if (type == GL_FLOAT) {
         float number;
         memcpy(&number, &v, 4);
         v = number >= 0 && number < 4294967296.f ? static_cast<uint32_t>(number) : 0;
@@ -334,7 +334,6 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
     uint32_t name = 0, mode = 0, base = 0;
     Drawn drawn{};
   };
-  constexpr uint32_t COMPILE = 0x1300;
   std::map<uint32_t, Open> contexts;
   std::map<std::pair<uint32_t, uint32_t>, Drawn> lists;  // by share group and name
   for (auto* step : steps) {
@@ -347,7 +346,7 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
       if (list == lists.end()) return;
       for (size_t k = 0; k < DRAWN.size(); ++k) {
         if (open.name) open.drawn[k] += list->second[k];
-        if (!open.name || open.mode != COMPILE) count(k) += list->second[k];
+        if (!open.name || open.mode != GL_COMPILE) count(k) += list->second[k];
       }
     };
     switch (step->what) {
@@ -355,7 +354,7 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
         if (!open.name) break;
         for (size_t k = 0; k < DRAWN.size(); ++k) {
           open.drawn[k] += step->drawn[k];
-          if (open.mode == COMPILE) count(k) -= step->drawn[k];
+          if (open.mode == GL_COMPILE) count(k) -= step->drawn[k];
         }
         break;
       case List::opened:
@@ -370,7 +369,7 @@ void move_lists(std::vector<ChunkContent>& parts, std::vector<FrameContent>& out
         for (uint32_t name : step->names) call(open.base + name);
         break;
       case List::base:
-        if (!open.name || open.mode != COMPILE) open.base = step->name;
+        if (!open.name || open.mode != GL_COMPILE) open.base = step->name;
         break;
       case List::deleted:
         if (step->mode <= INT32_MAX)  // of a negative number nothing is deleted
@@ -590,12 +589,12 @@ class ChunkWalk {
     const bool flat = !param(*rule.function, {"j1"});
     const uint64_t across = steps("i1", "i2"), along = flat ? 1 : steps("j1", "j2");
     switch (args.value(rule.mode)) {
-      case 0x1B00: add_primitives(frame(), 0, across * along, 1); break;
-      case 0x1B01:
+      case GL_POINT: add_primitives(frame(), 0, across * along, 1); break;
+      case GL_LINE:
         add_primitives(frame(), 3, across, along);
         if (!flat) add_primitives(frame(), 3, along, across);
         break;
-      case 0x1B02: add_primitives(frame(), 8, across * 2, along ? along - 1 : 0); break;
+      case GL_FILL: add_primitives(frame(), 8, across * 2, along ? along - 1 : 0); break;
     }
   }
 
@@ -622,9 +621,9 @@ class ChunkWalk {
       memcpy(&extent, &bits, 4);
       const double pieces = std::ceil(std::fabs(static_cast<double>(extent)) / 180);
       return rule.segments + (pieces >= 1 && pieces < 1 << 20 ? static_cast<uint64_t>(pieces) : 1) +
-             (mode == ARC_CHORD ? 1
-              : mode == ARC_PIE ? 2
-                                : 0);
+             (mode == VGU_ARC_CHORD ? 1
+              : mode == VGU_ARC_PIE ? 2
+                                    : 0);
     }
     return rule.number ? args.positive(rule.number) + (mode ? 1 : 0) : rule.segments;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../core/text.h"
+#include "gl_enums.h"
 
 namespace dt::c {
 namespace {
@@ -55,44 +56,44 @@ uint64_t fnv(std::string_view bytes) {
 uint64_t pixel_bytes(uint64_t format, uint64_t type) {
   uint64_t components = 0;
   switch (format) {
-    case 0x1900:
-    case 0x1901:
-    case 0x1902:
-    case 0x1903:
-    case 0x1904:
-    case 0x1905:
-    case 0x1906:
-    case 0x1909: components = 1; break;
-    case 0x190A:
-    case 0x8227: components = 2; break;
-    case 0x1907:
-    case 0x80E0: components = 3; break;
-    case 0x1908:
-    case 0x80E1: components = 4; break;
+    case GL_COLOR_INDEX:
+    case GL_STENCIL_INDEX:
+    case GL_DEPTH_COMPONENT:
+    case GL_RED:
+    case GL_GREEN:
+    case GL_BLUE:
+    case GL_ALPHA:
+    case GL_LUMINANCE: components = 1; break;
+    case GL_LUMINANCE_ALPHA:
+    case GL_RG: components = 2; break;
+    case GL_RGB:
+    case GL_BGR: components = 3; break;
+    case GL_RGBA:
+    case GL_BGRA: components = 4; break;
     default: return 0;
   }
   switch (type) {
-    case 0x1400:
-    case 0x1401: return components;
-    case 0x1402:
-    case 0x1403:
-    case 0x140B:
-    case 0x8D61: return components * 2;
-    case 0x1404:
-    case 0x1405:
-    case 0x1406: return components * 4;
-    case 0x8032:
-    case 0x8362: return 1;
-    case 0x8033:
-    case 0x8034:
-    case 0x8363:
-    case 0x8364:
-    case 0x8365:
-    case 0x8366: return 2;
-    case 0x8035:
-    case 0x8036:
-    case 0x8367:
-    case 0x8368: return 4;
+    case GL_BYTE:
+    case GL_UNSIGNED_BYTE: return components;
+    case GL_SHORT:
+    case GL_UNSIGNED_SHORT:
+    case GL_HALF_FLOAT:
+    case GL_HALF_FLOAT_OES: return components * 2;
+    case GL_INT:
+    case GL_UNSIGNED_INT:
+    case GL_FLOAT: return components * 4;
+    case GL_UNSIGNED_BYTE_3_3_2:
+    case GL_UNSIGNED_BYTE_2_3_3_REV: return 1;
+    case GL_UNSIGNED_SHORT_4_4_4_4:
+    case GL_UNSIGNED_SHORT_5_5_5_1:
+    case GL_UNSIGNED_SHORT_5_6_5:
+    case GL_UNSIGNED_SHORT_5_6_5_REV:
+    case GL_UNSIGNED_SHORT_4_4_4_4_REV:
+    case GL_UNSIGNED_SHORT_1_5_5_5_REV: return 2;
+    case GL_UNSIGNED_INT_8_8_8_8:
+    case GL_UNSIGNED_INT_10_10_10_2:
+    case GL_UNSIGNED_INT_8_8_8_8_REV:
+    case GL_UNSIGNED_INT_2_10_10_10_REV: return 4;
     default: return 0;
   }
 }
@@ -547,10 +548,10 @@ void Exporter::after(const Call& call) {
     // Bytes between rows are not written by GL; where there may be some, the checksum says nothing.
     auto& pack = states_[call.context].pack;
     bool plain = call.function.api != "vg" || whole_rows(call, content.size());
-    for (auto& [name, v] : pack) plain = plain && (v == 0 || name == 0x0D05);
+    for (auto& [name, v] : pack) plain = plain && (v == 0 || name == GL_PACK_ALIGNMENT);
     if (call.field("format")) {
       uint64_t width = call.raw("width"), height = call.raw("height");
-      auto it = pack.find(0x0D05);
+      auto it = pack.find(GL_PACK_ALIGNMENT);
       uint64_t alignment = it == pack.end() ? 4 : static_cast<uint64_t>(it->second);
       uint64_t row = width * pixel_bytes(call.raw("format"), call.raw("type"));
       if (width)

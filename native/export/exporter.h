@@ -6,6 +6,7 @@
 #include "../core/calls.h"
 #include "names.h"
 #include "source.h"
+#include "egl_enums.h"
 
 namespace dt::c {
 
@@ -80,7 +81,7 @@ class Exporter {
     Current current;
     Current vector;                         // OpenVG's, beside it
     uint32_t raster_id = 0, vector_id = 0;  // the contexts that were current last, by the number that calls have
-    uint32_t api = 0x30A0;
+    uint32_t api = EGL_OPENGL_ES_API;
     std::vector<Span> spans;
     std::vector<Write> writes;
     std::map<uint64_t, std::pair<int, int>> resized;  // windows, before the next call

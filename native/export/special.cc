@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "exporter.h"
+#include "gl_enums.h"
 
 namespace dt::c {
 
@@ -140,7 +141,7 @@ uint64_t Exporter::buffer_of(const Call& call) {
   if (call.field("buffer")) return call.raw("buffer");
   State& s = states_[call.context];
   auto target = static_cast<uint32_t>(call.raw("target"));
-  return target == 0x8893 ? s.elements[s.vertex_array] : s.bound[target];
+  return target == GL_ELEMENT_ARRAY_BUFFER ? s.elements[s.vertex_array] : s.bound[target];
 }
 
 bool Exporter::map_buffer(const Call& call) {
@@ -237,7 +238,7 @@ void Exporter::load(const Span& span) {
 void Exporter::track_bind_buffer(const Call& call) {
   State& s = states_[call.context];
   auto target = static_cast<uint32_t>(call.raw("target")), buffer = static_cast<uint32_t>(call.raw("buffer"));
-  if (target == 0x8893)
+  if (target == GL_ELEMENT_ARRAY_BUFFER)
     s.elements[s.vertex_array] = buffer;
   else
     s.bound[target] = buffer;
@@ -257,9 +258,9 @@ void Exporter::track_create_program(const Call& call) {
 }
 void Exporter::track_pack(const Call& call) {
   auto name = static_cast<uint32_t>(call.raw("pname"));
-  if (name >= 0x0D00 && name <= 0x0D05)
+  if (name >= GL_PACK_SWAP_BYTES && name <= GL_PACK_ALIGNMENT)
     states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
-  else if (name == 0x806B || name == 0x806C)
+  else if (name == GL_PACK_SKIP_IMAGES || name == GL_PACK_IMAGE_HEIGHT)
     states_[call.context].pack[name] = static_cast<int32_t>(call.raw("param"));
 }
 
@@ -272,7 +273,7 @@ void Exporter::track_pointer(const Call& call) {
     // All generic attributes share their places, whichever function set them.
     if (call.function.name.starts_with("glVertexAttrib")) key = place & 0xffffffff;
     uint64_t address = call.columns.raw(p, call.row);
-    if (s.bound[0x8892] == 0 && address >= 65536)
+    if (s.bound[GL_ARRAY_BUFFER] == 0 && address >= 65536)
       s.pointers[key] = address;
     else
       s.pointers.erase(key);

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "exporter.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
 
 namespace dt::c {
 namespace {
@@ -112,27 +114,27 @@ std::string plain_ctype(const std::string& ctype) {
 using Component = Exporter::Component;
 Component component(uint64_t type) {
   switch (type) {
-    case 0x1400: return {"GLbyte", 1, false};
-    case 0x1402: return {"GLshort", 2, false};
-    case 0x1403:
-    case 0x8033:
-    case 0x8034:
-    case 0x8363:
-    case 0x8364:
-    case 0x8365:
-    case 0x8366:
-    case 0x140B:
-    case 0x8D61: return {"GLushort", 2, false};
-    case 0x1404: return {"GLint", 4, false};
-    case 0x1405:
-    case 0x8035:
-    case 0x8036:
-    case 0x8367:
-    case 0x8368:
-    case 0x84FA:
-    case 0x8C3B:
-    case 0x8C3E: return {"GLuint", 4, false};
-    case 0x1406: return {"GLfloat", 4, true};
+    case GL_BYTE: return {"GLbyte", 1, false};
+    case GL_SHORT: return {"GLshort", 2, false};
+    case GL_UNSIGNED_SHORT:
+    case GL_UNSIGNED_SHORT_4_4_4_4:
+    case GL_UNSIGNED_SHORT_5_5_5_1:
+    case GL_UNSIGNED_SHORT_5_6_5:
+    case GL_UNSIGNED_SHORT_5_6_5_REV:
+    case GL_UNSIGNED_SHORT_4_4_4_4_REV:
+    case GL_UNSIGNED_SHORT_1_5_5_5_REV:
+    case GL_HALF_FLOAT:
+    case GL_HALF_FLOAT_OES: return {"GLushort", 2, false};
+    case GL_INT: return {"GLint", 4, false};
+    case GL_UNSIGNED_INT:
+    case GL_UNSIGNED_INT_8_8_8_8:
+    case GL_UNSIGNED_INT_10_10_10_2:
+    case GL_UNSIGNED_INT_8_8_8_8_REV:
+    case GL_UNSIGNED_INT_2_10_10_10_REV:
+    case GL_UNSIGNED_INT_24_8:
+    case GL_UNSIGNED_INT_10F_11F_11F_REV:
+    case GL_UNSIGNED_INT_5_9_9_9_REV: return {"GLuint", 4, false};
+    case GL_FLOAT: return {"GLfloat", 4, true};
     default: return {"GLubyte", 1, false};
   }
 }
@@ -195,40 +197,51 @@ std::string Exporter::name_of(const Call& call, std::string_view object, uint64_
 
 // Parameters that are plain numbers to the signature and constants to people: what textures and samplers are set to.
 static const char* parameter_name(const Call& call, int32_t value) {
-  static const std::set<uint64_t> named = {0x2800, 0x2801, 0x2802, 0x2803, 0x8072, 0x884C, 0x884D,
-                                           0x8E42, 0x8E43, 0x8E44, 0x8E45, 0x2200, 0x90EA};
-  static const std::map<int32_t, const char*> names = {{0x2600, "GL_NEAREST"},
-                                                       {0x2601, "GL_LINEAR"},
-                                                       {0x2700, "GL_NEAREST_MIPMAP_NEAREST"},
-                                                       {0x2701, "GL_LINEAR_MIPMAP_NEAREST"},
-                                                       {0x2702, "GL_NEAREST_MIPMAP_LINEAR"},
-                                                       {0x2703, "GL_LINEAR_MIPMAP_LINEAR"},
-                                                       {0x2900, "GL_CLAMP"},
-                                                       {0x2901, "GL_REPEAT"},
-                                                       {0x812D, "GL_CLAMP_TO_BORDER"},
-                                                       {0x812F, "GL_CLAMP_TO_EDGE"},
-                                                       {0x8370, "GL_MIRRORED_REPEAT"},
-                                                       {0x884E, "GL_COMPARE_REF_TO_TEXTURE"},
-                                                       {0x0200, "GL_NEVER"},
-                                                       {0x0201, "GL_LESS"},
-                                                       {0x0202, "GL_EQUAL"},
-                                                       {0x0203, "GL_LEQUAL"},
-                                                       {0x0204, "GL_GREATER"},
-                                                       {0x0205, "GL_NOTEQUAL"},
-                                                       {0x0206, "GL_GEQUAL"},
-                                                       {0x0207, "GL_ALWAYS"},
-                                                       {0x1903, "GL_RED"},
-                                                       {0x1904, "GL_GREEN"},
-                                                       {0x1905, "GL_BLUE"},
-                                                       {0x1906, "GL_ALPHA"},
-                                                       {0x2100, "GL_MODULATE"},
-                                                       {0x2101, "GL_DECAL"},
-                                                       {0x0BE2, "GL_BLEND"},
-                                                       {0x1E01, "GL_REPLACE"},
-                                                       {0x0104, "GL_ADD"},
-                                                       {0x8570, "GL_COMBINE"},
-                                                       {0x1902, "GL_DEPTH_COMPONENT"},
-                                                       {0x1901, "GL_STENCIL_INDEX"}};
+  static const std::set<uint64_t> named = {GL_TEXTURE_MAG_FILTER,
+                                           GL_TEXTURE_MIN_FILTER,
+                                           GL_TEXTURE_WRAP_S,
+                                           GL_TEXTURE_WRAP_T,
+                                           GL_TEXTURE_WRAP_R,
+                                           GL_TEXTURE_COMPARE_MODE,
+                                           GL_TEXTURE_COMPARE_FUNC,
+                                           GL_TEXTURE_SWIZZLE_R,
+                                           GL_TEXTURE_SWIZZLE_G,
+                                           GL_TEXTURE_SWIZZLE_B,
+                                           GL_TEXTURE_SWIZZLE_A,
+                                           GL_TEXTURE_ENV_MODE,
+                                           GL_DEPTH_STENCIL_TEXTURE_MODE};
+  static const std::map<int32_t, const char*> names = {{GL_NEAREST, "GL_NEAREST"},
+                                                       {GL_LINEAR, "GL_LINEAR"},
+                                                       {GL_NEAREST_MIPMAP_NEAREST, "GL_NEAREST_MIPMAP_NEAREST"},
+                                                       {GL_LINEAR_MIPMAP_NEAREST, "GL_LINEAR_MIPMAP_NEAREST"},
+                                                       {GL_NEAREST_MIPMAP_LINEAR, "GL_NEAREST_MIPMAP_LINEAR"},
+                                                       {GL_LINEAR_MIPMAP_LINEAR, "GL_LINEAR_MIPMAP_LINEAR"},
+                                                       {GL_CLAMP, "GL_CLAMP"},
+                                                       {GL_REPEAT, "GL_REPEAT"},
+                                                       {GL_CLAMP_TO_BORDER, "GL_CLAMP_TO_BORDER"},
+                                                       {GL_CLAMP_TO_EDGE, "GL_CLAMP_TO_EDGE"},
+                                                       {GL_MIRRORED_REPEAT, "GL_MIRRORED_REPEAT"},
+                                                       {GL_COMPARE_REF_TO_TEXTURE, "GL_COMPARE_REF_TO_TEXTURE"},
+                                                       {GL_NEVER, "GL_NEVER"},
+                                                       {GL_LESS, "GL_LESS"},
+                                                       {GL_EQUAL, "GL_EQUAL"},
+                                                       {GL_LEQUAL, "GL_LEQUAL"},
+                                                       {GL_GREATER, "GL_GREATER"},
+                                                       {GL_NOTEQUAL, "GL_NOTEQUAL"},
+                                                       {GL_GEQUAL, "GL_GEQUAL"},
+                                                       {GL_ALWAYS, "GL_ALWAYS"},
+                                                       {GL_RED, "GL_RED"},
+                                                       {GL_GREEN, "GL_GREEN"},
+                                                       {GL_BLUE, "GL_BLUE"},
+                                                       {GL_ALPHA, "GL_ALPHA"},
+                                                       {GL_MODULATE, "GL_MODULATE"},
+                                                       {GL_DECAL, "GL_DECAL"},
+                                                       {GL_BLEND, "GL_BLEND"},
+                                                       {GL_REPLACE, "GL_REPLACE"},
+                                                       {GL_ADD, "GL_ADD"},
+                                                       {GL_COMBINE, "GL_COMBINE"},
+                                                       {GL_DEPTH_COMPONENT, "GL_DEPTH_COMPONENT"},
+                                                       {GL_STENCIL_INDEX, "GL_STENCIL_INDEX"}};
   if (!call.field("pname") || !named.count(call.raw("pname"))) return nullptr;
   auto it = names.find(value);
   return it == names.end() ? nullptr : it->second;
@@ -293,7 +306,7 @@ std::string Exporter::address_text(uint64_t address, Region& r) {
 std::string Exporter::pointer(const Call& call, const Field& field, uint64_t address) {
   if (!address) return "NULL";
   bool setup = call.function.flags & FLAG_DRAW_SETUP;
-  bool memory = setup ? states_[call.context].bound[0x8892] == 0 : true;
+  bool memory = setup ? states_[call.context].bound[GL_ARRAY_BUFFER] == 0 : true;
   std::string cast = "(" + plain_ctype(field.ctype) + ")";
   if (memory)
     if (Region* r = region(address))
@@ -356,16 +369,17 @@ std::string Exporter::attributes(const Field& field, const std::vector<int64_t>&
   std::string out = std::string("(const ") + type + "[]){";
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
     // What came from GLX has no group of EGL's names.
-    static const std::map<int64_t, const char*> context_names = {{0x3098, "EGL_CONTEXT_MAJOR_VERSION"},
-                                                                 {0x30FB, "EGL_CONTEXT_MINOR_VERSION"},
-                                                                 {0x30FC, "EGL_CONTEXT_FLAGS_KHR"},
-                                                                 {0x30FD, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
+    static const std::map<int64_t, const char*> context_names = {
+        {EGL_CONTEXT_MAJOR_VERSION, "EGL_CONTEXT_MAJOR_VERSION"},
+        {EGL_CONTEXT_MINOR_VERSION, "EGL_CONTEXT_MINOR_VERSION"},
+        {EGL_CONTEXT_FLAGS_KHR, "EGL_CONTEXT_FLAGS_KHR"},
+        {EGL_CONTEXT_OPENGL_PROFILE_MASK, "EGL_CONTEXT_OPENGL_PROFILE_MASK"}};
     auto known = context_names.find(list[i]);
     out += (field.data_group || known == context_names.end() ? enumerant(field.data_group, list[i])
                                                              : std::string(known->second)) +
            ", ";
     const EnumGroup* group = field.value_group(list[i]);
-    if (list[i] == 0x30FD && (list[i + 1] == 1 || list[i + 1] == 2))
+    if (list[i] == EGL_CONTEXT_OPENGL_PROFILE_MASK && (list[i + 1] == 1 || list[i + 1] == 2))
       out += list[i + 1] == 1 ? "EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT" : "EGL_CONTEXT_OPENGL_COMPATIBILITY_PROFILE_BIT";
     else if (group && group->bitmask && list[i + 1] > 0)
       out += mask(group, static_cast<uint64_t>(list[i + 1]));

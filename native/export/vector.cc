@@ -3,11 +3,11 @@
 #include <map>
 
 #include "exporter.h"
+#include "egl_enums.h"
+#include "vg_enums.h"
 
 namespace dt::c {
 namespace {
-
-constexpr uint32_t API_VG = 0x30A1;
 
 // Bits of a pixel in a VGImageFormat; the upper bits are the order of channels.
 uint64_t pixel_bits(uint64_t format) {
@@ -27,49 +27,53 @@ uint64_t pixel_bits(uint64_t format) {
 
 // Values of vgSeti and vgSetParameteri that are plain numbers to the signature and constants to people.
 const char* value_name(uint64_t type, uint64_t value) {
-  static const std::map<uint64_t, const char*> names = {{0x1400, "VG_MATRIX_PATH_USER_TO_SURFACE"},
-                                                        {0x1401, "VG_MATRIX_IMAGE_USER_TO_SURFACE"},
-                                                        {0x1402, "VG_MATRIX_FILL_PAINT_TO_USER"},
-                                                        {0x1403, "VG_MATRIX_STROKE_PAINT_TO_USER"},
-                                                        {0x1404, "VG_MATRIX_GLYPH_USER_TO_SURFACE"},
-                                                        {0x1900, "VG_EVEN_ODD"},
-                                                        {0x1901, "VG_NON_ZERO"},
-                                                        {0x1200, "VG_RENDERING_QUALITY_NONANTIALIASED"},
-                                                        {0x1201, "VG_RENDERING_QUALITY_FASTER"},
-                                                        {0x1202, "VG_RENDERING_QUALITY_BETTER"},
-                                                        {0x2000, "VG_BLEND_SRC"},
-                                                        {0x2001, "VG_BLEND_SRC_OVER"},
-                                                        {0x2002, "VG_BLEND_DST_OVER"},
-                                                        {0x2003, "VG_BLEND_SRC_IN"},
-                                                        {0x2004, "VG_BLEND_DST_IN"},
-                                                        {0x2005, "VG_BLEND_MULTIPLY"},
-                                                        {0x2006, "VG_BLEND_SCREEN"},
-                                                        {0x2007, "VG_BLEND_DARKEN"},
-                                                        {0x2008, "VG_BLEND_LIGHTEN"},
-                                                        {0x2009, "VG_BLEND_ADDITIVE"},
-                                                        {0x1F00, "VG_DRAW_IMAGE_NORMAL"},
-                                                        {0x1F01, "VG_DRAW_IMAGE_MULTIPLY"},
-                                                        {0x1F02, "VG_DRAW_IMAGE_STENCIL"},
-                                                        {0x1700, "VG_CAP_BUTT"},
-                                                        {0x1701, "VG_CAP_ROUND"},
-                                                        {0x1702, "VG_CAP_SQUARE"},
-                                                        {0x1800, "VG_JOIN_MITER"},
-                                                        {0x1801, "VG_JOIN_ROUND"},
-                                                        {0x1802, "VG_JOIN_BEVEL"},
-                                                        {0x1B00, "VG_PAINT_TYPE_COLOR"},
-                                                        {0x1B01, "VG_PAINT_TYPE_LINEAR_GRADIENT"},
-                                                        {0x1B02, "VG_PAINT_TYPE_RADIAL_GRADIENT"},
-                                                        {0x1B03, "VG_PAINT_TYPE_PATTERN"},
-                                                        {0x1C00, "VG_COLOR_RAMP_SPREAD_PAD"},
-                                                        {0x1C01, "VG_COLOR_RAMP_SPREAD_REPEAT"},
-                                                        {0x1C02, "VG_COLOR_RAMP_SPREAD_REFLECT"},
-                                                        {0x1D00, "VG_TILE_FILL"},
-                                                        {0x1D01, "VG_TILE_PAD"},
-                                                        {0x1D02, "VG_TILE_REPEAT"},
-                                                        {0x1D03, "VG_TILE_REFLECT"}};
+  static const std::map<uint64_t, const char*> names = {
+      {VG_MATRIX_PATH_USER_TO_SURFACE, "VG_MATRIX_PATH_USER_TO_SURFACE"},
+      {VG_MATRIX_IMAGE_USER_TO_SURFACE, "VG_MATRIX_IMAGE_USER_TO_SURFACE"},
+      {VG_MATRIX_FILL_PAINT_TO_USER, "VG_MATRIX_FILL_PAINT_TO_USER"},
+      {VG_MATRIX_STROKE_PAINT_TO_USER, "VG_MATRIX_STROKE_PAINT_TO_USER"},
+      {VG_MATRIX_GLYPH_USER_TO_SURFACE, "VG_MATRIX_GLYPH_USER_TO_SURFACE"},
+      {VG_EVEN_ODD, "VG_EVEN_ODD"},
+      {VG_NON_ZERO, "VG_NON_ZERO"},
+      {VG_RENDERING_QUALITY_NONANTIALIASED, "VG_RENDERING_QUALITY_NONANTIALIASED"},
+      {VG_RENDERING_QUALITY_FASTER, "VG_RENDERING_QUALITY_FASTER"},
+      {VG_RENDERING_QUALITY_BETTER, "VG_RENDERING_QUALITY_BETTER"},
+      {VG_BLEND_SRC, "VG_BLEND_SRC"},
+      {VG_BLEND_SRC_OVER, "VG_BLEND_SRC_OVER"},
+      {VG_BLEND_DST_OVER, "VG_BLEND_DST_OVER"},
+      {VG_BLEND_SRC_IN, "VG_BLEND_SRC_IN"},
+      {VG_BLEND_DST_IN, "VG_BLEND_DST_IN"},
+      {VG_BLEND_MULTIPLY, "VG_BLEND_MULTIPLY"},
+      {VG_BLEND_SCREEN, "VG_BLEND_SCREEN"},
+      {VG_BLEND_DARKEN, "VG_BLEND_DARKEN"},
+      {VG_BLEND_LIGHTEN, "VG_BLEND_LIGHTEN"},
+      {VG_BLEND_ADDITIVE, "VG_BLEND_ADDITIVE"},
+      {VG_DRAW_IMAGE_NORMAL, "VG_DRAW_IMAGE_NORMAL"},
+      {VG_DRAW_IMAGE_MULTIPLY, "VG_DRAW_IMAGE_MULTIPLY"},
+      {VG_DRAW_IMAGE_STENCIL, "VG_DRAW_IMAGE_STENCIL"},
+      {VG_CAP_BUTT, "VG_CAP_BUTT"},
+      {VG_CAP_ROUND, "VG_CAP_ROUND"},
+      {VG_CAP_SQUARE, "VG_CAP_SQUARE"},
+      {VG_JOIN_MITER, "VG_JOIN_MITER"},
+      {VG_JOIN_ROUND, "VG_JOIN_ROUND"},
+      {VG_JOIN_BEVEL, "VG_JOIN_BEVEL"},
+      {VG_PAINT_TYPE_COLOR, "VG_PAINT_TYPE_COLOR"},
+      {VG_PAINT_TYPE_LINEAR_GRADIENT, "VG_PAINT_TYPE_LINEAR_GRADIENT"},
+      {VG_PAINT_TYPE_RADIAL_GRADIENT, "VG_PAINT_TYPE_RADIAL_GRADIENT"},
+      {VG_PAINT_TYPE_PATTERN, "VG_PAINT_TYPE_PATTERN"},
+      {VG_COLOR_RAMP_SPREAD_PAD, "VG_COLOR_RAMP_SPREAD_PAD"},
+      {VG_COLOR_RAMP_SPREAD_REPEAT, "VG_COLOR_RAMP_SPREAD_REPEAT"},
+      {VG_COLOR_RAMP_SPREAD_REFLECT, "VG_COLOR_RAMP_SPREAD_REFLECT"},
+      {VG_TILE_FILL, "VG_TILE_FILL"},
+      {VG_TILE_PAD, "VG_TILE_PAD"},
+      {VG_TILE_REPEAT, "VG_TILE_REPEAT"},
+      {VG_TILE_REFLECT, "VG_TILE_REFLECT"}};
   // Lengths are numbers, switches are on or off.
-  if (type == 0x1110 || type == 0x1113 || type == 0x1115 || type == 0x1152) return nullptr;
-  for (uint64_t name : {0x1116, 0x1130, 0x1131, 0x1150, 0x1151, 0x1170, 0x1A07})
+  if (type == VG_STROKE_LINE_WIDTH || type == VG_STROKE_MITER_LIMIT || type == VG_STROKE_DASH_PHASE ||
+      type == VG_FILTER_CHANNEL_MASK)
+    return nullptr;
+  for (uint64_t name : {VG_STROKE_DASH_PHASE_RESET, VG_MASKING, VG_SCISSORING, VG_FILTER_FORMAT_LINEAR,
+                        VG_FILTER_FORMAT_PREMULTIPLIED, VG_COLOR_TRANSFORM, VG_PAINT_COLOR_RAMP_PREMULTIPLIED})
     if (type == name) return value == 0 ? "VG_FALSE" : value == 1 ? "VG_TRUE" : nullptr;
   auto it = names.find(value);
   return it == names.end() ? nullptr : it->second;
@@ -80,7 +84,7 @@ const char* value_name(uint64_t type, uint64_t value) {
 void Exporter::switch_to_vector(uint32_t thread) {
   const Current& wanted = threads_[thread].vector;
   if (wanted == emitted_vector_ || !wanted.context) return;
-  use_api(API_VG);
+  use_api(EGL_OPENVG_API);
   line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " +
        context_name(wanted.context) + "); /* thread " + std::to_string(thread) + " */");
   emitted_vector_ = wanted;
@@ -94,12 +98,13 @@ bool Exporter::make_vector_current(const Call& call, const Current& wanted) {
     return false;
   }
   auto api = context_apis_.find(wanted.context);
-  const bool ours = call.function.api == "egl" &&
-                    (wanted.context ? api != context_apis_.end() && api->second == API_VG : t.api == API_VG);
+  const bool ours =
+      call.function.api == "egl" &&
+      (wanted.context ? api != context_apis_.end() && api->second == EGL_OPENVG_API : t.api == EGL_OPENVG_API);
   if (!ours) return false;
   t.vector = wanted;
   if (collecting_ || wanted == emitted_vector_) return true;
-  use_api(API_VG);
+  use_api(EGL_OPENVG_API);
   line("eglMakeCurrent(display, " + surface_name(wanted.draw) + ", " + surface_name(wanted.draw) + ", " +
        context_name(wanted.context) + ");");
   emitted_vector_ = wanted;
@@ -114,7 +119,7 @@ std::string Exporter::vector_image(const Call& call) {
 
 bool Exporter::create_image_surface(const Call& call) {
   if (!call.result() || collecting_) return true;
-  if (call.raw("buftype") != 0x3096) {
+  if (call.raw("buftype") != EGL_OPENVG_IMAGE) {
     line("/* " + call.function.name + ": other buffers than images of OpenVG are left out */");
     ++left_out_[call.function.name];
     return true;

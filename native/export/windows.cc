@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "exporter.h"
+#include "egl_enums.h"
+#include "glx_enums.h"
 
 namespace dt::c {
 namespace {
-
-constexpr uint32_t API_ES = 0x30A0, API_VG = 0x30A1, API_GL = 0x30A2;
 
 int number(const std::map<std::string, std::string>& text, const char* key, int otherwise = 0) {
   auto it = text.find(key);
@@ -86,7 +86,7 @@ bool Exporter::bind_api(const Call& call) {
 bool Exporter::create_context(const Call& call) {
   if (!call.result()) return true;  // it failed there too
   bool glx = call.function.api == "glx";
-  uint32_t api = glx ? API_GL : threads_[call.thread].api;
+  uint32_t api = glx ? EGL_OPENGL_API : threads_[call.thread].api;
   auto attributes_there = list(call, "attrib_list");
   std::vector<int64_t> attributes_here;
   if (!glx)
@@ -95,14 +95,18 @@ bool Exporter::create_context(const Call& call) {
     for (size_t i = 0; i + 1 < attributes_there.size(); i += 2) {
       int64_t v = attributes_there[i + 1];
       switch (attributes_there[i]) {
-        case 0x2091: attributes_here.insert(attributes_here.end(), {0x3098, v}); break;
-        case 0x2092: attributes_here.insert(attributes_here.end(), {0x30FB, v}); break;
-        case 0x2094: attributes_here.insert(attributes_here.end(), {0x30FC, v}); break;
-        case 0x9126:
+        case GLX_CONTEXT_MAJOR_VERSION_ARB:
+          attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_MAJOR_VERSION, v});
+          break;
+        case GLX_CONTEXT_MINOR_VERSION_ARB:
+          attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_MINOR_VERSION, v});
+          break;
+        case GLX_CONTEXT_FLAGS_ARB: attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_FLAGS_KHR, v}); break;
+        case GLX_CONTEXT_PROFILE_MASK_ARB:
           if (v & 4)
-            api = API_ES;
+            api = EGL_OPENGL_ES_API;
           else
-            attributes_here.insert(attributes_here.end(), {0x30FD, v});
+            attributes_here.insert(attributes_here.end(), {EGL_CONTEXT_OPENGL_PROFILE_MASK, v});
           break;
         default: break;
       }
@@ -113,9 +117,13 @@ bool Exporter::create_context(const Call& call) {
   if (collecting_) {
     int64_t version = 1;
     for (size_t i = 0; i + 1 < attributes_here.size(); i += 2)
-      if (attributes_here[i] == 0x3098) version = attributes_here[i + 1];
-    renderable_[there] |= api == API_VG ? 2 : api == API_GL ? 8 : version >= 3 ? 0x40 : version == 2 ? 4 : 1;
-    (api == API_VG ? uses_vector_ : api == API_GL ? uses_gl_ : uses_es_) = true;
+      if (attributes_here[i] == EGL_CONTEXT_MAJOR_VERSION) version = attributes_here[i + 1];
+    renderable_[there] |= api == EGL_OPENVG_API   ? 2
+                          : api == EGL_OPENGL_API ? 8
+                          : version >= 3          ? 0x40
+                          : version == 2          ? 4
+                                                  : 1;
+    (api == EGL_OPENVG_API ? uses_vector_ : api == EGL_OPENGL_API ? uses_gl_ : uses_es_) = true;
     return true;
   }
   uint64_t share = 0;
@@ -152,8 +160,8 @@ bool Exporter::create_window(const Call& call) {
   int width = about ? number(about->text, "width") : 0, height = about ? number(about->text, "height") : 0;
   auto attributes_there = list(call, "attrib_list");
   for (size_t i = 0; call.function.api == "glx" && i + 1 < attributes_there.size(); i += 2) {
-    if (attributes_there[i] == 0x8041 && width < 1) width = static_cast<int>(attributes_there[i + 1]);
-    if (attributes_there[i] == 0x8040 && height < 1) height = static_cast<int>(attributes_there[i + 1]);
+    if (attributes_there[i] == GLX_PBUFFER_WIDTH && width < 1) width = static_cast<int>(attributes_there[i + 1]);
+    if (attributes_there[i] == GLX_PBUFFER_HEIGHT && height < 1) height = static_cast<int>(attributes_there[i + 1]);
   }
   if (width < 1 || height < 1) {
     if (call.function.api == "glx") return true;  // made when it becomes current
@@ -169,19 +177,19 @@ bool Exporter::create_window(const Call& call) {
   // What OpenVG wants of its window.
   int64_t space = 0, alpha = 0;
   for (size_t i = 0; call.function.api != "glx" && i + 1 < attributes_there.size(); i += 2) {
-    if (attributes_there[i] == 0x3087) space = attributes_there[i + 1];
-    if (attributes_there[i] == 0x3088) alpha = attributes_there[i + 1];
+    if (attributes_there[i] == EGL_VG_COLORSPACE) space = attributes_there[i + 1];
+    if (attributes_there[i] == EGL_VG_ALPHA_FORMAT) alpha = attributes_there[i + 1];
   }
   if (space || alpha) {
     sizes_.erase(handle);
-    enums_.insert({{"EGL_VG_COLORSPACE_LINEAR", 0x308A},
-                   {"EGL_VG_COLORSPACE_sRGB", 0x3089},
-                   {"EGL_VG_ALPHA_FORMAT_PRE", 0x308C},
-                   {"EGL_VG_ALPHA_FORMAT_NONPRE", 0x308B}});
+    enums_.insert({{"EGL_VG_COLORSPACE_LINEAR", EGL_VG_COLORSPACE_LINEAR},
+                   {"EGL_VG_COLORSPACE_sRGB", EGL_VG_COLORSPACE_sRGB},
+                   {"EGL_VG_ALPHA_FORMAT_PRE", EGL_VG_ALPHA_FORMAT_PRE},
+                   {"EGL_VG_ALPHA_FORMAT_NONPRE", EGL_VG_ALPHA_FORMAT_NONPRE}});
     return line(name + " = host_vector_window(display, " + chosen + ", " + std::to_string(width) + ", " +
                 std::to_string(height) + ", " +
-                (space == 0x308A ? "EGL_VG_COLORSPACE_LINEAR" : "EGL_VG_COLORSPACE_sRGB") + ", " +
-                (alpha == 0x308C ? "EGL_VG_ALPHA_FORMAT_PRE" : "EGL_VG_ALPHA_FORMAT_NONPRE") + ");"),
+                (space == EGL_VG_COLORSPACE_LINEAR ? "EGL_VG_COLORSPACE_LINEAR" : "EGL_VG_COLORSPACE_sRGB") + ", " +
+                (alpha == EGL_VG_ALPHA_FORMAT_PRE ? "EGL_VG_ALPHA_FORMAT_PRE" : "EGL_VG_ALPHA_FORMAT_NONPRE") + ");"),
            true;
   }
   line(name + (pixmap ? " = host_pixmap(display, " : " = host_window(display, ") + chosen + ", " +
@@ -210,9 +218,9 @@ bool Exporter::destroy_surface(const Call& call) {
 
 void Exporter::use_api(uint32_t api) {
   if (emitted_api_ == api) return;
-  line(api == API_GL   ? "eglBindAPI(EGL_OPENGL_API);"
-       : api == API_VG ? "eglBindAPI(EGL_OPENVG_API);"
-                       : "eglBindAPI(EGL_OPENGL_ES_API);");
+  line(api == EGL_OPENGL_API   ? "eglBindAPI(EGL_OPENGL_API);"
+       : api == EGL_OPENVG_API ? "eglBindAPI(EGL_OPENVG_API);"
+                               : "eglBindAPI(EGL_OPENGL_ES_API);");
   emitted_api_ = api;
 }
 
@@ -220,8 +228,8 @@ void Exporter::emit_current(uint32_t thread, const Current& current) {
   auto api = context_apis_.find(current.context);
   if (current.context && api != context_apis_.end())
     use_api(api->second);
-  else if (emitted_api_ == API_VG)
-    use_api(API_ES);  // OpenVG's stays
+  else if (emitted_api_ == EGL_OPENVG_API)
+    use_api(EGL_OPENGL_ES_API);  // OpenVG's stays
   line("eglMakeCurrent(display, " + surface_name(current.draw) + ", " + surface_name(current.read) + ", " +
        context_name(current.context) + ");" +
        (thread != emitted_thread_ ? " /* thread " + std::to_string(thread) + " */" : ""));
@@ -283,7 +291,8 @@ bool Exporter::swap(const Call& call) {
 bool Exporter::create_image(const Call& call) {
   if (!call.result() || collecting_) return true;
   auto target = static_cast<uint32_t>(call.raw("target"));
-  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9, vector = target == 0x30BA;
+  bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z,
+       renderbuffer = target == EGL_GL_RENDERBUFFER, vector = target == EGL_VG_PARENT_IMAGE_KHR;
   if (!texture && !renderbuffer && !vector) {
     line("/* " + call.function.name + ": images of this target are left out */");
     return true;

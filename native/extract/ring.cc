@@ -35,6 +35,7 @@
 #include "../core/text.h"
 #include "../edit/write.h"
 #include "graph.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace {
@@ -236,7 +237,7 @@ Target target_at(const state::Machine& machine, state::Location location) {
     t = {DT_TARGET_TEXTURE,
          share_of(texture),
          texture->key,
-         face ? 0x8514 + face : bound,
+         face ? GL_TEXTURE_BINDING_CUBE_MAP + face : bound,
          node.key % 64,
          number(GL_TEXTURE_WIDTH),
          number(GL_TEXTURE_HEIGHT),
@@ -257,9 +258,9 @@ Target target_at(const state::Machine& machine, state::Location location) {
     if (number(GL_RENDERBUFFER_SAMPLES)) t.why = DT_REFUSED_SAMPLES;
   } else if (node.cls == &state::g_classes[state::class_surface]) {
     t = {DT_TARGET_SURFACE, 0, node.key, 0, 0, 0, 0, 1, 0};
-    for (auto [f, target] : {std::pair{state::f_surface::color, 0x1800},
-                             {state::f_surface::depth, 0x1801},
-                             {state::f_surface::stencil, 0x1802}})
+    for (auto [f, target] : {std::pair{state::f_surface::color, GL_COLOR},
+                             {state::f_surface::depth, GL_DEPTH},
+                             {state::f_surface::stencil, GL_STENCIL}})
       if (field == &node.cls->fields[f]) t.target = static_cast<uint64_t>(target);
     if (!t.target) t.why = DT_REFUSED_KIND;
     return t;
@@ -296,7 +297,7 @@ std::string assumption(const Job& job, const Target& t) {
     what = "texture " + std::to_string(t.name) + ", level " + std::to_string(t.level) + size();
   if (t.kind == DT_TARGET_RENDERBUFFER) what = "renderbuffer " + std::to_string(t.name) + size();
   if (t.kind == DT_TARGET_SURFACE)
-    what = t.target == 0x1801 ? "a surface's depth" : t.target == 0x1802 ? "a surface's stencil" : "a surface";
+    what = t.target == GL_DEPTH ? "a surface's depth" : t.target == GL_STENCIL ? "a surface's stencil" : "a surface";
   return what + ": " + reason;
 }
 

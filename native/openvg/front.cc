@@ -7,6 +7,8 @@
 // An OpenVG context has an OpenGL ES 2 context beneath that is current during eglSwapBuffers alone, to put the pixels
 // on the surface: window systems need nothing here. Pbuffers are not put anywhere: their pixels are the engine's.
 #define EGL_EGLEXT_PROTOTYPES
+#include "gl_enums.h"
+
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
 #include <VG/openvg.h>
@@ -347,16 +349,15 @@ const Gles& gles() {
 
 void draw_pixels(const void* pixels, int width, int height) {
   const Gles& gl = gles();
-  constexpr unsigned TEXTURE_2D = 0x0DE1, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401, FLOAT = 0x1406, TRIANGLE_STRIP = 5;
   int program = 0;
-  gl.GetIntegerv(0x8B8D, &program);  // GL_CURRENT_PROGRAM: set up once a context
+  gl.GetIntegerv(GL_CURRENT_PROGRAM, &program);  // set up once a context
   if (!program) {
     static const char* vertex =
         "attribute vec2 p; varying vec2 t; void main() { t = p * 0.5 + 0.5; gl_Position = vec4(p, 0.0, 1.0); }";
     static const char* fragment =
         "precision mediump float; varying vec2 t; uniform sampler2D s; void main() { gl_FragColor = texture2D(s, t); }";
     unsigned made = gl.CreateProgram();
-    for (auto [type, source] : {std::pair{0x8B31u, vertex}, std::pair{0x8B30u, fragment}}) {
+    for (auto [type, source] : {std::pair{GL_VERTEX_SHADER, vertex}, std::pair{GL_FRAGMENT_SHADER, fragment}}) {
       unsigned shader = gl.CreateShader(type);
       gl.ShaderSource(shader, 1, &source, nullptr);
       gl.CompileShader(shader);
@@ -367,16 +368,19 @@ void draw_pixels(const void* pixels, int width, int height) {
     gl.UseProgram(made);
     unsigned texture;
     gl.GenTextures(1, &texture);
-    gl.BindTexture(TEXTURE_2D, texture);
-    for (auto [name, value] : {std::pair{0x2800u, 0x2600}, {0x2801u, 0x2600}, {0x2802u, 0x812F}, {0x2803u, 0x812F}})
-      gl.TexParameteri(TEXTURE_2D, name, value);
+    gl.BindTexture(GL_TEXTURE_2D, texture);
+    for (auto [name, value] : {std::pair{GL_TEXTURE_MAG_FILTER, GL_NEAREST},
+                               {GL_TEXTURE_MIN_FILTER, GL_NEAREST},
+                               {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
+                               {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE}})
+      gl.TexParameteri(GL_TEXTURE_2D, name, value);
     gl.EnableVertexAttribArray(0);
   }
   static const float corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
-  gl.VertexAttribPointer(0, 2, FLOAT, 0, 0, corners);
-  gl.TexImage2D(TEXTURE_2D, 0, RGBA, width, height, 0, RGBA, UNSIGNED_BYTE, pixels);
+  gl.VertexAttribPointer(0, 2, GL_FLOAT, 0, 0, corners);
+  gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   gl.Viewport(0, 0, width, height);
-  gl.DrawArrays(TRIANGLE_STRIP, 0, 4);
+  gl.DrawArrays(GL_TRIANGLE_STRIP, 0, 4);
 }
 
 // The system's swap, with the pixels of OpenVG put onto the surface before.
@@ -487,9 +491,9 @@ class Borrowed {
     there_ = REAL(eglMakeCurrent)(display, carrier_.surface, carrier_.surface, carrier_.context);
     if (!there_) restore_api();
     if (there_ && !carrier_.framebuffer) {
-      gles().PixelStorei(0x0CF5, 1);  // GL_UNPACK_ALIGNMENT
+      gles().PixelStorei(GL_UNPACK_ALIGNMENT, 1);
       gles().GenFramebuffers(1, &carrier_.framebuffer);
-      gles().BindFramebuffer(FRAMEBUFFER, carrier_.framebuffer);
+      gles().BindFramebuffer(GL_FRAMEBUFFER, carrier_.framebuffer);
     }
   }
   ~Borrowed() {
@@ -502,9 +506,6 @@ class Borrowed {
   Borrowed& operator=(const Borrowed&) = delete;
   explicit operator bool() const { return there_; }
   EGLContext context() const { return carrier_.context; }
-
-  static constexpr unsigned TEXTURE_2D = 0x0DE1, RGB = 0x1907, RGBA = 0x1908, UNSIGNED_BYTE = 0x1401,
-                            FRAMEBUFFER = 0x8D40;
 
  private:
   void restore_api() { REAL(eglBindAPI)(api_); }
@@ -528,9 +529,9 @@ class Borrowed {
 std::vector<uint8_t> texture_pixels(const SharedImage& shared) {
   const Gles& gl = gles();
   std::vector<uint8_t> pixels((size_t)shared.width * (size_t)shared.height * 4);
-  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, shared.texture, 0);
-  gl.ReadPixels(0, 0, shared.width, shared.height, Borrowed::RGBA, Borrowed::UNSIGNED_BYTE, pixels.data());
-  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, 0, 0);
+  gl.FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, shared.texture, 0);
+  gl.ReadPixels(0, 0, shared.width, shared.height, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  gl.FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, 0, 0);
   return pixels;
 }
 void set_texture_pixels(const SharedImage& shared, const std::vector<uint8_t>& pixels) {
@@ -540,18 +541,20 @@ void set_texture_pixels(const SharedImage& shared, const std::vector<uint8_t>& p
     packed.reserve(pixels.size() / 4 * 3);
     for (size_t i = 0; i < pixels.size(); i += 4) packed.insert(packed.end(), &pixels[i], &pixels[i] + 3);
   }
-  gl.BindTexture(Borrowed::TEXTURE_2D, shared.texture);
-  gl.TexSubImage2D(Borrowed::TEXTURE_2D, 0, 0, 0, shared.width, shared.height,
-                   shared.opaque ? Borrowed::RGB : Borrowed::RGBA, Borrowed::UNSIGNED_BYTE,
-                   shared.opaque ? packed.data() : pixels.data());
+  gl.BindTexture(GL_TEXTURE_2D, shared.texture);
+  gl.TexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, shared.width, shared.height, shared.opaque ? GL_RGB : GL_RGBA,
+                   GL_UNSIGNED_BYTE, shared.opaque ? packed.data() : pixels.data());
 }
 unsigned new_texture() {
   const Gles& gl = gles();
   unsigned texture = 0;
   gl.GenTextures(1, &texture);
-  gl.BindTexture(Borrowed::TEXTURE_2D, texture);
-  for (auto [parameter, value] : {std::pair{0x2800u, 0x2600}, {0x2801u, 0x2600}, {0x2802u, 0x812F}, {0x2803u, 0x812F}})
-    gl.TexParameteri(Borrowed::TEXTURE_2D, parameter, value);
+  gl.BindTexture(GL_TEXTURE_2D, texture);
+  for (auto [parameter, value] : {std::pair{GL_TEXTURE_MAG_FILTER, GL_NEAREST},
+                                  {GL_TEXTURE_MIN_FILTER, GL_NEAREST},
+                                  {GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE},
+                                  {GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE}})
+    gl.TexParameteri(GL_TEXTURE_2D, parameter, value);
   return texture;
 }
 
@@ -639,8 +642,8 @@ EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error)
     engine().shared_read(shared.pixels, shared.ours.data());
     shared.theirs = shared.ours;
     shared.texture = new_texture();
-    gl.TexImage2D(Borrowed::TEXTURE_2D, 0, (int)Borrowed::RGBA, shared.width, shared.height, 0, Borrowed::RGBA,
-                  Borrowed::UNSIGNED_BYTE, shared.ours.data());
+    gl.TexImage2D(GL_TEXTURE_2D, 0, (int)GL_RGBA, shared.width, shared.height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                  shared.ours.data());
   } else {
     exchange_one(*known);
   }
@@ -661,11 +664,13 @@ EGLImage share_image(EGLDisplay display, void* vg, uint32_t name, EGLint& error)
 int image_format() {
   auto level = [](unsigned name) {
     int value = 0;
-    gles().GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, name, &value);
+    gles().GetTexLevelParameteriv(GL_TEXTURE_2D, 0, name, &value);
     return value;
   };
-  const int red = level(0x805C), green = level(0x805D), blue = level(0x805E), alpha = level(0x805F);
-  if (level(0x8C10) != 0x8C17 || !red || !green || !blue) return 0;  // the type of red: GL_UNSIGNED_NORMALIZED
+  const int red = level(GL_TEXTURE_RED_SIZE), green = level(GL_TEXTURE_GREEN_SIZE), blue = level(GL_TEXTURE_BLUE_SIZE),
+            alpha = level(GL_TEXTURE_ALPHA_SIZE);
+  if (level(GL_TEXTURE_RED_TYPE) != GL_UNSIGNED_NORMALIZED || !red || !green || !blue)
+    return 0;  // the type of red: GL_UNSIGNED_NORMALIZED
   if (red == 5 && green == 6 && blue == 5 && !alpha) return VG_sRGB_565;
   if (red == 5 && green == 5 && blue == 5 && alpha == 1) return VG_sRGBA_5551;
   if (red == 4 && green == 4 && blue == 4 && alpha == 4) return VG_sRGBA_4444;
@@ -679,18 +684,18 @@ int made_of(SharedImage& shared, int* error) {
   for (int i = 0; i < 16 && gl.GetError(); i++) {}
   shared.made_of_it = true;
   shared.texture = new_texture();
-  gl.EGLImageTargetTexture2DOES(Borrowed::TEXTURE_2D, shared.image);
+  gl.EGLImageTargetTexture2DOES(GL_TEXTURE_2D, shared.image);
   const unsigned refused = gl.GetError();
-  if (refused == 0x0501) *error = VG_ILLEGAL_ARGUMENT_ERROR;  // GL_INVALID_VALUE: it is none
-  if (refused == 0x0505) *error = VG_OUT_OF_MEMORY_ERROR;
+  if (refused == GL_INVALID_VALUE) *error = VG_ILLEGAL_ARGUMENT_ERROR;  // it is none
+  if (refused == GL_OUT_OF_MEMORY) *error = VG_OUT_OF_MEMORY_ERROR;
   if (refused) return 0;
-  gl.GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, 0x1000, &shared.width);
-  gl.GetTexLevelParameteriv(Borrowed::TEXTURE_2D, 0, 0x1001, &shared.height);
+  gl.GetTexLevelParameteriv(GL_TEXTURE_2D, 0, GL_TEXTURE_WIDTH, &shared.width);
+  gl.GetTexLevelParameteriv(GL_TEXTURE_2D, 0, GL_TEXTURE_HEIGHT, &shared.height);
   const int format = image_format();
   shared.opaque = format == VG_sXBGR_8888 || format == VG_sRGB_565;
-  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, shared.texture, 0);
-  const bool readable = gl.CheckFramebufferStatus(Borrowed::FRAMEBUFFER) == 0x8CD5;
-  gl.FramebufferTexture2D(Borrowed::FRAMEBUFFER, 0x8CE0, Borrowed::TEXTURE_2D, 0, 0);
+  gl.FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, shared.texture, 0);
+  const bool readable = gl.CheckFramebufferStatus(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+  gl.FramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, 0, 0);
   return readable && shared.width > 0 && shared.height > 0 ? format : 0;
 }
 

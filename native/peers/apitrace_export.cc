@@ -12,12 +12,12 @@
 #include "apitrace_writer.h"
 #include "export.h"
 #include "interleaved.h"
+#include "gl_enums.h"
 
 namespace dt::peers {
 namespace {
 
 constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
-constexpr uint32_t ARRAY_BUFFER = 0x8892, CLIENT_VERTEX_ARRAY_BIT = 2;
 
 enum : uint8_t { EVENT_ENTER, EVENT_LEAVE };
 enum : uint8_t { DETAIL_END, DETAIL_ARGUMENT, DETAIL_RESULT, DETAIL_FLAGS = 5 };
@@ -106,7 +106,7 @@ class Export {
   };
   struct State {
     std::map<uint32_t, uint64_t> buffers;
-    uint64_t vertex_array = 0, unit = 0x84C0;
+    uint64_t vertex_array = 0, unit = GL_TEXTURE0;
     std::map<std::string, ArrayCall> arrays;
     std::vector<std::pair<bool, std::map<std::string, ArrayCall>>> pushed;  // whether the arrays were pushed, and they
   };
@@ -590,20 +590,20 @@ void Export::taps(OpenChunk& chunk, uint32_t from, uint32_t to) {
 
 uint64_t bytes_of_type(uint64_t type) {
   switch (type) {
-    case 0x1400:
-    case 0x1401: return 1;  // GL_BYTE, GL_UNSIGNED_BYTE
-    case 0x1402:
-    case 0x1403:
-    case 0x140B:
-    case 0x8D61: return 2;  // shorts and halves
-    case 0x140A: return 8;  // GL_DOUBLE
+    case GL_BYTE:
+    case GL_UNSIGNED_BYTE: return 1;  // GL_BYTE
+    case GL_SHORT:
+    case GL_UNSIGNED_SHORT:
+    case GL_HALF_FLOAT:
+    case GL_HALF_FLOAT_OES: return 2;  // shorts and halves
+    case GL_DOUBLE: return 8;
     default: return 4;
   }
 }
 
 // Bytes from one vertex to the next of an array that a gl...Pointer call describes.
 uint64_t stride_of(const At& at) {
-  uint64_t stride = 0, size = 0, type = 0x1401;
+  uint64_t stride = 0, size = 0, type = GL_UNSIGNED_BYTE;
   for (size_t p = 0; p < at.function.params.size(); p++) {
     const std::string& name = at.function.params[p].name;
     if (name == "stride")
@@ -619,8 +619,10 @@ uint64_t stride_of(const At& at) {
                    at.function.name.find("SecondaryColor") != std::string::npos
                ? 3
                : 1;
-  if (type == 0x8368 || type == 0x8D9F || type == 0x8C3B) return 4;  // packed: all components in 4 bytes
-  return (size > 4 ? 4 : size) * bytes_of_type(type);                // GL_BGRA stands for four
+  if (type == GL_UNSIGNED_INT_2_10_10_10_REV || type == GL_INT_2_10_10_10_REV ||
+      type == GL_UNSIGNED_INT_10F_11F_11F_REV)
+    return 4;                                          // packed: all components in 4 bytes
+  return (size > 4 ? 4 : size) * bytes_of_type(type);  // GL_BGRA stands for four
 }
 
 // The memory from the pointer of an array on, as far as the draw reads it: the tap noted what is read only, which
@@ -679,8 +681,8 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
   std::string bytes;
   for (const auto& [key, array] : s.arrays) {
     if (!behind(t.memory, array, first, &bytes)) continue;
-    if (!unbound && s.buffers[ARRAY_BUFFER]) {
-      fake(thread, "glBindBuffer", {"target", "buffer"}, {ARRAY_BUFFER, 0});
+    if (!unbound && s.buffers[GL_ARRAY_BUFFER]) {
+      fake(thread, "glBindBuffer", {"target", "buffer"}, {GL_ARRAY_BUFFER, 0});
       unbound = true;
     }
     if (array.unit && array.unit != unit) {
@@ -700,7 +702,7 @@ void Export::before(uint32_t thread, uint32_t context, const At& at) {
     out_.byte(DETAIL_END);
   }
   if (unit != s.unit) fake(thread, "glClientActiveTexture", {"texture"}, {s.unit});
-  if (unbound) fake(thread, "glBindBuffer", {"target", "buffer"}, {ARRAY_BUFFER, s.buffers[ARRAY_BUFFER]});
+  if (unbound) fake(thread, "glBindBuffer", {"target", "buffer"}, {GL_ARRAY_BUFFER, s.buffers[GL_ARRAY_BUFFER]});
 }
 
 std::string plain_number(int64_t v) {
@@ -714,7 +716,7 @@ std::string plain_number(int64_t v) {
 // One call that sets several pointers.
 void Export::interleaved(State& s, const At& at) {
   const uint64_t address = at.value(2);
-  if (s.buffers[ARRAY_BUFFER] || address < LOWEST_ADDRESS) return;
+  if (s.buffers[GL_ARRAY_BUFFER] || address < LOWEST_ADDRESS) return;
   interleaved_arrays(at.value(0), at.value(1), [&](const InterleavedArray& set) {
     ArrayCall array;
     array.stride = set.stride;
@@ -766,7 +768,7 @@ void Export::follow(uint32_t thread, uint32_t context, const At& at) {
       break;
     case Special::interleaved: interleaved(s, at); break;
     case Special::push_client:
-      if (s.pushed.size() < 64) s.pushed.emplace_back((at.value(0) & CLIENT_VERTEX_ARRAY_BIT) != 0, s.arrays);
+      if (s.pushed.size() < 64) s.pushed.emplace_back((at.value(0) & GL_CLIENT_VERTEX_ARRAY_BIT) != 0, s.arrays);
       break;
     case Special::pop_client:
       if (s.pushed.empty()) break;
@@ -786,7 +788,7 @@ void Export::follow(uint32_t thread, uint32_t context, const At& at) {
       }
       array.address = at.value(array.pointer);
       array.stride = stride_of(at);
-      if (s.vertex_array || s.buffers[ARRAY_BUFFER] || array.address < LOWEST_ADDRESS) {
+      if (s.vertex_array || s.buffers[GL_ARRAY_BUFFER] || array.address < LOWEST_ADDRESS) {
         s.arrays.erase(key);
         break;
       }

@@ -19,6 +19,8 @@
 #include "import.h"
 #include "interleaved.h"
 #include "trace_writer.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
 
 namespace dt::peers {
 namespace {
@@ -26,7 +28,6 @@ namespace {
 constexpr uint64_t LOWEST_ADDRESS = 65536;  // below are offsets into buffers
 constexpr size_t MOST_UNKNOWN_FUNCTIONS = 4096;
 constexpr uint32_t MOST_THREADS = 1024;
-constexpr uint32_t ARRAY_BUFFER = 0x8892, ELEMENT_ARRAY_BUFFER = 0x8893, CLIENT_VERTEX_ARRAY_BIT = 2;
 
 std::string json_text(std::string_view text) {
   std::string out = "\"";
@@ -230,7 +231,7 @@ class Import {
     uint32_t api = 2, context = 0;
     uint64_t draw = 0;
     std::vector<std::pair<uint64_t, std::string>> memory;  // for the next call
-    Deferred array_buffer, client_texture{0x84C0, 0x84C0, nullptr};
+    Deferred array_buffer, client_texture{GL_TEXTURE0, GL_TEXTURE0, nullptr};
   };
   std::map<uint64_t, Context> contexts_;
   std::map<uint32_t, State> states_;
@@ -725,8 +726,8 @@ void Import::follow(const Plan& plan, const Call& call) {
     case Special::bind_buffer: {
       State& s = state(call);
       const uint64_t target = argument(call, 0);
-      if (target == ARRAY_BUFFER) threads_[call.thread].array_buffer.written = argument(call, 1);
-      s.buffers[{target, target == ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}] = argument(call, 1);
+      if (target == GL_ARRAY_BUFFER) threads_[call.thread].array_buffer.written = argument(call, 1);
+      s.buffers[{target, target == GL_ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}] = argument(call, 1);
       break;
     }
     case Special::interleaved:
@@ -759,7 +760,8 @@ void Import::follow(const Plan& plan, const Call& call) {
       } else {
         State& s = state(call);
         m.target = static_cast<uint32_t>(argument(call, 0));
-        m.buffer = static_cast<uint32_t>(s.buffers[{m.target, m.target == ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}]);
+        m.buffer =
+            static_cast<uint32_t>(s.buffers[{m.target, m.target == GL_ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}]);
       }
       unmapped(m.buffer);
       if (mappings_.size() > 65536) mappings_.clear();
@@ -767,7 +769,7 @@ void Import::follow(const Plan& plan, const Call& call) {
       break;
     }
     case Special::push_client:
-      if (pushed_.size() < 64) pushed_.emplace_back((argument(call, 0) & CLIENT_VERTEX_ARRAY_BIT) != 0, arrays_);
+      if (pushed_.size() < 64) pushed_.emplace_back((argument(call, 0) & GL_CLIENT_VERTEX_ARRAY_BIT) != 0, arrays_);
       break;
     case Special::pop_client:
       if (pushed_.empty()) break;
@@ -777,12 +779,12 @@ void Import::follow(const Plan& plan, const Call& call) {
     case Special::unmap: {
       State& s = state(call);
       const uint64_t target = argument(call, 0);
-      unmapped(s.buffers[{target, target == ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}]);
+      unmapped(s.buffers[{target, target == GL_ELEMENT_ARRAY_BUFFER ? s.vertex_array : 0}]);
       break;
     }
     case Special::unmap_named: unmapped(argument(call, 0)); break;
     case Special::bind_api:
-      threads_[call.thread].api = argument(call, 0) == 0x30A2 ? 1 : argument(call, 0) == 0x30A1 ? 3 : 2;
+      threads_[call.thread].api = argument(call, 0) == EGL_OPENGL_API ? 1 : argument(call, 0) == EGL_OPENVG_API ? 3 : 2;
       break;
     case Special::create_context_egl: created(call, argument(call, 2), threads_[call.thread].api); break;
     case Special::create_context_glx: created(call, argument(call, 2), 1); break;
@@ -911,7 +913,7 @@ bool Import::special_fake(const Plan& plan, const Call& call) {
     case Special::scissor: write(call, DT_RECORD_TAP); return true;
     case Special::attribute_location: write(call, DT_RECORD_TAP); return true;
     case Special::bind_buffer:
-      if (argument(call, 0) != ARRAY_BUFFER) return false;
+      if (argument(call, 0) != GL_ARRAY_BUFFER) return false;
       thread.array_buffer.wanted = argument(call, 1);
       thread.array_buffer.call = std::make_unique<Call>(call);
       return true;

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gl_enums.h"
+
 namespace dt::peers {
 
 struct InterleavedArray {
@@ -24,15 +26,15 @@ template <class F> void interleaved_arrays(uint64_t format, uint64_t stride, F&&
       {0, 4, 3, 3, false, 0, 4, 7, 10}, {2, 0, 0, 3, false, 0, 0, 2, 5},  {4, 0, 0, 4, false, 0, 0, 4, 8},
       {2, 4, 0, 3, true, 2, 0, 3, 6},   {2, 3, 0, 3, false, 2, 0, 5, 8},  {2, 0, 3, 3, false, 0, 2, 5, 8},
       {2, 4, 3, 3, false, 2, 6, 9, 12}, {4, 4, 3, 4, false, 4, 8, 11, 15}};
-  constexpr uint32_t FIRST = 0x2A20, FLOAT = 0x1406, UNSIGNED_BYTE = 0x1401;  // GL_V2F and those after it
-  if (format < FIRST || format - FIRST >= sizeof formats / sizeof *formats) return;
-  const Format& f = formats[format - FIRST];
+  if (format < GL_V2F || format - GL_V2F >= sizeof formats / sizeof *formats) return;
+  const Format& f = formats[format - GL_V2F];
   const uint32_t step = stride ? static_cast<uint32_t>(stride) : f.all * 4u;
-  if (f.texture) set(InterleavedArray{"glTexCoordPointer", true, f.texture, FLOAT, 0, step});
+  if (f.texture) set(InterleavedArray{"glTexCoordPointer", true, f.texture, GL_FLOAT, 0, step});
   if (f.color)
-    set(InterleavedArray{"glColorPointer", true, f.color, f.bytes ? UNSIGNED_BYTE : FLOAT, f.at_color * 4u, step});
-  if (f.normal) set(InterleavedArray{"glNormalPointer", false, f.normal, FLOAT, f.at_normal * 4u, step});
-  set(InterleavedArray{"glVertexPointer", true, f.vertex, FLOAT, f.at_vertex * 4u, step});
+    set(InterleavedArray{"glColorPointer", true, f.color, f.bytes ? GL_UNSIGNED_BYTE : GL_FLOAT, f.at_color * 4u,
+                         step});
+  if (f.normal) set(InterleavedArray{"glNormalPointer", false, f.normal, GL_FLOAT, f.at_normal * 4u, step});
+  set(InterleavedArray{"glVertexPointer", true, f.vertex, GL_FLOAT, f.at_vertex * 4u, step});
 }
 
 }  // namespace dt::peers

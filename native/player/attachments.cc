@@ -6,44 +6,17 @@
 
 #include "../runtime/frame_image.h"
 #include "depth_copy.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
-
-enum : uint32_t {
-  FRAMEBUFFER = 0x8D40,
-  READ_FRAMEBUFFER = 0x8CA8,
-  DRAW_FRAMEBUFFER = 0x8CA9,
-  RENDERBUFFER = 0x8D41,
-  COLOR_ATTACHMENT0 = 0x8CE0,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A,
-  COMPLETE = 0x8CD5,
-  TEXTURE = 0x1702,
-  COLOR_BIT = 0x4000,
-  DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400,
-  NEAREST = 0x2600,
-  RGBA = 0x1908,
-  RGBA8 = 0x8058,
-  UNSIGNED_BYTE = 0x1401,
-  FLOAT = 0x1406,
-  DEPTH_COMPONENT = 0x1902,
-  STENCIL_INDEX = 0x1901,
-  DEPTH24_STENCIL8 = 0x88F0,
-  SCISSOR_TEST = 0x0C11,
-  PACK_BUFFER = 0x88EB,
-  READ_BUFFER = 0x0C02,
-  DRAW_BUFFER0 = 0x8825
-};
 
 class Reader {
  public:
   Reader(GlContext* c, std::vector<std::string>& why) : c_(c), why_(why) {
     two_ = c->version >= 30;
-    draw_ = has_framebuffers() ? static_cast<uint32_t>(gl::ask(c, 0x8CA6, 0)) : 0;
-    read_ = two_ ? static_cast<uint32_t>(gl::ask(c, 0x8CAA, 0)) : draw_;
+    draw_ = has_framebuffers() ? static_cast<uint32_t>(gl::ask(c, GL_DRAW_FRAMEBUFFER_BINDING, 0)) : 0;
+    read_ = two_ ? static_cast<uint32_t>(gl::ask(c, GL_READ_FRAMEBUFFER_BINDING, 0)) : draw_;
   }
 
   bool has_framebuffers() const { return c_->version >= (c_->api == 2 ? 20u : 30u); }
@@ -58,25 +31,26 @@ class Reader {
   Info info(uint32_t point) {
     Info i;
     auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-    uint32_t target = two_ ? static_cast<uint32_t>(DRAW_FRAMEBUFFER) : static_cast<uint32_t>(FRAMEBUFFER);
+    uint32_t target = two_ ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
     if (!get) return i;
-    get(target, point, 0x8CD0, &i.type);
+    get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &i.type);
     if (!ok() || !i.type) return Info{};
-    get(target, point, 0x8CD1, &i.name);
-    if (two_ && point != DEPTH_STENCIL_ATTACHMENT) get(target, point, 0x8211, &i.component);
+    get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &i.name);
+    if (two_ && point != GL_DEPTH_STENCIL_ATTACHMENT)
+      get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &i.component);
     ok();
-    if (i.type == static_cast<int32_t>(RENDERBUFFER)) {
+    if (i.type == static_cast<int32_t>(GL_RENDERBUFFER)) {
       auto bind = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
       auto ask = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
-      auto was = static_cast<uint32_t>(gl::ask(c_, 0x8CA7, 0));
-      bind(RENDERBUFFER, static_cast<uint32_t>(i.name));
-      ask(RENDERBUFFER, 0x8D42, &i.width);
-      ask(RENDERBUFFER, 0x8D43, &i.height);
-      ask(RENDERBUFFER, 0x8D44, &i.format);
-      if (two_) ask(RENDERBUFFER, 0x8CAB, &i.samples);
-      bind(RENDERBUFFER, was);
+      auto was = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
+      bind(GL_RENDERBUFFER, static_cast<uint32_t>(i.name));
+      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &i.width);
+      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &i.height);
+      ask(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &i.format);
+      if (two_) ask(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &i.samples);
+      bind(GL_RENDERBUFFER, was);
       ok();
-    } else if (i.type == static_cast<int32_t>(TEXTURE)) {
+    } else if (i.type == static_cast<int32_t>(GL_TEXTURE)) {
       texture(i, target, point);
     }
     return i;
@@ -99,27 +73,27 @@ class Reader {
     auto store = DT_REAL(void, glPixelStorei, uint32_t, int32_t);
     auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
     auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
-    uint32_t target = two_ ? static_cast<uint32_t>(READ_FRAMEBUFFER) : static_cast<uint32_t>(FRAMEBUFFER),
-             wanted = resolved ? resolved : draw_;
+    uint32_t target = two_ ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER, wanted = resolved ? resolved : draw_;
     bool selects = read_buffer && (c_->api == 1 || c_->version >= 30);
     if (bind && (two_ || wanted != draw_)) bind(target, wanted);
-    uint32_t was = selects ? static_cast<uint32_t>(gl::ask(c_, READ_BUFFER, 0)) : 0;
+    uint32_t was = selects ? static_cast<uint32_t>(gl::ask(c_, GL_READ_BUFFER, 0)) : 0;
     if (selects && !resolved && from && was != from) read_buffer(from);
     uint32_t pack = c_->buffers[gl::PACK];
-    if (pack && bind_buffer) bind_buffer(PACK_BUFFER, 0);
+    if (pack && bind_buffer) bind_buffer(GL_PIXEL_PACK_BUFFER, 0);
     const gl::PixelStore& p = c_->pack;
     const struct {
       uint32_t name;
       int32_t value, plain;
-    } values[] = {{0x0D05, p.alignment, 1},   {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
-                  {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
+    } values[] = {{GL_PACK_ALIGNMENT, p.alignment, 1},   {GL_PACK_ROW_LENGTH, p.row_length, 0},
+                  {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
+                  {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.plain);
     read(0, 0, width, height, format, type, to);
     bool fine = ok();
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.value);
-    if (pack && bind_buffer) bind_buffer(PACK_BUFFER, pack);
+    if (pack && bind_buffer) bind_buffer(GL_PIXEL_PACK_BUFFER, pack);
     if (selects && !resolved && from && was != from) read_buffer(was);
     if (bind && (two_ || wanted != draw_)) bind(target, two_ ? read_ : draw_);
     if (resolved) {
@@ -138,27 +112,35 @@ class Reader {
     auto level_of = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
     auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     int32_t level = 0, face = 0;
-    get(framebuffer_target, point, 0x8CD2, &level);
-    get(framebuffer_target, point, 0x8CD3, &face);
-    if (two_) get(framebuffer_target, point, 0x8CD4, &i.layer);
+    get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL, &level);
+    get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE, &face);
+    if (two_) get(framebuffer_target, point, GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER, &i.layer);
     i.level = level;
     i.face = face;
     ok();
     if (!level_of || !(c_->api == 1 || c_->version >= 31)) return;
     static const struct {
       uint32_t target, binding;
-    } kinds[] = {{0x0DE1, 0x8069}, {0x8513, 0x8514}, {0x8C1A, 0x8C1D}, {0x806F, 0x806A},
-                 {0x9100, 0x9104}, {0x84F5, 0x84F6}, {0x9102, 0x9105}};
+    } kinds[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
+                 {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP},
+                 {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY},
+                 {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D},
+                 {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE},
+                 {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE},
+                 {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY}};
     for (auto& k : kinds) {
       auto was = static_cast<uint32_t>(gl::ask(c_, k.binding, 0));
       if (!ok()) continue;
       bind(k.target, static_cast<uint32_t>(i.name));
       if (!ok()) continue;
-      uint32_t at = k.target == 0x8513 ? static_cast<uint32_t>(face ? face : 0x8515) : k.target;
-      level_of(at, level, 0x1000, &i.width);
-      level_of(at, level, 0x1001, &i.height);
-      level_of(at, level, 0x1003, &i.format);
-      if (k.target == 0x9100 || k.target == 0x9102) level_of(at, level, 0x9106, &i.samples);
+      uint32_t at = k.target == GL_TEXTURE_CUBE_MAP
+                        ? static_cast<uint32_t>(face ? face : GL_TEXTURE_CUBE_MAP_POSITIVE_X)
+                        : k.target;
+      level_of(at, level, GL_TEXTURE_WIDTH, &i.width);
+      level_of(at, level, GL_TEXTURE_HEIGHT, &i.height);
+      level_of(at, level, GL_TEXTURE_INTERNAL_FORMAT, &i.format);
+      if (k.target == GL_TEXTURE_2D_MULTISAMPLE || k.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
+        level_of(at, level, GL_TEXTURE_SAMPLES, &i.samples);
       bind(k.target, was);
       ok();
       return;
@@ -181,35 +163,35 @@ class Reader {
     auto enable = DT_REAL(void, glEnable, uint32_t);
     auto disable = DT_REAL(void, glDisable, uint32_t);
     if (!two_ || !blit || !i.width) return false;
-    auto bound = static_cast<uint32_t>(gl::ask(c_, 0x8CA7, 0));
+    auto bound = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
     gen(1, &framebuffer);
     gen_storage(1, &storage);
-    bind_storage(RENDERBUFFER, storage);
-    allocate(RENDERBUFFER, static_cast<uint32_t>(i.format), i.width, i.height);
-    bind_storage(RENDERBUFFER, bound);
-    bind(READ_FRAMEBUFFER, draw_);
-    uint32_t was = static_cast<uint32_t>(gl::ask(c_, READ_BUFFER, 0));
-    if (bit == COLOR_BIT) read_buffer(from);
-    bind(DRAW_FRAMEBUFFER, framebuffer);
-    bool both = i.format == static_cast<int32_t>(DEPTH24_STENCIL8) || i.format == 0x8CAD;
-    attach(DRAW_FRAMEBUFFER,
-           bit == COLOR_BIT   ? COLOR_ATTACHMENT0
-           : both             ? DEPTH_STENCIL_ATTACHMENT
-           : bit == DEPTH_BIT ? DEPTH_ATTACHMENT
-                              : STENCIL_ATTACHMENT,
-           RENDERBUFFER, storage);
-    uint8_t scissor = is(SCISSOR_TEST);
-    if (scissor) disable(SCISSOR_TEST);
-    bool whole = status(DRAW_FRAMEBUFFER) == COMPLETE;
-    if (whole) blit(0, 0, i.width, i.height, 0, 0, i.width, i.height, bit, NEAREST);
+    bind_storage(GL_RENDERBUFFER, storage);
+    allocate(GL_RENDERBUFFER, static_cast<uint32_t>(i.format), i.width, i.height);
+    bind_storage(GL_RENDERBUFFER, bound);
+    bind(GL_READ_FRAMEBUFFER, draw_);
+    uint32_t was = static_cast<uint32_t>(gl::ask(c_, GL_READ_BUFFER, 0));
+    if (bit == GL_COLOR_BUFFER_BIT) read_buffer(from);
+    bind(GL_DRAW_FRAMEBUFFER, framebuffer);
+    bool both = i.format == static_cast<int32_t>(GL_DEPTH24_STENCIL8) || i.format == GL_DEPTH32F_STENCIL8;
+    attach(GL_DRAW_FRAMEBUFFER,
+           bit == GL_COLOR_BUFFER_BIT   ? GL_COLOR_ATTACHMENT0
+           : both                       ? GL_DEPTH_STENCIL_ATTACHMENT
+           : bit == GL_DEPTH_BUFFER_BIT ? GL_DEPTH_ATTACHMENT
+                                        : GL_STENCIL_ATTACHMENT,
+           GL_RENDERBUFFER, storage);
+    uint8_t scissor = is(GL_SCISSOR_TEST);
+    if (scissor) disable(GL_SCISSOR_TEST);
+    bool whole = status(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
+    if (whole) blit(0, 0, i.width, i.height, 0, 0, i.width, i.height, bit, GL_NEAREST);
     bool fine = ok() && whole;
-    if (scissor) enable(SCISSOR_TEST);
-    if (bit == COLOR_BIT) {
-      bind(READ_FRAMEBUFFER, draw_);
+    if (scissor) enable(GL_SCISSOR_TEST);
+    if (bit == GL_COLOR_BUFFER_BIT) {
+      bind(GL_READ_FRAMEBUFFER, draw_);
       read_buffer(was);
     }
-    bind(DRAW_FRAMEBUFFER, draw_);
-    bind(READ_FRAMEBUFFER, read_);
+    bind(GL_DRAW_FRAMEBUFFER, draw_);
+    bind(GL_READ_FRAMEBUFFER, read_);
     ok();
     if (!fine) {
       DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(1, &framebuffer);
@@ -242,18 +224,17 @@ void colors(Reader& r, GlContext* c, int width, int height, std::vector<Attachme
     return;
   }
   bool several = r.two() || c->api == 1;
-  uint32_t first =
-      several ? static_cast<uint32_t>(gl::ask(c, DRAW_BUFFER0, 0)) : static_cast<uint32_t>(COLOR_ATTACHMENT0);
-  int32_t most = several ? std::clamp(gl::ask(c, 0x8CDF, 1), 1, 32) : 1;
+  uint32_t first = several ? static_cast<uint32_t>(gl::ask(c, GL_DRAW_BUFFER0, 0)) : GL_COLOR_ATTACHMENT0;
+  int32_t most = several ? std::clamp(gl::ask(c, GL_MAX_COLOR_ATTACHMENTS, 1), 1, 32) : 1;
   bool any = false;
   for (int32_t n = 0; n < most; ++n) {
-    uint32_t point = COLOR_ATTACHMENT0 + static_cast<uint32_t>(n);
+    uint32_t point = GL_COLOR_ATTACHMENT0 + static_cast<uint32_t>(n);
     auto i = r.info(point);
     if (!i.type) continue;
     any = true;
     std::string name = point == first ? "" : "color" + std::to_string(n),
                 called = "colour attachment " + std::to_string(n);
-    if (i.component == 0x1404 || i.component == 0x1405) {
+    if (i.component == GL_INT || i.component == GL_UNSIGNED_INT) {
       r.cannot(called + " holds integers, which are no picture");
       continue;
     }
@@ -267,7 +248,8 @@ void colors(Reader& r, GlContext* c, int width, int height, std::vector<Attachme
       i.height = image.height;
     }
     AttachmentImage out{name, i.width, i.height, 4, std::vector<uint8_t>(area(i.width, i.height) * 4)};
-    if (r.pixels(several ? point : 0, i, i.width, i.height, RGBA, UNSIGNED_BYTE, COLOR_BIT, out.pixels.data()))
+    if (r.pixels(several ? point : 0, i, i.width, i.height, GL_RGBA, GL_UNSIGNED_BYTE, GL_COLOR_BUFFER_BIT,
+                 out.pixels.data()))
       found.push_back(std::move(out));
     else
       r.cannot("the driver does not let " + called + (i.samples ? ", which has several samples a pixel," : "") +
@@ -280,7 +262,7 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
   const char* name = depth ? "depth" : "stencil";
   Reader::Info i;
   if (r.framebuffer()) {
-    i = r.info(depth ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT);
+    i = r.info(depth ? GL_DEPTH_ATTACHMENT : GL_STENCIL_ATTACHMENT);
     if (!i.type) return r.cannot(std::string("the framebuffer has no ") + name + " attachment");
     if (!i.width) {
       gl::FrameImage image{0, 0, r.framebuffer()};
@@ -291,15 +273,15 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
     }
     width = i.width;
     height = i.height;
-  } else if (c->api == 1 ? !c->core && !gl::ask(c, depth ? 0x0D56 : 0x0D57, 1)
-                         : !gl::ask(c, depth ? 0x0D56 : 0x0D57, 1)) {
+  } else if (c->api == 1 ? !c->core && !gl::ask(c, depth ? GL_DEPTH_BITS : GL_STENCIL_BITS, 1)
+                         : !gl::ask(c, depth ? GL_DEPTH_BITS : GL_STENCIL_BITS, 1)) {
     return r.cannot(std::string("the window has no ") + name + " buffer");
   }
   if (width < 1 || height < 1) return r.cannot("there is no image to read back here");
   AttachmentImage out{name, width, height, depth ? 2 : 1, {}};
   const char* extension = depth ? "GL_NV_read_depth" : "GL_NV_read_stencil";
   if (!readable(c, extension)) {
-    DepthSource from{i.type == static_cast<int32_t>(TEXTURE),
+    DepthSource from{i.type == static_cast<int32_t>(GL_TEXTURE),
                      static_cast<uint32_t>(i.name),
                      static_cast<uint32_t>(i.face),
                      static_cast<uint32_t>(i.format),
@@ -314,31 +296,34 @@ void depth_or_stencil(Reader& r, GlContext* c, bool depth, int width, int height
     // Which type a driver takes depends on the version and on the buffer's format.
     static const struct {
       uint32_t format, type;
-    } tries[] = {{DEPTH_COMPONENT, FLOAT}, {DEPTH_COMPONENT, 0x1405}, {DEPTH_COMPONENT, 0x1403}, {0x84F9, 0x84FA}};
+    } tries[] = {{GL_DEPTH_COMPONENT, GL_FLOAT},
+                 {GL_DEPTH_COMPONENT, GL_UNSIGNED_INT},
+                 {GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT},
+                 {GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8}};
     std::vector<uint32_t> raw(area(width, height));
     uint32_t type = 0;
     for (auto& t : tries)
-      if (!type && r.pixels(0, i, width, height, t.format, t.type, DEPTH_BIT, raw.data())) type = t.type;
+      if (!type && r.pixels(0, i, width, height, t.format, t.type, GL_DEPTH_BUFFER_BIT, raw.data())) type = t.type;
     if (!type) return r.cannot("the driver does not let the depth be read");
     out.pixels.reserve(raw.size() * 2);
     for (size_t at = 0; at < raw.size(); ++at) {
       uint16_t n = 0;
-      if (type == FLOAT) {
+      if (type == GL_FLOAT) {
         float v;
         memcpy(&v, &raw[at], 4);
         n = static_cast<uint16_t>(std::lround(std::clamp(v, 0.0f, 1.0f) * 65535.0f));
-      } else if (type == 0x1403) {
+      } else if (type == GL_UNSIGNED_SHORT) {
         memcpy(&n, reinterpret_cast<const uint8_t*>(raw.data()) + at * 2, 2);
       } else {
         n = static_cast<uint16_t>(
-            std::lround((type == 0x1405 ? raw[at] / 4294967295.0 : (raw[at] >> 8) / 16777215.0) * 65535.0));
+            std::lround((type == GL_UNSIGNED_INT ? raw[at] / 4294967295.0 : (raw[at] >> 8) / 16777215.0) * 65535.0));
       }
       out.pixels.push_back(static_cast<uint8_t>(n >> 8));
       out.pixels.push_back(static_cast<uint8_t>(n));
     }
   } else {
     out.pixels.resize(area(width, height));
-    if (!r.pixels(0, i, width, height, STENCIL_INDEX, UNSIGNED_BYTE, STENCIL_BIT, out.pixels.data()))
+    if (!r.pixels(0, i, width, height, GL_STENCIL_INDEX, GL_UNSIGNED_BYTE, GL_STENCIL_BUFFER_BIT, out.pixels.data()))
       return r.cannot("the driver does not let the stencil be read");
   }
   found.push_back(std::move(out));
@@ -356,8 +341,8 @@ std::vector<AttachmentImage> read_attachments(GlContext* c, unsigned wanted, int
   Reader r(c, why);
   if (r.framebuffer()) {
     auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
-    uint32_t target = r.two() ? static_cast<uint32_t>(DRAW_FRAMEBUFFER) : static_cast<uint32_t>(FRAMEBUFFER);
-    if (status(target) != COMPLETE) {
+    uint32_t target = r.two() ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
+    if (status(target) != GL_FRAMEBUFFER_COMPLETE) {
       why.emplace_back("the framebuffer is not complete");
       return found;
     }

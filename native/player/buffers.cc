@@ -1,4 +1,5 @@
 #include "buffers.h"
+#include "gl_enums.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,28 +7,6 @@
 
 namespace dt::play {
 namespace {
-
-enum : uint32_t {
-  ARRAY_BUFFER = 0x8892,
-  ARRAY_BINDING = 0x8894,
-  ELEMENT_BINDING = 0x8895,
-  COPY_READ = 0x8F36,
-  BUFFER_SIZE = 0x8764,
-  BUFFER_MAPPED = 0x88BC,
-  ACCESS_FLAGS = 0x911F,
-  ATTRIB_ENABLED = 0x8622,
-  ATTRIB_BINDING = 0x889F,
-  MAX_ATTRIBS = 0x8869,
-  UNIFORM_BINDING = 0x8A28,
-  MAX_UNIFORM = 0x8A2F,
-  STORAGE_BINDING = 0x90D3,
-  MAX_STORAGE = 0x90DD,
-  INDIRECT_BINDING = 0x8F43,
-  COUNTER_BINDING = 0x92C1,
-  MAX_COUNTER = 0x92DC,
-  MAP_READ = 1,
-  MAP_PERSISTENT = 0x40
-};
 
 struct Bound {
   std::string use;
@@ -50,10 +29,10 @@ std::vector<Bound> bound(GlContext* c) {
   bool es = c->api == 2, shaders = c->version >= 20;
   if (shaders) {
     auto get = DT_REAL(void, glGetVertexAttribiv, uint32_t, uint32_t, int32_t*);
-    for (int32_t i = 0, n = std::clamp(gl::ask(c, MAX_ATTRIBS, 0), 0, 64); i < n; ++i) {
+    for (int32_t i = 0, n = std::clamp(gl::ask(c, GL_MAX_VERTEX_ATTRIBS, 0), 0, 64); i < n; ++i) {
       int32_t on = 0, name = 0;
-      get(static_cast<uint32_t>(i), ATTRIB_ENABLED, &on);
-      get(static_cast<uint32_t>(i), ATTRIB_BINDING, &name);
+      get(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
+      get(static_cast<uint32_t>(i), GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &name);
       if (on) add("vertex", name);
     }
   }
@@ -61,23 +40,29 @@ std::vector<Bound> bound(GlContext* c) {
     auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
     static const struct {
       uint32_t array, binding;
-    } arrays[] = {{0x8074, 0x8896}, {0x8075, 0x8897}, {0x8076, 0x8898}, {0x8078, 0x889A},
-                  {0x845E, 0x889C}, {0x8457, 0x889D}, {0x8B9C, 0x8B9F}};
+    } arrays[] = {{GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_BUFFER_BINDING},
+                  {GL_NORMAL_ARRAY, GL_NORMAL_ARRAY_BUFFER_BINDING},
+                  {GL_COLOR_ARRAY, GL_COLOR_ARRAY_BUFFER_BINDING},
+                  {GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING},
+                  {GL_SECONDARY_COLOR_ARRAY, GL_SECONDARY_COLOR_ARRAY_BUFFER_BINDING},
+                  {GL_FOG_COORD_ARRAY, GL_FOG_COORD_ARRAY_BUFFER_BINDING},
+                  {GL_POINT_SIZE_ARRAY_OES, GL_POINT_SIZE_ARRAY_BUFFER_BINDING_OES}};
     auto unit = DT_REAL(void, glClientActiveTexture, uint32_t);
     for (auto& a : arrays) {
-      if (a.array != 0x8078) {
+      if (a.array != GL_TEXTURE_COORD_ARRAY) {
         if (is(a.array)) add("vertex", gl::ask(c, a.binding, 0));
         continue;
       }
-      int32_t active = gl::ask(c, 0x84E1, 0x84C0), units = unit ? std::clamp(gl::ask(c, 0x84E2, 1), 1, 32) : 1;
+      int32_t active = gl::ask(c, GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0),
+              units = unit ? std::clamp(gl::ask(c, GL_MAX_TEXTURE_UNITS, 1), 1, 32) : 1;
       for (int32_t i = 0; i < units; ++i) {
-        if (unit) unit(0x84C0 + static_cast<uint32_t>(i));
+        if (unit) unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
         if (is(a.array)) add("vertex", gl::ask(c, a.binding, 0));
       }
       if (unit) unit(static_cast<uint32_t>(active));
     }
   }
-  add("index", gl::ask(c, ELEMENT_BINDING, 0));
+  add("index", gl::ask(c, GL_ELEMENT_ARRAY_BUFFER_BINDING, 0));
   auto indexed = [&](const char* use, uint32_t binding, uint32_t most) {
     auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int32_t*);
     for (int32_t i = 0, n = get ? std::clamp(gl::ask(c, most, 0), 0, 256) : 0; i < n; ++i) {
@@ -86,10 +71,11 @@ std::vector<Bound> bound(GlContext* c) {
       add(use + std::to_string(i), name);
     }
   };
-  if (c->version >= (es ? 30u : 31u)) indexed("uniform", UNIFORM_BINDING, MAX_UNIFORM);
+  if (c->version >= (es ? 30u : 31u)) indexed("uniform", GL_UNIFORM_BUFFER_BINDING, GL_MAX_UNIFORM_BUFFER_BINDINGS);
   if (c->version >= (es ? 31u : 43u))
-    indexed("storage", STORAGE_BINDING, MAX_STORAGE), indexed("counter", COUNTER_BINDING, MAX_COUNTER);
-  if (c->version >= (es ? 31u : 40u)) add("indirect", gl::ask(c, INDIRECT_BINDING, 0));
+    indexed("storage", GL_SHADER_STORAGE_BUFFER_BINDING, GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS),
+        indexed("counter", GL_ATOMIC_COUNTER_BUFFER_BINDING, GL_MAX_ATOMIC_COUNTER_BUFFER_BINDINGS);
+  if (c->version >= (es ? 31u : 40u)) add("indirect", gl::ask(c, GL_DRAW_INDIRECT_BUFFER_BINDING, 0));
   drain();
   return found;
 }
@@ -109,28 +95,27 @@ std::vector<BufferContent> read_buffers(GlContext* c, std::vector<std::string>& 
   auto map = modern ? DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)
                     : DT_REAL(void*, glMapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
   auto unmap = modern ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
-  uint32_t target = modern ? static_cast<uint32_t>(COPY_READ) : static_cast<uint32_t>(ARRAY_BUFFER);
-  auto was = static_cast<uint32_t>(
-      gl::ask(c, modern ? static_cast<uint32_t>(COPY_READ) : static_cast<uint32_t>(ARRAY_BINDING), 0));
+  uint32_t target = modern ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER;
+  auto was = static_cast<uint32_t>(gl::ask(c, modern ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING, 0));
   if (modern)  // what shaders wrote
     if (auto barrier = DT_REAL(void, glMemoryBarrier, uint32_t); barrier && c->version >= (es ? 31u : 42u))
-      barrier(0x200 | 0x4000);
+      barrier(0x200 | GL_COLOR_BUFFER_BIT);
   for (auto& b : bound(c)) {
     BufferContent made{b.use, b.name, {}};
     int32_t size = 0, mapped = 0, flags = 0;
     bind(target, b.name);
-    size_of(target, BUFFER_SIZE, &size);
-    size_of(target, BUFFER_MAPPED, &mapped);
-    if (mapped && modern) size_of(target, ACCESS_FLAGS, &flags);
+    size_of(target, GL_BUFFER_SIZE, &size);
+    size_of(target, GL_BUFFER_MAPPED, &mapped);
+    if (mapped && modern) size_of(target, GL_BUFFER_ACCESS_FLAGS, &flags);
     drain();
     made.bytes.resize(static_cast<size_t>(std::max(size, 0)));
     const char* no = nullptr;
-    if (mapped && !(flags & MAP_PERSISTENT && !es)) {
+    if (mapped && !(flags & GL_MAP_PERSISTENT_BIT && !es)) {
       no = "the program has mapped it";
     } else if (size > 0 && !es && read) {
       read(target, 0, size, made.bytes.data());
     } else if (size > 0) {
-      const void* at = map && unmap ? map(target, 0, size, MAP_READ) : nullptr;
+      const void* at = map && unmap ? map(target, 0, size, GL_MAP_READ_BIT) : nullptr;
       if (at)
         memcpy(made.bytes.data(), at, made.bytes.size()), unmap(target);
       else

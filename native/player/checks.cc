@@ -7,6 +7,8 @@
 #include "play.h"
 #include "query.h"
 #include "windows.h"
+#include "gl_enums.h"
+#include "vg_enums.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -21,22 +23,22 @@ constexpr size_t MOST_FINDINGS = 500;
 const char* error_name(uint32_t error) {
   switch (error) {
     case 0: return "no error";
-    case 0x0500: return "GL_INVALID_ENUM";
-    case 0x0501: return "GL_INVALID_VALUE";
-    case 0x0502: return "GL_INVALID_OPERATION";
-    case 0x0503: return "GL_STACK_OVERFLOW";
-    case 0x0504: return "GL_STACK_UNDERFLOW";
-    case 0x0505: return "GL_OUT_OF_MEMORY";
-    case 0x0506: return "GL_INVALID_FRAMEBUFFER_OPERATION";
-    case 0x0507: return "GL_CONTEXT_LOST";
-    case 0x1000: return "VG_BAD_HANDLE_ERROR";
-    case 0x1001: return "VG_ILLEGAL_ARGUMENT_ERROR";
-    case 0x1002: return "VG_OUT_OF_MEMORY_ERROR";
-    case 0x1003: return "VG_PATH_CAPABILITY_ERROR";
-    case 0x1004: return "VG_UNSUPPORTED_IMAGE_FORMAT_ERROR";
-    case 0x1005: return "VG_UNSUPPORTED_PATH_FORMAT_ERROR";
-    case 0x1006: return "VG_IMAGE_IN_USE_ERROR";
-    case 0x1007: return "VG_NO_CONTEXT_ERROR";
+    case GL_INVALID_ENUM: return "GL_INVALID_ENUM";
+    case GL_INVALID_VALUE: return "GL_INVALID_VALUE";
+    case GL_INVALID_OPERATION: return "GL_INVALID_OPERATION";
+    case GL_STACK_OVERFLOW: return "GL_STACK_OVERFLOW";
+    case GL_STACK_UNDERFLOW: return "GL_STACK_UNDERFLOW";
+    case GL_OUT_OF_MEMORY: return "GL_OUT_OF_MEMORY";
+    case GL_INVALID_FRAMEBUFFER_OPERATION: return "GL_INVALID_FRAMEBUFFER_OPERATION";
+    case GL_CONTEXT_LOST: return "GL_CONTEXT_LOST";
+    case VG_BAD_HANDLE_ERROR: return "VG_BAD_HANDLE_ERROR";
+    case VG_ILLEGAL_ARGUMENT_ERROR: return "VG_ILLEGAL_ARGUMENT_ERROR";
+    case VG_OUT_OF_MEMORY_ERROR: return "VG_OUT_OF_MEMORY_ERROR";
+    case VG_PATH_CAPABILITY_ERROR: return "VG_PATH_CAPABILITY_ERROR";
+    case VG_UNSUPPORTED_IMAGE_FORMAT_ERROR: return "VG_UNSUPPORTED_IMAGE_FORMAT_ERROR";
+    case VG_UNSUPPORTED_PATH_FORMAT_ERROR: return "VG_UNSUPPORTED_PATH_FORMAT_ERROR";
+    case VG_IMAGE_IN_USE_ERROR: return "VG_IMAGE_IN_USE_ERROR";
+    case VG_NO_CONTEXT_ERROR: return "VG_NO_CONTEXT_ERROR";
     default: return "an unknown error";
   }
 }
@@ -100,7 +102,7 @@ void Player::compare_answer(const Row& w, const In& recorded, const void* now, u
   int32_t what = answer != end && answer->pname == about ? answer->what : -2;
   if (query && what == -2) {
     auto it = query_targets.find(query);
-    if (it == query_targets.end() || it->second == 0x88BF || it->second == 0x8E28) what = -1;  // a time
+    if (it == query_targets.end() || it->second == GL_TIME_ELAPSED || it->second == GL_TIMESTAMP) what = -1;  // a time
   }
   if (what == -1) {
     ++uncompared;

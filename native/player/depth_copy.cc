@@ -5,34 +5,10 @@
 #include <string>
 
 #include "../runtime/gl_state.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
-
-enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8,
-  DRAW_FRAMEBUFFER = 0x8CA9,
-  RENDERBUFFER = 0x8D41,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A,
-  COLOR_ATTACHMENT0 = 0x8CE0,
-  COMPLETE = 0x8CD5,
-  TEXTURE_2D = 0x0DE1,
-  NEAREST = 0x2600,
-  DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400,
-  RGBA8 = 0x8058,
-  RGBA = 0x1908,
-  UNSIGNED_BYTE = 0x1401,
-  TRIANGLES = 4,
-  VERTEX_SHADER = 0x8B31,
-  FRAGMENT_SHADER = 0x8B30,
-  DEPTH24_STENCIL8 = 0x88F0,
-  DEPTH32F_STENCIL8 = 0x8CAD,
-  STENCIL_MODE = 0x90EA,
-  STENCIL_INDEX = 0x1901
-};
 
 const char VERTEX[] =
     "#version 300 es\n"
@@ -100,16 +76,17 @@ bool fine() {
 
 bool attach(const DepthSource& from, uint32_t point) {
   if (!from.texture) {
-    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(READ_FRAMEBUFFER, point,
-                                                                                     RENDERBUFFER, from.name);
+    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(GL_READ_FRAMEBUFFER, point,
+                                                                                     GL_RENDERBUFFER, from.name);
   } else {
     DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t)
-    (READ_FRAMEBUFFER, point, from.face ? from.face : +TEXTURE_2D, from.name, from.level);
+    (GL_READ_FRAMEBUFFER, point, from.face ? from.face : GL_TEXTURE_2D, from.name, from.level);
     if (!fine())
       DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t)(
-          READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
+          GL_READ_FRAMEBUFFER, point, from.name, from.level, from.layer);
   }
-  return fine() && DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(READ_FRAMEBUFFER) == COMPLETE;
+  return fine() &&
+         DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
 }
 
 // The values in a texture of ours that can be sampled; 0: there is no format in which they can be had.
@@ -123,25 +100,30 @@ uint32_t sampled(const DepthSource& from, bool depth) {
   auto attach_texture = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
   uint32_t framebuffers[2] = {};
   gen_framebuffers(2, framebuffers);
-  bind(READ_FRAMEBUFFER, 0);
+  bind(GL_READ_FRAMEBUFFER, 0);
   if (from.name) {
-    bind(READ_FRAMEBUFFER, framebuffers[0]);
-    if (!attach(from, depth ? DEPTH_ATTACHMENT : STENCIL_ATTACHMENT) && !attach(from, DEPTH_STENCIL_ATTACHMENT))
+    bind(GL_READ_FRAMEBUFFER, framebuffers[0]);
+    if (!attach(from, depth ? GL_DEPTH_ATTACHMENT : GL_STENCIL_ATTACHMENT) &&
+        !attach(from, GL_DEPTH_STENCIL_ATTACHMENT))
       return 0;
   }
-  bind(DRAW_FRAMEBUFFER, framebuffers[1]);
+  bind(GL_DRAW_FRAMEBUFFER, framebuffers[1]);
   // What is copied must have the format of what it is copied to, and not every driver tells which it is.
-  for (uint32_t format : {from.format, +DEPTH24_STENCIL8, 0x81A6u, 0x81A5u, 0x8CACu, +DEPTH32F_STENCIL8}) {
-    const bool both = format == DEPTH24_STENCIL8 || format == DEPTH32F_STENCIL8;
+  for (uint32_t format : {from.format, GL_DEPTH24_STENCIL8, GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT16,
+                          GL_DEPTH_COMPONENT32F, GL_DEPTH32F_STENCIL8}) {
+    const bool both = format == GL_DEPTH24_STENCIL8 || format == GL_DEPTH32F_STENCIL8;
     if (!format || (!depth && !both)) continue;
     uint32_t texture = 0;
     DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &texture);
-    bind_texture(TEXTURE_2D, texture);
-    storage(TEXTURE_2D, 1, format, from.width, from.height);
-    attach_texture(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, TEXTURE_2D, 0, 0);
-    attach_texture(DRAW_FRAMEBUFFER, both ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, TEXTURE_2D, texture, 0);
-    if (fine() && DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(DRAW_FRAMEBUFFER) == COMPLETE) {
-      blit(0, 0, from.width, from.height, 0, 0, from.width, from.height, depth ? DEPTH_BIT : STENCIL_BIT, NEAREST);
+    bind_texture(GL_TEXTURE_2D, texture);
+    storage(GL_TEXTURE_2D, 1, format, from.width, from.height);
+    attach_texture(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_TEXTURE_2D, 0, 0);
+    attach_texture(GL_DRAW_FRAMEBUFFER, both ? GL_DEPTH_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D,
+                   texture, 0);
+    if (fine() &&
+        DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE) {
+      blit(0, 0, from.width, from.height, 0, 0, from.width, from.height,
+           depth ? GL_DEPTH_BUFFER_BIT : GL_STENCIL_BUFFER_BIT, GL_NEAREST);
       if (fine()) return texture;
     }
     DT_REAL(void, glDeleteTextures, int32_t, const uint32_t*)(1, &texture);
@@ -155,7 +137,7 @@ uint32_t program(const char* fragment) {
   auto compile = DT_REAL(void, glCompileShader, uint32_t);
   auto attach_shader = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
   uint32_t made = DT_REAL(uint32_t, glCreateProgram)();
-  for (auto [stage, text] : {std::pair{+VERTEX_SHADER, &VERTEX[0]}, std::pair{+FRAGMENT_SHADER, fragment}}) {
+  for (auto [stage, text] : {std::pair{+GL_VERTEX_SHADER, &VERTEX[0]}, std::pair{+GL_FRAGMENT_SHADER, fragment}}) {
     uint32_t shader = create(stage);
     source(shader, 1, &text, nullptr);
     compile(shader);
@@ -163,7 +145,7 @@ uint32_t program(const char* fragment) {
   }
   DT_REAL(void, glLinkProgram, uint32_t)(made);
   int32_t linked = 0;
-  DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, 0x8B82, &linked);
+  DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, GL_LINK_STATUS, &linked);
   return fine() && linked ? made : 0;
 }
 
@@ -181,26 +163,26 @@ const char* copy_depth(const DepthSource& from, bool depth, std::vector<uint8_t>
   uint32_t drawn = program(depth ? DEPTH : STENCIL);
   if (!drawn) return "the driver has no shader that reads it (stencil needs OpenGL ES 3.1)";
   auto parameter = DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t);
-  parameter(TEXTURE_2D, 0x2801, NEAREST);
-  parameter(TEXTURE_2D, 0x2800, NEAREST);
-  if (!depth) parameter(TEXTURE_2D, STENCIL_MODE, STENCIL_INDEX);
+  parameter(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  parameter(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  if (!depth) parameter(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE, GL_STENCIL_INDEX);
   uint32_t framebuffer = 0, target = 0;
   DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*)(1, &framebuffer);
-  DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t)(0x8D40, framebuffer);
+  DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t)(GL_FRAMEBUFFER, framebuffer);
   DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &target);
-  DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(RENDERBUFFER, target);
-  DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(RENDERBUFFER, RGBA8, from.width,
+  DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(GL_RENDERBUFFER, target);
+  DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(GL_RENDERBUFFER, GL_RGBA8, from.width,
                                                                              from.height);
-  DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(0x8D40, COLOR_ATTACHMENT0,
-                                                                                   RENDERBUFFER, target);
+  DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0,
+                                                                                   GL_RENDERBUFFER, target);
   DT_REAL(void, glViewport, int32_t, int32_t, int32_t, int32_t)(0, 0, from.width, from.height);
-  DT_REAL(void, glDisable, uint32_t)(0x0BD0);  // GL_DITHER
+  DT_REAL(void, glDisable, uint32_t)(GL_DITHER);
   DT_REAL(void, glUseProgram, uint32_t)(drawn);
-  DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(TRIANGLES, 0, 3);
+  DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(GL_TRIANGLES, 0, 3);
   const size_t pixels = static_cast<size_t>(from.width) * static_cast<size_t>(from.height);
   std::vector<uint8_t> colors(pixels * 4);
   DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(
-      0, 0, from.width, from.height, RGBA, UNSIGNED_BYTE, colors.data());
+      0, 0, from.width, from.height, GL_RGBA, GL_UNSIGNED_BYTE, colors.data());
   const bool read = fine();
   // Objects are shared: what is not deleted would stay.
   DT_REAL(void, glDeleteTextures, int32_t, const uint32_t*)(1, &texture);

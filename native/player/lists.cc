@@ -6,6 +6,7 @@
 
 #include "metrics/session.h"
 #include "watched.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
@@ -258,41 +259,41 @@ bool list_numbers(uint32_t type, const void* lists, size_t n, uint32_t base, uin
   for (size_t i = 0; i < n; ++i) {
     int64_t v = 0;
     switch (type) {
-      case 0x1400: v = reinterpret_cast<const int8_t*>(at)[i]; break;
-      case 0x1401: v = at[i]; break;
-      case 0x1402: {
+      case GL_BYTE: v = reinterpret_cast<const int8_t*>(at)[i]; break;
+      case GL_UNSIGNED_BYTE: v = at[i]; break;
+      case GL_SHORT: {
         int16_t s;
         memcpy(&s, at + i * 2, 2);
         v = s;
         break;
       }
-      case 0x1403: {
+      case GL_UNSIGNED_SHORT: {
         uint16_t s;
         memcpy(&s, at + i * 2, 2);
         v = s;
         break;
       }
-      case 0x1404: {
+      case GL_INT: {
         int32_t s;
         memcpy(&s, at + i * 4, 4);
         v = s;
         break;
       }
-      case 0x1405: {
+      case GL_UNSIGNED_INT: {
         uint32_t s;
         memcpy(&s, at + i * 4, 4);
         v = s;
         break;
       }
-      case 0x1406: {
+      case GL_FLOAT: {
         float s;
         memcpy(&s, at + i * 4, 4);
         v = s > -2e9f && s < 4e9f ? static_cast<int64_t>(s) : 0;
         break;
       }
-      case 0x1407: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
-      case 0x1408: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
-      case 0x1409:
+      case GL_2_BYTES: v = at[i * 2] << 8 | at[i * 2 + 1]; break;
+      case GL_3_BYTES: v = at[i * 3] << 16 | at[i * 3 + 1] << 8 | at[i * 3 + 2]; break;
+      case GL_4_BYTES:
         v = static_cast<int64_t>(at[i * 4]) << 24 | at[i * 4 + 1] << 16 | at[i * 4 + 2] << 8 | at[i * 4 + 3];
         break;
       default: return false;
@@ -306,7 +307,7 @@ bool gives_vertex(const char* name) {
   if (!strncmp(name, "glEvalCoord", 11) || !strncmp(name, "glEvalPoint", 11)) {
     static const auto is = gl::real<uint8_t (*)(uint32_t)>("glIsEnabled");
     const bool surface = strchr(name, '2') != nullptr;  // GL_MAP2_VERTEX_3 and 4, GL_MAP1_VERTEX_3 and 4
-    return surface ? is(0x0DB7) || is(0x0DB8) : is(0x0D97) || is(0x0D98);
+    return surface ? is(GL_MAP2_VERTEX_3) || is(GL_MAP2_VERTEX_4) : is(GL_MAP1_VERTEX_3) || is(GL_MAP1_VERTEX_4);
   }
   static constexpr std::string_view GIVING[] = {"glVertex2", "glVertex3", "glVertex4", "glArrayElement"};
   return begins(name, GIVING);
@@ -346,13 +347,13 @@ void Lists::open_piece() {
   const uint32_t piece = open_->calls.back().piece;
   call(piece), call(piece - 1);
   end();
-  list(piece, 0x1300);  // GL_COMPILE
+  list(piece, GL_COMPILE);
 }
 void Lists::close_piece() {
   static const auto list = player.gl<void (*)(uint32_t, uint32_t)>("glNewList");
   static const auto end = player.gl<void (*)()>("glEndList");
   end();
-  list(open_->calls.back().piece - 1, 0x1300);
+  list(open_->calls.back().piece - 1, GL_COMPILE);
 }
 
 bool Lists::expandable(const List& list, int depth) {

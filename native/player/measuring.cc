@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "windows.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 
@@ -12,7 +13,6 @@ namespace {
 
 using Kind = metrics::Session;
 constexpr size_t MOST_WAITING = 1 << 22;
-constexpr uint64_t GL_COMPILE_AND_EXECUTE = 0x1301;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ bool Measuring::plays(const Row& row) {
   if (piece_) lists_.open_piece();
   if (runs_)
     player_.gl<void (*)(uint32_t, uint32_t)>("glNewList")(player_.name(LIST, Recorded::argument(&recorded_, "list")),
-                                                          0x1300);  // GL_COMPILE
+                                                          GL_COMPILE);
   else if (!expands_)
     row.columns->play(player_, row);
   if (piece_) lists_.close_piece();
@@ -135,8 +135,8 @@ struct Sum {
 };
 
 bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, Sum& sum) {
-  constexpr uint32_t RESULT = 0x8866, RESULT_NO_WAIT = 0x9194;
-  if ((about != RESULT && about != RESULT_NO_WAIT) || !session.counted(query, sum.value)) return false;
+  if ((about != GL_QUERY_RESULT && about != GL_QUERY_RESULT_NO_WAIT) || !session.counted(query, sum.value))
+    return false;
   sum.narrow = static_cast<uint32_t>(std::min<uint64_t>(sum.value, UINT32_MAX));
   return true;
 }
@@ -145,15 +145,14 @@ bool sum_of(metrics::Session& session, uint32_t query, uint32_t about, Sum& sum)
 
 // Where measuring took a query of the program's apart, the driver's answer is that of its first part.
 void Measuring::asked(uint32_t query, uint32_t about, void* to, bool wide) {
-  constexpr uint32_t QUERY_BUFFER = 0x9192, QUERY_BUFFER_BINDING = 0x9193;
   Sum sum;
   if (!sum_of(session_, query, about, sum)) return;
   int buffer = 0;
   if (tls.context && tls.context->api == 1 && tls.context->version >= 44)
-    player_.gl<void (*)(uint32_t, int*)>("glGetIntegerv")(QUERY_BUFFER_BINDING, &buffer);
+    player_.gl<void (*)(uint32_t, int*)>("glGetIntegerv")(GL_QUERY_BUFFER_BINDING, &buffer);
   if (buffer)
     player_.gl<void (*)(uint32_t, intptr_t, intptr_t, const void*)>("glBufferSubData")(
-        QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, sum.data(wide));
+        GL_QUERY_BUFFER, reinterpret_cast<intptr_t>(to), wide ? 8 : 4, sum.data(wide));
   else if (to)
     memcpy(to, sum.data(wide), wide ? 8 : 4);
 }

@@ -8,6 +8,7 @@
 
 #include "../runtime/losses.h"
 #include "play.h"
+#include "gl_enums.h"
 
 namespace dt {
 
@@ -111,13 +112,13 @@ void mapped(uint32_t buffer, int64_t offset, int64_t bytes, void* at) {
 int64_t size_of_bound(uint32_t target) {
   auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(target, 0x8764, &bytes);
+  if (get) get(target, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 int64_t size_of_named(uint32_t buffer) {
   auto get = DT_REAL(void, glGetNamedBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(buffer, 0x8764, &bytes);
+  if (get) get(buffer, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 

@@ -7,59 +7,28 @@
 #include "attachments.h"
 #include "depth_copy.h"
 #include "play.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
 
-enum : uint32_t {
-  FRAMEBUFFER_TARGET = 0x8D40,
-  READ_TARGET = 0x8CA8,
-  DRAW_TARGET = 0x8CA9,
-  RENDERBUFFER_TARGET = 0x8D41,
-  COLOR0 = 0x8CE0,
-  DEPTH_POINT = 0x8D00,
-  STENCIL_POINT = 0x8D20,
-  BOTH_POINT = 0x821A,
-  COMPLETE = 0x8CD5,
-  SCISSOR_TEST = 0x0C11,
-  NEAREST = 0x2600,
-  RED = 0x1903,
-  RG = 0x8227,
-  RGB = 0x1907,
-  RGBA = 0x1908,
-  RGBA_INTEGER = 0x8D99,
-  ALPHA = 0x1906,
-  LUMINANCE = 0x1909,
-  LUMINANCE_ALPHA = 0x190A,
-  DEPTH_FORMAT = 0x1902,
-  DEPTH_STENCIL = 0x84F9,
-  STENCIL_FORMAT = 0x1901,
-  BYTE = 0x1400,
-  UNSIGNED_BYTE = 0x1401,
-  SHORT = 0x1402,
-  UNSIGNED_SHORT = 0x1403,
-  INT = 0x1404,
-  UNSIGNED_INT = 0x1405,
-  FLOAT = 0x1406,
-  NORMALIZED = 0x8C17,
-  SIGNED_NORMALIZED = 0x8F9C,
-  TEN_AND_TWO = 0x8368,
-  WORD_24_8 = 0x84FA,
-  FLOAT_AND_8 = 0x8DAD,
-  CUBE = 0x8513,
-  TEXTURE_BUFFER = 0x8C2A,
-  MULTISAMPLE = 0x9100,
-  MULTISAMPLE_ARRAY = 0x9102,
-  EXTERNAL = 0x8D65
-};
 constexpr uint64_t MOST_BYTES = 2ull << 30;
 
-bool has_layers(uint32_t target) { return target == 0x806F || target == 0x8C1A || target == 0x9009; }
+bool has_layers(uint32_t target) {
+  return target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY;
+}
 uint32_t binding_of(uint32_t target) {
-  static const uint32_t pairs[][2] = {{0x0DE1, 0x8069}, {CUBE, 0x8514},        {0x806F, 0x806A},
-                                      {0x8C1A, 0x8C1D}, {0x0DE0, 0x8068},      {0x8C18, 0x8C1C},
-                                      {0x84F5, 0x84F6}, {MULTISAMPLE, 0x9104}, {MULTISAMPLE_ARRAY, 0x9105},
-                                      {0x9009, 0x900A}, {EXTERNAL, 0x8D67}};
+  static const uint32_t pairs[][2] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D},
+                                      {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP},
+                                      {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D},
+                                      {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY},
+                                      {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D},
+                                      {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY},
+                                      {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE},
+                                      {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE},
+                                      {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY},
+                                      {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY},
+                                      {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES}};
   for (auto& pair : pairs)
     if (pair[0] == target) return pair[1];
   return 0;
@@ -73,7 +42,8 @@ struct Form {
 
 // Colours of so many bits a channel, of a kind (GL_FLOAT, GL_INT, ...).
 Form form_of(const int32_t bits[4], uint32_t kind, bool four, bool es) {
-  static const uint32_t formats[] = {RED, RG, RGB, RGBA}, integers[] = {0x8D94, 0x8228, 0x8D98, RGBA_INTEGER};
+  static const uint32_t formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA},
+                        integers[] = {GL_RED_INTEGER, GL_RG_INTEGER, GL_RGB_INTEGER, GL_RGBA_INTEGER};
   static const char* const names[] = {"r", "rg", "rgb", "rgba"};
   int32_t most = *std::max_element(bits, bits + 4);
   uint32_t count = four || bits[3] > 0 ? 4 : bits[2] > 0 ? 3 : bits[1] > 0 ? 2 : 1;
@@ -81,27 +51,27 @@ Form form_of(const int32_t bits[4], uint32_t kind, bool four, bool es) {
     return Form{of[count - 1], type, width * count, names[count - 1], name};
   };
   switch (kind) {
-    case NORMALIZED:
-      if (most <= 8) return made(formats, UNSIGNED_BYTE, 1, "u1");
-      if (es && most == 10) return {RGBA, TEN_AND_TWO, 4, "rgba", "2_10_10_10"};
-      if (most <= 16) return made(formats, UNSIGNED_SHORT, 2, "<u2");
-      return made(formats, UNSIGNED_INT, 4, "<u4");
-    case SIGNED_NORMALIZED: return most <= 8 ? made(formats, BYTE, 1, "i1") : made(formats, SHORT, 2, "<i2");
-    case FLOAT: return made(formats, FLOAT, 4, "<f4");
-    case INT: return made(integers, INT, 4, "<i4");
-    case UNSIGNED_INT: return made(integers, UNSIGNED_INT, 4, "<u4");
+    case GL_UNSIGNED_NORMALIZED:
+      if (most <= 8) return made(formats, GL_UNSIGNED_BYTE, 1, "u1");
+      if (es && most == 10) return {GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV, 4, "rgba", "2_10_10_10"};
+      if (most <= 16) return made(formats, GL_UNSIGNED_SHORT, 2, "<u2");
+      return made(formats, GL_UNSIGNED_INT, 4, "<u4");
+    case GL_SIGNED_NORMALIZED: return most <= 8 ? made(formats, GL_BYTE, 1, "i1") : made(formats, GL_SHORT, 2, "<i2");
+    case GL_FLOAT: return made(formats, GL_FLOAT, 4, "<f4");
+    case GL_INT: return made(integers, GL_INT, 4, "<i4");
+    case GL_UNSIGNED_INT: return made(integers, GL_UNSIGNED_INT, 4, "<u4");
     default: return {};
   }
 }
 
 Form form_of_depth(int32_t depth, int32_t stencil, bool floats) {
   if (depth && stencil)
-    return floats ? Form{DEPTH_STENCIL, FLOAT_AND_8, 8, "ds", "32f_8"}
-                  : Form{DEPTH_STENCIL, WORD_24_8, 4, "ds", "24_8"};
-  if (stencil) return {STENCIL_FORMAT, UNSIGNED_BYTE, 1, "s", "u1"};
-  if (floats) return {DEPTH_FORMAT, FLOAT, 4, "d", "<f4"};
-  return depth <= 16 ? Form{DEPTH_FORMAT, UNSIGNED_SHORT, 2, "d", "<u2"}
-                     : Form{DEPTH_FORMAT, UNSIGNED_INT, 4, "d", "<u4"};
+    return floats ? Form{GL_DEPTH_STENCIL, GL_FLOAT_32_UNSIGNED_INT_24_8_REV, 8, "ds", "32f_8"}
+                  : Form{GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8, 4, "ds", "24_8"};
+  if (stencil) return {GL_STENCIL_INDEX, GL_UNSIGNED_BYTE, 1, "s", "u1"};
+  if (floats) return {GL_DEPTH_COMPONENT, GL_FLOAT, 4, "d", "<f4"};
+  return depth <= 16 ? Form{GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT, 2, "d", "<u2"}
+                     : Form{GL_DEPTH_COMPONENT, GL_UNSIGNED_INT, 4, "d", "<u4"};
 }
 
 // While it lives, pixels are not changed on their way out of OpenGL 1, and come without gaps.
@@ -111,8 +81,9 @@ class Unchanged {
     if (!old_) return;
     DT_REAL(void, glPushAttrib, uint32_t)(0x20);  // GL_PIXEL_MODE_BIT
     auto set = DT_REAL(void, glPixelTransferf, uint32_t, float);
-    for (uint32_t name : {0x0D14u, 0x0D18u, 0x0D1Au, 0x0D1Cu, 0x0D1Eu}) set(name, 1);
-    for (uint32_t name : {0x0D10u, 0x0D11u, 0x0D12u, 0x0D13u, 0x0D15u, 0x0D19u, 0x0D1Bu, 0x0D1Du, 0x0D1Fu})
+    for (uint32_t name : {GL_RED_SCALE, GL_GREEN_SCALE, GL_BLUE_SCALE, GL_ALPHA_SCALE, GL_DEPTH_SCALE}) set(name, 1);
+    for (uint32_t name : {GL_MAP_COLOR, GL_MAP_STENCIL, GL_INDEX_SHIFT, GL_INDEX_OFFSET, GL_RED_BIAS, GL_GREEN_BIAS,
+                          GL_BLUE_BIAS, GL_ALPHA_BIAS, GL_DEPTH_BIAS})
       set(name, 0);
   }
   ~Unchanged() {
@@ -165,11 +136,11 @@ class ObjectReader {
 
   void texture() {
     uint32_t binding = binding_of(w_.target);
-    if (w_.target == TEXTURE_BUFFER) return fail("its content is that of a buffer");
+    if (w_.target == GL_TEXTURE_BUFFER) return fail("its content is that of a buffer");
     if (!binding) return fail("textures of its target are not read");
     auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
     if (w_.name && is && !is(name_)) return fail("the driver has no such texture there");
-    bool sampled = w_.target == MULTISAMPLE || w_.target == MULTISAMPLE_ARRAY;
+    bool sampled = w_.target == GL_TEXTURE_2D_MULTISAMPLE || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
     if (c_->api != 1 || sampled) return through_framebuffer();
     auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
     auto was = static_cast<uint32_t>(gl::ask(c_, binding, 0));
@@ -189,14 +160,15 @@ class ObjectReader {
       ask_level(w_.face, w_.level, what, &value);
       return ok() ? value : 0;
     };
-    if (!about(0x1000)) return fail("nothing is stored in it there");
-    out_.width = about(0x1000), out_.height = std::max(about(0x1001), 1), out_.depth = std::max(about(0x8071), 1);
-    out_.format = static_cast<uint32_t>(about(0x1003));
-    if (about(0x86A1)) {
+    if (!about(GL_TEXTURE_WIDTH)) return fail("nothing is stored in it there");
+    out_.width = about(GL_TEXTURE_WIDTH), out_.height = std::max(about(GL_TEXTURE_HEIGHT), 1),
+    out_.depth = std::max(about(GL_TEXTURE_DEPTH), 1);
+    out_.format = static_cast<uint32_t>(about(GL_TEXTURE_INTERNAL_FORMAT));
+    if (about(GL_TEXTURE_COMPRESSED)) {
       auto get = p_.gl<void (*)(uint32_t, int32_t, void*)>("glGetCompressedTexImage");
       out_.type = "compressed";
       if (!get) return fail("the driver does not hand over compressed textures");
-      out_.bytes.assign(static_cast<size_t>(std::max(about(0x86A0), 0)), 0);
+      out_.bytes.assign(static_cast<size_t>(std::max(about(GL_TEXTURE_COMPRESSED_IMAGE_SIZE), 0)), 0);
       gl::PlainPack plain(c_);
       get(w_.face, w_.level, out_.bytes.data());
       if (!ok() || out_.bytes.empty()) fail("the driver does not hand it over");
@@ -212,16 +184,18 @@ class ObjectReader {
     out_.type = form.name, out_.channels = form.channels;
   }
   template <class About> Form form_of_level(About about) {
-    int32_t depth = about(0x884A), stencil = about(0x88F1);
-    if (depth || stencil) return form_of_depth(depth, stencil, about(0x8C16) == static_cast<int32_t>(FLOAT));
+    int32_t depth = about(GL_TEXTURE_DEPTH_SIZE), stencil = about(GL_TEXTURE_STENCIL_SIZE);
+    if (depth || stencil)
+      return form_of_depth(depth, stencil, about(GL_TEXTURE_DEPTH_TYPE) == static_cast<int32_t>(GL_FLOAT));
     uint32_t kind = 0;
     for (uint32_t i = 0; i < 4; ++i) {
-      out_.bits[i] = about(0x805C + i);
-      if (out_.bits[i] && !kind) kind = static_cast<uint32_t>(about(0x8C10 + i));
+      out_.bits[i] = about(GL_TEXTURE_RED_SIZE + i);
+      if (out_.bits[i] && !kind) kind = static_cast<uint32_t>(about(GL_TEXTURE_RED_TYPE + i));
     }
-    int32_t luminance = c_->core ? 0 : about(0x8060), intensity = c_->core ? 0 : about(0x8061);
-    if (luminance) kind = static_cast<uint32_t>(about(0x8C14));
-    if (intensity) kind = static_cast<uint32_t>(about(0x8C15));
+    int32_t luminance = c_->core ? 0 : about(GL_TEXTURE_LUMINANCE_SIZE),
+            intensity = c_->core ? 0 : about(GL_TEXTURE_INTENSITY_SIZE);
+    if (luminance) kind = static_cast<uint32_t>(about(GL_TEXTURE_LUMINANCE_TYPE));
+    if (intensity) kind = static_cast<uint32_t>(about(GL_TEXTURE_INTENSITY_TYPE));
     bool old = luminance || intensity || (!out_.bits[0] && out_.bits[3]);
     if (!old) return form_of(out_.bits, kind, false, false);
     int32_t bits[4] = {std::max({luminance, intensity, out_.bits[3]}), 0, 0, 0};
@@ -229,7 +203,7 @@ class ObjectReader {
     Form form = form_of(bits, kind, false, false);
     if (!form.bytes) return form;
     form.bytes *= two ? 2 : 1;
-    form.format = two ? LUMINANCE_ALPHA : luminance ? LUMINANCE : intensity ? RED : ALPHA;
+    form.format = two ? GL_LUMINANCE_ALPHA : luminance ? GL_LUMINANCE : intensity ? GL_RED : GL_ALPHA;
     form.channels = two ? "la" : luminance || intensity ? "l" : "a";
     return form;
   }
@@ -242,18 +216,18 @@ class ObjectReader {
     auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     if (!gen || !drop || !bind || !status || c_->version < (c_->api == 2 ? 20u : 30u))
       return fail("this version of OpenGL has no framebuffer to read it through");
-    if (w_.target == EXTERNAL) return fail("it is an image of another API");
+    if (w_.target == GL_TEXTURE_EXTERNAL_OES) return fail("it is an image of another API");
     int32_t samples = samples_of();
     if (c_->api == 2 && w_.points != WANT_COLOR) return by_shader(samples);
     two_ = c_->version >= 30;
-    target_ = two_ ? READ_TARGET : FRAMEBUFFER_TARGET;
-    auto was = static_cast<uint32_t>(gl::ask(c_, two_ ? 0x8CAA : 0x8CA6, 0));
+    target_ = two_ ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER;
+    auto was = static_cast<uint32_t>(gl::ask(c_, two_ ? GL_READ_FRAMEBUFFER_BINDING : GL_DRAW_FRAMEBUFFER_BINDING, 0));
     uint32_t ours = 0;
     gen(1, &ours);
     bind(target_, ours);
     for (int32_t layer = 0; layer < out_.depth && out_.why.empty(); ++layer) {
       attach(layer);
-      if (!ok() || status(target_) != COMPLETE)
+      if (!ok() || status(target_) != GL_FRAMEBUFFER_COMPLETE)
         fail("the driver does not let textures of this format be read");
       else if (samples)
         resolved(samples, ours);
@@ -264,15 +238,15 @@ class ObjectReader {
     drop(1, &ours);
   }
   uint32_t point() const {
-    return w_.points == WANT_COLOR     ? COLOR0
-           : w_.points == WANT_DEPTH   ? DEPTH_POINT
-           : w_.points == WANT_STENCIL ? STENCIL_POINT
-                                       : BOTH_POINT;
+    return w_.points == WANT_COLOR     ? GL_COLOR_ATTACHMENT0
+           : w_.points == WANT_DEPTH   ? GL_DEPTH_ATTACHMENT
+           : w_.points == WANT_STENCIL ? GL_STENCIL_ATTACHMENT
+                                       : GL_DEPTH_STENCIL_ATTACHMENT;
   }
   void attach(int32_t layer) {
     if (w_.what == ObjectImage::RENDERBUFFER)
       DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(target_, point(),
-                                                                                       RENDERBUFFER_TARGET, name_);
+                                                                                       GL_RENDERBUFFER, name_);
     else if (auto one = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
              one && has_layers(w_.target))
       one(target_, point(), name_, w_.level, layer);
@@ -282,30 +256,30 @@ class ObjectReader {
       DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t)(target_, point(), w_.face,
                                                                                              name_, w_.level);
     auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t);
-    if (two_ && read_buffer) read_buffer(w_.points == WANT_COLOR ? +COLOR0 : 0u);
+    if (two_ && read_buffer) read_buffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
   }
   int32_t samples_of() {
     int32_t samples = 0;
     if (w_.what == ObjectImage::RENDERBUFFER) {
       auto bind = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
       auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
-      auto was = static_cast<uint32_t>(gl::ask(c_, 0x8CA7, 0));
+      auto was = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0));
       int32_t format = 0;
-      bind(RENDERBUFFER_TARGET, name_);
-      about(RENDERBUFFER_TARGET, 0x8D42, &out_.width);
-      about(RENDERBUFFER_TARGET, 0x8D43, &out_.height);
-      about(RENDERBUFFER_TARGET, 0x8D44, &format);
-      if (c_->version >= 30) about(RENDERBUFFER_TARGET, 0x8CAB, &samples);
-      bind(RENDERBUFFER_TARGET, was);
+      bind(GL_RENDERBUFFER, name_);
+      about(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &out_.width);
+      about(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &out_.height);
+      about(GL_RENDERBUFFER, GL_RENDERBUFFER_INTERNAL_FORMAT, &format);
+      if (c_->version >= 30) about(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
+      bind(GL_RENDERBUFFER, was);
       out_.format = static_cast<uint32_t>(format);
-    } else if (w_.target == MULTISAMPLE || w_.target == MULTISAMPLE_ARRAY) {
+    } else if (w_.target == GL_TEXTURE_2D_MULTISAMPLE || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY) {
       auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
       auto about = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
       auto was = static_cast<uint32_t>(gl::ask(c_, binding_of(w_.target), 0));
       int32_t format = 0;
       bind(w_.target, name_);
-      about(w_.target, 0, 0x9106, &samples);
-      about(w_.target, 0, 0x1003, &format);
+      about(w_.target, 0, GL_TEXTURE_SAMPLES, &samples);
+      about(w_.target, 0, GL_TEXTURE_INTERNAL_FORMAT, &format);
       bind(w_.target, was);
       samples = std::max(samples, 1);
       out_.format = static_cast<uint32_t>(format);
@@ -328,9 +302,10 @@ class ObjectReader {
     auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
     if (!two_) {
       // OpenGL ES 2 does not say how many bits there are; what it reads exactly it does.
-      auto type = static_cast<uint32_t>(gl::ask(c_, 0x8B9A, 0));
-      if (type == FLOAT || type == 0x8D61 || type == 0x140B) return {RGBA, FLOAT, 16, "rgba", "<f4"};
-      return {RGBA, UNSIGNED_BYTE, 4, "rgba", "u1"};
+      auto type = static_cast<uint32_t>(gl::ask(c_, GL_IMPLEMENTATION_COLOR_READ_TYPE, 0));
+      if (type == GL_FLOAT || type == GL_HALF_FLOAT_OES || type == GL_HALF_FLOAT)
+        return {GL_RGBA, GL_FLOAT, 16, "rgba", "<f4"};
+      return {GL_RGBA, GL_UNSIGNED_BYTE, 4, "rgba", "u1"};
     }
     auto about = [&](uint32_t at, uint32_t what) {
       int32_t value = 0;
@@ -338,45 +313,53 @@ class ObjectReader {
       return ok() ? value : 0;
     };
     if (w_.points == WANT_COLOR) {
-      for (uint32_t i = 0; i < 4; ++i) out_.bits[i] = about(COLOR0, 0x8212 + i);
-      return form_of(out_.bits, static_cast<uint32_t>(about(COLOR0, 0x8211)), true, c_->api == 2);
+      for (uint32_t i = 0; i < 4; ++i)
+        out_.bits[i] = about(GL_COLOR_ATTACHMENT0, GL_FRAMEBUFFER_ATTACHMENT_RED_SIZE + i);
+      return form_of(out_.bits,
+                     static_cast<uint32_t>(about(GL_COLOR_ATTACHMENT0, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE)), true,
+                     c_->api == 2);
     }
-    int32_t depth = w_.points & WANT_DEPTH ? about(DEPTH_POINT, 0x8216) : 0,
-            stencil = w_.points & WANT_STENCIL ? about(STENCIL_POINT, 0x8217) : 0;
-    return form_of_depth(depth, stencil, depth && about(DEPTH_POINT, 0x8211) == static_cast<int32_t>(FLOAT));
+    int32_t depth = w_.points & WANT_DEPTH ? about(GL_DEPTH_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE) : 0,
+            stencil =
+                w_.points & WANT_STENCIL ? about(GL_STENCIL_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE) : 0;
+    return form_of_depth(depth, stencil,
+                         depth && about(GL_DEPTH_ATTACHMENT, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE) ==
+                                      static_cast<int32_t>(GL_FLOAT));
   }
   // Several samples a pixel become one.
   void resolved(int32_t samples, uint32_t from) {
     auto blit = DT_REAL(void, glBlitFramebuffer, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t,
                         uint32_t, uint32_t);
-    if (!two_ || !blit || !out_.format || w_.target == MULTISAMPLE_ARRAY)
+    if (!two_ || !blit || !out_.format || w_.target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
       return fail("it has several samples a pixel, which are not read");
     auto bind = DT_REAL(void, glBindFramebuffer, uint32_t, uint32_t);
     auto bind_storage = DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t);
-    auto bound = static_cast<uint32_t>(gl::ask(c_, 0x8CA7, 0)), draw = static_cast<uint32_t>(gl::ask(c_, 0x8CA6, 0));
+    auto bound = static_cast<uint32_t>(gl::ask(c_, GL_RENDERBUFFER_BINDING, 0)),
+         draw = static_cast<uint32_t>(gl::ask(c_, GL_DRAW_FRAMEBUFFER_BINDING, 0));
     uint32_t storage = 0, framebuffer = 0;
     DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &storage);
-    bind_storage(RENDERBUFFER_TARGET, storage);
-    DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(RENDERBUFFER_TARGET, out_.format,
-                                                                               out_.width, out_.height);
-    bind_storage(RENDERBUFFER_TARGET, bound);
+    bind_storage(GL_RENDERBUFFER, storage);
+    DT_REAL(void, glRenderbufferStorage, uint32_t, uint32_t, int32_t, int32_t)(GL_RENDERBUFFER, out_.format, out_.width,
+                                                                               out_.height);
+    bind_storage(GL_RENDERBUFFER, bound);
     DT_REAL(void, glGenFramebuffers, int32_t, uint32_t*)(1, &framebuffer);
-    bind(DRAW_TARGET, framebuffer);
-    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(DRAW_TARGET, point(),
-                                                                                     RENDERBUFFER_TARGET, storage);
-    uint8_t scissor = DT_REAL(uint8_t, glIsEnabled, uint32_t)(SCISSOR_TEST);
-    if (scissor) DT_REAL(void, glDisable, uint32_t)(SCISSOR_TEST);
+    bind(GL_DRAW_FRAMEBUFFER, framebuffer);
+    DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t)(GL_DRAW_FRAMEBUFFER, point(),
+                                                                                     GL_RENDERBUFFER, storage);
+    uint8_t scissor = DT_REAL(uint8_t, glIsEnabled, uint32_t)(GL_SCISSOR_TEST);
+    if (scissor) DT_REAL(void, glDisable, uint32_t)(GL_SCISSOR_TEST);
     uint32_t bits = w_.points == WANT_COLOR
-                        ? 0x4000u
+                        ? GL_COLOR_BUFFER_BIT
                         : (w_.points & WANT_DEPTH ? 0x100u : 0u) | (w_.points & WANT_STENCIL ? 0x400u : 0u);
-    blit(0, 0, out_.width, out_.height, 0, 0, out_.width, out_.height, bits, NEAREST);
+    blit(0, 0, out_.width, out_.height, 0, 0, out_.width, out_.height, bits, GL_NEAREST);
     bool fine = ok();
-    if (scissor) DT_REAL(void, glEnable, uint32_t)(SCISSOR_TEST);
-    bind(DRAW_TARGET, draw);
-    bind(READ_TARGET, framebuffer);
-    if (auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t)) read_buffer(w_.points == WANT_COLOR ? +COLOR0 : 0u);
+    if (scissor) DT_REAL(void, glEnable, uint32_t)(GL_SCISSOR_TEST);
+    bind(GL_DRAW_FRAMEBUFFER, draw);
+    bind(GL_READ_FRAMEBUFFER, framebuffer);
+    if (auto read_buffer = DT_REAL(void, glReadBuffer, uint32_t))
+      read_buffer(w_.points == WANT_COLOR ? GL_COLOR_ATTACHMENT0 : 0u);
     fine ? pixels(0) : fail("it has several samples a pixel, which the driver does not make one");
-    bind(READ_TARGET, from);
+    bind(GL_READ_FRAMEBUFFER, from);
     DT_REAL(void, glDeleteFramebuffers, int32_t, const uint32_t*)(1, &framebuffer);
     DT_REAL(void, glDeleteRenderbuffers, int32_t, const uint32_t*)(1, &storage);
     out_.lost = "the " + std::to_string(samples) + " samples of a pixel are one";
@@ -387,7 +370,7 @@ class ObjectReader {
     bool depth = w_.points & WANT_DEPTH;
     DepthSource from{w_.what == ObjectImage::TEXTURE,
                      name_,
-                     w_.target == CUBE ? w_.face : 0,
+                     w_.target == GL_TEXTURE_CUBE_MAP ? w_.face : 0,
                      out_.format,
                      w_.level,
                      0,
@@ -423,8 +406,8 @@ ObjectContent read_vg(Player& p, const ObjectImage& w) {
   if (!p.vg_objects() || !ask || !get || !error) return fail("no context of OpenVG is current there");
   uint32_t image = p.vg(w.name);
   error();
-  auto format = static_cast<uint32_t>(ask(image, 0x1E00));
-  out.width = ask(image, 0x1E01), out.height = ask(image, 0x1E02);
+  auto format = static_cast<uint32_t>(ask(image, GL_KEEP));
+  out.width = ask(image, GL_REPLACE), out.height = ask(image, GL_INCR);
   if (error() || out.width < 1 || out.height < 1) return fail("the engine has no such image there");
   static const uint8_t widths[] = {4, 4, 4, 2, 2, 2, 1, 4, 4, 4, 1, 1, 0, 0, 0};
   uint32_t kind = format & 0x3F;
@@ -460,7 +443,7 @@ ObjectContent read_object(Player& player, const ObjectImage& wanted) {
   ObjectContent none;
   if (!c || !player.context || !gl::can_ask(c))
     none.why = c && c->in_begin ? "the call stands between glBegin and glEnd" : "no context is current there";
-  else if (c->api == 1 && !c->core && gl::ask(c, 0x0B33, 0))
+  else if (c->api == 1 && !c->core && gl::ask(c, GL_LIST_INDEX, 0))
     none.why = "a display list is made there";
   if (!none.why.empty()) return none;
   return ObjectReader(player, c, wanted).read();

@@ -65,7 +65,7 @@ struct Surface;
 struct Context : NameTables {  // the names of what contexts do not share
   uint64_t recorded = 0;
   void* real = nullptr;
-  int api = 0;  // 0x30A0 ES, 0x30A2 GL
+  int api = 0;  // EGL_OPENGL_ES_API or EGL_OPENGL_API
   void* config = nullptr;
   std::shared_ptr<Group> group;
   uint32_t program = 0, pipeline_program = 0;  // names here

@@ -8,44 +8,32 @@
 #include "../core/text.h"
 #include "play.h"
 #include "sizes.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
 
 using gl::ask;
 
-enum : uint32_t {
-  ACTIVE_TEXTURE = 0x84E0,
-  CLIENT_ACTIVE_TEXTURE = 0x84E1,
-  TEXTURE0 = 0x84C0,
-  FRAMEBUFFER_TARGET = 0x8D40,
-  READ_FB = 0x8CA8,
-  DRAW_FB = 0x8CA9,
-  COLOR_ATTACHMENT = 0x8CE0,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  RENDERBUFFER_TARGET = 0x8D41,
-  ARRAY_TARGET = 0x8892,
-  COPY_READ = 0x8F36
-};
 constexpr int MOST_VALUES = 4096, MOST_LEVELS = 20;
 
 struct Target {
   uint32_t target, binding;
   const char* name;
 };
-const Target TARGETS[] = {{0x0DE1, 0x8069, "GL_TEXTURE_2D"},
-                          {0x8513, 0x8514, "GL_TEXTURE_CUBE_MAP"},
-                          {0x806F, 0x806A, "GL_TEXTURE_3D"},
-                          {0x8C1A, 0x8C1D, "GL_TEXTURE_2D_ARRAY"},
-                          {0x0DE0, 0x8068, "GL_TEXTURE_1D"},
-                          {0x8C18, 0x8C1C, "GL_TEXTURE_1D_ARRAY"},
-                          {0x84F5, 0x84F6, "GL_TEXTURE_RECTANGLE"},
-                          {0x8C2A, 0x8C2C, "GL_TEXTURE_BUFFER"},
-                          {0x9100, 0x9104, "GL_TEXTURE_2D_MULTISAMPLE"},
-                          {0x9102, 0x9105, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
-                          {0x9009, 0x900A, "GL_TEXTURE_CUBE_MAP_ARRAY"},
-                          {0x8D65, 0x8D67, "GL_TEXTURE_EXTERNAL_OES"}};
+const Target TARGETS[] = {
+    {GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, "GL_TEXTURE_2D"},
+    {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, "GL_TEXTURE_CUBE_MAP"},
+    {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, "GL_TEXTURE_3D"},
+    {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, "GL_TEXTURE_2D_ARRAY"},
+    {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, "GL_TEXTURE_1D"},
+    {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, "GL_TEXTURE_1D_ARRAY"},
+    {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, "GL_TEXTURE_RECTANGLE"},
+    {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, "GL_TEXTURE_BUFFER"},
+    {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE"},
+    {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
+    {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, "GL_TEXTURE_CUBE_MAP_ARRAY"},
+    {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES, "GL_TEXTURE_EXTERNAL_OES"}};
 const char* const FACES[] = {"GL_TEXTURE_CUBE_MAP_POSITIVE_X", "GL_TEXTURE_CUBE_MAP_NEGATIVE_X",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Y", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Y",
                              "GL_TEXTURE_CUBE_MAP_POSITIVE_Z", "GL_TEXTURE_CUBE_MAP_NEGATIVE_Z"};
@@ -57,44 +45,44 @@ struct UniformType {
 };
 UniformType uniform_type(uint32_t t) {
   switch (t) {
-    case 0x1406: return {1, 'f'};
-    case 0x8B50: return {2, 'f'};
-    case 0x8B51: return {3, 'f'};
-    case 0x8B52: return {4, 'f'};
-    case 0x1404: return {1, 'i'};
-    case 0x8B53: return {2, 'i'};
-    case 0x8B54: return {3, 'i'};
-    case 0x8B55: return {4, 'i'};
-    case 0x1405: return {1, 'u'};
-    case 0x8DC6: return {2, 'u'};
-    case 0x8DC7: return {3, 'u'};
-    case 0x8DC8: return {4, 'u'};
-    case 0x8B56: return {1, 'b'};
-    case 0x8B57: return {2, 'b'};
-    case 0x8B58: return {3, 'b'};
-    case 0x8B59: return {4, 'b'};
-    case 0x8B5A: return {4, 'f'};
-    case 0x8B5B: return {9, 'f'};
-    case 0x8B5C: return {16, 'f'};
-    case 0x8B65:
-    case 0x8B67: return {6, 'f'};
-    case 0x8B66:
-    case 0x8B69: return {8, 'f'};
-    case 0x8B68:
-    case 0x8B6A: return {12, 'f'};
-    case 0x140A: return {1, 'd'};
-    case 0x8FFC: return {2, 'd'};
-    case 0x8FFD: return {3, 'd'};
-    case 0x8FFE: return {4, 'd'};
-    case 0x8F46: return {4, 'd'};
-    case 0x8F47: return {9, 'd'};
-    case 0x8F48: return {16, 'd'};
-    case 0x8F49:
-    case 0x8F4B: return {6, 'd'};
-    case 0x8F4A:
-    case 0x8F4D: return {8, 'd'};
-    case 0x8F4C:
-    case 0x8F4E: return {12, 'd'};
+    case GL_FLOAT: return {1, 'f'};
+    case GL_FLOAT_VEC2: return {2, 'f'};
+    case GL_FLOAT_VEC3: return {3, 'f'};
+    case GL_FLOAT_VEC4: return {4, 'f'};
+    case GL_INT: return {1, 'i'};
+    case GL_INT_VEC2: return {2, 'i'};
+    case GL_INT_VEC3: return {3, 'i'};
+    case GL_INT_VEC4: return {4, 'i'};
+    case GL_UNSIGNED_INT: return {1, 'u'};
+    case GL_UNSIGNED_INT_VEC2: return {2, 'u'};
+    case GL_UNSIGNED_INT_VEC3: return {3, 'u'};
+    case GL_UNSIGNED_INT_VEC4: return {4, 'u'};
+    case GL_BOOL: return {1, 'b'};
+    case GL_BOOL_VEC2: return {2, 'b'};
+    case GL_BOOL_VEC3: return {3, 'b'};
+    case GL_BOOL_VEC4: return {4, 'b'};
+    case GL_FLOAT_MAT2: return {4, 'f'};
+    case GL_FLOAT_MAT3: return {9, 'f'};
+    case GL_FLOAT_MAT4: return {16, 'f'};
+    case GL_FLOAT_MAT2x3:
+    case GL_FLOAT_MAT3x2: return {6, 'f'};
+    case GL_FLOAT_MAT2x4:
+    case GL_FLOAT_MAT4x2: return {8, 'f'};
+    case GL_FLOAT_MAT3x4:
+    case GL_FLOAT_MAT4x3: return {12, 'f'};
+    case GL_DOUBLE: return {1, 'd'};
+    case GL_DOUBLE_VEC2: return {2, 'd'};
+    case GL_DOUBLE_VEC3: return {3, 'd'};
+    case GL_DOUBLE_VEC4: return {4, 'd'};
+    case GL_DOUBLE_MAT2: return {4, 'd'};
+    case GL_DOUBLE_MAT3: return {9, 'd'};
+    case GL_DOUBLE_MAT4: return {16, 'd'};
+    case GL_DOUBLE_MAT2x3:
+    case GL_DOUBLE_MAT3x2: return {6, 'd'};
+    case GL_DOUBLE_MAT2x4:
+    case GL_DOUBLE_MAT4x2: return {8, 'd'};
+    case GL_DOUBLE_MAT3x4:
+    case GL_DOUBLE_MAT4x3: return {12, 'd'};
     default: return {1, 'i'};  // samplers, images
   }
 }
@@ -148,7 +136,7 @@ class Asker {
     plain();
     indexed();
     // What follows binds objects, which a display list in the making would take down.
-    if (c_->api == 1 && !c_->core && integer(0x0B33)) return;
+    if (c_->api == 1 && !c_->core && integer(GL_LIST_INDEX)) return;
     units();
     if (legacy_) fixed_function();
     vertex_arrays();
@@ -205,8 +193,9 @@ class Asker {
   }
   // A pbuffer has only a front buffer: it stands for the back buffer of a window.
   uint32_t surface_buffer(const Query& q, uint32_t value) const {
-    bool buffer = (q.pname >= 0x8825 && q.pname <= 0x8834) || q.pname == 0x0C01 || q.pname == 0x0C02;
-    return buffer && value == 0x0404 && p_.context->single_buffered ? 0x0405 : value;
+    bool buffer = (q.pname >= GL_DRAW_BUFFER0 && q.pname <= GL_DRAW_BUFFER15) || q.pname == GL_DRAW_BUFFER ||
+                  q.pname == GL_READ_BUFFER;
+    return buffer && value == GL_FRONT && p_.context->single_buffered ? GL_BACK : value;
   }
   static std::string floats(const float* v, int n) {
     std::vector<std::string> parts;
@@ -252,10 +241,10 @@ class Asker {
     static const struct {
       uint32_t name;
       const char* path;
-    } names[] = {{0x1F00, "driver.GL_VENDOR"},
-                 {0x1F01, "driver.GL_RENDERER"},
-                 {0x1F02, "driver.GL_VERSION"},
-                 {0x8B8C, "driver.GL_SHADING_LANGUAGE_VERSION"}};
+    } names[] = {{GL_VENDOR, "driver.GL_VENDOR"},
+                 {GL_RENDERER, "driver.GL_RENDERER"},
+                 {GL_VERSION, "driver.GL_VERSION"},
+                 {GL_SHADING_LANGUAGE_VERSION, "driver.GL_SHADING_LANGUAGE_VERSION"}};
     for (auto& n : names) {
       const char* text = get ? get(n.name) : nullptr;
       if (text && ok()) line(n.path, json_text(text));
@@ -370,11 +359,12 @@ class Asker {
     auto gen = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetTexGeniv");
     auto gen_f = p_.gl<void (*)(uint32_t, uint32_t, float*)>("glGetTexGenfv");
     if (!wanted("context.texture_units[")) return;
-    auto active = static_cast<uint32_t>(integer(ACTIVE_TEXTURE, TEXTURE0));
-    int fixed = legacy_ ? integer(0x84E2, 1) : 0, coordinates = legacy_ ? integer(0x8871, fixed) : 0;
-    int n = std::clamp(std::max({integer(0x8B4D, 1), fixed, coordinates}), 1, 512);
+    auto active = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE, GL_TEXTURE0));
+    int fixed = legacy_ ? integer(GL_MAX_TEXTURE_UNITS, 1) : 0,
+        coordinates = legacy_ ? integer(GL_MAX_TEXTURE_COORDS, fixed) : 0;
+    int n = std::clamp(std::max({integer(GL_MAX_COMBINED_TEXTURE_IMAGE_UNITS, 1), fixed, coordinates}), 1, 512);
     for (int u = 0; u < n; ++u) {
-      auto unit = TEXTURE0 + static_cast<uint32_t>(u);
+      auto unit = GL_TEXTURE0 + static_cast<uint32_t>(u);
       if (activate)
         activate(unit);
       else if (u)
@@ -410,25 +400,25 @@ class Asker {
         caps(ASK_UNIT_ENABLED, prefix + "enabled.", is);
         if (env && env_f)
           ask_list(
-              ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(0x2300, pname, v); },
-              [&](uint32_t pname, float* v) { env_f(0x2300, pname, v); });
+              ASK_ENV, prefix + "env.", [&](uint32_t pname, int32_t* v) { env(GL_TEXTURE_ENV, pname, v); },
+              [&](uint32_t pname, float* v) { env_f(GL_TEXTURE_ENV, pname, v); });
         static const char* const axes[] = {"GL_S", "GL_T", "GL_R", "GL_Q"};
         for (uint32_t axis = 0; c_->api == 1 && gen && gen_f && axis < 4; ++axis)
           ask_list(
               ASK_GEN, prefix + "gen." + axes[axis] + ".",
-              [&](uint32_t pname, int32_t* v) { gen(0x2000 + axis, pname, v); },
-              [&](uint32_t pname, float* v) { gen_f(0x2000 + axis, pname, v); });
+              [&](uint32_t pname, int32_t* v) { gen(GL_S + axis, pname, v); },
+              [&](uint32_t pname, float* v) { gen_f(GL_S + axis, pname, v); });
       }
     }
     if (activate) activate(active);
     // Arrays of texture coordinates have a selector of their own.
     auto client = p_.gl<void (*)(uint32_t)>("glClientActiveTexture");
     if (coordinates && client) {
-      auto was = static_cast<uint32_t>(integer(CLIENT_ACTIVE_TEXTURE, TEXTURE0));
+      auto was = static_cast<uint32_t>(integer(GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0));
       for (int u = 0; u < coordinates; ++u) {
-        client(TEXTURE0 + static_cast<uint32_t>(u));
+        client(GL_TEXTURE0 + static_cast<uint32_t>(u));
         std::string prefix = "context.texture_units[" + std::to_string(u) + "].";
-        uint8_t on = is(0x8078);
+        uint8_t on = is(GL_TEXTURE_COORD_ARRAY);
         if (ok()) line(prefix + "enabled.GL_TEXTURE_COORD_ARRAY", on ? "true" : "false");
         ask_list(
             ASK_COORDINATES, prefix, [&](uint32_t pname, int32_t* v) { get(pname, v); },
@@ -445,20 +435,20 @@ class Asker {
     auto plane = p_.gl<void (*)(uint32_t, double*)>("glGetClipPlane");
     auto plane_f = p_.gl<void (*)(uint32_t, float*)>("glGetClipPlanef");
     auto none = [](uint32_t, int32_t*) {};
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D31), 0, 32)); light && i < n; ++i)
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_LIGHTS), 0, 32)); light && i < n; ++i)
       ask_list(ASK_LIGHT, "context.lights[" + std::to_string(i) + "].", none,
-               [&](uint32_t pname, float* v) { light(0x4000 + i, pname, v); });
+               [&](uint32_t pname, float* v) { light(GL_LIGHT0 + i, pname, v); });
     for (uint32_t face = 0; material && face < 2; ++face)
       ask_list(ASK_MATERIAL, std::string("context.materials.") + (face ? "GL_BACK." : "GL_FRONT."), none,
-               [&](uint32_t pname, float* v) { material(0x0404 + face, pname, v); });
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(0x0D32), 0, 32)); i < n; ++i) {
+               [&](uint32_t pname, float* v) { material(GL_FRONT + face, pname, v); });
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_CLIP_DISTANCES), 0, 32)); i < n; ++i) {
       double d[4] = {};
       float f[4] = {};
       if (c_->api == 1 && plane) {
-        plane(0x3000 + i, d);
+        plane(GL_CLIP_DISTANCE0 + i, d);
         for (int k = 0; k < 4; ++k) f[k] = static_cast<float>(d[k]);
       } else if (plane_f) {
-        plane_f(0x3000 + i, f);
+        plane_f(GL_CLIP_DISTANCE0 + i, f);
       }
       if (ok()) line("context.clip_planes[" + std::to_string(i) + "]", floats(f, 4));
     }
@@ -487,15 +477,15 @@ class Asker {
     auto pointer = p_.gl<void (*)(uint32_t, uint32_t, void**)>("glGetVertexAttribPointerv");
     auto bind = p_.gl<void (*)(uint32_t)>("glBindVertexArray");
     if (!get || !get_f || !pointer || c_->version < 20) return;
-    auto attributes = static_cast<uint32_t>(std::clamp(integer(0x8869), 0, 256));
+    auto attributes = static_cast<uint32_t>(std::clamp(integer(GL_MAX_VERTEX_ATTRIBS), 0, 256));
     for (uint32_t i = 0; i < attributes; ++i) {
       if (i == 0 && legacy_) continue;  // it is no state there
       float v[4] = {};
-      get_f(i, 0x8626, v);
+      get_f(i, GL_CURRENT_VERTEX_ATTRIB, v);
       if (ok()) line("context.attributes[" + std::to_string(i) + "].GL_CURRENT_VERTEX_ATTRIB", floats(v, 4));
     }
     if (!wanted("context.vertex_arrays[")) return;
-    auto current = static_cast<uint32_t>(integer(0x85B5));
+    auto current = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BINDING));
     auto all = objects(VERTEX_ARRAY, "glIsVertexArray", {current});
     bool zero = c_->api == 2 || !c_->core;
     if (zero) all.insert(all.begin(), {0, 0});
@@ -509,13 +499,13 @@ class Asker {
       }
       std::string prefix = "context.vertex_arrays[" + std::to_string(was) + "].";
       line(prefix + "GL_ELEMENT_ARRAY_BUFFER_BINDING",
-           std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(0x8895)))));
+           std::to_string(recorded(BUFFER, static_cast<uint32_t>(integer(GL_ELEMENT_ARRAY_BUFFER_BINDING)))));
       for (uint32_t i = 0; i < attributes; ++i) {
         int32_t enabled = 0, buffer = 0;
         void* at = nullptr;
-        get(i, 0x8622, &enabled);
-        get(i, 0x889F, &buffer);
-        pointer(i, 0x8645, &at);
+        get(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &enabled);
+        get(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
+        pointer(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
         if (!ok() || (!enabled && !buffer && !at)) continue;  // as it was in the beginning
         std::string path = prefix + "attributes[" + std::to_string(i) + "].";
         ask_list(
@@ -525,7 +515,8 @@ class Asker {
         line(path + "GL_VERTEX_ATTRIB_ARRAY_POINTER", std::to_string(address));
       }
     }
-    if (bind && integer(0x85B5, static_cast<int32_t>(current)) != static_cast<int32_t>(current)) bind(current);
+    if (bind && integer(GL_VERTEX_ARRAY_BINDING, static_cast<int32_t>(current)) != static_cast<int32_t>(current))
+      bind(current);
     ok();
   }
 
@@ -534,50 +525,51 @@ class Asker {
     auto get = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetFramebufferAttachmentParameteriv");
     if (!wanted("context.framebuffers[")) return;
     bool two = c_->version >= 30;
-    auto draw = static_cast<uint32_t>(integer(0x8CA6)), read = two ? static_cast<uint32_t>(integer(0x8CAA)) : draw;
+    auto draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)),
+         read = two ? static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING)) : draw;
     auto all = objects(FRAMEBUFFER, "glIsFramebuffer", {draw, read});
     all.insert(all.begin(), {0, 0});
-    uint32_t target = two ? DRAW_FB : FRAMEBUFFER_TARGET;
-    int colors = two || c_->api == 1 ? std::clamp(integer(0x8CDF, 1), 1, 32) : 1,
-        draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(0x8824), 0, 32) : 0;
+    uint32_t target = two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
+    int colors = two || c_->api == 1 ? std::clamp(integer(GL_MAX_COLOR_ATTACHMENTS, 1), 1, 32) : 1,
+        draws = c_->version >= 30 || c_->api == 1 ? std::clamp(integer(GL_MAX_DRAW_BUFFERS), 0, 32) : 0;
     for (auto& [was, now] : all) {
       if (bind) {
-        bind(FRAMEBUFFER_TARGET, now);
+        bind(GL_FRAMEBUFFER, now);
         if (!ok()) continue;
       } else if (now != draw) {
         continue;
       }
       std::string prefix = "context.framebuffers[" + std::to_string(was) + "].";
       if (draws) {
-        buffer_of(prefix + "GL_READ_BUFFER", 0x0C02);
+        buffer_of(prefix + "GL_READ_BUFFER", GL_READ_BUFFER);
         for (int i = 0; i < draws; ++i)
-          buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), 0x8825 + static_cast<uint32_t>(i));
+          buffer_of(prefix + "GL_DRAW_BUFFER" + std::to_string(i), GL_DRAW_BUFFER0 + static_cast<uint32_t>(i));
       }
       if (!now || !get) continue;  // a window's attachments are no state
       for (int i = 0; i < colors + 2; ++i) {
-        uint32_t point = i < colors    ? COLOR_ATTACHMENT + static_cast<uint32_t>(i)
-                         : i == colors ? DEPTH_ATTACHMENT
-                                       : STENCIL_ATTACHMENT;
+        uint32_t point = i < colors    ? GL_COLOR_ATTACHMENT0 + static_cast<uint32_t>(i)
+                         : i == colors ? GL_DEPTH_ATTACHMENT
+                                       : GL_STENCIL_ATTACHMENT;
         std::string path = prefix +
                            (i < colors    ? "GL_COLOR_ATTACHMENT" + std::to_string(i)
                             : i == colors ? "GL_DEPTH_ATTACHMENT"
                                           : "GL_STENCIL_ATTACHMENT") +
                            ".";
         int32_t type = 0, name = 0;
-        get(target, point, 0x8CD0, &type);
+        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
         if (!ok() || (!type && i && i < colors)) continue;
-        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == 0x1702   ? "\"GL_TEXTURE\""
-                                                             : type == 0x8D41 ? "\"GL_RENDERBUFFER\""
-                                                                              : "\"GL_NONE\"");
+        line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE", type == GL_TEXTURE        ? "\"GL_TEXTURE\""
+                                                             : type == GL_RENDERBUFFER ? "\"GL_RENDERBUFFER\""
+                                                                                       : "\"GL_NONE\"");
         if (!type) continue;
-        get(target, point, 0x8CD1, &name);
+        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME, &name);
         if (ok())
           line(path + "GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME",
-               std::to_string(recorded(type == 0x1702 ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
+               std::to_string(recorded(type == GL_TEXTURE ? TEXTURE : RENDERBUFFER, static_cast<uint32_t>(name))));
         auto& list = g_queries[ASK_ATTACHMENT];
         for (unsigned k = 0; k < list.count; ++k) {
           const Query& q = list.queries[k];
-          if (q.pname == 0x8CD1) continue;
+          if (q.pname == GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME) continue;
           int32_t v[4] = {};
           get(target, point, q.pname, v);
           if (ok() && !(q.kind == K_ENUM && !v[0])) line(path + q.name, value_of(q, v, 1));
@@ -585,8 +577,8 @@ class Asker {
       }
     }
     if (bind) {
-      bind(two ? DRAW_FB : FRAMEBUFFER_TARGET, draw);
-      if (two) bind(READ_FB, read);
+      bind(two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER, draw);
+      if (two) bind(GL_READ_FRAMEBUFFER, read);
     }
     ok();
   }
@@ -596,7 +588,7 @@ class Asker {
     get(pname, v);
     if (!ok()) return;
     auto value = static_cast<uint32_t>(v[0]);
-    if (value == 0x0404 && p_.context->single_buffered) value = 0x0405;
+    if (value == GL_FRONT && p_.context->single_buffered) value = GL_BACK;
     line(path, value ? enum_text(g_draw_buffers, value) : "\"GL_NONE\"");
   }
 
@@ -629,10 +621,11 @@ class Asker {
     auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetBufferParameteriv");
     auto get_long = p_.gl<void (*)(uint32_t, uint32_t, int64_t*)>("glGetBufferParameteri64v");
     if (!bind || !get) return;
-    uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? COPY_READ : ARRAY_TARGET,
-             name = target == COPY_READ ? 0x8F36 : 0x8894;
+    uint32_t target = c_->version >= 31 || (c_->api == 2 && c_->version >= 30) ? GL_COPY_READ_BUFFER : GL_ARRAY_BUFFER,
+             name = target == GL_COPY_READ_BUFFER ? GL_COPY_READ_BUFFER_BINDING : GL_ARRAY_BUFFER_BINDING;
     auto bound = static_cast<uint32_t>(integer(name));
-    for (auto& [was, now] : objects(BUFFER, "glIsBuffer", {bound, static_cast<uint32_t>(integer(0x8894))})) {
+    for (auto& [was, now] :
+         objects(BUFFER, "glIsBuffer", {bound, static_cast<uint32_t>(integer(GL_ARRAY_BUFFER_BINDING))})) {
       bind(target, now);
       if (!ok()) continue;
       std::string prefix = "share.buffers[" + std::to_string(was) + "].";
@@ -657,15 +650,15 @@ class Asker {
     auto bind = p_.gl<void (*)(uint32_t, uint32_t)>("glBindRenderbuffer");
     auto get = p_.gl<void (*)(uint32_t, uint32_t, int32_t*)>("glGetRenderbufferParameteriv");
     if (!bind || !get) return;
-    auto bound = static_cast<uint32_t>(integer(0x8CA7));
+    auto bound = static_cast<uint32_t>(integer(GL_RENDERBUFFER_BINDING));
     for (auto& [was, now] : objects(RENDERBUFFER, "glIsRenderbuffer", {bound})) {
-      bind(RENDERBUFFER_TARGET, now);
+      bind(GL_RENDERBUFFER, now);
       if (!ok()) continue;
       ask_list(
           ASK_RENDERBUFFER, "share.renderbuffers[" + std::to_string(was) + "].",
-          [&](uint32_t pname, int32_t* v) { get(RENDERBUFFER_TARGET, pname, v); }, [](uint32_t, float*) {});
+          [&](uint32_t pname, int32_t* v) { get(GL_RENDERBUFFER, pname, v); }, [](uint32_t, float*) {});
     }
-    bind(RENDERBUFFER_TARGET, bound);
+    bind(GL_RENDERBUFFER, bound);
     ok();
   }
 
@@ -698,23 +691,25 @@ class Asker {
       if (!target) continue;
       std::string prefix = "share.textures[" + std::to_string(was) + "].";
       line(prefix + "target", std::string("\"") + target->name + "\"");
-      bool sampled = target->target != 0x8C2A;
+      bool sampled = target->target != GL_TEXTURE_BUFFER;
       if (sampled)
         ask_list(
             ASK_TEXTURE, prefix, [&](uint32_t pname, int32_t* v) { get(target->target, pname, v); },
             [&](uint32_t pname, float* v) { get_f(target->target, pname, v); });
-      bool cube = target->target == 0x8513;
+      bool cube = target->target == GL_TEXTURE_CUBE_MAP;
       for (uint32_t face = 0; levels && face < (cube ? 6u : 1u); ++face) {
-        uint32_t at = cube ? 0x8515 + face : target->target;
+        uint32_t at = cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : target->target;
         for (int l = 0; l < MOST_LEVELS; ++l) {
           int32_t width = 0;
-          level(at, l, 0x1000, &width);
+          level(at, l, GL_TEXTURE_WIDTH, &width);
           if (!ok() || !width) break;
           std::string path =
               prefix + (cube ? std::string(FACES[face]) + "." : "") + "levels[" + std::to_string(l) + "].";
           ask_list(
               ASK_LEVEL, path, [&](uint32_t pname, int32_t* v) { level(at, l, pname, v); }, [](uint32_t, float*) {});
-          if (target->target == 0x9100 || target->target == 0x9102 || !sampled) break;
+          if (target->target == GL_TEXTURE_2D_MULTISAMPLE || target->target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY ||
+              !sampled)
+            break;
         }
       }
       bind(target->target, before[target]);
@@ -734,7 +729,7 @@ class Asker {
             ASK_SHADER, "share.shaders[" + std::to_string(was) + "].",
             [&, o = now](uint32_t pname, int32_t* v) { get_s(o, pname, v); }, none);
     if (!wanted("share.programs[")) return;
-    for (auto& [was, now] : objects(PROGRAM, "glIsProgram", {static_cast<uint32_t>(integer(0x8B8D))})) {
+    for (auto& [was, now] : objects(PROGRAM, "glIsProgram", {static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM))})) {
       std::string prefix = "share.programs[" + std::to_string(was) + "].";
       if (!wanted(prefix)) continue;
       ask_list(ASK_PROGRAM, prefix, [&, o = now](uint32_t pname, int32_t* v) { get_p(o, pname, v); }, none);
@@ -750,7 +745,7 @@ class Asker {
         line(prefix + "shaders", text + "]");
       }
       int32_t linked = 0;
-      get_p(now, 0x8B82, &linked);
+      get_p(now, GL_LINK_STATUS, &linked);
       if (linked) interface(now, prefix);
       ok();
     }
@@ -768,7 +763,7 @@ class Asker {
     int32_t count = 0, length = 0, size = 0;
     uint32_t type = 0;
     char name[1024];
-    get_p(program, 0x8B86, &count);
+    get_p(program, GL_ACTIVE_UNIFORMS, &count);
     for (int32_t i = 0; i < count; ++i) {
       active(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
       if (!ok()) continue;
@@ -783,7 +778,7 @@ class Asker {
       }
     }
     count = 0;
-    get_p(program, 0x8B89, &count);
+    get_p(program, GL_ACTIVE_ATTRIBUTES, &count);
     for (int32_t i = 0; i < count; ++i) {
       input(program, static_cast<uint32_t>(i), sizeof name, &length, &size, &type, name);
       if (!ok()) continue;
@@ -793,7 +788,7 @@ class Asker {
     auto block_name = p_.gl<void (*)(uint32_t, uint32_t, int32_t, int32_t*, char*)>("glGetActiveUniformBlockName");
     auto block = p_.gl<void (*)(uint32_t, uint32_t, uint32_t, int32_t*)>("glGetActiveUniformBlockiv");
     count = 0;
-    if (c_->version >= 30 && block_name && block) get_p(program, 0x8A36, &count);
+    if (c_->version >= 30 && block_name && block) get_p(program, GL_ACTIVE_UNIFORM_BLOCKS, &count);
     if (!ok()) count = 0;
     for (int32_t i = 0; i < count; ++i) {
       auto index = static_cast<uint32_t>(i);

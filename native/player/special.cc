@@ -4,22 +4,11 @@
 #include <cstring>
 
 #include "lists.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 namespace {
-
-enum : uint32_t {
-  GL_BYTE = 0x1400,
-  GL_UNSIGNED_BYTE,
-  GL_SHORT,
-  GL_UNSIGNED_SHORT,
-  GL_INT,
-  GL_UNSIGNED_INT,
-  GL_FLOAT,
-  GL_FRONT = 0x0404,
-  GL_BACK = 0x0405,
-  GL_INVALID_INDEX = 0xFFFFFFFF
-};
 
 uint64_t recorded(const Row& w) {
   const Function* f = w.columns->function;
@@ -59,12 +48,12 @@ GLint located(Player& p, const Row& w, uint32_t program, const char* name, GLint
   }())))
 
 GLenum color_buffer(Player& p, GLenum buffer) {
-  if (!p.context->single_buffered || p.context->api != 0x30A2) return buffer;
+  if (!p.context->single_buffered || p.context->api != EGL_OPENGL_API) return buffer;
   // What the program drew into a window's back buffer goes to the only buffer that a pbuffer has.
   switch (buffer) {
     case GL_BACK: return GL_FRONT;
-    case 0x0402: return 0x0400;
-    case 0x0403: return 0x0401;
+    case GL_BACK_LEFT: return GL_STENCIL_BUFFER_BIT;
+    case GL_BACK_RIGHT: return GL_FRONT_RIGHT;
     default: return buffer;
   }
 }
@@ -111,8 +100,8 @@ GLuint special_glGetProgramResourceIndex(Player& p, const Row& w, GLuint program
   if (!name) return GL_INVALID_INDEX;
   GLuint now = p.gl<GLuint (*)(GLuint, GLenum, const GLchar*)>("glGetProgramResourceIndex")(program, kind, name);
   auto was = static_cast<GLuint>(recorded(w));
-  if (now != was && was != GL_INVALID_INDEX && (kind == 0x92E2 || kind == 0x92E6))
-    p.program(program).blocks[kind == 0x92E6][was] = now;
+  if (now != was && was != GL_INVALID_INDEX && (kind == GL_UNIFORM_BLOCK || kind == GL_SHADER_STORAGE_BLOCK))
+    p.program(program).blocks[kind == GL_SHADER_STORAGE_BLOCK][was] = now;
   return now;
 }
 
@@ -154,7 +143,7 @@ void special_glListBase(Player& p, const Row&, GLuint base) {
 void special_glCallLists(Player& p, const Row&, GLsizei n, GLenum type, const void* lists) {
   auto real = REAL(void (*)(GLsizei, GLenum, const void*), "glCallLists");
   Names& names = p.names_of(LIST);
-  if (n <= 0 || !lists || names.identity() || type < GL_BYTE || type > 0x1409) return real(n, type, lists);
+  if (n <= 0 || !lists || names.identity() || type < GL_BYTE || type > GL_4_BYTES) return real(n, type, lists);
   // Numbers relative to a base cannot be renamed; whole names can.
   auto* renamed = static_cast<GLuint*>(p.scratch(static_cast<size_t>(n) * 4));
   if (!list_numbers(type, lists, static_cast<size_t>(n), p.context->list_base, renamed)) return real(n, type, lists);

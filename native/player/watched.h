@@ -9,6 +9,7 @@
 #include "lists.h"
 #include "metrics/session.h"
 #include "play.h"
+#include "gl_enums.h"
 
 namespace dt::play {
 
@@ -69,12 +70,14 @@ class Watched : public metrics::Draw {
   const char* refusal() const override {
     if (*refusal_ || !(immediate_ || list_ || piece_)) return refusal_;
     // What vertices have stays behind after them, and is put back.
-    int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = 0x1700;
+    int depth = 0, most = 0, matrices = 0, most_matrices = 1, mode = GL_MODELVIEW;
     static const auto get = gl::real<void (*)(uint32_t, int*)>("glGetIntegerv");
-    get(0x0BB0, &depth), get(0x0D35, &most);  // GL_ATTRIB_STACK_DEPTH
+    get(GL_ATTRIB_STACK_DEPTH, &depth), get(GL_MAX_ATTRIB_STACK_DEPTH, &most);
     // of GL_MODELVIEW
-    if (list_ && list_->matrices) get(0x0BA3, &matrices), get(0x0D36, &most_matrices), get(0x0BA0, &mode);
-    if (mode != 0x1700) return "a display list changes a matrix other than GL_MODELVIEW";
+    if (list_ && list_->matrices)
+      get(GL_MODELVIEW_STACK_DEPTH, &matrices), get(GL_MAX_MODELVIEW_STACK_DEPTH, &most_matrices),
+          get(GL_MATRIX_MODE, &mode);
+    if (mode != GL_MODELVIEW) return "a display list changes a matrix other than GL_MODELVIEW";
     return depth < most && matrices < most_matrices ? "" : "there is no room to save what the draw changes";
   }
   Given given() const override {

@@ -6,6 +6,8 @@
 
 #include "metrics/session.h"
 #include "observer.h"
+#include "gl_enums.h"
+#include "glx_enums.h"
 
 namespace dt::play {
 
@@ -91,14 +93,16 @@ EGLDisplay open_display(void* x11) {
   const char* angle = getenv("DRAWTAP_PLAY_ANGLE");
   if (x11) {
     display = platform && has_word(words, "EGL_EXT_platform_x11")
-                  ? platform(0x31D5, x11, nullptr)
+                  ? platform(EGL_PLATFORM_X11_KHR, x11, nullptr)
                   : eglGetDisplay(reinterpret_cast<EGLNativeDisplayType>(x11));
   } else if (angle && platform) {
     // ANGLE needs to be told what it runs on: type and device.
-    const EGLint on[] = {0x3203, 0x3450, 0x3209, 0x3487, EGL_NONE};
-    display = platform(0x3202, EGL_DEFAULT_DISPLAY, on);
+    // EGL_ANGLE_platform_angle, which the registry of EGL does not have: Vulkan on SwiftShader.
+    constexpr EGLint PLATFORM = 0x3202, TYPE = 0x3203, VULKAN = 0x3450, DEVICE = 0x3209, SWIFTSHADER = 0x3487;
+    const EGLint on[] = {TYPE, VULKAN, DEVICE, SWIFTSHADER, EGL_NONE};
+    display = platform(PLATFORM, EGL_DEFAULT_DISPLAY, on);
   } else if (!getenv("EGL_PLATFORM") && platform && has_word(words, "EGL_MESA_platform_surfaceless")) {
-    display = platform(0x31DD, EGL_DEFAULT_DISPLAY, nullptr);
+    display = platform(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
   }
   if (display == EGL_NO_DISPLAY && !x11) display = eglGetDisplay(EGL_DEFAULT_DISPLAY);
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr))
@@ -130,8 +134,8 @@ std::string probe() {
       const unsigned char* s = get ? get(name) : nullptr;
       return std::string(s ? reinterpret_cast<const char*>(s) : "");
     };
-    renderer = word(0x1F01);
-    text += "\"" + std::string(t.key) + "\": " + json_text(word(0x1F02)) + ", ";
+    renderer = word(GL_RENDERER);
+    text += "\"" + std::string(t.key) + "\": " + json_text(word(GL_VERSION)) + ", ";
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
   }
   if (text.size() == 1) return "{\"error\": \"the driver makes neither OpenGL ES 2 nor OpenGL contexts for pbuffers\"}";
@@ -165,7 +169,7 @@ void list_metrics(FILE* to) {
     hook::after_eglCreateContext(&tls, display, config, EGL_NO_CONTEXT, version, context);
     hook::after_eglMakeCurrent(&tls, display, surface, surface, context, EGL_TRUE);
     auto get = reinterpret_cast<const unsigned char* (*)(uint32_t)>(eglGetProcAddress("glGetString"));
-    const unsigned char* text = get ? get(0x1F02) : nullptr;
+    const unsigned char* text = get ? get(GL_VERSION) : nullptr;
     metrics::set_current_context(context);
     metrics::list_backends(to, text ? reinterpret_cast<const char*>(text) : "");
     metrics::set_current_context(nullptr);
@@ -424,8 +428,8 @@ void Windows::add_context(uint64_t recorded, uint64_t share, uint64_t config, in
     debug.pop_back();
     bool has = false;
     for (size_t i = 0; i + 1 < debug.size(); i += 2)
-      if (debug[i] == 0x30FC) has = true, debug[i + 1] |= 1;
-    if (!has) debug.insert(debug.end(), {0x31B0, EGL_TRUE});
+      if (debug[i] == EGL_CONTEXT_FLAGS_KHR) has = true, debug[i + 1] |= 1;
+    if (!has) debug.insert(debug.end(), {EGL_CONTEXT_OPENGL_DEBUG, EGL_TRUE});
     debug.push_back(EGL_NONE);
     context->real = eglCreateContext(display_, of, with, debug.data());
     if (!context->real)
@@ -478,10 +482,10 @@ void Windows::glx_create_context(const Call& call) {
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
     auto v = static_cast<EGLint>(list[i + 1]);
     switch (list[i]) {
-      case 0x2091: attributes.insert(attributes.end(), {EGL_CONTEXT_MAJOR_VERSION, v}); break;
-      case 0x2092: attributes.insert(attributes.end(), {EGL_CONTEXT_MINOR_VERSION, v}); break;
-      case 0x2094: attributes.insert(attributes.end(), {0x30FC, v}); break;
-      case 0x9126:
+      case GLX_CONTEXT_MAJOR_VERSION_ARB: attributes.insert(attributes.end(), {EGL_CONTEXT_MAJOR_VERSION, v}); break;
+      case GLX_CONTEXT_MINOR_VERSION_ARB: attributes.insert(attributes.end(), {EGL_CONTEXT_MINOR_VERSION, v}); break;
+      case GLX_CONTEXT_FLAGS_ARB: attributes.insert(attributes.end(), {EGL_CONTEXT_FLAGS_KHR, v}); break;
+      case GLX_CONTEXT_PROFILE_MASK_ARB:
         if (v & 4)
           api = API_ES;
         else
@@ -730,8 +734,8 @@ void Windows::glx_create_drawable(const Call& call) {
   int width = 0, height = 0;
   auto list = call.list("attrib_list");
   for (size_t i = 0; i + 1 < list.size(); i += 2) {
-    if (list[i] == 0x8041) width = static_cast<int>(list[i + 1]);
-    if (list[i] == 0x8040) height = static_cast<int>(list[i + 1]);
+    if (list[i] == GLX_PBUFFER_WIDTH) width = static_cast<int>(list[i + 1]);
+    if (list[i] == GLX_PBUFFER_HEIGHT) height = static_cast<int>(list[i + 1]);
   }
   if (const NativeFact* about = fact(nullptr, recorded, call.seq, true)) {
     width = about->number("width", width);
@@ -879,14 +883,14 @@ bool Windows::bind_now(Context* context, Surface* draw, Surface* read) {
     if (x11_ && !player_.options.as_recorded) eglSwapInterval(display_, 0);
     auto text = player_.gl<const unsigned char* (*)(uint32_t)>("glGetString");
     if (engine_.empty() && text) {
-      auto* renderer = reinterpret_cast<const char*>(text(0x1F01));
-      auto* version = reinterpret_cast<const char*>(text(0x1F02));
+      auto* renderer = reinterpret_cast<const char*>(text(GL_RENDERER));
+      auto* version = reinterpret_cast<const char*>(text(GL_VERSION));
       if (renderer && version) engine_ = std::string(renderer) + ", " + version;
     }
     if (context->api == API_GL) {
       auto get = player_.gl<void (*)(uint32_t, uint8_t*)>("glGetBooleanv");
       uint8_t value = 1;
-      get(0x0C32, &value);
+      get(GL_DOUBLEBUFFER, &value);
       context->single_buffered = !value;
     }
   }
@@ -909,23 +913,25 @@ void Windows::listen() {
   if (!install || !control || !enable)
     return player_.report("debug", player_.seq, "", "the driver has no GL_KHR_debug: it says nothing");
   reinterpret_cast<Install>(install)(&Windows::message, this);
-  reinterpret_cast<Control>(control)(0x1100, 0x1100, 0x1100, 0, nullptr, 1);
-  enable(0x92E0);  // GL_DEBUG_OUTPUT
-  enable(0x8242);  // synchronous: in the call that it is about
+  reinterpret_cast<Control>(control)(GL_DONT_CARE, GL_DONT_CARE, GL_DONT_CARE, 0, nullptr, 1);
+  enable(GL_DEBUG_OUTPUT);
+  enable(GL_DEBUG_OUTPUT_SYNCHRONOUS);  // synchronous: in the call that it is about
 }
 
 void Windows::message(unsigned source, unsigned type, unsigned, unsigned severity, int length, const char* text,
                       const void* user) {
   // What the program itself says (groups, markers) is in the recording.
-  if (source == 0x824A || source == 0x8249 || !text) return;
+  if (source == GL_DEBUG_SOURCE_APPLICATION || source == GL_DEBUG_SOURCE_THIRD_PARTY || !text) return;
   auto& self = *static_cast<const Windows*>(user);
   static const char* const types[] = {"error",       "deprecated",  "undefined behaviour",
                                       "portability", "performance", "other"};
   static const char* const severities[] = {"high", "medium", "low"};
-  std::string said = type >= 0x824C && type <= 0x8251 ? types[type - 0x824C] : "message";
-  said += severity >= 0x9146 && severity <= 0x9148 ? std::string(", ") + severities[severity - 0x9146]
-          : severity == 0x826B                     ? ", notification"
-                                                   : "";
+  std::string said =
+      type >= GL_DEBUG_TYPE_ERROR && type <= GL_DEBUG_TYPE_OTHER ? types[type - GL_DEBUG_TYPE_ERROR] : "message";
+  said += severity >= GL_DEBUG_SEVERITY_HIGH && severity <= GL_DEBUG_SEVERITY_LOW
+              ? std::string(", ") + severities[severity - GL_DEBUG_SEVERITY_HIGH]
+          : severity == GL_DEBUG_SEVERITY_NOTIFICATION ? ", notification"
+                                                       : "";
   std::string words(text, length >= 0 ? static_cast<size_t>(length) : strlen(text));
   while (!words.empty() && (words.back() == '\n' || words.back() == 0)) words.pop_back();
   self.player_.report("debug", self.player_.seq, self.player_.running, said + ": " + words);
@@ -942,7 +948,7 @@ void Windows::shift_names() {
   for (const char* name : makers)
     if (auto make = player_.gl<void (*)(int32_t, uint32_t*)>(name)) make(count++, names);
   auto shader = player_.gl<uint32_t (*)(uint32_t)>("glCreateShader");
-  for (int i = 0; shader && i < 5; ++i) shader(0x8B31);
+  for (int i = 0; shader && i < 5; ++i) shader(GL_VERTEX_SHADER);
   if (auto lists = player_.gl<uint32_t (*)(int32_t)>("glGenLists"); lists && player_.context->api == API_GL) lists(9);
   // Not every context has all of these; its errors are ours alone.
   auto error = player_.gl<uint32_t (*)()>("glGetError");
@@ -1070,7 +1076,8 @@ void Windows::create_image(const Call& call) {
     shares_vg_ = true;
     return;
   }
-  bool texture = target >= 0x30B1 && target <= 0x30B8, renderbuffer = target == 0x30B9;
+  bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z,
+       renderbuffer = target == EGL_GL_RENDERBUFFER;
   if (it == contexts_.end() || !make || !(texture || renderbuffer))
     return player_.report("image", call.seq, call.function.name, "images of target " + hex(target) + " are not played");
   uint32_t name =
@@ -1098,7 +1105,8 @@ void Windows::create_sync(const Call& call) {
   auto make = reinterpret_cast<PFNEGLCREATESYNCKHRPROC>(eglGetProcAddress("eglCreateSyncKHR"));
   if (!call.result() || !make) return;
   auto type = static_cast<EGLenum>(call.arg("type"));
-  if (type != 0x30F9) return player_.report("sync", call.seq, call.function.name, "only fence syncs are played");
+  if (type != EGL_SYNC_FENCE)
+    return player_.report("sync", call.seq, call.function.name, "only fence syncs are played");
   if (void* made = make(display_, type, nullptr)) syncs_[call.result()] = made;
 }
 void Windows::destroy_sync(const Call& call) {
@@ -1155,18 +1163,19 @@ void Windows::glx_bind_tex_image(const Call& call) {
       eglGetProcAddress("glTexImage2D"));
   if (!get || !store || !upload) return;
   // GL_UNPACK_ALIGNMENT, ROW_LENGTH, SKIP_*, ...
-  static const unsigned names[] = {0x0CF5, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF0, 0x0CF1};
+  static const unsigned names[] = {GL_UNPACK_ALIGNMENT,   GL_UNPACK_ROW_LENGTH, GL_UNPACK_SKIP_ROWS,
+                                   GL_UNPACK_SKIP_PIXELS, GL_UNPACK_SWAP_BYTES, GL_UNPACK_LSB_FIRST};
   int kept[6] = {}, buffer = 0;
-  get(0x88EF, &buffer);
-  if (buffer && bind) bind(0x88EC, 0);
+  get(GL_PIXEL_UNPACK_BUFFER_BINDING, &buffer);
+  if (buffer && bind) bind(GL_PIXEL_UNPACK_BUFFER, 0);
   for (int i = 0; i < 6; ++i) {
     get(names[i], &kept[i]);
     store(names[i], i ? 0 : 4);
   }
-  upload(static_cast<unsigned>(number("target")), 0, 0x8058, static_cast<int>(width), static_cast<int>(height), 0,
-         0x1908, 0x1401, pixels->data());
+  upload(static_cast<unsigned>(number("target")), 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
+         GL_RGBA, GL_UNSIGNED_BYTE, pixels->data());
   for (int i = 0; i < 6; ++i) store(names[i], kept[i]);
-  if (buffer && bind) bind(0x88EC, static_cast<unsigned>(buffer));
+  if (buffer && bind) bind(GL_PIXEL_UNPACK_BUFFER, static_cast<unsigned>(buffer));
 }
 
 Windows::Handler Windows::handler(const Function& function, bool& known) const {

@@ -9,6 +9,9 @@
 #include "frame_image.h"
 #include "targets.h"
 #include "told.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
+#include "glx_enums.h"
 
 namespace dt {
 
@@ -57,7 +60,6 @@ using namespace gl;
 
 namespace {
 
-enum : uint32_t { EGL_NONE = 0x3038, OPENGL_ES = 0x30A0, OPENGL = 0x30A2, DEBUG_OUTPUT = 0x92E0 };
 constexpr uint32_t MOST_SURFACES = 1024;
 
 uint32_t g_lock;  // one thread after the other takes what it has
@@ -85,7 +87,7 @@ KnownSurface* place_of(uint64_t handle) {
 
 void* egl_config(void* display, int32_t id) {
   auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
-  const int32_t wanted[] = {0x3028, id, (int32_t)EGL_NONE};
+  const int32_t wanted[] = {EGL_CONFIG_ID, id, (int32_t)EGL_NONE};
   void* config = nullptr;
   int32_t count = 0;
   return id && choose && choose(display, wanted, &config, 1, &count) && count > 0 ? config : nullptr;
@@ -99,12 +101,12 @@ void tell_surface(Thread* t, void* display, uint64_t handle) {
   void* const surface = (void*)(uintptr_t)handle;
   auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
   int32_t id = 0, width = 0, height = 0, largest = -1;
-  if (!query || !query(display, surface, 0x3028, &id)) return;
-  query(display, surface, 0x3057, &width);
-  query(display, surface, 0x3056, &height);
-  query(display, surface, 0x3058, &largest);  // of pbuffers alone
+  if (!query || !query(display, surface, EGL_CONFIG_ID, &id)) return;
+  query(display, surface, EGL_WIDTH, &width);
+  query(display, surface, EGL_HEIGHT, &height);
+  query(display, surface, EGL_LARGEST_PBUFFER, &largest);  // of pbuffers alone
   void* const config = egl_config(display, id);
-  const int32_t size[] = {0x3057, width, 0x3056, height, (int32_t)EGL_NONE};
+  const int32_t size[] = {EGL_WIDTH, width, EGL_HEIGHT, height, (int32_t)EGL_NONE};
   if (largest >= 0)
     tell_result<void*, void*, const int32_t*>(t, handle, "eglCreatePbufferSurface", display, config, size);
   else
@@ -116,15 +118,17 @@ void tell_egl_context(Thread* t, GlContext* c, void* share) {
   auto query = DT_REAL(uint32_t, eglQueryContext, void*, void*, int32_t, int32_t*);
   int32_t id = 0;
   void* config = c->config;
-  if (!config && query && query(c->display, c->handle, 0x3028, &id)) config = egl_config(c->display, id);
+  if (!config && query && query(c->display, c->handle, EGL_CONFIG_ID, &id)) config = egl_config(c->display, id);
   const int32_t major = (int32_t)c->version / 10, minor = (int32_t)c->version % 10;
   // Where nobody saw how it was made, by what it is; a list without anything is the usual one otherwise.
-  const int32_t none = (int32_t)EGL_NONE, profile = c->api == 1 && c->version >= 32 ? 0x30FD : none;
-  const int32_t asked[] = {0x3098, major ? major : 2, 0x30FB, minor, profile, c->core ? 1 : 2, none};
+  const int32_t none = (int32_t)EGL_NONE,
+                profile = c->api == 1 && c->version >= 32 ? EGL_CONTEXT_OPENGL_PROFILE_MASK : none;
+  const int32_t asked[] = {
+      EGL_CONTEXT_MAJOR_VERSION, major ? major : 2, EGL_CONTEXT_MINOR_VERSION, minor, profile, c->core ? 1 : 2, none};
   const int32_t* const made = c->config ? c->attributes : asked;
   tell_result<void*>(t, (uint64_t)(uintptr_t)c->display, "eglGetDisplay", nullptr);
   tell_result<void*, int32_t*, int32_t*>(t, 1, "eglInitialize", c->display, nullptr, nullptr);
-  tell_result<uint32_t>(t, 1, "eglBindAPI", c->api == 1 ? +OPENGL : +OPENGL_ES);
+  tell_result<uint32_t>(t, 1, "eglBindAPI", c->api == 1 ? EGL_OPENGL_API : EGL_OPENGL_ES_API);
   tell_result<void*, void*, void*, const int32_t*>(t, (uint64_t)(uintptr_t)c->handle, "eglCreateContext", c->display,
                                                    config, share, made);
 }
@@ -135,9 +139,10 @@ void* glx_config(GlContext* c) {
   auto query = DT_REAL(int, glXQueryContext, void*, void*, int, int*);
   auto choose = DT_REAL(void**, glXChooseFBConfig, void*, int, const int*, int*);
   int id = 0, screen = 0, count = 0;
-  if (!query || !choose || query(c->display, c->handle, 0x8013, &id) || query(c->display, c->handle, 0x800C, &screen))
+  if (!query || !choose || query(c->display, c->handle, GLX_FBCONFIG_ID, &id) ||
+      query(c->display, c->handle, GLX_SCREEN, &screen))
     return nullptr;
-  const int wanted[] = {0x8013, id, 0};
+  const int wanted[] = {GLX_FBCONFIG_ID, id, 0};
   void** const found = choose(c->display, screen, wanted, &count);
   void* const config = found && count > 0 ? found[0] : nullptr;
   using Free = int (*)(void*);
@@ -151,12 +156,19 @@ void tell_glx_context(Thread* t, GlContext* c, void* share) {
   if (c->has_visual)
     return tell_result<void*, void*, void*, int>(t, handle, "glXCreateContext", c->display, c->visual, share, 1);
   void* const config = c->config ? c->config : glx_config(c);
-  const int made[] = {0x2091, (int)c->version / 10, 0x2092, (int)c->version % 10, 0x9126, 1, 0};
+  const int made[] = {GLX_CONTEXT_MAJOR_VERSION_ARB,
+                      (int)c->version / 10,
+                      GLX_CONTEXT_MINOR_VERSION_ARB,
+                      (int)c->version % 10,
+                      GLX_CONTEXT_PROFILE_MASK_ARB,
+                      1,
+                      0};
   if (c->attribute_count || c->core)
     tell_result<void*, void*, void*, int, const int*>(t, handle, "glXCreateContextAttribsARB", c->display, config,
                                                       share, 1, c->attribute_count ? c->attributes : made);
   else
-    tell_result<void*, void*, int, void*, int>(t, handle, "glXCreateNewContext", c->display, config, 0x8014, share, 1);
+    tell_result<void*, void*, int, void*, int>(t, handle, "glXCreateNewContext", c->display, config, GLX_RGBA_TYPE,
+                                               share, 1);
 }
 
 // ---- what a context is --------------------------------------------------------------------------
@@ -194,15 +206,15 @@ void tell_current(Thread* t, GlContext* c) {
 // An error that the program has not asked for yet is there again.
 void raise_again(Base& b, uint32_t error) {
   if (!error) return;
-  if (error == 0x0500)
+  if (error == GL_INVALID_ENUM)
     b.d.glEnable(0);
-  else if (error == 0x0501)
+  else if (error == GL_INVALID_VALUE)
     b.d.glClear(0xFFFFFFFF);
-  else if (error == 0x0502 && b.has(15, 30)) {
-    const auto was = (uint32_t)b.get(0x8894);
-    b.d.glBindBuffer(0x8892, 0);
-    b.d.glUnmapBuffer(0x8892);
-    b.d.glBindBuffer(0x8892, was);
+  else if (error == GL_INVALID_OPERATION && b.has(15, 30)) {
+    const auto was = (uint32_t)b.get(GL_ARRAY_BUFFER_BINDING);
+    b.d.glBindBuffer(GL_ARRAY_BUFFER, 0);
+    b.d.glUnmapBuffer(GL_ARRAY_BUFFER);
+    b.d.glBindBuffer(GL_ARRAY_BUFFER, was);
   } else {
     b.lacks("an error 0x%X that the program had not asked for yet is not there any more", error);
   }
@@ -217,16 +229,18 @@ void take_surface(Base& b, Moment moment) {
   const struct {
     uint32_t what, bits;
     const char* name;
-  } parts[] = {{0x1800, 0x0D55, "colours"}, {0x1801, 0x0D56, "depth"}, {0x1802, 0x0D57, "stencil"}};
+  } parts[] = {{GL_COLOR, GL_ALPHA_BITS, "colours"},
+               {GL_DEPTH, GL_DEPTH_BITS, "depth"},
+               {GL_STENCIL, GL_STENCIL_BITS, "stencil"}};
   for (auto& p : parts) {
-    if (shown && p.what != 0x1800) continue;  // EGL and GLX leave nothing of these behind
-    if (p.what != 0x1800 && !c->core && !b.get(p.bits)) continue;
+    if (shown && p.what != GL_COLOR) continue;  // EGL and GLX leave nothing of these behind
+    if (p.what != GL_COLOR && !c->core && !b.get(p.bits)) continue;
     dt_target picture{};
     picture.kind = DT_TARGET_SURFACE;
     picture.name = c->draw;
     picture.target = p.what;
     const uint32_t why = take_picture(b.t, picture, c->system == 1 && moment == Moment::MADE_CURRENT, &b.bytes);
-    if ((why || !b.fine()) && !shown && (p.what == 0x1800 || why != DT_REFUSED_FORMAT))
+    if ((why || !b.fine()) && !shown && (p.what == GL_COLOR || why != DT_REFUSED_FORMAT))
       b.lacks("what is drawn to the window and not shown yet: its %s", p.name);
   }
 }
@@ -302,16 +316,16 @@ void take_base(Thread* t, Moment moment) {
   emit_note(t, "base-begins", text);
   c->in_recording = c->recorded_in == session_number() && c->told_epoch != epoch;
   int32_t answer = -1;
-  b.d.glGetIntegerv(0x0D33, &answer);  // GL_MAX_TEXTURE_SIZE: there is no answer between glBegin and glEnd
+  b.d.glGetIntegerv(GL_MAX_TEXTURE_SIZE, &answer);  // there is no answer between glBegin and glEnd
   tell_context(t, c);
   tell_current(t, c);
-  if (answer == -1 || (b.old && !b.es && (b.get(0x0B33) || b.get(0x0C40, 0x1C00) != 0x1C00))) {
+  if (answer == -1 || (b.old && !b.es && (b.get(GL_LIST_INDEX) || b.get(GL_RENDER_MODE, GL_RENDER) != GL_RENDER))) {
     b.lacks(
         "everything, since recording began between glBegin and glEnd, or in a display list, or what is drawn was selected or fed back");
   } else {
     const bool shared = !group_is_taken(c, epoch);
-    b.debug_output = b.has(43, 32) && b.is(DEBUG_OUTPUT);
-    if (b.debug_output) b.d.glDisable(DEBUG_OUTPUT);  // nobody is told of what is asked here
+    b.debug_output = b.has(43, 32) && b.is(GL_DEBUG_OUTPUT);
+    if (b.debug_output) b.d.glDisable(GL_DEBUG_OUTPUT);  // nobody is told of what is asked here
     b.pack = c->pack, b.unpack = c->unpack, b.pack_buffer = c->buffers[PACK];
     {
       PlainPack plain(c);
@@ -324,7 +338,7 @@ void take_base(Thread* t, Moment moment) {
       c->pack = b.pack, c->buffers[PACK] = b.pack_buffer;  // what `plain` puts back
     }
     read_state(c);
-    if (b.debug_output) b.d.glEnable(DEBUG_OUTPUT);
+    if (b.debug_output) b.d.glEnable(GL_DEBUG_OUTPUT);
   }
   b.fine();
   raise_again(b, error);

@@ -6,6 +6,7 @@
 #include "sampled.h"
 #include "targets.h"
 #include "told.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -14,77 +15,6 @@ using namespace gl;
 
 namespace {
 
-enum : uint32_t {
-  ARRAY_BUFFER = 0x8892,
-  ELEMENT_BUFFER = 0x8893,
-  BUFFER_SIZE = 0x8764,
-  BUFFER_USAGE = 0x8765,
-  BUFFER_MAPPED = 0x88BC,
-  BUFFER_POINTER = 0x88BD,
-  ACCESS_FLAGS = 0x911F,
-  MAP_LENGTH = 0x9120,
-  MAP_OFFSET = 0x9121,
-  IMMUTABLE_STORAGE = 0x821F,
-  STORAGE_FLAGS = 0x8220,
-  TEXTURE_1D = 0x0DE0,
-  TEXTURE_2D = 0x0DE1,
-  TEXTURE_3D = 0x806F,
-  TEXTURE_CUBE = 0x8513,
-  TEXTURE_RECTANGLE = 0x84F5,
-  TEXTURE_1D_ARRAY = 0x8C18,
-  TEXTURE_2D_ARRAY = 0x8C1A,
-  TEXTURE_BUFFER = 0x8C2A,
-  TEXTURE_CUBE_ARRAY = 0x9009,
-  TEXTURE_2D_SAMPLES = 0x9100,
-  TEXTURE_2D_ARRAY_SAMPLES = 0x9102,
-  TEXTURE_EXTERNAL = 0x8D65,
-  CUBE_FACE = 0x8515,
-  WIDTH = 0x1000,
-  HEIGHT = 0x1001,
-  INTERNAL_FORMAT = 0x1003,
-  BORDER = 0x1005,
-  DEPTH = 0x8071,
-  RED_SIZE = 0x805C,
-  GREEN_SIZE = 0x805D,
-  ALPHA_SIZE = 0x805F,
-  RED_TYPE = 0x8C10,
-  COMPRESSED = 0x86A1,
-  COMPRESSED_SIZE = 0x86A0,
-  DEPTH_SIZE = 0x884A,
-  STENCIL_SIZE = 0x88F1,
-  SAMPLES = 0x9106,
-  FIXED_SAMPLES = 0x9107,
-  STORE_BINDING = 0x8C2D,
-  STORE_OFFSET = 0x919D,
-  STORE_SIZE = 0x919E,
-  IMMUTABLE_FORMAT = 0x912F,
-  IMMUTABLE_LEVELS = 0x82DF,
-  GENERATE_MIPMAP = 0x8191,
-  RENDERBUFFER = 0x8D41,
-  FRAMEBUFFER = 0x8D40,
-  READ_FRAMEBUFFER = 0x8CA8,
-  DRAW_FRAMEBUFFER = 0x8CA9,
-  COLOR_ATTACHMENT0 = 0x8CE0,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A,
-  OBJECT_TYPE = 0x8CD0,
-  OBJECT_NAME = 0x8CD1,
-  OBJECT_LEVEL = 0x8CD2,
-  OBJECT_FACE = 0x8CD3,
-  OBJECT_LAYER = 0x8CD4,
-  OBJECT_LAYERED = 0x8DA7,
-  OBJECT_SAMPLES = 0x8D6C,
-  UNSIGNED_BYTE = 0x1401,
-  UNSIGNED_SHORT = 0x1403,
-  UNSIGNED_INT = 0x1405,
-  FLOAT = 0x1406,
-  HALF = 0x140B,
-  HALF_OES = 0x8D61,
-  RED = 0x1903,
-  RGBA = 0x1908,
-  RGBA_INTEGER = 0x8D99,
-};
 // names up to here are asked about, and as many behind the last that there is
 constexpr uint32_t LEAST_SEARCHED = 1u << 16;
 constexpr int32_t MOST_LEVELS = 17;
@@ -94,41 +24,89 @@ struct TargetBinding {
   uint32_t target, binding;
   const char* name;
 };
-const TargetBinding TARGETS[] = {{TEXTURE_2D, 0x8069, "GL_TEXTURE_2D"},
-                                 {TEXTURE_CUBE, 0x8514, "GL_TEXTURE_CUBE_MAP"},
-                                 {TEXTURE_3D, 0x806A, "GL_TEXTURE_3D"},
-                                 {TEXTURE_2D_ARRAY, 0x8C1D, "GL_TEXTURE_2D_ARRAY"},
-                                 {TEXTURE_1D, 0x8068, "GL_TEXTURE_1D"},
-                                 {TEXTURE_RECTANGLE, 0x84F6, "GL_TEXTURE_RECTANGLE"},
-                                 {TEXTURE_1D_ARRAY, 0x8C1C, "GL_TEXTURE_1D_ARRAY"},
-                                 {TEXTURE_BUFFER, 0x8C2C, "GL_TEXTURE_BUFFER"},
-                                 {TEXTURE_CUBE_ARRAY, 0x900A, "GL_TEXTURE_CUBE_MAP_ARRAY"},
-                                 {TEXTURE_2D_SAMPLES, 0x9104, "GL_TEXTURE_2D_MULTISAMPLE"},
-                                 {TEXTURE_2D_ARRAY_SAMPLES, 0x9105, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
-                                 {TEXTURE_EXTERNAL, 0x8D67, "GL_TEXTURE_EXTERNAL_OES"}};
+const TargetBinding TARGETS[] = {
+    {GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, "GL_TEXTURE_2D"},
+    {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, "GL_TEXTURE_CUBE_MAP"},
+    {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, "GL_TEXTURE_3D"},
+    {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, "GL_TEXTURE_2D_ARRAY"},
+    {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, "GL_TEXTURE_1D"},
+    {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, "GL_TEXTURE_RECTANGLE"},
+    {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, "GL_TEXTURE_1D_ARRAY"},
+    {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, "GL_TEXTURE_BUFFER"},
+    {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, "GL_TEXTURE_CUBE_MAP_ARRAY"},
+    {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, "GL_TEXTURE_2D_MULTISAMPLE"},
+    {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, "GL_TEXTURE_2D_MULTISAMPLE_ARRAY"},
+    {GL_TEXTURE_EXTERNAL_OES, GL_TEXTURE_BINDING_EXTERNAL_OES, "GL_TEXTURE_EXTERNAL_OES"}};
 
 // Formats and types that OpenGL ES takes together with an internal format; desktop OpenGL takes any that are of one
 // kind.
 struct Transfer {
   uint16_t internal, format, type;
 };
-const Transfer TRANSFERS[] = {
-    {0x8229, 0x1903, 0x1401}, {0x8F94, 0x1903, 0x1400}, {0x822D, 0x1903, 0x140B}, {0x822E, 0x1903, 0x1406},
-    {0x8232, 0x8D94, 0x1401}, {0x8231, 0x8D94, 0x1400}, {0x8234, 0x8D94, 0x1403}, {0x8233, 0x8D94, 0x1402},
-    {0x8236, 0x8D94, 0x1405}, {0x8235, 0x8D94, 0x1404}, {0x822B, 0x8227, 0x1401}, {0x8F95, 0x8227, 0x1400},
-    {0x822F, 0x8227, 0x140B}, {0x8230, 0x8227, 0x1406}, {0x8238, 0x8228, 0x1401}, {0x8237, 0x8228, 0x1400},
-    {0x823A, 0x8228, 0x1403}, {0x8239, 0x8228, 0x1402}, {0x823C, 0x8228, 0x1405}, {0x823B, 0x8228, 0x1404},
-    {0x8051, 0x1907, 0x1401}, {0x8C41, 0x1907, 0x1401}, {0x8D62, 0x1907, 0x8363}, {0x8F96, 0x1907, 0x1400},
-    {0x8C3A, 0x1907, 0x8C3B}, {0x8C3D, 0x1907, 0x8C3E}, {0x881B, 0x1907, 0x140B}, {0x8815, 0x1907, 0x1406},
-    {0x8D7D, 0x8D98, 0x1401}, {0x8D8F, 0x8D98, 0x1400}, {0x8D77, 0x8D98, 0x1403}, {0x8D89, 0x8D98, 0x1402},
-    {0x8D71, 0x8D98, 0x1405}, {0x8D83, 0x8D98, 0x1404}, {0x8058, 0x1908, 0x1401}, {0x8C43, 0x1908, 0x1401},
-    {0x8F97, 0x1908, 0x1400}, {0x8057, 0x1908, 0x8034}, {0x8056, 0x1908, 0x8033}, {0x8059, 0x1908, 0x8368},
-    {0x881A, 0x1908, 0x140B}, {0x8814, 0x1908, 0x1406}, {0x8D7C, 0x8D99, 0x1401}, {0x8D8E, 0x8D99, 0x1400},
-    {0x906F, 0x8D99, 0x8368}, {0x8D76, 0x8D99, 0x1403}, {0x8D88, 0x8D99, 0x1402}, {0x8D70, 0x8D99, 0x1405},
-    {0x8D82, 0x8D99, 0x1404}, {0x81A5, 0x1902, 0x1403}, {0x81A6, 0x1902, 0x1405}, {0x81A7, 0x1902, 0x1405},
-    {0x8CAC, 0x1902, 0x1406}, {0x88F0, 0x84F9, 0x84FA}, {0x8CAD, 0x84F9, 0x8DAD}, {0x8D48, 0x1901, 0x1401},
-    {0x93A1, 0x80E1, 0x1401}, {0x803C, 0x1906, 0x1401}, {0x8040, 0x1909, 0x1401}, {0x8045, 0x190A, 0x1401},
-    {0x822A, 0x1903, 0x1403}, {0x822C, 0x8227, 0x1403}, {0x8054, 0x1907, 0x1403}, {0x805B, 0x1908, 0x1403}};
+const Transfer TRANSFERS[] = {{GL_R8, GL_RED, GL_UNSIGNED_BYTE},
+                              {GL_R8_SNORM, GL_RED, GL_BYTE},
+                              {GL_R16F, GL_RED, GL_HALF_FLOAT},
+                              {GL_R32F, GL_RED, GL_FLOAT},
+                              {GL_R8UI, GL_RED_INTEGER, GL_UNSIGNED_BYTE},
+                              {GL_R8I, GL_RED_INTEGER, GL_BYTE},
+                              {GL_R16UI, GL_RED_INTEGER, GL_UNSIGNED_SHORT},
+                              {GL_R16I, GL_RED_INTEGER, GL_SHORT},
+                              {GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT},
+                              {GL_R32I, GL_RED_INTEGER, GL_INT},
+                              {GL_RG8, GL_RG, GL_UNSIGNED_BYTE},
+                              {GL_RG8_SNORM, GL_RG, GL_BYTE},
+                              {GL_RG16F, GL_RG, GL_HALF_FLOAT},
+                              {GL_RG32F, GL_RG, GL_FLOAT},
+                              {GL_RG8UI, GL_RG_INTEGER, GL_UNSIGNED_BYTE},
+                              {GL_RG8I, GL_RG_INTEGER, GL_BYTE},
+                              {GL_RG16UI, GL_RG_INTEGER, GL_UNSIGNED_SHORT},
+                              {GL_RG16I, GL_RG_INTEGER, GL_SHORT},
+                              {GL_RG32UI, GL_RG_INTEGER, GL_UNSIGNED_INT},
+                              {GL_RG32I, GL_RG_INTEGER, GL_INT},
+                              {GL_RGB8, GL_RGB, GL_UNSIGNED_BYTE},
+                              {GL_SRGB8, GL_RGB, GL_UNSIGNED_BYTE},
+                              {GL_RGB565, GL_RGB, GL_UNSIGNED_SHORT_5_6_5},
+                              {GL_RGB8_SNORM, GL_RGB, GL_BYTE},
+                              {GL_R11F_G11F_B10F, GL_RGB, GL_UNSIGNED_INT_10F_11F_11F_REV},
+                              {GL_RGB9_E5, GL_RGB, GL_UNSIGNED_INT_5_9_9_9_REV},
+                              {GL_RGB16F, GL_RGB, GL_HALF_FLOAT},
+                              {GL_RGB32F, GL_RGB, GL_FLOAT},
+                              {GL_RGB8UI, GL_RGB_INTEGER, GL_UNSIGNED_BYTE},
+                              {GL_RGB8I, GL_RGB_INTEGER, GL_BYTE},
+                              {GL_RGB16UI, GL_RGB_INTEGER, GL_UNSIGNED_SHORT},
+                              {GL_RGB16I, GL_RGB_INTEGER, GL_SHORT},
+                              {GL_RGB32UI, GL_RGB_INTEGER, GL_UNSIGNED_INT},
+                              {GL_RGB32I, GL_RGB_INTEGER, GL_INT},
+                              {GL_RGBA8, GL_RGBA, GL_UNSIGNED_BYTE},
+                              {GL_SRGB8_ALPHA8, GL_RGBA, GL_UNSIGNED_BYTE},
+                              {GL_RGBA8_SNORM, GL_RGBA, GL_BYTE},
+                              {GL_RGB5_A1, GL_RGBA, GL_UNSIGNED_SHORT_5_5_5_1},
+                              {GL_RGBA4, GL_RGBA, GL_UNSIGNED_SHORT_4_4_4_4},
+                              {GL_RGB10_A2, GL_RGBA, GL_UNSIGNED_INT_2_10_10_10_REV},
+                              {GL_RGBA16F, GL_RGBA, GL_HALF_FLOAT},
+                              {GL_RGBA32F, GL_RGBA, GL_FLOAT},
+                              {GL_RGBA8UI, GL_RGBA_INTEGER, GL_UNSIGNED_BYTE},
+                              {GL_RGBA8I, GL_RGBA_INTEGER, GL_BYTE},
+                              {GL_RGB10_A2UI, GL_RGBA_INTEGER, GL_UNSIGNED_INT_2_10_10_10_REV},
+                              {GL_RGBA16UI, GL_RGBA_INTEGER, GL_UNSIGNED_SHORT},
+                              {GL_RGBA16I, GL_RGBA_INTEGER, GL_SHORT},
+                              {GL_RGBA32UI, GL_RGBA_INTEGER, GL_UNSIGNED_INT},
+                              {GL_RGBA32I, GL_RGBA_INTEGER, GL_INT},
+                              {GL_DEPTH_COMPONENT16, GL_DEPTH_COMPONENT, GL_UNSIGNED_SHORT},
+                              {GL_DEPTH_COMPONENT24, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT},
+                              {GL_DEPTH_COMPONENT32, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT},
+                              {GL_DEPTH_COMPONENT32F, GL_DEPTH_COMPONENT, GL_FLOAT},
+                              {GL_DEPTH24_STENCIL8, GL_DEPTH_STENCIL, GL_UNSIGNED_INT_24_8},
+                              {GL_DEPTH32F_STENCIL8, GL_DEPTH_STENCIL, GL_FLOAT_32_UNSIGNED_INT_24_8_REV},
+                              {GL_STENCIL_INDEX8, GL_STENCIL_INDEX, GL_UNSIGNED_BYTE},
+                              {GL_BGRA8_EXT, GL_BGRA, GL_UNSIGNED_BYTE},
+                              {GL_ALPHA8, GL_ALPHA, GL_UNSIGNED_BYTE},
+                              {GL_LUMINANCE8, GL_LUMINANCE, GL_UNSIGNED_BYTE},
+                              {GL_LUMINANCE8_ALPHA8, GL_LUMINANCE_ALPHA, GL_UNSIGNED_BYTE},
+                              {GL_R16, GL_RED, GL_UNSIGNED_SHORT},
+                              {GL_RG16, GL_RG, GL_UNSIGNED_SHORT},
+                              {GL_RGB16, GL_RGB, GL_UNSIGNED_SHORT},
+                              {GL_RGBA16, GL_RGBA, GL_UNSIGNED_SHORT}};
 
 struct Parameter {
   uint32_t name;
@@ -137,26 +115,26 @@ struct Parameter {
   bool sampler;     // that samplers have as well
   const char* extension;
 };
-const Parameter PARAMETERS[] = {{0x2801, 'i', 10, 10, true, nullptr},
-                                {0x2800, 'i', 10, 10, true, nullptr},
-                                {0x2802, 'i', 10, 10, true, nullptr},
-                                {0x2803, 'i', 10, 10, true, nullptr},
-                                {0x8072, 'i', 12, 30, true, nullptr},
-                                {0x813A, 'f', 12, 30, true, nullptr},
-                                {0x813B, 'f', 12, 30, true, nullptr},
-                                {0x813C, 'i', 12, 30, false, nullptr},
-                                {0x813D, 'i', 12, 30, false, nullptr},
-                                {0x884C, 'i', 14, 30, true, nullptr},
-                                {0x884D, 'i', 14, 30, true, nullptr},
-                                {0x8501, 'f', 14, 0, true, nullptr},
-                                {0x8E42, 'i', 33, 30, false, nullptr},
-                                {0x8E43, 'i', 33, 30, false, nullptr},
-                                {0x8E44, 'i', 33, 30, false, nullptr},
-                                {0x8E45, 'i', 33, 30, false, nullptr},
-                                {0x1004, 'c', 10, 32, true, nullptr},
-                                {0x90EA, 'i', 43, 31, false, nullptr},
-                                {0x84FE, 'f', 46, 0, true, "GL_EXT_texture_filter_anisotropic"},
-                                {0x8A48, 'i', 0, 0, true, "GL_EXT_texture_sRGB_decode"}};
+const Parameter PARAMETERS[] = {{GL_TEXTURE_MIN_FILTER, 'i', 10, 10, true, nullptr},
+                                {GL_TEXTURE_MAG_FILTER, 'i', 10, 10, true, nullptr},
+                                {GL_TEXTURE_WRAP_S, 'i', 10, 10, true, nullptr},
+                                {GL_TEXTURE_WRAP_T, 'i', 10, 10, true, nullptr},
+                                {GL_TEXTURE_WRAP_R, 'i', 12, 30, true, nullptr},
+                                {GL_TEXTURE_MIN_LOD, 'f', 12, 30, true, nullptr},
+                                {GL_TEXTURE_MAX_LOD, 'f', 12, 30, true, nullptr},
+                                {GL_TEXTURE_BASE_LEVEL, 'i', 12, 30, false, nullptr},
+                                {GL_TEXTURE_MAX_LEVEL, 'i', 12, 30, false, nullptr},
+                                {GL_TEXTURE_COMPARE_MODE, 'i', 14, 30, true, nullptr},
+                                {GL_TEXTURE_COMPARE_FUNC, 'i', 14, 30, true, nullptr},
+                                {GL_TEXTURE_LOD_BIAS, 'f', 14, 0, true, nullptr},
+                                {GL_TEXTURE_SWIZZLE_R, 'i', 33, 30, false, nullptr},
+                                {GL_TEXTURE_SWIZZLE_G, 'i', 33, 30, false, nullptr},
+                                {GL_TEXTURE_SWIZZLE_B, 'i', 33, 30, false, nullptr},
+                                {GL_TEXTURE_SWIZZLE_A, 'i', 33, 30, false, nullptr},
+                                {GL_TEXTURE_BORDER_COLOR, 'c', 10, 32, true, nullptr},
+                                {GL_DEPTH_STENCIL_TEXTURE_MODE, 'i', 43, 31, false, nullptr},
+                                {GL_TEXTURE_MAX_ANISOTROPY, 'f', 46, 0, true, "GL_EXT_texture_filter_anisotropic"},
+                                {GL_TEXTURE_SRGB_DECODE_EXT, 'i', 0, 0, true, "GL_EXT_texture_sRGB_decode"}};
 
 const char* why_not(uint32_t why) {
   switch (why) {
@@ -234,7 +212,7 @@ void Base::shared_objects() {
   programs();
   take_lists();
   for (uint32_t i = 0; i < found[BUFFERS].count; i++) take_buffer(found[BUFFERS].list[i]);
-  tell<uint32_t, int32_t>(t, "glPixelStorei", 0x0CF5, 1);
+  tell<uint32_t, int32_t>(t, "glPixelStorei", GL_UNPACK_ALIGNMENT, 1);
   for (uint32_t i = 0; i < found[TEXTURES].count; i++) take_texture(found[TEXTURES].list[i]);
   for (uint32_t i = 0; i < found[RENDERBUFFERS].count; i++) take_renderbuffer(found[RENDERBUFFERS].list[i]);
   for (uint32_t i = 0; i < found[SAMPLERS].count; i++) take_sampler(found[SAMPLERS].list[i]);
@@ -243,13 +221,14 @@ void Base::shared_objects() {
 void Base::own_objects() {
   for (uint32_t i = 0; i < found[VERTEX_ARRAYS].count; i++) take_vertex_array(found[VERTEX_ARRAYS].list[i]);
   if (has(15, 11) || !c->core) take_vertex_array(0);
-  const uint32_t draw = (uint32_t)get(0x8CA6), read = has(30, 30) ? (uint32_t)get(0x8CAA) : draw;
+  const uint32_t draw = (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING),
+                 read = has(30, 30) ? (uint32_t)get(GL_READ_FRAMEBUFFER_BINDING) : draw;
   for (uint32_t i = 0; i < found[FRAMEBUFFERS].count; i++) take_framebuffer(found[FRAMEBUFFERS].list[i]);
   if (found[FRAMEBUFFERS].count) {
     if (has(30, 30))
-      d.glBindFramebuffer(DRAW_FRAMEBUFFER, draw), d.glBindFramebuffer(READ_FRAMEBUFFER, read);
+      d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw), d.glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
     else
-      d.glBindFramebuffer(FRAMEBUFFER, draw);
+      d.glBindFramebuffer(GL_FRAMEBUFFER, draw);
   }
   pipelines();
   for (uint32_t i = 0; i < found[QUERIES].count; i++)
@@ -277,22 +256,22 @@ void Base::take_lists() {
 // ---- buffers ------------------------------------------------------------------------------------
 
 void Base::take_buffer(uint32_t name) {
-  const uint32_t was = (uint32_t)get(0x8894);
-  d.glBindBuffer(ARRAY_BUFFER, name);
+  const uint32_t was = (uint32_t)get(GL_ARRAY_BUFFER_BINDING);
+  d.glBindBuffer(GL_ARRAY_BUFFER, name);
   int64_t size = 0;
   int32_t usage = 0, immutable = 0, flags = 0, mapped = 0;
   if (has(32, 30)) {
-    d.glGetBufferParameteri64v(ARRAY_BUFFER, BUFFER_SIZE, &size);
+    d.glGetBufferParameteri64v(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
   } else {
     int32_t small = 0;
-    d.glGetBufferParameteriv(ARRAY_BUFFER, BUFFER_SIZE, &small);
+    d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_SIZE, &small);
     size = small;
   }
-  d.glGetBufferParameteriv(ARRAY_BUFFER, BUFFER_USAGE, &usage);
-  if (has(15, 30)) d.glGetBufferParameteriv(ARRAY_BUFFER, BUFFER_MAPPED, &mapped);
+  d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_USAGE, &usage);
+  if (has(15, 30)) d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
   if (has(44, 0)) {
-    d.glGetBufferParameteriv(ARRAY_BUFFER, IMMUTABLE_STORAGE, &immutable);
-    d.glGetBufferParameteriv(ARRAY_BUFFER, STORAGE_FLAGS, &flags);
+    d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
+    d.glGetBufferParameteriv(GL_ARRAY_BUFFER, GL_BUFFER_STORAGE_FLAGS, &flags);
   }
   const bool known = fine() && size >= 0 && (uint64_t)size <= MOST_BUFFER;
   char* const content = known && size ? (char*)malloc((size_t)size) : nullptr;
@@ -302,12 +281,12 @@ void Base::take_buffer(uint32_t name) {
     int64_t offset = 0, length = 0;
     void* at = nullptr;
     if (has(32, 30))
-      d.glGetBufferParameteri64v(ARRAY_BUFFER, MAP_OFFSET, &offset),
-          d.glGetBufferParameteri64v(ARRAY_BUFFER, MAP_LENGTH, &length);
+      d.glGetBufferParameteri64v(GL_ARRAY_BUFFER, GL_BUFFER_MAP_OFFSET, &offset),
+          d.glGetBufferParameteri64v(GL_ARRAY_BUFFER, GL_BUFFER_MAP_LENGTH, &length);
     else
       length = size;
-    d.glGetBufferPointerv(ARRAY_BUFFER, BUFFER_POINTER, &at);
-    if (!es) d.glGetBufferSubData(ARRAY_BUFFER, 0, size, content);
+    d.glGetBufferPointerv(GL_ARRAY_BUFFER, GL_BUFFER_MAP_POINTER, &at);
+    if (!es) d.glGetBufferSubData(GL_ARRAY_BUFFER, 0, size, content);
     had = !es && fine();
     if (!had && at && offset >= 0 && offset + length <= size) {
       memset(content, 0, (size_t)size);
@@ -316,41 +295,41 @@ void Base::take_buffer(uint32_t name) {
       had = true;
     }
   } else if (content && !es) {
-    d.glGetBufferSubData(ARRAY_BUFFER, 0, size, content);
+    d.glGetBufferSubData(GL_ARRAY_BUFFER, 0, size, content);
     had = fine();
   } else if (content && has(0, 30)) {
-    const void* at = d.glMapBufferRange(ARRAY_BUFFER, 0, size, 1);
-    if (at) memcpy(content, at, (size_t)size), d.glUnmapBuffer(ARRAY_BUFFER);
+    const void* at = d.glMapBufferRange(GL_ARRAY_BUFFER, 0, size, 1);
+    if (at) memcpy(content, at, (size_t)size), d.glUnmapBuffer(GL_ARRAY_BUFFER);
     had = fine() && at;
   }
   if (!had) lacks("buffer %u of %lld bytes: its content; the driver does not hand it out", name, (long long)size);
-  tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, name);
+  tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, name);
   const void* data = had && size ? content : nullptr;
   if (immutable)
-    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferStorage", ARRAY_BUFFER, size, data, (uint32_t)flags);
+    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferStorage", GL_ARRAY_BUFFER, size, data, (uint32_t)flags);
   else if (size)
-    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferData", ARRAY_BUFFER, size, data, (uint32_t)usage);
+    tell<uint32_t, intptr_t, const void*, uint32_t>(t, "glBufferData", GL_ARRAY_BUFFER, size, data, (uint32_t)usage);
   if (had) bytes += (uint64_t)size;
-  if (mapped) take_map(name, ARRAY_BUFFER);
+  if (mapped) take_map(name, GL_ARRAY_BUFFER);
   free(content);
-  tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, 0);
-  d.glBindBuffer(ARRAY_BUFFER, was);
+  tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
+  d.glBindBuffer(GL_ARRAY_BUFFER, was);
 }
 
 void Base::take_map(uint32_t name, uint32_t target) {
   void* at = nullptr;
-  d.glGetBufferPointerv(target, BUFFER_POINTER, &at);
+  d.glGetBufferPointerv(target, GL_BUFFER_MAP_POINTER, &at);
   if (!has(30, 30)) {
     int32_t access = 0;
-    d.glGetBufferParameteriv(target, 0x88BB, &access);
+    d.glGetBufferParameteriv(target, GL_BUFFER_ACCESS, &access);
     if (fine() && at)
       tell_result<uint32_t, uint32_t>(t, (uint64_t)(uintptr_t)at, "glMapBuffer", target, (uint32_t)access);
     return;
   }
   int32_t access = 0, offset = 0, length = 0;
-  d.glGetBufferParameteriv(target, ACCESS_FLAGS, &access);
-  d.glGetBufferParameteriv(target, MAP_OFFSET, &offset);
-  d.glGetBufferParameteriv(target, MAP_LENGTH, &length);
+  d.glGetBufferParameteriv(target, GL_BUFFER_ACCESS_FLAGS, &access);
+  d.glGetBufferParameteriv(target, GL_BUFFER_MAP_OFFSET, &offset);
+  d.glGetBufferParameteriv(target, GL_BUFFER_MAP_LENGTH, &length);
   if (!fine() || !at) return lacks("buffer %u: that it is mapped", name);
   // What it held was told: the mapping must not throw it away.
   const uint32_t kept = (uint32_t)access & ~0xCu;
@@ -375,17 +354,17 @@ void Base::take_texture(uint32_t name) {
   if (!bound) return lacks("texture %u: the driver does not tell what kind it is of", name);
   const uint32_t target = bound->target;
   tell<uint32_t, uint32_t>(t, "glBindTexture", target, name);
-  const bool samples = target == TEXTURE_2D_SAMPLES || target == TEXTURE_2D_ARRAY_SAMPLES;
-  if (target == TEXTURE_EXTERNAL)
+  const bool samples = target == GL_TEXTURE_2D_MULTISAMPLE || target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
+  if (target == GL_TEXTURE_EXTERNAL_OES)
     lacks("texture %u: an image of another API or process that it shows", name);
   else if (!has(11, 31))
     lacks("texture %u (%s): OpenGL ES tells the sizes of textures from version 3.1 on", name, bound->name);
   else
     take_levels(name, target);
   for (auto& p : PARAMETERS) {
-    if (samples || target == TEXTURE_BUFFER) break;
+    if (samples || target == GL_TEXTURE_BUFFER) break;
     if (!has(p.gl, p.es) && !(p.extension && has_extension(c, p.extension))) continue;
-    if (p.name == 0x8072 && target == TEXTURE_EXTERNAL) continue;
+    if (p.name == GL_TEXTURE_WRAP_R && target == GL_TEXTURE_EXTERNAL_OES) continue;
     int32_t i[4] = {};
     float f[4] = {};
     if (p.kind == 'i')
@@ -400,13 +379,13 @@ void Base::take_texture(uint32_t name) {
     else
       tell<uint32_t, uint32_t, const float*>(t, "glTexParameterfv", target, p.name, f);
   }
-  if (old && has(14, 11) && c->version < 20 + (es ? 0u : 100u) && !samples && target != TEXTURE_BUFFER &&
-      target != TEXTURE_RECTANGLE) {
+  if (old && has(14, 11) && c->version < 20 + (es ? 0u : 100u) && !samples && target != GL_TEXTURE_BUFFER &&
+      target != GL_TEXTURE_RECTANGLE) {
     int32_t generate = 0, mode = 0;
-    d.glGetTexParameteriv(target, GENERATE_MIPMAP, &generate);
-    if (fine() && generate) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, GENERATE_MIPMAP, 1);
-    if (!es) d.glGetTexParameteriv(target, 0x884B, &mode);
-    if (!es && fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, 0x884B, mode);
+    d.glGetTexParameteriv(target, GL_GENERATE_MIPMAP, &generate);
+    if (fine() && generate) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, GL_GENERATE_MIPMAP, 1);
+    if (!es) d.glGetTexParameteriv(target, GL_DEPTH_TEXTURE_MODE, &mode);
+    if (!es && fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexParameteri", target, GL_DEPTH_TEXTURE_MODE, mode);
   }
   tell<uint32_t, uint32_t>(t, "glBindTexture", target, 0);
   d.glBindTexture(target, (uint32_t)was);
@@ -415,17 +394,17 @@ void Base::take_texture(uint32_t name) {
 
 void Base::take_levels(uint32_t name, uint32_t target) {
   int32_t immutable = 0, levels = 0;
-  const uint32_t first_face = target == TEXTURE_CUBE ? +CUBE_FACE : target;
+  const uint32_t first_face = target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X : target;
   auto about = [&](uint32_t face, int32_t level, uint32_t what) {
     int32_t value = 0;
     d.glGetTexLevelParameteriv(face, level, what, &value);
     return value;
   };
-  if (target == TEXTURE_BUFFER) {
-    const uint32_t format = (uint32_t)about(target, 0, INTERNAL_FORMAT),
-                   buffer = (uint32_t)about(target, 0, STORE_BINDING);
-    const int32_t offset = has(43, 32) ? about(target, 0, STORE_OFFSET) : 0,
-                  size = has(43, 32) ? about(target, 0, STORE_SIZE) : 0;
+  if (target == GL_TEXTURE_BUFFER) {
+    const uint32_t format = (uint32_t)about(target, 0, GL_TEXTURE_INTERNAL_FORMAT),
+                   buffer = (uint32_t)about(target, 0, GL_TEXTURE_BUFFER_DATA_STORE_BINDING);
+    const int32_t offset = has(43, 32) ? about(target, 0, GL_TEXTURE_BUFFER_OFFSET) : 0,
+                  size = has(43, 32) ? about(target, 0, GL_TEXTURE_BUFFER_SIZE) : 0;
     if (!fine() || !buffer) return;
     if (offset)
       tell<uint32_t, uint32_t, uint32_t, intptr_t, intptr_t>(t, "glTexBufferRange", target, format, buffer, offset,
@@ -434,18 +413,18 @@ void Base::take_levels(uint32_t name, uint32_t target) {
       tell<uint32_t, uint32_t, uint32_t>(t, "glTexBuffer", target, format, buffer);
     return;
   }
-  if (has(42, 30)) d.glGetTexParameteriv(target, IMMUTABLE_FORMAT, &immutable);
+  if (has(42, 30)) d.glGetTexParameteriv(target, GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
   if (!fine()) immutable = 0;
-  if (immutable && has(43, 30)) d.glGetTexParameteriv(target, IMMUTABLE_LEVELS, &levels);
-  const int32_t width = about(first_face, 0, WIDTH), height = about(first_face, 0, HEIGHT);
-  const int32_t depth = has(12, 31) ? about(first_face, 0, DEPTH) : 1,
-                samples = has(32, 31) ? about(first_face, 0, SAMPLES) : 0;
-  const uint32_t internal = (uint32_t)about(first_face, 0, INTERNAL_FORMAT);
+  if (immutable && has(43, 30)) d.glGetTexParameteriv(target, GL_TEXTURE_IMMUTABLE_LEVELS, &levels);
+  const int32_t width = about(first_face, 0, GL_TEXTURE_WIDTH), height = about(first_face, 0, GL_TEXTURE_HEIGHT);
+  const int32_t depth = has(12, 31) ? about(first_face, 0, GL_TEXTURE_DEPTH) : 1,
+                samples = has(32, 31) ? about(first_face, 0, GL_TEXTURE_SAMPLES) : 0;
+  const uint32_t internal = (uint32_t)about(first_face, 0, GL_TEXTURE_INTERNAL_FORMAT);
   if (!fine()) return lacks("texture %u: the driver does not tell its size", name);
-  if (target == TEXTURE_2D_SAMPLES || target == TEXTURE_2D_ARRAY_SAMPLES) {
-    const uint8_t fixed = about(target, 0, FIXED_SAMPLES) != 0;
+  if (target == GL_TEXTURE_2D_MULTISAMPLE || target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY) {
+    const uint8_t fixed = about(target, 0, GL_TEXTURE_FIXED_SAMPLE_LOCATIONS) != 0;
     if (!width) return;
-    const bool array = target == TEXTURE_2D_ARRAY_SAMPLES;
+    const bool array = target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
     if (array)
       tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t, uint8_t>(
           t, immutable ? "glTexStorage3DMultisample" : "glTexImage3DMultisample", target, samples, internal, width,
@@ -456,9 +435,9 @@ void Base::take_levels(uint32_t name, uint32_t target) {
           height, fixed);
     return lacks("texture %u: its content, since it has several samples a pixel", name);
   }
-  const bool three = target == TEXTURE_3D || target == TEXTURE_2D_ARRAY || target == TEXTURE_CUBE_ARRAY;
+  const bool three = target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY;
   if (immutable && width) {
-    if (target == TEXTURE_1D)
+    if (target == GL_TEXTURE_1D)
       tell<uint32_t, int32_t, uint32_t, int32_t>(t, "glTexStorage1D", target, levels, internal, width);
     else if (three)
       tell<uint32_t, int32_t, uint32_t, int32_t, int32_t, int32_t>(t, "glTexStorage3D", target, levels, internal, width,
@@ -466,8 +445,8 @@ void Base::take_levels(uint32_t name, uint32_t target) {
     else
       tell<uint32_t, int32_t, uint32_t, int32_t, int32_t>(t, "glTexStorage2D", target, levels, internal, width, height);
   }
-  const int32_t most = target == TEXTURE_RECTANGLE ? 1 : immutable ? levels : MOST_LEVELS;
-  for (uint32_t face = first_face; face < first_face + (target == TEXTURE_CUBE ? 6 : 1); face++)
+  const int32_t most = target == GL_TEXTURE_RECTANGLE ? 1 : immutable ? levels : MOST_LEVELS;
+  for (uint32_t face = first_face; face < first_face + (target == GL_TEXTURE_CUBE_MAP ? 6 : 1); face++)
     for (int32_t level = 0; level < most; level++)
       if (!take_level(name, target, face, level, immutable != 0)) break;
 }
@@ -480,40 +459,40 @@ bool transfer_of(const Base& b, uint32_t internal, const int32_t sizes[4], uint3
   for (auto& x : TRANSFERS)
     if (x.internal == internal) return *format = x.format, *type = x.type, true;
   if (!b.es) {
-    *format = depth                              ? (stencil ? 0x84F9 : 0x1902)
-              : stencil                          ? 0x1901
-              : kind == 0x1404 || kind == 0x1405 ? +RGBA_INTEGER
-                                                 : +RGBA;
-    *type = depth && stencil ? 0x84FA : depth ? +FLOAT : +UNSIGNED_BYTE;
+    *format = depth                                       ? (stencil ? GL_DEPTH_STENCIL : GL_DEPTH_COMPONENT)
+              : stencil                                   ? GL_STENCIL_INDEX
+              : kind == GL_INT || kind == GL_UNSIGNED_INT ? GL_RGBA_INTEGER
+                                                          : GL_RGBA;
+    *type = depth && stencil ? GL_UNSIGNED_INT_24_8 : depth ? GL_FLOAT : GL_UNSIGNED_BYTE;
     return true;
   }
   // Formats without a size are both.
   *format = internal;
   switch (internal) {
-    case 0x1902: *type = sizes[0] > 16 ? UNSIGNED_INT : UNSIGNED_SHORT; return true;
-    case 0x84F9: *type = 0x84FA; return true;
-    case 0x1907:
-    case 0x1908:
-    case 0x1906:
-    case 0x1909:
-    case 0x190A:
-    case 0x80E1:
-    case 0x1903:
-    case 0x8227: break;
+    case GL_DEPTH_COMPONENT: *type = sizes[0] > 16 ? GL_UNSIGNED_INT : GL_UNSIGNED_SHORT; return true;
+    case GL_DEPTH_STENCIL: *type = GL_UNSIGNED_INT_24_8; return true;
+    case GL_RGB:
+    case GL_RGBA:
+    case GL_ALPHA:
+    case GL_LUMINANCE:
+    case GL_LUMINANCE_ALPHA:
+    case GL_BGRA:
+    case GL_RED:
+    case GL_RG: break;
     default: return false;
   }
-  if (kind == FLOAT)
-    *type = sizes[0] > 16 || sizes[3] > 16 ? +FLOAT : +HALF_OES;
+  if (kind == GL_FLOAT)
+    *type = sizes[0] > 16 || sizes[3] > 16 ? GL_FLOAT : GL_HALF_FLOAT_OES;
   else if (sizes[0] == 5 && sizes[1] == 6)
-    *type = 0x8363;
+    *type = GL_UNSIGNED_SHORT_5_6_5;
   else if (sizes[0] == 4 && sizes[3] == 4)
-    *type = 0x8033;
+    *type = GL_UNSIGNED_SHORT_4_4_4_4;
   else if (sizes[0] == 5 && sizes[3] == 1)
-    *type = 0x8034;
+    *type = GL_UNSIGNED_SHORT_5_5_5_1;
   else if (sizes[0] == 10)
-    *type = 0x8368;
+    *type = GL_UNSIGNED_INT_2_10_10_10_REV;
   else
-    *type = UNSIGNED_BYTE;
+    *type = GL_UNSIGNED_BYTE;
   return true;
 }
 
@@ -526,23 +505,25 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
     d.glGetTexLevelParameteriv(face, level, what, &value);
     return value;
   };
-  const int32_t width = about(WIDTH), height = about(HEIGHT), depth = has(12, 31) ? about(DEPTH) : 1;
-  const uint32_t internal = (uint32_t)about(INTERNAL_FORMAT);
+  const int32_t width = about(GL_TEXTURE_WIDTH), height = about(GL_TEXTURE_HEIGHT),
+                depth = has(12, 31) ? about(GL_TEXTURE_DEPTH) : 1;
+  const uint32_t internal = (uint32_t)about(GL_TEXTURE_INTERNAL_FORMAT);
   int32_t sizes[4];
-  for (uint32_t i = 0; i < 4; i++) sizes[i] = about(RED_SIZE + i);
+  for (uint32_t i = 0; i < 4; i++) sizes[i] = about(GL_TEXTURE_RED_SIZE + i);
   const bool measures = has(30, 31);
-  int32_t kind = measures ? about(RED_TYPE) : 0;
-  if (measures && !kind) kind = about(0x8C13);
-  const int32_t deep = has(14, 31) ? about(DEPTH_SIZE) : 0, stencil = measures ? about(STENCIL_SIZE) : 0,
-                compressed = has(13, 31) ? about(COMPRESSED) : 0;
+  int32_t kind = measures ? about(GL_TEXTURE_RED_TYPE) : 0;
+  if (measures && !kind) kind = about(GL_TEXTURE_ALPHA_TYPE);
+  const int32_t deep = has(14, 31) ? about(GL_TEXTURE_DEPTH_SIZE) : 0,
+                stencil = measures ? about(GL_TEXTURE_STENCIL_SIZE) : 0,
+                compressed = has(13, 31) ? about(GL_TEXTURE_COMPRESSED) : 0;
   if (deep) sizes[0] = deep;
-  const int32_t border = old && !es ? about(BORDER) : 0;
+  const int32_t border = old && !es ? about(GL_TEXTURE_BORDER) : 0;
   if (!fine() || width <= 0) return level < 1 ? level == 0 && !immutable : false;
-  const bool three = target == TEXTURE_3D || target == TEXTURE_2D_ARRAY || target == TEXTURE_CUBE_ARRAY,
-             flat = target == TEXTURE_1D;
+  const bool three = target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY,
+             flat = target == GL_TEXTURE_1D;
   if (border) return lacks("texture %u, level %d: it has a border", name, level), true;
   if (compressed) {
-    const int32_t size = about(COMPRESSED_SIZE);
+    const int32_t size = about(GL_TEXTURE_COMPRESSED_IMAGE_SIZE);
     char* const content = !es && fine() && size > 0 ? (char*)malloc((size_t)size) : nullptr;
     if (content) d.glGetCompressedTexImage(face, level, content);
     const bool had = content && fine();
@@ -579,22 +560,22 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
       tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
           t, "glTexImage2D", face, level, (int32_t)internal, width, height, 0, format, type, nullptr);
   }
-  if (flat || target == TEXTURE_1D_ARRAY) {
+  if (flat || target == GL_TEXTURE_1D_ARRAY) {
     // Nothing but bytes, of which desktop OpenGL hands out all there are.
     const size_t size = (size_t)width * (size_t)(flat ? 1 : height) * 4;
-    char* const content =
-        sizes[0] <= 8 && sizes[3] <= 8 && !deep && kind != (int32_t)FLOAT && kind != 0x1404 && kind != 0x1405
-            ? (char*)malloc(size)
-            : nullptr;
-    if (content) d.glGetTexImage(face, level, RGBA, UNSIGNED_BYTE, content);
+    char* const content = sizes[0] <= 8 && sizes[3] <= 8 && !deep && kind != (int32_t)GL_FLOAT && kind != GL_INT &&
+                                  kind != GL_UNSIGNED_INT
+                              ? (char*)malloc(size)
+                              : nullptr;
+    if (content) d.glGetTexImage(face, level, GL_RGBA, GL_UNSIGNED_BYTE, content);
     if (!content || !fine())
       lacks("texture %u, level %d: its content; %s", name, level, why_not(DT_REFUSED_FORMAT));
     else if (flat)
-      tell<uint32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(t, "glTexSubImage1D", face, level, 0,
-                                                                                 width, RGBA, UNSIGNED_BYTE, content);
+      tell<uint32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
+          t, "glTexSubImage1D", face, level, 0, width, GL_RGBA, GL_UNSIGNED_BYTE, content);
     else
       tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-          t, "glTexSubImage2D", face, level, 0, 0, width, height, RGBA, UNSIGNED_BYTE, content);
+          t, "glTexSubImage2D", face, level, 0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, content);
     free(content);
     return true;
   }
@@ -614,23 +595,24 @@ bool Base::take_level(uint32_t name, uint32_t target, uint32_t face, int32_t lev
 }
 
 void Base::take_renderbuffer(uint32_t name) {
-  const uint32_t was = (uint32_t)get(0x8CA7);
-  d.glBindRenderbuffer(RENDERBUFFER, name);
+  const uint32_t was = (uint32_t)get(GL_RENDERBUFFER_BINDING);
+  d.glBindRenderbuffer(GL_RENDERBUFFER, name);
   auto about = [&](uint32_t what) {
     int32_t value = 0;
-    d.glGetRenderbufferParameteriv(RENDERBUFFER, what, &value);
+    d.glGetRenderbufferParameteriv(GL_RENDERBUFFER, what, &value);
     return value;
   };
-  const int32_t width = about(0x8D42), height = about(0x8D43), samples = has(30, 30) ? about(0x8CAB) : 0;
-  const uint32_t internal = (uint32_t)about(0x8D44);
-  d.glBindRenderbuffer(RENDERBUFFER, was);
-  tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", RENDERBUFFER, name);
+  const int32_t width = about(GL_RENDERBUFFER_WIDTH), height = about(GL_RENDERBUFFER_HEIGHT),
+                samples = has(30, 30) ? about(GL_RENDERBUFFER_SAMPLES) : 0;
+  const uint32_t internal = (uint32_t)about(GL_RENDERBUFFER_INTERNAL_FORMAT);
+  d.glBindRenderbuffer(GL_RENDERBUFFER, was);
+  tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", GL_RENDERBUFFER, name);
   if (!fine() || width <= 0) return;
   if (samples)
-    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorageMultisample", RENDERBUFFER, samples,
+    tell<uint32_t, int32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorageMultisample", GL_RENDERBUFFER, samples,
                                                         internal, width, height);
   else
-    tell<uint32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorage", RENDERBUFFER, internal, width, height);
+    tell<uint32_t, uint32_t, int32_t, int32_t>(t, "glRenderbufferStorage", GL_RENDERBUFFER, internal, width, height);
   dt_target picture{};
   picture.name = name;
   picture.kind = DT_TARGET_RENDERBUFFER;
@@ -664,7 +646,7 @@ void Base::take_sampler(uint32_t name) {
 
 void Base::take_vertex_array(uint32_t name) {
   const bool objects = has(30, 30);
-  const uint32_t was = objects ? (uint32_t)get(0x85B5) : 0;
+  const uint32_t was = objects ? (uint32_t)get(GL_VERTEX_ARRAY_BINDING) : 0;
   if (objects) {
     d.glBindVertexArray(name);
     tell<uint32_t>(t, "glBindVertexArray", name);
@@ -672,7 +654,9 @@ void Base::take_vertex_array(uint32_t name) {
   const bool attributes = has(20, 20);
   for (uint32_t i = 0; attributes && i < c->max_attribs; i++) take_attribute(i, name);
   if (old && !name) take_fixed_arrays();
-  if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", ELEMENT_BUFFER, (uint32_t)get(0x8895));
+  if (has(15, 11))
+    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ELEMENT_ARRAY_BUFFER,
+                             (uint32_t)get(GL_ELEMENT_ARRAY_BUFFER_BINDING));
   if (objects) d.glBindVertexArray(was);
   fine();
 }
@@ -683,27 +667,30 @@ void Base::take_attribute(uint32_t index, uint32_t vao) {
     d.glGetVertexAttribiv(index, what, &value);
     return value;
   };
-  const int32_t on = about(0x8622), size = about(0x8623), stride = about(0x8624), normalized = about(0x886A);
-  const uint32_t type = (uint32_t)about(0x8625), buffer = (uint32_t)about(0x889F);
-  const bool integer = has(30, 30) && about(0x88FD), wide = has(41, 0) && about(0x874E);
-  const int32_t divisor = has(33, 30) ? about(0x88FE) : 0;
+  const int32_t on = about(GL_VERTEX_ATTRIB_ARRAY_ENABLED), size = about(GL_VERTEX_ATTRIB_ARRAY_SIZE),
+                stride = about(GL_VERTEX_ATTRIB_ARRAY_STRIDE), normalized = about(GL_VERTEX_ATTRIB_ARRAY_NORMALIZED);
+  const uint32_t type = (uint32_t)about(GL_VERTEX_ATTRIB_ARRAY_TYPE),
+                 buffer = (uint32_t)about(GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING);
+  const bool integer = has(30, 30) && about(GL_VERTEX_ATTRIB_ARRAY_INTEGER),
+             wide = has(41, 0) && about(GL_VERTEX_ATTRIB_ARRAY_LONG);
+  const int32_t divisor = has(33, 30) ? about(GL_VERTEX_ATTRIB_ARRAY_DIVISOR) : 0;
   void* pointer = nullptr;
-  d.glGetVertexAttribPointerv(index, 0x8645, &pointer);
+  d.glGetVertexAttribPointerv(index, GL_VERTEX_ATTRIB_ARRAY_POINTER, &pointer);
   if (!fine()) return;
   uint32_t binding = index, relative = 0;
   int32_t effective = 0, offset = 0;
   if (has(43, 31)) {
-    binding = (uint32_t)about(0x82D4);
-    relative = (uint32_t)about(0x82D5);
-    d.glGetIntegeri_v(0x82D7, index, &offset);
-    d.glGetIntegeri_v(0x82D8, index, &effective);
+    binding = (uint32_t)about(GL_VERTEX_ATTRIB_BINDING);
+    relative = (uint32_t)about(GL_VERTEX_ATTRIB_RELATIVE_OFFSET);
+    d.glGetIntegeri_v(GL_VERTEX_BINDING_OFFSET, index, &offset);
+    d.glGetIntegeri_v(GL_VERTEX_BINDING_STRIDE, index, &effective);
     if (!fine()) return;
   }
-  const bool plain = type == FLOAT && size == 4 && !buffer && !pointer;
+  const bool plain = type == GL_FLOAT && size == 4 && !buffer && !pointer;
   const bool apart = has(43, 31) && (binding != index || relative || (buffer && (intptr_t)offset != (intptr_t)pointer));
   if (apart) {
     int32_t bound = 0;
-    d.glGetIntegeri_v(0x8F4F, index, &bound);
+    d.glGetIntegeri_v(GL_VERTEX_BINDING_BUFFER, index, &bound);
     if (!fine()) bound = (int32_t)buffer;
     if (integer)
       tell<uint32_t, int32_t, uint32_t, uint32_t>(t, "glVertexAttribIFormat", index, size, type, relative);
@@ -715,7 +702,7 @@ void Base::take_attribute(uint32_t index, uint32_t vao) {
     tell<uint32_t, uint32_t>(t, "glVertexAttribBinding", index, binding);
     tell<uint32_t, uint32_t, intptr_t, int32_t>(t, "glBindVertexBuffer", index, (uint32_t)bound, offset, effective);
   } else if (!plain || (vao && buffer) || c->in_recording) {
-    tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, buffer);
+    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, buffer);
     if (integer)
       tell<uint32_t, int32_t, uint32_t, int32_t, const void*>(t, "glVertexAttribIPointer", index, size, type, stride,
                                                               pointer);
@@ -725,7 +712,7 @@ void Base::take_attribute(uint32_t index, uint32_t vao) {
     else
       tell<uint32_t, int32_t, uint32_t, uint8_t, int32_t, const void*>(t, "glVertexAttribPointer", index, size, type,
                                                                        (uint8_t)normalized, stride, pointer);
-    tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, 0);
+    tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
   }
   if (divisor)
     tell<uint32_t, uint32_t>(t, apart ? "glVertexBindingDivisor" : "glVertexAttribDivisor", index, (uint32_t)divisor);
@@ -738,22 +725,31 @@ void Base::take_fixed_arrays() {
     const char* name;
   };
   static const Question questions[] = {
-      {0x8074, 0x807A, 0x807B, 0x807C, 0x808E, 0x8896, 11, 10, "glVertexPointer"},
-      {0x8075, 0, 0x807E, 0x807F, 0x808F, 0x8897, 11, 10, "glNormalPointer"},
-      {0x8076, 0x8081, 0x8082, 0x8083, 0x8090, 0x8898, 11, 10, "glColorPointer"},
-      {0x8077, 0, 0x8085, 0x8086, 0x8091, 0x8899, 11, 0, "glIndexPointer"},
-      {0x8079, 0, 0, 0x808C, 0x8093, 0x889B, 11, 0, "glEdgeFlagPointer"},
-      {0x8457, 0, 0x8454, 0x8455, 0x8456, 0x889D, 14, 0, "glFogCoordPointer"},
-      {0x845E, 0x845A, 0x845B, 0x845C, 0x845D, 0x889C, 14, 0, "glSecondaryColorPointer"},
-      {0x8078, 0x8088, 0x8089, 0x808A, 0x8092, 0x889A, 11, 10, "glTexCoordPointer"}};
-  const uint32_t unit = has(13, 10) ? (uint32_t)get(0x84E1, 0x84C0) : 0x84C0;
+      {GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE, GL_VERTEX_ARRAY_STRIDE, GL_VERTEX_ARRAY_POINTER,
+       GL_VERTEX_ARRAY_BUFFER_BINDING, 11, 10, "glVertexPointer"},
+      {GL_NORMAL_ARRAY, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE, GL_NORMAL_ARRAY_POINTER,
+       GL_NORMAL_ARRAY_BUFFER_BINDING, 11, 10, "glNormalPointer"},
+      {GL_COLOR_ARRAY, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE, GL_COLOR_ARRAY_STRIDE, GL_COLOR_ARRAY_POINTER,
+       GL_COLOR_ARRAY_BUFFER_BINDING, 11, 10, "glColorPointer"},
+      {GL_INDEX_ARRAY, 0, GL_INDEX_ARRAY_TYPE, GL_INDEX_ARRAY_STRIDE, GL_INDEX_ARRAY_POINTER,
+       GL_INDEX_ARRAY_BUFFER_BINDING, 11, 0, "glIndexPointer"},
+      {GL_EDGE_FLAG_ARRAY, 0, 0, GL_EDGE_FLAG_ARRAY_STRIDE, GL_EDGE_FLAG_ARRAY_POINTER,
+       GL_EDGE_FLAG_ARRAY_BUFFER_BINDING, 11, 0, "glEdgeFlagPointer"},
+      {GL_FOG_COORD_ARRAY, 0, GL_FOG_COORD_ARRAY_TYPE, GL_FOG_COORD_ARRAY_STRIDE, GL_FOG_COORD_ARRAY_POINTER,
+       GL_FOG_COORD_ARRAY_BUFFER_BINDING, 14, 0, "glFogCoordPointer"},
+      {GL_SECONDARY_COLOR_ARRAY, GL_SECONDARY_COLOR_ARRAY_SIZE, GL_SECONDARY_COLOR_ARRAY_TYPE,
+       GL_SECONDARY_COLOR_ARRAY_STRIDE, GL_SECONDARY_COLOR_ARRAY_POINTER, GL_SECONDARY_COLOR_ARRAY_BUFFER_BINDING, 14,
+       0, "glSecondaryColorPointer"},
+      {GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE, GL_TEXTURE_COORD_ARRAY_STRIDE,
+       GL_TEXTURE_COORD_ARRAY_POINTER, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING, 11, 10, "glTexCoordPointer"}};
+  const uint32_t unit = has(13, 10) ? (uint32_t)get(GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
   for (auto& q : questions) {
     if (!has(q.gl, q.es)) continue;
-    const bool texture = q.array == 0x8078;
+    const bool texture = q.array == GL_TEXTURE_COORD_ARRAY;
     for (uint32_t i = 0; i < (texture ? c->max_tex_units : 1); i++) {
       if (texture && has(13, 10)) {
-        d.glClientActiveTexture(0x84C0 + i);
-        tell<uint32_t>(t, "glClientActiveTexture", 0x84C0 + i);
+        d.glClientActiveTexture(GL_TEXTURE0 + i);
+        tell<uint32_t>(t, "glClientActiveTexture", GL_TEXTURE0 + i);
       }
       const int32_t size = q.size ? get(q.size) : 0, stride = get(q.stride);
       const uint32_t type = q.type ? (uint32_t)get(q.type) : 0, buffer = has(15, 11) ? (uint32_t)get(q.buffer) : 0;
@@ -762,7 +758,7 @@ void Base::take_fixed_arrays() {
       d.glGetPointerv(q.pointer, &pointer);
       if (!fine()) continue;
       if (pointer || buffer) {
-        if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, buffer);
+        if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, buffer);
         if (q.size)
           tell<int32_t, uint32_t, int32_t, const void*>(t, q.name, size, type, stride, pointer);
         else if (q.type)
@@ -773,7 +769,7 @@ void Base::take_fixed_arrays() {
       tell<uint32_t>(t, on ? "glEnableClientState" : "glDisableClientState", q.array);
     }
   }
-  if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", ARRAY_BUFFER, 0);
+  if (has(15, 11)) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_ARRAY_BUFFER, 0);
   if (!has(13, 10)) return;
   d.glClientActiveTexture(unit);
   tell<uint32_t>(t, "glClientActiveTexture", unit);
@@ -783,29 +779,31 @@ void Base::take_fixed_arrays() {
 
 void Base::take_framebuffer(uint32_t name) {
   const bool two = has(30, 30);
-  const uint32_t target = two ? +DRAW_FRAMEBUFFER : +FRAMEBUFFER;
+  const uint32_t target = two ? GL_DRAW_FRAMEBUFFER : GL_FRAMEBUFFER;
   d.glBindFramebuffer(target, name);
-  if (two) d.glBindFramebuffer(READ_FRAMEBUFFER, name);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", FRAMEBUFFER, name);
-  const int32_t colors = two ? get(0x8CDF, 1) : 1;
-  for (int32_t i = 0; i < colors; i++) take_attachment(target, COLOR_ATTACHMENT0 + (uint32_t)i);
-  take_attachment(target, DEPTH_ATTACHMENT);
-  take_attachment(target, STENCIL_ATTACHMENT);
+  if (two) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, name);
+  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, name);
+  const int32_t colors = two ? get(GL_MAX_COLOR_ATTACHMENTS, 1) : 1;
+  for (int32_t i = 0; i < colors; i++) take_attachment(target, GL_COLOR_ATTACHMENT0 + (uint32_t)i);
+  take_attachment(target, GL_DEPTH_ATTACHMENT);
+  take_attachment(target, GL_STENCIL_ATTACHMENT);
   if (has(43, 31))
-    for (uint32_t what : Each<uint32_t>{0x9310u, 0x9311u, 0x9312u, 0x9313u, 0x9314u}) {
+    for (uint32_t what :
+         Each<uint32_t>{GL_FRAMEBUFFER_DEFAULT_WIDTH, GL_FRAMEBUFFER_DEFAULT_HEIGHT, GL_FRAMEBUFFER_DEFAULT_LAYERS,
+                        GL_FRAMEBUFFER_DEFAULT_SAMPLES, GL_FRAMEBUFFER_DEFAULT_FIXED_SAMPLE_LOCATIONS}) {
       int32_t value = 0;
       d.glGetFramebufferParameteriv(target, what, &value);
       if (fine() && value) tell<uint32_t, uint32_t, int32_t>(t, "glFramebufferParameteri", target, what, value);
     }
   if (!two) return;
   uint32_t buffers[32];
-  int32_t count = get(0x8824, 1), used = 0;
+  int32_t count = get(GL_MAX_DRAW_BUFFERS, 1), used = 0;
   for (int32_t i = 0; i < count && i < 32; i++) {
-    buffers[i] = (uint32_t)get(0x8825 + (uint32_t)i);
+    buffers[i] = (uint32_t)get(GL_DRAW_BUFFER0 + (uint32_t)i);
     if (buffers[i]) used = i + 1;
   }
   tell<int32_t, const uint32_t*>(t, "glDrawBuffers", used ? used : 1, buffers);
-  tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(0x0C02));
+  tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(GL_READ_BUFFER));
 }
 
 void Base::take_attachment(uint32_t target, uint32_t point) {
@@ -814,23 +812,23 @@ void Base::take_attachment(uint32_t target, uint32_t point) {
     d.glGetFramebufferAttachmentParameteriv(target, point, what, &value);
     return value;
   };
-  const uint32_t kind = (uint32_t)about(OBJECT_TYPE);
+  const uint32_t kind = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE);
   if (!fine() || !kind) return;
-  const uint32_t name = (uint32_t)about(OBJECT_NAME);
+  const uint32_t name = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME);
   if (!name) return;
-  if (kind == RENDERBUFFER)
-    return tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", FRAMEBUFFER, point,
-                                                        RENDERBUFFER, name);
-  const int32_t level = about(OBJECT_LEVEL);
-  const uint32_t face = (uint32_t)about(OBJECT_FACE);
-  const int32_t layer = has(30, 30) ? about(OBJECT_LAYER) : 0;
-  const bool layered = has(32, 32) && about(OBJECT_LAYERED);
+  if (kind == GL_RENDERBUFFER)
+    return tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", GL_FRAMEBUFFER, point,
+                                                        GL_RENDERBUFFER, name);
+  const int32_t level = about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL);
+  const uint32_t face = (uint32_t)about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
+  const int32_t layer = has(30, 30) ? about(GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LAYER) : 0;
+  const bool layered = has(32, 32) && about(GL_FRAMEBUFFER_ATTACHMENT_LAYERED);
   fine();
   if (layered)
-    return tell<uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture", FRAMEBUFFER, point, name, level);
+    return tell<uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture", GL_FRAMEBUFFER, point, name, level);
   if (face)
-    return tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", FRAMEBUFFER, point, face,
-                                                                 name, level);
+    return tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point,
+                                                                 face, name, level);
   // Which kind it is decides which call attaches it.
   for (auto& candidate : TARGETS) {
     const int32_t was = get(candidate.binding, -1);
@@ -839,14 +837,14 @@ void Base::take_attachment(uint32_t target, uint32_t point) {
     if (!fine()) continue;
     d.glBindTexture(candidate.target, (uint32_t)was);
     const uint32_t kind_of = candidate.target;
-    if (has_layers(kind_of) || kind_of == TEXTURE_1D_ARRAY || kind_of == TEXTURE_2D_ARRAY_SAMPLES)
-      tell<uint32_t, uint32_t, uint32_t, int32_t, int32_t>(t, "glFramebufferTextureLayer", FRAMEBUFFER, point, name,
+    if (has_layers(kind_of) || kind_of == GL_TEXTURE_1D_ARRAY || kind_of == GL_TEXTURE_2D_MULTISAMPLE_ARRAY)
+      tell<uint32_t, uint32_t, uint32_t, int32_t, int32_t>(t, "glFramebufferTextureLayer", GL_FRAMEBUFFER, point, name,
                                                            level, layer);
-    else if (kind_of == TEXTURE_1D)
-      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture1D", FRAMEBUFFER, point, kind_of,
+    else if (kind_of == GL_TEXTURE_1D)
+      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture1D", GL_FRAMEBUFFER, point, kind_of,
                                                             name, level);
     else
-      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", FRAMEBUFFER, point, kind_of,
+      tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_FRAMEBUFFER, point, kind_of,
                                                             name, level);
     return;
   }

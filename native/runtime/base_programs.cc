@@ -4,6 +4,7 @@
 
 #include "base.h"
 #include "told.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -13,27 +14,6 @@ using namespace gl;
 namespace {
 
 enum : uint32_t {
-  DELETE_STATUS = 0x8B80,
-  COMPILE_STATUS = 0x8B81,
-  LINK_STATUS = 0x8B82,
-  SOURCE_LENGTH = 0x8B88,
-  ATTACHED_SHADERS = 0x8B85,
-  ACTIVE_UNIFORMS = 0x8B86,
-  ACTIVE_ATTRIBUTES = 0x8B89,
-  SHADER_TYPE = 0x8B4F,
-  SEPARABLE = 0x8258,
-  RETRIEVABLE = 0x8257,
-  BINARY_LENGTH = 0x8741,
-  UNIFORM_BLOCKS = 0x8A36,
-  BLOCK_BINDING = 0x8A3F,
-  FEEDBACK_VARYINGS = 0x8C83,
-  FEEDBACK_MODE = 0x8C7F,
-  PROGRAM_OUTPUT = 0x92E4,
-  STORAGE_BLOCK = 0x92E6,
-  ACTIVE_RESOURCES = 0x92F5,
-  BUFFER_BINDING = 0x9302,
-  LOCATION = 0x930E,
-  LOCATION_INDEX = 0x930F,
   OUR_SHADER = 0xD7A91000,  // names that no driver has given out by then
 };
 constexpr int32_t MOST_NAME = 1024, MOST_SHADERS = 16, MOST_VARYINGS = 64;
@@ -46,42 +26,42 @@ struct UniformType {
 };
 UniformType uniform_type(uint32_t type) {
   switch (type) {
-    case 0x1406: return {1, 'f', 0};
-    case 0x8B50: return {2, 'f', 0};
-    case 0x8B51: return {3, 'f', 0};
-    case 0x8B52: return {4, 'f', 0};
-    case 0x8B53:
-    case 0x8B57: return {2, 'i', 0};
-    case 0x8B54:
-    case 0x8B58: return {3, 'i', 0};
-    case 0x8B55:
-    case 0x8B59: return {4, 'i', 0};
-    case 0x1405: return {1, 'u', 0};
-    case 0x8DC6: return {2, 'u', 0};
-    case 0x8DC7: return {3, 'u', 0};
-    case 0x8DC8: return {4, 'u', 0};
-    case 0x8B5A: return {4, 'f', 2};
-    case 0x8B5B: return {9, 'f', 3};
-    case 0x8B5C: return {16, 'f', 4};
-    case 0x8B65: return {6, 'f', 2};
-    case 0x8B66: return {8, 'f', 2};
-    case 0x8B67: return {6, 'f', 3};
-    case 0x8B68: return {12, 'f', 3};
-    case 0x8B69: return {8, 'f', 4};
-    case 0x8B6A: return {12, 'f', 4};
-    case 0x140A: return {1, 'd', 0};
-    case 0x8FFC: return {2, 'd', 0};
-    case 0x8FFD: return {3, 'd', 0};
-    case 0x8FFE: return {4, 'd', 0};
-    case 0x8F46: return {4, 'd', 2};
-    case 0x8F47: return {9, 'd', 3};
-    case 0x8F48: return {16, 'd', 4};
-    case 0x8F49: return {6, 'd', 2};
-    case 0x8F4A: return {8, 'd', 2};
-    case 0x8F4B: return {6, 'd', 3};
-    case 0x8F4C: return {12, 'd', 3};
-    case 0x8F4D: return {8, 'd', 4};
-    case 0x8F4E: return {12, 'd', 4};
+    case GL_FLOAT: return {1, 'f', 0};
+    case GL_FLOAT_VEC2: return {2, 'f', 0};
+    case GL_FLOAT_VEC3: return {3, 'f', 0};
+    case GL_FLOAT_VEC4: return {4, 'f', 0};
+    case GL_INT_VEC2:
+    case GL_BOOL_VEC2: return {2, 'i', 0};
+    case GL_INT_VEC3:
+    case GL_BOOL_VEC3: return {3, 'i', 0};
+    case GL_INT_VEC4:
+    case GL_BOOL_VEC4: return {4, 'i', 0};
+    case GL_UNSIGNED_INT: return {1, 'u', 0};
+    case GL_UNSIGNED_INT_VEC2: return {2, 'u', 0};
+    case GL_UNSIGNED_INT_VEC3: return {3, 'u', 0};
+    case GL_UNSIGNED_INT_VEC4: return {4, 'u', 0};
+    case GL_FLOAT_MAT2: return {4, 'f', 2};
+    case GL_FLOAT_MAT3: return {9, 'f', 3};
+    case GL_FLOAT_MAT4: return {16, 'f', 4};
+    case GL_FLOAT_MAT2x3: return {6, 'f', 2};
+    case GL_FLOAT_MAT2x4: return {8, 'f', 2};
+    case GL_FLOAT_MAT3x2: return {6, 'f', 3};
+    case GL_FLOAT_MAT3x4: return {12, 'f', 3};
+    case GL_FLOAT_MAT4x2: return {8, 'f', 4};
+    case GL_FLOAT_MAT4x3: return {12, 'f', 4};
+    case GL_DOUBLE: return {1, 'd', 0};
+    case GL_DOUBLE_VEC2: return {2, 'd', 0};
+    case GL_DOUBLE_VEC3: return {3, 'd', 0};
+    case GL_DOUBLE_VEC4: return {4, 'd', 0};
+    case GL_DOUBLE_MAT2: return {4, 'd', 2};
+    case GL_DOUBLE_MAT3: return {9, 'd', 3};
+    case GL_DOUBLE_MAT4: return {16, 'd', 4};
+    case GL_DOUBLE_MAT2x3: return {6, 'd', 2};
+    case GL_DOUBLE_MAT2x4: return {8, 'd', 2};
+    case GL_DOUBLE_MAT3x2: return {6, 'd', 3};
+    case GL_DOUBLE_MAT3x4: return {12, 'd', 3};
+    case GL_DOUBLE_MAT4x2: return {8, 'd', 4};
+    case GL_DOUBLE_MAT4x3: return {12, 'd', 4};
     default: return {1, 'i', 0};  // integers, booleans, samplers, images
   }
 }
@@ -89,7 +69,7 @@ UniformType uniform_type(uint32_t type) {
 // Calls `each` with the name and location of every uniform outside of blocks, element by element of arrays.
 template <class F> void each_uniform(const Driver& d, uint32_t program, F each) {
   int32_t count = 0;
-  d.glGetProgramiv(program, ACTIVE_UNIFORMS, &count);
+  d.glGetProgramiv(program, GL_ACTIVE_UNIFORMS, &count);
   for (int32_t i = 0; i < count; i++) {
     char name[MOST_NAME + 16] = {};
     int32_t length = 0, size = 0;
@@ -108,7 +88,7 @@ template <class F> void each_uniform(const Driver& d, uint32_t program, F each) 
 
 template <class F> void each_attribute(const Driver& d, uint32_t program, F each) {
   int32_t count = 0;
-  d.glGetProgramiv(program, ACTIVE_ATTRIBUTES, &count);
+  d.glGetProgramiv(program, GL_ACTIVE_ATTRIBUTES, &count);
   for (int32_t i = 0; i < count; i++) {
     char name[MOST_NAME] = {};
     int32_t length = 0, size = 0;
@@ -122,8 +102,8 @@ template <class F> void each_attribute(const Driver& d, uint32_t program, F each
 // A shader under `name`, as `shader` is now. False: its source is not there.
 bool tell_shader(Thread* t, const Driver& d, uint32_t shader, uint32_t name, bool compiled) {
   int32_t type = 0, length = 0;
-  d.glGetShaderiv(shader, SHADER_TYPE, &type);
-  d.glGetShaderiv(shader, SOURCE_LENGTH, &length);
+  d.glGetShaderiv(shader, GL_SHADER_TYPE, &type);
+  d.glGetShaderiv(shader, GL_SHADER_SOURCE_LENGTH, &length);
   tell_result<uint32_t>(t, name, "glCreateShader", (uint32_t)type);
   if (length <= 1) return false;
   char* const source = (char*)calloc(1, (size_t)length + 1);
@@ -145,13 +125,13 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
   });
   int32_t value = 0;
   if (c->version >= (c->api == 2 ? 31u : 41u)) {
-    d.glGetProgramiv(program, SEPARABLE, &value);
-    if (value) tell<uint32_t, uint32_t, int32_t>(t, "glProgramParameteri", program, SEPARABLE, 1);
+    d.glGetProgramiv(program, GL_PROGRAM_SEPARABLE, &value);
+    if (value) tell<uint32_t, uint32_t, int32_t>(t, "glProgramParameteri", program, GL_PROGRAM_SEPARABLE, 1);
   }
   if (c->version >= 30) {
     int32_t varyings = 0, mode = 0;
-    d.glGetProgramiv(program, FEEDBACK_VARYINGS, &varyings);
-    d.glGetProgramiv(program, FEEDBACK_MODE, &mode);
+    d.glGetProgramiv(program, GL_TRANSFORM_FEEDBACK_VARYINGS, &varyings);
+    d.glGetProgramiv(program, GL_TRANSFORM_FEEDBACK_BUFFER_MODE, &mode);
     if (varyings > 0 && varyings <= MOST_VARYINGS) {
       constexpr int32_t ROOM = 128;
       char text[MOST_VARYINGS][ROOM];
@@ -169,13 +149,13 @@ void tell_link_settings(Thread* t, GlContext* c, const Driver& d, uint32_t progr
   // OpenGL ES has them in the source.
   if (c->api != 1 || c->version < 43) return;
   int32_t outputs = 0;
-  d.glGetProgramInterfaceiv(program, PROGRAM_OUTPUT, ACTIVE_RESOURCES, &outputs);
+  d.glGetProgramInterfaceiv(program, GL_PROGRAM_OUTPUT, GL_ACTIVE_RESOURCES, &outputs);
   for (int32_t i = 0; i < outputs; i++) {
     char name[MOST_NAME] = {};
-    d.glGetProgramResourceName(program, PROGRAM_OUTPUT, (uint32_t)i, MOST_NAME, nullptr, name);
-    const uint32_t properties[] = {LOCATION, LOCATION_INDEX};
+    d.glGetProgramResourceName(program, GL_PROGRAM_OUTPUT, (uint32_t)i, MOST_NAME, nullptr, name);
+    const uint32_t properties[] = {GL_LOCATION, GL_LOCATION_INDEX};
     int32_t values[2] = {-1, 0}, got = 0;
-    d.glGetProgramResourceiv(program, PROGRAM_OUTPUT, (uint32_t)i, 2, properties, 2, &got, values);
+    d.glGetProgramResourceiv(program, GL_PROGRAM_OUTPUT, (uint32_t)i, 2, properties, 2, &got, values);
     const size_t length = strlen(name);
     if (length > 3 && !strcmp(name + length - 3, "[0]")) name[length - 3] = 0;
     if (values[0] < 0 || !strncmp(name, "gl_", 3)) continue;
@@ -190,7 +170,7 @@ void tell_program_names(Thread* t, uint32_t program) {
   const GlContext* c = t->context;
   const Driver& d = driver_of(c);
   int32_t linked = 0;
-  d.glGetProgramiv(program, LINK_STATUS, &linked);
+  d.glGetProgramiv(program, GL_LINK_STATUS, &linked);
   if (!linked) return;
   each_uniform(d, program, [&](const char* name, int32_t location, uint32_t) {
     tell_result<uint32_t, const char*>(t, (uint64_t)(int64_t)location, "glGetUniformLocation", program, name);
@@ -200,7 +180,7 @@ void tell_program_names(Thread* t, uint32_t program) {
   });
   if (c->version < (c->api == 2 ? 30u : 31u)) return;
   int32_t blocks = 0;
-  d.glGetProgramiv(program, UNIFORM_BLOCKS, &blocks);
+  d.glGetProgramiv(program, GL_ACTIVE_UNIFORM_BLOCKS, &blocks);
   for (int32_t i = 0; i < blocks; i++) {
     char name[MOST_NAME] = {};
     d.glGetActiveUniformBlockName(program, (uint32_t)i, MOST_NAME, nullptr, name);
@@ -214,7 +194,7 @@ void tell_linked_program(Thread* t, uint32_t program) {
   uint32_t shaders[MOST_SHADERS];
   int32_t count = 0, linked = 0;
   d.glGetAttachedShaders(program, MOST_SHADERS, &count, shaders);
-  d.glGetProgramiv(program, LINK_STATUS, &linked);
+  d.glGetProgramiv(program, GL_LINK_STATUS, &linked);
   // Names of shaders come back once the shaders are deleted, so these have others; they live as long as the linking
   // takes.
   for (int32_t i = 0; i < count; i++) tell_shader(t, d, shaders[i], OUR_SHADER + (uint32_t)i, true);
@@ -279,27 +259,28 @@ void tell_values(Base& b, uint32_t program) {
   });
   if (b.has(31, 30)) {
     int32_t blocks = 0;
-    d.glGetProgramiv(program, UNIFORM_BLOCKS, &blocks);
+    d.glGetProgramiv(program, GL_ACTIVE_UNIFORM_BLOCKS, &blocks);
     for (int32_t i = 0; i < blocks; i++) {
       int32_t binding = 0;
-      d.glGetActiveUniformBlockiv(program, (uint32_t)i, BLOCK_BINDING, &binding);
+      d.glGetActiveUniformBlockiv(program, (uint32_t)i, GL_UNIFORM_BLOCK_BINDING, &binding);
       tell<uint32_t, uint32_t, uint32_t>(b.t, "glUniformBlockBinding", program, (uint32_t)i, (uint32_t)binding);
     }
   }
   if (b.has(43, 0)) {
     int32_t blocks = 0;
-    d.glGetProgramInterfaceiv(program, STORAGE_BLOCK, ACTIVE_RESOURCES, &blocks);
+    d.glGetProgramInterfaceiv(program, GL_SHADER_STORAGE_BLOCK, GL_ACTIVE_RESOURCES, &blocks);
     for (int32_t i = 0; i < blocks; i++) {
-      const uint32_t property = BUFFER_BINDING;
+      const uint32_t property = GL_BUFFER_BINDING;
       int32_t binding = 0, got = 0;
-      d.glGetProgramResourceiv(program, STORAGE_BLOCK, (uint32_t)i, 1, &property, 1, &got, &binding);
+      d.glGetProgramResourceiv(program, GL_SHADER_STORAGE_BLOCK, (uint32_t)i, 1, &property, 1, &got, &binding);
       tell<uint32_t, uint32_t, uint32_t>(b.t, "glShaderStorageBlockBinding", program, (uint32_t)i, (uint32_t)binding);
     }
   }
   if (b.has(40, 0))
-    for (uint32_t stage : Each<uint32_t>{0x8B31u, 0x8B30u, 0x8DD9u, 0x8E88u, 0x8E87u}) {
+    for (uint32_t stage : Each<uint32_t>{GL_VERTEX_SHADER, GL_FRAGMENT_SHADER, GL_GEOMETRY_SHADER,
+                                         GL_TESS_CONTROL_SHADER, GL_TESS_EVALUATION_SHADER}) {
       int32_t count = 0;
-      d.glGetProgramStageiv(program, stage, 0x8DE6, &count);
+      d.glGetProgramStageiv(program, stage, GL_ACTIVE_SUBROUTINE_UNIFORMS, &count);
       if (b.fine() && count > 0) b.lacks("program %u: which subroutines are chosen was not asked for", program);
     }
 }
@@ -310,7 +291,7 @@ void Base::take_program(uint32_t name) {
   if (keep_tell(t, KEEP_PROGRAM, c->share_group, name) == Kept::WHOLE) return;
   int32_t linked = 0, count = 0, length = 0;
   uint32_t shaders[MOST_SHADERS];
-  d.glGetProgramiv(name, LINK_STATUS, &linked);
+  d.glGetProgramiv(name, GL_LINK_STATUS, &linked);
   d.glGetAttachedShaders(name, MOST_SHADERS, &count, shaders);
   if (!linked) {
     tell_result(t, name, "glCreateProgram");
@@ -319,12 +300,12 @@ void Base::take_program(uint32_t name) {
   bool sources = count > 0;
   for (int32_t i = 0; i < count; i++) {
     int32_t bytes_here = 0;
-    d.glGetShaderiv(shaders[i], SOURCE_LENGTH, &bytes_here);
+    d.glGetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &bytes_here);
     sources = sources && bytes_here > 1;
   }
   if (sources) return tell_linked_program(t, name);
   tell_result(t, name, "glCreateProgram");
-  if (has(41, 30)) d.glGetProgramiv(name, BINARY_LENGTH, &length);
+  if (has(41, 30)) d.glGetProgramiv(name, GL_PROGRAM_BINARY_LENGTH, &length);
   char* const binary = fine() && length > 0 ? (char*)malloc((size_t)length) : nullptr;
   uint32_t format = 0;
   if (binary) d.glGetProgramBinary(name, length, &length, &format, binary);
@@ -347,7 +328,7 @@ void Base::programs() {
   for (uint32_t i = 0; i < found[SHADERS].count; i++) {
     const uint32_t shader = found[SHADERS].list[i];
     int32_t compiled = 0;
-    d.glGetShaderiv(shader, COMPILE_STATUS, &compiled);
+    d.glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
     tell_shader(t, d, shader, shader, compiled != 0);
   }
   for (uint32_t i = 0; i < all.count; i++) {
@@ -355,12 +336,12 @@ void Base::programs() {
     int32_t count = 0, linked = 0;
     d.glGetAttachedShaders(all.list[i], MOST_SHADERS, &count, shaders);
     for (int32_t k = 0; k < count; k++) tell<uint32_t, uint32_t>(t, "glAttachShader", all.list[i], shaders[k]);
-    d.glGetProgramiv(all.list[i], LINK_STATUS, &linked);
+    d.glGetProgramiv(all.list[i], GL_LINK_STATUS, &linked);
     if (linked) tell_values(*this, all.list[i]);
   }
   for (uint32_t i = 0; i < found[SHADERS].count; i++) {
     int32_t gone = 0;
-    d.glGetShaderiv(found[SHADERS].list[i], DELETE_STATUS, &gone);
+    d.glGetShaderiv(found[SHADERS].list[i], GL_DELETE_STATUS, &gone);
     if (gone) tell<uint32_t>(t, "glDeleteShader", found[SHADERS].list[i]);
   }
   fine();
@@ -369,7 +350,8 @@ void Base::programs() {
 void Base::pipelines() {
   static const struct {
     uint32_t stage, bit;
-  } stages[] = {{0x8B31, 1}, {0x8B30, 2}, {0x8DD9, 4}, {0x8E88, 8}, {0x8E87, 16}, {0x91B9, 32}};
+  } stages[] = {{GL_VERTEX_SHADER, 1},       {GL_FRAGMENT_SHADER, 2},         {GL_GEOMETRY_SHADER, 4},
+                {GL_TESS_CONTROL_SHADER, 8}, {GL_TESS_EVALUATION_SHADER, 16}, {GL_COMPUTE_SHADER, 32}};
   for (uint32_t i = 0; i < found[PIPELINES].count; i++) {
     const uint32_t name = found[PIPELINES].list[i];
     for (auto& s : stages) {
@@ -379,7 +361,7 @@ void Base::pipelines() {
         tell<uint32_t, uint32_t, uint32_t>(t, "glUseProgramStages", name, s.bit, (uint32_t)program);
     }
     int32_t active = 0;
-    d.glGetProgramPipelineiv(name, 0x8259, &active);
+    d.glGetProgramPipelineiv(name, GL_ACTIVE_PROGRAM, &active);
     if (fine() && active) tell<uint32_t, uint32_t>(t, "glActiveShaderProgram", name, (uint32_t)active);
   }
 }

@@ -3,6 +3,7 @@
 
 #include "base.h"
 #include "told.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -11,93 +12,83 @@ using namespace gl;
 
 namespace {
 
-enum : uint32_t {
-  TEXTURE0 = 0x84C0,
-  MODELVIEW = 0x1700,
-  PROJECTION = 0x1701,
-  TEXTURE = 0x1702,
-  FRONT = 0x0404,
-  BACK = 0x0405,
-  FRONT_AND_BACK = 0x0408
-};
-
 // A switch, and the versions that have it; `old`: only with fixed functions. 0: never.
 struct Switch {
   uint32_t name, gl, es;
   bool old;
 };
-const Switch SWITCHES[] = {{0x0BE2, 10, 10, false},
-                           {0x0B44, 10, 10, false},
-                           {0x0B71, 10, 10, false},
-                           {0x0BD0, 10, 10, false},
-                           {0x0C11, 10, 10, false},
-                           {0x0B90, 10, 10, false},
-                           {0x8037, 11, 10, false},
-                           {0x2A01, 11, 0, false},
-                           {0x2A02, 11, 0, false},
-                           {0x809E, 13, 10, false},
-                           {0x80A0, 13, 10, false},
-                           {0x809D, 13, 0, false},
-                           {0x809F, 13, 0, false},
-                           {0x0BF2, 11, 0, false},
-                           {0x0B20, 10, 0, false},
-                           {0x0B41, 10, 0, false},
-                           {0x8642, 20, 0, false},
-                           {0x8DB9, 30, 0, false},
-                           {0x8C89, 30, 30, false},
-                           {0x864F, 32, 0, false},
-                           {0x884F, 32, 0, false},
-                           {0x8F9D, 31, 0, false},
-                           {0x8D69, 43, 30, false},
-                           {0x8E51, 32, 31, false},
-                           {0x8C36, 40, 32, false},
-                           {0x3000, 11, 0, false},
-                           {0x3001, 11, 0, false},
-                           {0x3002, 11, 0, false},
-                           {0x3003, 11, 0, false},
-                           {0x3004, 11, 0, false},
-                           {0x3005, 11, 0, false},
+const Switch SWITCHES[] = {{GL_BLEND, 10, 10, false},
+                           {GL_CULL_FACE, 10, 10, false},
+                           {GL_DEPTH_TEST, 10, 10, false},
+                           {GL_DITHER, 10, 10, false},
+                           {GL_SCISSOR_TEST, 10, 10, false},
+                           {GL_STENCIL_TEST, 10, 10, false},
+                           {GL_POLYGON_OFFSET_FILL, 11, 10, false},
+                           {GL_POLYGON_OFFSET_POINT, 11, 0, false},
+                           {GL_POLYGON_OFFSET_LINE, 11, 0, false},
+                           {GL_SAMPLE_ALPHA_TO_COVERAGE, 13, 10, false},
+                           {GL_SAMPLE_COVERAGE, 13, 10, false},
+                           {GL_MULTISAMPLE, 13, 0, false},
+                           {GL_SAMPLE_ALPHA_TO_ONE, 13, 0, false},
+                           {GL_COLOR_LOGIC_OP, 11, 0, false},
+                           {GL_LINE_SMOOTH, 10, 0, false},
+                           {GL_POLYGON_SMOOTH, 10, 0, false},
+                           {GL_PROGRAM_POINT_SIZE, 20, 0, false},
+                           {GL_FRAMEBUFFER_SRGB, 30, 0, false},
+                           {GL_RASTERIZER_DISCARD, 30, 30, false},
+                           {GL_DEPTH_CLAMP, 32, 0, false},
+                           {GL_TEXTURE_CUBE_MAP_SEAMLESS, 32, 0, false},
+                           {GL_PRIMITIVE_RESTART, 31, 0, false},
+                           {GL_PRIMITIVE_RESTART_FIXED_INDEX, 43, 30, false},
+                           {GL_SAMPLE_MASK, 32, 31, false},
+                           {GL_SAMPLE_SHADING, 40, 32, false},
+                           {GL_CLIP_DISTANCE0, 11, 0, false},
+                           {GL_CLIP_DISTANCE1, 11, 0, false},
+                           {GL_CLIP_DISTANCE2, 11, 0, false},
+                           {GL_CLIP_DISTANCE3, 11, 0, false},
+                           {GL_CLIP_DISTANCE4, 11, 0, false},
+                           {GL_CLIP_DISTANCE5, 11, 0, false},
                            // With fixed functions; where OpenGL ES has them, that is version 1.
-                           {0x0BC0, 10, 10, true},
-                           {0x0D80, 10, 0, true},
-                           {0x0B57, 10, 10, true},
-                           {0x8458, 14, 0, true},
-                           {0x0B60, 10, 10, true},
-                           {0x0BF1, 10, 0, true},
-                           {0x4000, 10, 10, true},
-                           {0x4001, 10, 10, true},
-                           {0x4002, 10, 10, true},
-                           {0x4003, 10, 10, true},
-                           {0x4004, 10, 10, true},
-                           {0x4005, 10, 10, true},
-                           {0x4006, 10, 10, true},
-                           {0x4007, 10, 10, true},
-                           {0x0B50, 10, 10, true},
-                           {0x0B24, 10, 0, true},
-                           {0x0BA1, 10, 10, true},
-                           {0x0B10, 10, 10, true},
-                           {0x0B42, 10, 0, true},
-                           {0x803A, 12, 10, true},
-                           {0x8861, 20, 0, true},
-                           {0x8643, 20, 0, true},
-                           {0x0D90, 10, 0, true},
-                           {0x0D91, 10, 0, true},
-                           {0x0D92, 10, 0, true},
-                           {0x0D93, 10, 0, true},
-                           {0x0D94, 10, 0, true},
-                           {0x0D95, 10, 0, true},
-                           {0x0D96, 10, 0, true},
-                           {0x0D97, 10, 0, true},
-                           {0x0D98, 10, 0, true},
-                           {0x0DB0, 10, 0, true},
-                           {0x0DB1, 10, 0, true},
-                           {0x0DB2, 10, 0, true},
-                           {0x0DB3, 10, 0, true},
-                           {0x0DB4, 10, 0, true},
-                           {0x0DB5, 10, 0, true},
-                           {0x0DB6, 10, 0, true},
-                           {0x0DB7, 10, 0, true},
-                           {0x0DB8, 10, 0, true}};
+                           {GL_ALPHA_TEST, 10, 10, true},
+                           {GL_AUTO_NORMAL, 10, 0, true},
+                           {GL_COLOR_MATERIAL, 10, 10, true},
+                           {GL_COLOR_SUM, 14, 0, true},
+                           {GL_FOG, 10, 10, true},
+                           {GL_INDEX_LOGIC_OP, 10, 0, true},
+                           {GL_LIGHT0, 10, 10, true},
+                           {GL_LIGHT1, 10, 10, true},
+                           {GL_LIGHT2, 10, 10, true},
+                           {GL_LIGHT3, 10, 10, true},
+                           {GL_LIGHT4, 10, 10, true},
+                           {GL_LIGHT5, 10, 10, true},
+                           {GL_LIGHT6, 10, 10, true},
+                           {GL_LIGHT7, 10, 10, true},
+                           {GL_LIGHTING, 10, 10, true},
+                           {GL_LINE_STIPPLE, 10, 0, true},
+                           {GL_NORMALIZE, 10, 10, true},
+                           {GL_POINT_SMOOTH, 10, 10, true},
+                           {GL_POLYGON_STIPPLE, 10, 0, true},
+                           {GL_RESCALE_NORMAL, 12, 10, true},
+                           {GL_POINT_SPRITE, 20, 0, true},
+                           {GL_VERTEX_PROGRAM_TWO_SIDE, 20, 0, true},
+                           {GL_MAP1_COLOR_4, 10, 0, true},
+                           {GL_MAP1_INDEX, 10, 0, true},
+                           {GL_MAP1_NORMAL, 10, 0, true},
+                           {GL_MAP1_TEXTURE_COORD_1, 10, 0, true},
+                           {GL_MAP1_TEXTURE_COORD_2, 10, 0, true},
+                           {GL_MAP1_TEXTURE_COORD_3, 10, 0, true},
+                           {GL_MAP1_TEXTURE_COORD_4, 10, 0, true},
+                           {GL_MAP1_VERTEX_3, 10, 0, true},
+                           {GL_MAP1_VERTEX_4, 10, 0, true},
+                           {GL_MAP2_COLOR_4, 10, 0, true},
+                           {GL_MAP2_INDEX, 10, 0, true},
+                           {GL_MAP2_NORMAL, 10, 0, true},
+                           {GL_MAP2_TEXTURE_COORD_1, 10, 0, true},
+                           {GL_MAP2_TEXTURE_COORD_2, 10, 0, true},
+                           {GL_MAP2_TEXTURE_COORD_3, 10, 0, true},
+                           {GL_MAP2_TEXTURE_COORD_4, 10, 0, true},
+                           {GL_MAP2_VERTEX_3, 10, 0, true},
+                           {GL_MAP2_VERTEX_4, 10, 0, true}};
 
 }  // namespace
 
@@ -115,116 +106,127 @@ void Base::take_raster() {
   float f[16] = {};
   int32_t i[16] = {};
   uint8_t b[16] = {};
-  d.glGetIntegerv(0x0BA2, i);
+  d.glGetIntegerv(GL_VIEWPORT, i);
   tell<int32_t, int32_t, int32_t, int32_t>(t, "glViewport", i[0], i[1], i[2], i[3]);
-  d.glGetIntegerv(0x0C10, i);
+  d.glGetIntegerv(GL_SCISSOR_BOX, i);
   tell<int32_t, int32_t, int32_t, int32_t>(t, "glScissor", i[0], i[1], i[2], i[3]);
   if (es) {
-    d.glGetFloatv(0x0B70, f);
+    d.glGetFloatv(GL_DEPTH_RANGE, f);
     tell<float, float>(t, "glDepthRangef", f[0], f[1]);
-    d.glGetFloatv(0x0B73, f);
+    d.glGetFloatv(GL_DEPTH_CLEAR_VALUE, f);
     tell<float>(t, "glClearDepthf", f[0]);
   } else {
     double range[2] = {}, depth = 1;
-    d.glGetDoublev(0x0B70, range);
+    d.glGetDoublev(GL_DEPTH_RANGE, range);
     tell<double, double>(t, "glDepthRange", range[0], range[1]);
-    d.glGetDoublev(0x0B73, &depth);
+    d.glGetDoublev(GL_DEPTH_CLEAR_VALUE, &depth);
     tell<double>(t, "glClearDepth", depth);
   }
-  d.glGetFloatv(0x0C22, f);
+  d.glGetFloatv(GL_COLOR_CLEAR_VALUE, f);
   tell<float, float, float, float>(t, "glClearColor", f[0], f[1], f[2], f[3]);
-  tell<int32_t>(t, "glClearStencil", get(0x0B91));
-  tell<uint32_t>(t, "glDepthFunc", (uint32_t)get(0x0B74));
-  d.glGetBooleanv(0x0B72, b);
+  tell<int32_t>(t, "glClearStencil", get(GL_STENCIL_CLEAR_VALUE));
+  tell<uint32_t>(t, "glDepthFunc", (uint32_t)get(GL_DEPTH_FUNC));
+  d.glGetBooleanv(GL_DEPTH_WRITEMASK, b);
   tell<uint8_t>(t, "glDepthMask", b[0]);
-  d.glGetBooleanv(0x0C23, b);
+  d.glGetBooleanv(GL_COLOR_WRITEMASK, b);
   tell<uint8_t, uint8_t, uint8_t, uint8_t>(t, "glColorMask", b[0], b[1], b[2], b[3]);
-  tell<uint32_t>(t, "glCullFace", (uint32_t)get(0x0B45));
-  tell<uint32_t>(t, "glFrontFace", (uint32_t)get(0x0B46));
-  d.glGetFloatv(0x0B21, f);
+  tell<uint32_t>(t, "glCullFace", (uint32_t)get(GL_CULL_FACE_MODE));
+  tell<uint32_t>(t, "glFrontFace", (uint32_t)get(GL_FRONT_FACE));
+  d.glGetFloatv(GL_LINE_WIDTH, f);
   tell<float>(t, "glLineWidth", f[0]);
-  d.glGetFloatv(0x8038, f), d.glGetFloatv(0x2A00, f + 1);
+  d.glGetFloatv(GL_POLYGON_OFFSET_FACTOR, f), d.glGetFloatv(GL_POLYGON_OFFSET_UNITS, f + 1);
   if (has(11, 10)) tell<float, float>(t, "glPolygonOffset", f[0], f[1]);
   fine();
   if (has(13, 10)) {
-    d.glGetFloatv(0x80AA, f);
-    d.glGetBooleanv(0x80AB, b);
+    d.glGetFloatv(GL_SAMPLE_COVERAGE_VALUE, f);
+    d.glGetBooleanv(GL_SAMPLE_COVERAGE_INVERT, b);
     tell<float, uint8_t>(t, "glSampleCoverage", f[0], b[0]);
   }
   if (!es || c->version < 20) {
-    d.glGetFloatv(0x0B11, f);
+    d.glGetFloatv(GL_POINT_SIZE, f);
     tell<float>(t, "glPointSize", f[0]);
   }
   if (!es) {
-    d.glGetIntegerv(0x0B40, i);
+    d.glGetIntegerv(GL_POLYGON_MODE, i);
     if (!c->core && i[1])
-      tell<uint32_t, uint32_t>(t, "glPolygonMode", FRONT, (uint32_t)i[0]),
-          tell<uint32_t, uint32_t>(t, "glPolygonMode", BACK, (uint32_t)i[1]);
+      tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_FRONT, (uint32_t)i[0]),
+          tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_BACK, (uint32_t)i[1]);
     else
-      tell<uint32_t, uint32_t>(t, "glPolygonMode", FRONT_AND_BACK, (uint32_t)i[0]);
+      tell<uint32_t, uint32_t>(t, "glPolygonMode", GL_FRONT_AND_BACK, (uint32_t)i[0]);
   }
-  if (!es || c->version < 20) tell<uint32_t>(t, "glLogicOp", (uint32_t)get(0x0BF0));
+  if (!es || c->version < 20) tell<uint32_t>(t, "glLogicOp", (uint32_t)get(GL_LOGIC_OP_MODE));
   // Stencil: both faces where they are apart.
   if (has(20, 20)) {
-    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", FRONT, (uint32_t)get(0x0B92), get(0x0B97),
-                                                (uint32_t)get(0x0B93, -1));
-    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", BACK, (uint32_t)get(0x8800), get(0x8CA3),
-                                                (uint32_t)get(0x8CA4, -1));
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", FRONT, (uint32_t)get(0x0B94),
-                                                 (uint32_t)get(0x0B95), (uint32_t)get(0x0B96));
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", BACK, (uint32_t)get(0x8801),
-                                                 (uint32_t)get(0x8802), (uint32_t)get(0x8803));
-    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", FRONT, (uint32_t)get(0x0B98, -1));
-    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", BACK, (uint32_t)get(0x8CA5, -1));
+    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_FUNC),
+                                                get(GL_STENCIL_REF), (uint32_t)get(GL_STENCIL_VALUE_MASK, -1));
+    tell<uint32_t, uint32_t, int32_t, uint32_t>(t, "glStencilFuncSeparate", GL_BACK,
+                                                (uint32_t)get(GL_STENCIL_BACK_FUNC), get(GL_STENCIL_BACK_REF),
+                                                (uint32_t)get(GL_STENCIL_BACK_VALUE_MASK, -1));
+    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_FAIL),
+                                                 (uint32_t)get(GL_STENCIL_PASS_DEPTH_FAIL),
+                                                 (uint32_t)get(GL_STENCIL_PASS_DEPTH_PASS));
+    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glStencilOpSeparate", GL_BACK, (uint32_t)get(GL_STENCIL_BACK_FAIL),
+                                                 (uint32_t)get(GL_STENCIL_BACK_PASS_DEPTH_FAIL),
+                                                 (uint32_t)get(GL_STENCIL_BACK_PASS_DEPTH_PASS));
+    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", GL_FRONT, (uint32_t)get(GL_STENCIL_WRITEMASK, -1));
+    tell<uint32_t, uint32_t>(t, "glStencilMaskSeparate", GL_BACK, (uint32_t)get(GL_STENCIL_BACK_WRITEMASK, -1));
   } else {
-    tell<uint32_t, int32_t, uint32_t>(t, "glStencilFunc", (uint32_t)get(0x0B92), get(0x0B97),
-                                      (uint32_t)get(0x0B93, -1));
-    tell<uint32_t, uint32_t, uint32_t>(t, "glStencilOp", (uint32_t)get(0x0B94), (uint32_t)get(0x0B95),
-                                       (uint32_t)get(0x0B96));
-    tell<uint32_t>(t, "glStencilMask", (uint32_t)get(0x0B98, -1));
+    tell<uint32_t, int32_t, uint32_t>(t, "glStencilFunc", (uint32_t)get(GL_STENCIL_FUNC), get(GL_STENCIL_REF),
+                                      (uint32_t)get(GL_STENCIL_VALUE_MASK, -1));
+    tell<uint32_t, uint32_t, uint32_t>(t, "glStencilOp", (uint32_t)get(GL_STENCIL_FAIL),
+                                       (uint32_t)get(GL_STENCIL_PASS_DEPTH_FAIL),
+                                       (uint32_t)get(GL_STENCIL_PASS_DEPTH_PASS));
+    tell<uint32_t>(t, "glStencilMask", (uint32_t)get(GL_STENCIL_WRITEMASK, -1));
   }
-  static const uint32_t hints[][3] = {{0x0C52, 10, 0}, {0x0C53, 10, 0}, {0x84EF, 13, 0}, {0x8B8B, 20, 30}};
+  static const uint32_t hints[][3] = {{GL_LINE_SMOOTH_HINT, 10, 0},
+                                      {GL_POLYGON_SMOOTH_HINT, 10, 0},
+                                      {GL_TEXTURE_COMPRESSION_HINT, 13, 0},
+                                      {GL_FRAGMENT_SHADER_DERIVATIVE_HINT, 20, 30}};
   for (auto& h : hints)
-    if (has(h[1], h[2])) tell<uint32_t, uint32_t>(t, "glHint", h[0], (uint32_t)get(h[0], 0x1100));
+    if (has(h[1], h[2])) tell<uint32_t, uint32_t>(t, "glHint", h[0], (uint32_t)get(h[0], GL_DONT_CARE));
   if ((!c->core && has(14, 0)) || (es && c->version < 30))
-    tell<uint32_t, uint32_t>(t, "glHint", 0x8192, (uint32_t)get(0x8192, 0x1100));
+    tell<uint32_t, uint32_t>(t, "glHint", GL_GENERATE_MIPMAP_HINT,
+                             (uint32_t)get(GL_GENERATE_MIPMAP_HINT, GL_DONT_CARE));
   if (has(14, 0)) {
-    d.glGetFloatv(0x8128, f);
-    tell<uint32_t, float>(t, "glPointParameterf", 0x8128, f[0]);
+    d.glGetFloatv(GL_POINT_FADE_THRESHOLD_SIZE, f);
+    tell<uint32_t, float>(t, "glPointParameterf", GL_POINT_FADE_THRESHOLD_SIZE, f[0]);
   }
-  if (has(20, 0)) tell<uint32_t, int32_t>(t, "glPointParameteri", 0x8CA0, get(0x8CA0, 0x8CA2));
-  if (has(31, 0)) tell<uint32_t>(t, "glPrimitiveRestartIndex", (uint32_t)get(0x8F9E));
-  if (has(32, 0)) tell<uint32_t>(t, "glProvokingVertex", (uint32_t)get(0x8E4F, 0x8E4E));
+  if (has(20, 0))
+    tell<uint32_t, int32_t>(t, "glPointParameteri", GL_POINT_SPRITE_COORD_ORIGIN,
+                            get(GL_POINT_SPRITE_COORD_ORIGIN, GL_UPPER_LEFT));
+  if (has(31, 0)) tell<uint32_t>(t, "glPrimitiveRestartIndex", (uint32_t)get(GL_PRIMITIVE_RESTART_INDEX));
+  if (has(32, 0)) tell<uint32_t>(t, "glProvokingVertex", (uint32_t)get(GL_PROVOKING_VERTEX, GL_LAST_VERTEX_CONVENTION));
   if (has(32, 31)) {
-    d.glGetIntegeri_v(0x8E52, 0, i);
+    d.glGetIntegeri_v(GL_SAMPLE_MASK_VALUE, 0, i);
     if (fine()) tell<uint32_t, uint32_t>(t, "glSampleMaski", 0, (uint32_t)i[0]);
   }
   if (has(40, 32)) {
-    tell<uint32_t, int32_t>(t, "glPatchParameteri", 0x8E72, get(0x8E72, 3));
-    d.glGetFloatv(0x8C37, f);
+    tell<uint32_t, int32_t>(t, "glPatchParameteri", GL_PATCH_VERTICES, get(GL_PATCH_VERTICES, 3));
+    d.glGetFloatv(GL_MIN_SAMPLE_SHADING_VALUE, f);
     if (fine()) tell<float>(t, "glMinSampleShading", f[0]);
   }
   if (has(40, 0)) {
-    d.glGetFloatv(0x8E74, f), d.glGetFloatv(0x8E73, f + 4);
+    d.glGetFloatv(GL_PATCH_DEFAULT_OUTER_LEVEL, f), d.glGetFloatv(GL_PATCH_DEFAULT_INNER_LEVEL, f + 4);
     if (fine())
-      tell<uint32_t, const float*>(t, "glPatchParameterfv", 0x8E74, f),
-          tell<uint32_t, const float*>(t, "glPatchParameterfv", 0x8E73, f + 4);
+      tell<uint32_t, const float*>(t, "glPatchParameterfv", GL_PATCH_DEFAULT_OUTER_LEVEL, f),
+          tell<uint32_t, const float*>(t, "glPatchParameterfv", GL_PATCH_DEFAULT_INNER_LEVEL, f + 4);
   }
   if (has(45, 0))
-    tell<uint32_t, uint32_t>(t, "glClipControl", (uint32_t)get(0x935C, 0x8CA1), (uint32_t)get(0x935D, 0x935E));
+    tell<uint32_t, uint32_t>(t, "glClipControl", (uint32_t)get(GL_CLIP_ORIGIN, GL_LOWER_LEFT),
+                             (uint32_t)get(GL_CLIP_DEPTH_MODE, GL_NEGATIVE_ONE_TO_ONE));
   fine();
   if (!has(41, 0)) return;
   // The other viewports, where they differ from the first.
   float first[4] = {}, other[4] = {};
-  d.glGetFloati_v(0x0BA2, 0, first);
-  const int32_t viewports = get(0x825B, 1);
+  d.glGetFloati_v(GL_VIEWPORT, 0, first);
+  const int32_t viewports = get(GL_MAX_VIEWPORTS, 1);
   for (int32_t n = 1; n < viewports && n < 16; n++) {
-    d.glGetFloati_v(0x0BA2, (uint32_t)n, other);
+    d.glGetFloati_v(GL_VIEWPORT, (uint32_t)n, other);
     if (memcmp(first, other, sizeof first))
       tell<uint32_t, float, float, float, float>(t, "glViewportIndexedf", (uint32_t)n, other[0], other[1], other[2],
                                                  other[3]);
     int32_t box[4] = {}, all[4] = {};
-    d.glGetIntegeri_v(0x0C10, 0, all), d.glGetIntegeri_v(0x0C10, (uint32_t)n, box);
+    d.glGetIntegeri_v(GL_SCISSOR_BOX, 0, all), d.glGetIntegeri_v(GL_SCISSOR_BOX, (uint32_t)n, box);
     if (memcmp(box, all, sizeof box))
       tell<uint32_t, int32_t, int32_t, int32_t, int32_t>(t, "glScissorIndexed", (uint32_t)n, box[0], box[1], box[2],
                                                          box[3]);
@@ -235,42 +237,43 @@ void Base::take_raster() {
 void Base::take_blending() {
   float color[4] = {};
   if (has(14, 20)) {
-    d.glGetFloatv(0x8005, color);
+    d.glGetFloatv(GL_BLEND_COLOR, color);
     tell<float, float, float, float>(t, "glBlendColor", color[0], color[1], color[2], color[3]);
   }
   struct {
     uint32_t factors[4], equations[2];
   } all{};
   if (has(14, 20)) {
-    static const uint32_t names[] = {0x80C9, 0x80C8, 0x80CB, 0x80CA};
+    static const uint32_t names[] = {GL_BLEND_SRC_RGB, GL_BLEND_DST_RGB, GL_BLEND_SRC_ALPHA, GL_BLEND_DST_ALPHA};
     for (int n = 0; n < 4; n++) all.factors[n] = (uint32_t)get(names[n]);
     tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glBlendFuncSeparate", all.factors[0], all.factors[1],
                                                  all.factors[2], all.factors[3]);
   } else {
-    tell<uint32_t, uint32_t>(t, "glBlendFunc", (uint32_t)get(0x0BE1), (uint32_t)get(0x0BE0));
+    tell<uint32_t, uint32_t>(t, "glBlendFunc", (uint32_t)get(GL_BLEND_SRC), (uint32_t)get(GL_BLEND_DST));
   }
   if (has(20, 20)) {
-    all.equations[0] = (uint32_t)get(0x8009), all.equations[1] = (uint32_t)get(0x883D);
+    all.equations[0] = (uint32_t)get(GL_BLEND_EQUATION_RGB), all.equations[1] = (uint32_t)get(GL_BLEND_EQUATION_ALPHA);
     tell<uint32_t, uint32_t>(t, "glBlendEquationSeparate", all.equations[0], all.equations[1]);
   } else if (has(14, 0)) {
-    tell<uint32_t>(t, "glBlendEquation", (uint32_t)get(0x8009, 0x8006));
+    tell<uint32_t>(t, "glBlendEquation", (uint32_t)get(GL_BLEND_EQUATION_RGB, GL_FUNC_ADD));
   }
   if (!has(30, 32)) return;
-  const int32_t buffers = get(0x8824, 1);
-  const bool blends = d.glIsEnabledi(0x0BE2, 0);
+  const int32_t buffers = get(GL_MAX_DRAW_BUFFERS, 1);
+  const bool blends = d.glIsEnabledi(GL_BLEND, 0);
   uint8_t mask[4] = {};
-  d.glGetBooleani_v(0x0C23, 0, mask);
+  d.glGetBooleani_v(GL_COLOR_WRITEMASK, 0, mask);
   for (int32_t n = 1; n < buffers && n < 16; n++) {
     const auto at = (uint32_t)n;
-    const bool on = d.glIsEnabledi(0x0BE2, at);
-    if (on != blends) tell<uint32_t, uint32_t>(t, on ? "glEnablei" : "glDisablei", 0x0BE2, at);
+    const bool on = d.glIsEnabledi(GL_BLEND, at);
+    if (on != blends) tell<uint32_t, uint32_t>(t, on ? "glEnablei" : "glDisablei", GL_BLEND, at);
     uint8_t other[4] = {};
-    d.glGetBooleani_v(0x0C23, at, other);
+    d.glGetBooleani_v(GL_COLOR_WRITEMASK, at, other);
     if (memcmp(mask, other, 4))
       tell<uint32_t, uint8_t, uint8_t, uint8_t, uint8_t>(t, "glColorMaski", at, other[0], other[1], other[2], other[3]);
     if (!has(40, 32)) continue;
     int32_t v[6] = {};
-    static const uint32_t names[] = {0x80C9, 0x80C8, 0x80CB, 0x80CA, 0x8009, 0x883D};
+    static const uint32_t names[] = {GL_BLEND_SRC_RGB,   GL_BLEND_DST_RGB,      GL_BLEND_SRC_ALPHA,
+                                     GL_BLEND_DST_ALPHA, GL_BLEND_EQUATION_RGB, GL_BLEND_EQUATION_ALPHA};
     for (int k = 0; k < 6; k++) d.glGetIntegeri_v(names[k], at, &v[k]);
     if (!fine()) continue;
     if (memcmp(v, all.factors, sizeof all.factors))
@@ -288,21 +291,28 @@ void Base::take_units() {
   struct Point {
     uint32_t target, binding, gl, es;
   };
-  static const Point points[] = {{0x0DE1, 0x8069, 11, 10}, {0x8513, 0x8514, 13, 20}, {0x806F, 0x806A, 12, 30},
-                                 {0x8C1A, 0x8C1D, 30, 30}, {0x0DE0, 0x8068, 11, 0},  {0x8C18, 0x8C1C, 30, 0},
-                                 {0x84F5, 0x84F6, 31, 0},  {0x8C2A, 0x8C2C, 31, 32}, {0x9009, 0x900A, 40, 32},
-                                 {0x9100, 0x9104, 32, 31}, {0x9102, 0x9105, 32, 32}};
+  static const Point points[] = {{GL_TEXTURE_2D, GL_TEXTURE_BINDING_2D, 11, 10},
+                                 {GL_TEXTURE_CUBE_MAP, GL_TEXTURE_BINDING_CUBE_MAP, 13, 20},
+                                 {GL_TEXTURE_3D, GL_TEXTURE_BINDING_3D, 12, 30},
+                                 {GL_TEXTURE_2D_ARRAY, GL_TEXTURE_BINDING_2D_ARRAY, 30, 30},
+                                 {GL_TEXTURE_1D, GL_TEXTURE_BINDING_1D, 11, 0},
+                                 {GL_TEXTURE_1D_ARRAY, GL_TEXTURE_BINDING_1D_ARRAY, 30, 0},
+                                 {GL_TEXTURE_RECTANGLE, GL_TEXTURE_BINDING_RECTANGLE, 31, 0},
+                                 {GL_TEXTURE_BUFFER, GL_TEXTURE_BINDING_BUFFER, 31, 32},
+                                 {GL_TEXTURE_CUBE_MAP_ARRAY, GL_TEXTURE_BINDING_CUBE_MAP_ARRAY, 40, 32},
+                                 {GL_TEXTURE_2D_MULTISAMPLE, GL_TEXTURE_BINDING_2D_MULTISAMPLE, 32, 31},
+                                 {GL_TEXTURE_2D_MULTISAMPLE_ARRAY, GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY, 32, 32}};
   const bool many = has(13, 10);
-  const uint32_t active = many ? (uint32_t)get(0x84E0, TEXTURE0) : +TEXTURE0;
-  int32_t units = has(20, 20) ? get(0x8B4D, 8) : many ? get(0x84E2, 1) : 1;
+  const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
+  int32_t units = has(20, 20) ? get(GL_MAX_COMBINED_TEXTURE_IMAGE_UNITS, 8) : many ? get(GL_MAX_TEXTURE_UNITS, 1) : 1;
   if (units < 1) units = 1;
   for (int32_t u = 0; u < units; u++) {
     bool there = false;  // the unit is chosen in the recording where something is bound to it
     auto choose = [&] {
-      if (!there && many) tell<uint32_t>(t, "glActiveTexture", TEXTURE0 + (uint32_t)u);
+      if (!there && many) tell<uint32_t>(t, "glActiveTexture", GL_TEXTURE0 + (uint32_t)u);
       there = true;
     };
-    if (many) d.glActiveTexture(TEXTURE0 + (uint32_t)u);
+    if (many) d.glActiveTexture(GL_TEXTURE0 + (uint32_t)u);
     for (auto& p : points) {
       if (!has(p.gl, p.es)) continue;
       const int32_t name = get(p.binding);
@@ -311,7 +321,7 @@ void Base::take_units() {
       tell<uint32_t, uint32_t>(t, "glBindTexture", p.target, (uint32_t)name);
     }
     if (has(33, 30))
-      if (const int32_t sampler = get(0x8919); sampler || c->in_recording)
+      if (const int32_t sampler = get(GL_SAMPLER_BINDING); sampler || c->in_recording)
         tell<uint32_t, uint32_t>(t, "glBindSampler", (uint32_t)u, (uint32_t)sampler);
   }
   if (many) {
@@ -319,10 +329,11 @@ void Base::take_units() {
     tell<uint32_t>(t, "glActiveTexture", active);
   }
   if (!has(42, 31)) return;
-  const int32_t images = get(0x8F38);
+  const int32_t images = get(GL_MAX_IMAGE_UNITS);
   for (int32_t u = 0; u < images; u++) {
     int32_t v[6] = {};
-    static const uint32_t names[] = {0x8F3A, 0x8F3B, 0x8F3C, 0x8F3D, 0x8F3E, 0x906E};
+    static const uint32_t names[] = {GL_IMAGE_BINDING_NAME,  GL_IMAGE_BINDING_LEVEL,  GL_IMAGE_BINDING_LAYERED,
+                                     GL_IMAGE_BINDING_LAYER, GL_IMAGE_BINDING_ACCESS, GL_IMAGE_BINDING_FORMAT};
     for (int k = 0; k < 6; k++) d.glGetIntegeri_v(names[k], (uint32_t)u, &v[k]);
     if (fine() && v[0])
       tell<uint32_t, uint32_t, int32_t, uint8_t, int32_t, uint32_t, uint32_t>(t, "glBindImageTexture", (uint32_t)u,
@@ -335,9 +346,13 @@ void Base::take_indexed_buffers() {
   struct Group {
     uint32_t target, binding, start, size, most, gl, es;
   };
-  static const Group groups[] = {{0x8A11, 0x8A28, 0x8A29, 0x8A2A, 0x8A2F, 31, 30},
-                                 {0x90D2, 0x90D3, 0x90D4, 0x90D5, 0x90DD, 43, 31},
-                                 {0x92C0, 0x92C1, 0x92C2, 0x92C3, 0x92DC, 42, 31}};
+  static const Group groups[] = {
+      {GL_UNIFORM_BUFFER, GL_UNIFORM_BUFFER_BINDING, GL_UNIFORM_BUFFER_START, GL_UNIFORM_BUFFER_SIZE,
+       GL_MAX_UNIFORM_BUFFER_BINDINGS, 31, 30},
+      {GL_SHADER_STORAGE_BUFFER, GL_SHADER_STORAGE_BUFFER_BINDING, GL_SHADER_STORAGE_BUFFER_START,
+       GL_SHADER_STORAGE_BUFFER_SIZE, GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS, 43, 31},
+      {GL_ATOMIC_COUNTER_BUFFER, GL_ATOMIC_COUNTER_BUFFER_BINDING, GL_ATOMIC_COUNTER_BUFFER_START,
+       GL_ATOMIC_COUNTER_BUFFER_SIZE, GL_MAX_ATOMIC_COUNTER_BUFFER_BINDINGS, 42, 31}};
   auto bind = [&](const Group& g, int32_t n) {
     int32_t name = 0;
     int64_t start = 0, size = 0;
@@ -358,21 +373,27 @@ void Base::take_indexed_buffers() {
   }
   if (!has(30, 30)) return;
   // Transform feedback: an object of its own has its buffers with it.
-  static const Group feedback = {0x8C8E, 0x8C8F, 0x8C84, 0x8C85, 0x8C8B, 30, 30};
-  const uint32_t current = has(40, 30) ? (uint32_t)get(0x8E25) : 0;
-  if (get(0x8E24)) lacks("transform feedback is under way");
+  static const Group feedback = {GL_TRANSFORM_FEEDBACK_BUFFER,
+                                 GL_TRANSFORM_FEEDBACK_BUFFER_BINDING,
+                                 GL_TRANSFORM_FEEDBACK_BUFFER_START,
+                                 GL_TRANSFORM_FEEDBACK_BUFFER_SIZE,
+                                 GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_ATTRIBS,
+                                 30,
+                                 30};
+  const uint32_t current = has(40, 30) ? (uint32_t)get(GL_TRANSFORM_FEEDBACK_BINDING) : 0;
+  if (get(GL_TRANSFORM_FEEDBACK_ACTIVE)) lacks("transform feedback is under way");
   auto bind_all = [&] {
-    const int32_t most = get(0x8C8B, 4);
+    const int32_t most = get(GL_MAX_TRANSFORM_FEEDBACK_SEPARATE_ATTRIBS, 4);
     for (int32_t n = 0; n < most && n < 16; n++) bind(feedback, n);
   };
-  for (uint32_t i = 0; i < found[FEEDBACKS].count && !get(0x8E24); i++) {
-    d.glBindTransformFeedback(0x8E22, found[FEEDBACKS].list[i]);
-    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", 0x8E22, found[FEEDBACKS].list[i]);
+  for (uint32_t i = 0; i < found[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE); i++) {
+    d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, found[FEEDBACKS].list[i]);
+    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, found[FEEDBACKS].list[i]);
     bind_all();
   }
-  if (found[FEEDBACKS].count && !get(0x8E24)) {
-    d.glBindTransformFeedback(0x8E22, current);
-    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", 0x8E22, current);
+  if (found[FEEDBACKS].count && !get(GL_TRANSFORM_FEEDBACK_ACTIVE)) {
+    d.glBindTransformFeedback(GL_TRANSFORM_FEEDBACK, current);
+    tell<uint32_t, uint32_t>(t, "glBindTransformFeedback", GL_TRANSFORM_FEEDBACK, current);
   }
   if (!current) bind_all();
 }
@@ -383,45 +404,54 @@ void Base::take_bindings() {
   struct Point {
     uint32_t target, binding, gl, es;
   };
-  static const Point points[] = {{0x8892, 0x8894, 15, 11}, {0x88EB, 0x88ED, 21, 30}, {0x88EC, 0x88EF, 21, 30},
-                                 {0x8A11, 0x8A28, 31, 30}, {0x8F36, 0x8F36, 31, 30}, {0x8F37, 0x8F37, 31, 30},
-                                 {0x8C2A, 0x8C2A, 31, 32}, {0x8F3F, 0x8F43, 40, 31}, {0x90EE, 0x90EF, 43, 31},
-                                 {0x90D2, 0x90D3, 43, 31}, {0x92C0, 0x92C1, 42, 31}, {0x9192, 0x9193, 44, 0},
-                                 {0x80EE, 0x80EF, 46, 0}};
+  static const Point points[] = {{GL_ARRAY_BUFFER, GL_ARRAY_BUFFER_BINDING, 15, 11},
+                                 {GL_PIXEL_PACK_BUFFER, GL_PIXEL_PACK_BUFFER_BINDING, 21, 30},
+                                 {GL_PIXEL_UNPACK_BUFFER, GL_PIXEL_UNPACK_BUFFER_BINDING, 21, 30},
+                                 {GL_UNIFORM_BUFFER, GL_UNIFORM_BUFFER_BINDING, 31, 30},
+                                 {GL_COPY_READ_BUFFER, GL_COPY_READ_BUFFER, 31, 30},
+                                 {GL_COPY_WRITE_BUFFER, GL_COPY_WRITE_BUFFER, 31, 30},
+                                 {GL_TEXTURE_BUFFER, GL_TEXTURE_BUFFER, 31, 32},
+                                 {GL_DRAW_INDIRECT_BUFFER, GL_DRAW_INDIRECT_BUFFER_BINDING, 40, 31},
+                                 {GL_DISPATCH_INDIRECT_BUFFER, GL_DISPATCH_INDIRECT_BUFFER_BINDING, 43, 31},
+                                 {GL_SHADER_STORAGE_BUFFER, GL_SHADER_STORAGE_BUFFER_BINDING, 43, 31},
+                                 {GL_ATOMIC_COUNTER_BUFFER, GL_ATOMIC_COUNTER_BUFFER_BINDING, 42, 31},
+                                 {GL_QUERY_BUFFER, GL_QUERY_BUFFER_BINDING, 44, 0},
+                                 {GL_PARAMETER_BUFFER, GL_PARAMETER_BUFFER_BINDING, 46, 0}};
   for (auto& p : points) {
     if (!has(p.gl, p.es)) continue;
     // Pixel buffers were unbound for the time of asking.
-    const int32_t name = p.target == 0x88EB ? (int32_t)pack_buffer : get(p.binding);
+    const int32_t name = p.target == GL_PIXEL_PACK_BUFFER ? (int32_t)pack_buffer : get(p.binding);
     if (name || c->in_recording) tell<uint32_t, uint32_t>(t, "glBindBuffer", p.target, (uint32_t)name);
   }
-  if (has(30, 30)) tell<uint32_t>(t, "glBindVertexArray", (uint32_t)get(0x85B5));
-  if (has(30, 20)) tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", 0x8D41, (uint32_t)get(0x8CA7));
+  if (has(30, 30)) tell<uint32_t>(t, "glBindVertexArray", (uint32_t)get(GL_VERTEX_ARRAY_BINDING));
+  if (has(30, 20))
+    tell<uint32_t, uint32_t>(t, "glBindRenderbuffer", GL_RENDERBUFFER, (uint32_t)get(GL_RENDERBUFFER_BINDING));
   if (has(30, 30)) {
     // The surface's own buffers, which framebuffers that are bound hide.
-    const uint32_t draw = (uint32_t)get(0x8CA6), read = (uint32_t)get(0x8CAA);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", 0x8D40, 0);
-    if (draw) d.glBindFramebuffer(0x8CA9, 0);
-    if (read) d.glBindFramebuffer(0x8CA8, 0);
-    const uint32_t to = (uint32_t)get(0x8825), from = (uint32_t)get(0x0C02);
+    const uint32_t draw = (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING), read = (uint32_t)get(GL_READ_FRAMEBUFFER_BINDING);
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, 0);
+    if (draw) d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+    if (read) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, 0);
+    const uint32_t to = (uint32_t)get(GL_DRAW_BUFFER0), from = (uint32_t)get(GL_READ_BUFFER);
     if (!es && to) tell<uint32_t>(t, "glDrawBuffer", to);
     if (es && !to) tell<int32_t, const uint32_t*>(t, "glDrawBuffers", 1, &to);
     if (from) tell<uint32_t>(t, "glReadBuffer", from);
-    if (draw) d.glBindFramebuffer(0x8CA9, draw);
-    if (read) d.glBindFramebuffer(0x8CA8, read);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", 0x8CA9, draw);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", 0x8CA8, read);
+    if (draw) d.glBindFramebuffer(GL_DRAW_FRAMEBUFFER, draw);
+    if (read) d.glBindFramebuffer(GL_READ_FRAMEBUFFER, read);
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, draw);
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, read);
   } else if (es && c->version >= 20) {
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", 0x8D40, (uint32_t)get(0x8CA6));
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_FRAMEBUFFER, (uint32_t)get(GL_DRAW_FRAMEBUFFER_BINDING));
   } else if (!es) {
-    tell<uint32_t>(t, "glDrawBuffer", (uint32_t)get(0x0C01));
-    tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(0x0C02));
+    tell<uint32_t>(t, "glDrawBuffer", (uint32_t)get(GL_DRAW_BUFFER));
+    tell<uint32_t>(t, "glReadBuffer", (uint32_t)get(GL_READ_BUFFER));
   }
-  if (has(41, 31)) tell<uint32_t>(t, "glBindProgramPipeline", (uint32_t)get(0x825A));
+  if (has(41, 31)) tell<uint32_t>(t, "glBindProgramPipeline", (uint32_t)get(GL_PROGRAM_PIPELINE_BINDING));
   if (has(20, 20)) {
-    const uint32_t program = (uint32_t)get(0x8B8D);
+    const uint32_t program = (uint32_t)get(GL_CURRENT_PROGRAM);
     int32_t gone = 0;
     tell<uint32_t>(t, "glUseProgram", program);
-    if (program) d.glGetProgramiv(program, 0x8B80, &gone);
+    if (program) d.glGetProgramiv(program, GL_DELETE_STATUS, &gone);
     if (gone) tell<uint32_t>(t, "glDeleteProgram", program);  // it lives until it is not used any more
   }
   fine();
@@ -431,17 +461,33 @@ void Base::take_pixel_store() {
   const struct {
     uint32_t name;
     int32_t value, first;
-  } values[] = {{0x0CF5, unpack.alignment, 4},   {0x0CF2, unpack.row_length, 0},   {0x0CF3, unpack.skip_rows, 0},
-                {0x0CF4, unpack.skip_pixels, 0}, {0x0CF0, unpack.swap_bytes, 0},   {0x0CF1, unpack.lsb_first, 0},
-                {0x806D, unpack.skip_images, 0}, {0x806E, unpack.image_height, 0}, {0x0D05, pack.alignment, 4},
-                {0x0D02, pack.row_length, 0},    {0x0D03, pack.skip_rows, 0},      {0x0D04, pack.skip_pixels, 0},
-                {0x0D00, pack.swap_bytes, 0},    {0x0D01, pack.lsb_first, 0},      {0x806B, pack.skip_images, 0},
-                {0x806C, pack.image_height, 0},  {0x9127, unpack.block_width, 0},  {0x9128, unpack.block_height, 0},
-                {0x9129, unpack.block_depth, 0}, {0x912A, unpack.block_size, 0},   {0x912B, pack.block_width, 0},
-                {0x912C, pack.block_height, 0},  {0x912D, pack.block_depth, 0},    {0x912E, pack.block_size, 0}};
+  } values[] = {{GL_UNPACK_ALIGNMENT, unpack.alignment, 4},
+                {GL_UNPACK_ROW_LENGTH, unpack.row_length, 0},
+                {GL_UNPACK_SKIP_ROWS, unpack.skip_rows, 0},
+                {GL_UNPACK_SKIP_PIXELS, unpack.skip_pixels, 0},
+                {GL_UNPACK_SWAP_BYTES, unpack.swap_bytes, 0},
+                {GL_UNPACK_LSB_FIRST, unpack.lsb_first, 0},
+                {GL_UNPACK_SKIP_IMAGES, unpack.skip_images, 0},
+                {GL_UNPACK_IMAGE_HEIGHT, unpack.image_height, 0},
+                {GL_PACK_ALIGNMENT, pack.alignment, 4},
+                {GL_PACK_ROW_LENGTH, pack.row_length, 0},
+                {GL_PACK_SKIP_ROWS, pack.skip_rows, 0},
+                {GL_PACK_SKIP_PIXELS, pack.skip_pixels, 0},
+                {GL_PACK_SWAP_BYTES, pack.swap_bytes, 0},
+                {GL_PACK_LSB_FIRST, pack.lsb_first, 0},
+                {GL_PACK_SKIP_IMAGES, pack.skip_images, 0},
+                {GL_PACK_IMAGE_HEIGHT, pack.image_height, 0},
+                {GL_UNPACK_COMPRESSED_BLOCK_WIDTH, unpack.block_width, 0},
+                {GL_UNPACK_COMPRESSED_BLOCK_HEIGHT, unpack.block_height, 0},
+                {GL_UNPACK_COMPRESSED_BLOCK_DEPTH, unpack.block_depth, 0},
+                {GL_UNPACK_COMPRESSED_BLOCK_SIZE, unpack.block_size, 0},
+                {GL_PACK_COMPRESSED_BLOCK_WIDTH, pack.block_width, 0},
+                {GL_PACK_COMPRESSED_BLOCK_HEIGHT, pack.block_height, 0},
+                {GL_PACK_COMPRESSED_BLOCK_DEPTH, pack.block_depth, 0},
+                {GL_PACK_COMPRESSED_BLOCK_SIZE, pack.block_size, 0}};
   for (auto& v : values)
-    if (v.value != v.first || v.name == 0x0CF5 || c->in_recording)
-      if (v.name == 0x0CF5 || v.name == 0x0D05 || v.value != v.first)
+    if (v.value != v.first || v.name == GL_UNPACK_ALIGNMENT || c->in_recording)
+      if (v.name == GL_UNPACK_ALIGNMENT || v.name == GL_PACK_ALIGNMENT || v.value != v.first)
         tell<uint32_t, int32_t>(t, "glPixelStorei", v.name, v.value);
 }
 
@@ -453,12 +499,12 @@ void Base::state() {
   if (has(20, 20))
     for (uint32_t i = old && !es ? 1 : 0; i < c->max_attribs; i++) {
       float v[4] = {0, 0, 0, 1};
-      d.glGetVertexAttribfv(i, 0x8626, v);
+      d.glGetVertexAttribfv(i, GL_CURRENT_VERTEX_ATTRIB, v);
       static const float first[4] = {0, 0, 0, 1};
       if (fine() && (memcmp(v, first, sizeof v) || c->in_recording))
         tell<uint32_t, const float*>(t, "glVertexAttrib4fv", i, v);
     }
-  if (has(43, 32) && debug_output) tell<uint32_t>(t, "glEnable", 0x92E0);
+  if (has(43, 32) && debug_output) tell<uint32_t>(t, "glEnable", GL_DEBUG_OUTPUT);
   take_bindings();
   take_pixel_store();
 }
@@ -472,7 +518,7 @@ void tell_matrix(Thread* t, const float* m) { tell<const float*>(t, "glLoadMatri
 
 // The top of a stack can be asked for; what is below comes by taking it off, and is put back.
 void Base::take_matrices() {
-  const uint32_t mode = (uint32_t)get(0x0BA0, MODELVIEW);
+  const uint32_t mode = (uint32_t)get(GL_MATRIX_MODE, GL_MODELVIEW);
   auto stack = [&](uint32_t which, uint32_t depth_name, uint32_t matrix_name) {
     constexpr int32_t MOST = 64;
     static float matrices[MOST][16];
@@ -490,13 +536,13 @@ void Base::take_matrices() {
       tell_matrix(t, matrices[i]);
     }
   };
-  stack(MODELVIEW, 0x0BA3, 0x0BA6);
-  stack(PROJECTION, 0x0BA4, 0x0BA7);
+  stack(GL_MODELVIEW, GL_MODELVIEW_STACK_DEPTH, GL_MODELVIEW_MATRIX);
+  stack(GL_PROJECTION, GL_PROJECTION_STACK_DEPTH, GL_PROJECTION_MATRIX);
   const bool many = has(13, 10);
-  const uint32_t active = many ? (uint32_t)get(0x84E0, TEXTURE0) : +TEXTURE0;
+  const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
   for (uint32_t u = 0; u < c->max_tex_units; u++) {
-    if (many) d.glActiveTexture(TEXTURE0 + u), tell<uint32_t>(t, "glActiveTexture", TEXTURE0 + u);
-    stack(TEXTURE, 0x0BA5, 0x0BA8);
+    if (many) d.glActiveTexture(GL_TEXTURE0 + u), tell<uint32_t>(t, "glActiveTexture", GL_TEXTURE0 + u);
+    stack(GL_TEXTURE, GL_TEXTURE_STACK_DEPTH, GL_TEXTURE_MATRIX);
   }
   if (many) d.glActiveTexture(active), tell<uint32_t>(t, "glActiveTexture", active);
   d.glMatrixMode(mode);
@@ -507,44 +553,48 @@ void Base::take_matrices() {
 void Base::take_lights() {
   // What a light and a plane are given is turned by the modelview matrix, which is a unit matrix here.
   for (uint32_t n = 0; n < 8; n++) {
-    static const uint32_t vectors[] = {0x1200, 0x1201, 0x1202, 0x1203, 0x1204},
-                          numbers[] = {0x1205, 0x1206, 0x1207, 0x1208, 0x1209};
+    static const uint32_t vectors[] = {GL_AMBIENT, GL_DIFFUSE, GL_SPECULAR, GL_POSITION, GL_SPOT_DIRECTION},
+                          numbers[] = {GL_SPOT_EXPONENT, GL_SPOT_CUTOFF, GL_CONSTANT_ATTENUATION, GL_LINEAR_ATTENUATION,
+                                       GL_QUADRATIC_ATTENUATION};
     for (uint32_t name : vectors) {
       float v[4] = {};
-      d.glGetLightfv(0x4000 + n, name, v);
-      if (fine()) tell<uint32_t, uint32_t, const float*>(t, "glLightfv", 0x4000 + n, name, v);
+      d.glGetLightfv(GL_LIGHT0 + n, name, v);
+      if (fine()) tell<uint32_t, uint32_t, const float*>(t, "glLightfv", GL_LIGHT0 + n, name, v);
     }
     for (uint32_t name : numbers) {
       float v = 0;
-      d.glGetLightfv(0x4000 + n, name, &v);
-      if (fine()) tell<uint32_t, uint32_t, float>(t, "glLightf", 0x4000 + n, name, v);
+      d.glGetLightfv(GL_LIGHT0 + n, name, &v);
+      if (fine()) tell<uint32_t, uint32_t, float>(t, "glLightf", GL_LIGHT0 + n, name, v);
     }
   }
   float v[4] = {};
-  d.glGetFloatv(0x0B53, v);
-  tell<uint32_t, const float*>(t, "glLightModelfv", 0x0B53, v);
-  v[0] = (float)get(0x0B52);
-  tell<uint32_t, float>(t, "glLightModelf", 0x0B52, v[0]);
-  if (!es) tell<uint32_t, float>(t, "glLightModelf", 0x0B51, (float)get(0x0B51));
-  if (has(12, 0)) tell<uint32_t, int32_t>(t, "glLightModeli", 0x81F8, get(0x81F8, 0x81F9));
-  // Materials follow the colour where that is switched on, so it must not be yet.
-  tell<uint32_t>(t, "glDisable", 0x0B57);
+  d.glGetFloatv(GL_LIGHT_MODEL_AMBIENT, v);
+  tell<uint32_t, const float*>(t, "glLightModelfv", GL_LIGHT_MODEL_AMBIENT, v);
+  v[0] = (float)get(GL_LIGHT_MODEL_TWO_SIDE);
+  tell<uint32_t, float>(t, "glLightModelf", GL_LIGHT_MODEL_TWO_SIDE, v[0]);
   if (!es)
-    tell<uint32_t, uint32_t>(t, "glColorMaterial", (uint32_t)get(0x0B55, FRONT_AND_BACK),
-                             (uint32_t)get(0x0B56, 0x1602));
-  for (uint32_t face : Each<uint32_t>{+FRONT, +BACK}) {
-    for (uint32_t name : Each<uint32_t>{0x1200u, 0x1201u, 0x1202u, 0x1600u}) {
+    tell<uint32_t, float>(t, "glLightModelf", GL_LIGHT_MODEL_LOCAL_VIEWER, (float)get(GL_LIGHT_MODEL_LOCAL_VIEWER));
+  if (has(12, 0))
+    tell<uint32_t, int32_t>(t, "glLightModeli", GL_LIGHT_MODEL_COLOR_CONTROL,
+                            get(GL_LIGHT_MODEL_COLOR_CONTROL, GL_SINGLE_COLOR));
+  // Materials follow the colour where that is switched on, so it must not be yet.
+  tell<uint32_t>(t, "glDisable", GL_COLOR_MATERIAL);
+  if (!es)
+    tell<uint32_t, uint32_t>(t, "glColorMaterial", (uint32_t)get(GL_COLOR_MATERIAL_FACE, GL_FRONT_AND_BACK),
+                             (uint32_t)get(GL_COLOR_MATERIAL_PARAMETER, GL_AMBIENT_AND_DIFFUSE));
+  for (uint32_t face : Each<uint32_t>{+GL_FRONT, GL_BACK}) {
+    for (uint32_t name : Each<uint32_t>{GL_AMBIENT, GL_DIFFUSE, GL_SPECULAR, GL_EMISSION}) {
       d.glGetMaterialfv(face, name, v);
-      if (fine() && (!es || face == FRONT))
-        tell<uint32_t, uint32_t, const float*>(t, "glMaterialfv", es ? +FRONT_AND_BACK : face, name, v);
+      if (fine() && (!es || face == GL_FRONT))
+        tell<uint32_t, uint32_t, const float*>(t, "glMaterialfv", es ? GL_FRONT_AND_BACK : face, name, v);
     }
-    d.glGetMaterialfv(face, 0x1601, v);
-    if (fine() && (!es || face == FRONT))
-      tell<uint32_t, uint32_t, float>(t, "glMaterialf", es ? +FRONT_AND_BACK : face, 0x1601, v[0]);
+    d.glGetMaterialfv(face, GL_SHININESS, v);
+    if (fine() && (!es || face == GL_FRONT))
+      tell<uint32_t, uint32_t, float>(t, "glMaterialf", es ? GL_FRONT_AND_BACK : face, GL_SHININESS, v[0]);
   }
-  const int32_t planes = get(0x0D32, 6);
+  const int32_t planes = get(GL_MAX_CLIP_DISTANCES, 6);
   for (int32_t n = 0; n < planes && n < 8; n++) {
-    const uint32_t plane = 0x3000 + (uint32_t)n;
+    const uint32_t plane = GL_CLIP_DISTANCE0 + (uint32_t)n;
     if (es) {
       float equation[4] = {};
       d.glGetClipPlanef(plane, equation);
@@ -559,48 +609,51 @@ void Base::take_lights() {
 
 void Base::take_texture_environment() {
   const bool many = has(13, 10);
-  const uint32_t active = many ? (uint32_t)get(0x84E0, TEXTURE0) : +TEXTURE0;
+  const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
   for (uint32_t u = 0; u < c->max_tex_units; u++) {
-    if (many) d.glActiveTexture(TEXTURE0 + u), tell<uint32_t>(t, "glActiveTexture", TEXTURE0 + u);
-    for (uint32_t target : Each<uint32_t>{0x0DE0u, 0x0DE1u, 0x806Fu, 0x8513u, 0x84F5u}) {
-      if ((es && target != 0x0DE1) || (target == 0x806F && !has(12, 0)) || (target == 0x8513 && !has(13, 0)) ||
-          (target == 0x84F5 && !has(31, 0)))
+    if (many) d.glActiveTexture(GL_TEXTURE0 + u), tell<uint32_t>(t, "glActiveTexture", GL_TEXTURE0 + u);
+    for (uint32_t target :
+         Each<uint32_t>{GL_TEXTURE_1D, GL_TEXTURE_2D, GL_TEXTURE_3D, GL_TEXTURE_CUBE_MAP, GL_TEXTURE_RECTANGLE}) {
+      if ((es && target != GL_TEXTURE_2D) || (target == GL_TEXTURE_3D && !has(12, 0)) ||
+          (target == GL_TEXTURE_CUBE_MAP && !has(13, 0)) || (target == GL_TEXTURE_RECTANGLE && !has(31, 0)))
         continue;
       const bool on = d.glIsEnabled(target);
       if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", target);
     }
     int32_t i[4] = {};
     float f[4] = {};
-    static const uint32_t words[] = {0x2200, 0x8571, 0x8572, 0x8580, 0x8581, 0x8582, 0x8588, 0x8589,
-                                     0x858A, 0x8590, 0x8591, 0x8592, 0x8598, 0x8599, 0x859A};
+    static const uint32_t words[] = {GL_TEXTURE_ENV_MODE, GL_COMBINE_RGB,    GL_COMBINE_ALPHA, GL_SRC0_RGB,
+                                     GL_SRC1_RGB,         GL_SRC2_RGB,       GL_SRC0_ALPHA,    GL_SRC1_ALPHA,
+                                     GL_SRC2_ALPHA,       GL_OPERAND0_RGB,   GL_OPERAND1_RGB,  GL_OPERAND2_RGB,
+                                     GL_OPERAND0_ALPHA,   GL_OPERAND1_ALPHA, GL_OPERAND2_ALPHA};
     for (uint32_t name : words) {
-      if (name != 0x2200 && !has(13, 11)) continue;
-      d.glGetTexEnviv(0x2300, name, i);
-      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexEnvi", 0x2300, name, i[0]);
+      if (name != GL_TEXTURE_ENV_MODE && !has(13, 11)) continue;
+      d.glGetTexEnviv(GL_TEXTURE_ENV, name, i);
+      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexEnvi", GL_TEXTURE_ENV, name, i[0]);
     }
-    d.glGetTexEnvfv(0x2300, 0x2201, f);
-    tell<uint32_t, uint32_t, const float*>(t, "glTexEnvfv", 0x2300, 0x2201, f);
-    for (uint32_t name : Each<uint32_t>{0x8573u, 0x0D1Cu}) {
+    d.glGetTexEnvfv(GL_TEXTURE_ENV, GL_TEXTURE_ENV_COLOR, f);
+    tell<uint32_t, uint32_t, const float*>(t, "glTexEnvfv", GL_TEXTURE_ENV, GL_TEXTURE_ENV_COLOR, f);
+    for (uint32_t name : Each<uint32_t>{GL_RGB_SCALE, GL_ALPHA_SCALE}) {
       if (!has(13, 11)) continue;
-      d.glGetTexEnvfv(0x2300, name, f);
-      if (fine()) tell<uint32_t, uint32_t, float>(t, "glTexEnvf", 0x2300, name, f[0]);
+      d.glGetTexEnvfv(GL_TEXTURE_ENV, name, f);
+      if (fine()) tell<uint32_t, uint32_t, float>(t, "glTexEnvf", GL_TEXTURE_ENV, name, f[0]);
     }
     if (has(14, 0)) {
-      d.glGetTexEnvfv(0x8500, 0x8501, f);
-      if (fine()) tell<uint32_t, uint32_t, float>(t, "glTexEnvf", 0x8500, 0x8501, f[0]);
+      d.glGetTexEnvfv(GL_TEXTURE_FILTER_CONTROL, GL_TEXTURE_LOD_BIAS, f);
+      if (fine()) tell<uint32_t, uint32_t, float>(t, "glTexEnvf", GL_TEXTURE_FILTER_CONTROL, GL_TEXTURE_LOD_BIAS, f[0]);
     }
     if (has(20, 0)) {
-      d.glGetTexEnviv(0x8861, 0x8862, i);
-      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexEnvi", 0x8861, 0x8862, i[0]);
+      d.glGetTexEnviv(GL_POINT_SPRITE, GL_COORD_REPLACE, i);
+      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexEnvi", GL_POINT_SPRITE, GL_COORD_REPLACE, i[0]);
     }
-    for (uint32_t coordinate = 0x2000; !es && coordinate < 0x2004; coordinate++) {
-      d.glGetTexGeniv(coordinate, 0x2500, i);
-      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexGeni", coordinate, 0x2500, i[0]);
-      for (uint32_t plane : Each<uint32_t>{0x2501u, 0x2502u}) {
+    for (uint32_t coordinate = GL_S; !es && coordinate <= GL_Q; coordinate++) {
+      d.glGetTexGeniv(coordinate, GL_TEXTURE_GEN_MODE, i);
+      if (fine()) tell<uint32_t, uint32_t, int32_t>(t, "glTexGeni", coordinate, GL_TEXTURE_GEN_MODE, i[0]);
+      for (uint32_t plane : Each<uint32_t>{GL_OBJECT_PLANE, GL_EYE_PLANE}) {
         d.glGetTexGenfv(coordinate, plane, f);
         if (fine()) tell<uint32_t, uint32_t, const float*>(t, "glTexGenfv", coordinate, plane, f);
       }
-      const uint32_t generates = 0x0C60 + coordinate - 0x2000;
+      const uint32_t generates = GL_TEXTURE_GEN_S + coordinate - GL_S;
       const bool on = d.glIsEnabled(generates);
       if (fine()) tell<uint32_t>(t, on ? "glEnable" : "glDisable", generates);
     }
@@ -611,31 +664,31 @@ void Base::take_texture_environment() {
 // Colour, normal, coordinates: after the materials, that may follow the colour.
 void Base::take_current() {
   float v[4] = {};
-  d.glGetFloatv(0x0B00, v);
+  d.glGetFloatv(GL_CURRENT_COLOR, v);
   tell<float, float, float, float>(t, "glColor4f", v[0], v[1], v[2], v[3]);
-  d.glGetFloatv(0x0B02, v);
+  d.glGetFloatv(GL_CURRENT_NORMAL, v);
   tell<float, float, float>(t, "glNormal3f", v[0], v[1], v[2]);
   const bool many = has(13, 10);
-  const uint32_t active = many ? (uint32_t)get(0x84E0, TEXTURE0) : +TEXTURE0;
+  const uint32_t active = many ? (uint32_t)get(GL_ACTIVE_TEXTURE, GL_TEXTURE0) : GL_TEXTURE0;
   for (uint32_t u = 0; u < c->max_tex_units; u++) {
-    if (many) d.glActiveTexture(TEXTURE0 + u);
-    d.glGetFloatv(0x0B03, v);
+    if (many) d.glActiveTexture(GL_TEXTURE0 + u);
+    d.glGetFloatv(GL_CURRENT_TEXTURE_COORDS, v);
     if (!fine()) continue;
     if (many)
-      tell<uint32_t, float, float, float, float>(t, "glMultiTexCoord4f", TEXTURE0 + u, v[0], v[1], v[2], v[3]);
+      tell<uint32_t, float, float, float, float>(t, "glMultiTexCoord4f", GL_TEXTURE0 + u, v[0], v[1], v[2], v[3]);
     else
       tell<float, float, float, float>(t, "glTexCoord4f", v[0], v[1], v[2], v[3]);
   }
   if (many) d.glActiveTexture(active);
   if (has(14, 0)) {
-    d.glGetFloatv(0x8459, v);
+    d.glGetFloatv(GL_CURRENT_SECONDARY_COLOR, v);
     tell<float, float, float>(t, "glSecondaryColor3f", v[0], v[1], v[2]);
-    d.glGetFloatv(0x8453, v);
+    d.glGetFloatv(GL_CURRENT_FOG_COORD, v);
     tell<float>(t, "glFogCoordf", v[0]);
   }
   if (!es) {
-    tell<uint8_t>(t, "glEdgeFlag", (uint8_t)get(0x0B43, 1));
-    d.glGetFloatv(0x0B01, v);
+    tell<uint8_t>(t, "glEdgeFlag", (uint8_t)get(GL_EDGE_FLAG, 1));
+    d.glGetFloatv(GL_CURRENT_INDEX, v);
     tell<float>(t, "glIndexf", v[0]);
   }
   fine();
@@ -643,29 +696,30 @@ void Base::take_current() {
 
 void Base::take_old_rest() {
   float v[4] = {};
-  d.glGetFloatv(0x0BC2, v);
-  tell<uint32_t, float>(t, "glAlphaFunc", (uint32_t)get(0x0BC1, 0x0207), v[0]);
-  tell<uint32_t>(t, "glShadeModel", (uint32_t)get(0x0B54, 0x1D01));
-  tell<uint32_t, float>(t, "glFogf", 0x0B65, (float)get(0x0B65, 0x0800));
-  for (uint32_t name : Each<uint32_t>{0x0B62u, 0x0B63u, 0x0B64u}) {
+  d.glGetFloatv(GL_ALPHA_TEST_REF, v);
+  tell<uint32_t, float>(t, "glAlphaFunc", (uint32_t)get(GL_ALPHA_TEST_FUNC, GL_ALWAYS), v[0]);
+  tell<uint32_t>(t, "glShadeModel", (uint32_t)get(GL_SHADE_MODEL, GL_SMOOTH));
+  tell<uint32_t, float>(t, "glFogf", GL_FOG_MODE, (float)get(GL_FOG_MODE, GL_VIEWPORT_BIT));
+  for (uint32_t name : Each<uint32_t>{GL_FOG_DENSITY, GL_FOG_START, GL_FOG_END}) {
     d.glGetFloatv(name, v);
     tell<uint32_t, float>(t, "glFogf", name, v[0]);
   }
-  d.glGetFloatv(0x0B66, v);
-  tell<uint32_t, const float*>(t, "glFogfv", 0x0B66, v);
-  for (uint32_t name : Each<uint32_t>{0x0C50u, 0x0C51u, 0x0C54u})
-    tell<uint32_t, uint32_t>(t, "glHint", name, (uint32_t)get(name, 0x1100));
+  d.glGetFloatv(GL_FOG_COLOR, v);
+  tell<uint32_t, const float*>(t, "glFogfv", GL_FOG_COLOR, v);
+  for (uint32_t name : Each<uint32_t>{GL_PERSPECTIVE_CORRECTION_HINT, GL_POINT_SMOOTH_HINT, GL_FOG_HINT})
+    tell<uint32_t, uint32_t>(t, "glHint", name, (uint32_t)get(name, GL_DONT_CARE));
   if (has(14, 11)) {
-    for (uint32_t name : Each<uint32_t>{0x8126u, 0x8127u}) {
+    for (uint32_t name : Each<uint32_t>{GL_POINT_SIZE_MIN, GL_POINT_SIZE_MAX}) {
       d.glGetFloatv(name, v);
       if (fine()) tell<uint32_t, float>(t, "glPointParameterf", name, v[0]);
     }
-    d.glGetFloatv(0x8129, v);
-    if (fine()) tell<uint32_t, const float*>(t, "glPointParameterfv", 0x8129, v);
+    d.glGetFloatv(GL_POINT_DISTANCE_ATTENUATION, v);
+    if (fine()) tell<uint32_t, const float*>(t, "glPointParameterfv", GL_POINT_DISTANCE_ATTENUATION, v);
   }
   if (es) return;
-  if (has(14, 0)) tell<uint32_t, int32_t>(t, "glFogi", 0x8450, get(0x8450, 0x8452));
-  tell<int32_t, uint16_t>(t, "glLineStipple", get(0x0B26, 1), (uint16_t)get(0x0B25, 0xFFFF));
+  if (has(14, 0)) tell<uint32_t, int32_t>(t, "glFogi", GL_FOG_COORD_SRC, get(GL_FOG_COORD_SRC, GL_FRAGMENT_DEPTH));
+  tell<int32_t, uint16_t>(t, "glLineStipple", get(GL_LINE_STIPPLE_REPEAT, 1),
+                          (uint16_t)get(GL_LINE_STIPPLE_PATTERN, 0xFFFF));
   uint8_t stipple[128] = {};
   d.glGetPolygonStipple(stipple);
   if (fine()) {
@@ -673,31 +727,35 @@ void Base::take_old_rest() {
     for (uint8_t byte : stipple) plain = plain && byte == 0xFF;
     if (!plain) tell<const uint8_t*>(t, "glPolygonStipple", stipple);
   }
-  tell<uint32_t>(t, "glListBase", (uint32_t)get(0x0B32));
-  d.glGetFloatv(0x0B80, v);
+  tell<uint32_t>(t, "glListBase", (uint32_t)get(GL_LIST_BASE));
+  d.glGetFloatv(GL_ACCUM_CLEAR_VALUE, v);
   tell<float, float, float, float>(t, "glClearAccum", v[0], v[1], v[2], v[3]);
-  static const uint32_t transfers[] = {0x0D10, 0x0D11, 0x0D12, 0x0D13, 0x0D14, 0x0D15, 0x0D18,
-                                       0x0D19, 0x0D1A, 0x0D1B, 0x0D1C, 0x0D1D, 0x0D1E, 0x0D1F};
+  static const uint32_t transfers[] = {GL_MAP_COLOR,   GL_MAP_STENCIL, GL_INDEX_SHIFT, GL_INDEX_OFFSET, GL_RED_SCALE,
+                                       GL_RED_BIAS,    GL_GREEN_SCALE, GL_GREEN_BIAS,  GL_BLUE_SCALE,   GL_BLUE_BIAS,
+                                       GL_ALPHA_SCALE, GL_ALPHA_BIAS,  GL_DEPTH_SCALE, GL_DEPTH_BIAS};
   for (uint32_t name : transfers) {
     d.glGetFloatv(name, v);
-    const bool scale = name == 0x0D14 || name == 0x0D18 || name == 0x0D1A || name == 0x0D1C || name == 0x0D1E;
+    const bool scale = name == GL_RED_SCALE || name == GL_GREEN_SCALE || name == GL_BLUE_SCALE ||
+                       name == GL_ALPHA_SCALE || name == GL_DEPTH_SCALE;
     if (fine() && v[0] != (scale ? 1.0f : 0.0f)) tell<uint32_t, float>(t, "glPixelTransferf", name, v[0]);
   }
-  d.glGetFloatv(0x0D16, v), d.glGetFloatv(0x0D17, v + 1);
+  d.glGetFloatv(GL_ZOOM_X, v), d.glGetFloatv(GL_ZOOM_Y, v + 1);
   tell<float, float>(t, "glPixelZoom", v[0], v[1]);
   if (has(14, 0)) {
     uint8_t valid = 1;
-    d.glGetFloatv(0x0B07, v);
-    d.glGetBooleanv(0x0B08, &valid);
+    d.glGetFloatv(GL_CURRENT_RASTER_POSITION, v);
+    d.glGetBooleanv(GL_CURRENT_RASTER_POSITION_VALID, &valid);
     if (fine() && valid) tell<float, float, float>(t, "glWindowPos3f", v[0], v[1], v[2]);
   }
-  for (uint32_t map = 0x0C70; map <= 0x0C79; map++)
+  for (uint32_t map = GL_PIXEL_MAP_I_TO_I; map <= GL_PIXEL_MAP_A_TO_A; map++)
     if (get(map + 0x40, 1) > 1) lacks("pixel map 0x%X: its table was not asked for", map);
-  if (get(0x0BB0) > 0) lacks("%d levels of glPushAttrib: what they hold", get(0x0BB0));
-  if (get(0x0BB1) > 0) lacks("%d levels of glPushClientAttrib: what they hold", get(0x0BB1));
-  for (uint32_t name : Each<uint32_t>{0x8620u, 0x8804u})
-    if (has_extension(c, name == 0x8620 ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program") && is(name))
-      lacks("the %s program in assembly language that is used", name == 0x8620 ? "vertex" : "fragment");
+  if (get(GL_ATTRIB_STACK_DEPTH) > 0) lacks("%d levels of glPushAttrib: what they hold", get(GL_ATTRIB_STACK_DEPTH));
+  if (get(GL_CLIENT_ATTRIB_STACK_DEPTH) > 0)
+    lacks("%d levels of glPushClientAttrib: what they hold", get(GL_CLIENT_ATTRIB_STACK_DEPTH));
+  for (uint32_t name : Each<uint32_t>{GL_VERTEX_PROGRAM_ARB, GL_FRAGMENT_PROGRAM_ARB})
+    if (has_extension(c, name == GL_VERTEX_PROGRAM_ARB ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program") &&
+        is(name))
+      lacks("the %s program in assembly language that is used", name == GL_VERTEX_PROGRAM_ARB ? "vertex" : "fragment");
   fine();
 }
 
@@ -705,18 +763,18 @@ void Base::take_evaluators() {
   for (uint32_t two = 0; two < 2; two++)
     for (uint32_t n = 0; n < 9; n++) {
       static const int32_t components[] = {4, 1, 3, 1, 2, 3, 4, 3, 4};
-      const uint32_t map = (two ? 0x0DB0 : 0x0D90) + n;
+      const uint32_t map = (two ? GL_MAP2_COLOR_4 : GL_MAP1_COLOR_4) + n;
       int32_t order[2] = {1, 1};
       float domain[4] = {0, 1, 0, 1};
-      d.glGetMapiv(map, 0x0A01, order);
-      d.glGetMapfv(map, 0x0A02, domain);
+      d.glGetMapiv(map, GL_ORDER, order);
+      d.glGetMapfv(map, GL_DOMAIN, domain);
       if (!fine() || order[0] < 1 || order[0] > 64 || order[1] < 1 || order[1] > 64 ||
           (order[0] == 1 && (!two || order[1] == 1)))
         continue;
       const int32_t points = order[0] * (two ? order[1] : 1);
       float* const values = (float*)malloc((size_t)points * (size_t)components[n] * sizeof(float));
       if (!values) continue;
-      d.glGetMapfv(map, 0x0A00, values);
+      d.glGetMapfv(map, GL_COEFF, values);
       if (fine()) {
         if (two)
           tell<uint32_t, float, float, int32_t, int32_t, float, float, int32_t, int32_t, const float*>(
@@ -729,11 +787,11 @@ void Base::take_evaluators() {
       free(values);
     }
   float v[4] = {};
-  d.glGetFloatv(0x0DD0, v);
-  tell<int32_t, float, float>(t, "glMapGrid1f", get(0x0DD1, 1), v[0], v[1]);
+  d.glGetFloatv(GL_MAP1_GRID_DOMAIN, v);
+  tell<int32_t, float, float>(t, "glMapGrid1f", get(GL_MAP1_GRID_SEGMENTS, 1), v[0], v[1]);
   int32_t segments[2] = {1, 1};
-  d.glGetFloatv(0x0DD2, v);
-  d.glGetIntegerv(0x0DD3, segments);
+  d.glGetFloatv(GL_MAP2_GRID_DOMAIN, v);
+  d.glGetIntegerv(GL_MAP2_GRID_SEGMENTS, segments);
   tell<int32_t, float, float, int32_t, float, float>(t, "glMapGrid2f", segments[0], v[0], v[1], segments[1], v[2],
                                                      v[3]);
   fine();
@@ -742,7 +800,7 @@ void Base::take_evaluators() {
 void Base::fixed_state() {
   if (c->in_recording) {
     // What comes next is turned by the matrix of before.
-    tell<uint32_t>(t, "glMatrixMode", MODELVIEW);
+    tell<uint32_t>(t, "glMatrixMode", GL_MODELVIEW);
     tell(t, "glLoadIdentity");
   }
   take_lights();

@@ -10,6 +10,7 @@
 #include "gl_state.h"
 #include "losses.h"
 #include "sizes.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace gl {
@@ -28,9 +29,9 @@ uint64_t active_arrays(GlContext* c, uint32_t program) {
   auto is = DT_REAL(uint8_t, glIsProgram, uint32_t);
   if (!get || !active || !locate || !is || !can_ask(c) || !is(program)) return ~0ull;
   int32_t linked = 0, count = 0;
-  get(program, 0x8B82, &linked);
+  get(program, GL_LINK_STATUS, &linked);
   if (!linked) return ~0ull;
-  get(program, 0x8B89, &count);
+  get(program, GL_ACTIVE_ATTRIBUTES, &count);
   uint64_t arrays = 0;
   bool fixed = false;
   for (int32_t i = 0; i < count; i++) {
@@ -46,9 +47,11 @@ uint64_t active_arrays(GlContext* c, uint32_t program) {
     int32_t at = locate(program, name);
     if (at < 0) return ~0ull;
     // A matrix takes a location a column, an array as many as it has elements; four columns at most, doubles two each.
-    bool matrix =
-        (type >= 0x8B5A && type <= 0x8B5C) || (type >= 0x8B65 && type <= 0x8B6A) || (type >= 0x8F46 && type <= 0x8F4E);
-    int32_t locations = (elements < 1 ? 1 : elements) * (matrix ? 4 : 1) * (type >= 0x8F46 && type <= 0x8FFE ? 2 : 1);
+    bool matrix = (type >= GL_FLOAT_MAT2 && type <= GL_FLOAT_MAT4) ||
+                  (type >= GL_FLOAT_MAT2x3 && type <= GL_FLOAT_MAT4x3) ||
+                  (type >= GL_DOUBLE_MAT2 && type <= GL_DOUBLE_MAT4x3);
+    int32_t locations =
+        (elements < 1 ? 1 : elements) * (matrix ? 4 : 1) * (type >= GL_DOUBLE_MAT2 && type <= GL_DOUBLE_VEC4 ? 2 : 1);
     for (int32_t k = at; k < at + locations && k < (int32_t)GENERIC; k++) arrays |= 1ull << k;
   }
   // gl_Vertex may also come through generic attribute 0.
@@ -62,7 +65,7 @@ uint64_t readable_arrays(GlContext* c) {
   if (p->program == program) return p->arrays;
   if (!can_ask(c)) return ~0ull;
   // A glUseProgram that was refused left another program in use.
-  program = c->program = (uint32_t)ask(c, 0x8B8D, 0);
+  program = c->program = (uint32_t)ask(c, GL_CURRENT_PROGRAM, 0);
   if (!program) return ~0ull;
   p = &c->programs[program % PROGRAM_CACHE];
   if (p->program != program) *p = ProgramArrays{program, active_arrays(c, program)};
@@ -94,11 +97,13 @@ bool asks_enabled(GlContext* c, uint32_t capability) {
 
 // The index that restarts a primitive, -1: none. Asked only when `greatest` says that it may matter.
 int64_t restart_index(GlContext* c, uint32_t type, uint64_t greatest) {
-  uint64_t all_ones = type == 0x1401 ? 0xff : type == 0x1403 ? 0xffff : 0xffffffffull;
-  if (greatest == all_ones && c->has_restart && asks_enabled(c, 0x8D69)) return (int64_t)all_ones;
+  uint64_t all_ones = type == GL_UNSIGNED_BYTE ? 0xff : type == GL_UNSIGNED_SHORT ? 0xffff : 0xffffffffull;
+  if (greatest == all_ones && c->has_restart && asks_enabled(c, GL_PRIMITIVE_RESTART_FIXED_INDEX))
+    return (int64_t)all_ones;
   if (!c->restart_index_set || c->api != 1) return -1;
-  if (c->version >= 31 && asks_enabled(c, 0x8F9D)) return (int64_t)c->restart_index;
-  if (has_extension(c, "GL_NV_primitive_restart") && asks_enabled(c, 0x8558)) return (int64_t)c->restart_index;
+  if (c->version >= 31 && asks_enabled(c, GL_PRIMITIVE_RESTART)) return (int64_t)c->restart_index;
+  if (has_extension(c, "GL_NV_primitive_restart") && asks_enabled(c, GL_PRIMITIVE_RESTART_NV))
+    return (int64_t)c->restart_index;
   return -1;
 }
 
@@ -108,7 +113,7 @@ bool read_elements(GlContext* c, uint64_t offset, uint64_t bytes, void* to) {
   if (c->api == 1) {
     auto get = DT_REAL(void, glGetBufferSubData, uint32_t, intptr_t, intptr_t, void*);
     if (!get) return false;
-    get(0x8893, (intptr_t)offset, (intptr_t)bytes, to);
+    get(GL_ELEMENT_ARRAY_BUFFER, (intptr_t)offset, (intptr_t)bytes, to);
     return true;
   }
   if (!c->can_map_range) return false;
@@ -116,10 +121,10 @@ bool read_elements(GlContext* c, uint64_t offset, uint64_t bytes, void* to) {
                               : DT_REAL(void*, glMapBufferRangeEXT, uint32_t, intptr_t, intptr_t, uint32_t);
   auto unmap =
       c->version >= 30 ? DT_REAL(uint8_t, glUnmapBuffer, uint32_t) : DT_REAL(uint8_t, glUnmapBufferOES, uint32_t);
-  const void* at = map && unmap ? map(0x8893, (intptr_t)offset, (intptr_t)bytes, 1) : nullptr;
+  const void* at = map && unmap ? map(GL_ELEMENT_ARRAY_BUFFER, (intptr_t)offset, (intptr_t)bytes, 1) : nullptr;
   if (!at) return false;
   memcpy(to, at, bytes);
-  unmap(0x8893);
+  unmap(GL_ELEMENT_ARRAY_BUFFER);
   return true;
 }
 
@@ -128,9 +133,9 @@ int64_t element_bytes_readable(GlContext* c) {
   auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
   if (!get || !can_ask(c)) return 0;
   int32_t size = 0, mapped = 0;
-  get(0x8893, 0x8764, &size);
+  get(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_SIZE, &size);
   bool has_mapped = c->api == 1 || c->version >= 30 || c->can_map_range;
-  if (has_mapped) get(0x8893, 0x88BC, &mapped);
+  if (has_mapped) get(GL_ELEMENT_ARRAY_BUFFER, GL_BUFFER_MAPPED, &mapped);
   return mapped ? 0 : size;
 }
 
@@ -204,13 +209,13 @@ struct Unified {
 IndexRange index_range(const void* data, uint64_t count, uint32_t type, int64_t restart) {
   if (!count || !data) return IndexRange{0, 0, false};
   switch (type) {
-    case 0x1401:
+    case GL_UNSIGNED_BYTE:
       return restart < 0 ? range_of((const uint8_t*)data, count)
                          : range_without((const uint8_t*)data, count, (uint64_t)restart);
-    case 0x1403:
+    case GL_UNSIGNED_SHORT:
       return restart < 0 ? range_of((const uint16_t*)data, count)
                          : range_without((const uint16_t*)data, count, (uint64_t)restart);
-    case 0x1405:
+    case GL_UNSIGNED_INT:
       return restart < 0 ? range_of((const uint32_t*)data, count)
                          : range_without((const uint32_t*)data, count, (uint64_t)restart);
     default: return IndexRange{0, 0, false};

@@ -6,6 +6,7 @@
 
 #include "frame_image.h"
 #include "hash.h"
+#include "egl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -32,17 +33,19 @@ template <typename F> F in_use(const char* name, const char* witness) {
 
 // Where OpenVG is the API that is bound, the frame is what it drew. False: it is not.
 bool hash_openvg(Thread* t) {
-  enum : unsigned { OPENVG_API = 0x30A1, WIDTH = 0x3057, HEIGHT = 0x3056, DRAW = 0x3059, ABGR = 0xC1 };
+  enum : unsigned {
+    ABGR = 0xC1,
+  };
   auto query_api = in_use<unsigned (*)()>("eglQueryAPI", "eglBindAPI");
-  if (!query_api || query_api() != OPENVG_API) return false;
+  if (!query_api || query_api() != EGL_OPENVG_API) return false;
   auto display = in_use<void* (*)()>("eglGetCurrentDisplay", "eglBindAPI");
   auto surface = in_use<void* (*)(int)>("eglGetCurrentSurface", "eglBindAPI");
   auto query = in_use<unsigned (*)(void*, void*, int, int*)>("eglQuerySurface", "eglBindAPI");
   auto read = in_use<void (*)(void*, int, unsigned, int, int, int, int)>("vgReadPixels", "eglBindAPI");
   if (!display || !surface || !query || !read) return true;
-  void *on = display(), *drawn = surface(DRAW);
+  void *on = display(), *drawn = surface(EGL_DRAW);
   gl::FrameImage image{0, 0, 0};
-  if (!drawn || !query(on, drawn, WIDTH, &image.width) || !query(on, drawn, HEIGHT, &image.height) ||
+  if (!drawn || !query(on, drawn, EGL_WIDTH, &image.width) || !query(on, drawn, EGL_HEIGHT, &image.height) ||
       image.width <= 0 || image.height <= 0)
     return true;
   size_t bytes = (size_t)image.width * (size_t)image.height * 4;

@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "egl_enums.h"
+#include "gl_enums.h"
 #include "sizes.h"
 #ifndef DT_PLAYER
 #include "base.h"
@@ -24,19 +26,6 @@ namespace gl {
 namespace {
 
 enum : uint32_t {
-  GL_VENDOR_VERSION = 0x1F02,
-  GL_EXTENSIONS = 0x1F03,
-  GL_NUM_EXTENSIONS = 0x821D,
-  GL_CONTEXT_PROFILE_MASK = 0x9126,
-  GL_CONTEXT_FLAGS = 0x821E,
-  GL_MAX_VERTEX_ATTRIBS = 0x8869,
-  GL_MAX_VERTEX_ATTRIB_STRIDE = 0x82E5,
-  GL_MAX_TEXTURE_UNITS = 0x84E2,
-  GL_MAX_TEXTURE_COORDS = 0x8871,
-  GL_BGRA = 0x80E1,
-  EGL_OPENGL_ES_API = 0x30A0,
-  EGL_OPENVG_API = 0x30A1,
-  EGL_OPENGL_API = 0x30A2,
   SYSTEM_EGL = 1,
   SYSTEM_GLX = 2,
 };
@@ -150,7 +139,7 @@ uint32_t parse_version(const char* s) {
 // First time current: what this context is.
 void learn(GlContext* c) {
   auto get_string = DT_REAL(const uint8_t*, glGetString, uint32_t);
-  const char* version = get_string ? (const char*)get_string(GL_VENDOR_VERSION) : nullptr;
+  const char* version = get_string ? (const char*)get_string(GL_VERSION) : nullptr;
   if (!version) return;
   c->api = strncmp(version, "OpenGL ES", 9) == 0 ? 2 : 1;
   c->version = parse_version(version);
@@ -337,17 +326,17 @@ void enable(GlContext* c, uint32_t slot, bool on) {
 
 int client_slot(const GlContext* c, uint32_t array, uint32_t unit) {
   switch (array) {
-    case 0x8074: return VERTEX;
-    case 0x8075: return NORMAL;
-    case 0x8076: return COLOR;
-    case 0x8077: return INDEX;
-    case 0x8078: return unit < c->max_tex_units ? (int)(TEX_COORD + unit) : -1;
-    case 0x8079: return EDGE_FLAG;
-    case 0x845E: return SECONDARY_COLOR;
-    case 0x8457: return FOG_COORD;
-    case 0x8B9C: return POINT_SIZE;
-    case 0x8844: return MATRIX_INDEX;
-    case 0x86AD: return WEIGHT;
+    case GL_VERTEX_ARRAY: return VERTEX;
+    case GL_NORMAL_ARRAY: return NORMAL;
+    case GL_COLOR_ARRAY: return COLOR;
+    case GL_INDEX_ARRAY: return INDEX;
+    case GL_TEXTURE_COORD_ARRAY: return unit < c->max_tex_units ? (int)(TEX_COORD + unit) : -1;
+    case GL_EDGE_FLAG_ARRAY: return EDGE_FLAG;
+    case GL_SECONDARY_COLOR_ARRAY: return SECONDARY_COLOR;
+    case GL_FOG_COORD_ARRAY: return FOG_COORD;
+    case GL_POINT_SIZE_ARRAY_OES: return POINT_SIZE;
+    case GL_MATRIX_INDEX_ARRAY_ARB: return MATRIX_INDEX;
+    case GL_WEIGHT_ARRAY_ARB: return WEIGHT;
     default: return -1;
   }
 }
@@ -396,50 +385,53 @@ void bind_vao(Thread* t, uint32_t vao) {
 }
 
 PixelStore* pixel_field(GlContext* c, uint32_t pname, int32_t** field) {
-  PixelStore* p = pname >= 0x0CF0 && pname <= 0x0CF5 ? &c->unpack : &c->pack;
+  PixelStore* p = pname >= GL_UNPACK_SWAP_BYTES && pname <= GL_UNPACK_ALIGNMENT ? &c->unpack : &c->pack;
   switch (pname) {
-    case 0x0CF0:
-    case 0x0D00: *field = &p->swap_bytes; return p;
-    case 0x0CF1:
-    case 0x0D01: *field = &p->lsb_first; return p;
-    case 0x0CF2:
-    case 0x0D02: *field = &p->row_length; return p;
-    case 0x0CF3:
-    case 0x0D03: *field = &p->skip_rows; return p;
-    case 0x0CF4:
-    case 0x0D04: *field = &p->skip_pixels; return p;
-    case 0x0CF5:
-    case 0x0D05: *field = &p->alignment; return p;
-    case 0x806B: *field = &c->pack.skip_images; return &c->pack;
-    case 0x806C: *field = &c->pack.image_height; return &c->pack;
-    case 0x806D: *field = &c->unpack.skip_images; return &c->unpack;
-    case 0x806E: *field = &c->unpack.image_height; return &c->unpack;
-    case 0x9127: *field = &c->unpack.block_width; return &c->unpack;
-    case 0x9128: *field = &c->unpack.block_height; return &c->unpack;
-    case 0x9129: *field = &c->unpack.block_depth; return &c->unpack;
-    case 0x912A: *field = &c->unpack.block_size; return &c->unpack;
-    case 0x912B: *field = &c->pack.block_width; return &c->pack;
-    case 0x912C: *field = &c->pack.block_height; return &c->pack;
-    case 0x912D: *field = &c->pack.block_depth; return &c->pack;
-    case 0x912E: *field = &c->pack.block_size; return &c->pack;
+    case GL_UNPACK_SWAP_BYTES:
+    case GL_PACK_SWAP_BYTES: *field = &p->swap_bytes; return p;
+    case GL_UNPACK_LSB_FIRST:
+    case GL_PACK_LSB_FIRST: *field = &p->lsb_first; return p;
+    case GL_UNPACK_ROW_LENGTH:
+    case GL_PACK_ROW_LENGTH: *field = &p->row_length; return p;
+    case GL_UNPACK_SKIP_ROWS:
+    case GL_PACK_SKIP_ROWS: *field = &p->skip_rows; return p;
+    case GL_UNPACK_SKIP_PIXELS:
+    case GL_PACK_SKIP_PIXELS: *field = &p->skip_pixels; return p;
+    case GL_UNPACK_ALIGNMENT:
+    case GL_PACK_ALIGNMENT: *field = &p->alignment; return p;
+    case GL_PACK_SKIP_IMAGES: *field = &c->pack.skip_images; return &c->pack;
+    case GL_PACK_IMAGE_HEIGHT: *field = &c->pack.image_height; return &c->pack;
+    case GL_UNPACK_SKIP_IMAGES: *field = &c->unpack.skip_images; return &c->unpack;
+    case GL_UNPACK_IMAGE_HEIGHT: *field = &c->unpack.image_height; return &c->unpack;
+    case GL_UNPACK_COMPRESSED_BLOCK_WIDTH: *field = &c->unpack.block_width; return &c->unpack;
+    case GL_UNPACK_COMPRESSED_BLOCK_HEIGHT: *field = &c->unpack.block_height; return &c->unpack;
+    case GL_UNPACK_COMPRESSED_BLOCK_DEPTH: *field = &c->unpack.block_depth; return &c->unpack;
+    case GL_UNPACK_COMPRESSED_BLOCK_SIZE: *field = &c->unpack.block_size; return &c->unpack;
+    case GL_PACK_COMPRESSED_BLOCK_WIDTH: *field = &c->pack.block_width; return &c->pack;
+    case GL_PACK_COMPRESSED_BLOCK_HEIGHT: *field = &c->pack.block_height; return &c->pack;
+    case GL_PACK_COMPRESSED_BLOCK_DEPTH: *field = &c->pack.block_depth; return &c->pack;
+    case GL_PACK_COMPRESSED_BLOCK_SIZE: *field = &c->pack.block_size; return &c->pack;
     default: return nullptr;
   }
 }
 
 // Which parameters exist follows from the version: one that does not is refused and changes nothing.
 bool has_pixel_parameter(const GlContext* c, uint32_t pname) {
-  if (pname == 0x0CF5 || pname == 0x0D05) return true;
+  if (pname == GL_UNPACK_ALIGNMENT || pname == GL_PACK_ALIGNMENT) return true;
   bool es = c->api == 2;
-  if (pname >= 0x9127 && pname <= 0x912E) return !es && c->version >= 42;
-  if (!es) return pname < 0x806B || pname > 0x806E || c->version >= 12;
+  if (pname >= GL_UNPACK_COMPRESSED_BLOCK_WIDTH && pname <= GL_PACK_COMPRESSED_BLOCK_SIZE)
+    return !es && c->version >= 42;
+  if (!es) return pname < GL_PACK_SKIP_IMAGES || pname > GL_UNPACK_IMAGE_HEIGHT || c->version >= 12;
   if (c->version >= 30) {
     // ES 3 has row length and skips, unpacking also image height and skip images.
-    return (pname >= 0x0CF2 && pname <= 0x0CF4) || (pname >= 0x0D02 && pname <= 0x0D04) || pname == 0x806D ||
-           pname == 0x806E;
+    return (pname >= GL_UNPACK_ROW_LENGTH && pname <= GL_UNPACK_SKIP_PIXELS) ||
+           (pname >= GL_PACK_ROW_LENGTH && pname <= GL_PACK_SKIP_PIXELS) || pname == GL_UNPACK_SKIP_IMAGES ||
+           pname == GL_UNPACK_IMAGE_HEIGHT;
   }
   if (c->version < 20) return false;
-  if (pname >= 0x0CF2 && pname <= 0x0CF4) return has_extension(c, "GL_EXT_unpack_subimage");
-  if (pname >= 0x0D02 && pname <= 0x0D04) return has_extension(c, "GL_NV_pack_subimage");
+  if (pname >= GL_UNPACK_ROW_LENGTH && pname <= GL_UNPACK_SKIP_PIXELS)
+    return has_extension(c, "GL_EXT_unpack_subimage");
+  if (pname >= GL_PACK_ROW_LENGTH && pname <= GL_PACK_SKIP_PIXELS) return has_extension(c, "GL_NV_pack_subimage");
   return false;
 }
 
@@ -578,13 +570,13 @@ bool has_extension(const GlContext* c, const char* name) {
 
 Slot slot_of(const GlContext* c, uint32_t target) {
   switch (target) {
-    case 0x8892: return ARRAY;
-    case 0x8893: return ELEMENT;
-    case 0x88EB: return c->has_pixel_buffers ? PACK : NO_SLOT;
-    case 0x88EC: return c->has_pixel_buffers ? UNPACK : NO_SLOT;
-    case 0x8F3F: return c->has_indirect ? INDIRECT : NO_SLOT;
-    case 0x9192: return c->has_query_buffers ? QUERY : NO_SLOT;
-    case 0x80EE: return c->has_parameter_buffers ? PARAMETER : NO_SLOT;
+    case GL_ARRAY_BUFFER: return ARRAY;
+    case GL_ELEMENT_ARRAY_BUFFER: return ELEMENT;
+    case GL_PIXEL_PACK_BUFFER: return c->has_pixel_buffers ? PACK : NO_SLOT;
+    case GL_PIXEL_UNPACK_BUFFER: return c->has_pixel_buffers ? UNPACK : NO_SLOT;
+    case GL_DRAW_INDIRECT_BUFFER: return c->has_indirect ? INDIRECT : NO_SLOT;
+    case GL_QUERY_BUFFER: return c->has_query_buffers ? QUERY : NO_SLOT;
+    case GL_PARAMETER_BUFFER: return c->has_parameter_buffers ? PARAMETER : NO_SLOT;
     default: return NO_SLOT;
   }
 }
@@ -592,7 +584,7 @@ Slot slot_of(const GlContext* c, uint32_t target) {
 uint32_t element_buffer(GlContext* c) {
   if (DT_UNLIKELY(!c->element_known)) {
     if (!can_ask(c)) return 0;
-    c->buffers[ELEMENT] = (uint32_t)ask(c, 0x8895, 0);
+    c->buffers[ELEMENT] = (uint32_t)ask(c, GL_ELEMENT_ARRAY_BUFFER_BINDING, 0);
     c->element_known = 1;
   }
   return c->buffers[ELEMENT];
@@ -603,14 +595,16 @@ uint32_t bound_buffer(GlContext* c, uint32_t target) {
   if (slot == ELEMENT) return element_buffer(c);
   if (slot != NO_SLOT) return c->buffers[slot];
   switch (target) {
-    case 0x8A11: return (uint32_t)ask(c, 0x8A28, 0);  // uniform
-    case 0x8C2A: return (uint32_t)ask(c, 0x8C2A, 0);  // texture
-    case 0x8C8E: return (uint32_t)ask(c, 0x8C8F, 0);  // transform feedback
-    case 0x8F36: return (uint32_t)ask(c, 0x8F36, 0);  // copy read
-    case 0x8F37: return (uint32_t)ask(c, 0x8F37, 0);  // copy write
-    case 0x90D2: return (uint32_t)ask(c, 0x90D3, 0);  // shader storage
-    case 0x90EE: return (uint32_t)ask(c, 0x90EF, 0);  // dispatch indirect
-    case 0x92C0: return (uint32_t)ask(c, 0x92C1, 0);  // atomic counter
+    case GL_UNIFORM_BUFFER: return (uint32_t)ask(c, GL_UNIFORM_BUFFER_BINDING, 0);  // uniform
+    case GL_TEXTURE_BUFFER: return (uint32_t)ask(c, GL_TEXTURE_BUFFER_BINDING, 0);  // texture
+    case GL_TRANSFORM_FEEDBACK_BUFFER:
+      return (uint32_t)ask(c, GL_TRANSFORM_FEEDBACK_BUFFER_BINDING, 0);                           // transform feedback
+    case GL_COPY_READ_BUFFER: return (uint32_t)ask(c, GL_COPY_READ_BUFFER_BINDING, 0);            // copy read
+    case GL_COPY_WRITE_BUFFER: return (uint32_t)ask(c, GL_COPY_WRITE_BUFFER_BINDING, 0);          // copy write
+    case GL_SHADER_STORAGE_BUFFER: return (uint32_t)ask(c, GL_SHADER_STORAGE_BUFFER_BINDING, 0);  // shader storage
+    case GL_DISPATCH_INDIRECT_BUFFER:
+      return (uint32_t)ask(c, GL_DISPATCH_INDIRECT_BUFFER_BINDING, 0);                            // dispatch indirect
+    case GL_ATOMIC_COUNTER_BUFFER: return (uint32_t)ask(c, GL_ATOMIC_COUNTER_BUFFER_BINDING, 0);  // atomic counter
     default: return 0;
   }
 }
@@ -623,26 +617,31 @@ void read_fixed_arrays(GlContext* c, bool buffers) {
     uint32_t slot, array, size, type, stride, pointer, buffer;
   };
   static const Question questions[] = {
-      {VERTEX, 0x8074, 0x807A, 0x807B, 0x807C, 0x808E, 0x8896},
-      {NORMAL, 0x8075, 0, 0x807E, 0x807F, 0x808F, 0x8897},
-      {COLOR, 0x8076, 0x8081, 0x8082, 0x8083, 0x8090, 0x8898},
-      {TEX_COORD, 0x8078, 0x8088, 0x8089, 0x808A, 0x8092, 0x889A},
+      {VERTEX, GL_VERTEX_ARRAY, GL_VERTEX_ARRAY_SIZE, GL_VERTEX_ARRAY_TYPE, GL_VERTEX_ARRAY_STRIDE,
+       GL_VERTEX_ARRAY_POINTER, GL_VERTEX_ARRAY_BUFFER_BINDING},
+      {NORMAL, GL_NORMAL_ARRAY, 0, GL_NORMAL_ARRAY_TYPE, GL_NORMAL_ARRAY_STRIDE, GL_NORMAL_ARRAY_POINTER,
+       GL_NORMAL_ARRAY_BUFFER_BINDING},
+      {COLOR, GL_COLOR_ARRAY, GL_COLOR_ARRAY_SIZE, GL_COLOR_ARRAY_TYPE, GL_COLOR_ARRAY_STRIDE, GL_COLOR_ARRAY_POINTER,
+       GL_COLOR_ARRAY_BUFFER_BINDING},
+      {TEX_COORD, GL_TEXTURE_COORD_ARRAY, GL_TEXTURE_COORD_ARRAY_SIZE, GL_TEXTURE_COORD_ARRAY_TYPE,
+       GL_TEXTURE_COORD_ARRAY_STRIDE, GL_TEXTURE_COORD_ARRAY_POINTER, GL_TEXTURE_COORD_ARRAY_BUFFER_BINDING},
   };
   auto pointer = DT_REAL(void, glGetPointerv, uint32_t, void**);
   auto enabled = DT_REAL(uint8_t, glIsEnabled, uint32_t);
   auto client_unit = DT_REAL(void, glClientActiveTexture, uint32_t);
   if (!pointer || !enabled) return;
-  const uint32_t unit = client_unit && c->max_tex_units > 1 ? (uint32_t)ask(c, 0x84E1, 0x84C0) - 0x84C0 : 0;
+  const uint32_t unit =
+      client_unit && c->max_tex_units > 1 ? (uint32_t)ask(c, GL_CLIENT_ACTIVE_TEXTURE, GL_TEXTURE0) - GL_TEXTURE0 : 0;
   const uint32_t array_buffer = c->buffers[ARRAY];
   for (const Question& q : questions) {
     const uint32_t units = q.slot == TEX_COORD ? c->max_tex_units : 1;
     for (uint32_t i = 0; i < units; i++) {
       if (q.slot == TEX_COORD && units > 1) {
         if (!client_unit) break;
-        client_unit(0x84C0 + i);
+        client_unit(GL_TEXTURE0 + i);
       }
       const int32_t size = q.size ? ask(c, q.size, 4) : 3;
-      const uint32_t type = (uint32_t)ask(c, q.type, 0x1406);
+      const uint32_t type = (uint32_t)ask(c, q.type, GL_FLOAT);
       const int32_t stride = ask(c, q.stride, 0);
       c->buffers[ARRAY] = buffers ? (uint32_t)ask(c, q.buffer, 0) : 0;
       void* at = nullptr;
@@ -652,7 +651,7 @@ void read_fixed_arrays(GlContext* c, bool buffers) {
     }
   }
   c->buffers[ARRAY] = array_buffer;
-  if (client_unit && c->max_tex_units > 1) client_unit(0x84C0 + unit);
+  if (client_unit && c->max_tex_units > 1) client_unit(GL_TEXTURE0 + unit);
   if (unit < c->max_tex_units) c->vertex.client_texture = unit;
 }
 
@@ -662,22 +661,44 @@ void read_state(GlContext* c) {
   if (!can_ask(c)) return;
   bool es = c->api == 2;
   bool buffers = es ? c->version >= 11 : c->version >= 15;
-  if (buffers) c->buffers[ARRAY] = (uint32_t)ask(c, 0x8894, 0);
+  if (buffers) c->buffers[ARRAY] = (uint32_t)ask(c, GL_ARRAY_BUFFER_BINDING, 0);
   if (c->has_pixel_buffers) {
-    c->buffers[PACK] = (uint32_t)ask(c, 0x88ED, 0);
-    c->buffers[UNPACK] = (uint32_t)ask(c, 0x88EF, 0);
+    c->buffers[PACK] = (uint32_t)ask(c, GL_PIXEL_PACK_BUFFER_BINDING, 0);
+    c->buffers[UNPACK] = (uint32_t)ask(c, GL_PIXEL_UNPACK_BUFFER_BINDING, 0);
   }
-  if (c->has_indirect) c->buffers[INDIRECT] = (uint32_t)ask(c, 0x8F43, 0);
-  if (c->has_query_buffers) c->buffers[QUERY] = (uint32_t)ask(c, 0x9193, 0);
-  if (c->has_parameter_buffers) c->buffers[PARAMETER] = (uint32_t)ask(c, 0x80EF, 0);
-  if (c->version >= 30) c->vao = (uint32_t)ask(c, 0x85B5, 0);
-  if (c->version >= 20) c->program = (uint32_t)ask(c, 0x8B8D, 0);
-  if (!es && c->version >= 31) c->restart_index = (uint32_t)ask(c, 0x8F9E, 0), c->restart_index_set = 1;
+  if (c->has_indirect) c->buffers[INDIRECT] = (uint32_t)ask(c, GL_DRAW_INDIRECT_BUFFER_BINDING, 0);
+  if (c->has_query_buffers) c->buffers[QUERY] = (uint32_t)ask(c, GL_QUERY_BUFFER_BINDING, 0);
+  if (c->has_parameter_buffers) c->buffers[PARAMETER] = (uint32_t)ask(c, GL_PARAMETER_BUFFER_BINDING, 0);
+  if (c->version >= 30) c->vao = (uint32_t)ask(c, GL_VERTEX_ARRAY_BINDING, 0);
+  if (c->version >= 20) c->program = (uint32_t)ask(c, GL_CURRENT_PROGRAM, 0);
+  if (!es && c->version >= 31)
+    c->restart_index = (uint32_t)ask(c, GL_PRIMITIVE_RESTART_INDEX, 0), c->restart_index_set = 1;
   c->element_known = !buffers;
   c->default_element_known = !buffers;
-  static const uint32_t names[] = {0x0CF0, 0x0CF1, 0x0CF2, 0x0CF3, 0x0CF4, 0x0CF5, 0x0D00, 0x0D01,
-                                   0x0D02, 0x0D03, 0x0D04, 0x0D05, 0x806B, 0x806C, 0x806D, 0x806E,
-                                   0x9127, 0x9128, 0x9129, 0x912A, 0x912B, 0x912C, 0x912D, 0x912E};
+  static const uint32_t names[] = {GL_UNPACK_SWAP_BYTES,
+                                   GL_UNPACK_LSB_FIRST,
+                                   GL_UNPACK_ROW_LENGTH,
+                                   GL_UNPACK_SKIP_ROWS,
+                                   GL_UNPACK_SKIP_PIXELS,
+                                   GL_UNPACK_ALIGNMENT,
+                                   GL_PACK_SWAP_BYTES,
+                                   GL_PACK_LSB_FIRST,
+                                   GL_PACK_ROW_LENGTH,
+                                   GL_PACK_SKIP_ROWS,
+                                   GL_PACK_SKIP_PIXELS,
+                                   GL_PACK_ALIGNMENT,
+                                   GL_PACK_SKIP_IMAGES,
+                                   GL_PACK_IMAGE_HEIGHT,
+                                   GL_UNPACK_SKIP_IMAGES,
+                                   GL_UNPACK_IMAGE_HEIGHT,
+                                   GL_UNPACK_COMPRESSED_BLOCK_WIDTH,
+                                   GL_UNPACK_COMPRESSED_BLOCK_HEIGHT,
+                                   GL_UNPACK_COMPRESSED_BLOCK_DEPTH,
+                                   GL_UNPACK_COMPRESSED_BLOCK_SIZE,
+                                   GL_PACK_COMPRESSED_BLOCK_WIDTH,
+                                   GL_PACK_COMPRESSED_BLOCK_HEIGHT,
+                                   GL_PACK_COMPRESSED_BLOCK_DEPTH,
+                                   GL_PACK_COMPRESSED_BLOCK_SIZE};
   for (uint32_t pname : names) {
     int32_t* field = nullptr;
     if (has_pixel_parameter(c, pname) && pixel_field(c, pname, &field)) *field = ask(c, pname, *field);
@@ -686,14 +707,14 @@ void read_state(GlContext* c) {
   auto pointer = DT_REAL(void, glGetVertexAttribPointerv, uint32_t, uint32_t, void**);
   if (!c->core && !c->vao && c->max_attribs && get && pointer) {
     for (uint32_t i = 0; i < c->max_attribs; i++) {
-      int32_t on = 0, size = 4, type = 0x1406, stride = 0, buffer = 0;
+      int32_t on = 0, size = 4, type = GL_FLOAT, stride = 0, buffer = 0;
       void* at = nullptr;
-      get(i, 0x8622, &on);
-      get(i, 0x8623, &size);
-      get(i, 0x8624, &stride);
-      get(i, 0x8625, &type);
-      if (buffers) get(i, 0x889F, &buffer);
-      pointer(i, 0x8645, &at);
+      get(i, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &on);
+      get(i, GL_VERTEX_ATTRIB_ARRAY_SIZE, &size);
+      get(i, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &stride);
+      get(i, GL_VERTEX_ATTRIB_ARRAY_TYPE, &type);
+      if (buffers) get(i, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &buffer);
+      pointer(i, GL_VERTEX_ATTRIB_ARRAY_POINTER, &at);
       uint32_t array_buffer = c->buffers[ARRAY];
       c->buffers[ARRAY] = (uint32_t)buffer;
       set_array(c, i, element_bytes(size, (uint32_t)type), stride, at);
@@ -710,8 +731,8 @@ void reread_context(Thread* t) {
   if (void* handle = egl ? egl() : nullptr) {
     auto display = DT_REAL(void*, eglGetCurrentDisplay, void);
     auto surface = DT_REAL(void*, eglGetCurrentSurface, uint32_t);
-    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(0x3059) : 0,
-                   read = surface ? (uint64_t)(uintptr_t)surface(0x305A) : 0;
+    const uint64_t draw = surface ? (uint64_t)(uintptr_t)surface(EGL_DRAW) : 0,
+                   read = surface ? (uint64_t)(uintptr_t)surface(EGL_READ) : 0;
     // OpenVG has a current context of its own, of which no state is kept here.
     if (egl_api() != 3) return make_current(t, SYSTEM_EGL, display ? display() : nullptr, handle, draw, read, true);
     return;
@@ -789,7 +810,7 @@ uint32_t g_began_late;
 
 void after_eglCreateContext(Thread* t, void* dpy, void* config, void* share_context, const int32_t* attrib_list,
                             void* _result) {
-  created(t, SYSTEM_EGL, dpy, _result, share_context, egl_api(), {config, attrib_list, 0x3038, nullptr});
+  created(t, SYSTEM_EGL, dpy, _result, share_context, egl_api(), {config, attrib_list, EGL_NONE, nullptr});
 }
 void after_eglMakeCurrent(Thread* t, void* dpy, void* draw, void* read, void* ctx, uint32_t _result) {
   if (!_result) return;
@@ -1036,10 +1057,10 @@ void after_glIndexPointerEXT(Thread* t, uint32_t type, int32_t stride, int32_t, 
   set_fixed(t, INDEX, 1, type, stride, pointer);
 }
 void after_glEdgeFlagPointer(Thread* t, int32_t stride, const void* pointer) {
-  set_fixed(t, EDGE_FLAG, 1, 0x1401, stride, pointer);
+  set_fixed(t, EDGE_FLAG, 1, GL_UNSIGNED_BYTE, stride, pointer);
 }
 void after_glEdgeFlagPointerEXT(Thread* t, int32_t stride, int32_t, const uint8_t* pointer) {
-  set_fixed(t, EDGE_FLAG, 1, 0x1401, stride, pointer);
+  set_fixed(t, EDGE_FLAG, 1, GL_UNSIGNED_BYTE, stride, pointer);
 }
 void after_glTexCoordPointer(Thread* t, int32_t size, uint32_t type, int32_t stride, const void* pointer) {
   if (t->context) set_fixed(t, TEX_COORD + t->context->vertex.client_texture, size, type, stride, pointer);
@@ -1049,7 +1070,7 @@ void after_glTexCoordPointerEXT(Thread* t, int32_t size, uint32_t type, int32_t 
 }
 void after_glMultiTexCoordPointerEXT(Thread* t, uint32_t texunit, int32_t size, uint32_t type, int32_t stride,
                                      const void* pointer) {
-  uint32_t unit = texunit - 0x84C0;
+  uint32_t unit = texunit - GL_TEXTURE0;
   if (t->context && unit < t->context->max_tex_units) set_fixed(t, TEX_COORD + unit, size, type, stride, pointer);
 }
 void after_glPointSizePointerOES(Thread* t, uint32_t type, int32_t stride, const void* pointer) {
@@ -1087,8 +1108,8 @@ void after_glInterleavedArrays(Thread* t, uint32_t format, int32_t stride, const
       {2, 4, 4, 3, 3, 8, 24, 36, 48}, {4, 4, 4, 3, 4, 16, 32, 44, 60},
   };
   GlContext* c = default_arrays(t);
-  if (!c || c->in_begin || stride < 0 || format < 0x2A20 || format > 0x2A2D) return;
-  const Layout& l = layouts[format - 0x2A20];
+  if (!c || c->in_begin || stride < 0 || format < GL_V2F || format > GL_T4F_C4F_N3F_V4F) return;
+  const Layout& l = layouts[format - GL_V2F];
   const char* base = (const char*)pointer;
   int32_t step = stride ? stride : l.stride;
   uint32_t tex = TEX_COORD + c->vertex.client_texture;
@@ -1118,7 +1139,7 @@ void after_glDisableClientStateiEXT(Thread* t, uint32_t array, uint32_t index) {
 }
 void after_glClientActiveTexture(Thread* t, uint32_t texture) {
   GlContext* c = t->context;
-  uint32_t unit = texture - 0x84C0;
+  uint32_t unit = texture - GL_TEXTURE0;
   if (c && !c->in_begin && unit < c->max_tex_units) c->vertex.client_texture = unit;
 }
 
@@ -1155,7 +1176,8 @@ void after_glPopClientAttrib(Thread* t) {
 
 void after_glPixelStorei(Thread* t, uint32_t pname, int32_t param) { pixel_store(t, pname, param); }
 void after_glPixelStoref(Thread* t, uint32_t pname, float param) {
-  bool flag = pname == 0x0CF0 || pname == 0x0CF1 || pname == 0x0D00 || pname == 0x0D01;
+  bool flag = pname == GL_UNPACK_SWAP_BYTES || pname == GL_UNPACK_LSB_FIRST || pname == GL_PACK_SWAP_BYTES ||
+              pname == GL_PACK_LSB_FIRST;
   pixel_store(t, pname, flag ? param != 0 : (int32_t)(param < 0 ? param - 0.5f : param + 0.5f));
 }
 void after_glPixelStorex(Thread* t, uint32_t pname, int32_t param) { pixel_store(t, pname, param); }

@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "told.h"
+#include "gl_enums.h"
 
 namespace dt {
 
@@ -280,9 +281,9 @@ void unrecorded_glNewList(Thread* t, uint32_t list, uint32_t) {
   while_off(t, [&] {
     refresh_context(t);
     GlContext* c = t->context;
-    if (!can_ask(c) || (uint32_t)ask(c, 0x0B33, 0) != list) return;  // it was refused
+    if (!can_ask(c) || (uint32_t)ask(c, GL_LIST_INDEX, 0) != list) return;  // it was refused
     if (!keep_begin(t, KEEP_LIST, c->share_group, list)) return;
-    tell<uint32_t, uint32_t>(t, "glNewList", list, 0x1300);  // executed it was already
+    tell<uint32_t, uint32_t>(t, "glNewList", list, GL_COMPILE);  // executed it was already
     change_keepers(1);
   });
 }

@@ -21,6 +21,7 @@
 #include "../common/descriptor.h"
 #include "gl_state.h"
 #include "own_fd.h"
+#include "egl_enums.h"
 
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS 1033
@@ -439,8 +440,8 @@ DT_COLD void look_at_size(Thread* t, Slot* slot, uint64_t now, uint32_t kind, ui
   int32_t width = 0, height = 0;
   if (kind == DT_LIVE_EGL) {
     auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
-    if (!query || !query((void*)display, (void*)handle, 0x3057, &width) ||
-        !query((void*)display, (void*)handle, 0x3056, &height))
+    if (!query || !query((void*)display, (void*)handle, EGL_WIDTH, &width) ||
+        !query((void*)display, (void*)handle, EGL_HEIGHT, &height))
       return;
   } else if (t->context && t->context->draw == handle) {
     width = t->context->draw_width;

@@ -15,6 +15,7 @@
 
 #include "gl_state.h"
 #include "losses.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -26,15 +27,6 @@ namespace gl {
 
 namespace {
 
-enum : uint32_t {
-  MAP_READ = 0x1,
-  MAP_WRITE = 0x2,
-  MAP_INVALIDATE_RANGE = 0x4,
-  MAP_INVALIDATE_BUFFER = 0x8,
-  MAP_FLUSH_EXPLICIT = 0x10,
-  MAP_UNSYNCHRONIZED = 0x20,
-  MAP_PERSISTENT = 0x40,
-};
 constexpr uint64_t PAGE = 4096;
 constexpr uint64_t GAP = 64;                     // changed parts closer than this are one
 constexpr uint64_t LARGEST_COPY = 256ull << 20;  // larger ordinary mappings are recorded whole
@@ -262,7 +254,8 @@ void look(Thread* t, Map* m) {
 // ---- the list of mappings -----------------------------------------------------------------------
 
 bool looked_at(const Map* m) {
-  return (m->access & MAP_PERSISTENT) && (m->access & MAP_WRITE) && !(m->access & MAP_FLUSH_EXPLICIT);
+  return (m->access & GL_MAP_PERSISTENT_BIT) && (m->access & GL_MAP_WRITE_BIT) &&
+         !(m->access & GL_MAP_FLUSH_EXPLICIT_BIT);
 }
 
 // With the lock held.
@@ -293,7 +286,7 @@ namespace {
 
 void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t bytes, uint32_t access, void* at) {
   GlContext* c = t->context;
-  if (!c || !at || !buffer || bytes <= 0 || offset < 0 || !(access & MAP_WRITE)) return;
+  if (!c || !at || !buffer || bytes <= 0 || offset < 0 || !(access & GL_MAP_WRITE_BIT)) return;
   int saved = errno;
   Map* m = (Map*)calloc(1, sizeof *m);
   if (m) {
@@ -310,7 +303,8 @@ void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t
     if (looked_at(m)) {
       if (!(m->bytes > hook::g_watch_bytes && watch(m))) make_copy(m);
       __atomic_fetch_add(&hook::g_maps_alive, 1u, __ATOMIC_RELAXED);
-    } else if (!(access & (MAP_INVALIDATE_RANGE | MAP_INVALIDATE_BUFFER | MAP_FLUSH_EXPLICIT | MAP_UNSYNCHRONIZED)) &&
+    } else if (!(access & (GL_MAP_INVALIDATE_RANGE_BIT | GL_MAP_INVALIDATE_BUFFER_BIT | GL_MAP_FLUSH_EXPLICIT_BIT |
+                           GL_MAP_UNSYNCHRONIZED_BIT)) &&
                m->bytes <= LARGEST_COPY) {
       make_copy(m);
     }
@@ -325,7 +319,10 @@ void mapped(Thread* t, uint32_t target, uint32_t buffer, int64_t offset, int64_t
 }
 
 uint32_t access_of(uint32_t access) {
-  return access == 0x88B8 ? MAP_READ : access == 0x88B9 ? MAP_WRITE : access == 0x88BA ? MAP_READ | MAP_WRITE : 0;
+  return access == GL_READ_ONLY    ? GL_MAP_READ_BIT
+         : access == GL_WRITE_ONLY ? GL_MAP_WRITE_BIT
+         : access == GL_READ_WRITE ? GL_MAP_READ_BIT | GL_MAP_WRITE_BIT
+                                   : 0;
 }
 
 int64_t buffer_bytes(GlContext* c, uint32_t target) {
@@ -333,12 +330,12 @@ int64_t buffer_bytes(GlContext* c, uint32_t target) {
   if (c->version >= (c->api == 2 ? 30u : 32u)) {
     auto get = DT_REAL(void, glGetBufferParameteri64v, uint32_t, uint32_t, int64_t*);
     int64_t bytes = 0;
-    if (get) get(target, 0x8764, &bytes);
+    if (get) get(target, GL_BUFFER_SIZE, &bytes);
     return bytes;
   }
   auto get = DT_REAL(void, glGetBufferParameteriv, uint32_t, uint32_t, int32_t*);
   int32_t bytes = 0;
-  if (get) get(target, 0x8764, &bytes);
+  if (get) get(target, GL_BUFFER_SIZE, &bytes);
   return bytes;
 }
 
@@ -348,11 +345,11 @@ int64_t named_bytes(GlContext* c, uint32_t buffer, bool ext) {
   int32_t small = 0;
   if (!ext) {
     auto get = DT_REAL(void, glGetNamedBufferParameteri64v, uint32_t, uint32_t, int64_t*);
-    if (get) get(buffer, 0x8764, &bytes);
+    if (get) get(buffer, GL_BUFFER_SIZE, &bytes);
     return bytes;
   }
   auto get = DT_REAL(void, glGetNamedBufferParameterivEXT, uint32_t, uint32_t, int32_t*);
-  if (get) get(buffer, 0x8764, &small);
+  if (get) get(buffer, GL_BUFFER_SIZE, &small);
   return small;
 }
 
@@ -362,7 +359,7 @@ void flushed(Thread* t, uint32_t buffer, int64_t offset, int64_t length) {
   int saved = errno;
   lock(&g_maps_lock);
   Map** at = find_map(c->share_group, buffer);
-  if (at && ((*at)->access & MAP_FLUSH_EXPLICIT) && (uint64_t)offset <= (*at)->bytes &&
+  if (at && ((*at)->access & GL_MAP_FLUSH_EXPLICIT_BIT) && (uint64_t)offset <= (*at)->bytes &&
       (uint64_t)length <= (*at)->bytes - (uint64_t)offset)
     emit_part(t, *at, (*at)->at, (uint64_t)offset, (uint64_t)length);
   unlock(&g_maps_lock);
@@ -378,8 +375,8 @@ void unmapped(Thread* t, uint32_t buffer, End end) {
   int saved = errno;
   lock(&g_maps_lock);
   Map** at = find_map(c->share_group, buffer);
-  if (at && !(end == End::NEW_STORAGE && ((*at)->access & MAP_PERSISTENT))) {
-    if (end == End::UNMAP && !((*at)->access & MAP_FLUSH_EXPLICIT)) look(t, *at);
+  if (at && !(end == End::NEW_STORAGE && ((*at)->access & GL_MAP_PERSISTENT_BIT))) {
+    if (end == End::UNMAP && !((*at)->access & GL_MAP_FLUSH_EXPLICIT_BIT)) look(t, *at);
     remove_map(at);
   }
   unlock(&g_maps_lock);
@@ -442,12 +439,12 @@ void before_gpu_reads(Thread* t) {
 
 void after_glMapBuffer(Thread* t, uint32_t target, uint32_t access, void* _result) {
   GlContext* c = t->context;
-  if (_result && c && access != 0x88B8)
+  if (_result && c && access != GL_READ_ONLY)
     mapped(t, target, bound_buffer(c, target), 0, buffer_bytes(c, target), access_of(access), _result);
 }
 void after_glMapBufferRange(Thread* t, uint32_t target, intptr_t offset, intptr_t length, uint32_t access,
                             void* _result) {
-  if (_result && t->context && (access & MAP_WRITE))
+  if (_result && t->context && (access & GL_MAP_WRITE_BIT))
     mapped(t, target, bound_buffer(t->context, target), offset, length, access, _result);
 }
 void after_glMapNamedBuffer(Thread* t, uint32_t buffer, uint32_t access, void* _result) {

@@ -11,6 +11,9 @@
 #include "frame_image.h"
 #include "gl_state.h"
 #include "losses.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
+#include "glx_enums.h"
 
 namespace dt {
 namespace gl {
@@ -87,7 +90,7 @@ struct Attribute {
 
 bool egl_size(void* display, void* surface, int32_t* width, int32_t* height) {
   auto query = DT_REAL(uint32_t, eglQuerySurface, void*, void*, int32_t, int32_t*);
-  return query && query(display, surface, 0x3057, width) && query(display, surface, 0x3056, height);
+  return query && query(display, surface, EGL_WIDTH, width) && query(display, surface, EGL_HEIGHT, height);
 }
 
 // X drawables that GLX made: their size is asked of GLX, that of windows of X.
@@ -116,7 +119,7 @@ Maker maker_of(unsigned long drawable) {
 void describe_fb_config(Thread* t, void* display, void* config) {
   if (!config || !first_time("fbconfig", display, (uint64_t)(uintptr_t)config)) return;
   static const Attribute attributes[] = {
-      {"id", 0x8013},
+      {"id", GLX_FBCONFIG_ID},
       {"red", 8},
       {"green", 9},
       {"blue", 10},
@@ -129,9 +132,9 @@ void describe_fb_config(Thread* t, void* display, void* config) {
       {"stereo", 6},
       {"samples", 100001},
       {"sample_buffers", 100000},
-      {"render_type", 0x8011},
-      {"surface_type", 0x8010},
-      {"visual", 0x800B},
+      {"render_type", GLX_RENDER_TYPE},
+      {"surface_type", GLX_DRAWABLE_TYPE},
+      {"visual", GLX_VISUAL_ID},
       {"caveat", 0x20},
   };
   auto get = DT_REAL(int, glXGetFBConfigAttrib, void*, void*, int, int*);
@@ -178,13 +181,13 @@ void describe_visual(Thread* t, void* display, void* visual) {
 
 const char* platform_name(uint32_t platform) {
   switch (platform) {
-    case 0x31D5: return "x11";
-    case 0x31DC: return "xcb";
-    case 0x31D8: return "wayland";
-    case 0x31D7: return "gbm";
-    case 0x31DD: return "surfaceless";
-    case 0x313F: return "device";
-    case 0x3141: return "android";
+    case EGL_PLATFORM_X11_KHR: return "x11";
+    case EGL_PLATFORM_XCB_EXT: return "xcb";
+    case EGL_PLATFORM_WAYLAND_KHR: return "wayland";
+    case EGL_PLATFORM_GBM_KHR: return "gbm";
+    case EGL_PLATFORM_SURFACELESS_MESA: return "surfaceless";
+    case EGL_PLATFORM_DEVICE_EXT: return "device";
+    case EGL_PLATFORM_ANDROID_KHR: return "android";
     case 0x3202: return "angle";
     default: return nullptr;
   }
@@ -197,10 +200,10 @@ void describe_driver(Thread* t, GlContext* c) {
   if (!get || !can_ask(c)) return;
   Text text{};
   put(&text, "context", c->id);
-  put(&text, "vendor", (const char*)get(0x1F00));
-  put(&text, "renderer", (const char*)get(0x1F01));
-  put(&text, "version", (const char*)get(0x1F02));
-  if (c->version >= 20) put(&text, "glsl", (const char*)get(0x8B8C));
+  put(&text, "vendor", (const char*)get(GL_VENDOR));
+  put(&text, "renderer", (const char*)get(GL_RENDERER));
+  put(&text, "version", (const char*)get(GL_VERSION));
+  if (c->version >= 20) put(&text, "glsl", (const char*)get(GL_SHADING_LANGUAGE_VERSION));
   if (c->api == 1 && c->version >= 32) put(&text, "profile", c->core ? "core" : "compatibility");
   emit_native(t, "driver", (uint64_t)(uintptr_t)c->handle, text.buffer);
 }
@@ -208,22 +211,22 @@ void describe_driver(Thread* t, GlContext* c) {
 void describe_egl_config(Thread* t, void* display, void* config) {
   if (!config || !first_time("config", display, (uint64_t)(uintptr_t)config)) return;
   static const Attribute attributes[] = {
-      {"id", 0x3028},
-      {"red", 0x3024},
-      {"green", 0x3023},
-      {"blue", 0x3022},
-      {"alpha", 0x3021},
-      {"depth", 0x3025},
-      {"stencil", 0x3026},
-      {"samples", 0x3031},
-      {"sample_buffers", 0x3032},
-      {"buffer", 0x3020},
-      {"surface_type", 0x3033},
-      {"renderable_type", 0x3040},
-      {"conformant", 0x3042},
-      {"caveat", 0x3027},
-      {"native_visual", 0x302E},
-      {"color_buffer_type", 0x303F},
+      {"id", EGL_CONFIG_ID},
+      {"red", EGL_RED_SIZE},
+      {"green", EGL_GREEN_SIZE},
+      {"blue", EGL_BLUE_SIZE},
+      {"alpha", EGL_ALPHA_SIZE},
+      {"depth", EGL_DEPTH_SIZE},
+      {"stencil", EGL_STENCIL_SIZE},
+      {"samples", EGL_SAMPLES},
+      {"sample_buffers", EGL_SAMPLE_BUFFERS},
+      {"buffer", EGL_BUFFER_SIZE},
+      {"surface_type", EGL_SURFACE_TYPE},
+      {"renderable_type", EGL_RENDERABLE_TYPE},
+      {"conformant", EGL_CONFORMANT},
+      {"caveat", EGL_CONFIG_CAVEAT},
+      {"native_visual", EGL_NATIVE_VISUAL_ID},
+      {"color_buffer_type", EGL_COLOR_BUFFER_TYPE},
   };
   auto get = DT_REAL(uint32_t, eglGetConfigAttrib, void*, void*, int32_t, int32_t*);
   if (!get) return;
@@ -243,8 +246,8 @@ void describe_surface(Thread* t, void* display, void* surface, const char* kind)
   Text text{};
   put(&text, "width", width);
   put(&text, "height", height);
-  if (query(display, surface, 0x3028, &value)) put(&text, "config_id", value);
-  if (query(display, surface, 0x3086, &value)) put(&text, "render_buffer", value);
+  if (query(display, surface, EGL_CONFIG_ID, &value)) put(&text, "config_id", value);
+  if (query(display, surface, EGL_RENDER_BUFFER, &value)) put(&text, "render_buffer", value);
   emit_native(t, kind, (uint64_t)(uintptr_t)surface, text.buffer);
   GlContext* c = t->context;
   if (c && c->draw == (uint64_t)(uintptr_t)surface) {
@@ -261,8 +264,8 @@ void describe_drawable(Thread* t, void* display, unsigned long drawable) {
   if (maker == Maker::GLX) {
     auto query = DT_REAL(void, glXQueryDrawable, void*, unsigned long, int, unsigned int*);
     if (!query) return;
-    query(display, drawable, 0x801D, &width);
-    query(display, drawable, 0x801E, &height);
+    query(display, drawable, GLX_WIDTH, &width);
+    query(display, drawable, GLX_HEIGHT, &height);
   } else {
     using Geometry =
         int (*)(void*, unsigned long, unsigned long*, int*, int*, unsigned*, unsigned*, unsigned*, unsigned*);
@@ -299,19 +302,21 @@ bool record_pixmap(Thread* t, void* display, unsigned long drawable) {
   auto level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
   auto read = DT_REAL(void, glGetTexImage, uint32_t, int32_t, uint32_t, uint32_t, void*);
   unsigned int kind = 0;
-  if (query) query(display, drawable, 0x20D6, &kind);
-  const uint32_t target = kind == 0x20DC ? 0x0DE1 : kind == 0x20DD ? 0x84F5 : 0;
+  if (query) query(display, drawable, GLX_TEXTURE_TARGET_EXT, &kind);
+  const uint32_t target = kind == GLX_TEXTURE_2D_EXT          ? GL_TEXTURE_2D
+                          : kind == GLX_TEXTURE_RECTANGLE_EXT ? GL_TEXTURE_RECTANGLE
+                                                              : 0;
   int32_t width = 0, height = 0;
   if (!target || !level || !read || !DT_REAL(void, glPixelStorei, uint32_t, int32_t)) return false;
-  level(target, 0, 0x1000, &width);
-  level(target, 0, 0x1001, &height);
+  level(target, 0, GL_TEXTURE_WIDTH, &width);
+  level(target, 0, GL_TEXTURE_HEIGHT, &height);
   if (width <= 0 || height <= 0 || width > 16384 || height > 16384) return false;
   const size_t bytes = (size_t)width * (size_t)height * 4;
   char* pixels = (char*)malloc(bytes);
   if (!pixels) return false;
   {
     PlainPack plain(c);
-    read(target, 0, 0x1908, 0x1401, pixels);
+    read(target, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels);
   }
   const Data content = prepare_blob(t, pixels, bytes);
   free(pixels);
@@ -364,9 +369,9 @@ void after_eglInitialize(Thread* t, void* dpy, int32_t*, int32_t*, uint32_t _res
   auto query = DT_REAL(const char*, eglQueryString, void*, int32_t);
   if (!_result || !query || !first_time("display", dpy, (uint64_t)(uintptr_t)dpy)) return;
   Text text{};
-  put(&text, "vendor", query(dpy, 0x3053));
-  put(&text, "version", query(dpy, 0x3054));
-  put(&text, "client_apis", query(dpy, 0x308D));
+  put(&text, "vendor", query(dpy, EGL_VENDOR));
+  put(&text, "version", query(dpy, EGL_VERSION));
+  put(&text, "client_apis", query(dpy, EGL_CLIENT_APIS));
   emit_native(t, "display", (uint64_t)(uintptr_t)dpy, text.buffer);
 }
 

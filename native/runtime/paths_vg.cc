@@ -2,6 +2,7 @@
 // The specifications say which they are; where an implementation may choose, its own counts tell.
 #include "gl_state.h"
 #include "sizes_vg.h"
+#include "vg_enums.h"
 
 namespace dt {
 namespace hook {
@@ -100,12 +101,11 @@ void after_vguPolygon(Thread*, uint32_t path, const void*, int32_t, uint32_t clo
   repeated(path, vg::LINE, A_CHORD, closed ? 1 : 0);
 }
 void after_vguArc(Thread*, uint32_t path, float, float, float, float, float, float, uint32_t type, uint32_t error) {
-  constexpr uint32_t CHORD = 0xF101, PIE = 0xF102;
   if (error) return;
-  if (type == PIE)
+  if (type == VGU_ARC_PIE)
     repeated(path, vg::ARC, A_PIE, 2);
   else
-    repeated(path, vg::ARC, A_CHORD, type == CHORD ? 1 : 0);
+    repeated(path, vg::ARC, A_CHORD, type == VGU_ARC_CHORD ? 1 : 0);
 }
 void after_vgAppendPath(Thread*, uint32_t to, uint32_t from) { copied(to, from); }
 void after_vgTransformPath(Thread*, uint32_t to, uint32_t from) { copied(to, from); }

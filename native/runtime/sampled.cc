@@ -1,4 +1,6 @@
 #include "sampled.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
 
 #include <stdlib.h>
 
@@ -7,46 +9,6 @@ namespace hook {
 
 namespace {
 
-enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8,
-  DRAW_FRAMEBUFFER = 0x8CA9,
-  RENDERBUFFER = 0x8D41,
-  COLOR_ATTACHMENT0 = 0x8CE0,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A,
-  COMPLETE = 0x8CD5,
-  TEXTURE_2D = 0x0DE1,
-  NEAREST = 0x2600,
-  DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400,
-  DEPTH = 0x1902,
-  DEPTH_STENCIL = 0x84F9,
-  STENCIL_INDEX = 0x1901,
-  STENCIL_MODE = 0x90EA,
-  RGBA_INTEGER = 0x8D99,
-  R32UI = 0x8236,
-  UNSIGNED_BYTE = 0x1401,
-  UNSIGNED_SHORT = 0x1403,
-  UNSIGNED_INT = 0x1405,
-  FLOAT = 0x1406,
-  TWENTY_FOUR_AND_EIGHT = 0x84FA,
-  FLOAT_AND_EIGHT = 0x8DAD,
-  VERTEX_SHADER = 0x8B31,
-  FRAGMENT_SHADER = 0x8B30,
-  LUMINANCE = 0x1909,
-  LUMINANCE_ALPHA = 0x190A,
-  ALPHA = 0x1906,
-  EGL_CONFIG = 0x3028,
-  EGL_VERSION = 0x3098,
-  EGL_NONE = 0x3038,
-  EGL_DRAW = 0x3059,
-  EGL_READ = 0x305A,
-  EGL_ES = 0x30A0,
-  EGL_RENDERABLE = 0x3040,
-  EGL_SURFACES = 0x3033,
-  EGL_SUCCESS = 0x3000,
-};
 constexpr uint64_t MOST_PIXEL_BYTES = 256ull << 20;
 constexpr double MOST_OF_24_BITS = 16777215.0;
 constexpr int MOST_TRIES = 4;  // to find the integer that a driver makes a float of
@@ -92,8 +54,8 @@ class Beside {
     display_ = display(), context_ = context(), draw_ = surface((int32_t)EGL_DRAW), read_ = surface((int32_t)EGL_READ);
     if (!display_ || !context_) return;
     const uint32_t was = api();
-    if (was != EGL_ES) bind_api(EGL_ES);
-    const int32_t version[] = {(int32_t)EGL_VERSION, 3, (int32_t)EGL_NONE};
+    if (was != EGL_OPENGL_ES_API) bind_api(EGL_OPENGL_ES_API);
+    const int32_t version[] = {(int32_t)EGL_CONTEXT_MAJOR_VERSION, 3, (int32_t)EGL_NONE};
     if (void* config = config_of(true)) own_ = create(display_, config, context_, version);
     if (!own_)  // of configs that are not for ES 3
       if (void* config = config_of(false)) own_ = create(display_, config, context_, version);
@@ -103,7 +65,7 @@ class Beside {
       there_ = make_current_(display_, draw_, draw_, own_);
       if (!there_) make_current_(display_, draw_, read_, context_);
     }
-    if (was != EGL_ES) bind_api(was);
+    if (was != EGL_OPENGL_ES_API) bind_api(was);
   }
   ~Beside() {
     if (there_) make_current_(display_, draw_, read_, context_);
@@ -121,9 +83,9 @@ class Beside {
     auto query = DT_REAL(uint32_t, eglQueryContext, void*, void*, int32_t, int32_t*);
     auto choose = DT_REAL(uint32_t, eglChooseConfig, void*, const int32_t*, void**, int32_t, int32_t*);
     int32_t id = 0, count = 0;
-    if (!query || !choose || (own && (!query(display_, context_, (int32_t)EGL_CONFIG, &id) || !id))) return nullptr;
-    const int32_t same[] = {(int32_t)EGL_CONFIG, id, (int32_t)EGL_NONE};
-    const int32_t any[] = {(int32_t)EGL_RENDERABLE, 0x40, (int32_t)EGL_SURFACES, 1, (int32_t)EGL_NONE};
+    if (!query || !choose || (own && (!query(display_, context_, (int32_t)EGL_CONFIG_ID, &id) || !id))) return nullptr;
+    const int32_t same[] = {(int32_t)EGL_CONFIG_ID, id, (int32_t)EGL_NONE};
+    const int32_t any[] = {(int32_t)EGL_RENDERABLE_TYPE, 0x40, (int32_t)EGL_SURFACE_TYPE, 1, (int32_t)EGL_NONE};
     void* config = nullptr;
     return choose(display_, own ? same : any, &config, 1, &count) && count > 0 ? config : nullptr;
   }
@@ -149,19 +111,20 @@ class Copier {
     // Textures of whoever it is are sampled as they are, whatever they say of themselves.
     DT_REAL(void, glGenSamplers, int32_t, uint32_t*)(1, &sampler_);
     auto parameter = DT_REAL(void, glSamplerParameteri, uint32_t, uint32_t, int32_t);
-    parameter(sampler_, 0x2801, NEAREST);
-    parameter(sampler_, 0x2800, NEAREST);
+    parameter(sampler_, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+    parameter(sampler_, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
     DT_REAL(void, glBindSampler, uint32_t, uint32_t)(0, sampler_);
     gen(3, framebuffers_);
     DT_REAL(void, glGenRenderbuffers, int32_t, uint32_t*)(1, &words_);
-    DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(RENDERBUFFER, words_);
-    storage(RENDERBUFFER, R32UI, width_, height_);
-    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
-    attach(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, words_);
+    DT_REAL(void, glBindRenderbuffer, uint32_t, uint32_t)(GL_RENDERBUFFER, words_);
+    storage(GL_RENDERBUFFER, GL_R32UI, width_, height_);
+    bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
+    attach(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, words_);
     viewport(0, 0, width_, height_);
-    DT_REAL(void, glDisable, uint32_t)(0x0BD0);  // dithering
-    DT_REAL(void, glPixelStorei, uint32_t, int32_t)(0x0CF5, 1);
-    good_ = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(DRAW_FRAMEBUFFER) == COMPLETE && fine();
+    DT_REAL(void, glDisable, uint32_t)(GL_DITHER);  // dithering
+    DT_REAL(void, glPixelStorei, uint32_t, int32_t)(GL_UNPACK_ALIGNMENT, 1);
+    good_ =
+        DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_DRAW_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE && fine();
   }
   ~Copier() {
     // Objects are shared: what is not deleted would stay.
@@ -194,13 +157,13 @@ class Copier {
     if (!programs_[shader]) programs_[shader] = program(texts[shader]);
     const size_t count = (size_t)width_ * (size_t)height_;
     if (!programs_[shader] || (!read_ && !(read_ = (uint32_t*)calloc(count, 16)))) return nullptr;
-    bind_texture_(TEXTURE_2D, texture);
-    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
-    bind_(READ_FRAMEBUFFER, framebuffers_[0]);
+    bind_texture_(GL_TEXTURE_2D, texture);
+    bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
+    bind_(GL_READ_FRAMEBUFFER, framebuffers_[0]);
     DT_REAL(void, glUseProgram, uint32_t)(programs_[shader]);
     DT_REAL(void, glDrawArrays, uint32_t, int32_t, int32_t)(4, 0, 3);
     DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*)(
-        0, 0, width_, height_, RGBA_INTEGER, UNSIGNED_INT, read_);
+        0, 0, width_, height_, GL_RGBA_INTEGER, GL_UNSIGNED_INT, read_);
     for (size_t i = 0; i < count; i++) read_[i] = read_[4 * i];
     return fine() ? read_ : nullptr;
   }
@@ -208,8 +171,8 @@ class Copier {
   uint32_t texture(unsigned which, uint32_t format) {
     if (!textures_[which]) {
       DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[which]);
-      bind_texture_(TEXTURE_2D, textures_[which]);
-      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(TEXTURE_2D, 1, format, width_,
+      bind_texture_(GL_TEXTURE_2D, textures_[which]);
+      DT_REAL(void, glTexStorage2D, uint32_t, int32_t, uint32_t, int32_t, int32_t)(GL_TEXTURE_2D, 1, format, width_,
                                                                                    height_);
     }
     return fine() ? textures_[which] : 0;
@@ -220,36 +183,40 @@ class Copier {
                          const void*);
     if (!image) return 0;
     DT_REAL(void, glGenTextures, int32_t, uint32_t*)(1, &textures_[0]);
-    bind_texture_(TEXTURE_2D, textures_[0]);
-    image(TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
+    bind_texture_(GL_TEXTURE_2D, textures_[0]);
+    image(GL_TEXTURE_2D, 0, (int32_t)l.format, width_, height_, 0, l.format, l.type, pixels);
     return fine() ? textures_[0] : 0;
   }
   // Makes what is asked for the framebuffer that is read.
   bool attach(const dt_target& w, uint32_t point, uint32_t layer) {
-    bind_(READ_FRAMEBUFFER, w.kind == DT_TARGET_SURFACE ? 0 : framebuffers_[1]);
+    bind_(GL_READ_FRAMEBUFFER, w.kind == DT_TARGET_SURFACE ? 0 : framebuffers_[1]);
     auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
     if (w.kind == DT_TARGET_RENDERBUFFER) {
-      storage(READ_FRAMEBUFFER, point, RENDERBUFFER, (uint32_t)w.name);
+      storage(GL_READ_FRAMEBUFFER, point, GL_RENDERBUFFER, (uint32_t)w.name);
     } else if (w.kind == DT_TARGET_TEXTURE && has_layers(w.target)) {
       auto layered = DT_REAL(void, glFramebufferTextureLayer, uint32_t, uint32_t, uint32_t, int32_t, int32_t);
-      layered(READ_FRAMEBUFFER, point, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+      layered(GL_READ_FRAMEBUFFER, point, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
     } else if (w.kind == DT_TARGET_TEXTURE) {
       auto flat = DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int32_t);
-      flat(READ_FRAMEBUFFER, point, w.target, (uint32_t)w.name, (int32_t)w.level);
+      flat(GL_READ_FRAMEBUFFER, point, w.target, (uint32_t)w.name, (int32_t)w.level);
     }
-    return fine() && DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(READ_FRAMEBUFFER) == COMPLETE;
+    return fine() &&
+           DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t)(GL_READ_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
   }
   // How many bits of depth and stencil it has. False: it has neither.
   bool ask(const dt_target& w, int32_t* depth, int32_t* stencil, bool* floats) {
     auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
-    const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? 0x1801u : +DEPTH_ATTACHMENT,
-                                w.kind == DT_TARGET_SURFACE ? 0x1802u : +STENCIL_ATTACHMENT};
+    const uint32_t points[2] = {w.kind == DT_TARGET_SURFACE ? GL_DEPTH : GL_DEPTH_ATTACHMENT,
+                                w.kind == DT_TARGET_SURFACE ? GL_STENCIL : GL_STENCIL_ATTACHMENT};
     int32_t kinds[2] = {}, type = 0;
-    for (unsigned i = 0; i < 2; i++) get(READ_FRAMEBUFFER, points[i], 0x8CD0, &kinds[i]);
+    for (unsigned i = 0; i < 2; i++)
+      get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &kinds[i]);
     *depth = *stencil = 0;
-    if (kinds[0]) get(READ_FRAMEBUFFER, points[0], 0x8216, depth), get(READ_FRAMEBUFFER, points[0], 0x8211, &type);
-    if (kinds[1]) get(READ_FRAMEBUFFER, points[1], 0x8217, stencil);
-    *floats = type == (int32_t)FLOAT;
+    if (kinds[0])
+      get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE, depth),
+          get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
+    if (kinds[1]) get(GL_READ_FRAMEBUFFER, points[1], GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE, stencil);
+    *floats = type == (int32_t)GL_FLOAT;
     return fine() && (*depth || *stencil);
   }
   // Copies the framebuffer that is read into a texture of our own.
@@ -259,13 +226,13 @@ class Copier {
                         uint32_t, uint32_t);
     const uint32_t made = texture(0, l.own_format);
     if (!made || !flat || !blit) return 0;
-    bind_(DRAW_FRAMEBUFFER, framebuffers_[2]);
-    flat(DRAW_FRAMEBUFFER,
-         l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT
-         : l.format == DEPTH       ? DEPTH_ATTACHMENT
-                                   : STENCIL_ATTACHMENT,
-         TEXTURE_2D, made, 0);
-    blit(0, 0, width_, height_, 0, 0, width_, height_, bits, NEAREST);
+    bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[2]);
+    flat(GL_DRAW_FRAMEBUFFER,
+         l.format == GL_DEPTH_STENCIL     ? GL_DEPTH_STENCIL_ATTACHMENT
+         : l.format == GL_DEPTH_COMPONENT ? GL_DEPTH_ATTACHMENT
+                                          : GL_STENCIL_ATTACHMENT,
+         GL_TEXTURE_2D, made, 0);
+    blit(0, 0, width_, height_, 0, 0, width_, height_, bits, GL_NEAREST);
     return fine() ? made : 0;
   }
   // 1 for pixels of a texture of depth that hold the largest value there is, 0 for all others. 1.0 is nothing but that
@@ -276,34 +243,37 @@ class Copier {
     auto enable = DT_REAL(void, glEnable, uint32_t);
     auto disable = DT_REAL(void, glDisable, uint32_t);
     if (!flat || !clear || !enable || !disable) return nullptr;
-    const uint32_t point = l.format == DEPTH_STENCIL ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT, none[4] = {};
-    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
-    flat(DRAW_FRAMEBUFFER, point, TEXTURE_2D, texture, 0);
-    clear(0x1800, 0, none);
-    enable(0x0B71);
-    DT_REAL(void, glDepthFunc, uint32_t)(0x0202);  // equal
+    const uint32_t point = l.format == GL_DEPTH_STENCIL ? GL_DEPTH_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT,
+                   none[4] = {};
+    bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
+    flat(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, texture, 0);
+    clear(GL_COLOR, 0, none);
+    enable(GL_DEPTH_TEST);
+    DT_REAL(void, glDepthFunc, uint32_t)(GL_EQUAL);  // equal
     DT_REAL(void, glDepthMask, uint8_t)(0);
     const uint32_t* found = words(IF_FARTHEST, 0);
-    disable(0x0B71);
+    disable(GL_DEPTH_TEST);
     DT_REAL(void, glDepthMask, uint8_t)(1);
-    bind_(DRAW_FRAMEBUFFER, framebuffers_[0]);
-    flat(DRAW_FRAMEBUFFER, point, TEXTURE_2D, 0, 0);
+    bind_(GL_DRAW_FRAMEBUFFER, framebuffers_[0]);
+    flat(GL_DRAW_FRAMEBUFFER, point, GL_TEXTURE_2D, 0, 0);
     return fine() ? found : nullptr;
   }
   const uint32_t* stencils(uint32_t texture) {
-    bind_texture_(TEXTURE_2D, texture);
-    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(TEXTURE_2D, STENCIL_MODE, STENCIL_INDEX);
+    bind_texture_(GL_TEXTURE_2D, texture);
+    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE,
+                                                                GL_STENCIL_INDEX);
     const uint32_t* found = fine() ? words(AS_INTEGERS, texture) : nullptr;
-    bind_texture_(TEXTURE_2D, texture);
-    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(TEXTURE_2D, STENCIL_MODE, DEPTH);
+    bind_texture_(GL_TEXTURE_2D, texture);
+    DT_REAL(void, glTexParameteri, uint32_t, uint32_t, int32_t)(GL_TEXTURE_2D, GL_DEPTH_STENCIL_TEXTURE_MODE,
+                                                                GL_DEPTH_COMPONENT);
     fine();
     return found;
   }
   // What a texture reads as into which `values` were uploaded.
   const uint32_t* back(const Layout& l, const uint32_t* values) {
     const uint32_t made = texture(1, l.own_format);
-    bind_texture_(TEXTURE_2D, made);
-    upload_(TEXTURE_2D, 0, 0, 0, width_, height_, l.format, l.type, values);
+    bind_texture_(GL_TEXTURE_2D, made);
+    upload_(GL_TEXTURE_2D, 0, 0, 0, width_, height_, l.format, l.type, values);
     return fine() ? words(AS_FLOATS, made) : nullptr;
   }
   // Whether the driver takes the call that would write the picture again: one that writes nothing.
@@ -319,9 +289,9 @@ class Copier {
     auto source = DT_REAL(void, glShaderSource, uint32_t, int32_t, const char* const*, const int32_t*);
     auto attach_shader = DT_REAL(void, glAttachShader, uint32_t, uint32_t);
     const uint32_t made = DT_REAL(uint32_t, glCreateProgram)();
-    const uint32_t stages[] = {VERTEX_SHADER, FRAGMENT_SHADER};
+    const uint32_t stages[] = {GL_VERTEX_SHADER, GL_FRAGMENT_SHADER};
     for (uint32_t stage : stages) {
-      const char* const text = stage == VERTEX_SHADER ? VERTEX : fragment;
+      const char* const text = stage == GL_VERTEX_SHADER ? VERTEX : fragment;
       const uint32_t shader = create(stage);
       source(shader, 1, &text, nullptr);
       DT_REAL(void, glCompileShader, uint32_t)(shader);
@@ -330,7 +300,7 @@ class Copier {
     }
     DT_REAL(void, glLinkProgram, uint32_t)(made);
     int32_t linked = 0;
-    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, 0x8B82, &linked);
+    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int32_t*)(made, GL_LINK_STATUS, &linked);
     if (fine() && linked) return made;
     DT_REAL(void, glDeleteProgram, uint32_t)(made);
     return 0;
@@ -355,7 +325,7 @@ float as_float(uint32_t bits) {
 // there are drivers that reckon with floats and cut off, and so come to the next smaller integer.
 constexpr uint32_t CUT_OFF = 0xC0;
 uint32_t word_of_24_bits(const Layout& l, uint32_t low, uint32_t value) {
-  return value << 8 | (l.format == DEPTH_STENCIL ? 0 : low ? low : value >> 16);
+  return value << 8 | (l.format == GL_DEPTH_STENCIL ? 0 : low ? low : value >> 16);
 }
 
 // The integers of 24 bits in a texture of depth, which a shader gets as floats. How the driver rounds is its affair, so
@@ -412,30 +382,30 @@ uint32_t read_depth(Copier& copier, const Layout& l, uint32_t bits, uint8_t* to,
   uint32_t* const values = (uint32_t*)calloc(count, 4);
   if (!values) return DT_REFUSED_SIZE;
   uint32_t why = 0, low = 0;
-  if (bits & DEPTH_BIT) {
-    const bool bits_24 = l.own_format == 0x88F0 || l.own_format == 0x81A6;
+  if (bits & GL_DEPTH_BUFFER_BIT) {
+    const bool bits_24 = l.own_format == GL_DEPTH24_STENCIL8 || l.own_format == GL_DEPTH_COMPONENT24;
     const uint32_t* floats = bits_24 ? nullptr : copier.words(Copier::AS_FLOATS, copied);
     if (bits_24 && !read_24_bits(copier, l, copied, 0, values, count)) {
       low = CUT_OFF;
-      if (l.format == DEPTH_STENCIL || !read_24_bits(copier, l, copied, low, values, count)) why = DT_REFUSED_FORMAT;
+      if (l.format == GL_DEPTH_STENCIL || !read_24_bits(copier, l, copied, low, values, count)) why = DT_REFUSED_FORMAT;
     }
     if (!bits_24 && !floats)
       why = DT_REFUSED_SHADER;
-    else if (l.own_format == 0x81A5)
+    else if (l.own_format == GL_DEPTH_COMPONENT16)
       for (size_t i = 0; i < count; i++) values[i] = (uint32_t)((double)as_float(floats[i]) * 65535.0 + 0.5);
     else if (!bits_24)
       memcpy(values, floats, count * 4);
   }
-  const uint32_t* stencils = !why && bits & STENCIL_BIT ? copier.stencils(copied) : nullptr;
-  if (!why && bits & STENCIL_BIT && !stencils) why = DT_REFUSED_SHADER;
+  const uint32_t* stencils = !why && bits & GL_STENCIL_BUFFER_BIT ? copier.stencils(copied) : nullptr;
+  if (!why && bits & GL_STENCIL_BUFFER_BIT && !stencils) why = DT_REFUSED_SHADER;
   for (size_t i = 0; !why && i < count; i++) {
     const uint32_t value = values[i], stencil = stencils ? stencils[i] & 255 : 0;
     uint32_t words[2] = {value, stencil};
-    if (l.type == TWENTY_FOUR_AND_EIGHT)
+    if (l.type == GL_UNSIGNED_INT_24_8)
       words[0] = value << 8 | stencil;
-    else if (l.own_format == 0x81A6)
+    else if (l.own_format == GL_DEPTH_COMPONENT24)
       words[0] = word_of_24_bits(l, low, value);
-    else if (l.format == STENCIL_INDEX)
+    else if (l.format == GL_STENCIL_INDEX)
       words[0] = stencil;
     memcpy(to + i * pixel_bytes(l, false), words, pixel_bytes(l, false));  // little endian
   }
@@ -459,14 +429,15 @@ bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l) {
   };
   if (depth && stencil) {
     if (stencil != 8) return false;
-    return floats ? same(DEPTH_STENCIL, 2, FLOAT_AND_EIGHT, 4, 0x8CAD)
-                  : depth <= 24 && same(DEPTH_STENCIL, 1, TWENTY_FOUR_AND_EIGHT, 0, 0x88F0);
+    return floats ? same(GL_DEPTH_STENCIL, 2, GL_FLOAT_32_UNSIGNED_INT_24_8_REV, 4, GL_DEPTH32F_STENCIL8)
+                  : depth <= 24 && same(GL_DEPTH_STENCIL, 1, GL_UNSIGNED_INT_24_8, 0, GL_DEPTH24_STENCIL8);
   }
-  if (stencil) return stencil == 8 && same(STENCIL_INDEX, 1, UNSIGNED_BYTE, 1, 0x8D48);
+  if (stencil) return stencil == 8 && same(GL_STENCIL_INDEX, 1, GL_UNSIGNED_BYTE, 1, GL_STENCIL_INDEX8);
   if (!depth || depth > 32) return false;
-  if (floats) return same(DEPTH, 1, FLOAT, 4, 0x8CAC);
-  return depth <= 16 ? same(DEPTH, 1, UNSIGNED_SHORT, 2, 0x81A5)
-                     : same(DEPTH, 1, UNSIGNED_INT, 4, depth <= 24 ? 0x81A6 : 0x81A7);
+  if (floats) return same(GL_DEPTH_COMPONENT, 1, GL_FLOAT, 4, GL_DEPTH_COMPONENT32F);
+  return depth <= 16 ? same(GL_DEPTH_COMPONENT, 1, GL_UNSIGNED_SHORT, 2, GL_DEPTH_COMPONENT16)
+                     : same(GL_DEPTH_COMPONENT, 1, GL_UNSIGNED_INT, 4,
+                            depth <= 24 ? GL_DEPTH_COMPONENT24 : GL_DEPTH_COMPONENT32);
 }
 
 uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* picture) {
@@ -483,11 +454,11 @@ uint32_t read_depth_by_shader(const dt_target& w, uint32_t point, Picture* pictu
       bool floats = false;
       if (!copier.ask(w, &depth, &stencil, &floats) || !layout_of_depth(depth, stencil, floats, &picture->layout))
         return DT_REFUSED_FORMAT;
-      if (picture->layout.own_format == 0x81A7) return DT_REFUSED_FORMAT;  // a float has not so many bits
+      if (picture->layout.own_format == GL_DEPTH_COMPONENT32) return DT_REFUSED_FORMAT;  // a float has not so many bits
       // What is blitted may as well come from where there is a stencil, too: that is uploaded without any arithmetic.
-      if (picture->layout.own_format == 0x81A6 && w.kind != DT_TARGET_TEXTURE)
+      if (picture->layout.own_format == GL_DEPTH_COMPONENT24 && w.kind != DT_TARGET_TEXTURE)
         layout_of_depth(24, 8, false, &picture->layout);
-      if (!picture->bits) picture->bits = (depth ? +DEPTH_BIT : 0u) | (stencil ? +STENCIL_BIT : 0u);
+      if (!picture->bits) picture->bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? GL_STENCIL_BUFFER_BIT : 0u);
       if (!picture->make_room()) return DT_REFUSED_SIZE;
     }
     const uint32_t why = read_depth(copier, picture->layout, picture->bits,
@@ -505,9 +476,9 @@ uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture) {
   if (!beside.there()) return DT_REFUSED_SHADER;
   Copier copier(picture->width, picture->height);
   if (!copier.good()) return DT_REFUSED_SHADER;
-  const uint32_t components = w.format == LUMINANCE_ALPHA ? 2 : 1;
+  const uint32_t components = w.format == GL_LUMINANCE_ALPHA ? 2 : 1;
   Layout& l = picture->layout;
-  l = Layout{w.format, UNSIGNED_BYTE, components, w.format, UNSIGNED_BYTE, components, 1, 1, false, 0};
+  l = Layout{w.format, GL_UNSIGNED_BYTE, components, w.format, GL_UNSIGNED_BYTE, components, 1, 1, false, 0};
   if (!picture->make_room()) return DT_REFUSED_SIZE;
   const size_t count = (size_t)picture->width * picture->height;
   uint32_t* const wanted = (uint32_t*)malloc(count * 4);
@@ -516,8 +487,8 @@ uint32_t read_bytes_by_shader(const dt_target& w, Picture* picture) {
   bool eight_bits = true;
   for (size_t i = 0; found && i < count; i++) {
     eight_bits = eight_bits && !(wanted[i] >> 16);
-    if (w.format != ALPHA) picture->pixels[i * components] = (uint8_t)wanted[i];
-    if (w.format != LUMINANCE) picture->pixels[i * components + components - 1] = (uint8_t)(wanted[i] >> 8);
+    if (w.format != GL_ALPHA) picture->pixels[i * components] = (uint8_t)wanted[i];
+    if (w.format != GL_LUMINANCE) picture->pixels[i * components + components - 1] = (uint8_t)(wanted[i] >> 8);
   }
   const uint32_t again = found && eight_bits ? copier.old_texture(l, picture->pixels) : 0;
   found = again ? copier.words(Copier::AS_BYTES, again) : nullptr;

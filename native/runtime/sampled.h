@@ -4,6 +4,7 @@
 // the program's state changes, and no error of its own is taken away.
 #pragma once
 #include "gl_state.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -40,8 +41,12 @@ struct Picture {
 // How depth and stencil of so many bits are read and written. `floats`: depth of floating point.
 bool layout_of_depth(int32_t depth, int32_t stencil, bool floats, Layout* l);
 // Whether `target` is a face of a cube map, and whether it has layers.
-inline bool is_face(uint32_t target) { return target >= 0x8515 && target <= 0x851A; }
-inline bool has_layers(uint32_t target) { return target == 0x806F || target == 0x8C1A || target == 0x9009; }
+inline bool is_face(uint32_t target) {
+  return target >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && target <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z;
+}
+inline bool has_layers(uint32_t target) {
+  return target == GL_TEXTURE_3D || target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY;
+}
 
 // Depth and stencil of a texture, a renderbuffer (attached as `point`) or the surface that is drawn to. 0, or why not:
 // DT_REFUSED_*. The size is filled in by the caller; which of the two of a surface, too.

@@ -5,6 +5,7 @@
 
 #include "../common/pixel_size.h"
 #include "gl_state.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace size {
@@ -20,57 +21,57 @@ int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to;
 // Components of a value of a uniform's type; everything opaque is one integer.
 int64_t uniform_components(uint32_t type) {
   switch (type) {
-    case 0x8B50:
-    case 0x8B53:
-    case 0x8B57:
-    case 0x8DC6:
-    case 0x8FFC:
-    case 0x8FE9:
-    case 0x8FF5: return 2;
-    case 0x8B51:
-    case 0x8B54:
-    case 0x8B58:
-    case 0x8DC7:
-    case 0x8FFD:
-    case 0x8FEA:
-    case 0x8FF6: return 3;
-    case 0x8B52:
-    case 0x8B55:
-    case 0x8B59:
-    case 0x8DC8:
-    case 0x8FFE:
-    case 0x8FEB:
-    case 0x8FF7: return 4;
-    case 0x8B5A:
-    case 0x8F46: return 4;
-    case 0x8B5B:
-    case 0x8F47: return 9;
-    case 0x8B5C:
-    case 0x8F48: return 16;
-    case 0x8B65:
-    case 0x8B67:
-    case 0x8F49:
-    case 0x8F4B: return 6;
-    case 0x8B66:
-    case 0x8B69:
-    case 0x8F4A:
-    case 0x8F4D: return 8;
-    case 0x8B68:
-    case 0x8B6A:
-    case 0x8F4C:
-    case 0x8F4E: return 12;
+    case GL_FLOAT_VEC2:
+    case GL_INT_VEC2:
+    case GL_BOOL_VEC2:
+    case GL_UNSIGNED_INT_VEC2:
+    case GL_DOUBLE_VEC2:
+    case GL_INT64_VEC2_ARB:
+    case GL_UNSIGNED_INT64_VEC2_ARB: return 2;
+    case GL_FLOAT_VEC3:
+    case GL_INT_VEC3:
+    case GL_BOOL_VEC3:
+    case GL_UNSIGNED_INT_VEC3:
+    case GL_DOUBLE_VEC3:
+    case GL_INT64_VEC3_ARB:
+    case GL_UNSIGNED_INT64_VEC3_ARB: return 3;
+    case GL_FLOAT_VEC4:
+    case GL_INT_VEC4:
+    case GL_BOOL_VEC4:
+    case GL_UNSIGNED_INT_VEC4:
+    case GL_DOUBLE_VEC4:
+    case GL_INT64_VEC4_ARB:
+    case GL_UNSIGNED_INT64_VEC4_ARB: return 4;
+    case GL_FLOAT_MAT2:
+    case GL_DOUBLE_MAT2: return 4;
+    case GL_FLOAT_MAT3:
+    case GL_DOUBLE_MAT3: return 9;
+    case GL_FLOAT_MAT4:
+    case GL_DOUBLE_MAT4: return 16;
+    case GL_FLOAT_MAT2x3:
+    case GL_FLOAT_MAT3x2:
+    case GL_DOUBLE_MAT2x3:
+    case GL_DOUBLE_MAT3x2: return 6;
+    case GL_FLOAT_MAT2x4:
+    case GL_FLOAT_MAT4x2:
+    case GL_DOUBLE_MAT2x4:
+    case GL_DOUBLE_MAT4x2: return 8;
+    case GL_FLOAT_MAT3x4:
+    case GL_FLOAT_MAT4x3:
+    case GL_DOUBLE_MAT3x4:
+    case GL_DOUBLE_MAT4x3: return 12;
     default: return 1;
   }
 }
 
 int texture_dimensions(int64_t target) {
   switch (target) {
-    case 0x0DE0: return 1;
-    case 0x806F:
-    case 0x8C1A:
-    case 0x9009:
-    case 0x8513:
-    case 0x9103: return 3;
+    case GL_TEXTURE_1D: return 1;
+    case GL_TEXTURE_3D:
+    case GL_TEXTURE_2D_ARRAY:
+    case GL_TEXTURE_CUBE_MAP_ARRAY:
+    case GL_TEXTURE_CUBE_MAP:
+    case GL_PROXY_TEXTURE_2D_MULTISAMPLE_ARRAY: return 3;
     default: return 2;
   }
 }
@@ -86,7 +87,9 @@ Store pack_store(const GlContext* c) {
 
 }  // namespace
 
-int64_t index_size(int64_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
+int64_t index_size(int64_t type) {
+  return type == GL_UNSIGNED_BYTE ? 1 : type == GL_UNSIGNED_SHORT ? 2 : type == GL_UNSIGNED_INT ? 4 : 0;
+}
 
 int64_t type_size(int64_t type) { return pixels::type_size(type); }
 int64_t packed_size(int64_t type) { return pixels::packed_size(type); }
@@ -94,9 +97,9 @@ int64_t pixel_size(int64_t format, int64_t type) { return pixels::pixel_size(for
 
 int64_t map_components(int64_t target) {
   static const uint8_t counts[] = {4, 1, 3, 1, 2, 3, 4, 3, 4};
-  if (target >= 0x0D90 && target <= 0x0D98) return counts[target - 0x0D90];
-  if (target >= 0x0DB0 && target <= 0x0DB8) return counts[target - 0x0DB0];
-  return target >= 0x8660 && target <= 0x867F ? 4 : 0;
+  if (target >= GL_MAP1_COLOR_4 && target <= GL_MAP1_VERTEX_4) return counts[target - GL_MAP1_COLOR_4];
+  if (target >= GL_MAP2_COLOR_4 && target <= GL_MAP2_VERTEX_4) return counts[target - GL_MAP2_COLOR_4];
+  return target >= GL_MAP1_VERTEX_ATTRIB0_4_NV && target <= GL_MAP2_VERTEX_ATTRIB15_4_NV ? 4 : 0;
 }
 
 int64_t map1_size(int64_t target, int64_t stride, int64_t order) {
@@ -110,7 +113,7 @@ int64_t map2_size(int64_t target, int64_t ustride, int64_t uorder, int64_t vstri
   return (uorder - 1) * ustride + (vorder - 1) * vstride + n;
 }
 
-int64_t call_lists_size(int64_t type) { return type >= 0x1400 && type <= 0x1409 ? type_size(type) : 0; }
+int64_t call_lists_size(int64_t type) { return type >= GL_BYTE && type <= GL_4_BYTES ? type_size(type) : 0; }
 
 int64_t get_int(int64_t pname) {
   GlContext* c = tls.context;
@@ -122,77 +125,79 @@ int64_t get_count(int64_t pname) {
   bool es = c && c->api == 2;
   uint32_t v = c ? c->version : 0;
   switch (pname) {
-    case 0x846D:
-    case 0x846E:
-    case 0x0B12:
-    case 0x0B22:
-    case 0x0B70:
-    case 0x0D3A:
-    case 0x0B40:
-    case 0x0DD0:
-    case 0x0DD3:
-    case 0x825D:
-    case 0x8891: return 2;
-    case 0x0B02:
-    case 0x8129:
-    case 0x843B:
-    case 0x843C: return 3;
-    case 0x0B00:
-    case 0x0B03:
-    case 0x0B04:
-    case 0x0B06:
-    case 0x0B07:
-    case 0x845F:
-    case 0x8459:
-    case 0x0C22:
-    case 0x0B80:
-    case 0x0C23:
-    case 0x0B66:
-    case 0x0B53:
-    case 0x0C10:
-    case 0x0BA2:
-    case 0x8005:
-    case 0x0DD2:
-    case 0x87FB:
-    case 0x87FC:
-    case 0x87FD: return 4;
-    case 0x92BE:
-    case 0x9599: return 8;
-    case 0x0BA6:
-    case 0x0BA7:
-    case 0x0BA8:
-    case 0x80B1:
-    case 0x84E3:
-    case 0x84E4:
-    case 0x84E5:
-    case 0x84E6:
-    case 0x8506:
-    case 0x8641:
-    case 0x88B7:
-    case 0x898D:
-    case 0x898E:
-    case 0x898F:
-    case 0x9597:
-    case 0x9598: return 16;
-    case 0x86A3: return es || v >= 13 ? get_int(0x86A2) : 0;
-    case 0x87FF:
+    case GL_ALIASED_POINT_SIZE_RANGE:
+    case GL_ALIASED_LINE_WIDTH_RANGE:
+    case GL_POINT_SIZE_RANGE:
+    case GL_LINE_WIDTH_RANGE:
+    case GL_DEPTH_RANGE:
+    case GL_MAX_VIEWPORT_DIMS:
+    case GL_POLYGON_MODE:
+    case GL_MAP1_GRID_DOMAIN:
+    case GL_MAP2_GRID_SEGMENTS:
+    case GL_VIEWPORT_BOUNDS_RANGE:
+    case GL_DEPTH_BOUNDS_EXT: return 2;
+    case GL_CURRENT_NORMAL:
+    case GL_POINT_DISTANCE_ATTENUATION:
+    case GL_CURRENT_TANGENT_EXT:
+    case GL_CURRENT_BINORMAL_EXT: return 3;
+    case GL_CURRENT_COLOR:
+    case GL_CURRENT_TEXTURE_COORDS:
+    case GL_CURRENT_RASTER_COLOR:
+    case GL_CURRENT_RASTER_TEXTURE_COORDS:
+    case GL_CURRENT_RASTER_POSITION:
+    case GL_CURRENT_RASTER_SECONDARY_COLOR:
+    case GL_CURRENT_SECONDARY_COLOR:
+    case GL_COLOR_CLEAR_VALUE:
+    case GL_ACCUM_CLEAR_VALUE:
+    case GL_COLOR_WRITEMASK:
+    case GL_FOG_COLOR:
+    case GL_LIGHT_MODEL_AMBIENT:
+    case GL_SCISSOR_BOX:
+    case GL_VIEWPORT:
+    case GL_BLEND_COLOR:
+    case GL_MAP2_GRID_DOMAIN:
+    case GL_VBO_FREE_MEMORY_ATI:
+    case GL_TEXTURE_FREE_MEMORY_ATI:
+    case GL_RENDERBUFFER_FREE_MEMORY_ATI: return 4;
+    case GL_PRIMITIVE_BOUNDING_BOX:
+    case GL_DEVICE_LUID_EXT: return 8;
+    case GL_MODELVIEW_MATRIX:
+    case GL_PROJECTION_MATRIX:
+    case GL_TEXTURE_MATRIX:
+    case GL_COLOR_MATRIX:
+    case GL_TRANSPOSE_MODELVIEW_MATRIX:
+    case GL_TRANSPOSE_PROJECTION_MATRIX:
+    case GL_TRANSPOSE_TEXTURE_MATRIX:
+    case GL_TRANSPOSE_COLOR_MATRIX:
+    case GL_MODELVIEW1_MATRIX_EXT:
+    case GL_CURRENT_MATRIX_ARB:
+    case GL_TRANSPOSE_CURRENT_MATRIX_ARB:
+    case GL_MODELVIEW_MATRIX_FLOAT_AS_INT_BITS_OES:
+    case GL_PROJECTION_MATRIX_FLOAT_AS_INT_BITS_OES:
+    case GL_TEXTURE_MATRIX_FLOAT_AS_INT_BITS_OES:
+    case GL_DEVICE_UUID_EXT:
+    case GL_DRIVER_UUID_EXT: return 16;
+    case GL_COMPRESSED_TEXTURE_FORMATS: return es || v >= 13 ? get_int(GL_NUM_COMPRESSED_TEXTURE_FORMATS) : 0;
+    case GL_PROGRAM_BINARY_FORMATS:
       return (es && v >= 30) || (!es && v >= 41) ||
                      (c && c->version &&
                       gl::has_extension(c, es ? "GL_OES_get_program_binary" : "GL_ARB_get_program_binary"))
-                 ? get_int(0x87FE)
+                 ? get_int(GL_NUM_PROGRAM_BINARY_FORMATS)
                  : 0;
-    case 0x8DF8: return (es && v >= 20) || (!es && v >= 41) ? get_int(0x8DF9) : 0;
-    case 0x86A8: return c && c->api == 1 && gl::has_extension(c, "GL_ARB_vertex_blend") ? get_int(0x86A5) : 1;
-    case 0x8F12:
-    case 0x8F13: return 4;
+    case GL_SHADER_BINARY_FORMATS:
+      return (es && v >= 20) || (!es && v >= 41) ? get_int(GL_NUM_SHADER_BINARY_FORMATS) : 0;
+    case GL_CURRENT_WEIGHT_ARB:
+      return c && c->api == 1 && gl::has_extension(c, "GL_ARB_vertex_blend") ? get_int(GL_ACTIVE_VERTEX_UNITS_ARB) : 1;
+    case GL_WINDOW_RECTANGLE_EXT:
+    case GL_WINDOW_RECTANGLE_MODE_EXT: return 4;
     default: break;
   }
   // GL_MODELVIEW2..31_ARB's matrices have no glGet name of their own; program matrices do.
-  return pname >= 0x88C0 && pname <= 0x88DF ? 16 : 1;
+  return pname >= GL_MATRIX0_ARB && pname <= GL_MATRIX31_ARB ? 16 : 1;
 }
 
 int64_t get_indexed_count(int64_t target) {
-  if (target == 0x8E50) return 2;
+  if (target == GL_SAMPLE_POSITION) return 2;
   return get_count(target);
 }
 
@@ -201,33 +206,37 @@ int64_t bound(int64_t enumerant) {
   return c && gl::bound_buffer(c, (uint32_t)enumerant) != 0;
 }
 
-int64_t clear_components(int64_t buffer) { return buffer == 0x1800 ? 4 : buffer == 0x1801 || buffer == 0x1802 ? 1 : 0; }
+int64_t clear_components(int64_t buffer) {
+  return buffer == GL_COLOR ? 4 : buffer == GL_DEPTH || buffer == GL_STENCIL ? 1 : 0;
+}
 
 int64_t map_get_count(int64_t target, int64_t query) {
-  bool two = (target >= 0x0DB0 && target <= 0x0DB8) || (target >= 0x8670 && target <= 0x867F);
+  bool two = (target >= GL_MAP2_COLOR_4 && target <= GL_MAP2_VERTEX_4) ||
+             (target >= GL_MAP2_VERTEX_ATTRIB0_4_NV && target <= GL_MAP2_VERTEX_ATTRIB15_4_NV);
   if (!map_components(target)) return 0;
-  if (query == 0x0A01) return two ? 2 : 1;
-  if (query == 0x0A02) return two ? 4 : 2;
-  if (query != 0x0A00) return 0;
+  if (query == GL_ORDER) return two ? 2 : 1;
+  if (query == GL_DOMAIN) return two ? 4 : 2;
+  if (query != GL_COEFF) return 0;
   GlContext* c = tls.context;
   auto get = DT_REAL(void, glGetMapiv, uint32_t, uint32_t, int32_t*);
   if (!gl::can_ask(c) || !get || c->core || c->api != 1) return 0;
   int32_t order[2] = {0, 1};
-  get((uint32_t)target, 0x0A01, order);
+  get((uint32_t)target, GL_ORDER, order);
   return map_components(target) * order[0] * (two ? order[1] : 1);
 }
 
 int64_t pixel_map_size(int64_t map) {
   GlContext* c = tls.context;
-  if (!c || c->core || c->api != 1 || map < 0x0C70 || map > 0x0C79 || c->buffers[gl::PACK]) return 0;
-  return get_int(0x0CB0 + (map - 0x0C70));
+  if (!c || c->core || c->api != 1 || map < GL_PIXEL_MAP_I_TO_I || map > GL_PIXEL_MAP_A_TO_A || c->buffers[gl::PACK])
+    return 0;
+  return get_int(GL_PIXEL_MAP_I_TO_I_SIZE + (map - GL_PIXEL_MAP_I_TO_I));
 }
 
 int64_t image_bytes(const Store& s, int64_t format, int64_t type, int64_t width, int64_t height, int64_t depth,
                     int dimensions) {
   if (width <= 0 || height <= 0 || depth <= 0) return 0;
   if (width > LONGEST_SIDE || height > LONGEST_SIDE || depth > LONGEST_SIDE) return 0;
-  bool bits = type == 0x1A00;
+  bool bits = type == GL_BITMAP;
   int64_t pixel = bits ? 1 : pixel_size(format, type);
   int64_t alignment = s.alignment > 0 ? s.alignment : 1;
   int64_t length = s.row_length > 0 ? s.row_length : width;
@@ -293,9 +302,9 @@ int64_t tex_image_size(int64_t target, int64_t level, int64_t format, int64_t ty
   if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || (c->api == 2 && c->version < 31)) return 0;
   int32_t width = 0, height = 1, depth = 1;
   bool volumes = c->api == 2 || c->version >= 12;
-  get((uint32_t)target, (int32_t)level, 0x1000, &width);
-  get((uint32_t)target, (int32_t)level, 0x1001, &height);
-  if (volumes) get((uint32_t)target, (int32_t)level, 0x8071, &depth);
+  get((uint32_t)target, (int32_t)level, GL_TEXTURE_WIDTH, &width);
+  get((uint32_t)target, (int32_t)level, GL_TEXTURE_HEIGHT, &height);
+  if (volumes) get((uint32_t)target, (int32_t)level, GL_TEXTURE_DEPTH, &depth);
   if (height < 1) height = 1;
   if (depth < 1) depth = 1;
   return image_bytes(pack_store(c), format, type, width, height, depth, texture_dimensions(target));
@@ -306,8 +315,8 @@ int64_t compressed_image_size(int64_t target, int64_t level) {
   auto get = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
   if (!gl::can_ask(c) || !get || c->buffers[gl::PACK] || c->api == 2 || c->version < 13) return 0;
   int32_t compressed = 0, bytes = 0;
-  get((uint32_t)target, (int32_t)level, 0x86A1, &compressed);
-  if (compressed) get((uint32_t)target, (int32_t)level, 0x86A0, &bytes);
+  get((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED, &compressed);
+  if (compressed) get((uint32_t)target, (int32_t)level, GL_TEXTURE_COMPRESSED_IMAGE_SIZE, &bytes);
   return bytes;
 }
 
@@ -321,7 +330,7 @@ struct NamedTexture {
     if (!gl::can_ask(c) || !is || !ask_ || !parameter || c->buffers[gl::PACK] || c->api != 1) return;
     if (c->version < 45 && !gl::has_extension(c, "GL_ARB_direct_state_access")) return;
     known = is(texture_);
-    if (known) parameter(texture_, 0x1006, &target);
+    if (known) parameter(texture_, GL_TEXTURE_TARGET, &target);
   }
   int32_t get(uint32_t name, int32_t otherwise = 0) const {
     ask_(texture_, level_, name, &otherwise);
@@ -340,8 +349,9 @@ int64_t named_tex_image_size(int64_t texture, int64_t level, int64_t format, int
   GlContext* c = tls.context;
   NamedTexture t(texture, level);
   if (!t.known) return 0;
-  int32_t target = t.target, width = t.get(0x1000), height = t.get(0x1001, 1), depth = t.get(0x8071, 1);
-  if (target == 0x8513) depth = 6;
+  int32_t target = t.target, width = t.get(GL_TEXTURE_WIDTH), height = t.get(GL_TEXTURE_HEIGHT, 1),
+          depth = t.get(GL_TEXTURE_DEPTH, 1);
+  if (target == GL_TEXTURE_CUBE_MAP) depth = 6;
   return image_bytes(pack_store(c), format, type, width, max(height, 1), max(depth, 1), texture_dimensions(target));
 }
 
@@ -355,9 +365,9 @@ int64_t uniform_size(int64_t program, int64_t location) {
   uint32_t p = (uint32_t)program;
   int32_t linked = 0, count = 0;
   if (!is(p)) return 1;
-  get(p, 0x8B82, &linked);
+  get(p, GL_LINK_STATUS, &linked);
   if (!linked) return 1;
-  get(p, 0x8B86, &count);
+  get(p, GL_ACTIVE_UNIFORMS, &count);
   // Elements of an array usually have consecutive locations; where they do not, each is asked for.
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t i = 0; i < count; i++) {
@@ -385,8 +395,9 @@ int64_t uniform_size(int64_t program, int64_t location) {
 
 int64_t named_compressed_image_size(int64_t texture, int64_t level) {
   NamedTexture t(texture, level);
-  if (!t.known || !t.get(0x86A1)) return 0;
-  return (int64_t)t.get(0x86A0) * (t.target == 0x8513 ? 6 : 1);  // a cube map: the size of a face
+  if (!t.known || !t.get(GL_TEXTURE_COMPRESSED)) return 0;
+  return (int64_t)t.get(GL_TEXTURE_COMPRESSED_IMAGE_SIZE) *
+         (t.target == GL_TEXTURE_CUBE_MAP ? 6 : 1);  // a cube map: the size of a face
 }
 
 // The imaging subset: compatibility profile only, and there where the call itself is allowed.
@@ -400,14 +411,16 @@ static int32_t imaging_parameter(const char* command, int64_t target, uint32_t p
 }
 
 int64_t imaging_width(int64_t target) {
-  if (target == 0x8024 || target == 0x8025) return imaging_parameter("glGetHistogramParameteriv", target, 0x8026);
-  if (target >= 0x8010 && target <= 0x8012) return imaging_parameter("glGetConvolutionParameteriv", target, 0x8018);
-  return imaging_parameter("glGetColorTableParameteriv", target, 0x80D9);
+  if (target == GL_HISTOGRAM || target == GL_PROXY_HISTOGRAM)
+    return imaging_parameter("glGetHistogramParameteriv", target, GL_HISTOGRAM_WIDTH);
+  if (target >= GL_CONVOLUTION_1D && target <= GL_SEPARABLE_2D)
+    return imaging_parameter("glGetConvolutionParameteriv", target, GL_CONVOLUTION_WIDTH);
+  return imaging_parameter("glGetColorTableParameteriv", target, GL_COLOR_TABLE_WIDTH);
 }
 
 int64_t imaging_height(int64_t target) {
-  if (target != 0x8011 && target != 0x8012) return 1;
-  return imaging_parameter("glGetConvolutionParameteriv", target, 0x8019);
+  if (target != GL_CONVOLUTION_2D && target != GL_SEPARABLE_2D) return 1;
+  return imaging_parameter("glGetConvolutionParameteriv", target, GL_CONVOLUTION_HEIGHT);
 }
 
 // Number of things that a linked program has of a kind, 0 where `program` is none.
@@ -424,9 +437,9 @@ int64_t uniform_block_uniforms(int64_t program, int64_t block) {
   GlContext* c = tls.context;
   auto get = DT_REAL(void, glGetActiveUniformBlockiv, uint32_t, uint32_t, uint32_t, int32_t*);
   if (!get || !c || c->version < (c->api == 2 ? 30u : 31u)) return 0;
-  if (block < 0 || block >= program_count(c, program, 0x8A36)) return 0;
+  if (block < 0 || block >= program_count(c, program, GL_ACTIVE_UNIFORM_BLOCKS)) return 0;
   int32_t count = 0;
-  get((uint32_t)program, (uint32_t)block, 0x8A42, &count);
+  get((uint32_t)program, (uint32_t)block, GL_UNIFORM_BLOCK_ACTIVE_UNIFORMS, &count);
   return count;
 }
 
@@ -434,9 +447,9 @@ int64_t atomic_counters(int64_t program, int64_t buffer) {
   GlContext* c = tls.context;
   auto get = DT_REAL(void, glGetActiveAtomicCounterBufferiv, uint32_t, uint32_t, uint32_t, int32_t*);
   if (!get || !c || c->api != 1 || c->version < 42) return 0;
-  if (buffer < 0 || buffer >= program_count(c, program, 0x92D9)) return 0;
+  if (buffer < 0 || buffer >= program_count(c, program, GL_ACTIVE_ATOMIC_COUNTER_BUFFERS)) return 0;
   int32_t count = 0;
-  get((uint32_t)program, (uint32_t)buffer, 0x92C5, &count);
+  get((uint32_t)program, (uint32_t)buffer, GL_ATOMIC_COUNTER_BUFFER_ACTIVE_ATOMIC_COUNTERS, &count);
   return count;
 }
 
@@ -444,22 +457,22 @@ int64_t compatible_subroutines(int64_t program, int64_t shadertype, int64_t inde
   GlContext* c = tls.context;
   auto stage = DT_REAL(void, glGetProgramStageiv, uint32_t, uint32_t, uint32_t, int32_t*);
   auto get = DT_REAL(void, glGetActiveSubroutineUniformiv, uint32_t, uint32_t, uint32_t, uint32_t, int32_t*);
-  if (!stage || !get || !c || c->api != 1 || c->version < 40 || !program_count(c, program, 0x8B82)) return 0;
+  if (!stage || !get || !c || c->api != 1 || c->version < 40 || !program_count(c, program, GL_LINK_STATUS)) return 0;
   int32_t uniforms = 0, count = 0;
-  stage((uint32_t)program, (uint32_t)shadertype, 0x8DE6, &uniforms);
+  stage((uint32_t)program, (uint32_t)shadertype, GL_ACTIVE_SUBROUTINE_UNIFORMS, &uniforms);
   if (index < 0 || index >= uniforms) return 0;
-  get((uint32_t)program, (uint32_t)shadertype, (uint32_t)index, 0x8E4A, &count);
+  get((uint32_t)program, (uint32_t)shadertype, (uint32_t)index, GL_NUM_COMPATIBLE_SUBROUTINES, &count);
   return count;
 }
 
 int64_t program_string_size(int64_t target) {
   GlContext* c = tls.context;
   auto get = DT_REAL(void, glGetProgramivARB, uint32_t, uint32_t, int32_t*);
-  bool vertex = target == 0x8620, fragment = target == 0x8804;
+  bool vertex = target == GL_VERTEX_PROGRAM_ARB, fragment = target == GL_FRAGMENT_PROGRAM_ARB;
   if (!gl::can_ask(c) || !get || c->core || c->api != 1 || !(vertex || fragment)) return 0;
   if (!gl::has_extension(c, vertex ? "GL_ARB_vertex_program" : "GL_ARB_fragment_program")) return 0;
   int32_t length = 0;
-  get((uint32_t)target, 0x8627, &length);
+  get((uint32_t)target, GL_PROGRAM_LENGTH_ARB, &length);
   return length;
 }
 

@@ -6,6 +6,7 @@
 #include "frame_image.h"
 #include "sampled.h"
 #include "told.h"
+#include "gl_enums.h"
 
 namespace dt {
 namespace hook {
@@ -17,62 +18,6 @@ namespace {
 using namespace gl;
 
 enum : uint32_t {
-  READ_FRAMEBUFFER = 0x8CA8,
-  DRAW_FRAMEBUFFER = 0x8CA9,
-  FRAMEBUFFER = 0x8D40,
-  DRAW_BINDING = 0x8CA6,
-  READ_BINDING = 0x8CAA,
-  RENDERBUFFER = 0x8D41,
-  COLOR_ATTACHMENT0 = 0x8CE0,
-  COMPLETE = 0x8CD5,
-  COLOR = 0x1800,
-  COLOR_BIT = 0x4000,
-  NEAREST = 0x2600,
-  DEPTH_ATTACHMENT = 0x8D00,
-  STENCIL_ATTACHMENT = 0x8D20,
-  DEPTH_STENCIL_ATTACHMENT = 0x821A,
-  DEPTH_BIT = 0x100,
-  STENCIL_BIT = 0x400,
-  BACK = 0x0405,
-  BACK_LEFT = 0x0402,
-  READ_BUFFER = 0x0C02,
-  DRAW_BUFFER0 = 0x8825,
-  SAMPLE_BUFFERS = 0x80A8,
-  SCISSOR_TEST = 0x0C11,
-  FRAMEBUFFER_SRGB = 0x8DB9,
-  UNPACK_BUFFER = 0x88EC,
-  TEXTURE_2D = 0x0DE1,
-  TEXTURE_3D = 0x806F,
-  TEXTURE_CUBE = 0x8513,
-  TEXTURE_RECTANGLE = 0x84F5,
-  TEXTURE_ARRAY = 0x8C1A,
-  TEXTURE_CUBE_ARRAY = 0x9009,
-  RED = 0x1903,
-  RG = 0x8227,
-  RGB = 0x1907,
-  RGBA = 0x1908,
-  BGRA = 0x80E1,
-  RGBA_INTEGER = 0x8D99,
-  BYTE = 0x1400,
-  UNSIGNED_BYTE = 0x1401,
-  SHORT = 0x1402,
-  UNSIGNED_SHORT = 0x1403,
-  INT = 0x1404,
-  UNSIGNED_INT = 0x1405,
-  FLOAT = 0x1406,
-  NORMALIZED = 0x8C17,
-  SIGNED_NORMALIZED = 0x8F9C,
-  SRGB = 0x8C40,
-  TEN_AND_TWO = 0x8368,
-  LUMINANCE = 0x1909,
-  LUMINANCE_ALPHA = 0x190A,
-  ALPHA = 0x1906,
-  DEPTH = 0x1902,
-  DEPTH_STENCIL = 0x84F9,
-  STENCIL_INDEX = 0x1901,
-  DEPTH24 = 0x81A6,  // alone: drivers make 32 bits of them and take them back by arithmetic that need not be exact
-  SURFACE_DEPTH = 0x1801,
-  SURFACE_STENCIL = 0x1802,
   // Names that no driver has given out by then.
   OUR_TEXTURE = 0xD7A90001,
   OUR_SOURCE = 0xD7A90002,
@@ -90,63 +35,66 @@ bool layout_of(const GlContext* c, const int32_t size[4], uint32_t kind, bool sr
   bool without_alpha = !size[3];
   l->read_components = 4;
   switch (internal) {
-    case 0x1907:
-    case 0x8051:
-    case 0x8D62:
-    case 0x8C40:
-    case 0x8C41:
-    case 0x2A10:
-    case 0x804F:
-    case 0x8050: without_alpha = true;
+    case GL_RGB:
+    case GL_RGB8:
+    case GL_RGB565:
+    case GL_SRGB:
+    case GL_SRGB8:
+    case GL_R3_G3_B2:
+    case GL_RGB4:
+    case GL_RGB5: without_alpha = true;
     default: break;
   }
   l->components = whole || !without_alpha ? 4 : size[2] ? 3 : size[1] ? 2 : 1;
-  static const uint32_t formats[] = {RED, RG, RGB, RGBA}, integers[] = {0x8D94, 0x8228, 0x8D98, RGBA_INTEGER};
+  static const uint32_t formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA},
+                        integers[] = {GL_RED_INTEGER, GL_RG_INTEGER, GL_RGB_INTEGER, GL_RGBA_INTEGER};
   l->format = formats[l->components - 1];
-  l->read_format = RGBA;
+  l->read_format = GL_RGBA;
   l->swapped = false;
-  if (kind == NORMALIZED) {
+  if (kind == GL_UNSIGNED_NORMALIZED) {
     if (most <= 8) {
-      l->read_type = l->type = UNSIGNED_BYTE;
+      l->read_type = l->type = GL_UNSIGNED_BYTE;
       l->read_width = l->width = 1;
-      l->own_format = srgb ? 0x8C43 : 0x8058;
-      if (es && !whole && (internal == BGRA || internal == 0x93A1))
-        l->format = BGRA, l->swapped = true, l->components = 4;
+      l->own_format = srgb ? GL_SRGB8_ALPHA8 : GL_RGBA8;
+      if (es && !whole && (internal == GL_BGRA || internal == GL_BGRA8_EXT))
+        l->format = GL_BGRA, l->swapped = true, l->components = 4;
       return true;
     }
     if (es) {
       if (most != 10 || size[3] != 2) return false;
-      l->read_type = l->type = TEN_AND_TWO;
+      l->read_type = l->type = GL_UNSIGNED_INT_2_10_10_10_REV;
       l->read_width = l->width = 0;
       l->components = 4;
-      l->format = RGBA;
-      l->own_format = 0x8059;
+      l->format = GL_RGBA;
+      l->own_format = GL_RGB10_A2;
       return true;
     }
     if (most > 16) return false;
-    l->read_type = l->type = UNSIGNED_SHORT;
+    l->read_type = l->type = GL_UNSIGNED_SHORT;
     l->read_width = l->width = 2;
-    l->own_format = most == 10 && size[3] == 2 ? 0x8059 : 0x805B;
+    l->own_format = most == 10 && size[3] == 2 ? GL_RGB10_A2 : GL_RGBA16;
     return true;
   }
-  if (kind == FLOAT) {
+  if (kind == GL_FLOAT) {
     // Textures of ES 2 that were made of halves take nothing but halves.
-    if (es && !whole && (internal == RGBA || internal == RGB)) return false;
-    l->read_type = l->type = FLOAT;
+    if (es && !whole && (internal == GL_RGBA || internal == GL_RGB)) return false;
+    l->read_type = l->type = GL_FLOAT;
     l->read_width = l->width = 4;
-    l->own_format = 0x8814;
+    l->own_format = GL_RGBA32F;
     return true;
   }
-  if (kind == INT || kind == UNSIGNED_INT) {
+  if (kind == GL_INT || kind == GL_UNSIGNED_INT) {
     if (most != 8 && most != 16 && most != 32) return false;
-    const bool sign = kind == INT;
-    l->read_format = RGBA_INTEGER;
+    const bool sign = kind == GL_INT;
+    l->read_format = GL_RGBA_INTEGER;
     l->format = integers[l->components - 1];
     l->read_type = kind;
     l->read_width = 4;
     l->width = (uint32_t)most / 8;
-    l->type = most == 8 ? (sign ? BYTE : UNSIGNED_BYTE) : most == 16 ? (sign ? SHORT : UNSIGNED_SHORT) : kind;
-    static const uint32_t own[2][3] = {{0x8D7C, 0x8D76, 0x8D70}, {0x8D8E, 0x8D88, 0x8D82}};
+    l->type = most == 8    ? (sign ? GL_BYTE : GL_UNSIGNED_BYTE)
+              : most == 16 ? (sign ? GL_SHORT : GL_UNSIGNED_SHORT)
+                           : kind;
+    static const uint32_t own[2][3] = {{GL_RGBA8UI, GL_RGBA16UI, GL_RGBA32UI}, {GL_RGBA8I, GL_RGBA16I, GL_RGBA32I}};
     l->own_format = own[sign][most == 8 ? 0 : most == 16 ? 1 : 2];
     return true;
   }
@@ -171,12 +119,12 @@ void pack(const Layout& l, uint8_t* pixels, size_t count) {
 
 uint32_t binding_of(uint32_t target) {
   switch (target) {
-    case TEXTURE_2D: return 0x8069;
-    case TEXTURE_3D: return 0x806A;
-    case TEXTURE_CUBE: return 0x8514;
-    case TEXTURE_ARRAY: return 0x8C1D;
-    case TEXTURE_CUBE_ARRAY: return 0x900A;
-    case TEXTURE_RECTANGLE: return 0x84F6;
+    case GL_TEXTURE_2D: return GL_TEXTURE_BINDING_2D;
+    case GL_TEXTURE_3D: return GL_TEXTURE_BINDING_3D;
+    case GL_TEXTURE_CUBE_MAP: return GL_TEXTURE_BINDING_CUBE_MAP;
+    case GL_TEXTURE_2D_ARRAY: return GL_TEXTURE_BINDING_2D_ARRAY;
+    case GL_TEXTURE_CUBE_MAP_ARRAY: return GL_TEXTURE_BINDING_CUBE_MAP_ARRAY;
+    case GL_TEXTURE_RECTANGLE: return GL_TEXTURE_BINDING_RECTANGLE;
     default: return 0;
   }
 }
@@ -187,46 +135,52 @@ template <class About> bool layout_of_level(const GlContext* c, uint32_t interna
     *l = Layout{format, type, components, format, type, components, width, width, false, 0};
     return true;
   };
-  if (about(0x86A1)) return false;  // compressed
-  const int32_t depth = about(0x884A), stencil = about(0x88F1);
-  if (depth) return layout_of_depth(depth, stencil, about(0x8C16) == (int32_t)FLOAT, l) && l->own_format != DEPTH24;
+  if (about(GL_TEXTURE_COMPRESSED)) return false;  // compressed
+  const int32_t depth = about(GL_TEXTURE_DEPTH_SIZE), stencil = about(GL_TEXTURE_STENCIL_SIZE);
+  if (depth)
+    return layout_of_depth(depth, stencil, about(GL_TEXTURE_DEPTH_TYPE) == (int32_t)GL_FLOAT, l) &&
+           l->own_format != GL_DEPTH_COMPONENT24;
   if (stencil) return false;
   int32_t sizes[4], kind = 0, most = 0;
   for (uint32_t i = 0; i < 4; i++) {
-    sizes[i] = about(0x805C + i);
-    if (sizes[i] && !kind) kind = about(0x8C10 + i);
+    sizes[i] = about(GL_TEXTURE_RED_SIZE + i);
+    if (sizes[i] && !kind) kind = about(GL_TEXTURE_RED_TYPE + i);
     most = sizes[i] > most ? sizes[i] : most;
   }
-  const int32_t luminance = c->core ? 0 : about(0x8060), intensity = c->core ? 0 : about(0x8061);
-  if (luminance) kind = about(0x8C14);
-  if (intensity) kind = about(0x8C15);
+  const int32_t luminance = c->core ? 0 : about(GL_TEXTURE_LUMINANCE_SIZE),
+                intensity = c->core ? 0 : about(GL_TEXTURE_INTENSITY_SIZE);
+  if (luminance) kind = about(GL_TEXTURE_LUMINANCE_TYPE);
+  if (intensity) kind = about(GL_TEXTURE_INTENSITY_TYPE);
   most = luminance > most ? luminance : intensity > most ? intensity : most;
   const bool old = luminance || intensity || (!sizes[0] && sizes[3]);
-  if (!old && kind != (int32_t)SIGNED_NORMALIZED) return layout_of(c, sizes, (uint32_t)kind, false, internal, false, l);
-  static const uint32_t formats[] = {RED, RG, RGB, RGBA};
+  if (!old && kind != (int32_t)GL_SIGNED_NORMALIZED)
+    return layout_of(c, sizes, (uint32_t)kind, false, internal, false, l);
+  static const uint32_t formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA};
   const uint32_t components = old ? (luminance && sizes[3] ? 2 : 1) : sizes[3] ? 4 : sizes[2] ? 3 : sizes[1] ? 2 : 1;
   const uint32_t format = !old        ? formats[components - 1]
-                          : luminance ? (sizes[3] ? LUMINANCE_ALPHA : LUMINANCE)
-                          : intensity ? (uint32_t)RED
-                                      : (uint32_t)ALPHA;
-  if (kind == (int32_t)FLOAT) return same(format, components, FLOAT, 4);
-  const bool sign = kind == (int32_t)SIGNED_NORMALIZED;
-  if ((!sign && kind != (int32_t)NORMALIZED) || most > 16) return false;
-  return most <= 8 ? same(format, components, sign ? BYTE : UNSIGNED_BYTE, 1)
-                   : same(format, components, sign ? SHORT : UNSIGNED_SHORT, 2);
+                          : luminance ? (sizes[3] ? GL_LUMINANCE_ALPHA : GL_LUMINANCE)
+                          : intensity ? GL_RED
+                                      : GL_ALPHA;
+  if (kind == (int32_t)GL_FLOAT) return same(format, components, GL_FLOAT, 4);
+  const bool sign = kind == (int32_t)GL_SIGNED_NORMALIZED;
+  if ((!sign && kind != (int32_t)GL_UNSIGNED_NORMALIZED) || most > 16) return false;
+  return most <= 8 ? same(format, components, sign ? GL_BYTE : GL_UNSIGNED_BYTE, 1)
+                   : same(format, components, sign ? GL_SHORT : GL_UNSIGNED_SHORT, 2);
 }
 
 // What changes pixels on their way in and out of OpenGL 1.
 bool transfers_change(GlContext* c) {
   if (c->api != 1 || c->core) return false;
   auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
-  if (!get || ask(c, 0x0D10, 0) || ask(c, 0x0D11, 0)) return true;
-  static const uint32_t names[] = {0x0D14, 0x0D18, 0x0D1A, 0x0D1C, 0x0D1E, 0x0D15,
-                                   0x0D19, 0x0D1B, 0x0D1D, 0x0D1F, 0x0D12, 0x0D13};
+  if (!get || ask(c, GL_MAP_COLOR, 0) || ask(c, GL_MAP_STENCIL, 0)) return true;
+  static const uint32_t names[] = {GL_RED_SCALE,   GL_GREEN_SCALE, GL_BLUE_SCALE,  GL_ALPHA_SCALE,
+                                   GL_DEPTH_SCALE, GL_RED_BIAS,    GL_GREEN_BIAS,  GL_BLUE_BIAS,
+                                   GL_ALPHA_BIAS,  GL_DEPTH_BIAS,  GL_INDEX_SHIFT, GL_INDEX_OFFSET};
   for (uint32_t name : names) {
     float value = 0;
     get(name, &value);
-    const bool scale = name == 0x0D14 || name == 0x0D18 || name == 0x0D1A || name == 0x0D1C || name == 0x0D1E;
+    const bool scale = name == GL_RED_SCALE || name == GL_GREEN_SCALE || name == GL_BLUE_SCALE ||
+                       name == GL_ALPHA_SCALE || name == GL_DEPTH_SCALE;
     if (value != (scale ? 1.0f : 0.0f)) return true;
   }
   return false;
@@ -240,20 +194,20 @@ bool is_enabled(uint32_t capability) {
 // What a format of textures and renderbuffers is attached as.
 uint32_t point_of(uint32_t internal) {
   switch (internal) {
-    case DEPTH:
-    case 0x81A5:
-    case 0x81A6:
-    case 0x81A7:
-    case 0x8CAC: return DEPTH_ATTACHMENT;
-    case DEPTH_STENCIL:
-    case 0x88F0:
-    case 0x8CAD: return DEPTH_STENCIL_ATTACHMENT;
-    case STENCIL_INDEX:
-    case 0x8D46:
-    case 0x8D47:
-    case 0x8D48:
-    case 0x8D49: return STENCIL_ATTACHMENT;
-    default: return COLOR_ATTACHMENT0;
+    case GL_DEPTH_COMPONENT:
+    case GL_DEPTH_COMPONENT16:
+    case GL_DEPTH_COMPONENT24:
+    case GL_DEPTH_COMPONENT32:
+    case GL_DEPTH_COMPONENT32F: return GL_DEPTH_ATTACHMENT;
+    case GL_DEPTH_STENCIL:
+    case GL_DEPTH24_STENCIL8:
+    case GL_DEPTH32F_STENCIL8: return GL_DEPTH_STENCIL_ATTACHMENT;
+    case GL_STENCIL_INDEX:
+    case GL_STENCIL_INDEX1:
+    case GL_STENCIL_INDEX4:
+    case GL_STENCIL_INDEX8:
+    case GL_STENCIL_INDEX16: return GL_STENCIL_ATTACHMENT;
+    default: return GL_COLOR_ATTACHMENT0;
   }
 }
 
@@ -267,23 +221,23 @@ uint32_t read_layers(GlContext* c, uint32_t target, uint32_t point, uint32_t int
   auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
   if (!get || !status || !read) return DT_REFUSED_VERSION;
   PlainPack plain(c);
-  image->bits = COLOR_BIT;
+  image->bits = GL_COLOR_BUFFER_BIT;
   for (uint32_t layer = 0; layer < image->depth; layer++) {
     next(layer);
-    if (status(target) != COMPLETE) return DT_REFUSED_FORMAT;
+    if (status(target) != GL_FRAMEBUFFER_COMPLETE) return DT_REFUSED_FORMAT;
     if (!layer) {
-      int32_t sizes[4] = {}, kind = NORMALIZED, encoding = 0;
+      int32_t sizes[4] = {}, kind = GL_UNSIGNED_NORMALIZED, encoding = 0;
       if (c->version >= 30) {
-        for (uint32_t i = 0; i < 4; i++) get(target, point, 0x8212 + i, &sizes[i]);
-        get(target, point, 0x8211, &kind);
-        get(target, point, 0x8210, &encoding);
+        for (uint32_t i = 0; i < 4; i++) get(target, point, GL_FRAMEBUFFER_ATTACHMENT_RED_SIZE + i, &sizes[i]);
+        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &kind);
+        get(target, point, GL_FRAMEBUFFER_ATTACHMENT_COLOR_ENCODING, &encoding);
       } else {
         // OpenGL ES 2 does not tell how many bits there are: eight are enough unless there may be floats.
         if (has_extension(c, "GL_OES_texture_half_float") || has_extension(c, "GL_OES_texture_float"))
           return DT_REFUSED_FORMAT;
         for (int32_t& size : sizes) size = 8;
       }
-      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)SRGB, internal, whole, &image->layout))
+      if (!layout_of(c, sizes, (uint32_t)kind, encoding == (int32_t)GL_SRGB, internal, whole, &image->layout))
         return DT_REFUSED_FORMAT;
       if (!image->make_room()) return DT_REFUSED_SIZE;
     }
@@ -301,17 +255,17 @@ uint32_t read_depth(GlContext* c, const uint32_t (&points)[2], Picture* image) {
   auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int32_t*);
   auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
   auto read = DT_REAL(void, glReadPixels, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, void*);
-  if (!get || !status || !read || status(READ_FRAMEBUFFER) != COMPLETE) return DT_REFUSED_FORMAT;
+  if (!get || !status || !read || status(GL_READ_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return DT_REFUSED_FORMAT;
   int32_t kinds[2] = {}, sizes[2] = {}, type = 0;
   for (uint32_t i = 0; i < 2; i++) {
-    get(READ_FRAMEBUFFER, points[i], 0x8CD0, &kinds[i]);
-    if (kinds[i]) get(READ_FRAMEBUFFER, points[i], 0x8216 + i, &sizes[i]);
+    get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &kinds[i]);
+    if (kinds[i]) get(GL_READ_FRAMEBUFFER, points[i], GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE + i, &sizes[i]);
   }
-  if (sizes[0]) get(READ_FRAMEBUFFER, points[0], 0x8211, &type);
+  if (sizes[0]) get(GL_READ_FRAMEBUFFER, points[0], GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
   Layout& l = image->layout;
-  if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)FLOAT, &l) || l.own_format == DEPTH24)
+  if (!layout_of_depth(sizes[0], sizes[1], type == (int32_t)GL_FLOAT, &l) || l.own_format == GL_DEPTH_COMPONENT24)
     return DT_REFUSED_FORMAT;
-  if (!image->bits) image->bits = (sizes[0] ? +DEPTH_BIT : 0u) | (sizes[1] ? +STENCIL_BIT : 0u);
+  if (!image->bits) image->bits = (sizes[0] ? GL_DEPTH_BUFFER_BIT : 0u) | (sizes[1] ? GL_STENCIL_BUFFER_BIT : 0u);
   if (!image->make_room()) return DT_REFUSED_SIZE;
   PlainPack plain(c);
   read(0, 0, (int32_t)image->width, (int32_t)image->height, l.read_format, l.read_type, image->pixels);
@@ -329,7 +283,7 @@ GetTexImage tex_image_of(const GlContext* c) {
 uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* image) {
   auto bind = DT_REAL(void, glBindTexture, uint32_t, uint32_t);
   auto ask_level = DT_REAL(void, glGetTexLevelParameteriv, uint32_t, int32_t, uint32_t, int32_t*);
-  const uint32_t binding = is_face(w.target) ? TEXTURE_CUBE : w.target;
+  const uint32_t binding = is_face(w.target) ? GL_TEXTURE_CUBE_MAP : w.target;
   if (!bind || !ask_level) return DT_REFUSED_VERSION;
   if (!binding_of(binding)) return DT_REFUSED_KIND;
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
@@ -340,8 +294,8 @@ uint32_t read_level(GlContext* c, GetTexImage get, const dt_target& w, Picture* 
     return value;
   };
   // All of the level comes, whatever it was thought to be.
-  const bool there = about(0x1000) == (int32_t)w.width && about(0x1001) == (int32_t)w.height &&
-                     (!has_layers(w.target) || about(0x8071) == (int32_t)w.depth);
+  const bool there = about(GL_TEXTURE_WIDTH) == (int32_t)w.width && about(GL_TEXTURE_HEIGHT) == (int32_t)w.height &&
+                     (!has_layers(w.target) || about(GL_TEXTURE_DEPTH) == (int32_t)w.depth);
   uint32_t why = there ? 0 : +DT_REFUSED_CHANGED;
   if (!why && !layout_of_level(c, w.format, about, &image->layout)) why = DT_REFUSED_FORMAT;
   if (!why && !image->make_room()) why = DT_REFUSED_SIZE;
@@ -360,7 +314,7 @@ uint32_t look_at_object(GlContext* c, const dt_target& w) {
     auto is = DT_REAL(uint8_t, glIsTexture, uint32_t);
     if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
     // What has one dimension, or several samples a pixel, is not read.
-    if (w.target == TEXTURE_2D || w.target == TEXTURE_RECTANGLE || is_face(w.target)) return 0;
+    if (w.target == GL_TEXTURE_2D || w.target == GL_TEXTURE_RECTANGLE || is_face(w.target)) return 0;
     return !has_layers(w.target) ? +DT_REFUSED_KIND : c->version < 30 ? +DT_REFUSED_VERSION : 0;
   }
   auto is = DT_REAL(uint8_t, glIsRenderbuffer, uint32_t);
@@ -368,13 +322,13 @@ uint32_t look_at_object(GlContext* c, const dt_target& w) {
   auto about = DT_REAL(void, glGetRenderbufferParameteriv, uint32_t, uint32_t, int32_t*);
   if (!bind_storage || !about) return DT_REFUSED_VERSION;
   if (!is || !is((uint32_t)w.name)) return DT_REFUSED_CHANGED;
-  const uint32_t was = (uint32_t)ask(c, 0x8CA7, 0);
+  const uint32_t was = (uint32_t)ask(c, GL_RENDERBUFFER_BINDING, 0);
   int32_t samples = 0, width = 0, height = 0;
-  bind_storage(RENDERBUFFER, (uint32_t)w.name);
-  about(RENDERBUFFER, 0x8CAB, &samples);
-  about(RENDERBUFFER, 0x8D42, &width);
-  about(RENDERBUFFER, 0x8D43, &height);
-  bind_storage(RENDERBUFFER, was);
+  bind_storage(GL_RENDERBUFFER, (uint32_t)w.name);
+  about(GL_RENDERBUFFER, GL_RENDERBUFFER_SAMPLES, &samples);
+  about(GL_RENDERBUFFER, GL_RENDERBUFFER_WIDTH, &width);
+  about(GL_RENDERBUFFER, GL_RENDERBUFFER_HEIGHT, &height);
+  bind_storage(GL_RENDERBUFFER, was);
   return samples                                                    ? +DT_REFUSED_SAMPLES
          : width != (int32_t)w.width || height != (int32_t)w.height ? +DT_REFUSED_CHANGED
                                                                     : 0;
@@ -388,10 +342,11 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
   const uint32_t point = point_of(w.format);
   if (c->api == 1 && w.kind == DT_TARGET_TEXTURE)
     if (const GetTexImage get = tex_image_of(c)) return read_level(c, get, w, image);
-  const bool no_target = w.format == LUMINANCE || w.format == LUMINANCE_ALPHA || w.format == ALPHA;
-  if (c->api == 2 && no_target && w.kind == DT_TARGET_TEXTURE && w.target == TEXTURE_2D && !w.level && c->version >= 30)
+  const bool no_target = w.format == GL_LUMINANCE || w.format == GL_LUMINANCE_ALPHA || w.format == GL_ALPHA;
+  if (c->api == 2 && no_target && w.kind == DT_TARGET_TEXTURE && w.target == GL_TEXTURE_2D && !w.level &&
+      c->version >= 30)
     return c->system == 1 && in_egl ? read_bytes_by_shader(w, image) : +DT_REFUSED_CALL;
-  if (c->api == 2 && point != COLOR_ATTACHMENT0) {
+  if (c->api == 2 && point != GL_COLOR_ATTACHMENT0) {
     if (c->version < 30) return DT_REFUSED_VERSION;
     return c->system == 1 && in_egl ? read_depth_by_shader(w, point, image) : +DT_REFUSED_CALL;
   }
@@ -403,24 +358,24 @@ uint32_t read_object(GlContext* c, const dt_target& w, bool in_egl, Picture* ima
   auto storage = DT_REAL(void, glFramebufferRenderbuffer, uint32_t, uint32_t, uint32_t, uint32_t);
   if (!gen || !drop || !bind || !flat || !storage || (has_layers(w.target) && !layered)) return DT_REFUSED_VERSION;
   const bool two = c->version >= 30;
-  const uint32_t target = two ? READ_FRAMEBUFFER : FRAMEBUFFER;
-  const uint32_t was = (uint32_t)ask(c, two ? READ_BINDING : DRAW_BINDING, 0);
+  const uint32_t target = two ? GL_READ_FRAMEBUFFER : GL_FRAMEBUFFER;
+  const uint32_t was = (uint32_t)ask(c, two ? GL_READ_FRAMEBUFFER_BINDING : GL_DRAW_FRAMEBUFFER_BINDING, 0);
   uint32_t ours = 0, why = 0;
   gen(1, &ours);
   if (!ours) return DT_REFUSED_VERSION;
   bind(target, ours);
-  if (point != COLOR_ATTACHMENT0) {  // a renderbuffer's: textures were handed over above
-    storage(target, point, RENDERBUFFER, (uint32_t)w.name);
-    why = read_depth(c, {DEPTH_ATTACHMENT, STENCIL_ATTACHMENT}, image);
+  if (point != GL_COLOR_ATTACHMENT0) {  // a renderbuffer's: textures were handed over above
+    storage(target, point, GL_RENDERBUFFER, (uint32_t)w.name);
+    why = read_depth(c, {GL_DEPTH_ATTACHMENT, GL_STENCIL_ATTACHMENT}, image);
   } else {
-    why = read_layers(c, target, COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image,
+    why = read_layers(c, target, GL_COLOR_ATTACHMENT0, w.format, w.kind == DT_TARGET_RENDERBUFFER, image,
                       [&](uint32_t layer) {
                         if (w.kind == DT_TARGET_RENDERBUFFER)
-                          storage(target, COLOR_ATTACHMENT0, RENDERBUFFER, (uint32_t)w.name);
+                          storage(target, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, (uint32_t)w.name);
                         else if (has_layers(w.target))
-                          layered(target, COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
+                          layered(target, GL_COLOR_ATTACHMENT0, (uint32_t)w.name, (int32_t)w.level, (int32_t)layer);
                         else
-                          flat(target, COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
+                          flat(target, GL_COLOR_ATTACHMENT0, w.target, (uint32_t)w.name, (int32_t)w.level);
                       });
   }
   bind(target, was);
@@ -435,24 +390,24 @@ uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* im
   if (c->version < 30 || !bind || !read_buffer) return DT_REFUSED_VERSION;
   if (c->draw_width <= 0 || c->draw_height <= 0 || c->draw != c->read) return DT_REFUSED_CHANGED;
   image->width = (uint32_t)c->draw_width, image->height = (uint32_t)c->draw_height, image->depth = 1;
-  const bool colors = w.target == COLOR;
-  const uint32_t draw = (uint32_t)ask(c, DRAW_BINDING, 0), read = (uint32_t)ask(c, READ_BINDING, 0);
-  if (draw) bind(DRAW_FRAMEBUFFER, 0);
-  if (read) bind(READ_FRAMEBUFFER, 0);
-  uint32_t why = ask(c, SAMPLE_BUFFERS, 0) ? +DT_REFUSED_SAMPLES : 0;
-  const uint32_t to = (uint32_t)ask(c, DRAW_BUFFER0, 0), from = (uint32_t)ask(c, READ_BUFFER, 0);
-  if (!why && colors && to != BACK && to != BACK_LEFT) why = DT_REFUSED_KIND;
-  if (!colors) image->bits = w.target == SURFACE_DEPTH ? DEPTH_BIT : STENCIL_BIT;
+  const bool colors = w.target == GL_COLOR;
+  const uint32_t draw = (uint32_t)ask(c, GL_DRAW_FRAMEBUFFER_BINDING, 0),
+                 read = (uint32_t)ask(c, GL_READ_FRAMEBUFFER_BINDING, 0);
+  if (draw) bind(GL_DRAW_FRAMEBUFFER, 0);
+  if (read) bind(GL_READ_FRAMEBUFFER, 0);
+  uint32_t why = ask(c, GL_SAMPLE_BUFFERS, 0) ? +DT_REFUSED_SAMPLES : 0;
+  const uint32_t to = (uint32_t)ask(c, GL_DRAW_BUFFER0, 0), from = (uint32_t)ask(c, GL_READ_BUFFER, 0);
+  if (!why && colors && to != GL_BACK && to != GL_BACK_LEFT) why = DT_REFUSED_KIND;
+  if (!colors) image->bits = w.target == GL_DEPTH ? GL_DEPTH_BUFFER_BIT : GL_STENCIL_BUFFER_BIT;
   if (!why && colors) {
-    if (from != BACK) read_buffer(BACK);
-    why = read_layers(c, READ_FRAMEBUFFER, c->api == 2 ? (uint32_t)BACK : (uint32_t)BACK_LEFT, 0, true, image,
-                      [](uint32_t) {});
-    if (from != BACK) read_buffer(from);
+    if (from != GL_BACK) read_buffer(GL_BACK);
+    why = read_layers(c, GL_READ_FRAMEBUFFER, c->api == 2 ? GL_BACK : GL_BACK_LEFT, 0, true, image, [](uint32_t) {});
+    if (from != GL_BACK) read_buffer(from);
   } else if (!why && c->api == 1) {
-    why = read_depth(c, {SURFACE_DEPTH, SURFACE_STENCIL}, image);
+    why = read_depth(c, {GL_DEPTH, GL_STENCIL}, image);
   }
-  if (read) bind(READ_FRAMEBUFFER, read);
-  if (draw) bind(DRAW_FRAMEBUFFER, draw);
+  if (read) bind(GL_READ_FRAMEBUFFER, read);
+  if (draw) bind(GL_DRAW_FRAMEBUFFER, draw);
   if (why || colors || c->api == 1) return why;
   return c->system == 1 && in_egl ? read_depth_by_shader(w, 0, image) : +DT_REFUSED_CALL;
 }
@@ -461,12 +416,12 @@ uint32_t read_surface(GlContext* c, const dt_target& w, bool in_egl, Picture* im
 class PlainUnpack {
  public:
   PlainUnpack(Thread* t, GlContext* c) : t_(t), c_(c), buffer_(c->buffers[UNPACK]), store_(c->unpack) {
-    if (buffer_) tell<uint32_t, uint32_t>(t, "glBindBuffer", UNPACK_BUFFER, 0);
+    if (buffer_) tell<uint32_t, uint32_t>(t, "glBindBuffer", GL_PIXEL_UNPACK_BUFFER, 0);
     each(true);
   }
   ~PlainUnpack() {
     each(false);
-    if (buffer_) tell<uint32_t, uint32_t>(t_, "glBindBuffer", UNPACK_BUFFER, buffer_);
+    if (buffer_) tell<uint32_t, uint32_t>(t_, "glBindBuffer", GL_PIXEL_UNPACK_BUFFER, buffer_);
     // What the hooks of these calls made of it, exactly.
     c_->unpack = store_;
     c_->buffers[UNPACK] = buffer_;
@@ -479,9 +434,10 @@ class PlainUnpack {
     const struct {
       uint32_t name;
       int32_t value, plain;
-    } values[] = {{0x0CF5, store_.alignment, 1},   {0x0CF2, store_.row_length, 0},  {0x0CF3, store_.skip_rows, 0},
-                  {0x0CF4, store_.skip_pixels, 0}, {0x0CF0, store_.swap_bytes, 0},  {0x0CF1, store_.lsb_first, 0},
-                  {0x806D, store_.skip_images, 0}, {0x806E, store_.image_height, 0}};
+    } values[] = {{GL_UNPACK_ALIGNMENT, store_.alignment, 1},     {GL_UNPACK_ROW_LENGTH, store_.row_length, 0},
+                  {GL_UNPACK_SKIP_ROWS, store_.skip_rows, 0},     {GL_UNPACK_SKIP_PIXELS, store_.skip_pixels, 0},
+                  {GL_UNPACK_SWAP_BYTES, store_.swap_bytes, 0},   {GL_UNPACK_LSB_FIRST, store_.lsb_first, 0},
+                  {GL_UNPACK_SKIP_IMAGES, store_.skip_images, 0}, {GL_UNPACK_IMAGE_HEIGHT, store_.image_height, 0}};
     for (auto& v : values)
       if (v.value != v.plain) tell<uint32_t, int32_t>(t_, "glPixelStorei", v.name, plain ? v.plain : v.value);
   }
@@ -492,13 +448,13 @@ class PlainUnpack {
 };
 
 void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& image) {
-  const uint32_t binding = is_face(w.target) ? TEXTURE_CUBE : w.target, name = (uint32_t)w.name;
+  const uint32_t binding = is_face(w.target) ? GL_TEXTURE_CUBE_MAP : w.target, name = (uint32_t)w.name;
   const uint32_t was = (uint32_t)ask(c, binding_of(binding), 0);
   const Layout& l = image.layout;
   PlainUnpack plain(t, c);
   if (was != name) tell<uint32_t, uint32_t>(t, "glBindTexture", binding, name);
   const int32_t level = (int32_t)w.level, width = (int32_t)image.width, height = (int32_t)image.height;
-  if (w.target == TEXTURE_3D || w.target == TEXTURE_ARRAY || w.target == TEXTURE_CUBE_ARRAY)
+  if (w.target == GL_TEXTURE_3D || w.target == GL_TEXTURE_2D_ARRAY || w.target == GL_TEXTURE_CUBE_MAP_ARRAY)
     tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
         t, "glTexSubImage3D", w.target, level, 0, 0, 0, width, height, (int32_t)image.depth, l.format, l.type,
         image.pixels);
@@ -511,56 +467,57 @@ void tell_texture(Thread* t, GlContext* c, const dt_target& w, const Picture& im
 // `storage` 0: the surface.
 void tell_framebuffer(Thread* t, GlContext* c, uint32_t storage, const Picture& image) {
   uint32_t texture = OUR_TEXTURE, source = OUR_SOURCE, destination = OUR_DESTINATION;
-  const uint32_t was = (uint32_t)ask(c, binding_of(TEXTURE_2D), 0), draw = (uint32_t)ask(c, DRAW_BINDING, 0),
-                 read = (uint32_t)ask(c, READ_BINDING, 0);
+  const uint32_t was = (uint32_t)ask(c, binding_of(GL_TEXTURE_2D), 0),
+                 draw = (uint32_t)ask(c, GL_DRAW_FRAMEBUFFER_BINDING, 0),
+                 read = (uint32_t)ask(c, GL_READ_FRAMEBUFFER_BINDING, 0);
   const int32_t width = (int32_t)image.width, height = (int32_t)image.height;
   const Layout& l = image.layout;
-  const uint32_t point = image.bits == COLOR_BIT     ? +COLOR_ATTACHMENT0
-                         : l.format == DEPTH_STENCIL ? +DEPTH_STENCIL_ATTACHMENT
-                         : l.format == DEPTH         ? +DEPTH_ATTACHMENT
-                                                     : +STENCIL_ATTACHMENT;
+  const uint32_t point = image.bits == GL_COLOR_BUFFER_BIT ? GL_COLOR_ATTACHMENT0
+                         : l.format == GL_DEPTH_STENCIL    ? GL_DEPTH_STENCIL_ATTACHMENT
+                         : l.format == GL_DEPTH_COMPONENT  ? GL_DEPTH_ATTACHMENT
+                                                           : GL_STENCIL_ATTACHMENT;
   PlainUnpack plain(t, c);
   tell<int32_t, uint32_t*>(t, "glGenTextures", 1, &texture);
-  tell<uint32_t, uint32_t>(t, "glBindTexture", TEXTURE_2D, texture);
+  tell<uint32_t, uint32_t>(t, "glBindTexture", GL_TEXTURE_2D, texture);
   tell<uint32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t, const void*>(
-      t, "glTexImage2D", TEXTURE_2D, 0, (int32_t)l.own_format, width, height, 0, l.format, l.type, image.pixels);
+      t, "glTexImage2D", GL_TEXTURE_2D, 0, (int32_t)l.own_format, width, height, 0, l.format, l.type, image.pixels);
   tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &source);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, source);
-  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", READ_FRAMEBUFFER, point,
-                                                        TEXTURE_2D, texture, 0);
+  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, source);
+  tell<uint32_t, uint32_t, uint32_t, uint32_t, int32_t>(t, "glFramebufferTexture2D", GL_READ_FRAMEBUFFER, point,
+                                                        GL_TEXTURE_2D, texture, 0);
   if (storage) {
     tell<int32_t, uint32_t*>(t, "glGenFramebuffers", 1, &destination);
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, destination);
-    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", DRAW_FRAMEBUFFER, point, RENDERBUFFER,
-                                                 storage);
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, destination);
+    tell<uint32_t, uint32_t, uint32_t, uint32_t>(t, "glFramebufferRenderbuffer", GL_DRAW_FRAMEBUFFER, point,
+                                                 GL_RENDERBUFFER, storage);
   } else if (draw) {
-    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, 0);
+    tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, 0);
   }
-  const bool scissor = is_enabled(SCISSOR_TEST), encodes = c->api == 1 && is_enabled(FRAMEBUFFER_SRGB);
-  if (scissor) tell<uint32_t>(t, "glDisable", SCISSOR_TEST);
-  if (encodes) tell<uint32_t>(t, "glDisable", FRAMEBUFFER_SRGB);
+  const bool scissor = is_enabled(GL_SCISSOR_TEST), encodes = c->api == 1 && is_enabled(GL_FRAMEBUFFER_SRGB);
+  if (scissor) tell<uint32_t>(t, "glDisable", GL_SCISSOR_TEST);
+  if (encodes) tell<uint32_t>(t, "glDisable", GL_FRAMEBUFFER_SRGB);
   // Says that nothing of before is needed, whatever the blit leaves out.
-  const uint32_t wiped = storage                   ? point
-                         : image.bits == COLOR_BIT ? +COLOR
-                         : image.bits == DEPTH_BIT ? +SURFACE_DEPTH
-                                                   : +SURFACE_STENCIL;
-  tell<uint32_t, int32_t, const uint32_t*>(t, "glInvalidateFramebuffer", DRAW_FRAMEBUFFER, 1, &wiped);
+  const uint32_t wiped = storage                             ? point
+                         : image.bits == GL_COLOR_BUFFER_BIT ? GL_COLOR
+                         : image.bits == GL_DEPTH_BUFFER_BIT ? GL_DEPTH
+                                                             : GL_STENCIL;
+  tell<uint32_t, int32_t, const uint32_t*>(t, "glInvalidateFramebuffer", GL_DRAW_FRAMEBUFFER, 1, &wiped);
   tell<int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, int32_t, uint32_t, uint32_t>(
-      t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, NEAREST);
-  if (encodes) tell<uint32_t>(t, "glEnable", FRAMEBUFFER_SRGB);
-  if (scissor) tell<uint32_t>(t, "glEnable", SCISSOR_TEST);
-  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", READ_FRAMEBUFFER, read);
-  if (storage || draw) tell<uint32_t, uint32_t>(t, "glBindFramebuffer", DRAW_FRAMEBUFFER, draw);
+      t, "glBlitFramebuffer", 0, 0, width, height, 0, 0, width, height, image.bits, GL_NEAREST);
+  if (encodes) tell<uint32_t>(t, "glEnable", GL_FRAMEBUFFER_SRGB);
+  if (scissor) tell<uint32_t>(t, "glEnable", GL_SCISSOR_TEST);
+  tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_READ_FRAMEBUFFER, read);
+  if (storage || draw) tell<uint32_t, uint32_t>(t, "glBindFramebuffer", GL_DRAW_FRAMEBUFFER, draw);
   tell<int32_t, const uint32_t*>(t, "glDeleteFramebuffers", 1, &source);
   if (storage) tell<int32_t, const uint32_t*>(t, "glDeleteFramebuffers", 1, &destination);
-  tell<uint32_t, uint32_t>(t, "glBindTexture", TEXTURE_2D, was);
+  tell<uint32_t, uint32_t>(t, "glBindTexture", GL_TEXTURE_2D, was);
   tell<int32_t, const uint32_t*>(t, "glDeleteTextures", 1, &texture);
 }
 
 bool can_tell_framebuffer(const GlContext* c) { return c->version >= (c->api == 2 ? 30u : 43u); }
 // Textures of stencil alone, which a blit comes from, are younger than all else.
 bool can_tell(const GlContext* c, const Picture& image) {
-  return image.layout.format != STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u);
+  return image.layout.format != GL_STENCIL_INDEX || c->version >= (c->api == 2 ? 32u : 44u);
 }
 
 }  // namespace
@@ -590,7 +547,7 @@ void take_targets(Thread* t, bool in_egl) {
   const int saved = errno;
   // A list that is being made would swallow the calls.
   const bool fixed = c->api == 1 && !c->core;
-  const bool swallowed = fixed && (ask(c, 0x0B33, 0) || ask(c, 0x0C40, 0x1C00) != 0x1C00);
+  const bool swallowed = fixed && (ask(c, GL_LIST_INDEX, 0) || ask(c, GL_RENDER_MODE, GL_RENDER) != GL_RENDER);
   const uint32_t count = swallowed ? 0 : g_targets->count < DT_MOST_TARGETS ? g_targets->count : DT_MOST_TARGETS;
   for (uint32_t i = 0; i < count; i++) {
     dt_target& w = g_targets->list[i];

@@ -3,17 +3,18 @@
 #include <set>
 
 #include "machine.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 
 // Whether a value of a light is one that the driver takes.
 inline bool light_value_ok(int64_t pname, double v) {
   switch (pname) {
-    case 0x1205: return v >= 0 && v <= 128;               // GL_SPOT_EXPONENT
-    case 0x1206: return (v >= 0 && v <= 90) || v == 180;  // GL_SPOT_CUTOFF
-    case 0x1207:
-    case 0x1208:
-    case 0x1209: return v >= 0;  // attenuations
+    case GL_SPOT_EXPONENT: return v >= 0 && v <= 128;
+    case GL_SPOT_CUTOFF: return (v >= 0 && v <= 90) || v == 180;
+    case GL_CONSTANT_ATTENUATION:
+    case GL_LINEAR_ATTENUATION:
+    case GL_QUADRATIC_ATTENUATION: return v >= 0;  // attenuations
     default: return true;
   }
 }

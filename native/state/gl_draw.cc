@@ -3,6 +3,7 @@
 
 #include "../common/pixel_size.h"
 #include "gl.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 namespace {
@@ -20,18 +21,21 @@ Target content_of(Machine& m, Node* a) {
   m.read_all(a);
   auto name = static_cast<uint64_t>(a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_NAME));
   switch (a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE)) {
-    case 0x8D41: {
+    case GL_RENDERBUFFER: {
       Node* r = m.object(c_share::renderbuffers, name);
       if (r) m.log(r->base, f_renderbuffer::content, Touch::read);  // its size and format
       return {r, f_renderbuffer::content, true};
     }
-    case 0x1702: {
+    case GL_TEXTURE: {
       Node* t = m.object(c_share::textures, name);
       if (!t) return {};
       int64_t level = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_LEVEL),
               face = a->get(f_attachment::GL_FRAMEBUFFER_ATTACHMENT_TEXTURE_CUBE_MAP_FACE);
       if (level < 0 || level > 31) return {};
-      uint64_t key = (face >= 0x8515 ? static_cast<uint64_t>(face - 0x8514) : 0) * 64 + static_cast<uint64_t>(level);
+      uint64_t key =
+          (face >= GL_TEXTURE_CUBE_MAP_POSITIVE_X ? static_cast<uint64_t>(face - GL_TEXTURE_BINDING_CUBE_MAP) : 0) *
+              64 +
+          static_cast<uint64_t>(level);
       Node* l = m.child(t, c_texture::levels, key, false);
       if (!l) return {};
       m.log(l->base, f_level::content, Touch::read);
@@ -44,17 +48,18 @@ Target content_of(Machine& m, Node* a) {
 Target color_of(Machine& m, Node* f, int64_t buffer, bool reading = false) {
   if (!f || !buffer) return {};
   if (f->key)
-    return buffer >= 0x8CE0 && buffer <= 0x8CE7
+    return buffer >= GL_COLOR_ATTACHMENT0 && buffer <= GL_COLOR_ATTACHMENT7
                ? content_of(m, m.find(f, c_framebuffer::attachments, static_cast<uint64_t>(buffer)))
                : Target{};
   Node* s = reading ? m.current()->read : m.current()->draw;
   if (!s) return {};
-  bool front = buffer == 0x0404 || buffer == 0x0400 || buffer == 0x0401;
+  bool front = buffer == GL_FRONT || buffer == GL_STENCIL_BUFFER_BIT || buffer == GL_FRONT_RIGHT;
   return {s, static_cast<unsigned>(front ? f_surface::front : f_surface::color), true};
 }
 Target depth_of(Machine& m, Node* f, bool stencil, bool reading = false) {
   if (!f) return {};
-  if (f->key) return content_of(m, m.find(f, c_framebuffer::attachments, stencil ? 0x8D20 : 0x8D00));
+  if (f->key)
+    return content_of(m, m.find(f, c_framebuffer::attachments, stencil ? GL_STENCIL_ATTACHMENT : GL_DEPTH_ATTACHMENT));
   Node* s = reading ? m.current()->read : m.current()->draw;
   return {s, static_cast<unsigned>(stencil ? f_surface::stencil : f_surface::depth), true};
 }
@@ -157,7 +162,7 @@ void read_texture(Machine& m, Node* t) {
   if (!t) return;
   m.read_all(t);
   m.read_children(t, c_texture::levels);
-  if (t->get(f_texture::target) == 0x8C2A)
+  if (t->get(f_texture::target) == GL_TEXTURE_BUFFER)
     if (Node* l = m.find(t, c_texture::levels, 0))
       if (Node* b =
               m.object(c_share::buffers, static_cast<uint64_t>(l->get(f_level::GL_TEXTURE_BUFFER_DATA_STORE_BINDING))))
@@ -217,7 +222,7 @@ void read_program_textures(Machine& m, Node* p) {
       m.read_all(u);
       Node* t = m.object(c_share::textures, static_cast<uint64_t>(u->get(f_image_unit::GL_IMAGE_BINDING_NAME)));
       read_texture(m, t);
-      if (t && u->get(f_image_unit::GL_IMAGE_BINDING_ACCESS) != 0x88B8 && it->second.count("!"))
+      if (t && u->get(f_image_unit::GL_IMAGE_BINDING_ACCESS) != GL_READ_ONLY && it->second.count("!"))
         for (Node* l : t->children[c_texture::levels].near)
           if (l) m.touch_content(l, f_level::content);
     }
@@ -245,12 +250,15 @@ void read_fixed(Machine& m) {
     m.read(u, f_texture_unit::group_fixed);
     m.read_children(u, c_texture_unit::gen);
     static const std::pair<unsigned, std::pair<unsigned, uint32_t>> kinds[] = {
-        {f_texture_unit::enabled_GL_TEXTURE_1D, {f_texture_unit::GL_TEXTURE_BINDING_1D, 0x0DE0}},
-        {f_texture_unit::enabled_GL_TEXTURE_2D, {f_texture_unit::GL_TEXTURE_BINDING_2D, 0x0DE1}},
-        {f_texture_unit::enabled_GL_TEXTURE_3D, {f_texture_unit::GL_TEXTURE_BINDING_3D, 0x806F}},
-        {f_texture_unit::enabled_GL_TEXTURE_CUBE_MAP, {f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP, 0x8513}},
-        {f_texture_unit::enabled_GL_TEXTURE_RECTANGLE, {f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE, 0x84F5}},
-        {f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES, {f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES, 0x8D65}}};
+        {f_texture_unit::enabled_GL_TEXTURE_1D, {f_texture_unit::GL_TEXTURE_BINDING_1D, GL_TEXTURE_1D}},
+        {f_texture_unit::enabled_GL_TEXTURE_2D, {f_texture_unit::GL_TEXTURE_BINDING_2D, GL_TEXTURE_2D}},
+        {f_texture_unit::enabled_GL_TEXTURE_3D, {f_texture_unit::GL_TEXTURE_BINDING_3D, GL_TEXTURE_3D}},
+        {f_texture_unit::enabled_GL_TEXTURE_CUBE_MAP,
+         {f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP, GL_TEXTURE_CUBE_MAP}},
+        {f_texture_unit::enabled_GL_TEXTURE_RECTANGLE,
+         {f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE, GL_TEXTURE_RECTANGLE}},
+        {f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES,
+         {f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES, GL_TEXTURE_EXTERNAL_OES}}};
     for (auto& [enabled, where] : kinds)
       if (u->get(enabled)) {
         m.read(u, f_texture_unit::GL_SAMPLER_BINDING);
@@ -317,8 +325,8 @@ void write_framebuffer(Machine& m, bool fragments) {
   Node* c = m.context();
   Node* f = draw_framebuffer(m);
   if (!f) return;
-  if (c->get(f_context::enabled_GL_RASTERIZER_DISCARD) || c->get(f_context::GL_RENDER_MODE) != 0x1C00) {
-    if (c->get(f_context::GL_RENDER_MODE) != 0x1C00) m.touch_content(c, f_context::names);
+  if (c->get(f_context::enabled_GL_RASTERIZER_DISCARD) || c->get(f_context::GL_RENDER_MODE) != GL_RENDER) {
+    if (c->get(f_context::GL_RENDER_MODE) != GL_RENDER) m.touch_content(c, f_context::names);
     return;
   }
   m.read_all(f);
@@ -339,7 +347,7 @@ void write_framebuffer(Machine& m, bool fragments) {
     auto* mask = c->at(f_context::GL_COLOR_WRITEMASK, i);
     if (!mask[0] && !mask[1] && !mask[2] && !mask[3]) continue;
     write(m, color_of(m, f, buffer), false);
-    if (!f->key && buffer == 0x0408) write(m, color_of(m, f, 0x0404), false);  // GL_FRONT_AND_BACK
+    if (!f->key && buffer == GL_FRONT_AND_BACK) write(m, color_of(m, f, GL_FRONT), false);
   }
   if (depth && c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, d, false);
   if (stencil && (c->get(f_context::GL_STENCIL_WRITEMASK) || c->get(f_context::GL_STENCIL_BACK_WRITEMASK)))
@@ -425,7 +433,7 @@ void draw_indirect(Machine& m, int64_t mode, int64_t indexed, Array indirect, in
   d.indirect = true;
   d.indexed = indexed != 0;
   d.mode = static_cast<uint32_t>(mode);
-  if (Node* b = bound_buffer(m, 0x8F3F))
+  if (Node* b = bound_buffer(m, GL_DRAW_INDIRECT_BUFFER))
     m.read_all(b);
   else if (indirect.load() && draws == 1 && indirect.bytes >= 8) {
     uint32_t v[2];
@@ -474,10 +482,10 @@ void draw_bitmap(Machine& m, int64_t w, int64_t h, Num xmove, Num ymove, Array b
 }
 void copy_pixels(Machine& m, int64_t, int64_t, int64_t type) {
   read_pixel_transfer(m);
-  Node* f = bound_framebuffer(m, 0x8CA8);
-  read(m, type == 0x1801   ? depth_of(m, f, false, true)
-          : type == 0x1802 ? depth_of(m, f, true, true)
-                           : color_of(m, f, f ? f->get(f_framebuffer::GL_READ_BUFFER) : 0, true));
+  Node* f = bound_framebuffer(m, GL_READ_FRAMEBUFFER);
+  read(m, type == GL_DEPTH     ? depth_of(m, f, false, true)
+          : type == GL_STENCIL ? depth_of(m, f, true, true)
+                               : color_of(m, f, f ? f->get(f_framebuffer::GL_READ_BUFFER) : 0, true));
   pixels_drawn(m);
 }
 void draw_tex(Machine& m) {
@@ -487,7 +495,7 @@ void draw_tex(Machine& m) {
 }
 void dispatch(Machine& m, int64_t indirect) {
   if (indirect)
-    if (Node* b = bound_buffer(m, 0x90EE)) m.read_all(b);
+    if (Node* b = bound_buffer(m, GL_DISPATCH_INDIRECT_BUFFER)) m.read_all(b);
   conditional(m);
   read_programs(m);
   read_uniform_buffers(m);
@@ -504,7 +512,7 @@ void clear(Machine& m, int64_t mask) {
   conditional(m);
   m.read(c, f_context::group_clear);
   bool partly = scissor_leaves(m, f);
-  if (mask & 0x4000) {
+  if (mask & GL_COLOR_BUFFER_BIT) {
     m.log(c->location(f_context::GL_COLOR_WRITEMASK), 8, Touch::read);
     for (unsigned i = 0; i < 8; ++i) {
       int64_t buffer = f->get(f_framebuffer::GL_DRAW_BUFFER0 + i);
@@ -513,7 +521,7 @@ void clear(Machine& m, int64_t mask) {
       if (!on[0] && !on[1] && !on[2] && !on[3]) continue;
       bool all = on[0] && on[1] && on[2] && on[3];
       write(m, color_of(m, f, buffer), all && !partly);
-      if (!f->key && buffer == 0x0408) write(m, color_of(m, f, 0x0404), all && !partly);
+      if (!f->key && buffer == GL_FRONT_AND_BACK) write(m, color_of(m, f, GL_FRONT), all && !partly);
     }
   }
   if (mask & 0x100) {
@@ -534,18 +542,18 @@ void clear_one(Machine& m, Node* f, int64_t buffer, int64_t index) {
   m.read_all(f);
   conditional(m);
   bool partly = scissor_leaves(m, f);
-  if (buffer == 0x1800 && index >= 0 && index < 8) {  // GL_COLOR
+  if (buffer == GL_COLOR && index >= 0 && index < 8) {
     auto* on = c->at(f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
     m.read(c, f_context::GL_COLOR_WRITEMASK, static_cast<unsigned>(index));
     if (on[0] || on[1] || on[2] || on[3])
       write(m, color_of(m, f, f->get(f_framebuffer::GL_DRAW_BUFFER0 + static_cast<unsigned>(index))),
             on[0] && on[1] && on[2] && on[3] && !partly);
   }
-  if (buffer == 0x1801 || buffer == 0x84F9) {
+  if (buffer == GL_DEPTH || buffer == GL_DEPTH_STENCIL) {
     m.read(c, f_context::GL_DEPTH_WRITEMASK);
     if (c->get(f_context::GL_DEPTH_WRITEMASK)) write(m, depth_of(m, f, false), !partly);
   }
-  if (buffer == 0x1802 || buffer == 0x84F9) {
+  if (buffer == GL_STENCIL || buffer == GL_DEPTH_STENCIL) {
     m.read(c, f_context::GL_STENCIL_WRITEMASK);
     int64_t on = c->get(f_context::GL_STENCIL_WRITEMASK);
     if (on & 0xff) write(m, depth_of(m, f, true), (on & 0xff) == 0xff && !partly);
@@ -560,12 +568,13 @@ void accum(Machine& m, int64_t op) {
   Node* s = m.current()->draw;
   if (!s) return;
   m.read(m.context(), f_context::group_clear);
-  if (op == 0x0102) {  // GL_RETURN
+  if (op == GL_RETURN) {
     m.read(s, f_surface::accum);
     write_framebuffer(m, false);
   } else {
-    if (op == 0x0100 || op == 0x0101) read(m, color_of(m, bound_framebuffer(m, 0x8CA8), 0x0405, true));
-    if (op == 0x0101)
+    if (op == GL_DEPTH_BUFFER_BIT || op == GL_LOAD)
+      read(m, color_of(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), GL_BACK, true));
+    if (op == GL_LOAD)
       m.set_content(s, f_surface::accum, NONE, 0);
     else
       m.touch_content(s, f_surface::accum);
@@ -576,15 +585,17 @@ void accum(Machine& m, int64_t op) {
 
 namespace {
 bool is_depth(int64_t format) {
-  return format == 0x1902 || format == 0x84F9 || format == 0x81A5 || format == 0x81A6 || format == 0x81A7 ||
-         format == 0x88F0 || format == 0x8CAC || format == 0x8CAD;
+  return format == GL_DEPTH_COMPONENT || format == GL_DEPTH_STENCIL || format == GL_DEPTH_COMPONENT16 ||
+         format == GL_DEPTH_COMPONENT24 || format == GL_DEPTH_COMPONENT32 || format == GL_DEPTH24_STENCIL8 ||
+         format == GL_DEPTH_COMPONENT32F || format == GL_DEPTH32F_STENCIL8;
 }
 bool is_stencil(int64_t format) {
-  return format == 0x1901 || format == 0x84F9 || format == 0x88F0 || format == 0x8CAD || format == 0x8D48;
+  return format == GL_STENCIL_INDEX || format == GL_DEPTH_STENCIL || format == GL_DEPTH24_STENCIL8 ||
+         format == GL_DEPTH32F_STENCIL8 || format == GL_STENCIL_INDEX8;
 }
 }  // namespace
 void read_pixels_of(Machine& m, int64_t format) {
-  Node* f = bound_framebuffer(m, 0x8CA8);
+  Node* f = bound_framebuffer(m, GL_READ_FRAMEBUFFER);
   if (!f) return;
   m.read_all(f);
   read_pixel_transfer(m);
@@ -596,7 +607,7 @@ void read_pixels(Machine& m, int64_t w, int64_t h, int64_t format, int64_t type,
   Node* c = m.context();
   m.read(c, f_context::group_pack);
   read_pixels_of(m, format);
-  Node* b = bound_buffer(m, 0x88EB);
+  Node* b = bound_buffer(m, GL_PIXEL_PACK_BUFFER);
   if (!b) return;
   // Where rows follow each other without gaps, these bytes are all new.
   const int64_t row = w * pixels::pixel_size(format, type), length = c->get(f_context::GL_PACK_ROW_LENGTH),
@@ -614,7 +625,7 @@ void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
   m.read_all(to);
   conditional(m);
   scissor_leaves(m, to);
-  if (mask & 0x4000) {
+  if (mask & GL_COLOR_BUFFER_BIT) {
     read(m, color_of(m, from, from->get(f_framebuffer::GL_READ_BUFFER), true));
     for (unsigned i = 0; i < 8; ++i)
       if (int64_t buffer = to->get(f_framebuffer::GL_DRAW_BUFFER0 + i)) write(m, color_of(m, to, buffer), false);
@@ -627,7 +638,7 @@ void blit_between(Machine& m, Node* from, Node* to, int64_t mask) {
 }
 }  // namespace
 void blit(Machine& m, int64_t, int64_t, int64_t, int64_t, int64_t mask) {
-  blit_between(m, bound_framebuffer(m, 0x8CA8), draw_framebuffer(m), mask);
+  blit_between(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), draw_framebuffer(m), mask);
 }
 void named_blit(Machine& m, int64_t from, int64_t to, int64_t mask) {
   blit_between(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(from)),
@@ -639,10 +650,10 @@ void invalidate(Machine& m, Node* f, int64_t n, Array attachments) {
   uint64_t known = std::min<uint64_t>(attachments.count(), static_cast<uint64_t>(std::max<int64_t>(n, 0)));
   for (uint64_t i = 0; i < known; ++i) {
     int64_t a = attachments.integer(i);
-    if (a == 0x1800) a = 0x0405;
-    Target t = a == 0x1801 || a == 0x8D00 || a == 0x821A ? depth_of(m, f, false)
-               : a == 0x1802 || a == 0x8D20              ? depth_of(m, f, true)
-                                                         : color_of(m, f, a);
+    if (a == GL_COLOR) a = GL_BACK;
+    Target t = a == GL_DEPTH || a == GL_DEPTH_ATTACHMENT || a == GL_DEPTH_STENCIL_ATTACHMENT ? depth_of(m, f, false)
+               : a == GL_STENCIL || a == GL_STENCIL_ATTACHMENT                               ? depth_of(m, f, true)
+                                                                                             : color_of(m, f, a);
     write(m, t, true);  // what stood there is nothing any more
   }
 }

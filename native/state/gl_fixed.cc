@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "gl.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 namespace {
 
 using Matrix = std::array<double, 16>;  // column by column
-constexpr uint32_t MODELVIEW = 0x1700, PROJECTION = 0x1701, TEXTURE = 0x1702, COLOR = 0x1800, TEXTURE0 = 0x84C0;
 constexpr unsigned DEEPEST = 64;
 
 struct Stack {
@@ -25,14 +25,14 @@ Stack stack_of_unit(Node* u) {
 Stack stack_of(Machine& m, int64_t mode) {
   Node* c = m.context();
   switch (mode) {
-    case PROJECTION: return {c, f_context::GL_PROJECTION_MATRIX, f_context::GL_PROJECTION_STACK_DEPTH, DEEPEST};
-    case COLOR: return {c, f_context::GL_COLOR_MATRIX, f_context::GL_COLOR_MATRIX_STACK_DEPTH, 2 * DEEPEST};
-    case TEXTURE:
+    case GL_PROJECTION: return {c, f_context::GL_PROJECTION_MATRIX, f_context::GL_PROJECTION_STACK_DEPTH, DEEPEST};
+    case GL_COLOR: return {c, f_context::GL_COLOR_MATRIX, f_context::GL_COLOR_MATRIX_STACK_DEPTH, 2 * DEEPEST};
+    case GL_TEXTURE:
       if (Node* u = unit(m)) return stack_of_unit(u);
       break;
     default:
-      if (mode >= TEXTURE0 && mode < TEXTURE0 + 32)
-        if (Node* u = m.child(c, c_context::texture_units, static_cast<uint64_t>(mode - TEXTURE0)))
+      if (mode >= GL_TEXTURE0 && mode < GL_TEXTURE0 + 32)
+        if (Node* u = m.child(c, c_context::texture_units, static_cast<uint64_t>(mode - GL_TEXTURE0)))
           return stack_of_unit(u);
   }
   return {c, f_context::GL_MODELVIEW_MATRIX, f_context::GL_MODELVIEW_STACK_DEPTH, 0};
@@ -225,17 +225,17 @@ void pop_matrix_of(Machine& m, int64_t mode) { pop_matrix(m, stack_of(m, mode));
 // ---- lights and materials -----------------------------------------------------------------------
 
 void light_v(Machine& m, int64_t light, int64_t pname, Array params) {
-  if (light < 0x4000 || light > 0x4007) return m.refuse();
-  Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - 0x4000));
+  if (light < GL_LIGHT0 || light > GL_LIGHT7) return m.refuse();
+  Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - GL_LIGHT0));
   if (!n) return;
-  if (pname == 0x1203 && params.count() >= 4) {  // GL_POSITION
+  if (pname == GL_POSITION && params.count() >= 4) {
     Matrix x = modelview(m);
     double p[4], v[4];
     for (uint64_t i = 0; i < 4; ++i) p[i] = params.at(i).floating();
     for (size_t r = 0; r < 4; ++r) v[r] = x[r] * p[0] + x[4 + r] * p[1] + x[8 + r] * p[2] + x[12 + r] * p[3];
     return m.set(n, f_light::GL_POSITION, 0, {v[0], v[1], v[2], v[3]});
   }
-  if (pname == 0x1204 && params.count() >= 3) {  // GL_SPOT_DIRECTION
+  if (pname == GL_SPOT_DIRECTION && params.count() >= 3) {
     Matrix x = modelview(m);
     double p[3], v[3];
     for (uint64_t i = 0; i < 3; ++i) p[i] = params.at(i).floating();
@@ -246,8 +246,9 @@ void light_v(Machine& m, int64_t light, int64_t pname, Array params) {
   m.set_any(n, prefix_none, static_cast<uint32_t>(pname), 0, params);
 }
 void light(Machine& m, int64_t light, int64_t pname, Num param) {
-  if (light < 0x4000 || light > 0x4007 || pname < 0x1205 || !light_value_ok(pname, param.floating())) return m.refuse();
-  Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - 0x4000));
+  if (light < GL_LIGHT0 || light > GL_LIGHT7 || pname < GL_SPOT_EXPONENT || !light_value_ok(pname, param.floating()))
+    return m.refuse();
+  Node* n = m.child(m.context(), c_context::lights, static_cast<uint64_t>(light - GL_LIGHT0));
   m.set_any(n, prefix_none, static_cast<uint32_t>(pname), 0, {param});
 }
 
@@ -255,12 +256,13 @@ namespace {
 bool tracked(Node* c, int64_t face, int64_t pname) {
   if (!c->get(f_context::enabled_GL_COLOR_MATERIAL)) return false;
   int64_t f = c->get(f_context::GL_COLOR_MATERIAL_FACE), p = c->get(f_context::GL_COLOR_MATERIAL_PARAMETER);
-  return (f == 0x0408 || f == face) && (p == pname || (p == 0x1602 && (pname == 0x1200 || pname == 0x1201)));
+  return (f == GL_FRONT_AND_BACK || f == face) &&
+         (p == pname || (p == GL_AMBIENT_AND_DIFFUSE && (pname == GL_AMBIENT || pname == GL_DIFFUSE)));
 }
 void follow_color(Machine& m, const Num* color) {
   Node* c = m.context();
-  for (int64_t face : {0x0404, 0x0405})
-    for (int64_t pname : {0x1200, 0x1201, 0x1202, 0x1600})
+  for (int64_t face : {GL_FRONT, GL_BACK})
+    for (int64_t pname : {GL_AMBIENT, GL_DIFFUSE, GL_SPECULAR, GL_EMISSION})
       if (tracked(c, face, pname))
         if (Node* n = m.child(c, c_context::materials, static_cast<uint64_t>(face))) {
           int field = m.field_of(n, prefix_none, static_cast<uint32_t>(pname));
@@ -268,15 +270,15 @@ void follow_color(Machine& m, const Num* color) {
         }
 }
 template <class Set> void each_material(Machine& m, int64_t face, int64_t pname, Set set) {
-  if (face != 0x0404 && face != 0x0405 && face != 0x0408) return m.refuse();
-  for (int64_t f : {0x0404, 0x0405}) {
-    if (face != 0x0408 && face != f) continue;
+  if (face != GL_FRONT && face != GL_BACK && face != GL_FRONT_AND_BACK) return m.refuse();
+  for (int64_t f : {GL_FRONT, GL_BACK}) {
+    if (face != GL_FRONT_AND_BACK && face != f) continue;
     Node* n = m.child(m.context(), c_context::materials, static_cast<uint64_t>(f));
     if (!n) continue;
-    for (int64_t p : {0x1200, 0x1201}) {
-      if (pname != 0x1602) p = pname;
+    for (int64_t p : {GL_AMBIENT, GL_DIFFUSE}) {
+      if (pname != GL_AMBIENT_AND_DIFFUSE) p = pname;
       if (!tracked(m.context(), f, p)) set(n, static_cast<uint32_t>(p));
-      if (pname != 0x1602) break;
+      if (pname != GL_AMBIENT_AND_DIFFUSE) break;
     }
   }
 }
@@ -293,11 +295,11 @@ void color_changed(Machine& m) {
   follow_color(m, color);
 }
 void material(Machine& m, int64_t face, int64_t pname, Num param) {
-  if (pname == 0x1601 && !(param.floating() >= 0 && param.floating() <= 128)) return m.refuse();
+  if (pname == GL_SHININESS && !(param.floating() >= 0 && param.floating() <= 128)) return m.refuse();
   each_material(m, face, pname, [&](Node* n, uint32_t p) { m.set_any(n, prefix_none, p, 0, {param}); });
 }
 void material_v(Machine& m, int64_t face, int64_t pname, Array params) {
-  if (pname == 0x1601 && params.count() && !(params.at(0).floating() >= 0 && params.at(0).floating() <= 128))
+  if (pname == GL_SHININESS && params.count() && !(params.at(0).floating() >= 0 && params.at(0).floating() <= 128))
     return m.refuse();
   each_material(m, face, pname, [&](Node* n, uint32_t p) { m.set_any(n, prefix_none, p, 0, params); });
 }
@@ -307,11 +309,11 @@ void color_material(Machine& m, int64_t face, int64_t mode) {
   color_changed(m);
 }
 void clip_plane(Machine& m, int64_t plane, Array equation) {
-  if (plane < 0x3000 || plane > 0x3007 || equation.count() < 4) return m.refuse();
+  if (plane < GL_CLIP_DISTANCE0 || plane > GL_CLIP_DISTANCE7 || equation.count() < 4) return m.refuse();
   double p[4];
   for (uint64_t i = 0; i < 4; ++i) p[i] = equation.at(i).floating();
   if (!to_eye(m, p)) return;
-  Node* n = m.child(m.context(), c_context::clip_planes, static_cast<uint64_t>(plane - 0x3000));
+  Node* n = m.child(m.context(), c_context::clip_planes, static_cast<uint64_t>(plane - GL_CLIP_DISTANCE0));
   if (n) m.set(n, f_clip_plane::equation, 0, {p[0], p[1], p[2], p[3]});
 }
 void alpha_ref(Machine& m, Num ref) { m.set(m.context(), f_context::GL_ALPHA_TEST_REF, Num(ref.floating())); }
@@ -319,36 +321,37 @@ void alpha_ref(Machine& m, Num ref) { m.set(m.context(), f_context::GL_ALPHA_TES
 void tex_env(Machine& m, int64_t target, int64_t pname, Num param) {
   Node* u = unit(m);
   // GL_POINT_SPRITE
-  if (target == 0x8861 && pname == 0x8862) return m.set(u, f_texture_unit::env_GL_COORD_REPLACE, param);
-  if (target == 0x8500 && pname == 0x8501) return m.set(u, f_texture_unit::env_GL_TEXTURE_LOD_BIAS, param);
-  if (target == 0x2300 && pname != 0x8862 && pname != 0x8501)
+  if (target == GL_POINT_SPRITE && pname == GL_COORD_REPLACE)
+    return m.set(u, f_texture_unit::env_GL_COORD_REPLACE, param);
+  if (target == GL_TEXTURE_FILTER_CONTROL && pname == GL_TEXTURE_LOD_BIAS)
+    return m.set(u, f_texture_unit::env_GL_TEXTURE_LOD_BIAS, param);
+  if (target == GL_TEXTURE_ENV && pname != GL_COORD_REPLACE && pname != GL_TEXTURE_LOD_BIAS)
     m.set_any(u, prefix_env, static_cast<uint32_t>(pname), 0, {param});
 }
 void tex_env_v(Machine& m, int64_t target, int64_t pname, Array params) {
   if (!params.count()) return;
-  if (pname == 0x2201) return m.set(unit(m), f_texture_unit::env_GL_TEXTURE_ENV_COLOR, 0, params);
+  if (pname == GL_TEXTURE_ENV_COLOR) return m.set(unit(m), f_texture_unit::env_GL_TEXTURE_ENV_COLOR, 0, params);
   tex_env(m, target, pname, params.at(0));
 }
 namespace {
 Node* gen(Machine& m, int64_t coord) {
-  return coord >= 0x2000 && coord <= 0x2003 ? m.child(unit(m), c_texture_unit::gen, static_cast<uint64_t>(coord))
-                                            : nullptr;
+  return coord >= GL_S && coord <= GL_Q ? m.child(unit(m), c_texture_unit::gen, static_cast<uint64_t>(coord)) : nullptr;
 }
 }  // namespace
 void tex_gen(Machine& m, int64_t coord, int64_t pname, Num param) {
-  if (coord == 0x8D60) {  // GL_TEXTURE_GEN_STR_OES
-    for (int64_t c : {0x2000, 0x2001, 0x2002}) tex_gen(m, c, pname, param);
+  if (coord == GL_TEXTURE_GEN_STR_OES) {
+    for (int64_t c : {GL_S, GL_T, GL_R}) tex_gen(m, c, pname, param);
     return;
   }
-  if (Node* n = gen(m, coord); n && pname == 0x2500) m.set(n, f_gen::GL_TEXTURE_GEN_MODE, param);
+  if (Node* n = gen(m, coord); n && pname == GL_TEXTURE_GEN_MODE) m.set(n, f_gen::GL_TEXTURE_GEN_MODE, param);
 }
 void tex_gen_v(Machine& m, int64_t coord, int64_t pname, Array params) {
   if (!params.count()) return;
-  if (pname == 0x2500) return tex_gen(m, coord, pname, params.at(0));
+  if (pname == GL_TEXTURE_GEN_MODE) return tex_gen(m, coord, pname, params.at(0));
   Node* n = gen(m, coord);
   if (!n || params.count() < 4) return;
-  if (pname == 0x2501) return m.set(n, f_gen::GL_OBJECT_PLANE, 0, params);
-  if (pname != 0x2502) return;
+  if (pname == GL_OBJECT_PLANE) return m.set(n, f_gen::GL_OBJECT_PLANE, 0, params);
+  if (pname != GL_EYE_PLANE) return;
   double p[4];
   for (uint64_t i = 0; i < 4; ++i) p[i] = params.at(i).floating();
   if (to_eye(m, p)) m.set(n, f_gen::GL_EYE_PLANE, 0, {p[0], p[1], p[2], p[3]});
@@ -396,8 +399,8 @@ void normal_v(Machine& m, Array v, int64_t scale) {
   if (v.count() >= 3) normal_n(m, v.at(0), v.at(1), v.at(2), scale);
 }
 void tex_coord(Machine& m, int64_t target, Num s, Num t, Num r, Num q) {
-  if (target < 0x84C0 || target >= 0x84C0 + 8) return;
-  Node* u = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(target - 0x84C0));
+  if (target < GL_TEXTURE0 || target >= GL_TEXTURE0 + 8) return;
+  Node* u = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(target - GL_TEXTURE0));
   if (u) m.set(u, f_texture_unit::GL_CURRENT_TEXTURE_COORDS, 0, {s, t, r, q});
 }
 void tex_coord_v(Machine& m, int64_t target, Array v) {
@@ -411,15 +414,16 @@ void attribute(Machine& m, int64_t index, Num x, Num y, Num z, Num w) {
   if (n) m.set(n, f_attribute::GL_CURRENT_VERTEX_ATTRIB, 0, {x, y, z, w});
 }
 void packed(Machine& m, int64_t what, int64_t which, int64_t type, int64_t normalized, int64_t n, int64_t value) {
-  if (type != 0x8368 && type != 0x8D9F) return m.refuse();  // unsigned, signed
+  if (type != GL_UNSIGNED_INT_2_10_10_10_REV && type != GL_INT_2_10_10_10_REV) return m.refuse();  // unsigned, signed
   auto bits = static_cast<uint32_t>(value);
   Num part[4] = {Num(0.0), Num(0.0), Num(0.0), Num(1.0)};
   for (unsigned i = 0; i < 4 && i < n; ++i) {
     unsigned width = i < 3 ? 10 : 2;
     uint32_t raw = bits >> (10 * i) & ((1u << width) - 1);
     double v = raw;
-    if (type == 0x8D9F && raw >> (width - 1)) v -= 1u << width;
-    if (normalized) v = type == 0x8D9F ? std::max(v / ((1u << (width - 1)) - 1), -1.0) : v / ((1u << width) - 1);
+    if (type == GL_INT_2_10_10_10_REV && raw >> (width - 1)) v -= 1u << width;
+    if (normalized)
+      v = type == GL_INT_2_10_10_10_REV ? std::max(v / ((1u << (width - 1)) - 1), -1.0) : v / ((1u << width) - 1);
     part[i] = Num(v);
   }
   switch (what) {
@@ -484,11 +488,11 @@ namespace {
 constexpr struct {
   uint64_t array;
   unsigned field;
-} CURRENT[] = {{0x8076, f_context::GL_CURRENT_COLOR},
-               {0x8075, f_context::GL_CURRENT_NORMAL},
-               {0x845E, f_context::GL_CURRENT_SECONDARY_COLOR},
-               {0x8457, f_context::GL_CURRENT_FOG_COORD},
-               {0x8077, f_context::GL_CURRENT_INDEX}};
+} CURRENT[] = {{GL_COLOR_ARRAY, f_context::GL_CURRENT_COLOR},
+               {GL_NORMAL_ARRAY, f_context::GL_CURRENT_NORMAL},
+               {GL_SECONDARY_COLOR_ARRAY, f_context::GL_CURRENT_SECONDARY_COLOR},
+               {GL_FOG_COORD_ARRAY, f_context::GL_CURRENT_FOG_COORD},
+               {GL_INDEX_ARRAY, f_context::GL_CURRENT_INDEX}};
 constexpr unsigned UNIT_BIT = 8, ATTRIBUTE_BIT = 16;
 }  // namespace
 uint32_t arrays_on(Machine& m) {
@@ -606,7 +610,8 @@ void window_position_v(Machine& m, Array v) {
 }
 namespace {
 Node* evaluator(Machine& m, int64_t target) {
-  bool known = (target >= 0x0D90 && target <= 0x0D98) || (target >= 0x0DB0 && target <= 0x0DB8);
+  bool known = (target >= GL_MAP1_COLOR_4 && target <= GL_MAP1_VERTEX_4) ||
+               (target >= GL_MAP2_COLOR_4 && target <= GL_MAP2_VERTEX_4);
   return known ? m.child(m.context(), c_context::maps, static_cast<uint64_t>(target)) : nullptr;
 }
 }  // namespace
@@ -625,7 +630,7 @@ void map2(Machine& m, int64_t target, Num u1, Num u2, int64_t uorder, Num v1, Nu
   m.set_content(n, f_evaluator::coefficients, points.content_hash(), points.bytes);
 }
 void pixel_map(Machine& m, int64_t map, int64_t size, Array values) {
-  if (map < 0x0C70 || map > 0x0C79) return m.refuse();
+  if (map < GL_PIXEL_MAP_I_TO_I || map > GL_PIXEL_MAP_A_TO_A) return m.refuse();
   Node* n = m.child(m.context(), c_context::pixel_maps, static_cast<uint64_t>(map));
   if (!n) return;
   m.set(n, f_pixel_map::size, Num(size));
@@ -706,13 +711,13 @@ void push_attrib(Machine& m, int64_t mask_) {
     keep.children(n, c_context::lights);
     keep.children(n, c_context::materials);
   }
-  if (mask & 0x1000) keep.children(n, c_context::clip_planes);  // GL_TRANSFORM_BIT
-  if (mask & 0x1) {                                             // GL_CURRENT_BIT
+  if (mask & GL_TRANSFORM_BIT) keep.children(n, c_context::clip_planes);
+  if (mask & 0x1) {  // GL_CURRENT_BIT
     keep.children(n, c_context::texture_units, f_texture_unit::GL_CURRENT_TEXTURE_COORDS,
                   f_texture_unit::GL_CURRENT_TEXTURE_COORDS + 1);
     keep.children(n, c_context::attributes);
   }
-  if (mask & 0x2000)  // GL_ENABLE_BIT
+  if (mask & GL_ENABLE_BIT)
     keep.children(n, c_context::texture_units, f_texture_unit::enabled_GL_TEXTURE_1D,
                   f_texture_unit::enabled_GL_TEXTURE_EXTERNAL_OES + 1);
   if (mask & 0x40000) {  // GL_TEXTURE_BIT
@@ -735,10 +740,12 @@ void push_attrib(Machine& m, int64_t mask_) {
     keep.children(n, c_context::convolutions, f_convolution::GL_CONVOLUTION_BORDER_MODE,
                   f_convolution::GL_CONVOLUTION_FORMAT);
   }
-  if (mask & 0x4000 || mask & 0x20) {  // GL_COLOR_BUFFER_BIT: draw buffers; GL_PIXEL_MODE_BIT: the read buffer
-    Node* f = bound_framebuffer(m, 0x8CA9);
-    if (f && mask & 0x4000) keep.some(f, f_framebuffer::GL_DRAW_BUFFER0, f_framebuffer::GL_DRAW_BUFFER7 + 1);
-    Node* r = bound_framebuffer(m, 0x8CA8);
+  if (mask & GL_COLOR_BUFFER_BIT ||
+      mask & 0x20) {  // GL_COLOR_BUFFER_BIT: draw buffers; GL_PIXEL_MODE_BIT: the read buffer
+    Node* f = bound_framebuffer(m, GL_DRAW_FRAMEBUFFER);
+    if (f && mask & GL_COLOR_BUFFER_BIT)
+      keep.some(f, f_framebuffer::GL_DRAW_BUFFER0, f_framebuffer::GL_DRAW_BUFFER7 + 1);
+    Node* r = bound_framebuffer(m, GL_READ_FRAMEBUFFER);
     if (r && mask & 0x20) keep.field(r, f_framebuffer::GL_READ_BUFFER);
   }
   saved_written(m, c.attribs.size(), mask);
@@ -835,7 +842,7 @@ void delete_lists(Machine& m, int64_t first, int64_t range) {
 }
 void new_list(Machine& m, int64_t list, int64_t mode) {
   Context& c = *m.current();
-  if (list <= 0 || c.list || (mode != 0x1300 && mode != 0x1301) || c.in_begin) return m.refuse();
+  if (list <= 0 || c.list || (mode != GL_COMPILE && mode != GL_COMPILE_AND_EXECUTE) || c.in_begin) return m.refuse();
   c.list = static_cast<uint32_t>(list);
   c.list_mode = static_cast<uint32_t>(mode);
   c.compiling = std::make_shared<DisplayList>();
@@ -888,16 +895,16 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
   const uint8_t* p = lists.data;
   auto size = [&]() -> uint64_t {
     switch (type) {
-      case 0x1400:
-      case 0x1401: return 1;
-      case 0x1402:
-      case 0x1403:
-      case 0x1407: return 2;
-      case 0x1408: return 3;
-      case 0x1404:
-      case 0x1405:
-      case 0x1406:
-      case 0x1409: return 4;
+      case GL_BYTE:
+      case GL_UNSIGNED_BYTE: return 1;
+      case GL_SHORT:
+      case GL_UNSIGNED_SHORT:
+      case GL_2_BYTES: return 2;
+      case GL_3_BYTES: return 3;
+      case GL_INT:
+      case GL_UNSIGNED_INT:
+      case GL_FLOAT:
+      case GL_4_BYTES: return 4;
       default: return 0;
     }
   }();
@@ -905,40 +912,40 @@ void call_lists(Machine& m, int64_t n, int64_t type, Array lists) {
   for (uint64_t i = 0; i < static_cast<uint64_t>(n) && (i + 1) * size <= lists.bytes; ++i, p += size) {
     int64_t v = 0;
     switch (type) {
-      case 0x1400: v = static_cast<int8_t>(*p); break;
-      case 0x1401: v = *p; break;
-      case 0x1402: {
+      case GL_BYTE: v = static_cast<int8_t>(*p); break;
+      case GL_UNSIGNED_BYTE: v = *p; break;
+      case GL_SHORT: {
         int16_t x;
         memcpy(&x, p, 2);
         v = x;
         break;
       }
-      case 0x1403: {
+      case GL_UNSIGNED_SHORT: {
         uint16_t x;
         memcpy(&x, p, 2);
         v = x;
         break;
       }
-      case 0x1404: {
+      case GL_INT: {
         int32_t x;
         memcpy(&x, p, 4);
         v = x;
         break;
       }
-      case 0x1405: {
+      case GL_UNSIGNED_INT: {
         uint32_t x;
         memcpy(&x, p, 4);
         v = x;
         break;
       }
-      case 0x1406: {
+      case GL_FLOAT: {
         float x;
         memcpy(&x, p, 4);
         v = x >= 0 && x < 4e9f ? static_cast<int64_t>(x) : 0;
         break;
       }
-      case 0x1407: v = p[0] << 8 | p[1]; break;
-      case 0x1408: v = p[0] << 16 | p[1] << 8 | p[2]; break;
+      case GL_2_BYTES: v = p[0] << 8 | p[1]; break;
+      case GL_3_BYTES: v = p[0] << 16 | p[1] << 8 | p[2]; break;
       default: v = static_cast<int64_t>(p[0]) << 24 | p[1] << 16 | p[2] << 8 | p[3]; break;
     }
     call_list(m, static_cast<int64_t>(static_cast<uint32_t>(base + v)));
@@ -948,14 +955,14 @@ void render_mode(Machine& m) {
   Node* c = m.context();
   const int64_t mode = c->get(f_context::GL_RENDER_MODE);
   // It is an error where there is no buffer for what comes.
-  if (mode == 0x1C01) m.read(c, f_context::GL_FEEDBACK_BUFFER_SIZE), m.read(c, f_context::GL_FEEDBACK_BUFFER_TYPE);
-  if (mode == 0x1C02) m.read(c, f_context::GL_SELECTION_BUFFER_SIZE);
+  if (mode == GL_FEEDBACK) m.read(c, f_context::GL_FEEDBACK_BUFFER_SIZE), m.read(c, f_context::GL_FEEDBACK_BUFFER_TYPE);
+  if (mode == GL_SELECT) m.read(c, f_context::GL_SELECTION_BUFFER_SIZE);
   m.touch_content(c, f_context::names);
 }
 void names(Machine& m, int64_t change) {
   Node* c = m.context();
   int64_t depth = c->get(f_context::GL_NAME_STACK_DEPTH);
-  if (c->get(f_context::GL_RENDER_MODE) != 0x1C02) return;  // only while selecting
+  if (c->get(f_context::GL_RENDER_MODE) != GL_SELECT) return;  // only while selecting
   m.set(c, f_context::GL_NAME_STACK_DEPTH, Num(std::clamp<int64_t>(change < -1 ? 0 : depth + change, 0, 64)));
   m.touch_content(c, f_context::names);
 }

@@ -1,10 +1,9 @@
 // The imaging subset: colour tables, convolution filters, histogram, minimum and maximum.
 #include "gl.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 namespace {
-
-constexpr int64_t HISTOGRAM = 0x8024, MINMAX = 0x802E;
 
 // Proxies have no node: what is asked of them is no state.
 Node* table_of(Machine& m, int64_t target) {
@@ -13,7 +12,10 @@ Node* table_of(Machine& m, int64_t target) {
 Node* filter_of(Machine& m, int64_t target) {
   return m.child(m.context(), c_context::convolutions, static_cast<uint64_t>(target));
 }
-bool is_proxy(int64_t target) { return (target >= 0x80D3 && target <= 0x80D5) || target == 0x80BD || target == 0x8025; }
+bool is_proxy(int64_t target) {
+  return (target >= GL_PROXY_COLOR_TABLE && target <= GL_PROXY_POST_COLOR_MATRIX_COLOR_TABLE) ||
+         target == GL_PROXY_TEXTURE_COLOR_TABLE_SGI || target == GL_PROXY_HISTOGRAM;
+}
 
 Node* new_table(Machine& m, int64_t target, int64_t format, int64_t width) {
   if (is_proxy(target)) return nullptr;
@@ -41,8 +43,8 @@ Node* imaging_node(Machine& m, int64_t target) {
   return n ? n : filter_of(m, target);
 }
 Node* counts_of(Machine& m, int64_t target, unsigned& content) {
-  content = target == HISTOGRAM ? unsigned{f_histogram::counts} : unsigned{f_minmax::values};
-  const auto collection = target == HISTOGRAM ? unsigned{c_context::histograms} : unsigned{c_context::minmaxes};
+  content = target == GL_HISTOGRAM ? unsigned{f_histogram::counts} : unsigned{f_minmax::values};
+  const auto collection = target == GL_HISTOGRAM ? unsigned{c_context::histograms} : unsigned{c_context::minmaxes};
   return m.child(m.context(), collection, static_cast<uint64_t>(target));
 }
 
@@ -66,13 +68,13 @@ void color_sub_table(Machine& m, int64_t target, int64_t start, int64_t count, A
 void copy_color_table(Machine& m, int64_t target, int64_t format, int64_t width) {
   Node* n = new_table(m, target, format, width);
   if (!n) return;
-  read_pixels_of(m, 0x1908);  // GL_RGBA
+  read_pixels_of(m, GL_RGBA);
   m.set_content(n, f_color_table::content, Hash128{}, 0);
 }
 void copy_color_sub_table(Machine& m, int64_t target) {
   Node* n = table_of(m, target);
   if (!n) return m.refuse();
-  read_pixels_of(m, 0x1908);
+  read_pixels_of(m, GL_RGBA);
   m.touch_content(n, f_color_table::content);
 }
 
@@ -94,7 +96,7 @@ void separable_filter(Machine& m, int64_t target, int64_t format, int64_t width,
 void copy_convolution_filter(Machine& m, int64_t target, int64_t format, int64_t width, int64_t height) {
   Node* n = new_filter(m, target, format, width, height);
   if (!n) return;
-  read_pixels_of(m, 0x1908);
+  read_pixels_of(m, GL_RGBA);
   m.set_content(n, f_convolution::content, Hash128{}, 0);
 }
 
@@ -108,7 +110,7 @@ void imaging_parameter_v(Machine& m, int64_t target, int64_t pname, Array values
 void histogram(Machine& m, int64_t target, int64_t width, int64_t format, int64_t sink) {
   unsigned content;
   if (is_proxy(target)) return;
-  if (target != HISTOGRAM || width < 0 || (width & (width - 1))) return m.refuse();
+  if (target != GL_HISTOGRAM || width < 0 || (width & (width - 1))) return m.refuse();
   Node* n = counts_of(m, target, content);
   if (!n) return;
   m.set(n, f_histogram::GL_HISTOGRAM_WIDTH, Num(width));
@@ -118,7 +120,7 @@ void histogram(Machine& m, int64_t target, int64_t width, int64_t format, int64_
 }
 void minmax(Machine& m, int64_t target, int64_t format, int64_t sink) {
   unsigned content;
-  if (target != MINMAX) return m.refuse();
+  if (target != GL_MINMAX) return m.refuse();
   Node* n = counts_of(m, target, content);
   if (!n) return;
   m.set(n, f_minmax::GL_MINMAX_FORMAT, Num(format));
@@ -127,12 +129,12 @@ void minmax(Machine& m, int64_t target, int64_t format, int64_t sink) {
 }
 void reset_counts(Machine& m, int64_t target) {
   unsigned content;
-  if (target != HISTOGRAM && target != MINMAX) return m.refuse();
+  if (target != GL_HISTOGRAM && target != GL_MINMAX) return m.refuse();
   if (Node* n = counts_of(m, target, content)) m.set_content(n, content, Hash128{}, 0);
 }
 void get_counts(Machine& m, int64_t target, int64_t reset) {
   unsigned content;
-  if (target != HISTOGRAM && target != MINMAX) return m.refuse();
+  if (target != GL_HISTOGRAM && target != GL_MINMAX) return m.refuse();
   Node* n = counts_of(m, target, content);
   if (!n) return;
   m.read_all(n);
@@ -146,20 +148,20 @@ void read_imaging(Machine& m) {
     unsigned on, collection;
     uint64_t key;
   } STEPS[] = {
-      {f_context::enabled_GL_COLOR_TABLE, c_context::color_tables, 0x80D0},
-      {f_context::enabled_GL_POST_CONVOLUTION_COLOR_TABLE, c_context::color_tables, 0x80D1},
-      {f_context::enabled_GL_POST_COLOR_MATRIX_COLOR_TABLE, c_context::color_tables, 0x80D2},
-      {f_context::enabled_GL_CONVOLUTION_1D, c_context::convolutions, 0x8010},
-      {f_context::enabled_GL_CONVOLUTION_2D, c_context::convolutions, 0x8011},
-      {f_context::enabled_GL_SEPARABLE_2D, c_context::convolutions, 0x8012},
+      {f_context::enabled_GL_COLOR_TABLE, c_context::color_tables, GL_COLOR_TABLE},
+      {f_context::enabled_GL_POST_CONVOLUTION_COLOR_TABLE, c_context::color_tables, GL_POST_CONVOLUTION_COLOR_TABLE},
+      {f_context::enabled_GL_POST_COLOR_MATRIX_COLOR_TABLE, c_context::color_tables, GL_POST_COLOR_MATRIX_COLOR_TABLE},
+      {f_context::enabled_GL_CONVOLUTION_1D, c_context::convolutions, GL_CONVOLUTION_1D},
+      {f_context::enabled_GL_CONVOLUTION_2D, c_context::convolutions, GL_CONVOLUTION_2D},
+      {f_context::enabled_GL_SEPARABLE_2D, c_context::convolutions, GL_SEPARABLE_2D},
   };
   for (auto& step : STEPS) {
     m.read(c, step.on);
     if (c->get(step.on)) m.read_all(m.find(c, step.collection, step.key));
   }
-  for (int64_t target : {HISTOGRAM, MINMAX}) {
+  for (int64_t target : {GL_HISTOGRAM, GL_MINMAX}) {
     unsigned content;
-    const unsigned on = target == HISTOGRAM ? f_context::enabled_GL_HISTOGRAM : f_context::enabled_GL_MINMAX;
+    const unsigned on = target == GL_HISTOGRAM ? f_context::enabled_GL_HISTOGRAM : f_context::enabled_GL_MINMAX;
     m.read(c, on);
     if (c->get(on))
       if (Node* n = counts_of(m, target, content)) m.touch_content(n, content);

@@ -3,20 +3,25 @@
 #include <cmath>
 
 #include "gl.h"
+#include "egl_enums.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 namespace {
 
 constexpr Hash128 NONE{};
-constexpr int64_t GL_TEXTURE0_ = 0x84C0;
 constexpr int64_t MOST_UNITS = 256;
 
 }  // namespace
 
 // Arrays whose size is given by what they are.
 void init_vertex_array(Machine& m, Node* v) {
-  for (auto [array, size] :
-       {std::pair{0x8075u, 3}, {0x845Eu, 3}, {0x8077u, 1}, {0x8079u, 1}, {0x8457u, 1}, {0x8B9Cu, 1}})
+  for (auto [array, size] : {std::pair{GL_NORMAL_ARRAY, 3},
+                             {GL_SECONDARY_COLOR_ARRAY, 3},
+                             {GL_INDEX_ARRAY, 1},
+                             {GL_EDGE_FLAG_ARRAY, 1},
+                             {GL_FOG_COORD_ARRAY, 1},
+                             {GL_POINT_SIZE_ARRAY_OES, 1}})
     if (Node* a = m.find(v, c_vertex_array::arrays, array)) m.set(a, f_client_array::size, Num(size));
 }
 
@@ -29,8 +34,8 @@ void context_made(Machine& m, Context& c) {
   c.vao = v;
   init_vertex_array(m, v);
   // The default framebuffer draws to the back, where there is one.
-  m.set(f, f_framebuffer::GL_DRAW_BUFFER0, Num(0x0405));
-  m.set(f, f_framebuffer::GL_READ_BUFFER, Num(0x0405));
+  m.set(f, f_framebuffer::GL_DRAW_BUFFER0, Num(GL_BACK));
+  m.set(f, f_framebuffer::GL_READ_BUFFER, Num(GL_BACK));
   if (c.api == 2) {
     m.set(c.node, f_context::enabled_GL_PROGRAM_POINT_SIZE, Num(0));
     m.set(c.node, f_context::enabled_GL_FRAMEBUFFER_SRGB, Num(1));
@@ -39,18 +44,28 @@ void context_made(Machine& m, Context& c) {
     m.set(u, f_light::GL_DIFFUSE, 0, {Num(1.0), Num(1.0), Num(1.0), Num(1.0)});
     m.set(u, f_light::GL_SPECULAR, 0, {Num(1.0), Num(1.0), Num(1.0), Num(1.0)});
   }
-  for (uint32_t coord : {0x2000u, 0x2001u})
+  for (uint32_t coord : {GL_S, GL_T})
     for (Node* u : c.node->children[c_context::texture_units].near)
       if (Node* g = m.find(u, c_texture_unit::gen, coord)) {
-        Num s(coord == 0x2000 ? 1 : 0), t(coord == 0x2001 ? 1 : 0);
+        Num s(coord == GL_S ? 1 : 0), t(coord == GL_T ? 1 : 0);
         m.set(g, f_gen::GL_OBJECT_PLANE, 0, {s, t, Num(0), Num(0)});
         m.set(g, f_gen::GL_EYE_PLANE, 0, {s, t, Num(0), Num(0)});
       }
-  for (auto& type : {0x0DE1u, 0x84F5u, 0x8D65u})
+  for (auto& type : {GL_TEXTURE_2D, GL_TEXTURE_RECTANGLE, GL_TEXTURE_EXTERNAL_OES})
     if (Node* t = m.find(c.share->node, c_share::default_textures, type))
       if (t->get(f_texture::target) == 0) init_texture(m, t, type);
-  static const uint32_t targets[] = {0x0DE0, 0x0DE1, 0x806F, 0x8513, 0x8C18, 0x8C1A,
-                                     0x9009, 0x84F5, 0x8C2A, 0x9100, 0x9102, 0x8D65};
+  static const uint32_t targets[] = {GL_TEXTURE_1D,
+                                     GL_TEXTURE_2D,
+                                     GL_TEXTURE_3D,
+                                     GL_TEXTURE_CUBE_MAP,
+                                     GL_TEXTURE_1D_ARRAY,
+                                     GL_TEXTURE_2D_ARRAY,
+                                     GL_TEXTURE_CUBE_MAP_ARRAY,
+                                     GL_TEXTURE_RECTANGLE,
+                                     GL_TEXTURE_BUFFER,
+                                     GL_TEXTURE_2D_MULTISAMPLE,
+                                     GL_TEXTURE_2D_MULTISAMPLE_ARRAY,
+                                     GL_TEXTURE_EXTERNAL_OES};
   for (uint32_t target : targets)
     if (Node* t = m.find(c.share->node, c_share::default_textures, target))
       if (t->get(f_texture::target) == 0) init_texture(m, t, target);
@@ -91,7 +106,7 @@ Node* unit(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_ACTIVE_TEXTURE);
   return m.child(c, c_context::texture_units,
-                 static_cast<uint64_t>(c->get(f_context::GL_ACTIVE_TEXTURE) - GL_TEXTURE0_));
+                 static_cast<uint64_t>(c->get(f_context::GL_ACTIVE_TEXTURE) - GL_TEXTURE0));
 }
 Node* vao(Machine& m) {
   Node* c = m.context();
@@ -102,13 +117,14 @@ Node* vao(Machine& m) {
 }
 Node* bound_framebuffer(Machine& m, int64_t target) {
   Node* c = m.context();
-  unsigned field = target == 0x8CA8 ? f_context::GL_READ_FRAMEBUFFER_BINDING : f_context::GL_DRAW_FRAMEBUFFER_BINDING;
+  unsigned field =
+      target == GL_READ_FRAMEBUFFER ? f_context::GL_READ_FRAMEBUFFER_BINDING : f_context::GL_DRAW_FRAMEBUFFER_BINDING;
   m.read(c, field);
   Node* f = m.find(c, c_context::framebuffers, static_cast<uint64_t>(c->get(field)));
   m.read(f);
   return f;
 }
-Node* draw_framebuffer(Machine& m) { return bound_framebuffer(m, 0x8CA9); }
+Node* draw_framebuffer(Machine& m) { return bound_framebuffer(m, GL_DRAW_FRAMEBUFFER); }
 Node* used_program(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_CURRENT_PROGRAM);
@@ -120,20 +136,20 @@ namespace {
 // Where a buffer target's binding stands; -1: no target.
 int buffer_binding(int64_t target) {
   switch (target) {
-    case 0x8892: return f_context::GL_ARRAY_BUFFER_BINDING;
-    case 0x8F36: return f_context::GL_COPY_READ_BUFFER_BINDING;
-    case 0x8F37: return f_context::GL_COPY_WRITE_BUFFER_BINDING;
-    case 0x88EB: return f_context::GL_PIXEL_PACK_BUFFER_BINDING;
-    case 0x88EC: return f_context::GL_PIXEL_UNPACK_BUFFER_BINDING;
-    case 0x8C8E: return f_context::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING;
-    case 0x8A11: return f_context::GL_UNIFORM_BUFFER_BINDING;
-    case 0x8C2A: return f_context::GL_TEXTURE_BUFFER_BINDING;
-    case 0x8F3F: return f_context::GL_DRAW_INDIRECT_BUFFER_BINDING;
-    case 0x90EE: return f_context::GL_DISPATCH_INDIRECT_BUFFER_BINDING;
-    case 0x92C0: return f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING;
-    case 0x90D2: return f_context::GL_SHADER_STORAGE_BUFFER_BINDING;
-    case 0x9192: return f_context::GL_QUERY_BUFFER_BINDING;
-    case 0x80EE: return f_context::GL_PARAMETER_BUFFER_BINDING_ARB;
+    case GL_ARRAY_BUFFER: return f_context::GL_ARRAY_BUFFER_BINDING;
+    case GL_COPY_READ_BUFFER: return f_context::GL_COPY_READ_BUFFER_BINDING;
+    case GL_COPY_WRITE_BUFFER: return f_context::GL_COPY_WRITE_BUFFER_BINDING;
+    case GL_PIXEL_PACK_BUFFER: return f_context::GL_PIXEL_PACK_BUFFER_BINDING;
+    case GL_PIXEL_UNPACK_BUFFER: return f_context::GL_PIXEL_UNPACK_BUFFER_BINDING;
+    case GL_TRANSFORM_FEEDBACK_BUFFER: return f_context::GL_TRANSFORM_FEEDBACK_BUFFER_BINDING;
+    case GL_UNIFORM_BUFFER: return f_context::GL_UNIFORM_BUFFER_BINDING;
+    case GL_TEXTURE_BUFFER: return f_context::GL_TEXTURE_BUFFER_BINDING;
+    case GL_DRAW_INDIRECT_BUFFER: return f_context::GL_DRAW_INDIRECT_BUFFER_BINDING;
+    case GL_DISPATCH_INDIRECT_BUFFER: return f_context::GL_DISPATCH_INDIRECT_BUFFER_BINDING;
+    case GL_ATOMIC_COUNTER_BUFFER: return f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING;
+    case GL_SHADER_STORAGE_BUFFER: return f_context::GL_SHADER_STORAGE_BUFFER_BINDING;
+    case GL_QUERY_BUFFER: return f_context::GL_QUERY_BUFFER_BINDING;
+    case GL_PARAMETER_BUFFER: return f_context::GL_PARAMETER_BUFFER_BINDING_ARB;
     default: return -1;
   }
 }
@@ -144,19 +160,19 @@ struct Indexed {
 bool indexed_binding(Machine& m, int64_t target, Indexed& at) {
   Node* c = m.context();
   switch (target) {
-    case 0x8A11:
+    case GL_UNIFORM_BUFFER:
       at = {c, f_context::GL_UNIFORM_BUFFER_BINDING_i, f_context::GL_UNIFORM_BUFFER_START_i,
             f_context::GL_UNIFORM_BUFFER_SIZE_i};
       return true;
-    case 0x90D2:
+    case GL_SHADER_STORAGE_BUFFER:
       at = {c, f_context::GL_SHADER_STORAGE_BUFFER_BINDING_i, f_context::GL_SHADER_STORAGE_BUFFER_START_i,
             f_context::GL_SHADER_STORAGE_BUFFER_SIZE_i};
       return true;
-    case 0x92C0:
+    case GL_ATOMIC_COUNTER_BUFFER:
       at = {c, f_context::GL_ATOMIC_COUNTER_BUFFER_BINDING_i, f_context::GL_ATOMIC_COUNTER_BUFFER_START_i,
             f_context::GL_ATOMIC_COUNTER_BUFFER_SIZE_i};
       return true;
-    case 0x8C8E: {
+    case GL_TRANSFORM_FEEDBACK_BUFFER: {
       m.read(c, f_context::GL_TRANSFORM_FEEDBACK_BINDING);
       Node* f = m.own_object(c_context::transform_feedbacks,
                              static_cast<uint64_t>(c->get(f_context::GL_TRANSFORM_FEEDBACK_BINDING)));
@@ -170,31 +186,36 @@ bool indexed_binding(Machine& m, int64_t target, Indexed& at) {
 }
 int texture_binding(int64_t target) {
   switch (target) {
-    case 0x0DE0: return f_texture_unit::GL_TEXTURE_BINDING_1D;
-    case 0x0DE1: return f_texture_unit::GL_TEXTURE_BINDING_2D;
-    case 0x806F: return f_texture_unit::GL_TEXTURE_BINDING_3D;
-    case 0x8513:
-    case 0x8515:
-    case 0x8516:
-    case 0x8517:
-    case 0x8518:
-    case 0x8519:
-    case 0x851A: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP;
-    case 0x8C18: return f_texture_unit::GL_TEXTURE_BINDING_1D_ARRAY;
-    case 0x8C1A: return f_texture_unit::GL_TEXTURE_BINDING_2D_ARRAY;
-    case 0x9009: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP_ARRAY;
-    case 0x84F5: return f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE;
-    case 0x8C2A: return f_texture_unit::GL_TEXTURE_BINDING_BUFFER;
-    case 0x9100: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE;
-    case 0x9102: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY;
-    case 0x8D65: return f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES;
+    case GL_TEXTURE_1D: return f_texture_unit::GL_TEXTURE_BINDING_1D;
+    case GL_TEXTURE_2D: return f_texture_unit::GL_TEXTURE_BINDING_2D;
+    case GL_TEXTURE_3D: return f_texture_unit::GL_TEXTURE_BINDING_3D;
+    case GL_TEXTURE_CUBE_MAP:
+    case GL_TEXTURE_CUBE_MAP_POSITIVE_X:
+    case GL_TEXTURE_CUBE_MAP_NEGATIVE_X:
+    case GL_TEXTURE_CUBE_MAP_POSITIVE_Y:
+    case GL_TEXTURE_CUBE_MAP_NEGATIVE_Y:
+    case GL_TEXTURE_CUBE_MAP_POSITIVE_Z:
+    case GL_TEXTURE_CUBE_MAP_NEGATIVE_Z: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP;
+    case GL_TEXTURE_1D_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_1D_ARRAY;
+    case GL_TEXTURE_2D_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_2D_ARRAY;
+    case GL_TEXTURE_CUBE_MAP_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_CUBE_MAP_ARRAY;
+    case GL_TEXTURE_RECTANGLE: return f_texture_unit::GL_TEXTURE_BINDING_RECTANGLE;
+    case GL_TEXTURE_BUFFER: return f_texture_unit::GL_TEXTURE_BINDING_BUFFER;
+    case GL_TEXTURE_2D_MULTISAMPLE: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE;
+    case GL_TEXTURE_2D_MULTISAMPLE_ARRAY: return f_texture_unit::GL_TEXTURE_BINDING_2D_MULTISAMPLE_ARRAY;
+    case GL_TEXTURE_EXTERNAL_OES: return f_texture_unit::GL_TEXTURE_BINDING_EXTERNAL_OES;
     default: return -1;
   }
 }
-int64_t base_target(int64_t target) { return target >= 0x8515 && target <= 0x851A ? 0x8513 : target; }
+int64_t base_target(int64_t target) {
+  return target >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && target <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z ? GL_TEXTURE_CUBE_MAP
+                                                                                              : target;
+}
 uint64_t level_key(int64_t target, int64_t level) {
   if (level < 0 || level > 31) return UINT64_MAX;
-  uint64_t face = target >= 0x8515 && target <= 0x851A ? static_cast<uint64_t>(target - 0x8514) : 0;
+  uint64_t face = target >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && target <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z
+                      ? static_cast<uint64_t>(target - GL_TEXTURE_BINDING_CUBE_MAP)
+                      : 0;
   return face * 64 + static_cast<uint64_t>(level);
 }
 Node* level_node(Machine& m, Node* texture, int64_t target, int64_t level, bool make) {
@@ -223,7 +244,7 @@ Node* bound_texture(Machine& m, int64_t target) {
 Node* bound_buffer(Machine& m, int64_t target) {
   Node* c = m.context();
   uint64_t name = 0;
-  if (target == 0x8893) {  // GL_ELEMENT_ARRAY_BUFFER
+  if (target == GL_ELEMENT_ARRAY_BUFFER) {
     Node* v = vao(m);
     if (!v) return nullptr;
     m.read(v, f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING);
@@ -240,7 +261,7 @@ Node* client_unit_array(Machine& m) {
   Node* c = m.context();
   m.read(c, f_context::GL_CLIENT_ACTIVE_TEXTURE);
   return m.child(vao(m), c_vertex_array::texture_coord_arrays,
-                 static_cast<uint64_t>(c->get(f_context::GL_CLIENT_ACTIVE_TEXTURE) - GL_TEXTURE0_));
+                 static_cast<uint64_t>(c->get(f_context::GL_CLIENT_ACTIVE_TEXTURE) - GL_TEXTURE0));
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -248,7 +269,7 @@ Node* client_unit_array(Machine& m) {
 namespace {
 void init_renderbuffer(Machine& m, Node* n) {
   // GL_RGBA4 in OpenGL ES
-  if (m.current() && m.current()->api == 2) m.set(n, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(0x8056));
+  if (m.current() && m.current()->api == 2) m.set(n, f_renderbuffer::GL_RENDERBUFFER_INTERNAL_FORMAT, Num(GL_RGBA4));
 }
 }  // namespace
 void create_names(Machine& m, Node* parent, unsigned collection, Array names) {
@@ -290,7 +311,8 @@ void deleted_buffer(Machine& m, uint64_t name) {
   Node* c = m.context();
   for (unsigned f = f_context::GL_ARRAY_BUFFER_BINDING; f <= f_context::GL_PARAMETER_BUFFER_BINDING_ARB; ++f)
     unbind(m, c, f, name);
-  for (int64_t target : {0x8A11, 0x90D2, 0x92C0, 0x8C8E}) {
+  for (int64_t target :
+       {GL_UNIFORM_BUFFER, GL_SHADER_STORAGE_BUFFER, GL_ATOMIC_COUNTER_BUFFER, GL_TRANSFORM_FEEDBACK_BUFFER}) {
     Indexed at{};
     if (!indexed_binding(m, target, at)) continue;
     for (unsigned e = 0; e < at.node->cls->fields[at.binding].elements; ++e)
@@ -324,8 +346,8 @@ void deleted_texture(Machine& m, uint64_t name) {
   for (Node* u : c->children[c_context::image_units].near)
     if (u && static_cast<uint64_t>(u->get(f_image_unit::GL_IMAGE_BINDING_NAME)) == name)
       m.set_words(u, f_image_unit::GL_IMAGE_BINDING_NAME, 0, u->cls->initial);
-  detach(m, bound_framebuffer(m, 0x8CA9), name, 0x1702);
-  detach(m, bound_framebuffer(m, 0x8CA8), name, 0x1702);
+  detach(m, bound_framebuffer(m, GL_DRAW_FRAMEBUFFER), name, GL_TEXTURE);
+  detach(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), name, GL_TEXTURE);
 }
 
 }  // namespace
@@ -343,8 +365,8 @@ void delete_names(Machine& m, Node* parent, unsigned collection, Array names) {
       if (collection == c_share::textures) deleted_texture(m, name);
       if (collection == c_share::renderbuffers) {
         unbind(m, c, f_context::GL_RENDERBUFFER_BINDING, name);
-        detach(m, bound_framebuffer(m, 0x8CA9), name, 0x8D41);
-        detach(m, bound_framebuffer(m, 0x8CA8), name, 0x8D41);
+        detach(m, bound_framebuffer(m, GL_DRAW_FRAMEBUFFER), name, GL_RENDERBUFFER);
+        detach(m, bound_framebuffer(m, GL_READ_FRAMEBUFFER), name, GL_RENDERBUFFER);
       }
     } else {
       if (collection == c_context::vertex_arrays) {
@@ -378,14 +400,14 @@ void object_label(Machine& m, int64_t identifier, int64_t name_, int64_t length,
   if (length >= 0 && static_cast<uint64_t>(length) < text.size()) text.resize(static_cast<size_t>(length));
   auto shared = [&](unsigned collection, unsigned field) { m.set_text(m.object(collection, name), field, text); };
   switch (identifier) {
-    case 0x82E0: return shared(c_share::buffers, f_buffer::label);
-    case 0x82E1: return shared(c_share::shaders, f_shader::label);
-    case 0x82E2: return shared(c_share::programs, f_program::label);
-    case 0x82E4: return m.set_text(m.own_object(c_context::pipelines, name), f_pipeline::label, text);
-    case 0x82E6: return shared(c_share::samplers, f_sampler::label);
-    case 0x1702: return shared(c_share::textures, f_texture::label);
-    case 0x8D41: return shared(c_share::renderbuffers, f_renderbuffer::label);
-    case 0x8D40: return m.set_text(m.own_object(c_context::framebuffers, name), f_framebuffer::label, text);
+    case GL_BUFFER: return shared(c_share::buffers, f_buffer::label);
+    case GL_SHADER: return shared(c_share::shaders, f_shader::label);
+    case GL_PROGRAM: return shared(c_share::programs, f_program::label);
+    case GL_PROGRAM_PIPELINE: return m.set_text(m.own_object(c_context::pipelines, name), f_pipeline::label, text);
+    case GL_SAMPLER: return shared(c_share::samplers, f_sampler::label);
+    case GL_TEXTURE: return shared(c_share::textures, f_texture::label);
+    case GL_RENDERBUFFER: return shared(c_share::renderbuffers, f_renderbuffer::label);
+    case GL_FRAMEBUFFER: return m.set_text(m.own_object(c_context::framebuffers, name), f_framebuffer::label, text);
     default: return;
   }
 }
@@ -413,11 +435,12 @@ void named_attrib_enabled(Machine& m, int64_t array, int64_t index, int64_t on) 
 void enable(Machine& m, int64_t cap_, int64_t on) {
   auto cap = static_cast<uint32_t>(cap_);
   Node* c = m.context();
-  if (cap == 0x8D60) {  // GL_TEXTURE_GEN_STR_OES
-    for (int64_t gen : {0x0C60, 0x0C61, 0x0C62}) enable(m, gen, on);
+  if (cap == GL_TEXTURE_GEN_STR_OES) {
+    for (int64_t gen : {GL_TEXTURE_GEN_S, GL_TEXTURE_GEN_T, GL_TEXTURE_GEN_R}) enable(m, gen, on);
     return;
   }
-  if (cap == 0x8074 || cap == 0x8075 || cap == 0x8076 || cap == 0x8078) {  // arrays, as EXT_vertex_array has it
+  if (cap == GL_VERTEX_ARRAY || cap == GL_NORMAL_ARRAY || cap == GL_COLOR_ARRAY ||
+      cap == GL_TEXTURE_COORD_ARRAY) {  // arrays, as EXT_vertex_array has it
     return client_state(m, cap, on);
   }
   const ClassInfo& units = g_classes[class_texture_unit];
@@ -481,23 +504,24 @@ void point_size(Machine& m, Num s) {
 void polygon_mode(Machine& m, int64_t face, int64_t mode) {
   Node* c = m.context();
   Num f(c->at(f_context::GL_POLYGON_MODE)[0]), b(c->at(f_context::GL_POLYGON_MODE)[1]);
-  if (face != 0x0405) f = Num(mode);
-  if (face != 0x0404) b = Num(mode);
+  if (face != GL_BACK) f = Num(mode);
+  if (face != GL_FRONT) b = Num(mode);
   m.set(c, f_context::GL_POLYGON_MODE, 0, {f, b});
 }
 void clamp_color(Machine& m, int64_t target, int64_t clamp) {
-  unsigned field = target == 0x891A   ? f_context::GL_CLAMP_VERTEX_COLOR
-                   : target == 0x891B ? f_context::GL_CLAMP_FRAGMENT_COLOR
-                                      : f_context::GL_CLAMP_READ_COLOR;
+  unsigned field = target == GL_CLAMP_VERTEX_COLOR     ? f_context::GL_CLAMP_VERTEX_COLOR
+                   : target == GL_CLAMP_FRAGMENT_COLOR ? f_context::GL_CLAMP_FRAGMENT_COLOR
+                                                       : f_context::GL_CLAMP_READ_COLOR;
   m.set(m.context(), field, Num(clamp));
 }
 void pixel_store(Machine& m, int64_t pname, Num param) {
   int64_t v = param.integer();
-  if (v < 0 || ((pname == 0x0CF5 || pname == 0x0D05) && v != 1 && v != 2 && v != 4 && v != 8)) return m.refuse();
+  if (v < 0 || ((pname == GL_UNPACK_ALIGNMENT || pname == GL_PACK_ALIGNMENT) && v != 1 && v != 2 && v != 4 && v != 8))
+    return m.refuse();
   m.set_any(m.context(), prefix_none, static_cast<uint32_t>(pname), 0, {param});
 }
 void active_texture(Machine& m, int64_t texture) {
-  if (texture < GL_TEXTURE0_ || texture >= GL_TEXTURE0_ + MOST_UNITS) return m.refuse();
+  if (texture < GL_TEXTURE0 || texture >= GL_TEXTURE0 + MOST_UNITS) return m.refuse();
   m.set(m.context(), f_context::GL_ACTIVE_TEXTURE, Num(texture));
   // The texture matrix is that of the active unit: nothing to change, it is looked up by unit.
 }
@@ -520,7 +544,7 @@ void create_buffers(Machine& m, Array names) {
 }
 void bind_buffer(Machine& m, int64_t target, int64_t buffer) {
   Node* c = m.context();
-  if (target == 0x8893) {
+  if (target == GL_ELEMENT_ARRAY_BUFFER) {
     touched_buffer(m, static_cast<uint64_t>(buffer));
     return m.set(vao(m), f_vertex_array::GL_ELEMENT_ARRAY_BUFFER_BINDING, Num(buffer));
   }
@@ -569,7 +593,7 @@ void bind_buffers_ranges(Machine& m, int64_t target, int64_t first, int64_t coun
 namespace {
 void unmapped(Machine& m, Node* b) {
   m.set(b, f_buffer::GL_BUFFER_MAPPED, Num(0));
-  m.set(b, f_buffer::GL_BUFFER_ACCESS, Num(0x88BA));
+  m.set(b, f_buffer::GL_BUFFER_ACCESS, Num(GL_READ_WRITE));
   m.set(b, f_buffer::GL_BUFFER_ACCESS_FLAGS, Num(0));
   m.set(b, f_buffer::GL_BUFFER_MAP_OFFSET, Num(0));
   m.set(b, f_buffer::GL_BUFFER_MAP_LENGTH, Num(0));
@@ -578,7 +602,7 @@ void define(Machine& m, Node* b, int64_t size, Array data, int64_t usage, int64_
   if (!b || size < 0) return m.refuse();
   if (b->get(f_buffer::GL_BUFFER_IMMUTABLE_STORAGE)) return m.refuse();
   m.set(b, f_buffer::GL_BUFFER_SIZE, Num(size));
-  m.set(b, f_buffer::GL_BUFFER_USAGE, Num(storage ? 0x88E8 : usage));
+  m.set(b, f_buffer::GL_BUFFER_USAGE, Num(storage ? GL_DYNAMIC_DRAW : usage));
   m.set(b, f_buffer::GL_BUFFER_IMMUTABLE_STORAGE, Num(storage));
   m.set(b, f_buffer::GL_BUFFER_STORAGE_FLAGS, Num(storage ? flags : 0x103));  // what glBufferData's may be used for
   unmapped(m, b);
@@ -605,8 +629,10 @@ void map(Machine& m, Node* b, int64_t offset, int64_t length, int64_t access, in
   // GL_MAP_INVALIDATE_BUFFER_BIT
   if (flags & 8) m.set_content(b, f_buffer::content, NONE, 0);
 }
-int64_t access_of(int64_t flags) { return (flags & 3) == 1 ? 0x88B8 : (flags & 3) == 2 ? 0x88B9 : 0x88BA; }
-int64_t flags_of(int64_t access) { return access == 0x88B8 ? 1 : access == 0x88B9 ? 2 : 3; }
+int64_t access_of(int64_t flags) {
+  return (flags & 3) == 1 ? GL_READ_ONLY : (flags & 3) == 2 ? GL_WRITE_ONLY : GL_READ_WRITE;
+}
+int64_t flags_of(int64_t access) { return access == GL_READ_ONLY ? 1 : access == GL_WRITE_ONLY ? 2 : 3; }
 void unmap(Machine& m, Node* b) {
   if (!b) return m.refuse();
   m.read(b, f_buffer::GL_BUFFER_MAPPED);
@@ -736,15 +762,15 @@ void follow_bindings(Machine& m, Node* v) {
 namespace {
 int64_t type_bytes(int64_t type, int64_t size) {
   switch (type) {
-    case 0x1400:
-    case 0x1401: return size;
-    case 0x1402:
-    case 0x1403:
-    case 0x140B: return 2 * size;
-    case 0x140A: return 8 * size;
-    case 0x8D9F:
-    case 0x8368:
-    case 0x8C3B: return 4;
+    case GL_BYTE:
+    case GL_UNSIGNED_BYTE: return size;
+    case GL_SHORT:
+    case GL_UNSIGNED_SHORT:
+    case GL_HALF_FLOAT: return 2 * size;
+    case GL_DOUBLE: return 8 * size;
+    case GL_INT_2_10_10_10_REV:
+    case GL_UNSIGNED_INT_2_10_10_10_REV:
+    case GL_UNSIGNED_INT_10F_11F_11F_REV: return 4;
     default: return 4 * size;
   }
 }
@@ -776,7 +802,7 @@ void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64
                     int64_t stride, Array pointer) {
   Node* v = vao(m);
   Node* a = attrib(m, v, index);
-  if (!a || stride < 0 || !((size >= 1 && size <= 4) || size == 0x80E1)) return m.refuse();
+  if (!a || stride < 0 || !((size >= 1 && size <= 4) || size == GL_BGRA)) return m.refuse();
   Node* c = m.context();
   m.read(c, f_context::GL_ARRAY_BUFFER_BINDING);
   int64_t buffer = c->get(f_context::GL_ARRAY_BUFFER_BINDING);
@@ -785,7 +811,7 @@ void attrib_pointer(Machine& m, int64_t index, int64_t size, int64_t type, int64
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_STRIDE, Num(stride));
   m.set(a, f_vertex_attribute::GL_VERTEX_ATTRIB_ARRAY_POINTER, Num(pointer.address));
   set_binding(m, v, index, buffer, static_cast<int64_t>(pointer.address),
-              stride ? stride : type_bytes(type, size == 0x80E1 ? 4 : size));
+              stride ? stride : type_bytes(type, size == GL_BGRA ? 4 : size));
 }
 void attrib_divisor(Machine& m, int64_t index, int64_t divisor) {
   Node* v = vao(m);
@@ -853,7 +879,7 @@ void named_binding_divisor(Machine& m, int64_t array, int64_t index, int64_t div
 
 namespace {
 Node* client_node(Machine& m, int64_t array) {
-  if (array == 0x8078) return client_unit_array(m);
+  if (array == GL_TEXTURE_COORD_ARRAY) return client_unit_array(m);
   return m.child(vao(m), c_vertex_array::arrays, static_cast<uint64_t>(array));
 }
 }  // namespace
@@ -869,7 +895,7 @@ void client_array(Machine& m, int64_t array, int64_t size, int64_t type, int64_t
   m.set(n, f_client_array::buffer, Num(c->get(f_context::GL_ARRAY_BUFFER_BINDING)));
 }
 void client_state(Machine& m, int64_t array, int64_t on) {
-  if (array == 0x8558) return m.set(m.context(), f_context::enabled_GL_PRIMITIVE_RESTART, Num(on));
+  if (array == GL_PRIMITIVE_RESTART_NV) return m.set(m.context(), f_context::enabled_GL_PRIMITIVE_RESTART, Num(on));
   Node* n = client_node(m, array);
   if (!n) return m.refuse();
   m.set(n, f_client_array::enabled, Num(on));
@@ -878,14 +904,20 @@ void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointe
   struct Layout {
     int64_t format, tex, color, color_type, normal, vertex, tex_at, color_at, normal_at, vertex_at, bytes;
   };
-  static const Layout layouts[] = {
-      {0x2A20, 0, 0, 0, 0, 2, 0, 0, 0, 0, 8},         {0x2A21, 0, 0, 0, 0, 3, 0, 0, 0, 0, 12},
-      {0x2A22, 0, 4, 0x1401, 0, 2, 0, 0, 0, 4, 12},   {0x2A23, 0, 4, 0x1401, 0, 3, 0, 0, 0, 4, 16},
-      {0x2A24, 0, 3, 0x1406, 0, 3, 0, 0, 0, 12, 24},  {0x2A25, 0, 0, 0, 1, 3, 0, 0, 0, 12, 24},
-      {0x2A26, 0, 4, 0x1406, 1, 3, 0, 0, 16, 28, 40}, {0x2A27, 2, 0, 0, 0, 3, 0, 0, 0, 8, 20},
-      {0x2A28, 4, 0, 0, 0, 4, 0, 0, 0, 16, 32},       {0x2A29, 2, 4, 0x1401, 0, 3, 0, 8, 0, 12, 24},
-      {0x2A2A, 2, 3, 0x1406, 0, 3, 0, 8, 0, 20, 32},  {0x2A2B, 2, 0, 0, 1, 3, 0, 0, 8, 20, 32},
-      {0x2A2C, 2, 4, 0x1406, 1, 3, 0, 8, 24, 36, 48}, {0x2A2D, 4, 4, 0x1406, 1, 4, 0, 16, 32, 44, 60}};
+  static const Layout layouts[] = {{GL_V2F, 0, 0, 0, 0, 2, 0, 0, 0, 0, 8},
+                                   {GL_V3F, 0, 0, 0, 0, 3, 0, 0, 0, 0, 12},
+                                   {GL_C4UB_V2F, 0, 4, GL_UNSIGNED_BYTE, 0, 2, 0, 0, 0, 4, 12},
+                                   {GL_C4UB_V3F, 0, 4, GL_UNSIGNED_BYTE, 0, 3, 0, 0, 0, 4, 16},
+                                   {GL_C3F_V3F, 0, 3, GL_FLOAT, 0, 3, 0, 0, 0, 12, 24},
+                                   {GL_N3F_V3F, 0, 0, 0, 1, 3, 0, 0, 0, 12, 24},
+                                   {GL_C4F_N3F_V3F, 0, 4, GL_FLOAT, 1, 3, 0, 0, 16, 28, 40},
+                                   {GL_T2F_V3F, 2, 0, 0, 0, 3, 0, 0, 0, 8, 20},
+                                   {GL_T4F_V4F, 4, 0, 0, 0, 4, 0, 0, 0, 16, 32},
+                                   {GL_T2F_C4UB_V3F, 2, 4, GL_UNSIGNED_BYTE, 0, 3, 0, 8, 0, 12, 24},
+                                   {GL_T2F_C3F_V3F, 2, 3, GL_FLOAT, 0, 3, 0, 8, 0, 20, 32},
+                                   {GL_T2F_N3F_V3F, 2, 0, 0, 1, 3, 0, 0, 8, 20, 32},
+                                   {GL_T2F_C4F_N3F_V3F, 2, 4, GL_FLOAT, 1, 3, 0, 8, 24, 36, 48},
+                                   {GL_T4F_C4F_N3F_V4F, 4, 4, GL_FLOAT, 1, 4, 0, 16, 32, 44, 60}};
   for (auto& l : layouts) {
     if (l.format != format) continue;
     int64_t step = stride ? stride : l.bytes;
@@ -894,16 +926,16 @@ void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointe
       p.address += static_cast<uint64_t>(offset);
       return p;
     };
-    client_state(m, 0x8079, 0);
-    client_state(m, 0x8077, 0);
-    client_state(m, 0x8078, l.tex != 0);
-    if (l.tex) client_array(m, 0x8078, l.tex, 0x1406, step, at(l.tex_at));
-    client_state(m, 0x8076, l.color != 0);
-    if (l.color) client_array(m, 0x8076, l.color, l.color_type, step, at(l.color_at));
-    client_state(m, 0x8075, l.normal != 0);
-    if (l.normal) client_array(m, 0x8075, 3, 0x1406, step, at(l.normal_at));
-    client_state(m, 0x8074, 1);
-    return client_array(m, 0x8074, l.vertex, 0x1406, step, at(l.vertex_at));
+    client_state(m, GL_EDGE_FLAG_ARRAY, 0);
+    client_state(m, GL_INDEX_ARRAY, 0);
+    client_state(m, GL_TEXTURE_COORD_ARRAY, l.tex != 0);
+    if (l.tex) client_array(m, GL_TEXTURE_COORD_ARRAY, l.tex, GL_FLOAT, step, at(l.tex_at));
+    client_state(m, GL_COLOR_ARRAY, l.color != 0);
+    if (l.color) client_array(m, GL_COLOR_ARRAY, l.color, l.color_type, step, at(l.color_at));
+    client_state(m, GL_NORMAL_ARRAY, l.normal != 0);
+    if (l.normal) client_array(m, GL_NORMAL_ARRAY, 3, GL_FLOAT, step, at(l.normal_at));
+    client_state(m, GL_VERTEX_ARRAY, 1);
+    return client_array(m, GL_VERTEX_ARRAY, l.vertex, GL_FLOAT, step, at(l.vertex_at));
   }
   m.refuse();
 }
@@ -913,10 +945,11 @@ void interleaved_arrays(Machine& m, int64_t format, int64_t stride, Array pointe
 void init_texture(Machine& m, Node* t, uint32_t target) {
   if (!t) return;
   m.set(t, f_texture::target, Num(target));
-  if (target == 0x84F5 || target == 0x8D65) {  // rectangle, external: no mipmaps, no repeat
-    m.set(t, f_texture::GL_TEXTURE_MIN_FILTER, Num(0x2601));
+  if (target == GL_TEXTURE_RECTANGLE ||
+      target == GL_TEXTURE_EXTERNAL_OES) {  // rectangle, external: no mipmaps, no repeat
+    m.set(t, f_texture::GL_TEXTURE_MIN_FILTER, Num(GL_LINEAR));
     for (unsigned f : {f_texture::GL_TEXTURE_WRAP_S, f_texture::GL_TEXTURE_WRAP_T, f_texture::GL_TEXTURE_WRAP_R})
-      m.set(t, f, Num(0x812F));
+      m.set(t, f, Num(GL_CLAMP_TO_EDGE));
   }
 }
 void bind_texture(Machine& m, int64_t target, int64_t texture) {
@@ -967,17 +1000,19 @@ void parameter(Machine& m, Node* t, int64_t pname, Array* v, Num single) {
     else
       m.set(t, field, single);
   };
-  if (pname == 0x8E46) {  // GL_TEXTURE_SWIZZLE_RGBA
+  if (pname == GL_TEXTURE_SWIZZLE_RGBA) {
     if (!v || v->count() < 4) return;
     for (unsigned i = 0; i < 4; ++i) m.set(t, f_texture::GL_TEXTURE_SWIZZLE_R + i, v->at(i));
     return;
   }
   Num value = v ? (v->count() ? v->at(0) : Num(0)) : single;
-  bool rectangle = t->cls == &g_classes[class_texture] && t->get(f_texture::target) == 0x84F5;
-  if (rectangle && pname == 0x2801 && value.integer() != 0x2600 && value.integer() != 0x2601) return m.refuse();
-  if (pname == 0x2800 && value.integer() != 0x2600 && value.integer() != 0x2601) return m.refuse();
-  if (pname == 0x2801 && value.integer() != 0x2600 && value.integer() != 0x2601 &&
-      (value.integer() < 0x2700 || value.integer() > 0x2703))
+  bool rectangle = t->cls == &g_classes[class_texture] && t->get(f_texture::target) == GL_TEXTURE_RECTANGLE;
+  if (rectangle && pname == GL_TEXTURE_MIN_FILTER && value.integer() != GL_NEAREST && value.integer() != GL_LINEAR)
+    return m.refuse();
+  if (pname == GL_TEXTURE_MAG_FILTER && value.integer() != GL_NEAREST && value.integer() != GL_LINEAR)
+    return m.refuse();
+  if (pname == GL_TEXTURE_MIN_FILTER && value.integer() != GL_NEAREST && value.integer() != GL_LINEAR &&
+      (value.integer() < GL_NEAREST_MIPMAP_NEAREST || value.integer() > GL_LINEAR_MIPMAP_LINEAR))
     return m.refuse();
   int field = m.field_of(t, prefix_none, static_cast<uint32_t>(pname));
   if (field >= 0) give(static_cast<unsigned>(field));
@@ -1006,7 +1041,7 @@ void read_unpack(Machine& m, const Array& pixels) {
   m.read(m.context(), f_context::group_unpack);
   m.read(m.context(), f_context::GL_PIXEL_UNPACK_BUFFER_BINDING);
   if (pixels.kind == DT_DATA_OFFSET || m.context()->get(f_context::GL_PIXEL_UNPACK_BUFFER_BINDING))
-    if (Node* b = bound_buffer(m, 0x88EC)) m.read(b, f_buffer::content);
+    if (Node* b = bound_buffer(m, GL_PIXEL_UNPACK_BUFFER)) m.read(b, f_buffer::content);
 }
 namespace {
 Node* define_level(Machine& m, Node* t, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
@@ -1020,7 +1055,7 @@ Node* define_level(Machine& m, Node* t, int64_t target, int64_t level, int64_t f
   m.set(l, f_level::GL_TEXTURE_BORDER, Num(border));
   return l;
 }
-bool is_array(int64_t target) { return target == 0x8C1A || target == 0x9009; }
+bool is_array(int64_t target) { return target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY; }
 int64_t smaller(int64_t size, int64_t by) { return by > 62 ? 1 : std::max<int64_t>(size >> by, 1); }
 // Levels above the base of every face, as glGenerateMipmap makes them.
 void mipmaps(Machine& m, Node* t) {
@@ -1031,15 +1066,15 @@ void mipmaps(Machine& m, Node* t) {
     top = std::min(top, t->get(f_texture::GL_TEXTURE_IMMUTABLE_LEVELS) - 1);
   m.read(t, f_texture::GL_TEXTURE_BASE_LEVEL);
   m.read(t, f_texture::GL_TEXTURE_MAX_LEVEL);
-  bool cube = target == 0x8513;
+  bool cube = target == GL_TEXTURE_CUBE_MAP;
   for (int64_t face = 0; face < (cube ? 6 : 1); ++face) {
-    int64_t at = cube ? 0x8515 + face : target;
+    int64_t at = cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : target;
     Node* l = level_node(m, t, at, base, false);
     if (!l) continue;
     m.read_all(l);
     int64_t w = l->get(f_level::GL_TEXTURE_WIDTH), h = l->get(f_level::GL_TEXTURE_HEIGHT),
             d = l->get(f_level::GL_TEXTURE_DEPTH);
-    bool layers = is_array(target), rows = target == 0x8C18;
+    bool layers = is_array(target), rows = target == GL_TEXTURE_1D_ARRAY;
     int64_t most = std::max({w, rows ? 1 : h, layers ? 1 : d});
     for (int64_t n = 1; base + n <= std::min<int64_t>(top, 31) && (most >> n) > 0; ++n)
       if (Node* x = define_level(m, t, at, base + n, l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT), smaller(w, n),
@@ -1054,8 +1089,11 @@ void base_changed(Machine& m, Node* t, int64_t level) {
   }
 }
 bool is_proxy(int64_t target) {
-  return target == 0x8063 || target == 0x8064 || target == 0x8070 || target == 0x851B || target == 0x84F7 ||
-         target == 0x8C19 || target == 0x8C1B || target == 0x900B || target == 0x9101 || target == 0x9103;
+  return target == GL_PROXY_TEXTURE_1D || target == GL_PROXY_TEXTURE_2D || target == GL_PROXY_TEXTURE_3D ||
+         target == GL_PROXY_TEXTURE_CUBE_MAP || target == GL_PROXY_TEXTURE_RECTANGLE ||
+         target == GL_PROXY_TEXTURE_1D_ARRAY || target == GL_PROXY_TEXTURE_2D_ARRAY ||
+         target == GL_PROXY_TEXTURE_CUBE_MAP_ARRAY || target == GL_PROXY_TEXTURE_2D_MULTISAMPLE ||
+         target == GL_PROXY_TEXTURE_2D_MULTISAMPLE_ARRAY;
 }
 }  // namespace
 void tex_image(Machine& m, int64_t target, int64_t level, int64_t format, int64_t w, int64_t h, int64_t d,
@@ -1101,9 +1139,9 @@ void texture_sub_image(Machine& m, int64_t texture, int64_t level, int64_t x, in
   Node* t = named_texture(m, texture);
   if (!t) return m.refuse();
   int64_t target = t->get(f_texture::target);
-  if (target == 0x8513) {  // layers are faces
+  if (target == GL_TEXTURE_CUBE_MAP) {  // layers are faces
     for (int64_t f = std::max<int64_t>(z, 0); f < std::min<int64_t>(z + d, 6); ++f)
-      sub_image(m, t, 0x8515 + f, level, x, y, 0, w, h, 1, pixels);
+      sub_image(m, t, GL_TEXTURE_CUBE_MAP_POSITIVE_X + f, level, x, y, 0, w, h, 1, pixels);
     return;
   }
   sub_image(m, t, target, level, x, y, z, w, h, d, pixels);
@@ -1146,16 +1184,21 @@ namespace {
 void storage(Machine& m, Node* t, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
   if (!t || levels < 1 || levels > 32 || t->get(f_texture::GL_TEXTURE_IMMUTABLE_FORMAT)) return m.refuse();
   int64_t target = t->get(f_texture::target);
-  bool cube = target == 0x8513;
+  bool cube = target == GL_TEXTURE_CUBE_MAP;
   for (int64_t n = 0; n < levels; ++n)
     for (int64_t face = 0; face < (cube ? 6 : 1); ++face)
-      if (Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, smaller(w, n),
-                                 target == 0x8C18 ? h : smaller(h, n), is_array(target) ? d : smaller(d, n), 0))
+      if (Node* l =
+              define_level(m, t, cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : target, n, format, smaller(w, n),
+                           target == GL_TEXTURE_1D_ARRAY ? h : smaller(h, n), is_array(target) ? d : smaller(d, n), 0))
         m.set_content(l, f_level::content, NONE, 0);
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_FORMAT, Num(1));
   m.set(t, f_texture::GL_TEXTURE_IMMUTABLE_LEVELS, Num(levels));
   m.set(t, f_texture::GL_TEXTURE_VIEW_NUM_LEVELS, Num(levels));
-  m.set(t, f_texture::GL_TEXTURE_VIEW_NUM_LAYERS, Num(cube ? 6 : is_array(target) ? d : target == 0x8C18 ? h : 1));
+  m.set(t, f_texture::GL_TEXTURE_VIEW_NUM_LAYERS,
+        Num(cube                            ? 6
+            : is_array(target)              ? d
+            : target == GL_TEXTURE_1D_ARRAY ? h
+                                            : 1));
 }
 }  // namespace
 void tex_storage(Machine& m, int64_t target, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
@@ -1173,7 +1216,7 @@ void texture_direct(Machine& m, int64_t texture, int64_t target) {
                              : m.find(m.share(), c_share::default_textures, static_cast<uint64_t>(base_target(target)));
 }
 void unit_direct(Machine& m, int64_t unit) {
-  m.direct_unit = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(unit - GL_TEXTURE0_));
+  m.direct_unit = m.child(m.context(), c_context::texture_units, static_cast<uint64_t>(unit - GL_TEXTURE0));
 }
 void texture_storage(Machine& m, int64_t texture, int64_t levels, int64_t format, int64_t w, int64_t h, int64_t d) {
   storage(m, named_texture(m, texture), levels, format, w, h, d);
@@ -1223,20 +1266,21 @@ void texture_view(Machine& m, int64_t texture, int64_t target, int64_t original,
   Node *t = named_texture(m, texture), *o = named_texture(m, original);
   if (!t || !o) return m.refuse();
   init_texture(m, t, static_cast<uint32_t>(target));
-  bool cube = target == 0x8513, from_cube = o->get(f_texture::target) == 0x8513;
+  bool cube = target == GL_TEXTURE_CUBE_MAP, from_cube = o->get(f_texture::target) == GL_TEXTURE_CUBE_MAP;
   int64_t made = 0;
   for (int64_t n = 0; n < std::min<int64_t>(levels, 32); ++n)
     for (int64_t face = 0; face < (cube ? 6 : 1); ++face) {
-      Node* from =
-          level_node(m, o, from_cube ? 0x8515 + std::min<int64_t>(minlayer + face, 5) : o->get(f_texture::target),
-                     minlevel + n, false);
+      Node* from = level_node(m, o,
+                              from_cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + std::min<int64_t>(minlayer + face, 5)
+                                        : o->get(f_texture::target),
+                              minlevel + n, false);
       if (!from) continue;
       made = std::max(made, n + 1);
       m.read_all(from);
       int64_t w = from->get(f_level::GL_TEXTURE_WIDTH), h = from->get(f_level::GL_TEXTURE_HEIGHT),
               d = from->get(f_level::GL_TEXTURE_DEPTH);
-      int64_t seen = is_array(target) ? layers : target == 0x806F ? d : 1;
-      Node* l = define_level(m, t, cube ? 0x8515 + face : target, n, format, w, h, seen, 0);
+      int64_t seen = is_array(target) ? layers : target == GL_TEXTURE_3D ? d : 1;
+      Node* l = define_level(m, t, cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : target, n, format, w, h, seen, 0);
       if (!l) continue;
       m.set_content(l, f_level::content, NONE, 0);
       m.share_content(l, f_level::content, from, f_level::content, static_cast<uint64_t>(w * h * seen),
@@ -1254,9 +1298,11 @@ void generate_texture_mipmap(Machine& m, int64_t texture) { mipmaps(m, named_tex
 namespace {
 template <class Do> void each_level(Machine& m, Node* t, int64_t level, Do act) {
   if (!t) return;
-  bool cube = t->get(f_texture::target) == 0x8513;
+  bool cube = t->get(f_texture::target) == GL_TEXTURE_CUBE_MAP;
   for (int64_t face = 0; face < (cube ? 6 : 1); ++face)
-    if (Node* l = level_node(m, t, cube ? 0x8515 + face : t->get(f_texture::target), level, false)) act(l);
+    if (Node* l =
+            level_node(m, t, cube ? GL_TEXTURE_CUBE_MAP_POSITIVE_X + face : t->get(f_texture::target), level, false))
+      act(l);
 }
 }  // namespace
 void clear_tex_image(Machine& m, int64_t texture, int64_t level, int64_t whole) {
@@ -1271,22 +1317,23 @@ void invalidate_tex_image(Machine& m, int64_t texture, int64_t level) { clear_te
 void copy_image(Machine& m, int64_t from, int64_t from_target, int64_t from_level, int64_t to, int64_t to_target,
                 int64_t to_level, int64_t w, int64_t h, int64_t) {
   auto content = [&](int64_t name, int64_t target, int64_t level, unsigned& field) -> Node* {
-    if (target == 0x8D41) {
+    if (target == GL_RENDERBUFFER) {
       field = f_renderbuffer::content;
       return m.object(c_share::renderbuffers, static_cast<uint64_t>(name));
     }
     field = f_level::content;
     Node* t = named_texture(m, name);
-    return t ? level_node(m, t, target == 0x8513 ? 0x8515 : target, level, false) : nullptr;
+    return t ? level_node(m, t, target == GL_TEXTURE_CUBE_MAP ? GL_TEXTURE_CUBE_MAP_POSITIVE_X : target, level, false)
+             : nullptr;
   };
   unsigned ff = 0, tf = 0;
   Node *a = content(from, from_target, from_level, ff), *b = content(to, to_target, to_level, tf);
   (void)w, (void)h;
   if (a) m.read(a, ff);
-  if (from_target == 0x8513)
+  if (from_target == GL_TEXTURE_CUBE_MAP)
     each_level(m, named_texture(m, from), from_level, [&](Node* l) { m.read(l, f_level::content); });
   if (b) m.touch_content(b, tf);
-  if (to_target == 0x8513)
+  if (to_target == GL_TEXTURE_CUBE_MAP)
     each_level(m, named_texture(m, to), to_level, [&](Node* l) { m.touch_content(l, f_level::content); });
 }
 void prioritize_textures(Machine& m, int64_t n, Array textures, Array priorities) {
@@ -1340,9 +1387,10 @@ void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint
   auto it = m.context_by_handle.find(context);
   if (!image || it == m.context_by_handle.end()) return;
   Node* share = it->second->share->node;
-  const bool texture = target >= 0x30B1 && target <= 0x30B8;
-  Node* from =
-      texture || target == 0x30B9 ? m.find(share, texture ? c_share::textures : c_share::renderbuffers, of) : nullptr;
+  const bool texture = target >= EGL_GL_TEXTURE_2D && target <= EGL_GL_TEXTURE_CUBE_MAP_NEGATIVE_Z;
+  Node* from = texture || target == EGL_GL_RENDERBUFFER
+                   ? m.find(share, texture ? c_share::textures : c_share::renderbuffers, of)
+                   : nullptr;
   if (!from) return;
   m.read(from);
   m.set_content(image, f_handle::parameters, NONE, 0);
@@ -1350,9 +1398,10 @@ void image_made(Machine& m, Node* image, uint64_t context, uint32_t target, uint
   if (texture) {
     m.read(from, f_texture::target);
     from = level_node(m, from,
-                      target == 0x30B1   ? 0x0DE1
-                      : target == 0x30B2 ? 0x806F
-                                         : 0x8515 + (target - 0x30B3),
+                      target == EGL_GL_TEXTURE_2D ? GL_TEXTURE_2D
+                      : target == EGL_GL_TEXTURE_3D
+                          ? GL_TEXTURE_3D
+                          : GL_TEXTURE_CUBE_MAP_POSITIVE_X + (target - EGL_GL_TEXTURE_CUBE_MAP_POSITIVE_X),
                       level, false);
     if (!from) return;
     field = f_level::content;
@@ -1386,8 +1435,8 @@ void bind_image_textures(Machine& m, int64_t first, int64_t count, Array texture
     int64_t name = static_cast<uint64_t>(i) < known ? textures.integer(static_cast<uint64_t>(i)) : 0;
     Node* t = named_texture(m, name);
     Node* l = t ? level_node(m, t, t->get(f_texture::target), 0, false) : nullptr;
-    bind_image_texture(m, first + i, name, 0, name != 0, 0, name ? 0x88BA : 0x88B8,
-                       l ? l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT) : 0x8229);
+    bind_image_texture(m, first + i, name, 0, name != 0, 0, name ? GL_READ_WRITE : GL_READ_ONLY,
+                       l ? l->get(f_level::GL_TEXTURE_INTERNAL_FORMAT) : GL_R8);
   }
 }
 void bind_sampler(Machine& m, int64_t index, int64_t sampler) {
@@ -1408,11 +1457,11 @@ void bind_samplers(Machine& m, int64_t first, int64_t count, Array samplers) {
 void get_tex_image(Machine& m, int64_t target, int64_t level, Array) {
   Node* l = level_node(m, bound_texture(m, target), target, level, false);
   if (l) m.read_all(l);
-  if (Node* b = bound_buffer(m, 0x88EB)) m.touch_content(b, f_buffer::content);
+  if (Node* b = bound_buffer(m, GL_PIXEL_PACK_BUFFER)) m.touch_content(b, f_buffer::content);
 }
 void get_texture_image(Machine& m, int64_t texture, int64_t level, Array) {
   each_level(m, named_texture(m, texture), level, [&](Node* l) { m.read_all(l); });
-  if (Node* b = bound_buffer(m, 0x88EB)) m.touch_content(b, f_buffer::content);
+  if (Node* b = bound_buffer(m, GL_PIXEL_PACK_BUFFER)) m.touch_content(b, f_buffer::content);
 }
 
 // ---- framebuffers -------------------------------------------------------------------------------
@@ -1422,14 +1471,14 @@ void bind_framebuffer(Machine& m, int64_t target, int64_t name) {
   auto key = static_cast<uint64_t>(name);
   if (key && !m.find(c, c_context::framebuffers, key)) m.make(c, c_context::framebuffers, key);
   m.own_object(c_context::framebuffers, key);
-  if (target != 0x8CA8) m.set(c, f_context::GL_DRAW_FRAMEBUFFER_BINDING, Num(name));
-  if (target != 0x8CA9) m.set(c, f_context::GL_READ_FRAMEBUFFER_BINDING, Num(name));
+  if (target != GL_READ_FRAMEBUFFER) m.set(c, f_context::GL_DRAW_FRAMEBUFFER_BINDING, Num(name));
+  if (target != GL_DRAW_FRAMEBUFFER) m.set(c, f_context::GL_READ_FRAMEBUFFER_BINDING, Num(name));
 }
 namespace {
 template <class Do> void each_attachment(Machine& m, Node* f, int64_t attachment, Do act) {
   if (!f || !f->key) return m.refuse();
   int64_t points[2] = {attachment, 0};
-  if (attachment == 0x821A) points[0] = 0x8D00, points[1] = 0x8D20;  // GL_DEPTH_STENCIL_ATTACHMENT
+  if (attachment == GL_DEPTH_STENCIL_ATTACHMENT) points[0] = GL_DEPTH_ATTACHMENT, points[1] = GL_STENCIL_ATTACHMENT;
   for (int64_t point : points)
     if (point)
       if (Node* a = m.child(f, c_framebuffer::attachments, static_cast<uint64_t>(point))) act(a);
@@ -1449,12 +1498,15 @@ void attach_to(Machine& m, Node* f, int64_t attachment, int64_t textarget, int64
   if (texture && !t) return m.refuse();
   if (t && textarget && !t->get(f_texture::target)) init_texture(m, t, static_cast<uint32_t>(base_target(textarget)));
   int64_t target = t ? t->get(f_texture::target) : 0;
-  int64_t face = textarget >= 0x8515 && textarget <= 0x851A ? textarget : 0;
-  if (target == 0x8513 && !face && !layered) face = 0x8515 + std::clamp<int64_t>(layer, 0, 5), layer = 0;
-  bool can_layer = target == 0x8513 || target == 0x806F || target == 0x8C18 || target == 0x8C1A || target == 0x9009 ||
-                   target == 0x9102;
+  int64_t face =
+      textarget >= GL_TEXTURE_CUBE_MAP_POSITIVE_X && textarget <= GL_TEXTURE_CUBE_MAP_NEGATIVE_Z ? textarget : 0;
+  if (target == GL_TEXTURE_CUBE_MAP && !face && !layered)
+    face = GL_TEXTURE_CUBE_MAP_POSITIVE_X + std::clamp<int64_t>(layer, 0, 5), layer = 0;
+  bool can_layer = target == GL_TEXTURE_CUBE_MAP || target == GL_TEXTURE_3D || target == GL_TEXTURE_1D_ARRAY ||
+                   target == GL_TEXTURE_2D_ARRAY || target == GL_TEXTURE_CUBE_MAP_ARRAY ||
+                   target == GL_TEXTURE_2D_MULTISAMPLE_ARRAY;
   each_attachment(m, f, attachment,
-                  [&](Node* a) { attach(m, a, 0x1702, texture, level, face, layer, layered && can_layer); });
+                  [&](Node* a) { attach(m, a, GL_TEXTURE, texture, level, face, layer, layered && can_layer); });
 }
 }  // namespace
 void attach_texture(Machine& m, int64_t target, int64_t attachment, int64_t textarget, int64_t texture, int64_t level,
@@ -1469,12 +1521,12 @@ void named_attach_texture(Machine& m, int64_t framebuffer, int64_t attachment, i
 void attach_renderbuffer(Machine& m, int64_t target, int64_t attachment, int64_t name) {
   if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
   each_attachment(m, bound_framebuffer(m, target), attachment,
-                  [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
+                  [&](Node* a) { attach(m, a, GL_RENDERBUFFER, name, 0, 0, 0, 0); });
 }
 void named_attach_renderbuffer(Machine& m, int64_t framebuffer, int64_t attachment, int64_t name) {
   if (name && !m.object(c_share::renderbuffers, static_cast<uint64_t>(name))) return m.refuse();
   each_attachment(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(framebuffer)), attachment,
-                  [&](Node* a) { attach(m, a, 0x8D41, name, 0, 0, 0, 0); });
+                  [&](Node* a) { attach(m, a, GL_RENDERBUFFER, name, 0, 0, 0, 0); });
 }
 namespace {
 void buffers_of(Machine& m, Node* f, int64_t n, Array bufs) {
@@ -1492,7 +1544,7 @@ void one_buffer(Machine& m, Node* f, int64_t buf) {
 void draw_buffer(Machine& m, int64_t buf) { one_buffer(m, draw_framebuffer(m), buf); }
 void draw_buffers(Machine& m, int64_t n, Array bufs) { buffers_of(m, draw_framebuffer(m), n, bufs); }
 void read_buffer(Machine& m, int64_t src) {
-  m.set(bound_framebuffer(m, 0x8CA8), f_framebuffer::GL_READ_BUFFER, Num(src));
+  m.set(bound_framebuffer(m, GL_READ_FRAMEBUFFER), f_framebuffer::GL_READ_BUFFER, Num(src));
 }
 void named_draw_buffer(Machine& m, int64_t f, int64_t buf) {
   one_buffer(m, m.own_object(c_context::framebuffers, static_cast<uint64_t>(f)), buf);
@@ -1535,12 +1587,12 @@ void named_renderbuffer_storage(Machine& m, int64_t name, int64_t samples, int64
 namespace {
 int query_slot(int64_t target) {
   switch (target) {
-    case 0x8914: return 0;
-    case 0x8C2F: return 1;
-    case 0x8D6A: return 2;
-    case 0x8C87: return 3;
-    case 0x8C88: return 4;
-    case 0x88BF: return 5;
+    case GL_SAMPLES_PASSED: return 0;
+    case GL_ANY_SAMPLES_PASSED: return 1;
+    case GL_ANY_SAMPLES_PASSED_CONSERVATIVE: return 2;
+    case GL_PRIMITIVES_GENERATED: return 3;
+    case GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN: return 4;
+    case GL_TIME_ELAPSED: return 5;
     default: return 6;
   }
 }
@@ -1575,7 +1627,7 @@ void query_counter(Machine& m, int64_t id, int64_t target) {
 }
 void get_query(Machine& m, int64_t id) {
   if (Node* q = m.own_object(c_context::queries, static_cast<uint64_t>(id))) m.read_all(q);
-  if (Node* b = bound_buffer(m, 0x9192)) m.touch_content(b, f_buffer::content);
+  if (Node* b = bound_buffer(m, GL_QUERY_BUFFER)) m.touch_content(b, f_buffer::content);
 }
 void begin_conditional(Machine& m, int64_t id, int64_t mode) {
   m.set(m.context(), f_context::conditional_query, Num(id));

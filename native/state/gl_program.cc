@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gl.h"
+#include "gl_enums.h"
 
 namespace dt::state::run {
 namespace {
@@ -263,8 +264,8 @@ void feedback_varyings(Machine& m, int64_t program) {
 }
 void program_parameter(Machine& m, int64_t program, int64_t pname, int64_t value) {
   Node* p = program_of(m, program);
-  if (pname == 0x8258) m.set(p, f_program::GL_PROGRAM_SEPARABLE, Num(value));
-  if (pname == 0x8257) m.set(p, f_program::GL_PROGRAM_BINARY_RETRIEVABLE_HINT, Num(value));
+  if (pname == GL_PROGRAM_SEPARABLE) m.set(p, f_program::GL_PROGRAM_SEPARABLE, Num(value));
+  if (pname == GL_PROGRAM_BINARY_RETRIEVABLE_HINT) m.set(p, f_program::GL_PROGRAM_BINARY_RETRIEVABLE_HINT, Num(value));
 }
 void link_program(Machine& m, int64_t program) {
   Node* p = program_of(m, program);
@@ -323,7 +324,7 @@ void get_program(Machine& m, int64_t program, int64_t pname, Array params) {
   m.read(p, f_program::linked);
   int64_t value = params.integer(0);
   switch (pname) {
-    case 0x8B82:
+    case GL_LINK_STATUS:
       if (!value) m.set(p, f_program::GL_LINK_STATUS, Num(0));
       return;
     default: return;
@@ -333,7 +334,7 @@ void get_shader(Machine& m, int64_t shader, int64_t pname, Array params) {
   Node* s = shader_of(m, shader);
   if (!s || !params.count()) return;
   m.read(s, f_shader::compiled);
-  if (pname == 0x8B81 && !params.integer(0)) m.set(s, f_shader::GL_COMPILE_STATUS, Num(0));
+  if (pname == GL_COMPILE_STATUS && !params.integer(0)) m.set(s, f_shader::GL_COMPILE_STATUS, Num(0));
 }
 void get_object(Machine& m, int64_t object, int64_t pname, Array params) {
   if (m.find(m.share(), c_share::programs, static_cast<uint64_t>(object)))
@@ -380,17 +381,17 @@ void uniform_block_index(Machine& m, int64_t program, Array name, int64_t index)
   m.set(n, f_uniform_block::index, Num(index));
 }
 void resource_index(Machine& m, int64_t program, int64_t interface, Array name, int64_t index) {
-  if (interface == 0x92E2) return uniform_block_index(m, program, name, index);  // GL_UNIFORM_BLOCK
+  if (interface == GL_UNIFORM_BLOCK) return uniform_block_index(m, program, name, index);
   Node* p = program_of(m, program);
-  if (!p || interface != 0x92E6 || index < 0 || index >= MOST_LOCATION) return;
+  if (!p || interface != GL_SHADER_STORAGE_BLOCK || index < 0 || index >= MOST_LOCATION) return;
   Node* n = m.child(p, c_program::storage_blocks, static_cast<uint64_t>(index));
   if (!n) return;
   set_name(m, n, name.text());
   m.set(n, f_storage_block::index, Num(index));
 }
 void resource_location(Machine& m, int64_t program, int64_t interface, Array name, int64_t location) {
-  if (interface == 0x92E1) return uniform_location(m, program, name, location);
-  if (interface == 0x92E3) attrib_location(m, program, name, location);
+  if (interface == GL_UNIFORM) return uniform_location(m, program, name, location);
+  if (interface == GL_PROGRAM_INPUT) attrib_location(m, program, name, location);
 }
 void uniform_block_binding(Machine& m, int64_t program, int64_t index, int64_t binding) {
   Node* p = program_of(m, program);
@@ -521,9 +522,9 @@ void use_program_stages(Machine& m, int64_t pipeline, int64_t stages, int64_t pr
 }
 namespace {
 int arb_binding(int64_t target) {
-  return target == 0x8620   ? f_context::GL_VERTEX_PROGRAM_BINDING_NV
-         : target == 0x8804 ? f_context::GL_FRAGMENT_PROGRAM_BINDING_NV
-                            : -1;
+  return target == GL_VERTEX_PROGRAM_ARB     ? f_context::GL_VERTEX_PROGRAM_BINDING_NV
+         : target == GL_FRAGMENT_PROGRAM_ARB ? f_context::GL_FRAGMENT_PROGRAM_BINDING_NV
+                                             : -1;
 }
 Node* arb_program(Machine& m, int64_t target) {
   int field = arb_binding(target);

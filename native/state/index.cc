@@ -13,6 +13,8 @@
 
 #include "gl.h"
 #include "spool.h"
+#include "gl_enums.h"
+#include "vg_enums.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -186,7 +188,7 @@ void Gather::draw(const CallEvent& e, const Draw& d) {
     r.flags |= DRAW_VECTOR;
     for (unsigned i = 0; i < 2; ++i) r.extent[i] = static_cast<float>(d.extent[i]);
     r.blend_src = static_cast<uint32_t>(c->get(f_vg_context::VG_BLEND_MODE));
-    if (r.blend_src != 0x2000) r.flags |= DRAW_BLEND;
+    if (r.blend_src != VG_BLEND_SRC) r.flags |= DRAW_BLEND;
     flag(f_vg_context::VG_SCISSORING, DRAW_SCISSOR);
     r.color_mask = 15;
     return objects(e, r);
@@ -1034,48 +1036,48 @@ class DrawSource : public BatchSource {
 // Bytes of a texel in an uncompressed format, roughly where the driver may choose; 0: not known.
 uint64_t texel_bytes(uint32_t format) {
   switch (format) {
-    case 0x1903:
-    case 0x1906:
-    case 0x1909:
-    case 0x8229:
-    case 0x8F94:
-    case 0x8231:
-    case 0x8232:
-    case 0x1901:
-    case 0x8D48:
-    case 0x803C:
-    case 0x8040: return 1;
-    case 0x8227:
-    case 0x822B:
-    case 0x190A:
-    case 0x8056:
-    case 0x8057:
-    case 0x8D62:
-    case 0x81A5:
-    case 0x822A:
-    case 0x822D:
-    case 0x8233:
-    case 0x8234: return 2;
-    case 0x1907:
-    case 0x8051:
-    case 0x8C41:
+    case GL_RED:
+    case GL_ALPHA:
+    case GL_LUMINANCE:
+    case GL_R8:
+    case GL_R8_SNORM:
+    case GL_R8I:
+    case GL_R8UI:
+    case GL_STENCIL_INDEX:
+    case GL_STENCIL_INDEX8:
+    case GL_ALPHA8:
+    case GL_LUMINANCE8: return 1;
+    case GL_RG:
+    case GL_RG8:
+    case GL_LUMINANCE_ALPHA:
+    case GL_RGBA4:
+    case GL_RGB5_A1:
+    case GL_RGB565:
+    case GL_DEPTH_COMPONENT16:
+    case GL_R16:
+    case GL_R16F:
+    case GL_R16I:
+    case GL_R16UI: return 2;
+    case GL_RGB:
+    case GL_RGB8:
+    case GL_SRGB8:
     case 3: return 3;
-    case 0x881A:
-    case 0x8C17:
-    case 0x8D76:
-    case 0x8D88:
-    case 0x805B:
-    case 0x8230:
-    case 0x823B:
-    case 0x823C:
-    case 0x8CAD: return 8;
-    case 0x881B: return 6;
-    case 0x8815:
-    case 0x8D77:
-    case 0x8D89: return 12;
-    case 0x8814:
-    case 0x8D82:
-    case 0x8D70: return 16;
+    case GL_RGBA16F:
+    case GL_UNSIGNED_NORMALIZED:
+    case GL_RGBA16UI:
+    case GL_RGBA16I:
+    case GL_RGBA16:
+    case GL_RG32F:
+    case GL_RG32I:
+    case GL_RG32UI:
+    case GL_DEPTH32F_STENCIL8: return 8;
+    case GL_RGB16F: return 6;
+    case GL_RGB32F:
+    case GL_RGB16UI:
+    case GL_RGB16I: return 12;
+    case GL_RGBA32F:
+    case GL_RGBA32I:
+    case GL_RGBA32UI: return 16;
     default: return format ? 4 : 0;
   }
 }

@@ -10,6 +10,7 @@
 #include "gl.h"
 #include "natives.h"
 #include "vg.h"
+#include "gl_enums.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -481,7 +482,7 @@ std::string Machine::path(const Node& node) const {
         enum_text(node.cls == &g_classes[class_vg_matrix] ? "VGMatrixMode" : nullptr, static_cast<uint32_t>(node.key));
     bool bare = !strcmp(c.name, "attachments") || !strcmp(c.name, "arrays");
     if (!bare) text += std::string(c.name) + ".";
-    if (node.key == 0x0404 || node.key == 0x0405) name = node.key == 0x0404 ? "GL_FRONT" : "GL_BACK";
+    if (node.key == GL_FRONT || node.key == GL_BACK) name = node.key == GL_FRONT ? "GL_FRONT" : "GL_BACK";
     if (name)
       text += name;
     else {
@@ -492,7 +493,7 @@ std::string Machine::path(const Node& node) const {
     return text;
   }
   if (node.cls == &g_classes[class_level] && node.key >= 64) {  // faces of a cube map
-    const char* face = enum_text(nullptr, 0x8515u + static_cast<uint32_t>(node.key / 64 - 1));
+    const char* face = enum_text(nullptr, GL_TEXTURE_CUBE_MAP_POSITIVE_X + static_cast<uint32_t>(node.key / 64 - 1));
     return text + (face ? face : "GL_NONE") + ".levels[" + std::to_string(node.key % 64) + "]";
   }
   bool handle = false;
@@ -865,7 +866,7 @@ void Machine::apply(play::Decoded* chunk, uint32_t record) {
                                               flags & CMD_ARRAYS ? run::arrays_on(*this) : 0});
       run::listed(*this);
     }
-    if (context_->list_mode == 0x1300) {  // GL_COMPILE
+    if (context_->list_mode == GL_COMPILE) {
       event_.deeds = DEED_COMPILED;
       return;
     }

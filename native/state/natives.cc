@@ -4,12 +4,13 @@
 
 #include "gl.h"
 #include "vg.h"
+#include "egl_enums.h"
+#include "glx_enums.h"
 
 namespace dt::state {
 namespace {
 
 bool starts(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
-constexpr int64_t OPENVG = 0x30A1;  // EGL_OPENVG_API
 
 bool has(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
 
@@ -45,7 +46,8 @@ class Describe {
       if (Node* n = m_.surface(handle("surface"), false); n && made)
         attribute(n, static_cast<uint32_t>(value("attribute")), static_cast<int32_t>(value("value")));
     } else if (name == "glXSelectEvent") {
-      if (Node* n = m_.surface(handle("draw"), false)) attribute(n, 0x801F, static_cast<int64_t>(value("event_mask")));
+      if (Node* n = m_.surface(handle("draw"), false))
+        attribute(n, GLX_EVENT_MASK, static_cast<int64_t>(value("event_mask")));
     } else if (name == "eglBindTexImage" || name == "glXBindTexImageEXT") {
       if (Node* n = m_.surface(handle(egl ? "surface" : "drawable"), false))
         m_.note(n, f_surface::bound_to_texture, Num(1));
@@ -86,9 +88,9 @@ class Describe {
     m_.images.erase(made);
     int64_t level = 0;
     auto attributes = list("attrib_list");
-    for (size_t i = 0; i + 1 < attributes.size() && attributes[i] != 0x3038; i += 2)
-      if (attributes[i] == 0x30BC) level = attributes[i + 1];  // EGL_GL_TEXTURE_LEVEL
-    if (value("target") == 0x30BA)
+    for (size_t i = 0; i + 1 < attributes.size() && attributes[i] != EGL_NONE; i += 2)
+      if (attributes[i] == EGL_GL_TEXTURE_LEVEL) level = attributes[i + 1];
+    if (value("target") == EGL_VG_PARENT_IMAGE_KHR)
       return run::vg_image_shared(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"),
                                   value("buffer") & 0xffffffffu);
     run::image_made(m_, m_.find(m_.root(), c_root::handles, made), handle("ctx"),
@@ -137,14 +139,15 @@ class Describe {
   }
   void attribute(Node* n, uint32_t name, int64_t number) {
     int at = m_.field_of(n, prefix_none, name);
-    if (n->cls == &g_classes[class_surface] && (name == 0x3057 || name == 0x8041)) at = f_surface::width;
-    if (n->cls == &g_classes[class_surface] && (name == 0x3056 || name == 0x8040)) at = f_surface::height;
+    if (n->cls == &g_classes[class_surface] && (name == EGL_WIDTH || name == GLX_PBUFFER_WIDTH)) at = f_surface::width;
+    if (n->cls == &g_classes[class_surface] && (name == EGL_HEIGHT || name == GLX_PBUFFER_HEIGHT))
+      at = f_surface::height;
     if (at >= 0) m_.note(n, static_cast<unsigned>(at), Num(number));
   }
   void attributes(Node* n) {
     for (const char* parameter : {"attrib_list", "attribList"}) {
       auto numbers = list(parameter);
-      for (size_t i = 0; i + 1 < numbers.size() && numbers[i] != 0x3038 && numbers[i]; i += 2)
+      for (size_t i = 0; i + 1 < numbers.size() && numbers[i] != EGL_NONE && numbers[i]; i += 2)
         attribute(n, static_cast<uint32_t>(numbers[i]), numbers[i + 1]);
     }
   }
@@ -155,7 +158,7 @@ class Describe {
     m_.note_text(n, f_surface::kind, kind);
     m_.note(n, f_surface::config, Num(static_cast<int64_t>(value("config"))));
     attributes(n);
-    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == 0x3096)
+    if (f_.name == "eglCreatePbufferFromClientBuffer" && value("buftype") == EGL_OPENVG_IMAGE)
       run::vg_surface_made(m_, n, static_cast<int64_t>(value("buffer")));
   }
   void context_made(uint64_t made) {
@@ -230,7 +233,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
   if (thread && starts(f.name, "eglCreateContext")) {
     m.read(thread, f_thread::bound_api);
     if (uint64_t made = f.result && f.result->slot >= 0 ? c.raw(*f.result, row) : 0) {
-      if (thread->get(f_thread::bound_api) == OPENVG)
+      if (thread->get(f_thread::bound_api) == EGL_OPENVG_API)
         m.vg_handles.insert(made);
       else
         m.vg_handles.erase(made);
@@ -277,7 +280,7 @@ void natives_call(Machine& m, const Function& f, const FunctionColumns& c, uint3
     uint64_t context = 0;
     for (auto& p : f.params)
       if (p.name == "ctx") context = c.raw(p, row);
-    const bool bound = starts(f.name, "egl") && thread->get(f_thread::bound_api) == OPENVG;
+    const bool bound = starts(f.name, "egl") && thread->get(f_thread::bound_api) == EGL_OPENVG_API;
     const bool vector = context ? m.vg_handles.count(context) > 0 : bound;
     const auto current = static_cast<unsigned>(vector ? f_thread::vg_context : f_thread::context);
     if (context) {

@@ -3,6 +3,8 @@
 // Names of OpenVG end before what they name: a paint that is set, an image of a glyph or a pattern, pixels that a child
 // shares live on without one. Machine::vg_refers has what variables stand for, whatever their names mean by now.
 #include "vg.h"
+#include "gl_enums.h"
+#include "vg_enums.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +16,7 @@ namespace {
 
 using Matrix = std::array<double, 9>;  // column by column, as OpenVG hands them over
 constexpr Hash128 NONE{};
-constexpr uint64_t IMAGE_MATRIX = 0x1401;  // VG_MATRIX_IMAGE_USER_TO_SURFACE
-enum : int64_t { STROKE = 1, FILL = 2 };   // VGPaintMode
+enum : int64_t { STROKE = 1, FILL = 2 };  // VGPaintMode
 
 // ---- objects ------------------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ Node* matrix_node(Machine& m) {
 }
 void put(Machine& m, Node* n, Matrix v) {
   // Only that of images may be a perspective.
-  if (n->key != IMAGE_MATRIX) v[2] = v[5] = 0, v[8] = 1;
+  if (n->key != VG_MATRIX_IMAGE_USER_TO_SURFACE) v[2] = v[5] = 0, v[8] = 1;
   Num numbers[9];
   for (size_t i = 0; i < 9; ++i) numbers[i] = Num(v[i]);
   m.set(n, f_vg_matrix::values, 0, numbers, 9);
@@ -244,13 +245,14 @@ void read_paint(Machine& m, unsigned field, uint64_t matrix) {
   m.read(paint);
   m.read(paint, f_vg_paint::VG_PAINT_TYPE);
   const int64_t type = paint->get(f_vg_paint::VG_PAINT_TYPE);
-  if (type == 0x1B00) return m.read(paint, f_vg_paint::VG_PAINT_COLOR);
+  if (type == VG_PAINT_TYPE_COLOR) return m.read(paint, f_vg_paint::VG_PAINT_COLOR);
   read_matrix(m, matrix);
-  if (type != 0x1B03) {
+  if (type != VG_PAINT_TYPE_PATTERN) {
     for (unsigned f : {f_vg_paint::VG_PAINT_COLOR_RAMP_SPREAD_MODE, f_vg_paint::VG_PAINT_COLOR_RAMP_PREMULTIPLIED,
                        f_vg_paint::VG_PAINT_COLOR_RAMP_STOPS})
       m.read(paint, f);
-    return m.read(paint, type == 0x1B01 ? f_vg_paint::VG_PAINT_LINEAR_GRADIENT : f_vg_paint::VG_PAINT_RADIAL_GRADIENT);
+    return m.read(paint, type == VG_PAINT_TYPE_LINEAR_GRADIENT ? f_vg_paint::VG_PAINT_LINEAR_GRADIENT
+                                                               : f_vg_paint::VG_PAINT_RADIAL_GRADIENT);
   }
   m.read(paint, f_vg_paint::pattern);
   m.read(paint, f_vg_paint::VG_PAINT_PATTERN_TILING_MODE);
@@ -262,14 +264,15 @@ void read_paint(Machine& m, unsigned field, uint64_t matrix) {
     m.read(paint, f_vg_paint::VG_PAINT_COLOR);
 }
 void read_paints(Machine& m, int64_t modes) {
-  if (modes & FILL) read_paint(m, f_vg_context::fill_paint, 0x1402);
-  if (modes & STROKE) read_paint(m, f_vg_context::stroke_paint, 0x1403);
+  if (modes & FILL) read_paint(m, f_vg_context::fill_paint, VG_MATRIX_FILL_PAINT_TO_USER);
+  if (modes & STROKE) read_paint(m, f_vg_context::stroke_paint, VG_MATRIX_STROKE_PAINT_TO_USER);
 }
 void read_image_drawing(Machine& m, Node* image) {
   Node* c = m.vg_context();
   m.read(c, f_vg_context::VG_IMAGE_MODE);
   m.read(c, f_vg_context::VG_IMAGE_QUALITY);
-  if (c->get(f_vg_context::VG_IMAGE_MODE) != 0x1F00) read_paint(m, f_vg_context::fill_paint, 0x1402);
+  if (c->get(f_vg_context::VG_IMAGE_MODE) != VG_DRAW_IMAGE_NORMAL)
+    read_paint(m, f_vg_context::fill_paint, VG_MATRIX_FILL_PAINT_TO_USER);
   read_image(m, image);
 }
 void read_path(Machine& m, Node* path) { read_object(m, path); }
@@ -452,7 +455,7 @@ void vg_matrix(Machine& m, Array values, int64_t load) {
   Node* n = matrix_node(m);
   if (!n) return;
   if (load) return put(m, n, v);
-  if (n->key != IMAGE_MATRIX) v[2] = v[5] = 0, v[8] = 1;
+  if (n->key != VG_MATRIX_IMAGE_USER_TO_SURFACE) v[2] = v[5] = 0, v[8] = 1;
   multiply(m, v);
 }
 void vg_scale_matrix(Machine& m, double x, double y, int64_t load) {
@@ -536,7 +539,7 @@ void vg_image_shared(Machine& m, Node* handle, uint64_t context, uint64_t name) 
     m.read(image, f_vg_image::shown);
   }
   const int64_t width = image->get(f_vg_image::VG_IMAGE_WIDTH), height = image->get(f_vg_image::VG_IMAGE_HEIGHT);
-  m.images[handle->key] = {width, height, 1, 0x1908};  // GL_RGBA
+  m.images[handle->key] = {width, height, 1, GL_RGBA};
   const auto extent = static_cast<uint64_t>(width * height);
   m.share_content(handle, f_handle::parameters, image, f_vg_image::shown, extent, extent);
 }
@@ -545,13 +548,13 @@ namespace {
 // knows.
 int64_t format_for(int64_t internal) {
   switch (internal) {
-    case 0x8D62: return 3;  // GL_RGB565, VG_sRGB_565
-    case 0x8057: return 4;  // GL_RGB5_A1, VG_sRGBA_5551
-    case 0x8056: return 5;  // GL_RGBA4, VG_sRGBA_4444
-    case 0x1907:
-    case 0x8051:
-    case 0x8C41: return 0xC0;  // GL_RGB, GL_RGB8, GL_SRGB8: VG_sXBGR_8888
-    default: return 0xC1;      // VG_sABGR_8888
+    case GL_RGB565: return 3;   // VG_sRGB_565
+    case GL_RGB5_A1: return 4;  // VG_sRGBA_5551
+    case GL_RGBA4: return 5;    // VG_sRGBA_4444
+    case GL_RGB:
+    case GL_RGB8:
+    case GL_SRGB8: return 0xC0;  // GL_RGB, GL_RGB8, GL_SRGB8: VG_sXBGR_8888
+    default: return 0xC1;        // VG_sABGR_8888
   }
 }
 }  // namespace
@@ -625,7 +628,7 @@ void vg_draw_path(Machine& m, int64_t name, int64_t modes) {
   Node* path = used(m, c_vg_share::paths, name);
   if (!path || !modes || modes & ~(STROKE | FILL)) return m.refuse();
   read_path(m, path);
-  Node* matrix = read_matrix(m, 0x1400);
+  Node* matrix = read_matrix(m, VG_MATRIX_PATH_USER_TO_SURFACE);
   read_shape(m, modes);
   read_paints(m, modes);
   read_blending(m);
@@ -636,7 +639,7 @@ void vg_draw_path(Machine& m, int64_t name, int64_t modes) {
 void vg_draw_image(Machine& m, int64_t name) {
   Node* image = image_of(m, name);
   if (!image) return;
-  Node* matrix = read_matrix(m, IMAGE_MATRIX);
+  Node* matrix = read_matrix(m, VG_MATRIX_IMAGE_USER_TO_SURFACE);
   read_image_drawing(m, image);
   read_blending(m);
   draws(m, 0);
@@ -655,7 +658,7 @@ void draw_glyphs(Machine& m, int64_t font_name, const std::vector<uint64_t>& ind
     every.push_back(glyph);
     if (std::find(glyphs.begin(), glyphs.end(), glyph) == glyphs.end()) glyphs.push_back(glyph);
   }
-  read_matrix(m, 0x1404);
+  read_matrix(m, VG_MATRIX_GLYPH_USER_TO_SURFACE);
   draws(m, modes);
   bool outlines = false;
   for (Node* glyph : glyphs) {
@@ -753,8 +756,8 @@ void vg_read_pixels(Machine& m) { read(m, surface_pixels(m)); }
 // ---- masks --------------------------------------------------------------------------------------
 
 void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, int64_t width, int64_t height) {
-  const bool plain = operation == 0x1500 || operation == 0x1501;  // VG_CLEAR_MASK, VG_FILL_MASK
-  if (width <= 0 || height <= 0 || operation < 0x1500 || operation > 0x1505) return m.refuse();
+  const bool plain = operation == VG_CLEAR_MASK || operation == VG_FILL_MASK;
+  if (width <= 0 || height <= 0 || operation < VG_CLEAR_MASK || operation > VG_SUBTRACT_MASK) return m.refuse();
   Pixels mask = mask_pixels(m);
   if (plain) return replaced(m, mask, {x, y, width, height});
   Pixels from;
@@ -767,7 +770,7 @@ void vg_mask(Machine& m, int64_t name, int64_t operation, int64_t x, int64_t y, 
     return;
   }
   read(m, from);
-  if (operation == 0x1502)
+  if (operation == VG_SET_MASK)
     replaced(m, mask, arriving(mask, x, y, from, 0, 0, width, height));  // VG_SET_MASK
   else
     changed(m, mask);
@@ -777,10 +780,10 @@ void vg_render_to_mask(Machine& m, int64_t name, int64_t modes, int64_t operatio
   if (!path || !modes || modes & ~(STROKE | FILL)) return m.refuse();
   Pixels mask = mask_pixels(m);
   read_path(m, path);
-  read_matrix(m, 0x1400);
+  read_matrix(m, VG_MATRIX_PATH_USER_TO_SURFACE);
   read_shape(m, modes);
   m.read(m.vg_context(), f_vg_context::VG_RENDERING_QUALITY);
-  if (operation >= 0x1500 && operation <= 0x1502)
+  if (operation >= VG_CLEAR_MASK && operation <= VG_SET_MASK)
     replaced(m, mask, mask.part);
   else
     changed(m, mask);
@@ -856,7 +859,7 @@ void vg_append_paths(Machine& m, int64_t name, int64_t first, int64_t second, in
   m.read(n, f_vg_path::capabilities);
   read_path(m, a);
   if (b) read_path(m, b);
-  if (transforms) read_matrix(m, 0x1400);
+  if (transforms) read_matrix(m, VG_MATRIX_PATH_USER_TO_SURFACE);
   const VgOutline from = m.vg_outlines[a];
   VgOutline& o = m.vg_outlines[n];
   o.segments += from.segments;
@@ -896,7 +899,7 @@ void vg_append_arc(Machine& m, int64_t name, double x, double y, double width, d
   const double sweep = std::min(std::abs(extent), 360.0 * 512);
   auto pieces = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(sweep / 180)));
   if (sweep / static_cast<double>(pieces) >= 180) ++pieces;
-  const bool pie = type == 0xF102, open = type == 0xF100;
+  const bool pie = type == VGU_ARC_PIE, open = type == VGU_ARC_OPEN;
   follow_shape(m, n, 1 + pieces + pie + !open, 2 + 5 * pieces + 2 * pie, 0, x - width / 2, y - height / 2,
                x + width / 2, y + height / 2);
   appended(m, n);

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import sanitized
 from drawtap.errors import InputError
 from drawtap.formats import Selection, peers
 from drawtap.formats.apitrace import Imported, read_apitrace, write_apitrace
@@ -399,6 +400,7 @@ def _fuzz_import(compiler: str, folder: Path) -> Path:
             "-DDRAWTAP_HAVE_ZLIB",
             "-I",
             str(ROOT / "native/third_party"),
+            f"-I{sanitized.enum_headers()}",
             "-c",
             str(source),
             "-o",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import sanitized
+
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "native" / "runtime"
 SOURCES = ("gl_state.cc", "sizes.cc", "client_arrays.cc", "maps.cc", "natives.cc", "frame_image.cc")
@@ -24,7 +26,7 @@ def _compiler() -> str:
 def test_state(tmp_path: Path, sanitize: bool) -> None:
     program = tmp_path / "test_state"
     flags = ["-fsanitize=address,undefined", "-O1"] if sanitize else ["-O2"]
-    command = [_compiler(), "-std=c++20", "-g", "-Wall", "-Wextra", *flags]
+    command = [_compiler(), "-std=c++20", "-g", "-Wall", "-Wextra", f"-I{sanitized.enum_headers()}", *flags]
     command += [str(ROOT / "tests" / "native" / "test_state.cc"), *(str(RUNTIME / name) for name in SOURCES)]
     built = subprocess.run([*command, "-o", str(program)], capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

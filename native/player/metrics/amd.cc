@@ -8,21 +8,11 @@
 #include <map>
 
 #include "driver_counters.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t {
-  COUNTER_TYPE = 0x8BC0,
-  COUNTER_RANGE = 0x8BC1,
-  UNSIGNED_INT64 = 0x8BC2,
-  PERCENTAGE = 0x8BC3,
-  RESULT_AVAILABLE = 0x8BC4,
-  RESULT_SIZE = 0x8BC5,
-  RESULT = 0x8BC6,
-  GL_UNSIGNED_INT = 0x1405,
-  GL_FLOAT = 0x1406
-};
 constexpr size_t MOST_MONITORS = 256;  // a context has at a time
 constexpr uint32_t MOST_BYTES = 1 << 24;
 constexpr uint64_t WAIT_NS = 1000000000ull;
@@ -98,14 +88,14 @@ std::map<uint32_t, Group> catalogue() {
     for (uint32_t c : counters) {
       Counter& counter = g.counters[c];
       counter.name = name_of([&](int room, int* length, char* text) { f.counter_string(id, c, room, length, text); });
-      f.info(id, c, COUNTER_TYPE, &counter.type);
+      f.info(id, c, GL_COUNTER_TYPE_AMD, &counter.type);
       uint64_t range[2] = {};  // two values of the counter's type
-      f.info(id, c, COUNTER_RANGE, range);
+      f.info(id, c, GL_COUNTER_RANGE_AMD, range);
       if (counter.type == GL_UNSIGNED_INT) {
         uint32_t most;
         memcpy(&most, reinterpret_cast<char*>(range) + 4, 4);
         counter.most = most;
-      } else if (counter.type == UNSIGNED_INT64) {
+      } else if (counter.type == GL_UNSIGNED_INT64_AMD) {
         counter.most = static_cast<double>(range[1]);
       } else {
         float most;
@@ -120,12 +110,12 @@ std::map<uint32_t, Group> catalogue() {
 
 const std::map<uint32_t, Group>& known() { return once_a_context<catalogue>(); }
 
-size_t bytes_of(uint32_t type) { return type == UNSIGNED_INT64 ? 8 : 4; }
+size_t bytes_of(uint32_t type) { return type == GL_UNSIGNED_INT64_AMD ? 8 : 4; }
 
 using Place = ExtensionBackend::Place;
 
 double decoded(const uint8_t* at, uint32_t type, size_t bytes) {
-  if (type == GL_FLOAT || type == PERCENTAGE) {
+  if (type == GL_FLOAT || type == GL_PERCENTAGE_AMD) {
     float v;
     memcpy(&v, at, 4);
     return static_cast<double>(v);
@@ -296,11 +286,11 @@ class AmdSource : public ContextSource<AmdState> {
     const Functions& f = functions();
     uint32_t size = 0;
     int written = 0;
-    f.data(monitor, RESULT_SIZE, sizeof size, &size, &written);
+    f.data(monitor, GL_PERFMON_RESULT_SIZE_AMD, sizeof size, &size, &written);
     if (!size || size > MOST_BYTES) return false;
     std::vector<uint8_t> data(size + 3u);
     written = 0;
-    f.data(monitor, RESULT, static_cast<int>(size), reinterpret_cast<uint32_t*>(data.data()), &written);
+    f.data(monitor, GL_PERFMON_RESULT_AMD, static_cast<int>(size), reinterpret_cast<uint32_t*>(data.data()), &written);
     if (written <= 0 || static_cast<uint32_t>(written) > size) written = 0;
     data.resize(static_cast<size_t>(written));
     return records(data, places_, known(), values);
@@ -308,10 +298,10 @@ class AmdSource : public ContextSource<AmdState> {
   bool wait_for(uint32_t monitor) {
     const Functions& f = functions();
     uint32_t there = 0;
-    f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    f.data(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
     if (!there) f.finish();
     for (uint64_t until = now_ns() + WAIT_NS; !there && now_ns() < until; usleep(50))
-      f.data(monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+      f.data(monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
     return there != 0;
   }
   // Measures nothing.
@@ -325,7 +315,7 @@ class AmdSource : public ContextSource<AmdState> {
     auto tells = [&](const Place& place) {
       uint32_t type = known().at(place.first).counters.at(place.second).type;
       double v = p.values.at(place);
-      return (type == GL_UNSIGNED_INT || type == UNSIGNED_INT64) && v > 0 && v != 4294967295.0;
+      return (type == GL_UNSIGNED_INT || type == GL_UNSIGNED_INT64_AMD) && v > 0 && v != 4294967295.0;
     };
     bool all = true;
     std::map<Place, double> nothing;
@@ -338,7 +328,7 @@ class AmdSource : public ContextSource<AmdState> {
   bool fetch(State& s, Pending& p, bool insist) {
     if (p.fetched) return true;
     uint32_t there = 0;
-    functions().data(p.monitor, RESULT_AVAILABLE, sizeof there, &there, nullptr);
+    functions().data(p.monitor, GL_PERFMON_RESULT_AVAILABLE_AMD, sizeof there, &there, nullptr);
     if (!there && !insist) return false;
     p.fetched = true;
     if (!there && s.why.empty()) there = wait_for(p.monitor) ? 1 : 0;  // what never comes is waited for once
@@ -362,7 +352,7 @@ class AmdSource : public ContextSource<AmdState> {
   // context goes.
   static bool is_zink() {
     auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-    const unsigned char* renderer = text ? text(0x1F01) : nullptr;
+    const unsigned char* renderer = text ? text(GL_RENDERER) : nullptr;
     return renderer && !strncmp(reinterpret_cast<const char*>(renderer), "zink", 4);
   }
   void give_back(State& s, uint32_t monitor) {
@@ -378,7 +368,7 @@ class AmdSource : public ContextSource<AmdState> {
       const Counter& c = known().at(places_[i].first).counters.at(places_[i].second);
       // The largest number of the type means that it ran over; so does one beyond what the driver says is possible.
       bool over =
-          (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == PERCENTAGE);
+          (c.type == GL_UNSIGNED_INT && v == 4294967295.0) || (c.most > 0 && v > c.most && c.type == GL_PERCENTAGE_AMD);
       if (over)
         to.lost(p.segment, metrics[i], "overflow");
       else
@@ -396,9 +386,9 @@ class Amd : public ExtensionBackend {
     std::vector<Offer> found;
     for (auto& [group, g] : known())
       for (auto& [counter, c] : g.counters) {
-        const char* type = c.type == PERCENTAGE ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
+        const char* type = c.type == GL_PERCENTAGE_AMD ? "percent" : c.type == GL_FLOAT ? "mean" : "counter";
         found.push_back(
-            {spec_of(group, counter), g.name, c.name, type, c.type == PERCENTAGE ? "percent" : "", "", c.most});
+            {spec_of(group, counter), g.name, c.name, type, c.type == GL_PERCENTAGE_AMD ? "percent" : "", "", c.most});
       }
     return found;
   }

@@ -6,30 +6,19 @@
 
 #include "shader_text.h"
 #include "source.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t {
-  STORAGE_BUFFER = 0x90D2,
-  COPY_BUFFER = 0x8F36,
-  STORAGE_BINDING = 0x90D3,
-  STORAGE_START = 0x90D4,
-  STORAGE_SIZE = 0x90D5,
-  ALIGNMENT = 0x90DF,
-  SAMPLES = 0x8914,
-  ANY_SAMPLES = 0x8C2F,
-  ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
-  CURRENT_QUERY = 0x8865
-};
 constexpr uint64_t PLACES = 512;
 
 bool samples_are_queried() {
   static const auto get = DT_REAL(void, glGetQueryiv, uint32_t, uint32_t, int*);
-  for (uint32_t target : {ANY_SAMPLES, ANY_SAMPLES_CONSERVATIVE, SAMPLES}) {
-    if (target == SAMPLES && is_es()) continue;
+  for (uint32_t target : {GL_ANY_SAMPLES_PASSED, GL_ANY_SAMPLES_PASSED_CONSERVATIVE, GL_SAMPLES_PASSED}) {
+    if (target == GL_SAMPLES_PASSED && is_es()) continue;
     int current = 0;
-    get(target, CURRENT_QUERY, &current);
+    get(target, GL_CURRENT_QUERY, &current);
     if (current) return true;
   }
   return false;
@@ -60,29 +49,29 @@ uint32_t bind_new(uint32_t target, void (*bind)(uint32_t, uint32_t), const char*
 
 void CountBuffer::make(size_t bytes) {
   static const auto data = DT_REAL(void, glBufferData, uint32_t, intptr_t, const void*, uint32_t);
-  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  name_ = bind_new(COPY_BUFFER, bind_buffer, "glGenBuffers");
+  const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
+  name_ = bind_new(GL_COPY_READ_BUFFER, bind_buffer, "glGenBuffers");
   const std::vector<uint8_t> zeros(bytes);
-  data(COPY_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), 0x88E9);  // GL_DYNAMIC_READ
-  bind_buffer(COPY_BUFFER, was);
+  data(GL_COPY_READ_BUFFER, static_cast<intptr_t>(bytes), zeros.data(), GL_DYNAMIC_READ);
+  bind_buffer(GL_COPY_READ_BUFFER, was);
 }
 void* CountBuffer::map(size_t bytes, bool wait) const {
-  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  if (wait) {                                         // llvmpipe waits for a barrier too, and needs none
-    DT_REAL(void, glMemoryBarrier, uint32_t)(0x200);  // GL_BUFFER_UPDATE_BARRIER_BIT
+  const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
+  if (wait) {  // llvmpipe waits for a barrier too, and needs none
+    DT_REAL(void, glMemoryBarrier, uint32_t)(GL_BUFFER_UPDATE_BARRIER_BIT);
     DT_REAL(void, glFinish)();  // nobody keeps track of who writes to it, also not in a framebuffer that was left
   }
-  bind_buffer(COPY_BUFFER, name_);
-  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(COPY_BUFFER, 0,
+  bind_buffer(GL_COPY_READ_BUFFER, name_);
+  void* at = DT_REAL(void*, glMapBufferRange, uint32_t, intptr_t, intptr_t, uint32_t)(GL_COPY_READ_BUFFER, 0,
                                                                                       static_cast<intptr_t>(bytes), 3);
-  bind_buffer(COPY_BUFFER, was);
+  bind_buffer(GL_COPY_READ_BUFFER, was);
   return at;
 }
 void CountBuffer::unmap() const {
-  const auto was = static_cast<uint32_t>(integer(COPY_BUFFER));
-  bind_buffer(COPY_BUFFER, name_);
-  DT_REAL(uint8_t, glUnmapBuffer, uint32_t)(COPY_BUFFER);
-  bind_buffer(COPY_BUFFER, was);
+  const auto was = static_cast<uint32_t>(integer(GL_COPY_READ_BUFFER_BINDING));
+  bind_buffer(GL_COPY_READ_BUFFER, name_);
+  DT_REAL(uint8_t, glUnmapBuffer, uint32_t)(GL_COPY_READ_BUFFER);
+  bind_buffer(GL_COPY_READ_BUFFER, was);
 }
 void CountBuffer::drop() {
   if (name_) DT_REAL(void, glDeleteBuffers, int, const uint32_t*)(1, &name_);
@@ -94,13 +83,16 @@ uint32_t textured_units() {
   static const auto is = DT_REAL(uint8_t, glIsEnabled, uint32_t);
   bool es = is_es();
   // GL_MAX_TEXTURE_UNITS
-  int units = unit ? std::clamp(integer(0x84E2), 1, 32) : 1, active = unit ? integer(0x84E0) : 0;
+  int units = unit ? std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 32) : 1,
+      active = unit ? integer(GL_ACTIVE_TEXTURE) : 0;
   uint32_t found = 0;
   for (int i = 0; i < units; ++i) {
-    if (unit) unit(0x84C0 + static_cast<uint32_t>(i));
+    if (unit) unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
     bool on = false;
-    for (uint32_t target : {0x0DE1u, 0x0DE0u, 0x806Fu, 0x8513u, 0x84F5u})  // 2D, 1D, 3D, cube, rectangle
-      on = on || ((!es || target == 0x0DE1u || (target == 0x8513u && has_extension("GL_OES_texture_cube_map"))) &&
+    for (uint32_t target : {GL_TEXTURE_2D, GL_TEXTURE_1D, GL_TEXTURE_3D, GL_TEXTURE_CUBE_MAP,
+                            GL_TEXTURE_RECTANGLE})  // 2D, 1D, 3D, cube, rectangle
+      on = on || ((!es || target == GL_TEXTURE_2D ||
+                   (target == GL_TEXTURE_CUBE_MAP && has_extension("GL_OES_texture_cube_map"))) &&
                   is(target));
     found += on;
   }
@@ -112,10 +104,12 @@ uint32_t textured_units() {
 void StorageBinding::take() {
   static const auto get = DT_REAL(void, glGetIntegeri_v, uint32_t, uint32_t, int*);
   static const auto get_long = DT_REAL(void, glGetInteger64i_v, uint32_t, uint32_t, int64_t*);
-  bound_ = integer(STORAGE_BINDING);
-  get(STORAGE_BINDING, fetch_binding(), &indexed_);
+  bound_ = integer(GL_SHADER_STORAGE_BUFFER_BINDING);
+  get(GL_SHADER_STORAGE_BUFFER_BINDING, fetch_binding(), &indexed_);
   start_ = size_ = 0;
-  if (indexed_) get_long(STORAGE_START, fetch_binding(), &start_), get_long(STORAGE_SIZE, fetch_binding(), &size_);
+  if (indexed_)
+    get_long(GL_SHADER_STORAGE_BUFFER_START, fetch_binding(), &start_),
+        get_long(GL_SHADER_STORAGE_BUFFER_SIZE, fetch_binding(), &size_);
 }
 void StorageBinding::give_back() const {
   static const auto bind = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
@@ -123,10 +117,10 @@ void StorageBinding::give_back() const {
   static const auto range = DT_REAL(void, glBindBufferRange, uint32_t, uint32_t, uint32_t, intptr_t, intptr_t);
   const auto name = static_cast<uint32_t>(indexed_);
   if (size_ > 0)
-    range(STORAGE_BUFFER, fetch_binding(), name, start_, size_);
+    range(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name, start_, size_);
   else
-    base(STORAGE_BUFFER, fetch_binding(), name);
-  bind(STORAGE_BUFFER, static_cast<uint32_t>(bound_));
+    base(GL_SHADER_STORAGE_BUFFER, fetch_binding(), name);
+  bind(GL_SHADER_STORAGE_BUFFER, static_cast<uint32_t>(bound_));
 }
 
 void KeptDraws::begin() {
@@ -136,11 +130,11 @@ void KeptDraws::begin() {
     names_.resize(used_ + more);
     DT_REAL(void, glGenQueries, int, uint32_t*)(static_cast<int>(more), names_.data() + used_);
   }
-  DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(ANY_SAMPLES, names_[used_++]);
+  DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_ANY_SAMPLES_PASSED, names_[used_++]);
   runs_ = true;
 }
 void KeptDraws::end() {
-  if (runs_) DT_REAL(void, glEndQuery, uint32_t)(ANY_SAMPLES);
+  if (runs_) DT_REAL(void, glEndQuery, uint32_t)(GL_ANY_SAMPLES_PASSED);
   runs_ = false;
 }
 void KeptDraws::forget(bool current) {
@@ -157,7 +151,7 @@ std::string FetchCounter::missing() {
     return c->api == 2 ? "OpenGL ES 3.1 has the storage blocks that it takes"
                        : "OpenGL 4.3 or GL_ARB_shader_storage_buffer_object has what it takes";
   // GL_MAX_FRAGMENT_SHADER_STORAGE_BLOCKS
-  if (integer(0x90DA) < 1) return "the driver has no storage blocks in fragment shaders";
+  if (integer(GL_MAX_FRAGMENT_SHADER_STORAGE_BLOCKS) < 1) return "the driver has no storage blocks in fragment shaders";
   return "";
 }
 
@@ -169,8 +163,8 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   const ProgramSource* source = program ? program_source(program) : nullptr;
   bool fixed = !program;
   if (source)
-    fixed =
-        std::none_of(source->stages.begin(), source->stages.end(), [](auto& stage) { return stage.first == 0x8B30; });
+    fixed = std::none_of(source->stages.begin(), source->stages.end(),
+                         [](auto& stage) { return stage.first == GL_FRAGMENT_SHADER; });
   uint32_t units = fixed && !is_es() && !tls.context->core ? textured_units() : 0;
   if (!program && !units) return false;
   if (!(program ? use_fetching_copy(program, units, reads, why) : use_fixed_fetching(units, why))) {
@@ -180,11 +174,12 @@ bool FetchCounter::begin(uint32_t program, Count& to) {
   if (program && !reads.fragment && !reads.earlier) return false;
   binding_.take();
   if (!buffer_.name()) {
-    stride_ = static_cast<uint64_t>(std::max(integer(ALIGNMENT), 64));
+    stride_ = static_cast<uint64_t>(std::max(integer(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT), 64));
     buffer_.make(PLACES * stride_);
   }
   if (used_ == PLACES) read();
-  range(STORAGE_BUFFER, fetch_binding(), buffer_.name(), static_cast<intptr_t>(used_++ * stride_), FETCH_COUNTS * 4);
+  range(GL_SHADER_STORAGE_BUFFER, fetch_binding(), buffer_.name(), static_cast<intptr_t>(used_++ * stride_),
+        FETCH_COUNTS * 4);
   kept_.begin();
   to.ticket = next_++;
   return true;

@@ -27,6 +27,7 @@
 #include "overdraw.h"
 #include "programs.h"
 #include "source.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -167,7 +168,7 @@ class FragmentSource : public Source {
     ++s.ordinal;
     if (!alone || draw.in_query) s.kept.end();  // somebody else may want such a query
     // What is drawn without our depth buffers following it leaves them behind.
-    if (!follows_ && passes_ && !queries && enabled(DEPTH_TEST) && boolean(DEPTH_WRITEMASK))
+    if (!follows_ && passes_ && !queries && enabled(GL_DEPTH_TEST) && boolean(GL_DEPTH_WRITEMASK))
       ++depth_epoch_, s.mirror.equal = false;
     drain_errors();
   }
@@ -211,7 +212,7 @@ class FragmentSource : public Source {
       p.drawn->real = true;
       p.drawn->passed.query = take(s);
       s.kept.end();
-      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(OCCLUSION, p.drawn->passed.query);
+      DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_SAMPLES_PASSED, p.drawn->passed.query);
       if (take_error()) {
         give_back(s, *p.drawn);
         return why = "the driver refuses another query of samples beside the one that runs", false;
@@ -224,7 +225,7 @@ class FragmentSource : public Source {
       } else if (p.drawn && p.drawn->real && !p.drawn->queried().lost) {
         p.drawn->queried().query = take(s);
         s.kept.end();
-        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(OCCLUSION, p.drawn->queried().query);
+        DT_REAL(void, glBeginQuery, uint32_t, uint32_t)(GL_SAMPLES_PASSED, p.drawn->queried().query);
       } else if (p.drawn) {
         p.drawn->real = false;
       }
@@ -235,7 +236,7 @@ class FragmentSource : public Source {
   void end() override {
     State& s = states_[current_context()];
     Pending& p = s.pending.back();
-    if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(OCCLUSION);
+    if (p.drawn && p.drawn->real) DT_REAL(void, glEndQuery, uint32_t)(GL_SAMPLES_PASSED);
     p.ended = true;
     if (p.segment == TRIAL) {
       if (p.drawn) give_back(s, *p.drawn);
@@ -302,8 +303,11 @@ class FragmentSource : public Source {
   bool uses(uint32_t target) const override { return disturbs(target); }
   bool disturbs(uint32_t target) const override {
     // Samples, any samples, and all that a draw that is made again would count too.
-    return target == OCCLUSION || target == 0x8C2F || target == 0x8D6A || target == 0x8C87 || target == 0x8C88 ||
-           (target >= 0x82EC && target <= 0x82F7) || target == 0x887F;
+    return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED ||
+           target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE || target == GL_PRIMITIVES_GENERATED ||
+           target == GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN ||
+           (target >= GL_TRANSFORM_FEEDBACK_OVERFLOW && target <= GL_CLIPPING_OUTPUT_PRIMITIVES) ||
+           target == GL_GEOMETRY_SHADER_INVOCATIONS;
   }
   void block(uint32_t /*target*/, bool blocked) override {
     if (auto it = states_.find(current_context()); blocked && it != states_.end()) it->second.kept.end();
@@ -495,13 +499,13 @@ class FragmentSource : public Source {
       if (!c->query) continue;
       const ResultsHere here;
       uint32_t there = 0;
-      if (!wait) get(c->query, QUERY_RESULT_AVAILABLE, &there);
+      if (!wait) get(c->query, GL_QUERY_RESULT_AVAILABLE, &there);
       if (!wait && !there) return false;
       if (get64 && version() >= 33) {
-        get64(c->query, QUERY_RESULT, &c->value);
+        get64(c->query, GL_QUERY_RESULT, &c->value);
       } else {
         uint32_t v = 0;
-        get(c->query, QUERY_RESULT, &v);
+        get(c->query, GL_QUERY_RESULT, &v);
         c->value = v;
       }
     }
@@ -560,7 +564,7 @@ class FragmentSource : public Source {
     const char* why = *draw.refusal() ? draw.refusal() : unrepeatable(draw);
     if (why)
       lose(d, lasting(why), !queries);
-    else if (version() >= 30 && enabled(RASTERIZER_DISCARD))
+    else if (version() >= 30 && enabled(GL_RASTERIZER_DISCARD))
       undrawn(s, d, draw);
     else
       again(s, d, draw, queries);
@@ -657,14 +661,14 @@ class FragmentSource : public Source {
   void cleared(State& s, uint32_t mask) {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     static const auto get = DT_REAL(void, glGetFloatv, uint32_t, float*);
-    if (version() < 30 || !(mask & DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(DEPTH_WRITEMASK) ||
-        enabled(RASTERIZER_DISCARD))
+    if (version() < 30 || !(mask & GL_DEPTH_BUFFER_BIT) || mask & ~0x4500u || !boolean(GL_DEPTH_WRITEMASK) ||
+        enabled(GL_RASTERIZER_DISCARD))
       return;
     ++depth_epoch_;
-    if (enabled(SCISSOR_TEST) || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;
+    if (enabled(GL_SCISSOR_TEST) || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return;
     s.clear.epoch = depth_epoch_;
-    s.clear.owner = static_cast<uint32_t>(integer(DRAW_BINDING));
-    get(0x0B73, &s.clear.value);
+    s.clear.owner = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
+    get(GL_DEPTH_CLEAR_VALUE, &s.clear.value);
   }
 
   // Whether any colour buffer is written.
@@ -675,34 +679,35 @@ class FragmentSource : public Source {
         DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
     uint8_t mask[4] = {};
     if (version() < 30) {
-      get(COLOR_WRITEMASK, mask);
+      get(GL_COLOR_WRITEMASK, mask);
       return mask[0] | mask[1] | mask[2] | mask[3];
     }
-    uint32_t framebuffer = static_cast<uint32_t>(integer(DRAW_BINDING));
+    uint32_t framebuffer = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
     bool indexed = get_indexed && version() >= (is_es() ? 32u : 30u);
-    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(MAX_DRAW_BUFFERS), 1, 16)); i < n; ++i) {
-      int buffer = integer(DRAW_BUFFER0 + i), type = 1;
+    for (uint32_t i = 0, n = static_cast<uint32_t>(std::clamp(integer(GL_MAX_DRAW_BUFFERS), 1, 16)); i < n; ++i) {
+      int buffer = integer(GL_DRAW_BUFFER0 + i), type = 1;
       if (!buffer) continue;
-      if (framebuffer) attachment(DRAW_FRAMEBUFFER, static_cast<uint32_t>(buffer), 0x8CD0, &type);
-      indexed ? get_indexed(COLOR_WRITEMASK, i, mask) : get(COLOR_WRITEMASK, mask);
+      if (framebuffer)
+        attachment(GL_DRAW_FRAMEBUFFER, static_cast<uint32_t>(buffer), GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &type);
+      indexed ? get_indexed(GL_COLOR_WRITEMASK, i, mask) : get(GL_COLOR_WRITEMASK, mask);
       if (type && (mask[0] | mask[1] | mask[2] | mask[3])) return true;
     }
     return false;
   }
 
-  static uint32_t current_program() { return version() >= 20 ? static_cast<uint32_t>(integer(CURRENT_PROGRAM)) : 0; }
+  static uint32_t current_program() { return version() >= 20 ? static_cast<uint32_t>(integer(GL_CURRENT_PROGRAM)) : 0; }
 
   // Why a draw may not be made once more, nullptr: it may.
   static const char* unrepeatable(const Draw& draw) {
     if (!strcmp(draw.name, "glBitmap")) return "glBitmap moves the raster position";
     uint32_t program = current_program();
     if (!program) {
-      if (version() >= (is_es() ? 31u : 41u) && integer(PIPELINE_BINDING))
+      if (version() >= (is_es() ? 31u : 41u) && integer(GL_PROGRAM_PIPELINE_BINDING))
         return "a pipeline of separate programs draws it";
       if (!fixed_function()) return "no program draws it";
-      if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(FRAGMENT_PROGRAM))
+      if (!is_es() && has_extension("GL_ARB_fragment_program") && enabled(GL_FRAGMENT_PROGRAM_ARB))
         return "an ARB fragment program draws it";
-      if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(FRAGMENT_SHADER_ATI))
+      if (!is_es() && has_extension("GL_ATI_fragment_shader") && enabled(GL_FRAGMENT_SHADER_ATI))
         return "an ATI fragment shader draws it";
       return nullptr;
     }
@@ -717,17 +722,17 @@ class FragmentSource : public Source {
   void again(State& s, Drawn& d, Draw& draw, bool queries) {
     static const auto pause = DT_REAL(void, glPauseTransformFeedback);
     static const auto resume = DT_REAL(void, glResumeTransformFeedback);
-    bool feedback =
-        version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(FEEDBACK_ACTIVE) && !boolean(FEEDBACK_PAUSED);
+    bool feedback = version() >= (is_es() ? 30u : 40u) && pause && resume && boolean(GL_TRANSFORM_FEEDBACK_ACTIVE) &&
+                    !boolean(GL_TRANSFORM_FEEDBACK_PAUSED);
     if (feedback) pause();
     uint32_t program = current_program();
     const ProgramSource* source = program ? program_source(program) : nullptr;
-    bool samples = version() >= 13 && integer(SAMPLE_BUFFERS) > 0;
-    bool alpha = fixed_function() && enabled(ALPHA_TEST);
-    bool coverage = samples && (enabled(ALPHA_TO_COVERAGE) || enabled(SAMPLE_COVERAGE) ||
-                                (version() >= (is_es() ? 31u : 32u) && enabled(SAMPLE_MASK)));
+    bool samples = version() >= 13 && integer(GL_SAMPLE_BUFFERS) > 0;
+    bool alpha = fixed_function() && enabled(GL_ALPHA_TEST);
+    bool coverage = samples && (enabled(GL_SAMPLE_ALPHA_TO_COVERAGE) || enabled(GL_SAMPLE_COVERAGE) ||
+                                (version() >= (is_es() ? 31u : 32u) && enabled(GL_SAMPLE_MASK)));
     bool shader = source && source->discards;
-    d.key = draw_key(program, version() >= 30 ? static_cast<uint32_t>(integer(DRAW_BINDING)) : 0, draw);
+    d.key = draw_key(program, version() >= 30 ? static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)) : 0, draw);
     d.discards = alpha || coverage || shader;
     if (is_es() && version() < 20) return count_plain(s, d, draw, alpha);
     // Where all can be counted in place, a query for each draw would only cost more.
@@ -748,7 +753,7 @@ class FragmentSource : public Source {
     }
     // Where there is an exact picture of what is generated, no query has to count it too.
     bool counted = queries && pictures_ && counts_again_ && most_fragments(draw, source) <= 254 &&
-                   (integer(DRAW_BINDING) || can_turn());
+                   (integer(GL_DRAW_FRAMEBUFFER_BINDING) || can_turn());
     if (pictures_ || (!queries && (counts_again_ || passes_)))
       counted = !count_by_pictures(s, d, draw, program, source, shader, !queries, counted) && counted;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, !counted);
@@ -773,7 +778,7 @@ class FragmentSource : public Source {
   static uint64_t most_fragments(const Draw& draw, const ProgramSource* source) {
     if (source)
       for (auto& [stage, text] : source->stages)
-        if (stage != 0x8B30 && stage != 0x8B31) return UINT64_MAX;  // it may make more of them
+        if (stage != GL_FRAGMENT_SHADER && stage != GL_VERTEX_SHADER) return UINT64_MAX;  // it may make more of them
     const uint64_t vertices = vertices_of(draw);
     return vertices > UINT32_MAX ? UINT64_MAX : is_es() ? vertices : 3 * vertices;  // outlines of triangles
   }
@@ -798,7 +803,7 @@ class FragmentSource : public Source {
   // shaders.
   static bool counts_in_place(State& s) {
     if (s.lists.here < 0) {
-      const auto* renderer = DT_REAL(const unsigned char*, glGetString, uint32_t)(0x1F01);
+      const auto* renderer = DT_REAL(const unsigned char*, glGetString, uint32_t)(GL_RENDERER);
       const bool pays = renderer && !strncmp(reinterpret_cast<const char*>(renderer), "llvmpipe", 8);
       s.lists.here = pays && version() >= 31u && FetchCounter::missing().empty();
       drain_errors();
@@ -820,11 +825,11 @@ class FragmentSource : public Source {
         !strcmp(draw.name, "glCallList"))
       return false;
     Target t;
-    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
+    t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
     const char* why = nullptr;
     if (!target_size(t.draw, t.size, why)) return false;
-    const bool stencil = enabled(STENCIL_TEST), depth_test = enabled(DEPTH_TEST);
-    const bool writes = passes_ && !queries && depth_test && boolean(DEPTH_WRITEMASK);
+    const bool stencil = enabled(GL_STENCIL_TEST), depth_test = enabled(GL_DEPTH_TEST);
+    const bool writes = passes_ && !queries && depth_test && boolean(GL_DEPTH_WRITEMASK);
     const uint64_t last = last_made(s, d.key),
                    few = std::max(FEW_FRAGMENTS,
                                   static_cast<uint64_t>(t.size.width) * static_cast<uint64_t>(t.size.height) * 4);
@@ -835,7 +840,7 @@ class FragmentSource : public Source {
     // Where larger draws have a depth buffer of ours follow the program's, it follows all.
     if (writes)
       if (auto it = s.followed.find(t.draw); it != s.followed.end() && it->second + 1 >= frames_) return false;
-    if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return false;
+    if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return false;
     bool depth = passes_ && counts && depth_test;
     if (depth) {
       int type = 0;
@@ -846,7 +851,7 @@ class FragmentSource : public Source {
     const bool plain = passes_ && counts && !depth,
                makes = pictures_ || (counts && (counts_again_ || (plain && !d.discards)));
     const bool survives = counts && d.discards && (discards_ || plain);
-    const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(DEPTH_BOUNDS);
+    const bool bounds = !is_es() && has_extension("GL_EXT_depth_bounds_test") && enabled(GL_DEPTH_BOUNDS_TEST_EXT);
     const bool untested = alone && !stencil && !bounds && (!depth_test || (counts && passes_ && !depth));
     const bool once = makes && untested && !d.discards && has_placing_copy(program, false, listed(), no);
     if (depth && (!alone || d.discards)) return false;
@@ -936,16 +941,16 @@ class FragmentSource : public Source {
     const int now = target ? -1 : size.height;
     if (drew_to && drew_to != now) {
       if (s.empty)
-        bind(DRAW_FRAMEBUFFER, s.empty);
+        bind(GL_DRAW_FRAMEBUFFER, s.empty);
       else
-        s.empty = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
-      bind(DRAW_FRAMEBUFFER, target);
+        s.empty = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+      bind(GL_DRAW_FRAMEBUFFER, target);
     }
     drew_to = now;
   }
   static void take_storage(State& s) {
     s.storage.take();
-    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(0x90D2, fetch_binding(),
+    DT_REAL(void, glBindBufferBase, uint32_t, uint32_t, uint32_t)(GL_SHADER_STORAGE_BUFFER, fetch_binding(),
                                                                   s.lists.buffers[s.lists.now].name());
   }
   // The draw is played with a copy of its program, and whatever follows it without a call between them.
@@ -984,11 +989,14 @@ class FragmentSource : public Source {
     if (!p.arrays.contains(index)) {
       Array a;
       int integer = 0, binding = static_cast<int>(index), offset = 0;
-      get(index, 0x8622, &a.enabled), get(index, 0x8623, &a.size), get(index, 0x8624, &a.stride),
-          get(index, 0x8625, &a.type), get(index, 0x886A, &a.normalized), get(index, 0x889F, &a.buffer);
-      get(index, 0x88FD, &integer);
-      if (version() >= (is_es() ? 31u : 43u)) get(index, 0x82D4, &binding), get(index, 0x82D5, &offset);
-      pointer(index, 0x8645, &a.pointer);
+      get(index, GL_VERTEX_ATTRIB_ARRAY_ENABLED, &a.enabled), get(index, GL_VERTEX_ATTRIB_ARRAY_SIZE, &a.size),
+          get(index, GL_VERTEX_ATTRIB_ARRAY_STRIDE, &a.stride), get(index, GL_VERTEX_ATTRIB_ARRAY_TYPE, &a.type),
+          get(index, GL_VERTEX_ATTRIB_ARRAY_NORMALIZED, &a.normalized),
+          get(index, GL_VERTEX_ATTRIB_ARRAY_BUFFER_BINDING, &a.buffer);
+      get(index, GL_VERTEX_ATTRIB_ARRAY_INTEGER, &integer);
+      if (version() >= (is_es() ? 31u : 43u))
+        get(index, GL_VERTEX_ATTRIB_BINDING, &binding), get(index, GL_VERTEX_ATTRIB_RELATIVE_OFFSET, &offset);
+      pointer(index, GL_VERTEX_ATTRIB_ARRAY_POINTER, &a.pointer);
       if (take_error() || integer || binding != static_cast<int>(index) || offset || (a.enabled && !a.buffer))
         return false;
       p.arrays[index] = a;
@@ -1003,12 +1011,12 @@ class FragmentSource : public Source {
     static const auto enable = DT_REAL(void, glEnableVertexAttribArray, uint32_t),
                       disable = DT_REAL(void, glDisableVertexAttribArray, uint32_t);
     for (auto& [index, a] : p.arrays) {
-      bind(0x8892, static_cast<uint32_t>(a.buffer));
+      bind(GL_ARRAY_BUFFER, static_cast<uint32_t>(a.buffer));
       if (a.buffer)
         pointer(index, a.size, static_cast<uint32_t>(a.type), static_cast<uint8_t>(a.normalized), a.stride, a.pointer);
       (a.enabled ? enable : disable)(index);
     }
-    if (!p.arrays.empty()) bind(0x8892, tls.context->buffers[gl::ARRAY]);
+    if (!p.arrays.empty()) bind(GL_ARRAY_BUFFER, tls.context->buffers[gl::ARRAY]);
   }
   void draw_put_off(State& s) {
     if (!s.in_place || s.in_place->put_off.empty()) return;
@@ -1099,12 +1107,12 @@ class FragmentSource : public Source {
     auto& l = s.lists;
     if (!s.jobs.empty() && s.jobs.front().lists != l.now) {
       static const auto wait = DT_REAL(uint32_t, glClientWaitSync, void*, uint32_t, uint64_t);
-      const uint32_t said = l.drawn ? wait(l.drawn, 0, 10'000'000'000) : 0x911D;  // GL_WAIT_FAILED
-      read_back(s, said == 0x911A || said == 0x911C);  // GL_ALREADY_SIGNALED, GL_CONDITION_SATISFIED
+      const uint32_t said = l.drawn ? wait(l.drawn, 0, 10'000'000'000) : GL_WAIT_FAILED;
+      read_back(s, said == GL_ALREADY_SIGNALED || said == GL_CONDITION_SATISFIED);
     }
     drop_fence(s);
     if (s.jobs.empty()) return;
-    l.drawn = DT_REAL(void*, glFenceSync, uint32_t, uint32_t)(0x9117, 0);  // GL_SYNC_GPU_COMMANDS_COMPLETE
+    l.drawn = DT_REAL(void*, glFenceSync, uint32_t, uint32_t)(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
     l.now = 1 - l.now;
   }
   Placed listed() const { return pictures_ ? Placed::LIST : Placed::NUMBER; }
@@ -1145,9 +1153,9 @@ class FragmentSource : public Source {
     auto count = [&](Count& c, bool bare) {
       if (c.lost) return;
       c.query = take(s);
-      begin(OCCLUSION, c.query);
+      begin(GL_SAMPLES_PASSED, c.query);
       c.lost = perform(draw, program, bare);
-      end(OCCLUSION);
+      end(GL_SAMPLES_PASSED);
     };
     if (generated) {
       Off off;
@@ -1165,9 +1173,10 @@ class FragmentSource : public Source {
     d.sampled = true;
     if (queries && counts_again_) count_by_queries(s, d, draw, program, shader, true);
     drain_errors();
-    if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
+    if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) return;  // nothing is drawn
     Target t;
-    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING)), t.read = static_cast<uint32_t>(integer(READ_BINDING));
+    t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING)),
+    t.read = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
     std::string no = FetchCounter::missing();
     const char* why = no.empty() ? nullptr : lasting(no);
     if (!why && (draw.given().vertices < 0 && !(draw.flags & 8))) why = "it is no draw of primitives";  // FLAG_DRAW
@@ -1182,10 +1191,10 @@ class FragmentSource : public Source {
       return;
     }
     const uint64_t last = last_made(s, d.key);
-    const bool tests = enabled(DEPTH_TEST) || enabled(STENCIL_TEST), plain = passes_ && !tests;
+    const bool tests = enabled(GL_DEPTH_TEST) || enabled(GL_STENCIL_TEST), plain = passes_ && !tests;
     Off each;
     coverage_off(each);
-    if (version() >= (is_es() ? 32u : 40u)) each(0x8C36);  // GL_SAMPLE_SHADING
+    if (version() >= (is_es() ? 32u : 40u)) each(GL_SAMPLE_SHADING);
     auto counted = [&](bool pictured, Count Drawn::* fragments, Count Drawn::* samples) {
       Job job = new_job(s, t, pictured);
       job.counts = fragments;
@@ -1244,39 +1253,39 @@ class FragmentSource : public Source {
     int depth = 0, type = 0, stencil = 0;
     depth_format(t.draw, depth, type);
     stencil_format(t.draw, stencil);
-    if (depth && depth != 16 && depth != 24 && (depth != 32 || type != 0x1406))
+    if (depth && depth != 16 && depth != 24 && (depth != 32 || type != GL_FLOAT))
       return lasting("a depth buffer of " + std::to_string(depth) + " bits and several samples cannot be copied");
-    t.format = depth == 16 && !stencil ? 0x81A5u
-               : depth == 32           ? static_cast<uint32_t>(DEPTH32F_STENCIL8)
-                                       : static_cast<uint32_t>(DEPTH24_STENCIL8);
+    t.format = depth == 16 && !stencil ? GL_DEPTH_COMPONENT16
+               : depth == 32           ? GL_DEPTH32F_STENCIL8
+                                       : GL_DEPTH24_STENCIL8;
     drain_errors();
-    const uint32_t framebuffer = sampled_target(s, t, integer(0x80A9));  // GL_SAMPLES
+    const uint32_t framebuffer = sampled_target(s, t, integer(GL_SAMPLES));
     const char* why = take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
     place(s, job, draw, program, true, false, 0);
-    bind(DRAW_FRAMEBUFFER, framebuffer);
-    if (!why && status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+    bind(GL_DRAW_FRAMEBUFFER, framebuffer);
+    if (!why && status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
       why = "the driver takes no framebuffer with such a depth buffer";
     if (!why) {
       Off off;
-      off(SCISSOR_TEST);
-      bind(READ_FRAMEBUFFER, t.draw);
+      off(GL_SCISSOR_TEST);
+      bind(GL_READ_FRAMEBUFFER, t.draw);
       if (depth || stencil)
         blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height,
-             (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), NEAREST);
-      bind(READ_FRAMEBUFFER, t.read);
+             (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil ? 0x400u : 0u), GL_NEAREST);
+      bind(GL_READ_FRAMEBUFFER, t.read);
       if (take_error()) why = "the driver does not copy this depth buffer";
     }
     if (!why) {
       Off missing;
-      if (!depth) missing(DEPTH_TEST);
-      if (!stencil) missing(STENCIL_TEST);
+      if (!depth) missing(GL_DEPTH_TEST);
+      if (!stencil) missing(GL_STENCIL_TEST);
       take_storage(s);
       use_copy(s, program, true, job.placed, place_of(job, t.size), framebuffer, t.size);
       why = draw.perform() ? nullptr : "the player left it out";
       use_program(program);
       s.storage.give_back();
     }
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     return queue(s, std::move(job), why);
   }
   // A framebuffer of depth and stencil with so many samples a pixel.
@@ -1290,15 +1299,16 @@ class FragmentSource : public Source {
                             static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     if (p.framebuffer) return p.framebuffer;
     static const uint32_t none = 0;
-    const int was = integer(RENDERBUFFER_BINDING);
-    p.framebuffer = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+    const int was = integer(GL_RENDERBUFFER_BINDING);
+    p.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
     turn(t);
     DT_REAL(void, glDrawBuffers, int, const uint32_t*)(1, &none);
-    p.storage = bind_new(RENDERBUFFER, bind_storage, "glGenRenderbuffers");
-    allocate(RENDERBUFFER, samples, t.format, t.size.width, t.size.height);
-    attach(DRAW_FRAMEBUFFER, t.format == 0x81A5 ? DEPTH_ATTACHMENT : DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, p.storage);
-    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    p.storage = bind_new(GL_RENDERBUFFER, bind_storage, "glGenRenderbuffers");
+    allocate(GL_RENDERBUFFER, samples, t.format, t.size.width, t.size.height);
+    attach(GL_DRAW_FRAMEBUFFER, t.format == GL_DEPTH_COMPONENT16 ? GL_DEPTH_ATTACHMENT : GL_DEPTH_STENCIL_ATTACHMENT,
+           GL_RENDERBUFFER, p.storage);
+    bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     return p.framebuffer;
   }
 
@@ -1330,15 +1340,16 @@ class FragmentSource : public Source {
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatus, uint32_t);
     const char* why = nullptr;
     Target t;
-    t.draw = static_cast<uint32_t>(integer(DRAW_BINDING));
-    t.read = static_cast<uint32_t>(integer(READ_BINDING));
-    if (integer(SAMPLE_BUFFERS) > 0)
+    t.draw = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
+    t.read = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
+    if (integer(GL_SAMPLE_BUFFERS) > 0)
       why = "the target has several samples a pixel";
-    else if (status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+    else if (status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
       return nullptr;  // nothing is drawn
     else if (program && source->reads_target)
       why = "the fragment shader reads the target";
-    else if (fixed_function() && !is_es() && (integer(0x0D12) || integer(0x0D13) || boolean(0x0D11)))
+    else if (fixed_function() && !is_es() &&
+             (integer(GL_INDEX_SHIFT) || integer(GL_INDEX_OFFSET) || boolean(GL_MAP_STENCIL)))
       why = "what is read back of a stencil buffer is changed by glPixelTransfer";
     else
       target_size(t.draw, t.size, why);
@@ -1349,22 +1360,25 @@ class FragmentSource : public Source {
         frame_->why = why;
       return why;
     }
-    bool depth = passes_ && counts && enabled(DEPTH_TEST), stencil = passes_ && counts && enabled(STENCIL_TEST);
+    bool depth = passes_ && counts && enabled(GL_DEPTH_TEST), stencil = passes_ && counts && enabled(GL_STENCIL_TEST);
     uint32_t storage = 0;  // of a copy of the depth
     if (depth) {
       int bits = 0, type = 0;
       depth_format(t.draw, bits, type);
       if (!bits)
         depth = false;  // without a buffer the test passes
-      else if (bits == 24 && type != 0x1406)
-        t.format = DEPTH24_STENCIL8;
-      else if (bits == 32 && type == 0x1406)
-        t.format = DEPTH32F_STENCIL8;
-      t.depth_bits = bits, t.depth_is_float = type == 0x1406;
-      storage = t.format ? t.format : bits == 16 ? 0x81A5u : bits == 32 ? static_cast<uint32_t>(AS_TEXTURE) : 0u;
+      else if (bits == 24 && type != GL_FLOAT)
+        t.format = GL_DEPTH24_STENCIL8;
+      else if (bits == 32 && type == GL_FLOAT)
+        t.format = GL_DEPTH32F_STENCIL8;
+      t.depth_bits = bits, t.depth_is_float = type == GL_FLOAT;
+      storage = t.format     ? t.format
+                : bits == 16 ? GL_DEPTH_COMPONENT16
+                : bits == 32 ? static_cast<uint32_t>(AS_TEXTURE)
+                             : 0u;
     }
     bool odd = depth && !t.format;  // no copy of it can have a stencil buffer beside it
-    if (!t.format) t.format = DEPTH24_STENCIL8;
+    if (!t.format) t.format = GL_DEPTH24_STENCIL8;
     const uint64_t most = most_fragments(draw, source);
     bool steps = depth && !stencil && storage && program && !source->other_outputs && (most <= 126 || has_16_bits());
     Kind kind = most <= 126 ? STEPS_8 : STEPS_16;
@@ -1414,7 +1428,7 @@ class FragmentSource : public Source {
     job.box[2] = t.size.width, job.box[3] = t.size.height;
     job.odd = !t.draw && t.size.height % 2;
     job.lists = s.lists.now;
-    if (enabled(SCISSOR_TEST)) scissored(job.box);
+    if (enabled(GL_SCISSOR_TEST)) scissored(job.box);
     if (!pictured || !pictures_) return job;
     Picture& picture = frame_->pictures[{current_context(), t.draw}];
     if (picture.size.width != t.size.width || picture.size.height != t.size.height) {
@@ -1433,11 +1447,11 @@ class FragmentSource : public Source {
   static void depth_format(uint32_t framebuffer, int& bits, int& type) {
     static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
     int object = 0;
-    uint32_t point = framebuffer ? static_cast<uint32_t>(DEPTH_ATTACHMENT) : 0x1801u;
-    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &object);
+    uint32_t point = framebuffer ? GL_DEPTH_ATTACHMENT : GL_DEPTH;
+    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &object);
     if (take_error() || !object) return;
-    get(DRAW_FRAMEBUFFER, point, 0x8216, &bits);
-    get(DRAW_FRAMEBUFFER, point, 0x8211, &type);
+    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_DEPTH_SIZE, &bits);
+    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_COMPONENT_TYPE, &type);
     drain_errors();
   }
 
@@ -1454,13 +1468,13 @@ class FragmentSource : public Source {
     job.stencil = true;
     job.slot = slot(s, STENCILS, t, 0, why);
     if (!why) {
-      bind(DRAW_FRAMEBUFFER, job.slot->framebuffer);
+      bind(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
       StencilState saved;
       {
         Off off;
-        off(SCISSOR_TEST);
+        off(GL_SCISSOR_TEST);
         StencilState::count();
-        clear(STENCIL, 0, &zero);
+        clear(GL_STENCIL, 0, &zero);
       }
       Off off;
       tests_off(off);
@@ -1470,19 +1484,19 @@ class FragmentSource : public Source {
         return perform(draw, program, bare);
       });
     }
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     return queue(s, std::move(job), why);
   }
   // Draws with the stencil test on, and as it was afterwards.
   template <typename F> static const char* counting_stencil(F draw) {
     static const auto enable = DT_REAL(void, glEnable, uint32_t);
     static const auto disable = DT_REAL(void, glDisable, uint32_t);
-    const bool was = enabled(STENCIL_TEST);
+    const bool was = enabled(GL_STENCIL_TEST);
     Off off;
-    if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(TWO_SIDES);
-    enable(STENCIL_TEST);
+    if (!is_es() && has_extension("GL_EXT_stencil_two_side")) off(GL_STENCIL_TEST_TWO_SIDE_EXT);
+    enable(GL_STENCIL_TEST);
     const char* why = draw();
-    if (!was) disable(STENCIL_TEST);
+    if (!was) disable(GL_STENCIL_TEST);
     return why;
   }
 
@@ -1509,19 +1523,19 @@ class FragmentSource : public Source {
         }
     if (!why) {
       Depth& depth = s.depths[{storage, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
-      bind(DRAW_FRAMEBUFFER, job.slot->framebuffer);
+      bind(GL_DRAW_FRAMEBUFFER, job.slot->framebuffer);
       Added steps(1 / (kind == STEPS_8 ? 255.f : 65535.f));
       std::optional<StencilState> saved;
       if (job.stencil) saved.emplace(), StencilState::count(true);
       {
         Off off;
-        off(SCISSOR_TEST);
+        off(GL_SCISSOR_TEST);
         why = follow(s, t, depth);
-        clear(0x1800, 0, white);
-        if (job.stencil) clear_stencil(STENCIL, 0, &zero);
+        clear(GL_COLOR, 0, white);
+        if (job.stencil) clear_stencil(GL_STENCIL, 0, &zero);
       }
       Off dither;
-      dither(0x0BD0);
+      dither(GL_DITHER);
       auto drawn = [&] { return perform(draw, program, false); };
       if (!why) why = job.stencil ? counting_stencil(drawn) : drawn();
       if (why)
@@ -1529,7 +1543,7 @@ class FragmentSource : public Source {
       else
         follows_ = true;
     }
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     return queue(s, std::move(job), why);
   }
   // Makes the depth buffer of the framebuffer that is bound equal to the program's; scissor is off.
@@ -1541,14 +1555,14 @@ class FragmentSource : public Source {
     static const auto mask = DT_REAL(void, glDepthMask, uint8_t);
     if (depth.epoch == depth_epoch_ && depth.owner == t.draw) return nullptr;
     if (s.clear.epoch == depth_epoch_ && s.clear.owner == t.draw) {
-      const bool writes = boolean(DEPTH_WRITEMASK);
+      const bool writes = boolean(GL_DEPTH_WRITEMASK);
       if (!writes) mask(1);
-      clear(0x1801, 0, &s.clear.value);
+      clear(GL_DEPTH, 0, &s.clear.value);
       if (!writes) mask(0);
     } else {
-      bind(READ_FRAMEBUFFER, t.draw);
-      blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
-      bind(READ_FRAMEBUFFER, t.read);
+      bind(GL_READ_FRAMEBUFFER, t.draw);
+      blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT, GL_NEAREST);
+      bind(GL_READ_FRAMEBUFFER, t.read);
       if (take_error()) return "the driver does not copy this depth buffer";
     }
     depth.epoch = depth_epoch_;
@@ -1564,9 +1578,11 @@ class FragmentSource : public Source {
     if (!is_turned(t)) return;
     // Mesa's compatibility profile has the extension, but an error for its function.
     if (is_es())
-      DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+      DT_REAL(void, glFramebufferParameteriMESA, uint32_t, uint32_t, int)(GL_DRAW_FRAMEBUFFER,
+                                                                          GL_FRAMEBUFFER_FLIP_Y_MESA, 1);
     else
-      DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(DRAW_FRAMEBUFFER, 0x8BBB, 1);
+      DT_REAL(void, glFramebufferParameteri, uint32_t, uint32_t, int)(GL_DRAW_FRAMEBUFFER, GL_FRAMEBUFFER_FLIP_Y_MESA,
+                                                                      1);
   }
 
   // ---- pictures that are read back later --------------------------------------------------------
@@ -1632,43 +1648,43 @@ class FragmentSource : public Source {
       return &all.front();
     }
     Private made;
-    const int was = integer(RENDERBUFFER_BINDING);
-    made.framebuffer = bind_new(DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
+    const int was = integer(GL_RENDERBUFFER_BINDING);
+    made.framebuffer = bind_new(GL_DRAW_FRAMEBUFFER, bind, "glGenFramebuffers");
     turn(t);
     auto add = [&](uint32_t& name, uint32_t format, uint32_t point) {
-      name = bind_new(RENDERBUFFER, bind_storage, "glGenRenderbuffers");
-      allocate(RENDERBUFFER, format, t.size.width, t.size.height);
-      attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, name);
+      name = bind_new(GL_RENDERBUFFER, bind_storage, "glGenRenderbuffers");
+      allocate(GL_RENDERBUFFER, format, t.size.width, t.size.height);
+      attach(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, name);
     };
     if (kind == STENCILS) {
       draw_buffers(1, &none);
-      bind(READ_FRAMEBUFFER, made.framebuffer);
+      bind(GL_READ_FRAMEBUFFER, made.framebuffer);
       read_buffer(none);
-      bind(READ_FRAMEBUFFER, t.read);
-      add(made.storage, 0x8D48, STENCIL_ATTACHMENT);  // GL_STENCIL_INDEX8
-      if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) {
-        attach(DRAW_FRAMEBUFFER, STENCIL_ATTACHMENT, RENDERBUFFER, 0);
-        allocate(RENDERBUFFER, DEPTH24_STENCIL8, t.size.width, t.size.height);
-        attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, made.storage);
+      bind(GL_READ_FRAMEBUFFER, t.read);
+      add(made.storage, GL_STENCIL_INDEX8, GL_STENCIL_ATTACHMENT);
+      if (take_error() || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
+        attach(GL_DRAW_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, 0);
+        allocate(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, t.size.width, t.size.height);
+        attach(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER, made.storage);
       }
     } else {
-      add(made.color, kind == STEPS_8 ? 0x8229 : 0x822A, COLOR_ATTACHMENT0);
+      add(made.color, kind == STEPS_8 ? GL_R8 : GL_R16, GL_COLOR_ATTACHMENT0);
       Depth& depth = s.depths[{storage, key[2], key[3]}];
-      const uint32_t point = storage == 0x81A5 ? DEPTH_ATTACHMENT : DEPTH_STENCIL_ATTACHMENT;
+      const uint32_t point = storage == GL_DEPTH_COMPONENT16 ? GL_DEPTH_ATTACHMENT : GL_DEPTH_STENCIL_ATTACHMENT;
       if (storage == AS_TEXTURE) {
         if (!depth.texture) depth.texture = new_depth_texture(t);
-        attach_texture(DRAW_FRAMEBUFFER, DEPTH_ATTACHMENT, 0x0DE1, depth.texture, 0);
+        attach_texture(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, depth.texture, 0);
       } else if (depth.storage) {
-        attach(DRAW_FRAMEBUFFER, point, RENDERBUFFER, depth.storage);
+        attach(GL_DRAW_FRAMEBUFFER, point, GL_RENDERBUFFER, depth.storage);
       } else {
         add(depth.storage, storage, point);
       }
     }
-    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    if (take_error() || status(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+    bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+    if (take_error() || status(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
       why = kind == STENCILS ? "the driver takes no framebuffer of stencil alone"
                              : "the driver takes no framebuffer with such a depth buffer";
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     all.push_back(made);
     return &all.back();
   }
@@ -1678,13 +1694,14 @@ class FragmentSource : public Source {
     static const auto bind_buffer = DT_REAL(void, glBindBuffer, uint32_t, uint32_t);
     static const auto image =
         DT_REAL(void, glTexImage2D, uint32_t, int, int, int, int, int, uint32_t, uint32_t, const void*);
-    const auto bound = static_cast<uint32_t>(integer(0x8069));
+    const auto bound = static_cast<uint32_t>(integer(GL_TEXTURE_BINDING_2D));
     const uint32_t unpack = tls.context->buffers[gl::UNPACK];
-    if (unpack) bind_buffer(0x88EC, 0);
-    const uint32_t name = bind_new(0x0DE1, bind, "glGenTextures");
-    image(0x0DE1, 0, 0x1902, t.size.width, t.size.height, 0, 0x1902, 0x1405, nullptr);
-    bind(0x0DE1, bound);
-    if (unpack) bind_buffer(0x88EC, unpack);
+    if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, 0);
+    const uint32_t name = bind_new(GL_TEXTURE_2D, bind, "glGenTextures");
+    image(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT, t.size.width, t.size.height, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT,
+          nullptr);
+    bind(GL_TEXTURE_2D, bound);
+    if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, unpack);
     return name;
   }
   static void drop_slots(State& s) {
@@ -1708,12 +1725,13 @@ class FragmentSource : public Source {
     static const auto transfer = DT_REAL(void, glPixelTransferi, uint32_t, int);
     if (s.jobs.empty()) return;
     if (!older) draw_put_off(s);
-    const auto was = static_cast<uint32_t>(integer(READ_BINDING));
+    const auto was = static_cast<uint32_t>(integer(GL_READ_FRAMEBUFFER_BINDING));
     int shift = 0, offset = 0;
     bool mapped = false;
     if (!is_es() && !tls.context->core && transfer) {
-      shift = integer(0x0D12), offset = integer(0x0D13), mapped = boolean(0x0D11);
-      if (shift || offset || mapped) transfer(0x0D12, 0), transfer(0x0D13, 0), transfer(0x0D11, 0);
+      shift = integer(GL_INDEX_SHIFT), offset = integer(GL_INDEX_OFFSET), mapped = boolean(GL_MAP_STENCIL);
+      if (shift || offset || mapped)
+        transfer(GL_INDEX_SHIFT, 0), transfer(GL_INDEX_OFFSET, 0), transfer(GL_MAP_STENCIL, 0);
     }
     int32_t* lists[2] = {};
     for (int i = 0; i < 2; ++i)
@@ -1725,7 +1743,7 @@ class FragmentSource : public Source {
       s.jobs.pop_front();
       Drawn& d = *job.drawn;
       uint64_t most = 0;
-      if (job.slot) bind(READ_FRAMEBUFFER, job.slot->framebuffer);
+      if (job.slot) bind(GL_READ_FRAMEBUFFER, job.slot->framebuffer);
       if (job.kind == LISTED) {
         const int32_t* const list = lists[job.lists];
         const uint32_t covered = list && job.placed == Placed::SAMPLES ? static_cast<uint32_t>(list[job.first + 1]) : 0;
@@ -1765,8 +1783,9 @@ class FragmentSource : public Source {
     }
     for (int i = 0; i < 2; ++i)
       if (lists[i]) s.lists.buffers[i].unmap(), s.lists.used[i] = s.lists.plane;
-    bind(READ_FRAMEBUFFER, was);
-    if (shift || offset || mapped) transfer(0x0D12, shift), transfer(0x0D13, offset), transfer(0x0D11, mapped);
+    bind(GL_READ_FRAMEBUFFER, was);
+    if (shift || offset || mapped)
+      transfer(GL_INDEX_SHIFT, shift), transfer(GL_INDEX_OFFSET, offset), transfer(GL_MAP_STENCIL, mapped);
   }
   static Count read_list(State& s, const Job& job, int32_t* lists) {
     if (!lists) return {"the driver does not give back the counts", 0, 0};
@@ -1823,7 +1842,7 @@ class FragmentSource : public Source {
                  n = static_cast<size_t>(job.box[2]) * static_cast<size_t>(job.box[3]);
     if (!n) return nullptr;
     s.read.assign(n * bytes + 8, 0);
-    read_pixels(job.box, 0x1903, bytes == 1 ? UNSIGNED_BYTE : 0x1403u, s.read.data());  // GL_RED
+    read_pixels(job.box, GL_RED, bytes == 1 ? GL_UNSIGNED_BYTE : GL_UNSIGNED_SHORT, s.read.data());
     if (bytes == 1) {
       // Not more than there are primitives: see most_fragments().
       sum = 255 * n - sum_of(s.read.data(), n);
@@ -1847,30 +1866,30 @@ class FragmentSource : public Source {
     const char* why = nullptr;
     drain_errors();
     make_target(s, t);
-    bind(DRAW_FRAMEBUFFER, s.framebuffer);
-    if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+    bind(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+    if (is_whole(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
       why = "the driver takes no framebuffer of depth and stencil alone";
     if (!why) {
       StencilState saved;
       StencilState::count();
       {
         Off off;
-        off(SCISSOR_TEST);
-        bind(READ_FRAMEBUFFER, t.draw);
-        blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, DEPTH_BUFFER_BIT, NEAREST);
+        off(GL_SCISSOR_TEST);
+        bind(GL_READ_FRAMEBUFFER, t.draw);
+        blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, GL_DEPTH_BUFFER_BIT, GL_NEAREST);
         if (take_error()) why = "the driver does not copy this depth buffer";
         // After the copy: drivers have been seen to lose what was cleared before it.
-        clear(STENCIL, 0, &zero);
+        clear(GL_STENCIL, 0, &zero);
       }
       if (!why) why = counting_stencil([&] { return perform(draw, program, false); });
       int box[4] = {0, 0, t.size.width, t.size.height};
-      if (enabled(SCISSOR_TEST)) scissored(box);
-      bind(READ_FRAMEBUFFER, s.framebuffer);
+      if (enabled(GL_SCISSOR_TEST)) scissored(box);
+      bind(GL_READ_FRAMEBUFFER, s.framebuffer);
       if (!why) why = read_counts(s, box, row);
       if (!why && take_error()) why = "the driver does not give back the counts";
     }
-    bind(DRAW_FRAMEBUFFER, t.draw);
-    bind(READ_FRAMEBUFFER, t.read);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_READ_FRAMEBUFFER, t.read);
     drain_errors();
     return why;
   }
@@ -1894,25 +1913,25 @@ class FragmentSource : public Source {
     drain_errors();
     const char* why = make_colored(s, t, depth, stencil_bits);
     if (!why) {
-      bind(DRAW_FRAMEBUFFER, s.framebuffer);
-      if (is_whole(DRAW_FRAMEBUFFER) != FRAMEBUFFER_COMPLETE)
+      bind(GL_DRAW_FRAMEBUFFER, s.framebuffer);
+      if (is_whole(GL_DRAW_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE)
         why = "the driver takes no framebuffer with such a depth buffer";
     }
     if (!why) {
       Added added;
       {
         Off off;
-        off(SCISSOR_TEST);
-        clear(0x1800, 0, zero);
-        bind(READ_FRAMEBUFFER, t.draw);
-        uint32_t bits = (depth ? DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? 0x400u : 0u);
-        if (bits) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits, NEAREST);
+        off(GL_SCISSOR_TEST);
+        clear(GL_COLOR, 0, zero);
+        bind(GL_READ_FRAMEBUFFER, t.draw);
+        uint32_t bits = (depth ? GL_DEPTH_BUFFER_BIT : 0u) | (stencil_bits ? 0x400u : 0u);
+        if (bits) blit(0, 0, t.size.width, t.size.height, 0, 0, t.size.width, t.size.height, bits, GL_NEAREST);
         if (take_error()) why = "the driver does not copy this depth buffer";
       }
       if (!why) {
         Off off;
-        if (!depth) off(DEPTH_TEST);
-        if (!stencil_bits) off(STENCIL_TEST);
+        if (!depth) off(GL_DEPTH_TEST);
+        if (!stencil_bits) off(GL_STENCIL_TEST);
         std::string no;
         if (!use_counting_copy(program, no))
           why = lasting(no);
@@ -1921,13 +1940,13 @@ class FragmentSource : public Source {
         use_program(program);
       }
       int box[4] = {0, 0, t.size.width, t.size.height};
-      if (enabled(SCISSOR_TEST)) scissored(box);
-      bind(READ_FRAMEBUFFER, s.framebuffer);
+      if (enabled(GL_SCISSOR_TEST)) scissored(box);
+      bind(GL_READ_FRAMEBUFFER, s.framebuffer);
       if (!why) why = read_counts(s, box, row, 4);
       if (!why && take_error()) why = "the driver does not give back the counts";
     }
-    bind(DRAW_FRAMEBUFFER, t.draw);
-    bind(READ_FRAMEBUFFER, t.read);
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
+    bind(GL_READ_FRAMEBUFFER, t.read);
     drain_errors();
     return why;
   }
@@ -1938,8 +1957,8 @@ class FragmentSource : public Source {
   static const char* no_mirror(bool depth) {
     if (!has_extension("GL_OES_packed_depth_stencil"))
       return "OpenGL ES 1: the driver has no GL_OES_packed_depth_stencil";
-    if (enabled(STENCIL_TEST)) return "OpenGL ES 1: what the stencil test lets through cannot be counted";
-    if (depth && integer(0x0D56) != 24) return "OpenGL ES 1: the depth buffer has not 24 bits";  // GL_DEPTH_BITS
+    if (enabled(GL_STENCIL_TEST)) return "OpenGL ES 1: what the stencil test lets through cannot be counted";
+    if (depth && integer(GL_DEPTH_BITS) != 24) return "OpenGL ES 1: the depth buffer has not 24 bits";
     return nullptr;
   }
   // Binds the mirror, of the window's size. False: the driver does not take it.
@@ -1949,25 +1968,24 @@ class FragmentSource : public Source {
     static const auto allocate = DT_REAL(void, glRenderbufferStorageOES, uint32_t, uint32_t, int, int);
     static const auto attach = DT_REAL(void, glFramebufferRenderbufferOES, uint32_t, uint32_t, uint32_t, uint32_t);
     static const auto status = DT_REAL(uint32_t, glCheckFramebufferStatusOES, uint32_t);
-    constexpr uint32_t FRAMEBUFFER = 0x8D40;
     auto& m = s.mirror;
     if (m.framebuffer && (m.size.width != size.width || m.size.height != size.height)) drop_mirror(s);
-    if (m.framebuffer) return bind(FRAMEBUFFER, m.framebuffer), status(FRAMEBUFFER) == FRAMEBUFFER_COMPLETE;
+    if (m.framebuffer) return bind(GL_FRAMEBUFFER, m.framebuffer), status(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
     static uint32_t next = 0x6C000000;  // downwards: names that no program chooses
     m.framebuffer = m.color = next--;
     m.storage = next--;
     m.size = size;
-    const auto was = static_cast<uint32_t>(integer(RENDERBUFFER_BINDING));
-    bind(FRAMEBUFFER, m.framebuffer);
-    bind_storage(RENDERBUFFER, m.color);
-    allocate(RENDERBUFFER, 0x8058, size.width, size.height);  // GL_RGBA8
-    attach(FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, m.color);
-    bind_storage(RENDERBUFFER, m.storage);
-    allocate(RENDERBUFFER, DEPTH24_STENCIL8, size.width, size.height);
-    attach(FRAMEBUFFER, DEPTH_ATTACHMENT, RENDERBUFFER, m.storage);
-    attach(FRAMEBUFFER, STENCIL_ATTACHMENT, RENDERBUFFER, m.storage);
-    bind_storage(RENDERBUFFER, was);
-    return status(FRAMEBUFFER) == FRAMEBUFFER_COMPLETE;
+    const auto was = static_cast<uint32_t>(integer(GL_RENDERBUFFER_BINDING));
+    bind(GL_FRAMEBUFFER, m.framebuffer);
+    bind_storage(GL_RENDERBUFFER, m.color);
+    allocate(GL_RENDERBUFFER, GL_RGBA8, size.width, size.height);
+    attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, m.color);
+    bind_storage(GL_RENDERBUFFER, m.storage);
+    allocate(GL_RENDERBUFFER, GL_DEPTH24_STENCIL8, size.width, size.height);
+    attach(GL_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_RENDERBUFFER, m.storage);
+    attach(GL_FRAMEBUFFER, GL_STENCIL_ATTACHMENT, GL_RENDERBUFFER, m.storage);
+    bind_storage(GL_RENDERBUFFER, was);
+    return status(GL_FRAMEBUFFER) == GL_FRAMEBUFFER_COMPLETE;
   }
   static void drop_mirror(State& s) {
     auto& m = s.mirror;
@@ -1983,16 +2001,16 @@ class FragmentSource : public Source {
     static const auto bind = DT_REAL(void, glBindFramebufferOES, uint32_t, uint32_t);
     const char* why = nullptr;
     Extent size;
-    if (!(mask & DEPTH_BUFFER_BIT) || !boolean(DEPTH_WRITEMASK) || integer(DRAW_BINDING) ||
-        integer(SAMPLE_BUFFERS) > 0 || !has_extension("GL_OES_packed_depth_stencil"))
+    if (!(mask & GL_DEPTH_BUFFER_BIT) || !boolean(GL_DEPTH_WRITEMASK) || integer(GL_DRAW_FRAMEBUFFER_BINDING) ||
+        integer(GL_SAMPLE_BUFFERS) > 0 || !has_extension("GL_OES_packed_depth_stencil"))
       return;
-    const bool whole = !enabled(SCISSOR_TEST);
+    const bool whole = !enabled(GL_SCISSOR_TEST);
     if (!whole && !s.mirror.equal) return;
     if (!target_size(0, size, why) || !bind_mirror(s, size))
       s.mirror.equal = false;
     else
-      DT_REAL(void, glClear, uint32_t)(DEPTH_BUFFER_BIT), s.mirror.equal = true;
-    bind(0x8D40, 0);
+      DT_REAL(void, glClear, uint32_t)(GL_DEPTH_BUFFER_BIT), s.mirror.equal = true;
+    bind(GL_FRAMEBUFFER, 0);
     drain_errors();
   }
 
@@ -2010,44 +2028,50 @@ class FragmentSource : public Source {
     if (depth && !s.mirror.equal) return "OpenGL ES 1: the depth buffer was not cleared in this frame";
     const char* why = nullptr;
     if (!bind_mirror(s, size)) {
-      bind(0x8D40, 0);
+      bind(GL_FRAMEBUFFER, 0);
       s.mirror.equal = false;
       return "the driver takes no framebuffer with such a depth buffer";
     }
-    const int was[] = {integer(STENCIL_FUNC), integer(0x0B97), integer(0x0B93), integer(0x0B94),
-                       integer(0x0B95),       integer(0x0B96), integer(0x0B98), integer(0x0B91)};
+    const int was[] = {integer(GL_STENCIL_FUNC),
+                       integer(GL_STENCIL_REF),
+                       integer(GL_STENCIL_VALUE_MASK),
+                       integer(GL_STENCIL_FAIL),
+                       integer(GL_STENCIL_PASS_DEPTH_FAIL),
+                       integer(GL_STENCIL_PASS_DEPTH_PASS),
+                       integer(GL_STENCIL_WRITEMASK),
+                       integer(GL_STENCIL_CLEAR_VALUE)};
     uint8_t colors[4] = {};
-    DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(COLOR_WRITEMASK, colors);
+    DT_REAL(void, glGetBooleanv, uint32_t, uint8_t*)(GL_COLOR_WRITEMASK, colors);
     clear_value(0);
     write(0xFF);
     {
       Off whole;
-      whole(SCISSOR_TEST);
+      whole(GL_SCISSOR_TEST);
       clear(0x400);
     }
-    func(ALWAYS, 0, 0xFF);
-    op(KEEP, KEEP, INCREMENT);
+    func(GL_ALWAYS, 0, 0xFF);
+    op(GL_KEEP, GL_KEEP, GL_INCR);
     mask(0, 0, 0, 0);
-    DT_REAL(void, glEnable, uint32_t)(STENCIL_TEST);
+    DT_REAL(void, glEnable, uint32_t)(GL_STENCIL_TEST);
     {
       Off off;
-      if (!depth) off(DEPTH_TEST);
+      if (!depth) off(GL_DEPTH_TEST);
       if (!draw.perform()) why = "the player left it out";
     }
-    op(KEEP, KEEP, KEEP);
+    op(GL_KEEP, GL_KEEP, GL_KEEP);
     mask(1, 1, 1, 1);
     int box[4] = {0, 0, size.width, size.height};
-    if (enabled(SCISSOR_TEST)) scissored(box);
+    if (enabled(GL_SCISSOR_TEST)) scissored(box);
     colors_of_counts(size);
     if (!why)
       why = read_counts(s, box, [&](size_t, size_t, const uint8_t* row, size_t n) { to.value += sum_of(row, n); }, 4);
-    DT_REAL(void, glDisable, uint32_t)(STENCIL_TEST);
+    DT_REAL(void, glDisable, uint32_t)(GL_STENCIL_TEST);
     mask(colors[0], colors[1], colors[2], colors[3]);
     func(static_cast<uint32_t>(was[0]), was[1], static_cast<uint32_t>(was[2]));
     op(static_cast<uint32_t>(was[3]), static_cast<uint32_t>(was[4]), static_cast<uint32_t>(was[5]));
     write(static_cast<uint32_t>(was[6]));
     clear_value(was[7]);
-    bind(0x8D40, 0);
+    bind(GL_FRAMEBUFFER, 0);
     if (!why && take_error()) why = "the driver does not give back the counts";
     if (why && depth) s.mirror.equal = false;
     return why;
@@ -2057,19 +2081,20 @@ class FragmentSource : public Source {
    public:
     explicit Everywhere(Extent size) {
       static constexpr float corners[] = {-1, -1, 1, -1, -1, 1, 1, 1};
-      for (uint32_t cap : {0x0B44u, 0x8840u, 0x3000u, 0x3001u, 0x3002u, 0x3003u, 0x3004u, 0x3005u}) {
+      for (uint32_t cap : {GL_CULL_FACE, GL_MATRIX_PALETTE_ARB, GL_CLIP_PLANE0, GL_CLIP_PLANE1, GL_CLIP_PLANE2,
+                           GL_CLIP_PLANE3, GL_CLIP_PLANE4, GL_CLIP_PLANE5}) {
         off_(cap);  // culling, a palette of matrices, planes
         drain_errors();
       }
-      DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x0BA2, viewport_);
-      get(0x0BA6, matrices_[0]), get(0x0BA7, matrices_[1]);
-      for (uint32_t m : {0x1700u, 0x1701u}) mode(m), DT_REAL(void, glLoadIdentity)();
+      DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_VIEWPORT, viewport_);
+      get(GL_MODELVIEW_MATRIX, matrices_[0]), get(GL_PROJECTION_MATRIX, matrices_[1]);
+      for (uint32_t m : {GL_MODELVIEW, GL_PROJECTION}) mode(m), DT_REAL(void, glLoadIdentity)();
       DT_REAL(void, glViewport, int, int, int, int)(0, 0, size.width, size.height);
-      DT_REAL(void, glGetPointerv, uint32_t, void**)(0x808E, &pointer_);
-      if (colored_) client(false, COLORS);
-      client(true, VERTICES);
+      DT_REAL(void, glGetPointerv, uint32_t, void**)(GL_VERTEX_ARRAY_POINTER, &pointer_);
+      if (colored_) client(false, GL_COLOR_ARRAY);
+      client(true, GL_VERTEX_ARRAY);
       bind(0);
-      vertices(2, 0x1406, 0, corners);
+      vertices(2, GL_FLOAT, 0, corners);
     }
     Everywhere(const Everywhere&) = delete;
     Everywhere& operator=(const Everywhere&) = delete;
@@ -2077,19 +2102,18 @@ class FragmentSource : public Source {
       bind(static_cast<uint32_t>(buffer_));
       vertices(size_, static_cast<uint32_t>(type_), stride_, pointer_);
       bind(tls.context->buffers[gl::ARRAY]);
-      if (!shaped_) client(false, VERTICES);
-      if (colored_) client(true, COLORS);
+      if (!shaped_) client(false, GL_VERTEX_ARRAY);
+      if (colored_) client(true, GL_COLOR_ARRAY);
       const int* v = viewport_;
       DT_REAL(void, glViewport, int, int, int, int)(v[0], v[1], v[2], v[3]);
-      for (uint32_t i = 0; i < 2; ++i) mode(0x1700 + i), DT_REAL(void, glLoadMatrixf, const float*)(matrices_[i]);
+      for (uint32_t i = 0; i < 2; ++i) mode(GL_MODELVIEW + i), DT_REAL(void, glLoadMatrixf, const float*)(matrices_[i]);
       mode(mode_);
     }
 
    private:
-    static constexpr uint32_t VERTICES = 0x8074, COLORS = 0x8076;
     static void get(uint32_t name, float* to) { DT_REAL(void, glGetFloatv, uint32_t, float*)(name, to); }
     static void mode(uint32_t m) { DT_REAL(void, glMatrixMode, uint32_t)(m); }
-    static void bind(uint32_t buffer) { DT_REAL(void, glBindBuffer, uint32_t, uint32_t)(0x8892, buffer); }
+    static void bind(uint32_t buffer) { DT_REAL(void, glBindBuffer, uint32_t, uint32_t)(GL_ARRAY_BUFFER, buffer); }
     static void client(bool on, uint32_t array) {
       on ? DT_REAL(void, glEnableClientState, uint32_t)(array) : DT_REAL(void, glDisableClientState, uint32_t)(array);
     }
@@ -2100,9 +2124,10 @@ class FragmentSource : public Source {
     int viewport_[4] = {};
     float matrices_[2][16] = {};
     void* pointer_ = nullptr;
-    const uint32_t mode_ = static_cast<uint32_t>(integer(0x0BA0));
-    const int size_ = integer(0x807A), type_ = integer(0x807B), stride_ = integer(0x807C), buffer_ = integer(0x8896);
-    const bool shaped_ = enabled(VERTICES), colored_ = enabled(COLORS);
+    const uint32_t mode_ = static_cast<uint32_t>(integer(GL_MATRIX_MODE));
+    const int size_ = integer(GL_VERTEX_ARRAY_SIZE), type_ = integer(GL_VERTEX_ARRAY_TYPE),
+              stride_ = integer(GL_VERTEX_ARRAY_STRIDE), buffer_ = integer(GL_VERTEX_ARRAY_BUFFER_BINDING);
+    const bool shaped_ = enabled(GL_VERTEX_ARRAY), colored_ = enabled(GL_COLOR_ARRAY);
   };
 
   // Stencil buffers cannot be read: colours become what they count, a bit at a time.
@@ -2115,41 +2140,39 @@ class FragmentSource : public Source {
     static const auto func = DT_REAL(void, glStencilFunc, uint32_t, int, uint32_t);
     static const auto arrays = DT_REAL(void, glDrawArrays, uint32_t, int, int);
     static const auto on = DT_REAL(void, glEnable, uint32_t), off_now = DT_REAL(void, glDisable, uint32_t);
-    constexpr uint32_t BLEND = 0x0BE2, TEXTURE_2D = 0x0DE1;
     float background[4] = {}, current[4] = {};
-    get_float(0x0C22, background);
-    get_float(0x0B00, current);
-    const auto from = static_cast<uint32_t>(integer(0x0BE1)), to = static_cast<uint32_t>(integer(0x0BE0));
-    const auto active = static_cast<uint32_t>(integer(0x84E0));
-    const bool blends = enabled(BLEND);
+    get_float(GL_COLOR_CLEAR_VALUE, background);
+    get_float(GL_CURRENT_COLOR, current);
+    const auto from = static_cast<uint32_t>(integer(GL_BLEND_SRC)), to = static_cast<uint32_t>(integer(GL_BLEND_DST));
+    const auto active = static_cast<uint32_t>(integer(GL_ACTIVE_TEXTURE));
+    const bool blends = enabled(GL_BLEND);
     Off off;
     // Lights, fog, logic operation, dither.
-    for (uint32_t cap :
-         {static_cast<uint32_t>(DEPTH_TEST), static_cast<uint32_t>(ALPHA_TEST), 0x0B50u, 0x0B60u, 0x0BF2u, 0x0BD0u})
-      off(cap);
+    for (uint32_t cap : {GL_DEPTH_TEST, GL_ALPHA_TEST, GL_LIGHTING, GL_FOG, GL_COLOR_LOGIC_OP, GL_DITHER}) off(cap);
     std::vector<uint32_t> textured;
-    for (uint32_t i = 0x84C0; i < 0x84C0 + static_cast<uint32_t>(std::clamp(integer(0x84E2), 1, 8)); ++i) {
+    for (uint32_t i = GL_TEXTURE0;
+         i < GL_TEXTURE0 + static_cast<uint32_t>(std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8)); ++i) {
       unit(i);
-      if (enabled(TEXTURE_2D)) off_now(TEXTURE_2D), textured.push_back(i);
+      if (enabled(GL_TEXTURE_2D)) off_now(GL_TEXTURE_2D), textured.push_back(i);
     }
     clear_color(0, 0, 0, 0);
     {
       Off whole;
-      whole(SCISSOR_TEST);
-      DT_REAL(void, glClear, uint32_t)(0x4000);
+      whole(GL_SCISSOR_TEST);
+      DT_REAL(void, glClear, uint32_t)(GL_COLOR_BUFFER_BIT);
     }
-    on(BLEND);
+    on(GL_BLEND);
     factors(1, 1);
     const Everywhere everywhere(size);
     for (int bit = 1; bit < 256; bit *= 2) {
       const float value = static_cast<float>(bit) / 255.f;
       color(value, value, value, value);
-      func(0x0202, bit, static_cast<uint32_t>(bit));  // GL_EQUAL
+      func(GL_EQUAL, bit, static_cast<uint32_t>(bit));
       arrays(5, 0, 4);
     }
-    if (!blends) off_now(BLEND);
+    if (!blends) off_now(GL_BLEND);
     factors(from, to);
-    for (uint32_t i : textured) unit(i), on(TEXTURE_2D);
+    for (uint32_t i : textured) unit(i), on(GL_TEXTURE_2D);
     unit(active);
     color(current[0], current[1], current[2], current[3]);
     clear_color(background[0], background[1], background[2], background[3]);
@@ -2176,20 +2199,19 @@ class FragmentSource : public Source {
     static const auto client_off = DT_REAL(void, glDisableClientState, uint32_t);
     static const auto on = DT_REAL(void, glEnable, uint32_t);
     static const auto off_ = DT_REAL(void, glDisable, uint32_t);
-    constexpr uint32_t FRAMEBUFFER = 0x8D40, COLOR_ARRAY = 0x8076, BLEND = 0x0BE2;
-    auto was = static_cast<uint32_t>(integer(DRAW_BINDING));
+    auto was = static_cast<uint32_t>(integer(GL_DRAW_FRAMEBUFFER_BINDING));
     const char* why = nullptr;
     Target t;
     if (was)
       why = "a framebuffer object of OpenGL ES 1: its size cannot be asked";
-    else if (integer(SAMPLE_BUFFERS) > 0)
+    else if (integer(GL_SAMPLE_BUFFERS) > 0)
       why = "the target has several samples a pixel";
     else if (!strcmp(draw.name, "glCallList"))
       why = draw.refusal();
     else
       target_size(0, t.size, why);
     if (why) return lose(d, why, true);
-    const bool depth = enabled(DEPTH_TEST) && integer(0x0D56) > 0, stencil = enabled(STENCIL_TEST);
+    const bool depth = enabled(GL_DEPTH_TEST) && integer(GL_DEPTH_BITS) > 0, stencil = enabled(GL_STENCIL_TEST);
     if (alpha && (discards_ || (passes_ && !depth && !stencil)))
       d.survived.lost = count_behind(s, draw, t.size, false, d.survived);
     if (passes_ && (depth || stencil)) {
@@ -2198,62 +2220,66 @@ class FragmentSource : public Source {
     } else {
       follows_ = !depth;  // the mirror stays equal
     }
-    int storage = integer(RENDERBUFFER_BINDING), units = std::clamp(integer(0x84E2), 1, 8), active = integer(0x84E0);
+    int storage = integer(GL_RENDERBUFFER_BINDING), units = std::clamp(integer(GL_MAX_TEXTURE_UNITS), 1, 8),
+        active = integer(GL_ACTIVE_TEXTURE);
     Private& p = s.adding[{0u, static_cast<uint32_t>(t.size.width), static_cast<uint32_t>(t.size.height)}];
     bool fresh = !p.framebuffer;
     if (fresh) {
       static uint32_t next = 0x6F000000;  // downwards, as in make_target
       p.framebuffer = p.color = next--;
     }
-    bind(FRAMEBUFFER, p.framebuffer);
+    bind(GL_FRAMEBUFFER, p.framebuffer);
     if (fresh) {
-      bind_storage(RENDERBUFFER, p.color);
-      allocate(RENDERBUFFER, 0x8058, t.size.width, t.size.height);
-      attach(FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, p.color);
-      bind_storage(RENDERBUFFER, static_cast<uint32_t>(storage));
+      bind_storage(GL_RENDERBUFFER, p.color);
+      allocate(GL_RENDERBUFFER, GL_RGBA8, t.size.width, t.size.height);
+      attach(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, p.color);
+      bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(storage));
     }
-    if (status(FRAMEBUFFER) != FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of colours alone";
+    if (status(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) why = "the driver takes no framebuffer of colours alone";
     if (!why) {
       uint8_t masks[4] = {};
       float background[4] = {}, current[4] = {};
       int from = 0, to = 0;
-      get_mask(COLOR_WRITEMASK, masks);
-      get_float(0x0C22, background);
-      get_float(0x0B00, current);
-      get(0x0BE1, &from);
-      get(0x0BE0, &to);
-      bool array = enabled(COLOR_ARRAY), blends = enabled(BLEND);
+      get_mask(GL_COLOR_WRITEMASK, masks);
+      get_float(GL_COLOR_CLEAR_VALUE, background);
+      get_float(GL_CURRENT_COLOR, current);
+      get(GL_BLEND_SRC, &from);
+      get(GL_BLEND_DST, &to);
+      bool array = enabled(GL_COLOR_ARRAY), blends = enabled(GL_BLEND);
       Off off;
-      for (uint32_t cap : {DEPTH_TEST, STENCIL_TEST, ALPHA_TEST, ALPHA_TO_COVERAGE, SAMPLE_COVERAGE}) off(cap);
-      for (uint32_t cap : {0x0B50u, 0x0B60u, 0x0BF2u, 0x0BD0u}) off(cap);  // lights, fog, logic operation, dither
+      for (uint32_t cap :
+           {GL_DEPTH_TEST, GL_STENCIL_TEST, GL_ALPHA_TEST, GL_SAMPLE_ALPHA_TO_COVERAGE, GL_SAMPLE_COVERAGE})
+        off(cap);
+      for (uint32_t cap : {GL_LIGHTING, GL_FOG, GL_COLOR_LOGIC_OP, GL_DITHER})
+        off(cap);  // lights, fog, logic operation, dither
       std::vector<int> textured;
       for (int i = 0; i < units; ++i) {
-        unit(0x84C0 + static_cast<uint32_t>(i));
-        if (enabled(0x0DE1)) off_(0x0DE1), textured.push_back(i);
+        unit(GL_TEXTURE0 + static_cast<uint32_t>(i));
+        if (enabled(GL_TEXTURE_2D)) off_(GL_TEXTURE_2D), textured.push_back(i);
       }
       unit(static_cast<uint32_t>(active));
       mask(1, 1, 1, 1);
       clear_color(0, 0, 0, 0);
       {
         Off whole;
-        whole(SCISSOR_TEST);
-        clear(0x4000);
+        whole(GL_SCISSOR_TEST);
+        clear(GL_COLOR_BUFFER_BIT);
       }
       clear_color(background[0], background[1], background[2], background[3]);
-      if (array) client_off(COLOR_ARRAY);
+      if (array) client_off(GL_COLOR_ARRAY);
       color(1 / 255.f, 1 / 255.f, 1 / 255.f, 1 / 255.f);
-      on(BLEND);
+      on(GL_BLEND);
       factors(1, 1);
       if (!draw.perform()) why = "the player left it out";
-      if (!blends) off_(BLEND);
+      if (!blends) off_(GL_BLEND);
       factors(static_cast<uint32_t>(from), static_cast<uint32_t>(to));
       color(current[0], current[1], current[2], current[3]);
-      if (array) client_on(COLOR_ARRAY);
+      if (array) client_on(GL_COLOR_ARRAY);
       mask(masks[0], masks[1], masks[2], masks[3]);
-      for (int i : textured) unit(0x84C0 + static_cast<uint32_t>(i)), on(0x0DE1);
+      for (int i : textured) unit(GL_TEXTURE0 + static_cast<uint32_t>(i)), on(GL_TEXTURE_2D);
       unit(static_cast<uint32_t>(active));
       int box[4] = {0, 0, t.size.width, t.size.height};
-      if (enabled(SCISSOR_TEST)) scissored(box);
+      if (enabled(GL_SCISSOR_TEST)) scissored(box);
       Picture* picture = nullptr;
       if (pictures_) {
         picture = &frame_->pictures[{current_context(), 0}];
@@ -2273,7 +2299,7 @@ class FragmentSource : public Source {
             4);
       if (!why && take_error()) why = "the driver does not give back the counts";
     }
-    bind(FRAMEBUFFER, was);
+    bind(GL_FRAMEBUFFER, was);
     if (why) return lose(d, why, true);
     if (fetches_) d.fetches.fragment = d.generated.value * textured_units();
     if (!depth && !stencil) d.passed = alpha ? d.survived : d.generated;
@@ -2282,10 +2308,10 @@ class FragmentSource : public Source {
   static void stencil_format(uint32_t framebuffer, int& bits) {
     static const auto get = DT_REAL(void, glGetFramebufferAttachmentParameteriv, uint32_t, uint32_t, uint32_t, int*);
     int object = 0;
-    uint32_t point = framebuffer ? static_cast<uint32_t>(STENCIL_ATTACHMENT) : 0x1802u;
-    get(DRAW_FRAMEBUFFER, point, 0x8CD0, &object);
+    uint32_t point = framebuffer ? GL_STENCIL_ATTACHMENT : GL_STENCIL;
+    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_OBJECT_TYPE, &object);
     if (take_error() || !object) return;
-    get(DRAW_FRAMEBUFFER, point, 0x8217, &bits);
+    get(GL_DRAW_FRAMEBUFFER, point, GL_FRAMEBUFFER_ATTACHMENT_STENCIL_SIZE, &bits);
     drain_errors();
   }
 
@@ -2306,15 +2332,15 @@ class FragmentSource : public Source {
         DT_REAL(void, glFramebufferTexture2D, uint32_t, uint32_t, uint32_t, uint32_t, int);
     uint32_t kind = 0;
     if (stencil_bits)
-      kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? static_cast<uint32_t>(DEPTH24_STENCIL8)
-             : t.depth_is_float                                  ? static_cast<uint32_t>(DEPTH32F_STENCIL8)
+      kind = !depth || (t.depth_bits == 24 && !t.depth_is_float) ? GL_DEPTH24_STENCIL8
+             : t.depth_is_float                                  ? GL_DEPTH32F_STENCIL8
                                                                  : 0u;
     else if (!depth)
       kind = 2;  // colours alone
     else
-      kind = t.depth_is_float     ? 0x8CACu
-             : t.depth_bits == 16 ? 0x81A5u
-             : t.depth_bits == 24 ? DEPTH24_STENCIL8
+      kind = t.depth_is_float     ? GL_DEPTH_COMPONENT32F
+             : t.depth_bits == 16 ? GL_DEPTH_COMPONENT16
+             : t.depth_bits == 24 ? GL_DEPTH24_STENCIL8
              : t.depth_bits == 32 ? AS_TEXTURE
                                   : 0;
     if (!kind) return lasting("a depth buffer of " + std::to_string(t.depth_bits) + " bits cannot be copied");
@@ -2326,48 +2352,50 @@ class FragmentSource : public Source {
       s.framebuffer = c.framebuffer;
       return nullptr;
     }
-    int was = integer(RENDERBUFFER_BINDING);
+    int was = integer(GL_RENDERBUFFER_BINDING);
     static uint32_t next = 0x6E000000;  // downwards, as in make_target
     c.framebuffer = c.color = next--;   // names that no program chooses
     bool chosen = true;
-    bind(DRAW_FRAMEBUFFER, c.framebuffer);
-    bind_storage(RENDERBUFFER, c.color);
+    bind(GL_DRAW_FRAMEBUFFER, c.framebuffer);
+    bind_storage(GL_RENDERBUFFER, c.color);
     if (take_error()) {
       chosen = false;
       gen(1, &c.framebuffer), gen_storage(1, &c.color);
-      bind(DRAW_FRAMEBUFFER, c.framebuffer);
-      bind_storage(RENDERBUFFER, c.color);
+      bind(GL_DRAW_FRAMEBUFFER, c.framebuffer);
+      bind_storage(GL_RENDERBUFFER, c.color);
     }
     turn(t);
-    allocate(RENDERBUFFER, 0x8058, t.size.width, t.size.height);
-    attach(DRAW_FRAMEBUFFER, COLOR_ATTACHMENT0, RENDERBUFFER, c.color);
+    allocate(GL_RENDERBUFFER, GL_RGBA8, t.size.width, t.size.height);
+    attach(GL_DRAW_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, c.color);
     if (kind == AS_TEXTURE) {
-      int bound = integer(0x8069);
+      int bound = integer(GL_TEXTURE_BINDING_2D);
       uint32_t unpack = tls.context->buffers[gl::UNPACK];
-      if (unpack) bind_buffer(0x88EC, 0);
+      if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, 0);
       chosen ? void(c.texture = next--) : gen_texture(1, &c.texture);
-      bind_texture(0x0DE1, c.texture);
-      image(0x0DE1, 0, 0x1902, t.size.width, t.size.height, 0, 0x1902, 0x1405, nullptr);
-      attach_texture(DRAW_FRAMEBUFFER, DEPTH_ATTACHMENT, 0x0DE1, c.texture, 0);
-      bind_texture(0x0DE1, static_cast<uint32_t>(bound));
-      if (unpack) bind_buffer(0x88EC, unpack);
+      bind_texture(GL_TEXTURE_2D, c.texture);
+      image(GL_TEXTURE_2D, 0, GL_DEPTH_COMPONENT, t.size.width, t.size.height, 0, GL_DEPTH_COMPONENT, GL_UNSIGNED_INT,
+            nullptr);
+      attach_texture(GL_DRAW_FRAMEBUFFER, GL_DEPTH_ATTACHMENT, GL_TEXTURE_2D, c.texture, 0);
+      bind_texture(GL_TEXTURE_2D, static_cast<uint32_t>(bound));
+      if (unpack) bind_buffer(GL_PIXEL_UNPACK_BUFFER, unpack);
     } else if (kind != 2) {
       chosen ? void(c.storage = next--) : gen_storage(1, &c.storage);
-      bind_storage(RENDERBUFFER, c.storage);
-      allocate(RENDERBUFFER, kind, t.size.width, t.size.height);
-      attach(DRAW_FRAMEBUFFER,
-             kind == DEPTH24_STENCIL8 || kind == DEPTH32F_STENCIL8 ? DEPTH_STENCIL_ATTACHMENT : DEPTH_ATTACHMENT,
-             RENDERBUFFER, c.storage);
+      bind_storage(GL_RENDERBUFFER, c.storage);
+      allocate(GL_RENDERBUFFER, kind, t.size.width, t.size.height);
+      attach(GL_DRAW_FRAMEBUFFER,
+             kind == GL_DEPTH24_STENCIL8 || kind == GL_DEPTH32F_STENCIL8 ? GL_DEPTH_STENCIL_ATTACHMENT
+                                                                         : GL_DEPTH_ATTACHMENT,
+             GL_RENDERBUFFER, c.storage);
     }
-    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    bind(DRAW_FRAMEBUFFER, t.draw);
+    bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(GL_DRAW_FRAMEBUFFER, t.draw);
     s.framebuffer = c.framebuffer;
     return take_error() ? "the driver takes no framebuffer with such a depth buffer" : nullptr;
   }
   static void scissored(int* box) {
     static const auto get = DT_REAL(void, glGetIntegerv, uint32_t, int*);
     int v[4] = {};
-    get(0x0C10, v);
+    get(GL_SCISSOR_BOX, v);
     int right = std::min(box[2], v[0] + v[2]), top = std::min(box[3], v[1] + v[3]);
     box[0] = std::clamp(v[0], 0, box[2]), box[1] = std::clamp(v[1], 0, box[3]);
     box[2] = std::max(right - box[0], 0), box[3] = std::max(top - box[1], 0);
@@ -2378,7 +2406,7 @@ class FragmentSource : public Source {
     auto width = static_cast<size_t>(box[2]), height = static_cast<size_t>(box[3]);
     if (!width || !height) return nullptr;
     s.read.assign(width * height * channels + 8, 0);
-    read_pixels(box, channels == 4 ? 0x1908u : STENCIL_INDEX, UNSIGNED_BYTE, s.read.data());
+    read_pixels(box, channels == 4 ? GL_RGBA : GL_STENCIL_INDEX, GL_UNSIGNED_BYTE, s.read.data());
     if (channels == 4)
       for (size_t i = 0; i < width * height; ++i) s.read[i] = s.read[i * 4];
     if (memchr(s.read.data(), 255, width * height)) return "more than 254 fragments of one draw lie on a pixel";
@@ -2393,19 +2421,20 @@ class FragmentSource : public Source {
     static const auto read = DT_REAL(void, glReadPixels, int, int, int, int, uint32_t, uint32_t, void*);
     const GlContext* c = tls.context;
     uint32_t pack = c->buffers[gl::PACK];
-    if (pack) bind_buffer(PACK_BUFFER, 0);
+    if (pack) bind_buffer(GL_PIXEL_PACK_BUFFER, 0);
     const gl::PixelStore& p = c->pack;
     const struct {
       uint32_t name;
       int value, plain;
-    } values[] = {{0x0D05, p.alignment, 1},   {0x0D02, p.row_length, 0}, {0x0D03, p.skip_rows, 0},
-                  {0x0D04, p.skip_pixels, 0}, {0x0D00, p.swap_bytes, 0}, {0x0D01, p.lsb_first, 0}};
+    } values[] = {{GL_PACK_ALIGNMENT, p.alignment, 1},   {GL_PACK_ROW_LENGTH, p.row_length, 0},
+                  {GL_PACK_SKIP_ROWS, p.skip_rows, 0},   {GL_PACK_SKIP_PIXELS, p.skip_pixels, 0},
+                  {GL_PACK_SWAP_BYTES, p.swap_bytes, 0}, {GL_PACK_LSB_FIRST, p.lsb_first, 0}};
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.plain);
     read(box[0], box[1], box[2], box[3], format, type, to);
     for (auto& v : values)
       if (v.value != v.plain) store(v.name, v.value);
-    if (pack) bind_buffer(PACK_BUFFER, pack);
+    if (pack) bind_buffer(GL_PIXEL_PACK_BUFFER, pack);
   }
 
   // A framebuffer of that size and format, in use. Names are such as no program chooses where a program may choose
@@ -2427,32 +2456,32 @@ class FragmentSource : public Source {
       s.framebuffer = p.framebuffer;
       return;
     }
-    int was = integer(RENDERBUFFER_BINDING);
+    int was = integer(GL_RENDERBUFFER_BINDING);
     {
       bool chosen = !tls.context->core;
       static uint32_t next = 0x6D000000;  // downwards
       p.framebuffer = p.storage = chosen ? next-- : 0;
       if (chosen) {
-        bind(DRAW_FRAMEBUFFER, p.framebuffer);
-        bind_storage(RENDERBUFFER, p.storage);
+        bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
+        bind_storage(GL_RENDERBUFFER, p.storage);
         chosen = !take_error();
       }
       if (!chosen) {
         gen(1, &p.framebuffer);
         gen_storage(1, &p.storage);
-        bind(DRAW_FRAMEBUFFER, p.framebuffer);
+        bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
       }
       draw_buffers(1, &none);
-      bind(READ_FRAMEBUFFER, p.framebuffer);
+      bind(GL_READ_FRAMEBUFFER, p.framebuffer);
       read_buffer(none);
     }
-    bind(DRAW_FRAMEBUFFER, p.framebuffer);
+    bind(GL_DRAW_FRAMEBUFFER, p.framebuffer);
     turn(t);
-    bind_storage(RENDERBUFFER, p.storage);
-    allocate(RENDERBUFFER, t.format, t.size.width, t.size.height);
-    attach(DRAW_FRAMEBUFFER, DEPTH_STENCIL_ATTACHMENT, RENDERBUFFER, p.storage);
-    bind_storage(RENDERBUFFER, static_cast<uint32_t>(was));
-    bind(READ_FRAMEBUFFER, t.read);
+    bind_storage(GL_RENDERBUFFER, p.storage);
+    allocate(GL_RENDERBUFFER, t.format, t.size.width, t.size.height);
+    attach(GL_DRAW_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_RENDERBUFFER, p.storage);
+    bind_storage(GL_RENDERBUFFER, static_cast<uint32_t>(was));
+    bind(GL_READ_FRAMEBUFFER, t.read);
     s.framebuffer = p.framebuffer;
   }
   static void drop(std::map<std::array<uint32_t, 3>, Private>& all) {

@@ -14,94 +14,10 @@
 #include "../../core/signature.h"
 #include "geometry_classes.h"
 #include "source.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
-
-enum : uint32_t {
-  GL_CURRENT_PROGRAM = 0x8B8D,
-  GL_PROGRAM_PIPELINE_BINDING = 0x825A,
-  GL_LINK_STATUS = 0x8B82,
-  GL_DELETE_STATUS = 0x8B80,
-  GL_SHADER_TYPE = 0x8B4F,
-  GL_ATTACHED_SHADERS = 0x8B85,
-  GL_ACTIVE_ATTRIBUTES = 0x8B89,
-  GL_ACTIVE_UNIFORMS = 0x8B86,
-  GL_ACTIVE_UNIFORM_BLOCKS = 0x8A36,
-  GL_UNIFORM_BLOCK_BINDING = 0x8A3F,
-  GL_VERTEX_SHADER = 0x8B31,
-  GL_FRAGMENT_SHADER = 0x8B30,
-  GL_GEOMETRY_SHADER = 0x8DD9,
-  GL_TESS_EVALUATION_SHADER = 0x8E87,
-  GL_PROGRAM_SEPARABLE = 0x8258,
-  GL_GEOMETRY_OUTPUT_TYPE = 0x8918,
-  GL_TESS_GEN_MODE = 0x8E76,
-  GL_TESS_GEN_POINT_MODE = 0x8E79,
-  GL_ISOLINES = 0x8E7A,
-  GL_FEEDBACK_BUFFER = 0x8C8E,
-  GL_FEEDBACK_BUFFER_BINDING = 0x8C8F,
-  GL_FEEDBACK = 0x8E22,
-  GL_FEEDBACK_PAUSED = 0x8E23,
-  GL_FEEDBACK_ACTIVE = 0x8E24,
-  GL_FEEDBACK_BINDING = 0x8E25,
-  GL_INTERLEAVED = 0x8C8C,
-  GL_RASTERIZER_DISCARD = 0x8C89,
-  GL_GENERATED = 0x8C87,
-  GL_WRITTEN = 0x8C88,
-  GL_QUERY_RESULT = 0x8866,
-  GL_STREAM_READ = 0x88E1,
-  GL_MAP_READ_BIT = 1,
-  GL_ELEMENT_BUFFER = 0x8893,
-  GL_ELEMENT_BUFFER_BINDING = 0x8895,
-  GL_ARRAY_BUFFER = 0x8892,
-  GL_BUFFER_MAPPED = 0x88BC,
-  GL_INDIRECT_BUFFER = 0x8F3F,
-  GL_INDIRECT_BUFFER_BINDING = 0x8F43,
-  GL_BUFFER_SIZE = 0x8764,
-  GL_ARRAY_BUFFER_BINDING = 0x8894,
-  GL_CULL_FACE = 0x0B44,
-  GL_CULL_FACE_MODE = 0x0B45,
-  GL_FRONT_FACE = 0x0B46,
-  GL_CW = 0x0900,
-  GL_FRONT = 0x0404,
-  GL_BACK = 0x0405,
-  GL_VIEWPORT = 0x0BA2,
-  GL_SUBPIXEL_BITS = 0x0D50,
-  GL_SCISSOR_TEST = 0x0C11,
-  GL_SCISSOR_BOX = 0x0C10,
-  GL_DEPTH_CLAMP = 0x864F,
-  GL_CLIP_DEPTH_MODE = 0x935D,
-  GL_ZERO_TO_ONE = 0x935F,
-  GL_CLIP_DISTANCE0 = 0x3000,
-  GL_MAX_CLIP_DISTANCES = 0x0D32,
-  GL_COLOR_WRITEMASK = 0x0C23,
-  GL_DEPTH_TEST = 0x0B71,
-  GL_DEPTH_WRITEMASK = 0x0B72,
-  GL_STENCIL_TEST = 0x0B90,
-  GL_STENCIL_WRITEMASK = 0x0B98,
-  GL_STENCIL_BACK_WRITEMASK = 0x8CA5,
-  GL_MAX_DRAW_BUFFERS = 0x8824,
-  GL_LIGHTING = 0x0B50,
-  GL_VERTEX_PROGRAM_ARB = 0x8620,
-  GL_RESTART = 0x8F9D,
-  GL_RESTART_INDEX = 0x8F9E,
-  GL_RESTART_FIXED = 0x8D69,
-  GL_MODELVIEW_MATRIX = 0x0BA6,
-  GL_PROJECTION_MATRIX = 0x0BA7,
-  GL_VERTEX_ARRAY = 0x8074,
-  GL_VERTEX_ARRAY_SIZE = 0x807A,
-  GL_VERTEX_ARRAY_TYPE = 0x807B,
-  GL_VERTEX_ARRAY_STRIDE = 0x807C,
-  GL_VERTEX_ARRAY_BUFFER_BINDING = 0x8896,
-  GL_VERTEX_ARRAY_POINTER = 0x808E,
-  GL_MATRIX_PALETTE = 0x8840,
-  GL_BLOCK_INTERFACE = 0x92E6,
-  GL_COUNTER_INTERFACE = 0x92C0,
-  GL_UNIFORM_INTERFACE = 0x92E1,
-  GL_ACTIVE_RESOURCES = 0x92F5,
-  GL_REFERENCED_VERTEX = 0x9306,
-  GL_ACTIVE_SUBROUTINE_UNIFORMS = 0x8DE6
-};
 
 // The functions that this needs, whatever the context calls them; nullptr where it has none.
 struct Functions {
@@ -296,22 +212,28 @@ struct Twin {
 // How a type of uniforms is read and set.
 bool shape(uint32_t type, char& kind, int& columns, int& rows) {
   columns = 1;
-  if (type == 0x1406) return kind = 'f', rows = 1, true;
-  if (type >= 0x8B50 && type <= 0x8B52) return kind = 'f', rows = static_cast<int>(type - 0x8B50) + 2, true;
-  if (type == 0x1404 || type == 0x8B56) return kind = 'i', rows = 1, true;
-  if (type >= 0x8B53 && type <= 0x8B55) return kind = 'i', rows = static_cast<int>(type - 0x8B53) + 2, true;
-  if (type >= 0x8B57 && type <= 0x8B59) return kind = 'i', rows = static_cast<int>(type - 0x8B57) + 2, true;
-  if (type == 0x1405) return kind = 'u', rows = 1, true;
-  if (type >= 0x8DC6 && type <= 0x8DC8) return kind = 'u', rows = static_cast<int>(type - 0x8DC6) + 2, true;
-  if (type >= 0x8B5A && type <= 0x8B5C) return kind = 'f', columns = rows = static_cast<int>(type - 0x8B5A) + 2, true;
+  if (type == GL_FLOAT) return kind = 'f', rows = 1, true;
+  if (type >= GL_FLOAT_VEC2 && type <= GL_FLOAT_VEC4)
+    return kind = 'f', rows = static_cast<int>(type - GL_FLOAT_VEC2) + 2, true;
+  if (type == GL_INT || type == GL_BOOL) return kind = 'i', rows = 1, true;
+  if (type >= GL_INT_VEC2 && type <= GL_INT_VEC4)
+    return kind = 'i', rows = static_cast<int>(type - GL_INT_VEC2) + 2, true;
+  if (type >= GL_BOOL_VEC2 && type <= GL_BOOL_VEC4)
+    return kind = 'i', rows = static_cast<int>(type - GL_BOOL_VEC2) + 2, true;
+  if (type == GL_UNSIGNED_INT) return kind = 'u', rows = 1, true;
+  if (type >= GL_UNSIGNED_INT_VEC2 && type <= GL_UNSIGNED_INT_VEC4)
+    return kind = 'u', rows = static_cast<int>(type - GL_UNSIGNED_INT_VEC2) + 2, true;
+  if (type >= GL_FLOAT_MAT2 && type <= GL_FLOAT_MAT4)
+    return kind = 'f', columns = rows = static_cast<int>(type - GL_FLOAT_MAT2) + 2, true;
   static const int mixed[6][2] = {{2, 3}, {2, 4}, {3, 2}, {3, 4}, {4, 2}, {4, 3}};
-  if (type >= 0x8B65 && type <= 0x8B6A)
-    return kind = 'f', columns = mixed[type - 0x8B65][0], rows = mixed[type - 0x8B65][1], true;
-  bool is_double = type == 0x140A || (type >= 0x8FFC && type <= 0x8FFE) || (type >= 0x8F46 && type <= 0x8F4E);
+  if (type >= GL_FLOAT_MAT2x3 && type <= GL_FLOAT_MAT4x3)
+    return kind = 'f', columns = mixed[type - GL_FLOAT_MAT2x3][0], rows = mixed[type - GL_FLOAT_MAT2x3][1], true;
+  bool is_double = type == GL_DOUBLE || (type >= GL_DOUBLE_VEC2 && type <= GL_DOUBLE_VEC4) ||
+                   (type >= GL_DOUBLE_MAT2 && type <= GL_DOUBLE_MAT4x3);
   if (is_double) return false;
   return kind = 'i', rows = 1, true;  // a sampler
 }
-bool is_image(uint32_t type) { return type >= 0x904C && type <= 0x906C; }
+bool is_image(uint32_t type) { return type >= GL_IMAGE_1D && type <= GL_UNSIGNED_INT_IMAGE_2D_MULTISAMPLE_ARRAY; }
 
 void set_uniform(const Uniform& u) {
   const auto* f = reinterpret_cast<const float*>(u.last);
@@ -341,15 +263,15 @@ bool writes_memory(uint32_t program) {
   const GlContext* c = tls.context;
   if (!f.GetProgramInterfaceiv || !f.GetProgramResourceiv || c->version < (c->api == 2 ? 31u : 43u)) return false;
   for (uint32_t interface :
-       {uint32_t{GL_BLOCK_INTERFACE}, uint32_t{GL_COUNTER_INTERFACE}, uint32_t{GL_UNIFORM_INTERFACE}}) {
+       {uint32_t{GL_SHADER_STORAGE_BLOCK}, uint32_t{GL_ATOMIC_COUNTER_BUFFER}, uint32_t{GL_UNIFORM}}) {
     int count = 0;
     f.GetProgramInterfaceiv(program, interface, GL_ACTIVE_RESOURCES, &count);
     for (int i = 0; i < count; ++i) {
-      static const uint32_t asked[] = {GL_REFERENCED_VERTEX, GL_REFERENCED_VERTEX + 1, GL_REFERENCED_VERTEX + 2,
-                                       GL_REFERENCED_VERTEX + 3};
+      static const uint32_t asked[] = {GL_REFERENCED_BY_VERTEX_SHADER, GL_REFERENCED_BY_VERTEX_SHADER + 1,
+                                       GL_REFERENCED_BY_VERTEX_SHADER + 2, GL_REFERENCED_BY_VERTEX_SHADER + 3};
       int by[4] = {}, type = 0;
-      if (interface == GL_UNIFORM_INTERFACE) {
-        static const uint32_t type_of = 0x92FA;  // GL_TYPE
+      if (interface == GL_UNIFORM) {
+        static const uint32_t type_of = GL_TYPE;
         f.GetProgramResourceiv(program, interface, static_cast<uint32_t>(i), 1, &type_of, 1, nullptr, &type);
         if (!is_image(static_cast<uint32_t>(type))) continue;
       }
@@ -437,7 +359,7 @@ void look_for_more(uint32_t* shaders, int count, uint32_t stage, Twin& twin, std
   for (int i = 0; i < count; ++i) {
     int type = 0, length = 0;
     f.GetShaderiv(shaders[i], GL_SHADER_TYPE, &type);
-    f.GetShaderiv(shaders[i], 0x8B88, &length);  // GL_SHADER_SOURCE_LENGTH
+    f.GetShaderiv(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
     if (static_cast<uint32_t>(type) != stage || length <= 1) continue;
     std::string text(static_cast<size_t>(length), 0);
     f.GetShaderSource(shaders[i], length, &length, text.data());
@@ -461,7 +383,7 @@ int link_capturing(Twin& twin) {
   auto link = [&](const std::vector<int>& more) {
     std::vector<const char*> names{POSITION[0]};
     for (int which : more) names.push_back(which == CULL_DISTANCE ? OUR_CULL_DISTANCE : CAPTURED_NAMES[which]);
-    f.TransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(), GL_INTERLEAVED);
+    f.TransformFeedbackVaryings(twin.program, static_cast<int>(names.size()), names.data(), GL_INTERLEAVED_ATTRIBS);
     f.LinkProgram(twin.program);
     int good = 0;
     f.GetProgramiv(twin.program, GL_LINK_STATUS, &good);
@@ -573,7 +495,7 @@ Twin make_fixed_twin() {
   f.CompileShader(shader);
   twin.program = f.CreateProgram();
   f.AttachShader(twin.program, shader);
-  f.TransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED);
+  f.TransformFeedbackVaryings(twin.program, 2, names, GL_INTERLEAVED_ATTRIBS);
   f.LinkProgram(twin.program);
   f.DeleteShader(shader);
   twin.sizes[CLIP_VERTEX] = 4;
@@ -594,7 +516,9 @@ struct Part_ {
   uint64_t offset = 0;               // into the buffer of indices
   std::span<const uint8_t> indices;  // in the program's memory
 };
-uint64_t index_size(uint32_t type) { return type == 0x1401 ? 1 : type == 0x1403 ? 2 : type == 0x1405 ? 4 : 0; }
+uint64_t index_size(uint32_t type) {
+  return type == GL_UNSIGNED_BYTE ? 1 : type == GL_UNSIGNED_SHORT ? 2 : type == GL_UNSIGNED_INT ? 4 : 0;
+}
 
 // Reads a part of the buffer that is bound to a target.
 bool read_buffer(uint32_t target, uint64_t offset, uint64_t bytes, std::vector<uint8_t>& to, const char*& why) {
@@ -637,9 +561,9 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     auto given = call.array("indirect");
     if (!given.empty())
       content.assign(given.begin(), given.end());
-    else if (!integer(GL_INDIRECT_BUFFER_BINDING))
+    else if (!integer(GL_DRAW_INDIRECT_BUFFER_BINDING))
       return why = "the draw's parameters are not in the recording", false;
-    else if (!read_buffer(GL_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
+    else if (!read_buffer(GL_DRAW_INDIRECT_BUFFER, call.number("indirect"), draws * stride, content, why))
       return false;
     for (uint64_t i = 0; i < draws; ++i) {
       uint32_t v[5] = {};
@@ -667,14 +591,16 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     const int64_t across = signed_(call.number("i2")) - signed_(call.number("i1")) + 1,
                   along = surface ? signed_(call.number("j2")) - signed_(call.number("j1")) + 1 : 1;
     const uint64_t mode = call.number("mode");
-    if (across < 1 || along < 1 || !(surface ? enabled(0x0DB7) || enabled(0x0DB8) : enabled(0x0D97) || enabled(0x0D98)))
+    if (across < 1 || along < 1 ||
+        !(surface ? enabled(GL_MAP2_VERTEX_3) || enabled(GL_MAP2_VERTEX_4)
+                  : enabled(GL_MAP1_VERTEX_3) || enabled(GL_MAP1_VERTEX_4)))
       return true;
     auto strips = [&](int64_t n, int64_t each) {
       for (int64_t i = 0; i < n; ++i) parts.emplace_back().count = static_cast<uint64_t>(each);
     };
-    if (mode == 0x1B00)
+    if (mode == GL_POINT)
       strips(1, across * along);
-    else if (mode == 0x1B01)
+    else if (mode == GL_LINE)
       strips(along, across), strips(surface ? across : 0, along);
     else if (surface)
       strips(along - 1, 2 * across);
@@ -686,7 +612,7 @@ bool parts_of(const Call& call, std::vector<Part_>& parts, const char*& why) {
     uint64_t n = positive(std::max(call.number("drawcount"), call.number("primcount")));
     size_t word = indexed ? 8 : 4;
     if (counts.size() < n * 4 || firsts.size() < n * word) return why = "what it draws is not in the recording", false;
-    if (indexed && !integer(GL_ELEMENT_BUFFER_BINDING))
+    if (indexed && !integer(GL_ELEMENT_ARRAY_BUFFER_BINDING))
       return why = "its lists of indices are in the program's memory", false;
     for (uint64_t i = 0; i < n; ++i) {
       Part_ p;
@@ -732,8 +658,8 @@ bool vertices_of(const Part_& part, int64_t restart, std::vector<uint64_t>& to, 
   std::vector<uint8_t> content;
   std::span<const uint8_t> bytes = part.indices;
   if (bytes.empty() && part.count) {
-    if (!integer(GL_ELEMENT_BUFFER_BINDING)) return why = "its indices are not in the recording", false;
-    if (!read_buffer(GL_ELEMENT_BUFFER, part.offset, part.count * size, content, why)) return false;
+    if (!integer(GL_ELEMENT_ARRAY_BUFFER_BINDING)) return why = "its indices are not in the recording", false;
+    if (!read_buffer(GL_ELEMENT_ARRAY_BUFFER, part.offset, part.count * size, content, why)) return false;
     bytes = content;
   }
   for (uint64_t i = 0; i < part.count; ++i) {
@@ -750,8 +676,9 @@ int64_t restart_index(uint32_t type) {
   const GlContext* c = tls.context;
   int64_t all = static_cast<int64_t>((1ull << (8 * index_size(type))) - 1);
   bool es = c->api == 2;
-  if (c->version >= (es ? 30u : 43u) && enabled(GL_RESTART_FIXED)) return all;
-  if (!es && c->version >= 31 && enabled(GL_RESTART)) return static_cast<uint32_t>(integer(GL_RESTART_INDEX));
+  if (c->version >= (es ? 30u : 43u) && enabled(GL_PRIMITIVE_RESTART_FIXED_INDEX)) return all;
+  if (!es && c->version >= 31 && enabled(GL_PRIMITIVE_RESTART))
+    return static_cast<uint32_t>(integer(GL_PRIMITIVE_RESTART_INDEX));
   return -1;
 }
 
@@ -788,7 +715,8 @@ void raster_state(Raster& r, unsigned& own_planes) {
   bool indexed = f.GetBooleani_v && c->version >= (es ? 32u : 30u);
   for (int i = 0; i < buffers; ++i) {
     bool drawn = true;
-    if (c->version >= (es ? 30u : 20u)) drawn = integer(0x8825 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
+    if (c->version >= (es ? 30u : 20u))
+      drawn = integer(GL_DRAW_BUFFER0 + static_cast<uint32_t>(i)) != 0;  // GL_DRAW_BUFFERi
     if (!drawn) continue;
     if (indexed)
       f.GetBooleani_v(GL_COLOR_WRITEMASK, static_cast<uint32_t>(i), mask);
@@ -850,8 +778,10 @@ class GeometrySource : public Source {
   }
   bool disturbs(uint32_t target) const override {
     // Counts of primitives and of what shaders ran: our draws would be among them.
-    bool counts = target == GL_GENERATED || target == GL_WRITTEN || target == 0x82EC || target == 0x82ED ||
-                  (target >= 0x82EE && target <= 0x82F7) || target == 0x887F;
+    bool counts = target == GL_PRIMITIVES_GENERATED || target == GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN ||
+                  target == GL_TRANSFORM_FEEDBACK_OVERFLOW || target == GL_TRANSFORM_FEEDBACK_STREAM_OVERFLOW ||
+                  (target >= GL_VERTICES_SUBMITTED && target <= GL_CLIPPING_OUTPUT_PRIMITIVES) ||
+                  target == GL_GEOMETRY_SHADER_INVOCATIONS;
     return counts && needs_[PRIMITIVES];
   }
   void forget(const void* context) override {
@@ -922,7 +852,7 @@ std::string GeometrySource::can_capture() {
 uint32_t primitive_mode(const Call& draw) {
   const auto mode = static_cast<uint32_t>(draw.number("mode"));
   // GL_POINT, GL_LINE, GL_FILL
-  if (starts(draw.name, "glEvalMesh")) return mode == 0x1B00 ? 0 : mode == 0x1B01 ? 3 : 8;
+  if (starts(draw.name, "glEvalMesh")) return mode == GL_POINT ? 0 : mode == GL_LINE ? 3 : 8;
   return starts(draw.name, "glRect") ? 7 : mode;
 }
 
@@ -961,7 +891,7 @@ int64_t count_primitives(const std::vector<Part_>& parts, uint32_t mode) {
 std::vector<Raster> viewports(const Raster& first) {
   const Functions& f = gl_();
   std::vector<Raster> found{first};
-  for (int i = 1, n = std::clamp(integer(0x825B), 1, 64); i < n; ++i) {  // GL_MAX_VIEWPORTS
+  for (int i = 1, n = std::clamp(integer(GL_MAX_VIEWPORTS), 1, 64); i < n; ++i) {
     Raster r = first;
     float v[4] = {};
     int box[4] = {};
@@ -1067,8 +997,8 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   }
   drain_errors();
   uint64_t corners = mode == 0 ? 1 : mode == 1 ? 2 : 3;
-  int own_buffer = integer(GL_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_FEEDBACK_BINDING);
-  bool pause = integer(GL_FEEDBACK_ACTIVE) && !integer(GL_FEEDBACK_PAUSED);
+  int own_buffer = integer(GL_TRANSFORM_FEEDBACK_BUFFER_BINDING), own_feedback = integer(GL_TRANSFORM_FEEDBACK_BINDING);
+  bool pause = integer(GL_TRANSFORM_FEEDBACK_ACTIVE) && !integer(GL_TRANSFORM_FEEDBACK_PAUSED);
   if (pause) f.PauseTransformFeedback();
   bool made = !mine.feedback;
   if (made) {
@@ -1076,8 +1006,8 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     f.GenBuffers(1, &mine.buffer);
     f.GenQueries(2, mine.queries);
   }
-  f.BindTransformFeedback(GL_FEEDBACK, mine.feedback);
-  if (made) f.BindBufferBase(GL_FEEDBACK_BUFFER, 0, mine.buffer);
+  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, mine.feedback);
+  if (made) f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
   f.UseProgram(twin->program);
   for (auto& u : twin->uniforms) {
     uint32_t now[16] = {};
@@ -1106,8 +1036,8 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   auto make_room = [&](uint64_t bytes) {
     if (mine.room >= bytes) return;
     mine.room = std::max<uint64_t>(1 << 20, bytes * 5 / 4);
-    f.BufferData(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(mine.room), nullptr, GL_STREAM_READ);
-    f.BindBufferBase(GL_FEEDBACK_BUFFER, 0, mine.buffer);
+    f.BufferData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(mine.room), nullptr, GL_STREAM_READ);
+    f.BindBufferBase(GL_TRANSFORM_FEEDBACK_BUFFER, 0, mine.buffer);
   };
   auto draw_once = [&] {
     f.BeginTransformFeedback(mode);
@@ -1117,7 +1047,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     f.EndTransformFeedback();
     good = good && !take_error();
   };
-  f.BindBuffer(GL_FEEDBACK_BUFFER, mine.buffer);
+  f.BindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, mine.buffer);
   // How many come is asked of the driver only where it cannot be known before: it would finish what it has been given.
   // What stands at the end beforehand shows that they did come.
   if (expected > 0) {
@@ -1125,21 +1055,21 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
     written = generated = static_cast<uint64_t>(expected);
     uint64_t last = written * corners * size - 16;
     make_room(last + 16);
-    f.BufferSubData(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
+    f.BufferSubData(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, mark);
     draw_once();
     if (good && drew) {
-      void* at = f.MapBufferRange(GL_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, GL_MAP_READ_BIT);
+      void* at = f.MapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<intptr_t>(last), 16, GL_MAP_READ_BIT);
       if (!at || !memcmp(at, mark, sizeof mark)) expected = -1;
-      if (at) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
+      if (at) f.UnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
     }
   }
   for (int round = 0; expected < 0 && round < 3; ++round) {
     make_room(std::max<uint64_t>(1, generated * corners * size));
-    f.BeginQuery(GL_GENERATED, mine.queries[0]);
-    f.BeginQuery(GL_WRITTEN, mine.queries[1]);
+    f.BeginQuery(GL_PRIMITIVES_GENERATED, mine.queries[0]);
+    f.BeginQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN, mine.queries[1]);
     draw_once();
-    f.EndQuery(GL_WRITTEN);
-    f.EndQuery(GL_GENERATED);
+    f.EndQuery(GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN);
+    f.EndQuery(GL_PRIMITIVES_GENERATED);
     const ResultsHere here;
     uint32_t counted[2] = {};
     f.GetQueryObjectuiv(mine.queries[0], GL_QUERY_RESULT, &counted[0]);
@@ -1154,7 +1084,7 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
   if (good && drew && written) {
     uint64_t bytes = written * corners * size;
     const auto* mapped = static_cast<const float*>(
-        f.MapBufferRange(GL_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
+        f.MapBufferRange(GL_TRANSFORM_FEEDBACK_BUFFER, 0, static_cast<intptr_t>(bytes), GL_MAP_READ_BIT));
     const float* at = mapped;
     if (!at) good = false, why = "the driver does not hand out what it captured";
     for (uint64_t i = 0; good && i < written; ++i) {
@@ -1191,12 +1121,12 @@ bool GeometrySource::capture(Draw& draw, int64_t expected, const Raster& state, 
       else
         classify_triangle(p[0], p[1], p[2], here, to, own);
     }
-    if (mapped) f.UnmapBuffer(GL_FEEDBACK_BUFFER);
+    if (mapped) f.UnmapBuffer(GL_TRANSFORM_FEEDBACK_BUFFER);
   }
 
   if (!discards) f.Disable(GL_RASTERIZER_DISCARD);
-  f.BindTransformFeedback(GL_FEEDBACK, static_cast<uint32_t>(own_feedback));
-  f.BindBuffer(GL_FEEDBACK_BUFFER, static_cast<uint32_t>(own_buffer));
+  f.BindTransformFeedback(GL_TRANSFORM_FEEDBACK, static_cast<uint32_t>(own_feedback));
+  f.BindBuffer(GL_TRANSFORM_FEEDBACK_BUFFER, static_cast<uint32_t>(own_buffer));
   f.UseProgram(program);
   if (pause) f.ResumeTransformFeedback();
   drain_errors();
@@ -1208,7 +1138,7 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
                                Classes& to, const char*& why) {
   const Functions& f = gl_();
   std::vector<Position> eyes = eye_planes(own_planes);
-  if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE))
+  if (has_extension("GL_OES_matrix_palette") && enabled(GL_MATRIX_PALETTE_ARB))
     return why = "a palette of matrices transforms its vertices", false;
   if (!enabled(GL_VERTEX_ARRAY)) return true;
   float m[16], p[16];
@@ -1226,8 +1156,10 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
   auto type = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_TYPE));
   auto stride = static_cast<uint64_t>(integer(GL_VERTEX_ARRAY_STRIDE));
   auto buffer = static_cast<uint32_t>(integer(GL_VERTEX_ARRAY_BUFFER_BINDING));
-  uint64_t each = type == 0x1400 || type == 0x1401 ? 1 : type == 0x1402 || type == 0x1403 ? 2 : 4;
-  if (type != 0x1400 && type != 0x1402 && type != 0x1406 && type != 0x140C)
+  uint64_t each = type == GL_BYTE || type == GL_UNSIGNED_BYTE     ? 1
+                  : type == GL_SHORT || type == GL_UNSIGNED_SHORT ? 2
+                                                                  : 4;
+  if (type != GL_BYTE && type != GL_SHORT && type != GL_FLOAT && type != GL_FIXED)
     return why = "its vertices are of a type that is not known here", false;
   if (!stride) stride = size * each;
   void* pointer = nullptr;
@@ -1261,9 +1193,9 @@ bool GeometrySource::transform(const std::vector<Part_>& parts, uint32_t mode, c
       int32_t i;
       float x;
       switch (type) {
-        case 0x1400: memcpy(&b, base + at, 1), v[k] = b; break;
-        case 0x1402: memcpy(&s, base + at, 2), v[k] = s; break;
-        case 0x140C: memcpy(&i, base + at, 4), v[k] = i / 65536.0; break;
+        case GL_BYTE: memcpy(&b, base + at, 1), v[k] = b; break;
+        case GL_SHORT: memcpy(&s, base + at, 2), v[k] = s; break;
+        case GL_FIXED: memcpy(&i, base + at, 4), v[k] = i / 65536.0; break;
         default: memcpy(&x, base + at, 4), v[k] = static_cast<double>(x);
       }
     }
@@ -1417,7 +1349,8 @@ void GeometrySource::see(const Call& call) {
   const char* name = call.name;
   if (call.expanded && strcmp(name, "glNewList") != 0) return;  // it was counted when it was compiled
   // GL_COMPILE_AND_EXECUTE
-  if (!strcmp(name, "glNewList")) list_runs_ = call.number("mode") == 0x1301, list_expands_ = call.expanded;
+  if (!strcmp(name, "glNewList"))
+    list_runs_ = call.number("mode") == GL_COMPILE_AND_EXECUTE, list_expands_ = call.expanded;
   Result* to = runs_ && !results_.empty() ? &results_.back() : nullptr;
   if (!to) return;
   bool draws = draws_primitives(call);

@@ -5,23 +5,11 @@
 #include <map>
 
 #include "driver_counters.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t {
-  GL_TIMESTAMP = 0x8E28,
-  GL_TIME_ELAPSED = 0x88BF,
-  GL_QUERY_COUNTER_BITS = 0x8864,
-  GL_QUERY_RESULT = 0x8866,
-  GL_QUERY_RESULT_AVAILABLE = 0x8867,
-  GL_GPU_DISJOINT = 0x8FBB,
-  GL_SAMPLES_PASSED = 0x8914,
-  GL_ANY_SAMPLES_PASSED = 0x8C2F,
-  GL_ANY_SAMPLES_CONSERVATIVE = 0x8D6A,
-  GL_PRIMITIVES_GENERATED = 0x8C87,
-  GL_FEEDBACK_WRITTEN = 0x8C88
-};
 constexpr size_t MOST_QUERIES = 4096;  // a context has at a time
 
 struct Counter {
@@ -32,18 +20,18 @@ const Counter COUNTERS[] = {
     {"samples_passed", "samples", GL_SAMPLES_PASSED},
     {"any_samples", "samples", GL_ANY_SAMPLES_PASSED},
     {"primitives_generated", "primitives", GL_PRIMITIVES_GENERATED},
-    {"feedback_written", "primitives", GL_FEEDBACK_WRITTEN},
-    {"vertices_submitted", "pipeline", 0x82EE},
-    {"primitives_submitted", "pipeline", 0x82EF},
-    {"vertex_shader_invocations", "pipeline", 0x82F0},
-    {"tess_control_patches", "pipeline", 0x82F1},
-    {"tess_evaluation_invocations", "pipeline", 0x82F2},
-    {"geometry_shader_invocations", "pipeline", 0x887F},
-    {"geometry_shader_primitives", "pipeline", 0x82F3},
-    {"fragment_shader_invocations", "pipeline", 0x82F4},
-    {"compute_shader_invocations", "pipeline", 0x82F5},
-    {"clipping_input_primitives", "pipeline", 0x82F6},
-    {"clipping_output_primitives", "pipeline", 0x82F7},
+    {"feedback_written", "primitives", GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN},
+    {"vertices_submitted", "pipeline", GL_VERTICES_SUBMITTED},
+    {"primitives_submitted", "pipeline", GL_PRIMITIVES_SUBMITTED},
+    {"vertex_shader_invocations", "pipeline", GL_VERTEX_SHADER_INVOCATIONS},
+    {"tess_control_patches", "pipeline", GL_TESS_CONTROL_SHADER_PATCHES},
+    {"tess_evaluation_invocations", "pipeline", GL_TESS_EVALUATION_SHADER_INVOCATIONS},
+    {"geometry_shader_invocations", "pipeline", GL_GEOMETRY_SHADER_INVOCATIONS},
+    {"geometry_shader_primitives", "pipeline", GL_GEOMETRY_SHADER_PRIMITIVES_EMITTED},
+    {"fragment_shader_invocations", "pipeline", GL_FRAGMENT_SHADER_INVOCATIONS},
+    {"compute_shader_invocations", "pipeline", GL_COMPUTE_SHADER_INVOCATIONS},
+    {"clipping_input_primitives", "pipeline", GL_CLIPPING_INPUT_PRIMITIVES},
+    {"clipping_output_primitives", "pipeline", GL_CLIPPING_OUTPUT_PRIMITIVES},
 };
 const Counter* counter(const std::string& spec) {
   for (auto& c : COUNTERS)
@@ -51,7 +39,7 @@ const Counter* counter(const std::string& spec) {
   return nullptr;
 }
 bool is_occlusion(uint32_t target) {
-  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_CONSERVATIVE;
+  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE;
 }
 
 // The functions of queries as the current context has them.
@@ -122,7 +110,7 @@ std::string no_query(uint32_t target) {
                  !has("GL_EXT_tessellation_shader")
            : v < 30 && !has("GL_EXT_transform_feedback"))
       return es ? "OpenGL ES 3.2 or GL_EXT_geometry_shader has it" : "OpenGL 3.0 has it";
-  } else if (target == GL_FEEDBACK_WRITTEN) {
+  } else if (target == GL_TRANSFORM_FEEDBACK_PRIMITIVES_WRITTEN) {
     if (v < 30 && (es || !has("GL_EXT_transform_feedback"))) return "no transform feedback";
   } else {
     if (es) return "OpenGL ES has no pipeline statistics";
@@ -240,7 +228,7 @@ class GlSource : public ContextSource<GlState> {
       s.has_disjoint = is_es() && has("GL_EXT_disjoint_timer_query");
       if (s.has_disjoint) {
         int past = 0;
-        functions().integer(GL_GPU_DISJOINT, &past);  // what was before is nothing of ours
+        functions().integer(GL_GPU_DISJOINT_EXT, &past);  // what was before is nothing of ours
       }
     }
     if (!functions().make || !functions().begin) return why = "the driver has no queries", false;
@@ -323,7 +311,7 @@ class GlSource : public ContextSource<GlState> {
   void take_results(State& s, Sink& to, bool wait) override {
     if (s.has_disjoint && !times_.empty()) {
       int disjoint = 0;
-      functions().integer(GL_GPU_DISJOINT, &disjoint);
+      functions().integer(GL_GPU_DISJOINT_EXT, &disjoint);
       if (disjoint)
         for (auto& p : s.pending)
           if (p.t0) p.disjoint = true;

@@ -7,26 +7,11 @@
 #include <map>
 
 #include "driver_counters.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
 
-enum : uint32_t {
-  DONOT_FLUSH = 0x83F9,
-  FLUSH = 0x83FA,
-  WAIT = 0x83FB,
-  COUNTER_EVENT = 0x94F0,
-  DURATION_NORM = 0x94F1,
-  DURATION_RAW = 0x94F2,
-  THROUGHPUT = 0x94F3,
-  RAW = 0x94F4,
-  TIMESTAMP = 0x94F5,
-  DATA_U32 = 0x94F8,
-  DATA_U64 = 0x94F9,
-  DATA_FLOAT = 0x94FA,
-  DATA_DOUBLE = 0x94FB,
-  DATA_BOOL = 0x94FC
-};
 constexpr size_t MOST_HANDLES = 256;
 constexpr uint32_t MOST_BYTES = 1 << 20, MOST_QUERIES = 4096, MOST_COUNTERS = 1 << 16;
 
@@ -189,8 +174,8 @@ class IntelSource : public ContextSource<IntelState> {
           continue;
         }
         data[i].resize(q.bytes);
-        functions().data(p.handles[i], insist ? WAIT : DONOT_FLUSH, static_cast<int>(q.bytes), data[i].data(),
-                         &written);
+        functions().data(p.handles[i], insist ? GL_PERFQUERY_WAIT_INTEL : GL_PERFQUERY_DONOT_FLUSH_INTEL,
+                         static_cast<int>(q.bytes), data[i].data(), &written);
         if (!written && !insist) return;
         if (!written) why[i] = "the driver has no result";
         if (written > q.bytes) written = q.bytes;
@@ -221,18 +206,19 @@ class IntelSource : public ContextSource<IntelState> {
     }
   }
   static void value(Sink& to, uint64_t segment, int metric, const Counter& c, const std::vector<uint8_t>& data) {
-    size_t bytes = c.data == DATA_U64 || c.data == DATA_DOUBLE ? 8 : 4;
+    size_t bytes =
+        c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL || c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL ? 8 : 4;
     if (c.offset > data.size() || data.size() - c.offset < bytes)
       return to.lost(segment, metric, "the driver's result is too short for the counter");
     double v = 0;
     const uint8_t* at = &data[c.offset];
-    if (c.data == DATA_U64) {
+    if (c.data == GL_PERFQUERY_COUNTER_DATA_UINT64_INTEL) {
       uint64_t raw;
       memcpy(&raw, at, 8);
       v = static_cast<double>(raw);
-    } else if (c.data == DATA_DOUBLE) {
+    } else if (c.data == GL_PERFQUERY_COUNTER_DATA_DOUBLE_INTEL) {
       memcpy(&v, at, 8);
-    } else if (c.data == DATA_FLOAT) {
+    } else if (c.data == GL_PERFQUERY_COUNTER_DATA_FLOAT_INTEL) {
       float raw;
       memcpy(&raw, at, 4);
       v = static_cast<double>(raw);
@@ -241,7 +227,9 @@ class IntelSource : public ContextSource<IntelState> {
       memcpy(&raw, at, 4);
       v = raw;
     }
-    if (c.most && (c.type == RAW || c.type == COUNTER_EVENT || c.type == DURATION_RAW) &&
+    if (c.most &&
+        (c.type == GL_PERFQUERY_COUNTER_RAW_INTEL || c.type == GL_PERFQUERY_COUNTER_EVENT_INTEL ||
+         c.type == GL_PERFQUERY_COUNTER_DURATION_RAW_INTEL) &&
         v >= static_cast<double>(c.most))
       return to.lost(segment, metric, "overflow");
     to.value(segment, metric, v);
@@ -260,10 +248,12 @@ class Intel : public ExtensionBackend {
     std::vector<Offer> found;
     for (auto& [query, q] : known())
       for (auto& [counter, c] : q.counters) {
-        const char* type = c.type == DURATION_NORM || c.type == THROUGHPUT ? "mean"
-                           : c.type == TIMESTAMP                           ? "timestamp"
-                           : c.type == DURATION_RAW                        ? "duration"
-                                                                           : "counter";
+        const char* type =
+            c.type == GL_PERFQUERY_COUNTER_DURATION_NORM_INTEL || c.type == GL_PERFQUERY_COUNTER_THROUGHPUT_INTEL
+                ? "mean"
+            : c.type == GL_PERFQUERY_COUNTER_TIMESTAMP_INTEL    ? "timestamp"
+            : c.type == GL_PERFQUERY_COUNTER_DURATION_RAW_INTEL ? "duration"
+                                                                : "counter";
         found.push_back({spec_of(query, counter), q.name, c.name, type, "", c.text, static_cast<double>(c.most)});
       }
     return found;

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "driver_counters.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
@@ -458,7 +459,7 @@ const Device& device() {
   Device& d = it->second;
   if (!library().why.empty()) return d.why = library().why, d;
   auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-  const unsigned char* vendor = text ? text(0x1F00) : nullptr;
+  const unsigned char* vendor = text ? text(GL_VENDOR) : nullptr;
   if (!vendor || !strstr(reinterpret_cast<const char*>(vendor), "NVIDIA"))
     return d.why = "the driver of this context is not NVIDIA's", d;
   if (!library().face.empty()) return ask_device(d), d;

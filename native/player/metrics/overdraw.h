@@ -12,6 +12,7 @@
 #endif
 
 #include "draw_state.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 
@@ -200,7 +201,7 @@ class Picture {
       lower = static_cast<uint16_t>(lower + (mask & 1) + ((mask & 2) << 7)),
       upper = static_cast<uint16_t>(upper + (mask >> 2 & 1) + ((mask & 8) << 5));
       memcpy(low, &lower, 2), memcpy(high, &upper, 2);
-      if ((lower | upper) & 0x8080) flush();
+      if ((lower | upper) & GL_NORMAL_ARRAY_COUNT_EXT) flush();
     }
     flush();
     return sum;

@@ -1,12 +1,11 @@
 #include "own_queries.h"
 
 #include "draw_state.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 
 namespace {
-
-constexpr uint32_t CURRENT_QUERY = 0x8865, ANY_SAMPLES_CONSERVATIVE = 0x8D6A, ANY_SAMPLES = 0x8C2F;
 
 // OpenGL ES 2 has queries as an extension.
 template <class F> F function(const char* name, const char* extended) {
@@ -29,20 +28,21 @@ uint64_t counted(uint32_t name) {
   if (auto get64 = gl::real<void (*)(uint32_t, uint32_t, uint64_t*)>("glGetQueryObjectui64v");
       get64 && !is_es() && version() >= 33) {
     uint64_t value = 0;
-    get64(name, QUERY_RESULT, &value);
+    get64(name, GL_QUERY_RESULT, &value);
     return value;
   }
   uint32_t value = 0;
-  function<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv", "glGetQueryObjectuivEXT")(name, QUERY_RESULT,
-                                                                                                     &value);
+  function<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuiv", "glGetQueryObjectuivEXT")(
+      name, GL_QUERY_RESULT, &value);
   return value;
 }
 bool tells_any(uint32_t target) {
   // Overflows of transform feedback too.
-  return target == ANY_SAMPLES || target == ANY_SAMPLES_CONSERVATIVE || target == 0x82EC || target == 0x82ED;
+  return target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE ||
+         target == GL_TRANSFORM_FEEDBACK_OVERFLOW || target == GL_TRANSFORM_FEEDBACK_STREAM_OVERFLOW;
 }
 bool is_occlusion(uint32_t target) {
-  return target == OCCLUSION || target == ANY_SAMPLES || target == ANY_SAMPLES_CONSERVATIVE;
+  return target == GL_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED || target == GL_ANY_SAMPLES_PASSED_CONSERVATIVE;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ void OwnQueries::begun(uint32_t target, uint32_t index, uint32_t name) {
   int current = 0;
   if (!index)
     if (auto get = function<void (*)(uint32_t, uint32_t, int*)>("glGetQueryiv", "glGetQueryivEXT"); get)
-      if (get(target, CURRENT_QUERY, &current); static_cast<uint32_t>(current) != name) return;
+      if (get(target, GL_CURRENT_QUERY, &current); static_cast<uint32_t>(current) != name) return;
   Context& context = contexts_[current_context()];
   Own& own = context.all[name];
   if (!own.active) ++context.active;
@@ -99,7 +99,7 @@ bool OwnQueries::suspend(const std::function<bool(uint32_t)>& counts) {
     end(runs_as(own), own.index);
     if (!own.pieces.empty()) own.pieces.back()->runs = false;
     own.suspended = any = true;
-    if (is_occlusion(own.target) && !is_es()) samples_ = make(it->second, OCCLUSION);
+    if (is_occlusion(own.target) && !is_es()) samples_ = make(it->second, GL_SAMPLES_PASSED);
   }
   return any;
 }
@@ -111,7 +111,7 @@ void OwnQueries::resume() {
     if (!own.suspended) continue;
     own.suspended = false;
     if (samples_ && is_occlusion(own.target)) {
-      begin(OCCLUSION, own.index, samples_->name);
+      begin(GL_SAMPLES_PASSED, own.index, samples_->name);
       samples_->runs = true;
       own.pieces.push_back(std::move(samples_));
     } else {

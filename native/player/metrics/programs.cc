@@ -9,24 +9,10 @@
 
 #include "shader_text.h"
 #include "source.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 namespace {
-
-enum : uint32_t {
-  ATTACHED_SHADERS = 0x8B85,
-  SOURCE_LENGTH = 0x8B88,
-  SHADER_TYPE = 0x8B4F,
-  FRAGMENT_SHADER = 0x8B30,
-  VERTEX_SHADER = 0x8B31,
-  COMPILE_STATUS = 0x8B81,
-  LINK_STATUS = 0x8B82,
-  ACTIVE_ATTRIBUTES = 0x8B89,
-  ACTIVE_UNIFORMS = 0x8B86,
-  ACTIVE_UNIFORM_BLOCKS = 0x8A36,
-  BLOCK_BINDING = 0x8A3F,
-  PROGRAM_SEPARABLE = 0x8258
-};
 
 using Key = std::pair<uint32_t, uint32_t>;  // share group, program
 
@@ -139,17 +125,17 @@ bool has_other_outputs(const std::string& text) {
 }
 
 void look(ProgramSource& s, uint32_t stage, const std::string& text) {
-  if (stage == FRAGMENT_SHADER && has_other_outputs(text)) s.other_outputs = true;
+  if (stage == GL_FRAGMENT_SHADER && has_other_outputs(text)) s.other_outputs = true;
   for (auto& word : words(text)) {
     auto begins = [&](std::string_view with) { return word.starts_with(with); };
-    if (stage == FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask"))
+    if (stage == GL_FRAGMENT_SHADER && (word == "discard" || word == "demote" || word == "gl_SampleMask"))
       s.discards = true;
     if (begins("imageStore") || begins("imageAtomic") || begins("atomic") || word == "buffer" ||
         begins("beginInvocationInterlock"))
       s.writes_memory = true;
-    if (stage == FRAGMENT_SHADER && word == "gl_FragDepth") s.writes_depth = true;
+    if (stage == GL_FRAGMENT_SHADER && word == "gl_FragDepth") s.writes_depth = true;
     if (begins("gl_LastFrag") ||
-        (stage == FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos))
+        (stage == GL_FRAGMENT_SHADER && word == "inout" && text.find("framebuffer_fetch") != text.npos))
       s.reads_target = true;
     if (word == "subroutine") s.subroutines = true;
     if (begins("image") || begins("iimage") || begins("uimage")) s.images = true;
@@ -163,36 +149,39 @@ struct Shape {
 };
 Shape shape(uint32_t type) {
   switch (type) {
-    case 0x1406: return {'f', 1, 0};
-    case 0x8B50:
-    case 0x8B51:
-    case 0x8B52: return {'f', static_cast<int>(type - 0x8B50) + 2, 0};
-    case 0x1404: return {'i', 1, 0};
-    case 0x8B53:
-    case 0x8B54:
-    case 0x8B55: return {'i', static_cast<int>(type - 0x8B53) + 2, 0};
-    case 0x8B56: return {'i', 1, 0};
-    case 0x8B57:
-    case 0x8B58:
-    case 0x8B59: return {'i', static_cast<int>(type - 0x8B57) + 2, 0};
-    case 0x1405: return {'u', 1, 0};
-    case 0x8DC6:
-    case 0x8DC7:
-    case 0x8DC8: return {'u', static_cast<int>(type - 0x8DC6) + 2, 0};
-    case 0x8B5A: return {'f', 2, 2};
-    case 0x8B5B: return {'f', 3, 3};
-    case 0x8B5C: return {'f', 4, 4};
-    case 0x8B65: return {'f', 3, 2};  // mat2x3
-    case 0x8B66: return {'f', 4, 2};
-    case 0x8B67: return {'f', 2, 3};
-    case 0x8B68: return {'f', 4, 3};
-    case 0x8B69: return {'f', 2, 4};
-    case 0x8B6A: return {'f', 3, 4};
+    case GL_FLOAT: return {'f', 1, 0};
+    case GL_FLOAT_VEC2:
+    case GL_FLOAT_VEC3:
+    case GL_FLOAT_VEC4: return {'f', static_cast<int>(type - GL_FLOAT_VEC2) + 2, 0};
+    case GL_INT: return {'i', 1, 0};
+    case GL_INT_VEC2:
+    case GL_INT_VEC3:
+    case GL_INT_VEC4: return {'i', static_cast<int>(type - GL_INT_VEC2) + 2, 0};
+    case GL_BOOL: return {'i', 1, 0};
+    case GL_BOOL_VEC2:
+    case GL_BOOL_VEC3:
+    case GL_BOOL_VEC4: return {'i', static_cast<int>(type - GL_BOOL_VEC2) + 2, 0};
+    case GL_UNSIGNED_INT: return {'u', 1, 0};
+    case GL_UNSIGNED_INT_VEC2:
+    case GL_UNSIGNED_INT_VEC3:
+    case GL_UNSIGNED_INT_VEC4: return {'u', static_cast<int>(type - GL_UNSIGNED_INT_VEC2) + 2, 0};
+    case GL_FLOAT_MAT2: return {'f', 2, 2};
+    case GL_FLOAT_MAT3: return {'f', 3, 3};
+    case GL_FLOAT_MAT4: return {'f', 4, 4};
+    case GL_FLOAT_MAT2x3: return {'f', 3, 2};  // mat2x3
+    case GL_FLOAT_MAT2x4: return {'f', 4, 2};
+    case GL_FLOAT_MAT3x2: return {'f', 2, 3};
+    case GL_FLOAT_MAT3x4: return {'f', 4, 3};
+    case GL_FLOAT_MAT4x2: return {'f', 2, 4};
+    case GL_FLOAT_MAT4x3: return {'f', 3, 4};
     default: break;
   }
-  bool sampler = (type >= 0x8B5D && type <= 0x8B64) || (type >= 0x8DC0 && type <= 0x8DC5) ||
-                 (type >= 0x8DC9 && type <= 0x8DD8) || (type >= 0x9108 && type <= 0x910D) ||
-                 (type >= 0x900C && type <= 0x900F) || type == 0x8D66;
+  bool sampler = (type >= GL_SAMPLER_1D && type <= GL_SAMPLER_2D_RECT_SHADOW) ||
+                 (type >= GL_SAMPLER_1D_ARRAY && type <= GL_SAMPLER_CUBE_SHADOW) ||
+                 (type >= GL_INT_SAMPLER_1D && type <= GL_UNSIGNED_INT_SAMPLER_BUFFER) ||
+                 (type >= GL_SAMPLER_2D_MULTISAMPLE && type <= GL_UNSIGNED_INT_SAMPLER_2D_MULTISAMPLE_ARRAY) ||
+                 (type >= GL_SAMPLER_CUBE_MAP_ARRAY && type <= GL_UNSIGNED_INT_SAMPLER_CUBE_MAP_ARRAY) ||
+                 type == GL_SAMPLER_EXTERNAL_OES;
   return sampler ? Shape{'i', 1, 0} : Shape{0, 0, 0};
 }
 
@@ -289,25 +278,25 @@ bool placing_stages(const ProgramSource& source, bool bare, Placed as,
   if (as == Placed::SAMPLES && is_es() && tls.context->version < 32)
     return why = "OpenGL ES 3.2 tells which samples are covered", false;
   const auto vertex =
-      std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == VERTEX_SHADER; });
+      std::count_if(source.stages.begin(), source.stages.end(), [](auto& s) { return s.first == GL_VERTEX_SHADER; });
   const bool others = std::any_of(source.stages.begin(), source.stages.end(),
-                                  [](auto& s) { return s.first != VERTEX_SHADER && s.first != FRAGMENT_SHADER; });
+                                  [](auto& s) { return s.first != GL_VERTEX_SHADER && s.first != GL_FRAGMENT_SHADER; });
   spoken.quads = places_quads() && as != Placed::SAMPLES;
   spoken.placed = vertex == 1 && !others && (is_es() || tls.context->core || has_extension("GL_EXT_gpu_shader4"));
   std::string version;
   for (auto& [stage, text] : source.stages) {
-    if (bare && stage == FRAGMENT_SHADER) continue;
+    if (bare && stage == GL_FRAGMENT_SHADER) continue;
     CountingText made;
-    if (is_es() || stage == FRAGMENT_SHADER)
-      made = counting_text(text, stage == FRAGMENT_SHADER, spoken);
+    if (is_es() || stage == GL_FRAGMENT_SHADER)
+      made = counting_text(text, stage == GL_FRAGMENT_SHADER, spoken);
     else
       made.text = text;
     if (!made.why.empty()) return why = made.why, false;
-    if (stage == VERTEX_SHADER) version = version_line(made.text);
-    if (stage == VERTEX_SHADER && spoken.placed) made.text = placed_text(made.text, spoken);
+    if (stage == GL_VERTEX_SHADER) version = version_line(made.text);
+    if (stage == GL_VERTEX_SHADER && spoken.placed) made.text = placed_text(made.text, spoken);
     stages.emplace_back(stage, std::move(made.text));
   }
-  if (bare) stages.emplace_back(FRAGMENT_SHADER, pixel_counting_text(version, spoken));
+  if (bare) stages.emplace_back(GL_FRAGMENT_SHADER, pixel_counting_text(version, spoken));
   return true;
 }
 
@@ -319,7 +308,7 @@ bool same_outputs(const ProgramSource& source, uint32_t original, uint32_t copy)
   const auto index = is_es() ? index_es : index_gl;
   const bool indexed = index && (is_es() ? has_extension("GL_EXT_blend_func_extended") : tls.context->version >= 33);
   for (auto& [stage, text] : source.stages) {
-    if (stage != FRAGMENT_SHADER) continue;
+    if (stage != GL_FRAGMENT_SHADER) continue;
     for (auto& word : words(text)) {
       const int at = location(original, word.c_str());
       if (at >= 0 && (location(copy, word.c_str()) != at ||
@@ -336,7 +325,7 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
   ShaderLanguage spoken = language();
   bool fragment = false;
   for (auto& [stage, text] : source.stages) {
-    bool last = stage == FRAGMENT_SHADER;
+    bool last = stage == GL_FRAGMENT_SHADER;
     CountingText made = counting_text(text, last, spoken);
     if (!made.why.empty()) return why = made.why, false;
     if (last) reads.per_run = fragment ? -1 : made.per_run;
@@ -345,12 +334,12 @@ bool counting_stages(const ProgramSource& source, std::vector<std::pair<uint32_t
     stages.emplace_back(stage, made.text);
   }
   if (!fragment && !is_es() && !tls.context->core) {
-    stages.emplace_back(FRAGMENT_SHADER, fixed_counting_text(spoken));
+    stages.emplace_back(GL_FRAGMENT_SHADER, fixed_counting_text(spoken));
     reads.fragment = true;
   }
   if (!reads.earlier) return true;
   int blocks = 0;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x90D6, &blocks);  // GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_MAX_VERTEX_SHADER_STORAGE_BLOCKS, &blocks);
   return blocks > 0 ? true
                     : (why = "the driver has no storage blocks in vertex shaders, and these read textures", false);
 }
@@ -389,12 +378,12 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
     remove(shader);
   };
   for (auto& [stage, text] : counting) {
-    vertex |= stage == VERTEX_SHADER;
+    vertex |= stage == GL_VERTEX_SHADER;
     add(stage, text);
   }
   for (auto& [stage, text] : source.stages) {
-    if (stage == FRAGMENT_SHADER || whole) continue;
-    if (stage == VERTEX_SHADER) vertex = true, version = version_line(text);
+    if (stage == GL_FRAGMENT_SHADER || whole) continue;
+    if (stage == GL_VERTEX_SHADER) vertex = true, version = version_line(text);
     add(stage, text);
   }
   if (!vertex && ((variant != FETCHING && (program || !bare)) || is_es() || tls.context->core))
@@ -402,18 +391,18 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   if (whole) {
     // As they are.
   } else if (variant == BARE) {
-    add(FRAGMENT_SHADER, version + "\nvoid main() {}\n");
+    add(GL_FRAGMENT_SHADER, version + "\nvoid main() {}\n");
   } else {
     for (auto& [stage, text] : source.stages) {
-      if (stage != FRAGMENT_SHADER) continue;
+      if (stage != GL_FRAGMENT_SHADER) continue;
       std::string why, counting = counting_shader(source, text, why);
       if (counting.empty()) return fail(why);
-      add(FRAGMENT_SHADER, counting);
+      add(GL_FRAGMENT_SHADER, counting);
     }
   }
   int count = 0;
   char name[512];
-  if (program) get(program, ACTIVE_ATTRIBUTES, &count);
+  if (program) get(program, GL_ACTIVE_ATTRIBUTES, &count);
   auto attribute = DT_REAL(void, glGetActiveAttrib, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto where = DT_REAL(int, glGetAttribLocation, uint32_t, const char*);
   auto bind = DT_REAL(void, glBindAttribLocation, uint32_t, uint32_t, const char*);
@@ -428,11 +417,11 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   }
   DT_REAL(void, glLinkProgram, uint32_t)(made.name);
   int linked = 0;
-  get(made.name, LINK_STATUS, &linked);
+  get(made.name, GL_LINK_STATUS, &linked);
   if (!linked)
     return fail(whole ? "its copy with shaders that count does not link"
                       : "its copy with another fragment shader does not link");
-  get(made.name, ACTIVE_UNIFORMS, &count);
+  get(made.name, GL_ACTIVE_UNIFORMS, &count);
   auto uniform = DT_REAL(void, glGetActiveUniform, uint32_t, uint32_t, int, int*, int*, uint32_t*, char*);
   auto location = DT_REAL(int, glGetUniformLocation, uint32_t, const char*);
   for (int i = 0; i < count; ++i) {
@@ -453,7 +442,7 @@ Copy make(uint32_t program, const ProgramSource& source, Variant variant) {
   count = 0;
   auto block_name = DT_REAL(void, glGetActiveUniformBlockName, uint32_t, uint32_t, int, int*, char*);
   if (program && block_name && tls.context->version >= (is_es() ? 30u : 31u))
-    get(made.name, ACTIVE_UNIFORM_BLOCKS, &count);
+    get(made.name, GL_ACTIVE_UNIFORM_BLOCKS, &count);
   auto block = DT_REAL(uint32_t, glGetUniformBlockIndex, uint32_t, const char*);
   for (int i = 0; i < count; ++i) {
     block_name(made.name, static_cast<uint32_t>(i), sizeof name, nullptr, name);
@@ -487,8 +476,8 @@ void program_linked(uint32_t program) {
   ProgramSource made;
   for (int i = 0; i < count; ++i) {
     int stage = 0, length = 0;
-    get(shaders[i], SHADER_TYPE, &stage);
-    get(shaders[i], SOURCE_LENGTH, &length);
+    get(shaders[i], GL_SHADER_TYPE, &stage);
+    get(shaders[i], GL_SHADER_SOURCE_LENGTH, &length);
     if (length <= 1) return;  // a binary
     std::string whole(static_cast<size_t>(length), 0);
     text(shaders[i], length, &length, whole.data());
@@ -523,7 +512,7 @@ void write_blocks(const Copy& copy, uint32_t program) {
   auto set = DT_REAL(void, glUniformBlockBinding, uint32_t, uint32_t, uint32_t);
   for (auto& [from, to] : copy.blocks) {
     int at = 0;
-    get(program, from, BLOCK_BINDING, &at);
+    get(program, from, GL_UNIFORM_BLOCK_BINDING, &at);
     set(copy.name, to, static_cast<uint32_t>(at));
   }
 }
@@ -598,7 +587,7 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
   auto [it, fresh] = programs.try_emplace(tls.context->share_group);
   auto& [program, at] = it->second;
   if (fresh) {
-    auto shader = DT_REAL(uint32_t, glCreateShader, uint32_t)(FRAGMENT_SHADER);
+    auto shader = DT_REAL(uint32_t, glCreateShader, uint32_t)(GL_FRAGMENT_SHADER);
     std::string text = fixed_counting_text(language());
     const char* begin = text.c_str();
     DT_REAL(void, glShaderSource, uint32_t, int, const char* const*, const int*)(shader, 1, &begin, nullptr);
@@ -608,7 +597,7 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
     DT_REAL(void, glLinkProgram, uint32_t)(program);
     DT_REAL(void, glDeleteShader, uint32_t)(shader);
     int linked = 0;
-    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, LINK_STATUS, &linked);
+    DT_REAL(void, glGetProgramiv, uint32_t, uint32_t, int*)(program, GL_LINK_STATUS, &linked);
     if (!linked)
       DT_REAL(void, glDeleteProgram, uint32_t)(program), program = 0;
     else
@@ -623,7 +612,7 @@ bool use_fixed_fetching(uint32_t units, std::string& why) {
 // The last binding: programs begin with the first.
 uint32_t fetch_binding() {
   int most = 0;
-  DT_REAL(void, glGetIntegerv, uint32_t, int*)(0x90DD, &most);  // GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS
+  DT_REAL(void, glGetIntegerv, uint32_t, int*)(GL_MAX_SHADER_STORAGE_BUFFER_BINDINGS, &most);
   return most > 0 ? static_cast<uint32_t>(most) - 1 : 0;
 }
 

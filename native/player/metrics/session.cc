@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "../../core/trace.h"
+#include "gl_enums.h"
 
 namespace dt::play::metrics {
 
@@ -580,8 +581,9 @@ bool Session::draws_anything(Condition& condition) {
                     get_es = gl::real<void (*)(uint32_t, uint32_t, uint32_t*)>("glGetQueryObjectuivEXT");
   const ResultsHere here;
   uint32_t passed = 1;
-  (is_es() && get_es ? get_es : get)(condition.query, 0x8866, &passed);        // GL_QUERY_RESULT
-  const bool inverted = condition.mode >= 0x8E17 && condition.mode <= 0x8E1A;  // GL_QUERY_WAIT_INVERTED and its kind
+  (is_es() && get_es ? get_es : get)(condition.query, GL_QUERY_RESULT, &passed);
+  const bool inverted =
+      condition.mode >= GL_QUERY_WAIT_INVERTED && condition.mode <= GL_QUERY_BY_REGION_NO_WAIT_INVERTED;
   if (take_error()) passed = !inverted;
   condition.draws = (passed != 0) != inverted;
   return *condition.draws;
@@ -655,7 +657,7 @@ void Session::before(const Happening& call) {
     if (each) call_scope_ = open(AT_CALL, call.seq, call.seq);
     if (list) {
       in_list_ = true;
-      list_runs_ = !call.expanded && call.argument(call.call, "mode") == 0x1301;  // GL_COMPILE_AND_EXECUTE
+      list_runs_ = !call.expanded && call.argument(call.call, "mode") == GL_COMPILE_AND_EXECUTE;
     }
     if (shown) show(*call.draw);
     start();
@@ -906,7 +908,7 @@ void Session::ask() {
   answered_ = true;
   if (mode_ == LIST) {
     auto text = gl::real<const unsigned char* (*)(uint32_t)>("glGetString");
-    const unsigned char* version = text ? text(0x1F02) : nullptr;
+    const unsigned char* version = text ? text(GL_VERSION) : nullptr;
     list_backends(status_, version ? reinterpret_cast<const char*>(version) : "");
     return;
   }

@@ -1,4 +1,5 @@
 #include "source.h"
+#include "gl_enums.h"
 
 #include <time.h>
 
@@ -42,11 +43,11 @@ std::string& pictures_folder() {
 
 ResultsHere::ResultsHere() {
   if (is_es() || !tls.context || tls.context->version < 44) return;
-  gl::real<void (*)(uint32_t, int*)>("glGetIntegerv")(0x9193, &buffer_);  // GL_QUERY_BUFFER_BINDING
-  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x9192, 0);
+  gl::real<void (*)(uint32_t, int*)>("glGetIntegerv")(GL_QUERY_BUFFER_BINDING, &buffer_);
+  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(GL_QUERY_BUFFER, 0);
 }
 ResultsHere::~ResultsHere() {
-  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(0x9192, static_cast<uint32_t>(buffer_));
+  if (buffer_) gl::real<void (*)(uint32_t, uint32_t)>("glBindBuffer")(GL_QUERY_BUFFER, static_cast<uint32_t>(buffer_));
 }
 
 const char* lasting(const std::string& text) {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drawtap.instrument import generate
+from drawtap.instrument import generate, generate_enums
 from drawtap.instrument.compile import CompileError, compile_module
 from drawtap.instrument.generate_module import Target, generate_module, source_folders
 from drawtap.instrument.hook import Hooks
@@ -24,7 +24,7 @@ class Module:
 def build(name: str, apis: Sequence[str], hook_sets: Sequence[Hooks] | None = None) -> Module:
     """Generate and compile a module for `apis` with `hook_sets` (default: the recorder), or take it from the cache."""
     sources = generate.generate(tuple(apis), hook_sets)
-    folder = compile_module(name, sources.files, _runtime(), _include())
+    folder = compile_module(name, {**sources.files, **generate_enums.headers()}, _runtime(), _include())
     return Module(folder / f"libdrawtap-{name}.so", folder / f"{name}.sig")
 
 
@@ -44,6 +44,7 @@ def build_projects(
     own = [path for project in projects for path in project.sources]
     user = generate.runtime_folder() / "user"
     files = {(f"{name}.sig" if file == "module.sig" else file): text for file, text in sources.files.items()}
+    files |= generate_enums.headers()
     include = [*_include(), *source_folders(projects)]
     hooked = len(sources.hooked)
     told = None if announce is None else lambda: announce(hooked)

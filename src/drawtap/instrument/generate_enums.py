@@ -1,0 +1,39 @@
+"""Generate the headers that name enumerants in C++: `gl_enums.h`, `egl_enums.h`, `glx_enums.h`, `vg_enums.h`.
+
+Each holds every enumerant of its registry as a constant. One header an API: sources that include a system's header
+with the same names (`EGL/egl.h`) take the other APIs' alone.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from drawtap.instrument.generate import command_line, write_files
+from drawtap.spec.model import Api
+from drawtap.spec.registry import load_api
+
+APIS = ("gl", "egl", "glx", "vg")
+
+
+@cache
+def headers() -> dict[str, str]:
+    """Return the headers' text by file name."""
+    return {f"{name}_enums.h": header(load_api(name)) for name in APIS}
+
+
+def header(api: Api) -> str:
+    """Return the header with the enumerants of one API, in the order of their values."""
+    lines = [f"// Generated from the registry of {api.name}.", "#pragma once", "#include <cstdint>"]
+    for name, value in sorted(api.enums.items(), key=lambda pair: (pair[1], pair[0])):
+        kind = "uint32_t" if 0 <= value < 1 << 32 else "uint64_t" if value >= 0 else "int32_t"
+        lines.append(f"constexpr {kind} {name} = {f'0x{value:04X}' if value >= 0 else value};")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the headers: `python -m drawtap.instrument.generate_enums --output DIR`."""
+    write_files(command_line(main.__doc__).parse_args().output, headers())
+
+
+if __name__ == "__main__":
+    main()
