@@ -97,7 +97,6 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
         context_settings={
             "help_option_names": ["-h", "--help"],
             "max_content_width": _WIDTH,
-            "ignore_unknown_options": rest,
             "allow_interspersed_args": not rest,
         },
     )
@@ -112,7 +111,12 @@ _NEGATIVE = re.compile(r"-\d+[:\d+#-]*")
 
 
 def _as_typed(value: object) -> object:
-    return value[1:] if isinstance(value, str) and value[:1] == " " and _NEGATIVE.fullmatch(value[1:]) else value
+    return value[1:] if isinstance(value, str) and value[:1] == " " and _is_value(value[1:]) else value
+
+
+def _is_value(word: str) -> bool:
+    """Tell whether a word that begins with - is a range that counts from the end, or SQL that begins with a comment."""
+    return _NEGATIVE.fullmatch(word) is not None or re.match(r"--\s", word) is not None
 
 
 class _Argument(click.Argument):
@@ -130,9 +134,9 @@ class _Verb(click.Command):
         self._titles = titles  # under which heading a parameter stands
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # "-3:" is a range that counts from the end, no option. The verb gets it without the blank.
+        # "-3:" is a range and "-- text" is SQL, no option. The verb gets it without the blank.
         if "--" not in args and not any(p.nargs == -1 for p in self.params):
-            args = [f" {word}" if _NEGATIVE.fullmatch(word) else word for word in args]
+            args = [f" {word}" if _is_value(word) else word for word in args]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -41,6 +41,7 @@ _SQL = re.compile(
     r"(?![\w-]))",  # show-state is a verb
     re.IGNORECASE,
 )
+_COMMENTS = re.compile(r"\A(\s*--[^\n]*(\n|\Z))+")
 _KEYWORDS = (
     "SELECT",
     "FROM",
@@ -161,10 +162,12 @@ class Analyzer(cmd2.Cmd):
                 text = text[:-1] + "\n" + self.read_input("    ...> ")
             except EOFError:
                 text = text[:-1]
+        if not _COMMENTS.sub("", text):
+            return False
         words = text.split(None, 2)
         if len(words) > 1 and f"{words[0]} {words[1]}" in self._two_words():
             text = f"{words[0]}-{text[len(words[0]) :].lstrip()}"
-        elif _SQL.match(text):
+        elif _SQL.match(_COMMENTS.sub("", text)):
             self._query, tail = _query_and_tail(text)
             if add_to_history and self._query:
                 self.history.append(Statement(text, raw=text, command=text))

@@ -25,6 +25,7 @@ from drawtap.commands.toolkit import ALIASES, OLD_NAMES
 from drawtap.errors import ChildError, DrawtapError, Findings, InputError, QueryError, UnavailableError, UsageError
 from drawtap.view.progress import cancelled_by_ctrl_c
 from drawtap.view.result import ExitStatus, Rows, Verdict, Verdicts
+from writer import Writer
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -238,8 +239,23 @@ def test_results_decide_the_exit_code(drawtap):
     assert cli.show(Verdicts([Verdict("error", "a", "b")]), as_json=True) == 1
 
 
-def test_closed_pipe_is_no_error():
-    script = f"{sys.executable} -m drawtap spec list | head -n 1; echo ${{PIPESTATUS[0]}}"
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A recording whose text is longer than any pipe."""
+    w = Writer()
+    t = w.thread(context=1)
+    for call in range(20_000):
+        t.call("glClear", mask=16640, start=1000 * call, duration=5)
+    t.flush()
+    return w.write(tmp_path_factory.mktemp("large") / "large.dtap")
+
+
+@pytest.mark.parametrize(
+    "verb", ["spec list", "list {}", "list {} --json", "export {}", "export {} -f csv", "export {} --editable"]
+)
+def test_closed_pipe_is_no_error(large, verb):
+    # What every program does that SIGPIPE ends: nothing is said, and the code is 128 + 13.
+    script = f"{sys.executable} -m drawtap {verb.format(large)} | head -n 1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SOURCE)}
     )

@@ -395,6 +395,7 @@ RANGES = {
     "span": FRAMES_HELP,
     "call": CALL_HELP,
 }
+NOWHERE = {RANGE_HELP: ("99999", "99999:", "#99999"), FRAMES_HELP: ("99999", "#99999:"), CALL_HELP: ("99999", "#99999")}
 FORMS = {
     RANGE_HELP: ("3", "2:5", "2:+3", "-3:", "2-4", "#1", "#0:#2", "#0:+#2", "#-1"),
     FRAMES_HELP: ("1", "0:2", "0:+2", "-2:", "0-1", "#1", "#0:#2"),
@@ -445,6 +446,12 @@ def test_every_verb_reads_ranges_alike(drawtap, recording, tmp_path, name, param
         said = drawtap(*_ranged(name, param, recording, text, tmp_path))
         assert said.code == 2, said.err
         assert text in said.err
+    for text in NOWHERE[form]:
+        said = drawtap(*_ranged(name, param, recording, text, tmp_path))
+        what, last = ("frame", 2) if "#" in text or form == FRAMES_HELP else ("call", 12)
+        assert said.code == 2, said.out
+        assert f"there is no {what} 99999" in said.err
+        assert f"0 to {last}" in said.err
 
 
 def test_selection_in_sql():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -292,6 +293,24 @@ def test_a_script(drawtap, path: Path, tmp_path: Path) -> None:
     script.write_text("1 / 0\n")
     answer = drawtap("edit", path, "-o", tmp_path / "x.dtap", "--script", script)
     assert (answer.code, "ZeroDivisionError" in answer.err) == (2, True)
+
+
+def test_changes_configuration_and_numbers_at_once(drawtap, path: Path, tmp_path: Path) -> None:
+    assert drawtap("cut", path, "3:", "-o", tmp_path / "cut.dtap").code == 0
+    options = ("--drop", "glFinish", "--config", "samples=4", "--renumber")
+    answer = drawtap("edit", tmp_path / "cut.dtap", "-o", tmp_path / "new.dtap", *options, "--json")
+    assert answer.code == 0, answer.err
+    with open_trace(tmp_path / "cut.dtap") as old, open_trace(tmp_path / "new.dtap") as new:
+        finished = sum(call.name == "glFinish" for call in old.calls)
+        assert finished and len(new.calls) == len(old.calls) - finished == json.loads(answer.out)["calls"]
+        assert [row["config"] for row in _notes(new) if row["kind"] == "player"] == ["samples=4"]
+        origins = new.sql("SELECT count(*) FROM calls WHERE origin IS NOT NULL").fetchone()
+        assert origins == (0,)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cut.dtap", "new.dtap", "small.dtap"]
+
+
+def _notes(trace) -> list[dict[str, object]]:
+    return [json.loads(str(row["json"])) for row in trace.table("annotations")]
 
 
 def test_the_other_commands(drawtap, path: Path, tmp_path: Path) -> None:

@@ -433,8 +433,9 @@ def test_without_times(tmp_path: Path) -> None:
 def test_refused_files(tmp_path: Path) -> None:
     cases = {
         "missing": (None, "No such file"),
-        "empty": (b"", "not a drawtap trace"),
-        "text": (b"hello, this is certainly no trace at all", "not a drawtap trace"),
+        "empty": (b"", "is empty, not a recording"),
+        "text": (b"hello, this is certainly no trace at all", "is text, not a recording"),
+        "noise": (b"\xfe\0 nothing that anybody knows, as far as it goes", "not a drawtap trace"),
         "newer": (small_trace().bytes(version=2), "version 2 .* up to version 1"),
     }
     for name, (content, message) in cases.items():

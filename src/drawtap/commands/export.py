@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.errors import UsageError, check_folder, check_target
+from drawtap.errors import DrawtapError, UsageError, check_folder, check_target
 from drawtap.formats import FORMATS
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
 from drawtap.view.result import Text, Written
@@ -106,7 +109,8 @@ def _editable(trace: Trace, name: str, wanted: Selection, output: Path | None, f
     if not seqs:
         raise UsageError(f"no call is in that range: there are {len(trace.calls)}")
     if output is None:
-        write_editable(trace, seqs, sys.stdout)
+        with _until_nobody_reads():
+            write_editable(trace, seqs, sys.stdout)
         return Text("")
     check_target(output, force=force)
     with output.open("w", encoding="utf-8") as file:
@@ -161,5 +165,19 @@ def _to_stdout(trace: Trace, name: str, wanted: Selection, *, sensors: bool) -> 
         return Text("")
     # DuckDB writes to a path; /dev/stdout is this process's own standard output.
     target = Path(f"/proc/self/fd/{os.dup(sys.stdout.fileno())}") if name == "text" else Path("/dev/stdout")
-    _write(trace, name, wanted, target, sensors=sensors)
+    with _until_nobody_reads():
+        _write(trace, name, wanted, target, sensors=sensors)
     return Text("")
+
+
+@contextlib.contextmanager
+def _until_nobody_reads() -> Iterator[None]:
+    """Turn what the core or DuckDB say of a closed pipe into BrokenPipeError, which ends every verb alike."""
+    try:
+        yield
+    except DrawtapError as error:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLOUT)
+        if any(events & select.POLLERR for _, events in poll.poll(0)):
+            raise BrokenPipeError from error
+        raise

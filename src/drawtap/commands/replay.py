@@ -147,14 +147,11 @@ def _check(snapshots: Path | None, snapshot_at: str | None, attachments: str, co
 
 
 def _frames(recording: Path, text: str, frame_end: str | None) -> str:
-    # As the player takes it; only counting from the end needs the recording.
-    if re.search(r"(^|:)#?-", text):
-        from drawtap.trace.trace import open_trace
+    # As the player takes it.
+    from drawtap.trace.trace import open_trace
 
-        with open_trace(recording, frame_end=frame_end) as trace:
-            wanted = frame_range(text, trace)
-    else:
-        wanted = frame_range(text)
+    with open_trace(recording, frame_end=frame_end) as trace:
+        wanted = frame_range(text, trace)
     assert wanted is not None
     return f"{wanted.start}:" if wanted.stop == ENDLESS else f"{wanted.start}:{wanted.stop}"
 

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from drawtap.errors import QueryError
+from drawtap.errors import InputError, QueryError
 from drawtap.parts import CORE, SIGNATURES, part
 from drawtap.tables.recording import named
+from drawtap.trace import foreign
 from drawtap.trace.library import TEXT, Handle, Library, Signature
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -218,7 +219,10 @@ class CoreTrace(Handle):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         library = _library()
-        super().__init__(library, library.dt_open, os.fsencode(path))
+        try:
+            super().__init__(library, library.dt_open, os.fsencode(path))
+        except InputError as error:
+            raise foreign.explained(path, error) from None
 
     def info(self) -> Row:
         """Return what the trace says of itself; see `drawtap info --json`."""

@@ -265,6 +265,8 @@ class Database:
         if column:
             name = column.group(1) or column.group(2)
             names = self._mentioned_columns(query)
+            if re.fullmatch(r"(GL|EGL|GLX|VG)_\w+", name):
+                return QueryError(f"no column {name}", hint=f"enumerants are text: write '{name}' in quotes")
             return QueryError(
                 f"no column {name}",
                 hint=did_you_mean(name, names) or ("columns: " + ", ".join(names) if names else None),
@@ -281,6 +283,10 @@ class Database:
                 f"no SQL function {function.group(1)}", hint=f"did you mean {near.group(1)}?" if near else None
             )
         hint = None
+        if near := re.search(r'syntax error at or near "(\w+)"', text):
+            hint = did_you_mean(
+                near[1], ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WITH", "JOIN")
+            )
         if "disabled" in text and "file" in text.lower():
             hint = f"only the {self.WHAT} is read; COPY (SELECT ...) TO 'file' writes"
         return QueryError(message.replace("\n", " "), hint=hint)

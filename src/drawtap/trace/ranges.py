@@ -75,11 +75,16 @@ def selection(text: str | None, *, name: str | None = None, of: Trace | None = N
 
     `N` one call, `A-B` calls A to B, `A-` to the end; `A:B` calls A to before B (either may be left out), `A:+N` the N
     calls from A on. `#` before a number means frames: `#F`, `#F-G`, `#F:#G`, `#F:+#N`; with `frames` every number does.
-    A number below zero counts from the end, which takes the recording `of`. Raises UsageError where it is no range, or
-    one that ends before it begins.
+    A number below zero counts from the end, which takes the recording `of`. Raises UsageError where it is no range, one
+    that ends before it begins, or one that begins behind the last call or frame of `of`.
     """
     items = [item.strip() for item in (text or "").split(",") if item.strip()]
-    return Selection(tuple(_span(item, text, of, frames) for item in items), name)
+    counts = _Counts(of) if of is not None else None
+    spans = tuple(_span(item, text, of, frames, counts) for item in items)
+    if counts is not None:
+        for span in spans:
+            _within(span.numbers(), counts[span.frames], "frame" if span.frames else "call")
+    return Selection(spans, name)
 
 
 def frame_range(text: str | None, of: Trace | None = None) -> range | None:
@@ -96,10 +101,10 @@ def frame_range(text: str | None, of: Trace | None = None) -> range | None:
 
 
 def frames_of(trace: Trace, text: str) -> range:
-    """Return the frames that `text` names; raises UsageError where the recording has not even the first of them."""
+    """Return the frames that `text` names, as far as there are any. Raises UsageError as `frame_range` does."""
     found = frame_range(text, trace)
     assert found is not None
-    return _within(found, len(trace.frames), "frame")
+    return range(found.start, min(found.stop, len(trace.frames)))
 
 
 def calls_of(trace: Trace, text: str) -> range:
@@ -107,10 +112,11 @@ def calls_of(trace: Trace, text: str) -> range:
     spans = selection(text, of=trace).spans
     if len(spans) != 1:
         raise UsageError(f"{text!r} is not one range of calls", hint=RANGE_HELP)
+    found = spans[0].numbers()
     if not spans[0].frames:
-        return _within(spans[0].numbers(), len(trace.calls), "call")
-    frames = _within(spans[0].numbers(), len(trace.frames), "frame")
-    return range(trace.frames[frames.start].first_seq, trace.frames[frames.stop - 1].end_seq)
+        return range(found.start, min(found.stop, len(trace.calls)))
+    last = min(found.stop, len(trace.frames)) - 1
+    return range(trace.frames[found.start].first_seq, trace.frames[last].end_seq)
 
 
 def numbers_of(text: str, count: int, what: str) -> range:
@@ -160,10 +166,7 @@ class _Counts(dict[bool, int]):
         return self[frames]
 
 
-def _span(
-    item: str, whole: str | None, trace: Trace | None, frames: bool, counts: Mapping[bool, int] | None = None
-) -> Span:
-    counts = counts or (_Counts(trace) if trace is not None else None)
+def _span(item: str, whole: str | None, trace: Trace | None, frames: bool, counts: Mapping[bool, int] | None) -> Span:
     if match := _ONE.fullmatch(item):
         framed = frames or match[1] == "#"
         number = _counted(int(match[2]), framed, item, counts)

@@ -1,0 +1,127 @@
+"""A tour of the mistakes that people make: each has the right word, a hint, and the right exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from writer import Writer
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording of three frames, game.dtap, and files that are none."""
+    place = tmp_path_factory.mktemp("mistakes")
+    w = Writer()
+    t = w.thread(context=1)
+    for frame in range(3):
+        t.call("glClear", mask=16640, start=1000 + 10_000 * frame, duration=5)
+        t.call("glDrawElements", mode=4, count=3, type=5123, indices=0, start=2000 + 10_000 * frame, duration=5)
+        t.call("eglSwapBuffers", dpy=1, surface=2, result=1, start=3000 + 10_000 * frame, duration=5)
+    t.flush()
+    w.write(place / "game.dtap")
+    whole = (place / "game.dtap").read_bytes()
+    files = {"picture.png": PNG, "game": b"\x7fELF" + bytes(60), "x.trace": b"at\x01\x02snappy", "empty.dtap": b"",
+             "notes.txt": b"hello\n", "perf.data": b"PERFILE2" + bytes(60), "half.dtap": whole[:20],
+             "run.sh": b"#!/bin/sh\n"}  # fmt: skip
+    for name, content in files.items():
+        (place / name).write_bytes(content)
+    (place / "full").mkdir()
+    (place / "full" / "one.dtap").write_bytes(whole)
+    return place
+
+
+# What is typed (in the folder), the exit code, and what standard error says: the mistake, then what to do.
+TOUR = [
+    # words that are no verbs
+    ("recrod -- ./game", 2, "there is no command called 'recrod'", "did you mean record?"),
+    ("game.dtap", 2, "there is no command called 'game.dtap'", "drawtap info game.dtap"),
+    ("close", 2, "there is no command called 'close'", "drawtap shell FILE"),
+    ("system recrod", 2, "there is no command called 'system recrod'", "did you mean record?"),
+    # files that are none, or none of ours
+    ("info", 2, "missing argument 'FILE'", "usage: drawtap info"),
+    ("info gmae.dtap", 4, "there is no file gmae.dtap", "did you mean game.dtap"),
+    ("info full", 4, "full is a folder, not a recording", "one.dtap"),
+    ("info picture.png", 4, "picture.png is a picture (PNG), not a recording", "name the recording"),
+    ("info game", 4, "game is a program or library (ELF), not a recording", "drawtap record"),
+    ("frames run.sh", 4, "run.sh is a script, not a recording", "drawtap record"),
+    ("report x.trace", 4, "x.trace is a trace of apitrace, not a recording", "drawtap import"),
+    ("info perf.data", 4, "perf.data is a trace of the kernel (perf), not a recording", "drawtap system"),
+    ("info empty.dtap", 4, "empty.dtap is empty, not a recording", "drawtap record"),
+    ("info notes.txt", 4, "notes.txt is text, not a recording", "drawtap import"),
+    ("info half.dtap", 4, "half.dtap", ""),
+    ("diff game.dtap other.dtap", 4, "there is no file other.dtap", ""),
+    # options
+    ("record -o x.dtap --ouput foo -- ./game", 2, "no such option: --ouput", "did you mean --output?"),
+    ("record --pid 7 -- ./game", 2, "a program that runs already is recorded as it is", "--pid goes with"),
+    ("record --frames 5 -- ./game", 2, "about a program that runs already", "--pid PID"),
+    ("record", 2, "which program?", "drawtap record -o FILE -- PROGRAM"),
+    ("record -- ./gmae", 127, "gmae", ""),
+    ("record --before 5s -- true", 2, "that is for a flight recorder", "--ring 10s"),
+    ("frames game.dtap --slwest 3", 2, "no such option: --slwest", "did you mean --slowest?"),
+    ("export game.dtap -f xml", 2, "'xml' is not one of", "usage: drawtap export"),
+    ("export game.dtap -o calls.doc", 2, "no format has files that end in .doc", "csv"),
+    ("profile", 2, "which recording?", "--list"),
+    ("replay", 2, "which recording?", "--engines"),
+    ("checklist", 2, "which recording?", "--list"),
+    ("checklist --explain shader-compile", 2, "no rule called 'shader-compile'", "did you mean shader-compiles"),
+    ("checklist game.dtap --rule gl-erors", 2, "gl-erors", "did you mean gl-errors?"),
+    ("simplify game.dtap", 2, "where to?", "--dry-run"),
+    ("sensors game.dtap", 2, "which readings?", "drawtap sensors FILE READINGS"),
+    ("verify game.dtap --every 10", 2, "--every is about the state", "--state"),
+    ("policy adptive", 2, "there is no policy called 'adptive'", "did you mean adaptive?"),
+    ("limit game fast", 2, "'fast' is no number", "drawtap limit PROGRAM 60"),
+    # targets
+    ("cut game.dtap #0 -o game.dtap", 2, "game.dtap exists", "--force replaces it"),
+    ("cut game.dtap #0 -o nowhere/x.dtap", 2, "there is no folder", "mkdir -p"),
+    # ranges
+    ("list game.dtap #99", 2, "there is no frame 99", "there are 3: 0 to 2"),
+    ("cut game.dtap 5:3 -o x.dtap", 2, "the range 5:3 ends before it begins", ""),
+    ("frames game.dtap x", 2, "'x' is no range of frames", "frames: 3, 2:5"),
+    ("list game.dtap -99:", 2, "begins before the first of 9 calls", ""),
+    # SQL
+    ("sql game.dtap|SELEC 1", 2, 'syntax error at or near "SELEC"', "did you mean SELECT?"),
+    ("sql game.dtap|SELECT durtion FROM calls", 2, "no column durtion", "did you mean duration?"),
+    ("sql game.dtap|SELECT * FROM frmes", 2, "no table frmes", "did you mean frames"),
+    (
+        "sql game.dtap|SELECT seq FROM glClear WHERE mask = GL_COLOR_BUFFER_BIT",
+        2,
+        "no column GL_COLOR_BUFFER_BIT",
+        "write 'GL_COLOR_BUFFER_BIT' in quotes",
+    ),
+    ("grep game.dtap gl[", 2, "'gl[' is no regular expression", ""),
+    # calls
+    ("edit game.dtap -o x.dtap --drop glFinish", 2, "game.dtap never calls glFinish", "drawtap histogram"),
+    ("edit game.dtap -o x.dtap --set|glClear maks = 1", 2, "glClear has no parameter maks", "did you mean mask?"),
+    ("spec show glTexImage", 2, "glTexImage", "glTexImage2D"),
+]
+
+
+def test_the_tour_is_long():
+    assert len(TOUR) >= 40
+
+
+@pytest.mark.parametrize("mistake", TOUR, ids=[typed for typed, *_ in TOUR])
+def test_a_mistake_is_named(drawtap, folder, monkeypatch, mistake):
+    typed, code, said, hint = mistake
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    command, _, last = typed.partition("|")
+    answer = drawtap(*command.split(), *([last] if last else []))
+    assert answer.code == code, answer.err
+    assert answer.out == ""
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+    error, _, advice = answer.err.partition("\nhint: ")
+    assert error.startswith("drawtap: error: ")
+    assert hint in advice if hint else True
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_sql_may_begin_with_a_comment(drawtap, folder):
+    answer = drawtap("sql", folder / "game.dtap", "-- how many?\nSELECT count(*) AS n FROM calls", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert '"n": 9' in answer.out
