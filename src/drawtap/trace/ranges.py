@@ -75,8 +75,8 @@ def selection(text: str | None, *, name: str | None = None, of: Trace | None = N
 
     `N` one call, `A-B` calls A to B, `A-` to the end; `A:B` calls A to before B (either may be left out), `A:+N` the N
     calls from A on. `#` before a number means frames: `#F`, `#F-G`, `#F:#G`, `#F:+#N`; with `frames` every number does.
-    A number below zero counts from the end, which takes the recording `of`. Raises UsageError where it is no range, one
-    that ends before it begins, or one that begins behind the last call or frame of `of`.
+    A number below zero counts from the end, which takes the recording `of`. Raises UsageError for other text.
+    Raises UsageError for a range that ends before it begins, or begins behind the last call or frame of `of`.
     """
     items = [item.strip() for item in (text or "").split(",") if item.strip()]
     counts = _Counts(of) if of is not None else None
