@@ -30,7 +30,7 @@ def computed_state(trace: Trace, seq: int, path: str = "") -> dict[str, str]:
     `path` keeps what begins with it. Raises what making the state index raises.
     """
     everything: dict[str, str] = {}
-    for kind, root in _roots(trace, seq):
+    for kind, root in roots(trace, seq):
         cut = len(root)
         for name, value in trace.state_index.at(seq, root):
             everything[kind + name[cut:]] = value
@@ -54,8 +54,8 @@ def current(trace: Trace, seq: int, api: str = "context") -> tuple[int, int] | N
     return number, int(group) if isinstance(group, int) else number
 
 
-def _roots(trace: Trace, seq: int) -> Iterator[tuple[str, str]]:
-    """What `context` and `share`, and OpenVG's `vg_context` and `vg_share`, are after a call."""
+def roots(trace: Trace, seq: int) -> Iterator[tuple[str, str]]:
+    """Yield the names of the state after a call (`context`, `share`, ...) with the paths of the index for them."""
     if (found := current(trace, seq)) is not None:
         yield "context", f"contexts[{found[0]}]"
         yield "share", f"shares[{found[1]}]"
@@ -113,4 +113,4 @@ def _client_array(where: str, array: str, field: str, value: str) -> Iterator[tu
         yield f"{where}{array}_{field.upper()}", value
 
 
-__all__ = ["computed_state", "current"]
+__all__ = ["computed_state", "current", "roots"]

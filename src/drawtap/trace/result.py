@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import duckdb
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Parameters: TypeAlias = Sequence[object] | Mapping[str, object]
 #: A row of an answer: values as DuckDB gives them, in the order of the columns.
@@ -89,6 +93,14 @@ class Result:
         """Yield rows as dictionaries by column name."""
         for row in self:
             yield dict(zip(self.columns, row, strict=True))
+
+    def numpy(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return what is left, by column, as numpy arrays; columns with NULL are masked arrays."""
+        self._done = True
+        try:
+            return self._cursor.fetchnumpy()
+        except (duckdb.Error, RuntimeError) as error:
+            raise self._translate(error) from None
 
     def arrow(self) -> object:
         """Return an object with `__arrow_c_stream__`, for nanoarrow, pyarrow, polars... The query runs for it anew."""

@@ -148,7 +148,7 @@ class Call:
     def _value(self, argument: Row, data: bytes) -> object:
         if "data" in argument:
             return self._content(argument, data)
-        return _scalar(argument)
+        return scalar(argument)
 
     def _content(self, argument: Row, data: bytes) -> object:
         kind = argument["data"]
@@ -193,7 +193,8 @@ def decode_content(element: str, content: bytes) -> object:
     return np.frombuffer(content[: len(content) // size * size], dtype=dtype)
 
 
-def _scalar(argument: Row) -> object:
+def scalar(argument: Row) -> object:
+    """Return the value of an argument or a result that CoreTrace.call describes."""
     kind, value = argument["kind"], cast(int, argument["value"])
     if kind in ("f32", "f64"):
         wide = argument["bits"] == 64

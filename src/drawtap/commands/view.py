@@ -1,0 +1,49 @@
+"""`drawtap view`: look at recordings in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from drawtap.commands import Opt, command
+from drawtap.errors import UsageError
+from drawtap.view.result import ExitStatus
+
+
+@command(
+    section="ask",
+    examples=(
+        "drawtap view game.dtap",
+        "drawtap view game.dtap --at 1234",
+        "drawtap view game.dtap --port 8000 --no-browser    # over ssh -L 8000:127.0.0.1:8000",
+    ),
+    json=False,
+)
+def view(
+    *files: Annotated[Path, Opt("recordings to look at", metavar="FILE")],
+    at: Annotated[str, Opt("The call to show first, or #FRAME.", metavar="CALL")] = "",
+    port: Annotated[int, Opt("The port of the server; 0: a free one.", metavar="PORT")] = 0,
+    no_browser: Annotated[bool, Opt("Print the address and open no browser.")] = False,
+    host: Annotated[str, Opt("The address to listen on: other machines can reach it.", metavar="HOST")] = "127.0.0.1",
+) -> ExitStatus:
+    """Open recordings in a browser: calls, state, pictures, SQL.
+
+    The first line of output is the address of the page. The token in that address is the key: only its holder can ask.
+    The page loads nothing from anywhere else. Bookmarks and notes go to FILE.notes.json. Ctrl-C ends the server.
+    """
+    from drawtap.web.serve import serve
+
+    if not files:
+        raise UsageError("name a recording", hint="drawtap view game.dtap")
+    serve(files, host=host, port=port, browser=not no_browser, place=_place(files[0], at))
+    return ExitStatus(0)
+
+
+def _place(file: Path, at: str) -> str:
+    if not at:
+        return ""
+    from drawtap.trace.ranges import call_of
+    from drawtap.trace.trace import open_trace
+
+    with open_trace(file) as trace:
+        return f"call={call_of(trace, at)}"

@@ -1,0 +1,198 @@
+"""Addresses of the viewer, and which question each stands for. Answers are JSON, or bytes where they are content."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+import drawtap
+from drawtap.errors import DrawtapError, InputError, UnavailableError, UsageError
+from drawtap.trace.library import Cancelled
+from drawtap.view.data import dumps
+from drawtap.web.guard import Guard
+from drawtap.web.notes import MOST_BYTES, Notes
+from drawtap.web.recording import Recording, SupersededError
+
+_ASSETS = Path(__file__).parent / "assets"
+_SHARED = Path(drawtap.__file__).parent / "view" / "assets"
+_VENDORED = ("uplot.min.js", "uplot.min.css")
+_MOST_BODY = MOST_BYTES + 4096
+# Errors as HTTP says them; what drawtap finds wrong with a request is 400.
+_STATUS: tuple[tuple[type[BaseException], int], ...] = (
+    (SupersededError, 409),
+    (UsageError, 400),
+    (UnavailableError, 501),
+    (InputError, 422),
+    (DrawtapError, 500),
+)
+
+
+def application(recordings: Sequence[Recording], *, token: str, host: str) -> Starlette:
+    """Return the application that serves recordings: number 0 is `/api/0/...`."""
+    return Starlette(
+        routes=_Routes(recordings).routes(), middleware=[Middleware(Guard, token=token, host=host)], debug=False
+    )
+
+
+class _Routes:
+    def __init__(self, recordings: Sequence[Recording]) -> None:
+        self._recordings = recordings
+        self._notes = [Notes(recording.path) for recording in recordings]
+
+    def routes(self) -> list[Route]:
+        """Return all addresses."""
+        asked: dict[str, Callable[[Recording, Request], object]] = {
+            "schema": lambda r, _: r.schema(),
+            "frames": lambda r, _: r.frames(),
+            "outline/{frame:int}": lambda r, q: r.outline(q.path_params["frame"]),
+            "calls": lambda r, q: r.calls(_numbers(q, "seqs"), q.query_params.get("set")),
+            "call/{seq:int}": lambda r, q: r.call(q.path_params["seq"]),
+            "content/{seq:int}/{name}": lambda r, q: r.content(q.path_params["seq"], q.path_params["name"]),
+            "set/{key}": lambda r, q: r.matches(q.path_params["key"], _number(q, "at"), _number(q, "count")),
+            "set/{key}/place": lambda r, q: r.place(q.path_params["key"], _number(q, "seq")),
+            "set/{key}/density": lambda r, q: r.density(q.path_params["key"], _number(q, "buckets")),
+            "state/{seq:int}": lambda r, q: r.state(q.path_params["seq"]),
+            "difference": lambda r, q: r.difference(_number(q, "a"), _number(q, "b")),
+            "picture/{seq:int}": lambda r, q: r.picture(q.path_params["seq"]),
+        }
+        routes = [Route(f"/api/{{recording:int}}/{path}", self._asking(ask)) for path, ask in asked.items()]
+        return [
+            Route("/", _shell),
+            Route("/app/{name}", _asset),
+            Route("/api/session", self._session),
+            Route("/api/{recording:int}/filter", self._posting(Recording.filter), methods=["POST"]),
+            Route("/api/{recording:int}/sql", self._posting(Recording.sql), methods=["POST"]),
+            Route("/api/{recording:int}/query/{query}", self._stop, methods=["DELETE"]),
+            Route("/api/{recording:int}/notes", self._read_notes, methods=["GET"]),
+            Route("/api/{recording:int}/notes", self._write_notes, methods=["PUT"]),
+            *routes,
+        ]
+
+    def _of(self, request: Request) -> Recording:
+        number: int = request.path_params["recording"]
+        if number >= len(self._recordings):
+            raise UsageError(f"there is no recording {number}", hint=f"there are {len(self._recordings)}")
+        return self._recordings[number]
+
+    async def _session(self, request: Request) -> Response:
+        def overviews() -> object:
+            return {"version": drawtap.__version__, "recordings": [r.overview() for r in self._recordings]}
+
+        return await _answered(overviews)
+
+    def _asking(self, ask: Callable[[Recording, Request], object]) -> Callable[[Request], object]:
+        async def endpoint(request: Request) -> Response:
+            return await _answered(lambda: ask(self._of(request), request))
+
+        return endpoint
+
+    def _posting(self, ask: Callable[[Recording, str, str], object]) -> Callable[[Request], object]:
+        async def endpoint(request: Request) -> Response:
+            text = (await _body(request)).decode("utf-8", errors="replace")
+            query = request.query_params.get("query", "")
+            return await _answered(lambda: ask(self._of(request), text, query))
+
+        return endpoint
+
+    async def _stop(self, request: Request) -> Response:
+        return await _answered(lambda: {"stopped": self._of(request).stop(request.path_params["query"])})
+
+    async def _read_notes(self, request: Request) -> Response:
+        def notes() -> object:
+            self._of(request)
+            return self._notes[request.path_params["recording"]].read()
+
+        return await _answered(notes)
+
+    async def _write_notes(self, request: Request) -> Response:
+        text = await _body(request)
+
+        def write() -> object:
+            self._of(request)
+            kept = self._notes[request.path_params["recording"]]
+            kept.write(text)
+            return {"path": str(kept.path)}
+
+        return await _answered(write)
+
+
+async def _answered(ask: Callable[[], object]) -> Response:
+    try:
+        answer = await run_in_threadpool(functools.partial(_without_stop, ask))
+    except _StoppedError:
+        return _json({"error": "stopped", "hint": None}, 499)
+    except DrawtapError as error:
+        status = next(code for kind, code in _STATUS if isinstance(error, kind))
+        return _json({"error": error.message, "hint": error.hint}, status)
+    except OSError as error:
+        return _json({"error": f"{error.strerror}: {error.filename}", "hint": None}, 500)
+    if isinstance(answer, bytes):
+        kind = "image/png" if answer.startswith(b"\x89PNG") else "application/octet-stream"
+        return Response(answer, media_type=kind, headers={"cache-control": "no-store"})
+    return _json(answer, 200)
+
+
+class _StoppedError(Exception):
+    """Stand for Cancelled, a KeyboardInterrupt, which no task of an event loop may raise."""
+
+
+def _without_stop(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except Cancelled:
+        raise _StoppedError from None
+
+
+def _json(value: object, status: int) -> Response:
+    return Response(dumps(value), status, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body of a request, without what goes beyond the largest that anything here takes."""
+    found = b""
+    async for part in request.stream():
+        found += part
+        if len(found) > _MOST_BODY:
+            break
+    return found
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "")
+    if not text.isdigit() or len(text) > 18:
+        raise UsageError(f"{name} is not a number: {text[:40]!r}")
+    return int(text)
+
+
+def _numbers(request: Request, name: str) -> list[int]:
+    """Return numbers that are written `3,10-14`."""
+    found: list[int] = []
+    for item in request.query_params.get(name, "").split(","):
+        first, _, last = item.partition("-")
+        if not first.isdigit() or not (last or first).isdigit() or len(first) > 18 or len(last) > 18:
+            raise UsageError(f"{name} is no list of numbers: {item[:40]!r}", hint="3,10-14")
+        if int(last or first) - int(first) > 100_000:
+            raise UsageError(f"{name} names too many calls")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+async def _shell(request: Request) -> Response:
+    return FileResponse(_ASSETS / "index.html", headers={"cache-control": "no-cache"})
+
+
+async def _asset(request: Request) -> Response:
+    name: str = request.path_params["name"]
+    folder = _SHARED if name in _VENDORED else _ASSETS
+    path = folder / name
+    if path.suffix not in (".js", ".css", ".svg") or "/" in name or not path.is_file():
+        return _json({"error": f"there is no {name[:40]!r}", "hint": None}, 404)
+    return FileResponse(path, headers={"cache-control": "no-cache"})

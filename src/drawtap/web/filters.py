@@ -1,0 +1,232 @@
+"""The filter language of the call list, as SQL conditions on the table `calls`.
+
+    texture                     the word stands in the text of the call, in upper or lower case
+    "two words"                 so does this text, with its blanks
+    glDraw*                     a name with * or ? is the name of a function
+    width>=256 mode=GL_LINES    an argument of the call, by name
+    duration>1ms frame=3..5     a column of `calls`; durations take ns, us, ms, s
+    is:draw                     functions by what they do: draw, clear, upload, readback, frame_end, ...
+    changes:blend               calls that changed a state variable with this in its path
+    uses:texture=7              draws with this program, texture, buffer, vertex_array or framebuffer
+    fails                       queries of the program that returned an error
+    redundant                   calls without an effect
+    finding:RULE                calls that a rule of the checklist names
+    -TERM  A OR B  ( ... )      without, either, together; terms beside each other must all hold
+    sql:CONDITION               the rest of the line as it is
+
+A word that the language does not know is a mistake with the words that it knows, never a filter without a result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from drawtap.errors import UsageError, did_you_mean
+
+COLUMNS = ("seq", "frame", "thread", "context", "duration", "t_start", "payload_bytes")
+_TIMES = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_USES = {
+    "program": "program = {}",
+    "vertex_array": "vertex_array = {}",
+    "framebuffer": "framebuffer = {}",
+    "texture": "list_contains(textures, {})",
+    "buffer": "(list_contains(buffers, {0}) OR index_buffer = {0})",
+}
+_ALONE = {
+    "fails": (
+        'seq IN (SELECT seq FROM "glGetError" WHERE result_value <> 0 UNION ALL '
+        'SELECT seq FROM "eglGetError" WHERE result_value <> 12288 UNION ALL '
+        'SELECT seq FROM "vgGetError" WHERE result_value <> 0)'
+    ),
+    "redundant": "seq IN (SELECT seq FROM redundancy)",
+}
+_WORDS = ("is:", "changes:", "uses:", "finding:", "sql:", *_ALONE)
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<open>\() | (?P<close>\)) | (?P<minus>-(?=\S)) | (?P<quoted>"[^"]*") |
+      (?P<compare>(?P<left>[A-Za-z_]\w*)(?P<op><=|>=|!=|=|<|>)(?P<right>"[^"]*"|[^\s()]+)) |
+      (?P<named>(?P<kind>is|changes|uses|finding):(?P<value>"[^"]*"|[^\s()]+)) |
+      (?P<word>[^\s()"]+)
+    )""",
+    re.VERBOSE,
+)
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a recording has: its functions with their flags, and the called functions that have a parameter."""
+
+    functions: Mapping[str, frozenset[str]]
+    parameters: Mapping[str, tuple[str, ...]]
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """All flags that functions of the recording have."""
+        return frozenset().union(*self.functions.values())
+
+
+def condition(text: str, vocabulary: Vocabulary) -> str:
+    """Return the SQL condition that `text` stands for; `true` for an empty one. Raises UsageError for a mistake."""
+    head, raw, rest = text.partition("sql:")
+    parts = []
+    if head.strip():
+        parts.append(_Parser(head, vocabulary).whole())
+    if raw:
+        if not rest.strip():
+            raise UsageError("sql: has no condition behind it", hint="sql: duration > 1000 AND thread = 0")
+        parts.append(f"({rest.strip()})")
+    return " AND ".join(parts) or "true"
+
+
+class _Parser:
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
+        self._tokens = [*_tokens(text)]
+        self._at = 0
+        self._vocabulary = vocabulary
+
+    def whole(self) -> str:
+        """Return the condition of all tokens."""
+        found = self._either()
+        if self._at < len(self._tokens):
+            raise UsageError("there is a ) without its (", hint='a bracket to look for goes into quotes: "("')
+        return found
+
+    def _either(self) -> str:
+        parts = [self._all()]
+        while self._is_or():
+            self._at += 1
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else "(" + " OR ".join(parts) + ")"
+
+    def _all(self) -> str:
+        parts = []
+        while self._at < len(self._tokens) and not self._is_or() and not self._tokens[self._at]["close"]:
+            parts.append(self._one())
+        if not parts:
+            raise UsageError("the filter has an empty part", hint="OR and ( ) stand between terms")
+        return " AND ".join(parts)
+
+    def _is_or(self) -> bool:
+        return self._at < len(self._tokens) and self._tokens[self._at]["word"] in ("OR", "|")
+
+    def _one(self) -> str:
+        if self._at == len(self._tokens):
+            raise UsageError("the filter ends behind a -")
+        token = self._tokens[self._at]
+        self._at += 1
+        if token["minus"]:
+            return f"NOT {self._one()}"
+        if token["open"]:
+            inner = self._either()
+            if self._at == len(self._tokens) or not self._tokens[self._at]["close"]:
+                raise UsageError("there is a ( without its )", hint='a bracket to look for goes into quotes: "("')
+            self._at += 1
+            return f"({inner})"
+        if token["compare"]:
+            return self._compared(token["left"], token["op"], token["right"].strip('"'))
+        if token["named"]:
+            return _NAMED[token["kind"]](token["value"].strip('"'), self._vocabulary)
+        if token["quoted"]:
+            return _in_text(token["quoted"][1:-1])
+        return self._word(token["word"])
+
+    def _word(self, word: str) -> str:
+        if word in _ALONE:
+            return _ALONE[word]
+        if word.endswith(":") or (":" in word and word.partition(":")[0].isalpha()):
+            hint = did_you_mean(word.partition(":")[0] + ":", _WORDS) or "words with a colon: " + " ".join(_WORDS[:5])
+            raise UsageError(f"the filter has no word {word!r}", hint=f'{hint}; quotes look for text: "{word}"')
+        if "*" in word or "?" in word:
+            return f"name GLOB {_quoted(word)}"
+        if word in self._vocabulary.functions:
+            return f"name = {_quoted(word)}"
+        return _in_text(word)
+
+    def _compared(self, left: str, op: str, right: str) -> str:
+        if left == "name":
+            return f"name {'GLOB' if '*' in right else op} {_quoted(right)}"
+        if left in COLUMNS:
+            return _column(left, op, right)
+        functions = self._vocabulary.parameters.get(left)
+        if not functions:
+            known = (*COLUMNS, *self._vocabulary.parameters)
+            hint = did_you_mean(left, known) or "columns: " + ", ".join(COLUMNS)
+            raise UsageError(f"no function that was called has a parameter {left!r}", hint=hint)
+        value = right if _NUMBER.fullmatch(right) else _quoted(right)
+        asked = (f'SELECT seq FROM "{function}" WHERE {_parameter(left)} {op} {value}' for function in functions)
+        return f"seq IN ({' UNION ALL '.join(asked)})"
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise UsageError(
+                f"the filter cannot be read from {text[at:].strip()!r} on", hint='a " begins and ends text'
+            )
+        yield match
+        at = match.end()
+
+
+def _column(column: str, op: str, right: str) -> str:
+    if (match := _RANGE.fullmatch(right)) and op in ("=", "!="):
+        return f"{'NOT ' if op == '!=' else ''}({column} BETWEEN {match[1]} AND {match[2]})"
+    match = _QUANTITY.fullmatch(right)
+    if match is None or (match[2] and column not in ("duration", "t_start")):
+        hint = "duration>1.5ms" if column == "duration" else f"{column}=3, {column}=3..5, {column}>=3"
+        raise UsageError(f"{right!r} is no value for {column}", hint=hint)
+    return f"{column} {op} {round(float(match[1]) * _TIMES[match[2] or ''])}"
+
+
+def _is(flag: str, vocabulary: Vocabulary) -> str:
+    if flag not in vocabulary.flags:
+        hint = did_you_mean(flag, vocabulary.flags) or "here: " + ", ".join(sorted(vocabulary.flags))
+        raise UsageError(f"no function of this recording is of the kind {flag!r}", hint=hint)
+    return _one_of(name for name, flags in vocabulary.functions.items() if flag in flags)
+
+
+def _changes(path: str, _: Vocabulary) -> str:
+    pattern = "%" + path.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    return f"seq IN (SELECT begin_seq FROM state WHERE path ILIKE {_quoted(pattern)} ESCAPE '\\')"
+
+
+def _uses(what: str, _: Vocabulary) -> str:
+    kind, _equals, name = what.partition("=")
+    if kind not in _USES or not name.isdigit():
+        hint = did_you_mean(kind, _USES) or "uses:texture=7; " + ", ".join(_USES)
+        raise UsageError(f"uses:{what} names no object", hint=hint)
+    return f"seq IN (SELECT seq FROM draws WHERE {_USES[kind].format(name)})"
+
+
+def _finding(rule: str, _: Vocabulary) -> str:
+    return f"seq IN (SELECT seq FROM findings WHERE rule = {_quoted(rule)})"
+
+
+_NAMED: Mapping[str, Callable[[str, Vocabulary], str]] = {
+    "is": _is,
+    "changes": _changes,
+    "uses": _uses,
+    "finding": _finding,
+}
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return f"name IN ({', '.join(_quoted(name) for name in sorted(names))})"
+
+
+def _in_text(text: str) -> str:
+    return f'contains(lower("call"), {_quoted(text.lower())})'
+
+
+def _parameter(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,502 @@
+"""One recording as the page asks it. Every method may be called from any thread; no answer has more than a screen."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from drawtap.errors import DrawtapError, InputError, UsageError
+from drawtap.trace.core import Row, Selection
+from drawtap.trace.moment import computed_state, roots
+from drawtap.trace.trace import Trace, decode_content, open_trace, scalar
+from drawtap.web import filters, stages
+from drawtap.web.callset import CallSet
+
+if TYPE_CHECKING:
+    from drawtap.replay.warm import Warm
+
+MOST_CALLS = 512  # of one page of the list
+MOST_ROWS = 5_000  # of one answer to a question in SQL
+MOST_ANCHORS = 200_000  # rows below one frame
+Answer = dict[str, object]  # what becomes a JSON object
+_TEXT = 600  # characters of a call in the list
+_NEAR = 256  # calls between two that are wanted and read with them
+_SETS = 16
+_IDLE = 3  # traces kept open for questions
+# What stands for itself in the list; the calls before it fold below it.
+_ANCHORS = {"draw": "draw", "dispatch": "dispatch", "clear": "clear", "readback": "read", "frame_end": "show"}
+_PREVIEW = 4096  # elements of an array
+
+
+class SupersededError(DrawtapError):
+    """Say that a newer request for a picture took the place of this one."""
+
+
+class Recording:
+    """A recording with what was computed of it for the page. `close` it at the end."""
+
+    def __init__(self, path: Path, frame_end: str | None = None) -> None:
+        self.trace = open_trace(path, frame_end=frame_end)
+        self.path = path
+        self._sets: OrderedDict[str, tuple[str, str, CallSet]] = OrderedDict()  # id -> filter, SQL, calls
+        self._idle: list[Trace] = []
+        self._running: dict[str, Trace] = {}
+        self._lock = threading.Lock()
+        self._vocabulary: filters.Vocabulary | None = None
+        self._baselines: dict[int, dict[str, str]] = {}
+        self._pictures = _Pictures(self.trace)
+
+    def close(self) -> None:
+        """End players and close files; running questions are stopped."""
+        self._pictures.close()
+        with self._lock:
+            traces, self._idle = [*self._idle, *self._running.values()], []
+        for trace in traces:
+            trace.cancel()
+            trace.close()
+        self.trace.close()
+
+    # ---- what there is ------------------------------------------------------------------------------------------
+
+    def overview(self) -> Answer:
+        """Return what the page shows before anything is asked: program, driver, counts, losses, functions."""
+        info = self.trace.info
+        frames = self.trace.frames
+        return {
+            "name": self.path.name,
+            "uuid": info["uuid"],
+            "calls": info["calls"],
+            "frames": len(frames),
+            "problems": info["problems"],
+            "threads": self.trace.core.table_rows("threads"),
+            "contexts": self.trace.core.table_rows("contexts"),
+            "first_time": next((f.t_start for f in frames if f.t_start is not None), None),
+        }
+
+    def schema(self) -> Answer:
+        """Return the tables with their columns, and the words of the filter language, for completion."""
+        database = self.trace.database
+        with self._lock:
+            tables = {name: [column.name for column in database.columns(name)] for name in database.table_names()}
+        vocabulary = self.vocabulary
+        return {
+            "tables": tables,
+            "flags": sorted(vocabulary.flags),
+            "parameters": sorted(vocabulary.parameters),
+            "functions": sorted(vocabulary.functions),
+            "help": filters.__doc__,
+        }
+
+    def frames(self) -> bytes:
+        """Return the columns of `frames` one after the other as little-endian doubles; NaN where there is no value.
+
+        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes.
+        """
+        rows = self.trace.core.table_rows("frames")
+        names = ("first_seq", "end_seq", "t_start", "duration", "draws", "upload_bytes")
+        columns = [[np.nan if row[name] is None else row[name] for row in rows] for name in names]
+        return np.array(columns, dtype="<f8").tobytes()
+
+    def outline(self, frame: int) -> Answer:
+        """Return the rows below a frame: draws and the like (`seqs`, one letter each in `kinds`) and debug groups."""
+        frames = self.trace.frames
+        if not 0 <= frame < len(frames):
+            raise UsageError(f"there is no frame {frame}", hint=f"there are {len(frames)}")
+        first, end = frames[frame].first_seq, frames[frame].end_seq
+        kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
+        found: list[tuple[int, str]] = []
+        if kinds:
+            with self._lent() as trace:
+                names = ", ".join(f"'{name}'" for name in kinds)
+                query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
+                rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
+            found = [(cast(int, seq), kinds[cast(str, name)]) for seq, name in rows]
+        groups = [
+            {"seq": row["seq"], "end": row["end_seq"], "text": row["text"], "depth": row["depth"]}
+            for row in self.trace.core.table_rows("markers")
+            if row["end_seq"] is not None and first <= cast(int, row["seq"]) < end
+        ]
+        return {
+            "first": first,
+            "end": end,
+            "seqs": [seq for seq, _ in found[:MOST_ANCHORS]],
+            "kinds": [kind for _, kind in found[:MOST_ANCHORS]],
+            "groups": groups,
+            "cut": len(found) > MOST_ANCHORS,
+        }
+
+    # ---- calls --------------------------------------------------------------------------------------------------
+
+    def calls(self, seqs: Sequence[int], marked_by: str | None = None) -> list[list[object]]:
+        """Return calls for the list: seq, frame, thread, context, name, t_start, duration, text, in set `marked_by`."""
+        if len(seqs) > MOST_CALLS:
+            raise UsageError(f"{len(seqs)} calls are more than a page", hint=f"at most {MOST_CALLS}")
+        marks = self._set(marked_by) if marked_by else None
+        found: list[list[object]] = []
+        wanted = sorted(set(seqs))
+        rows = {cast(int, row["seq"]): row for run in _runs(wanted) for row in self._rows(run)}
+        for seq in wanted:
+            row = rows.get(seq)
+            if row is None:
+                continue
+            text = self._text(seq)
+            plain: list[object] = [
+                row[key] for key in ("seq", "frame", "thread", "context", "name", "t_start", "duration")
+            ]
+            found.append([*plain, text[:_TEXT] + ("…" if len(text) > _TEXT else ""), marks is None or seq in marks])
+        return found
+
+    def _rows(self, run: range) -> list[Row]:
+        return self.trace.core.rows(Selection(first_seq=run.start, end_seq=run.stop))
+
+    def _text(self, seq: int) -> str:
+        try:
+            return cast(str, self.trace.core.call(seq)[0]["text"])
+        except InputError as error:
+            return f"cannot be read: {error.message}"
+
+    def call(self, seq: int) -> Answer:
+        """Return one call: its row, signature, arguments with the beginning of arrays, and ways to write it."""
+        self._check(seq)
+        row = self.trace.calls[seq]
+        details, inline = self.trace.core.call(seq)
+        name = row.name
+        parameters = [p for p in self.trace.core.table_rows("params") if p["function"] == name]
+        classes = {cast(str, p["name"]): p["class"] for p in parameters}
+        arguments = [self._argument(a, inline, classes) for a in cast("list[Row]", details["args"])]
+        function = next((f for f in self.trace.core.table_rows("functions") if f["name"] == name), {})
+        return {
+            "seq": seq,
+            "frame": row.frame,
+            "thread": row.thread,
+            "context": row.context,
+            "name": name,
+            "t_start": row.t_start,
+            "duration": row.duration,
+            "signature": _signature(name, parameters),
+            "provided_by": function.get("provided_by"),
+            "flags": function.get("flags"),
+            "args": arguments,
+            "result": None if details["result"] is None else _shown(cast(Row, details["result"])),
+            "text": details["text"],
+            "sql": f'SELECT * FROM "{name}" WHERE seq = {seq}',
+            "python": f"trace.calls[{seq}].args",
+        }
+
+    def _argument(self, argument: Row, inline: bytes, classes: Mapping[str, object]) -> Answer:
+        shown: Answer = {
+            "name": argument["name"],
+            "value": _shown(argument),
+            "kind": argument["kind"],
+            "class": cast("str | None", classes.get(cast(str, argument["name"]))),
+        }
+        kind = argument.get("data")
+        if kind in ("inline", "blob"):
+            content = self._content(argument, inline)
+            shown["bytes"], shown["element"] = len(content), argument["element"]
+            shown["array"] = _preview(cast(str, argument["element"]), content)
+        elif kind is not None:
+            shown["missing"] = "no content was recorded" if argument["value"] else None
+        return shown
+
+    def _content(self, argument: Row, inline: bytes) -> bytes:
+        if argument["data"] == "blob":
+            return self.trace.blob(cast(str, argument["blob"]))
+        start = cast(int, argument["at"])
+        return inline[start : start + cast(int, argument["bytes"])]
+
+    def content(self, seq: int, name: str) -> bytes:
+        """Return the bytes that a call handed over or got in an argument. Raises UsageError where there are none."""
+        self._check(seq)
+        details, inline = self.trace.core.call(seq)
+        for argument in cast("list[Row]", details["args"]):
+            if argument["name"] == name and argument.get("data") in ("inline", "blob"):
+                return self._content(argument, inline)
+        raise UsageError(f"call {seq} has no recorded content in {name!r}")
+
+    def _check(self, seq: int) -> None:
+        count = cast(int, self.trace.info["calls"])
+        if not 0 <= seq < count:
+            raise UsageError(f"there is no call {seq}", hint=f"there are {count:,}" if count else "there are no calls")
+
+    # ---- filters ------------------------------------------------------------------------------------------------
+
+    @property
+    def vocabulary(self) -> filters.Vocabulary:
+        """What filters may name."""
+        if self._vocabulary is None:
+            functions = {
+                str(row["name"]): frozenset(cast(str, row["flags"]).split(",")) - {""}
+                for row in self.trace.core.table_rows("functions")
+                if row["calls"]
+            }
+            named: dict[str, list[str]] = {}
+            for row in self.trace.core.table_rows("params"):
+                if row["function"] in functions and row["position"]:
+                    named.setdefault(cast(str, row["name"]), []).append(cast(str, row["function"]))
+            parameters = {name: tuple(where) for name, where in named.items()}
+            self._vocabulary = filters.Vocabulary(functions, parameters)
+        return self._vocabulary
+
+    def filter(self, text: str, query: str) -> Answer:
+        """Keep the calls that a filter names; return the id of the set, its size and the SQL.
+
+        `query` is the name under which `stop` finds it.
+        """
+        where = filters.condition(text, self.vocabulary)
+        for key, (known, sql, calls) in self._sets.items():
+            if known == text:
+                return {"id": key, "count": len(calls), "sql": sql}
+        sql = f"SELECT seq FROM calls WHERE {where}"
+        with self._lent(query) as trace:
+            seqs = trace.sql(sql).numpy()["seq"]
+            calls = CallSet(cast(int, trace.info["calls"]), seqs)
+        key = secrets.token_urlsafe(9)
+        with self._lock:
+            self._sets[key] = (text, sql, calls)
+            while len(self._sets) > _SETS:
+                self._sets.popitem(last=False)
+        return {"id": key, "count": len(calls), "sql": sql}
+
+    def _set(self, key: str) -> CallSet:
+        try:
+            return self._sets[key][2]
+        except KeyError:
+            raise UsageError("this filter is not kept any more", hint="apply it again") from None
+
+    def matches(self, key: str, position: int, count: int) -> Answer:
+        """Return a page of a filter's calls from a position on: `calls` as in the list."""
+        return {"calls": self.calls(self._set(key).select(position, min(count, MOST_CALLS)))}
+
+    def place(self, key: str, seq: int) -> Answer:
+        """Return where a call stands in a filter's calls, and its neighbours there."""
+        calls = self._set(key)
+        return {
+            "position": calls.rank(seq),
+            "in": seq in calls,
+            "next": calls.beside(seq, 1),
+            "previous": calls.beside(seq, -1),
+        }
+
+    def density(self, key: str, buckets: int) -> list[int]:
+        """Return how many of a filter's calls lie in each of equal parts of the recording."""
+        return self._set(key).density(max(1, min(buckets, 4096)))
+
+    # ---- SQL ----------------------------------------------------------------------------------------------------
+
+    def sql(self, text: str, query: str) -> Answer:
+        """Answer a question in SQL that only reads; at most MOST_ROWS rows, and `more` says whether others are left."""
+        with self._lent(query) as trace:
+            result = trace.sql(text)
+            rows: list[tuple[object, ...]] = []
+            for row in result:
+                if len(rows) == MOST_ROWS:
+                    return _answer(result.columns, result.types, rows, more=True)
+                rows.append(tuple(row))
+            return _answer(result.columns, result.types, rows, more=False)
+
+    def stop(self, query: str) -> bool:
+        """Stop a running question; tell whether there was one."""
+        with self._lock:
+            trace = self._running.get(query)
+        if trace is not None:
+            trace.cancel()
+        return trace is not None
+
+    @contextlib.contextmanager
+    def _lent(self, query: str = "") -> Iterator[Trace]:
+        """Yield a trace with a database of its own: a connection has one question at a time."""
+        with self._lock:
+            trace = self._idle.pop() if self._idle else None
+        if trace is None:
+            trace = open_trace(self.path, frame_end=self.trace.frame_end)
+            trace.database.make_safe()
+        with self._lock:
+            if query:
+                self._running[query] = trace
+        try:
+            yield trace
+        finally:
+            with self._lock:
+                self._running.pop(query, None)
+                keep = len(self._idle) < _IDLE and trace.core.is_open
+                if keep:
+                    self._idle.append(trace)
+            if not keep:
+                trace.close()
+
+    # ---- state --------------------------------------------------------------------------------------------------
+
+    def state(self, seq: int) -> Answer:
+        """Return the state after a call: rows of path, value (JSON text), since which call, stage, whether it differs.
+
+        A variable of the context differs where it is not as in the context's first call; one of an object where a
+        call changed it after the object was made.
+        """
+        self._check(seq)
+        values = computed_state(self.trace, seq)
+        if not values:
+            raise UsageError(f"no context is current at call {seq}", hint="choose a call behind eglMakeCurrent")
+        known = dict(roots(self.trace, seq))
+        since = self._since(seq, known)
+        baseline = self._baseline(seq)
+        made: dict[str, int] = {}
+        for path, at in since.items():
+            made[_object(path)] = min(made.get(_object(path), at), at)
+        stage = stages.stage_of(values)
+        rows = []
+        for path, value in values.items():
+            begin = since.get(path)
+            if path.startswith(("context.", "vg_context.")):
+                differs = path not in baseline or baseline[path] != value
+            else:
+                differs = begin is not None and begin > made[_object(path)]
+            rows.append([path, value, begin, stage.get(path), differs])
+        return {
+            "seq": seq,
+            "rows": rows,
+            "stages": [[stage.key, stage.name] for stage in stages.STAGES],
+            "always": sorted(stages.always_shown()),
+        }
+
+    def _since(self, seq: int, known: Mapping[str, str]) -> dict[str, int]:
+        with self._lent() as trace:
+            query = f"SELECT path, begin_seq FROM state WHERE begin_seq <= {seq} AND end_seq > {seq}"
+            rows = trace.sql(query).fetchall()
+        found: dict[str, int] = {}
+        for kind, root in known.items():
+            cut = len(root)
+            found |= {kind + p[cut:]: s for p, s in cast("list[tuple[str, int]]", rows) if p.startswith(root)}
+        return found
+
+    def _baseline(self, seq: int) -> dict[str, str]:
+        # The state when the context was first used.
+        context = self.trace.calls[seq].context
+        if context not in self._baselines:
+            rows = self.trace.core.table_rows("contexts")
+            first = next((cast(int, row["first_seq"]) for row in rows if row["context"] == context), seq)
+            self._baselines[context] = computed_state(self.trace, first)
+        return self._baselines[context]
+
+    def difference(self, first: int, second: int) -> Answer:
+        """Return the state variables that differ between two calls: path, value after the first, after the second."""
+        for seq in (first, second):
+            self._check(seq)
+        a, b = computed_state(self.trace, first), computed_state(self.trace, second)
+        paths = [path for path in {**a, **b} if a.get(path) != b.get(path)]
+        return {"rows": [[path, a.get(path), b.get(path)] for path in paths]}
+
+    # ---- pictures -----------------------------------------------------------------------------------------------
+
+    def picture(self, seq: int) -> bytes:
+        """Return what the framebuffer that is drawn to holds after a call, as PNG.
+
+        Raises SupersededError where a newer request came, UsageError where there is no picture.
+        """
+        self._check(seq)
+        return self._pictures.after(seq)
+
+
+class _Pictures:
+    """The player that stays where it is. The newest request is served; those that it overtakes are not."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._player: Warm | None = None
+        self._busy = threading.Lock()
+        self._newest = 0
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._folder = tempfile.TemporaryDirectory(prefix="drawtap-")
+
+    def after(self, seq: int) -> bytes:
+        """Return the picture after a call as PNG."""
+        if seq in self._kept:
+            return self._kept[seq]
+        self._newest = ticket = self._newest + 1
+        with self._busy:
+            if ticket != self._newest:
+                raise SupersededError("a newer picture was asked for")
+            target = Path(self._folder.name) / "picture.png"
+            why = self._warm().image(seq, target)
+            if why is not None:
+                raise UsageError(why, hint="choose a draw, or the end of a frame")
+            made = self._kept[seq] = target.read_bytes()
+            while len(self._kept) > 64:
+                self._kept.popitem(last=False)
+            return made
+
+    def _warm(self) -> Warm:
+        if self._player is None:
+            from drawtap.replay.warm import Warm
+
+            self._player = Warm(self._trace.path, frame_end=self._trace.frame_end)
+        return self._player
+
+    def close(self) -> None:
+        """End the player, also one that is busy."""
+        if self._player is not None:
+            self._player.close()
+        self._folder.cleanup()
+
+
+def _kind(flags: frozenset[str]) -> str | None:
+    return next((kind for flag, kind in _ANCHORS.items() if flag in flags), None)
+
+
+def _runs(seqs: Sequence[int]) -> Iterator[range]:
+    """Yield ranges that hold the ascending `seqs`; near ones are read together."""
+    start = end = -1
+    for seq in seqs:
+        if start < 0:
+            start = seq
+        elif seq - end > _NEAR:
+            yield range(start, end)
+            start = seq
+        end = seq + 1
+    if start >= 0:
+        yield range(start, end)
+
+
+def _object(path: str) -> str:
+    """Return the object that a path is about: `share.textures[7]`, or `context`."""
+    return path[: path.index("]") + 1] if path.startswith(("share.", "vg_share.")) and "]" in path else "context"
+
+
+def _signature(name: str, parameters: Sequence[Row]) -> str:
+    returns = next((p["type"] for p in parameters if not p["position"]), "void")
+    taken = sorted((p for p in parameters if p["position"]), key=lambda p: cast(int, p["position"]))
+    listed = ", ".join(f"{p['type']} {p['name']}" for p in taken)
+    return f"{returns} {name}({listed})"
+
+
+def _shown(argument: Row) -> str:
+    value = scalar(argument)
+    if value is None:
+        return "NULL"
+    if argument["kind"] in ("ptr", "handle"):
+        return f"0x{value:x}"
+    return str(value)
+
+
+def _preview(element: str, content: bytes) -> object:
+    """Return the beginning of an array for people: text, numbers, or bytes in hexadecimal."""
+    decoded = decode_content(element, content)
+    if isinstance(decoded, str):
+        return decoded[: 16 * _PREVIEW]
+    if isinstance(decoded, bytes):
+        return decoded[:_PREVIEW].hex()
+    if isinstance(decoded, np.ndarray):
+        return [v if np.isfinite(v) else str(v) for v in decoded[:_PREVIEW].tolist()]
+    return decoded
+
+
+def _answer(columns: Sequence[str], types: Sequence[str], rows: Sequence[object], *, more: bool) -> Answer:
+    return {"columns": list(columns), "types": list(types), "rows": list(rows), "more": more}

@@ -1,0 +1,62 @@
+"""Open the socket, print the address, serve until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+from drawtap.errors import UnavailableError, UsageError
+
+
+def serve(
+    files: Sequence[Path], *, host: str, port: int, browser: bool, frame_end: str | None = None, place: str = ""
+) -> None:
+    """Serve recordings to a browser until Ctrl-C or SIGTERM; the first line on standard output is the address.
+
+    `place` is what the page shows first, in the form of its address (`call=1234`). Raises UnavailableError where the
+    packages for it are missing or the address is taken, and what opening a recording raises.
+    """
+    try:
+        import uvicorn
+
+        from drawtap.web.app import application
+        from drawtap.web.recording import Recording
+    except ImportError as error:
+        raise UnavailableError(f"drawtap view needs {error.name}", hint="pip install 'drawtap[web]'") from None
+    with contextlib.ExitStack() as stack:
+        recordings = []
+        for file in files:
+            recording = Recording(file, frame_end)
+            stack.callback(recording.close)
+            recordings.append(recording)
+        token = secrets.token_urlsafe(24)
+        listening = _listen(host, port)
+        stack.callback(listening.close)
+        app = application(recordings, token=token, host=host)
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1, ws="none"
+        )
+        shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}/#token={token}" + (f"&{place}" if place else "")
+        print(address, flush=True)
+        if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform != "linux"):
+            webbrowser.open(address)
+        with contextlib.suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OverflowError:
+        raise UsageError(f"there is no port {port}", hint="0 takes a free one") from None
+    except OSError as error:
+        hint = "--port 0 takes a free one" if port else "--host names an address of this machine"
+        raise UnavailableError(f"cannot listen on {host}:{port}: {error.strerror or error}", hint=hint) from None
