@@ -125,10 +125,17 @@ def _blurred(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def read_png(path: Path) -> Image:
-    """Return the image in a PNG as the player writes them: 8 bits, RGBA, no filter. Raises InputError for others."""
-    content = path.read_bytes()
+    """Return the image in a file as `decode_png` does."""
+    return decode_png(path.read_bytes(), str(path))
+
+
+def decode_png(content: bytes, name: str) -> Image:
+    """Return the image in a PNG as the player writes them: 8 bits, RGBA, no filter.
+
+    Raises InputError, which calls the picture `name`, for others.
+    """
     if not content.startswith(b"\x89PNG\r\n\x1a\n"):
-        raise InputError(f"{path} is no PNG")
+        raise InputError(f"{name} is no PNG")
     packed, head, at = [], b"", 8
     while at + 8 <= len(content):
         length, kind = struct.unpack_from(">I4s", content, at)
@@ -142,9 +149,9 @@ def read_png(path: Path) -> Image:
         width, height, depth, colors, _, _, interlaced = struct.unpack(">IIBBBBB", head)
         rows = np.frombuffer(zlib.decompress(b"".join(packed)), np.uint8).reshape(height, width * 4 + 1)
     except (struct.error, zlib.error, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        raise InputError(f"{name} cannot be read: {error}") from None
     if (depth, colors, interlaced) != (8, 6, 0) or rows[:, 0].any():
-        raise InputError(f"{path} is not a PNG of the player's kind", hint="8 bits RGBA without filters")
+        raise InputError(f"{name} is not a PNG of the player's kind", hint="8 bits RGBA without filters")
     return rows[:, 1:].reshape(height, width, 4).copy()
 
 

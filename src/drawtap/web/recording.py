@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import secrets
+import struct
 import tempfile
 import threading
 from collections import OrderedDict
@@ -69,16 +72,15 @@ class Recording:
     def overview(self) -> Answer:
         """Return what the page shows before anything is asked: program, driver, counts, losses, functions."""
         info = self.trace.info
-        frames = self.trace.frames
         return {
             "name": self.path.name,
             "uuid": info["uuid"],
             "calls": info["calls"],
-            "frames": len(frames),
+            "frames": info["frames"],
             "problems": info["problems"],
             "threads": self.trace.core.table_rows("threads"),
             "contexts": self.trace.core.table_rows("contexts"),
-            "first_time": next((f.t_start for f in frames if f.t_start is not None), None),
+            "first_time": info["t_first"],
         }
 
     def schema(self) -> Answer:
@@ -95,22 +97,30 @@ class Recording:
             "help": filters.__doc__,
         }
 
+    @functools.cached_property
+    def _frames(self) -> list[Row]:
+        # The list shows every call: those behind the last frame end stand in a row like a frame.
+        rows = self.trace.core.table_rows("frames")
+        calls, end = cast(int, self.trace.info["calls"]), cast(int, rows[-1]["end_seq"]) if rows else 0
+        if end < calls:
+            rest: Row = {"first_seq": end, "end_seq": calls}
+            rows.append(rest | dict.fromkeys(("t_start", "duration", "draws", "upload_bytes")))
+        return rows
+
     def frames(self) -> bytes:
         """Return the columns of `frames` one after the other as little-endian doubles; NaN where there is no value.
 
-        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes.
+        first_seq, end_seq, t_start, duration (ns), draws, upload_bytes. What follows the last frame is one more row.
         """
-        rows = self.trace.core.table_rows("frames")
         names = ("first_seq", "end_seq", "t_start", "duration", "draws", "upload_bytes")
-        columns = [[np.nan if row[name] is None else row[name] for row in rows] for name in names]
+        columns = [[np.nan if row[name] is None else row[name] for row in self._frames] for name in names]
         return np.array(columns, dtype="<f8").tobytes()
 
     def outline(self, frame: int) -> Answer:
         """Return the rows below a frame: draws and the like (`seqs`, one letter each in `kinds`) and debug groups."""
-        frames = self.trace.frames
-        if not 0 <= frame < len(frames):
-            raise UsageError(f"there is no frame {frame}", hint=f"there are {len(frames)}")
-        first, end = frames[frame].first_seq, frames[frame].end_seq
+        if not 0 <= frame < len(self._frames):
+            raise UsageError(f"there is no frame {frame}", hint=f"there are {len(self._frames)}")
+        first, end = cast(int, self._frames[frame]["first_seq"]), cast(int, self._frames[frame]["end_seq"])
         kinds = {name: kind for name, flags in self.vocabulary.functions.items() if (kind := _kind(flags))}
         found: list[tuple[int, str]] = []
         if kinds:
@@ -119,11 +129,9 @@ class Recording:
                 query = f"SELECT seq, name FROM calls WHERE seq >= {first} AND seq < {end} AND name IN ({names})"
                 rows = trace.sql(f"{query} ORDER BY seq LIMIT {MOST_ANCHORS + 1}").fetchall()
             found = [(cast(int, seq), kinds[cast(str, name)]) for seq, name in rows]
-        groups = [
-            {"seq": row["seq"], "end": row["end_seq"], "text": row["text"], "depth": row["depth"]}
-            for row in self.trace.core.table_rows("markers")
-            if row["end_seq"] is not None and first <= cast(int, row["seq"]) < end
-        ]
+        markers = [m for m in self.trace.core.table_rows("markers") if first <= cast(int, m["seq"]) < end]
+        found = sorted(found + [(cast(int, m["seq"]), "message") for m in markers if m["kind"] == "insert"])
+        groups = [{"seq": m["seq"], "end": m["end_seq"], "text": m["text"]} for m in markers if m["kind"] == "group"]
         return {
             "first": first,
             "end": end,
@@ -187,6 +195,7 @@ class Recording:
             "args": arguments,
             "result": None if details["result"] is None else _shown(cast(Row, details["result"])),
             "text": details["text"],
+            "c": _as_c(name, parameters, arguments),
             "sql": f'SELECT * FROM "{name}" WHERE seq = {seq}',
             "python": f"trace.calls[{seq}].args",
         }
@@ -241,7 +250,7 @@ class Recording:
             named: dict[str, list[str]] = {}
             for row in self.trace.core.table_rows("params"):
                 if row["function"] in functions and row["position"]:
-                    named.setdefault(cast(str, row["name"]), []).append(cast(str, row["function"]))
+                    named.setdefault(str(row["name"]), []).append(str(row["function"]))
             parameters = {name: tuple(where) for name, where in named.items()}
             self._vocabulary = filters.Vocabulary(functions, parameters)
         return self._vocabulary
@@ -397,10 +406,17 @@ class Recording:
     # ---- pictures -----------------------------------------------------------------------------------------------
 
     def picture(self, seq: int) -> bytes:
-        """Return what the framebuffer that is drawn to holds after a call, as PNG.
+        """Return what the framebuffer that is drawn to holds after a call: width, height (u32), then RGBA, top first.
 
         Raises SupersededError where a newer request came, UsageError where there is no picture.
         """
+        from drawtap.replay.compare import decode_png
+
+        pixels = decode_png(self.png(seq), f"the picture after call {seq}")
+        return struct.pack("<II", pixels.shape[1], pixels.shape[0]) + pixels.tobytes()
+
+    def png(self, seq: int) -> bytes:
+        """Return the same picture as PNG."""
         self._check(seq)
         return self._pictures.after(seq)
 
@@ -477,10 +493,32 @@ def _signature(name: str, parameters: Sequence[Row]) -> str:
     return f"{returns} {name}({listed})"
 
 
+def _as_c(name: str, parameters: Sequence[Row], arguments: Sequence[Answer]) -> str:
+    """Return a call as a C expression; arrays become compound literals, as far as the page shows them."""
+    types = {cast(str, p["name"]): cast(str, p["type"]) for p in parameters}
+    given = []
+    for argument in arguments:
+        array, kind = argument.get("array"), types.get(cast(str, argument["name"]), "")
+        element = kind.replace("*", "").strip()
+        if isinstance(array, str) and argument.get("element") == "char":
+            given.append(json.dumps(array))
+        elif isinstance(array, list) and argument.get("element") == "strings":
+            given.append(f"(const GLchar *[]){{{', '.join(json.dumps(text) for text in array)}}}")
+        elif isinstance(array, list) and "void" not in element:
+            given.append(f"({element}[]){{{', '.join(str(value) for value in array)}}}")
+        elif argument["kind"] in ("ptr", "handle"):
+            given.append(f"(void *){argument['value']}" if argument["value"] != "NULL" else "NULL")
+        else:
+            given.append(cast(str, argument["value"]))
+    return f"{name}({', '.join(given)})"
+
+
 def _shown(argument: Row) -> str:
     value = scalar(argument)
     if value is None:
         return "NULL"
+    if isinstance(value, bool):
+        return "GL_TRUE" if value else "GL_FALSE"
     if argument["kind"] in ("ptr", "handle"):
         return f"0x{value:x}"
     return str(value)

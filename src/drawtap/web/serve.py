@@ -6,7 +6,6 @@ import contextlib
 import os
 import secrets
 import socket
-import sys
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,10 +43,10 @@ def serve(
         )
         shown = "127.0.0.1" if host in ("", "0.0.0.0") else f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/#token={token}" + (f"&{place}" if place else "")
-        print(address, flush=True)
-        if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform != "linux"):
-            webbrowser.open(address)
         with contextlib.suppress(KeyboardInterrupt):
+            print(address, flush=True)
+            if browser and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+                webbrowser.open(address)
             uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -31,7 +31,7 @@ STAGES = (
         "Vertex input",
         (
             _VERTEX_ARRAY,
-            r"context\.GL_(ARRAY_BUFFER|ELEMENT_ARRAY|VERTEX_ARRAY|PRIMITIVE_RESTART|CURRENT_)",
+            r"context\.GL_(ARRAY_BUFFER|ELEMENT_ARRAY|VERTEX_ARRAY|PRIMITIVE_RESTART|CURRENT_(?!PROGRAM))",
             r"context\.enabled\.GL_\w+_ARRAY$",
         ),
         ("context.GL_VERTEX_ARRAY_BINDING",),

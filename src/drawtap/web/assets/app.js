@@ -1,0 +1,336 @@
+// The page: one place (store.js), and what each part shows of it.
+import { button, download, duration, fill, h, later, number } from "./dom.js";
+import { Keys } from "./keys.js";
+import { FlatModel, SetModel, TreeModel } from "./models.js";
+import { ask, get, takeToken } from "./net.js";
+import { Notes } from "./notes.js";
+import { callPanel } from "./panels_call.js";
+import { findingsPanel, notesPanel, objectsPanel } from "./panels_more.js";
+import { picturePanel } from "./panels_picture.js";
+import { sqlPanel } from "./panels_sql.js";
+import { statePanel } from "./panels_state.js";
+import { Recording } from "./recording.js";
+import { CallList, COLUMNS } from "./rows.js";
+import { Store } from "./store.js";
+import { Strip } from "./strip.js";
+
+const PANELS = [callPanel, statePanel, picturePanel, objectsPanel, findingsPanel, sqlPanel, notesPanel];
+const element = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+class Page {
+  /** @param {any} session */
+  constructor(session) {
+    this.session = session;
+    this.store = new Store();
+    this.list = new CallList(element("list"), { select: (seq) => this.store.set({ call: seq }), fail: (error) => this.fail(error) });
+    this.density = h("canvas", { id: "density", "aria-hidden": "true" });
+    element("list").append(this.density);
+    this.strip = new Strip(element("strip"), (frame) => this.goFrame(frame));
+    this.keys = new Keys(this.commands());
+    this.panelSoon = later(60, () => void this.panel());
+    this.furniture();
+  }
+
+  async begin() {
+    this.store.subscribe((place, before) => void this.moved(place, before));
+    await this.open(this.store.place.rec);
+    const { place } = this.store;
+    await this.applyFilter(place);
+    if (place.call !== null) await this.list.reveal(place.call);
+    else if (this.recording.frameCount) this.list.choose(0);
+    this.list.scroller.focus();
+    this.status();
+    await this.panel();
+  }
+
+  /** @param {number} which */
+  async open(which) {
+    const overview = this.session.recordings[which] ?? this.session.recordings[0];
+    const index = this.session.recordings.indexOf(overview);
+    this.recording = new Recording(index, overview);
+    this.notes = new Notes(index);
+    await Promise.all([this.recording.load(), this.notes.load().catch((error) => this.fail(error))]);
+    document.title = `${overview.name} – drawtap`;
+    const losses = overview.problems.length;
+    const choose = this.session.recordings.length > 1 && h("select", { "aria-label": "recording", on: { change: (/** @type {any} */ e) => this.store.set({ rec: Number(e.target.value), call: null, filter: "", pin: null }) } },
+      ...this.session.recordings.map((/** @type {any} */ one, /** @type {number} */ i) => h("option", { value: i, text: one.name, selected: i === index })));
+    fill(element("what"), choose || h("b", { text: overview.name }), ` ${number(overview.calls)} calls, ${number(overview.frames)} frames `,
+      losses > 0 && h("a", { class: "bad", href: "#", text: `▲ ${losses} ${losses === 1 ? "problem" : "problems"}`, on: { click: (/** @type {Event} */ e) => { e.preventDefault(); this.store.set({ tab: "sql", sql: "SELECT * FROM problems" }); } } }));
+    this.strip.show(this.recording);
+    this.tree = new TreeModel(this.recording);
+    this.model();
+  }
+
+  /** Choose what the list shows for the place. */
+  model() {
+    const { place } = this.store;
+    const hides = this.set && place.mode === "hide";
+    this.drawDensity();
+    this.list.show(this.recording, hides ? new SetModel(this.recording, this.set) : place.list === "flat" ? new FlatModel(this.recording) : this.tree);
+    fill(element("bar"),
+      ...[["tree", "frames"], ["flat", "all calls"]].map(([key, name]) => button(name, () => this.store.set({ list: /** @type {any} */ (key) }), { "aria-pressed": String(place.list === key && !hides), disabled: hides })),
+      h("span", { class: "gap" }),
+      ...Object.entries(COLUMNS).map(([key, name]) => button(name, () => { this.list.columns.has(key) ? this.list.columns.delete(key) : this.list.columns.add(key); this.model(); }, { "aria-pressed": String(this.list.columns.has(key)), title: `column ${name}` })));
+  }
+
+  /** @param {import("./store.js").Place} place @param {import("./store.js").Place} before */
+  async moved(place, before) {
+    try {
+      if (place.rec !== before.rec) await this.open(place.rec);
+      if (place.filter !== before.filter || place.rec !== before.rec) await this.applyFilter(place);
+      else if (place.mode !== before.mode || place.list !== before.list) this.model();
+      const shown = this.list.model?.length ? this.list.model.at(this.list.focus).seq : -1;
+      if (place.call !== null && shown !== place.call) await this.list.reveal(place.call);
+      this.status();
+      this.panelSoon();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  // ---- filter ---------------------------------------------------------------------------------------------------
+
+  /** @param {import("./store.js").Place} place */
+  async applyFilter(place) {
+    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
+    if (document.activeElement !== input) input.value = place.filter;
+    this.filtering?.abort();
+    const { signal } = (this.filtering = new AbortController());
+    const answer = element("filter-answer");
+    answer.className = "";
+    this.set = undefined;
+    this.strip.density = [];
+    if (place.filter.trim()) {
+      answer.textContent = "looking …";
+      try {
+        this.set = await ask(this.recording.number, "filter", place.filter, signal);
+        answer.textContent = `${number(this.set.count)} calls`;
+        this.strip.density = await get(`${this.recording.number}/set/${this.set.id}/density?buckets=1024`, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const e = /** @type {any} */ (error);
+        answer.className = "bad";
+        answer.textContent = e.message;
+        this.say(e.hint ?? "");
+      }
+    } else answer.textContent = "";
+    this.recording.markBy(this.set && place.mode === "dim" ? this.set.id : "");
+    this.model();
+    this.strip.draw();
+    this.drawDensity();
+    this.modeButton();
+    if (place.call !== null) await this.list.reveal(place.call);
+  }
+
+  modeButton() {
+    const { place } = this.store;
+    const mode = element("filter-mode");
+    mode.textContent = place.mode === "hide" ? "others hidden" : "others dimmed";
+    mode.title = "hide or dim the other calls";
+    for (const id of ["filter-mode", "filter-sql", "filter-save"]) element(id).hidden = !this.set;
+  }
+
+  drawDensity() {
+    const canvas = /** @type {HTMLCanvasElement} */ (this.density);
+    const dims = this.set && this.store.place.mode === "dim" && this.store.place.list === "flat";
+    canvas.hidden = !dims;
+    if (!dims) return;
+    const counts = this.strip.density;
+    canvas.width = 10;
+    canvas.height = counts.length;
+    canvas.style.height = "100%";
+    const context = canvas.getContext("2d");
+    const most = Math.max(...counts, 1);
+    counts.forEach((count, i) => {
+      if (!context || !count) return;
+      context.fillStyle = `rgba(122, 69, 184, ${0.3 + (0.7 * count) / most})`;
+      context.fillRect(0, i, 10, 1);
+    });
+  }
+
+  /** @param {1|-1} step */
+  async match(step) {
+    if (!this.set) return this.say("there is no filter: / begins one");
+    const place = await get(`${this.recording.number}/set/${this.set.id}/place?seq=${this.store.place.call ?? 0}`);
+    const found = step > 0 ? place.next : place.previous;
+    if (found === null) this.say(step > 0 ? "no call of the filter behind this one" : "no call of the filter before this one");
+    else this.go(found);
+  }
+
+  // ---- places ---------------------------------------------------------------------------------------------------
+
+  /** @param {number} seq */
+  go(seq) {
+    if (seq < 0 || seq >= this.recording.calls) return this.say(`there is no call ${seq}: there are ${number(this.recording.calls)}`);
+    this.store.set({ call: seq });
+  }
+
+  /** @param {number} frame */
+  goFrame(frame) {
+    if (frame < 0 || frame >= this.recording.frameCount) return this.say(`there is no frame ${frame}: there are ${number(this.recording.frameCount)}`);
+    const { place } = this.store;
+    if (this.list.model === this.tree) this.list.choose(this.tree.rowOfFrame(frame));
+    else this.go(this.recording.frames[place.list === "flat" ? "first" : "end"][frame] - (place.list === "flat" ? 0 : 1));
+  }
+
+  /** The next draw behind the selected call, or the one before it. @param {1|-1} step */
+  async draw(step) {
+    const row = this.list.model === this.tree ? this.tree.at(this.list.focus) : undefined;
+    // A frame is selected by its last call: the next draw is its first one.
+    const inFrame = row?.type === "frame" && step > 0;
+    const here = inFrame ? this.recording.frames.first[/** @type {number} */ (row.frame)] - 1 : this.store.place.call ?? 0;
+    for (let frame = this.recording.frameOf(Math.max(here, 0)), looked = 0; frame >= 0 && frame < this.recording.frameCount && looked < 2000; frame += step, looked++) {
+      if (!this.recording.frames.draws[frame]) continue;
+      const { seqs, kinds } = await this.recording.outline(frame);
+      const draws = seqs.filter((/** @type {number} */ seq, /** @type {number} */ i) => kinds[i] === "draw" && (step > 0 ? seq > here : seq < here));
+      if (draws.length) return this.go(step > 0 ? draws[0] : draws.at(-1));
+    }
+    this.say("no draw there");
+  }
+
+  prompt() {
+    const text = prompt("call number, or #frame");
+    if (!text) return;
+    const match = text.trim().match(/^(#?)(\d+)$/);
+    if (!match) return this.say(`${text} is neither a call nor a #frame`);
+    if (match[1]) this.goFrame(Number(match[2]));
+    else this.go(Number(match[2]));
+  }
+
+  // ---- panels ---------------------------------------------------------------------------------------------------
+
+  async panel() {
+    const { place } = this.store;
+    const panel = PANELS.find((one) => one.id === place.tab) ?? PANELS[0];
+    for (const tab of element("tabs").children) tab.setAttribute("aria-selected", String(tab.id === `tab-${panel.id}`));
+    const box = element("panel");
+    box.setAttribute("aria-labelledby", `tab-${panel.id}`);
+    if (this.panelShown !== panel.id) fill(box);
+    this.panelShown = panel.id;
+    this.asking?.abort();
+    const asking = (this.asking = new AbortController());
+    if (panel.needsCall && place.call === null) return fill(box, h("p", {}, h("i", { text: "choose a call in the list" })));
+    const slow = setTimeout(() => { if (!asking.signal.aborted) box.setAttribute("aria-busy", "true"); this.say(panel.id === "state" ? "computing the state …" : panel.id === "picture" ? "playing up to the call …" : "asking …"); }, 400);
+    try {
+      await panel.show(this.context(box, asking));
+      if (!asking.signal.aborted) this.say("");
+    } catch (error) {
+      const e = /** @type {any} */ (error);
+      if (!asking.signal.aborted && e.status !== 409) fill(box, h("p", { class: "bad", text: e.message }), e.hint && h("p", { text: e.hint }), e.status === 501 && h("p", {}, "The command line tells more: ", h("code", { text: `drawtap doctor` })));
+    } finally {
+      clearTimeout(slow);
+      box.removeAttribute("aria-busy");
+    }
+  }
+
+  /** @param {HTMLElement} box @param {AbortController} asking */
+  context(box, asking) {
+    return {
+      recording: this.recording, place: this.store.place, store: this.store, element: box, notes: this.notes, signal: asking.signal,
+      abort: () => asking.abort(), go: (/** @type {number} */ seq) => this.go(seq), goFrame: (/** @type {number} */ f) => this.goFrame(f),
+      say: (/** @type {string} */ text) => this.say(text), fail: (/** @type {unknown} */ e) => this.fail(e), again: () => void this.panel(),
+    };
+  }
+
+  /** @param {string} text */
+  say(text) {
+    element("message").textContent = text;
+    element("message").className = "";
+  }
+
+  /** @param {unknown} error */
+  fail(error) {
+    const e = /** @type {any} */ (error);
+    if (e.name === "AbortError") return;
+    element("message").textContent = e.hint ? `${e.message} (${e.hint})` : e.message;
+    element("message").className = "bad";
+  }
+
+  status() {
+    const { call, pin } = this.store.place;
+    const frame = call === null ? null : this.recording.frameOf(call);
+    this.strip.frame = frame ?? undefined;
+    this.strip.draw();
+    element("place").textContent = call === null ? "" : `call ${number(call)}, frame ${number(frame ?? 0)} (${duration(this.recording.frames.duration[frame ?? 0])})${pin === null ? "" : `, pinned ${number(pin)}`}`;
+  }
+
+  // ---- furniture ------------------------------------------------------------------------------------------------
+
+  furniture() {
+    const tabs = element("tabs");
+    PANELS.forEach((panel, i) => tabs.append(button(panel.name, () => this.store.set({ tab: panel.id }), { role: "tab", id: `tab-${panel.id}`, "aria-selected": "false", "aria-controls": "panel", title: `${i + 1}` })));
+    const input = /** @type {HTMLInputElement} */ (element("filter-text"));
+    element("filter").addEventListener("submit", (event) => { event.preventDefault(); this.store.set({ filter: input.value.trim() }); this.list.scroller.focus(); });
+    input.addEventListener("keydown", (event) => { if (event.key === "Escape") { input.value = ""; this.store.set({ filter: "" }); this.list.scroller.focus(); } });
+    element("filter-mode").addEventListener("click", () => this.toggleMode());
+    element("filter-sql").addEventListener("click", () => this.store.set({ tab: "sql", sql: this.set?.sql ?? "" }));
+    element("filter-save").addEventListener("click", () => void this.notes.add("filters", this.store.place.filter, this.context(element("panel"), new AbortController())));
+    element("filter-help").addEventListener("click", async () => {
+      this.recording.schema ??= get(`${this.recording.number}/schema`);
+      this.keys.help("Words of the filter", (await this.recording.schema).help);
+    });
+    element("menu").addEventListener("click", () => this.keys.palette());
+    this.modeButton();
+    const split = element("split");
+    const main = /** @type {HTMLElement} */ (split.parentElement);
+    const width = (/** @type {number} */ percent) => main.style.setProperty("--left", `${Math.min(Math.max(percent, 15), 85)}%`);
+    split.addEventListener("pointerdown", (event) => {
+      split.setPointerCapture(event.pointerId);
+      split.onpointermove = (move) => width((100 * move.clientX) / main.clientWidth);
+      split.onpointerup = () => (split.onpointermove = null);
+    });
+    split.addEventListener("keydown", (event) => {
+      const now = parseFloat(main.style.getPropertyValue("--left") || "54");
+      if (event.key === "ArrowLeft") width(now - 2);
+      if (event.key === "ArrowRight") width(now + 2);
+    });
+  }
+
+  toggleMode() {
+    this.store.set({ mode: this.store.place.mode === "hide" ? "dim" : "hide" });
+    void this.applyFilter(this.store.place);
+  }
+
+  commands() {
+    const here = () => this.store.place.call;
+    return [
+      { name: "filter the calls", keys: ["/"], run: () => element("filter-text").focus() },
+      { name: "go to a call or a #frame", keys: ["g"], run: () => this.prompt() },
+      { name: "next match of the filter", keys: ["n"], run: () => void this.match(1) },
+      { name: "previous match of the filter", keys: ["N"], run: () => void this.match(-1) },
+      { name: "next draw", keys: ["d"], run: () => void this.draw(1) },
+      { name: "previous draw", keys: ["D"], run: () => void this.draw(-1) },
+      { name: "next frame", keys: ["f"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) + 1) },
+      { name: "previous frame", keys: ["F"], run: () => this.goFrame(this.recording.frameOf(here() ?? 0) - 1) },
+      { name: "keep a bookmark at this call", keys: ["b"], run: () => here() !== null && void this.notes.add("bookmarks", { seq: here(), text: "" }, this.context(element("panel"), new AbortController())) },
+      { name: "pin this call: compare states with it", keys: ["p"], run: () => this.store.set({ pin: this.store.place.pin === here() ? null : here() }) },
+      { name: "hide or dim what the filter leaves out", keys: ["h"], run: () => this.toggleMode() },
+      { name: "frames with their draws", keys: ["t"], run: () => this.store.set({ list: "tree" }) },
+      { name: "all calls", keys: ["a"], run: () => this.store.set({ list: "flat" }) },
+      { name: "undo: back to where I was", keys: ["u"], run: () => history.back() },
+      { name: "into the list of calls", keys: ["l"], run: () => this.list.scroller.focus() },
+      { name: "into the panel", keys: ["o"], run: () => element("panel").focus() },
+      ...PANELS.map((panel, i) => ({ name: `panel: ${panel.name}`, keys: [String(i + 1)], run: () => this.store.set({ tab: panel.id }) })),
+      { name: "copy a link to this place", keys: ["c"], run: () => void navigator.clipboard.writeText(location.href).then(() => this.say("copied; whoever opens it needs the token too"), () => this.say("the browser refuses to copy")) },
+      { name: "save the notes as a file", keys: [], run: () => download(`${this.recording.overview.name}.notes.json`, JSON.stringify(this.notes.data, null, 1), "application/json") },
+      { name: "all commands", keys: ["Ctrl-k"], run: () => this.keys.palette() },
+      { name: "keys", keys: ["?"], run: () => this.keys.help("Keys") },
+    ];
+  }
+}
+
+async function main() {
+  const stop = (/** @type {string} */ text, /** @type {string} */ hint) => fill(document.body, h("div", { class: "stop" }, h("h1", { text }), h("p", { text: hint })));
+  if (!takeToken()) return stop("This page has no key yet", "Open the whole address that drawtap view printed: the key stands behind the #.");
+  try {
+    const page = new Page(await get("session"));
+    Object.assign(globalThis, { drawtap: page });
+    await page.begin();
+    document.body.dataset.ready = "true";
+  } catch (error) {
+    const e = /** @type {any} */ (error);
+    stop(e.message, e.hint ?? "");
+  }
+}
+
+void main();

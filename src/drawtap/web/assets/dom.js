@@ -1,0 +1,71 @@
+// Make elements without a line of HTML in text: whatever a recording holds goes to the page as text only.
+
+/**
+ * @param {string} tag
+ * @param {Record<string, any>} [props] class, text, on (listeners), style, data; anything else is an attribute
+ * @param {...(Node|string|null|undefined|false)} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, props = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key === "class") made.className = value;
+    else if (key === "text") made.textContent = value;
+    else if (key === "on") for (const [name, run] of Object.entries(value)) made.addEventListener(name, run);
+    else if (key === "style") Object.assign(made.style, value);
+    else if (key === "data") Object.assign(made.dataset, value);
+    else made.setAttribute(key, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null && child !== undefined && child !== false) made.append(child);
+  return made;
+}
+
+/** Replace what is in an element. @param {Element} element @param {...(Node|string|null|false)} children */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.filter((c) => c !== null && c !== false && c !== undefined));
+}
+
+/** @param {string} text @param {(event: Event) => void} run @param {Record<string, any>} [props] */
+export function button(text, run, props = {}) {
+  return h("button", { type: "button", ...props, text, on: { click: run } });
+}
+
+/** A number with thin blanks between thousands. @param {number} value */
+export function number(value) {
+  return value.toLocaleString("en-US").replaceAll(",", "\u202f");
+}
+
+/** A duration with three digits and its unit. @param {number|null|undefined} ns */
+export function duration(ns) {
+  if (ns === null || ns === undefined || Number.isNaN(ns)) return "–";
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
+    if (Math.abs(ns) >= /** @type {number} */ (size)) return `${(ns / /** @type {number} */ (size)).toPrecision(3)} ${unit}`;
+  }
+  return `${ns} ns`;
+}
+
+/** @param {number} size */
+export function bytes(size) {
+  for (const [unit, one] of [["GiB", 1 << 30], ["MiB", 1 << 20], ["KiB", 1 << 10]]) {
+    if (size >= /** @type {number} */ (one)) return `${(size / /** @type {number} */ (one)).toPrecision(3)} ${unit}`;
+  }
+  return `${size} bytes`;
+}
+
+/** Run once, when calls have paused. @param {number} ms @param {(...all: any[]) => void} run */
+export function later(ms, run) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  return (/** @type {any[]} */ ...all) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...all), ms);
+  };
+}
+
+/** Hand text to the user as a file. @param {string} name @param {BlobPart} content @param {string} type */
+export function download(name, content, type) {
+  const link = h("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.getAttribute("href") ?? ""), 10_000);
+}

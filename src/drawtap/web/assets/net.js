@@ -1,0 +1,82 @@
+// Requests to the server that sent this page. The token comes from the fragment of the address and goes into a header.
+
+const KEY = "drawtap-token";
+
+/** An answer that is no answer: what went wrong, and what would help. */
+export class ServerError extends Error {
+  /** @param {string} message @param {string|null} hint @param {number} status */
+  constructor(message, hint, status) {
+    super(message);
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+/** Take the token out of the address, so that a copied address does not hold it. @returns {boolean} */
+export function takeToken() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const token = parts.get("token");
+  if (token) {
+    sessionStorage.setItem(KEY, token);
+    parts.delete("token");
+    history.replaceState(null, "", `#${parts}`);
+  }
+  return sessionStorage.getItem(KEY) !== null;
+}
+
+/** @param {string} path @param {RequestInit} [options] */
+async function request(path, options = {}) {
+  const headers = { authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+  let answer;
+  try {
+    answer = await fetch(`/api/${path}`, { ...options, headers, cache: "no-store" });
+  } catch (error) {
+    if (/** @type {Error} */ (error).name === "AbortError") throw error;
+    throw new ServerError("the server does not answer", "is drawtap view still running?", 0);
+  }
+  if (answer.ok) return answer;
+  let told = { error: `the server answered ${answer.status}`, hint: null };
+  try {
+    told = await answer.json();
+  } catch {
+    // not an answer of ours: the status has to do
+  }
+  throw new ServerError(told.error, told.hint, answer.status);
+}
+
+/** @param {string} path @param {AbortSignal} [signal] */
+export async function get(path, signal) {
+  return (await request(path, { signal })).json();
+}
+
+/** @param {string} path @param {AbortSignal} [signal] */
+export async function getBytes(path, signal) {
+  return (await request(path, { signal })).arrayBuffer();
+}
+
+/** @param {string} path @param {string} body @param {AbortSignal} [signal] */
+export async function post(path, body, signal) {
+  return (await request(path, { method: "POST", body, signal })).json();
+}
+
+/** @param {string} path @param {string} body */
+export async function put(path, body) {
+  return (await request(path, { method: "PUT", body })).json();
+}
+
+let asked = 0;
+
+/**
+ * Ask something that can take long. Aborting it also stops the work on the server.
+ * @param {number} recording @param {string} what "sql" or "filter" @param {string} body @param {AbortSignal} signal
+ */
+export async function ask(recording, what, body, signal) {
+  const name = `${Date.now()}-${asked++}`;
+  const stop = () => void request(`${recording}/query/${name}`, { method: "DELETE" }).catch(() => {});
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await post(`${recording}/${what}?query=${name}`, body, signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

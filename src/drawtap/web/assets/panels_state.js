@@ -1,0 +1,87 @@
+// The state after a call: what differs from the beginning, stage by stage or as a tree, since which call, against a pin.
+import { button, fill, h, number } from "./dom.js";
+import { get } from "./net.js";
+import { link, table } from "./table.js";
+
+const open = new Set(["context", "share"]);
+let everything = false;
+let words = "";
+
+export const statePanel = {
+  id: "state",
+  name: "State",
+  needsCall: true,
+  /** @param {any} ctx */
+  async show(ctx) {
+    const { recording, place, element, store } = ctx;
+    const state = await get(`${recording.number}/state/${place.call}`, ctx.signal);
+    const difference = place.pin !== null && place.pin !== place.call ? await get(`${recording.number}/difference?a=${place.pin}&b=${place.call}`, ctx.signal) : null;
+    const differs = new Map((difference?.rows ?? []).map((/** @type {any[]} */ row) => [row[0], row]));
+    const always = new Set(state.always);
+    const shown = (/** @type {any[]} */ row) =>
+      (everything || row[4] || always.has(row[0]) || differs.has(row[0])) && (!place.stage || row[3] === place.stage) && words.split(" ").every((word) => row[0].toLowerCase().includes(word) || row[1].toLowerCase().includes(word));
+    const count = (/** @type {string} */ stage) => state.rows.filter((/** @type {any[]} */ row) => row[3] === stage && row[4]).length;
+    const stages = state.stages.map(([key, name]) => button(`${name} ${count(key)}`, () => store.set({ stage: place.stage === key ? "" : key }), { "aria-pressed": String(place.stage === key), title: `${count(key)} variables differ from their first value` }));
+    const search = h("input", { type: "search", placeholder: "words in path or value", "aria-label": "search the state", value: words });
+    const tree = h("div", { class: "tree" });
+    const draw = () => {
+      const rows = state.rows.filter(shown);
+      fill(tree, rows.length ? branch(nest(rows), "", ctx, differs) : h("p", {}, h("i", { text: "nothing differs here; “all” shows every variable" })));
+    };
+    search.addEventListener("input", () => { words = /** @type {HTMLInputElement} */ (search).value.toLowerCase(); draw(); });
+    const all = button("all", () => { everything = !everything; all.setAttribute("aria-pressed", String(everything)); draw(); }, { "aria-pressed": String(everything), title: "also variables that are as in the beginning" });
+    const pin = place.pin === null
+      ? button("pin", () => store.set({ pin: place.call }), { title: "compare the state after other calls with this one (p)" })
+      : button(`unpin ${number(place.pin)}`, () => store.set({ pin: null }), { "aria-pressed": "true" });
+    fill(
+      element,
+      h("h2", { text: `State after call ${number(place.call)}` }, h("small", { text: everything ? `${number(state.rows.length)} variables` : "what differs from the beginning" })),
+      h("div", { class: "stages", role: "toolbar", "aria-label": "stages of the pipeline" }, ...stages),
+      h("div", { class: "tools" }, search, all, pin),
+      difference && h("h2", { text: `Changed against call ${number(place.pin)}` }, h("small", { text: `${number(difference.rows.length)} variables` })),
+      difference && difference.rows.length > 0 && table({ columns: ["path", `after ${place.pin}`, `after ${place.call}`], rows: difference.rows }, { go: ctx.go, goFrame: ctx.goFrame, name: "state-difference" }),
+      tree,
+    );
+    draw();
+  },
+};
+
+/** Rows as a tree by the parts of their paths. @param {any[][]} rows */
+function nest(rows) {
+  /** @type {Map<string, any>} */
+  const root = new Map();
+  for (const row of rows) {
+    const parts = row[0].match(/[^.[]+|\[[^\]]*\]/g) ?? [row[0]];
+    let at = root;
+    for (const part of parts.slice(0, -1)) {
+      if (!(at.get(part) instanceof Map)) at.set(part, new Map(at.has(part) ? [["", at.get(part)]] : []));
+      at = at.get(part);
+    }
+    at.set(parts.at(-1), row);
+  }
+  return root;
+}
+
+/** @param {Map<string, any>} nodes @param {string} path @param {any} ctx @param {Map<any, any>} differs */
+function branch(nodes, path, ctx, differs) {
+  const made = h("div");
+  for (const [name, node] of nodes) {
+    const whole = path && !name.startsWith("[") ? `${path}.${name}` : path + name;
+    if (!(node instanceof Map)) {
+      const [, value, since] = node;
+      made.append(h("div", { class: "leaf mono" }, h("span", { text: name || "value", title: node[0], class: differs.has(node[0]) ? "changed" : "" }), h("span", { text: plain(value) }),
+        since === null ? h("span") : link(String(since), () => ctx.go(since))));
+      continue;
+    }
+    const details = h("details", { open: open.has(whole) || nodes.size === 1 || node.size <= 4 || null }, h("summary", {}, name, h("i", { text: ` ${node.size}` })));
+    details.addEventListener("toggle", () => (/** @type {HTMLDetailsElement} */ (details).open ? open.add(whole) : open.delete(whole)));
+    details.append(branch(node, whole, ctx, differs));
+    made.append(details);
+  }
+  return made;
+}
+
+/** @param {string} json */
+function plain(json) {
+  return json.startsWith('"') && json.endsWith('"') ? JSON.parse(json) : json.length > 300 ? `${json.slice(0, 300)}…` : json;
+}

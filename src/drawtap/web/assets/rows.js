@@ -1,0 +1,276 @@
+// The list of calls: any number of rows, at most a screenful of elements. The wheel and the keys move by exact rows;
+// the scroll bar is scaled where the list is longer than a browser can scroll.
+import { duration, h, number } from "./dom.js";
+import { CONTEXT, DURATION, MARKED, NAME, START, TEXT, THREAD } from "./recording.js";
+
+const ROW = 22; // pixels, as in app.css
+const TALLEST = 8_000_000; // pixels: browsers cut elements at 16 to 33 million
+const KINDS = { draw: "draw", dispatch: "dispatch", clear: "clear", read: "read-back", show: "shows the frame", message: "message" };
+export const COLUMNS = { seq: "call", start: "start", duration: "time", thread: "thread", context: "context" };
+
+export class CallList {
+  /**
+   * @param {HTMLElement} element
+   * @param {{select: (seq: number) => void, fail: (error: unknown) => void}} on
+   */
+  constructor(element, on) {
+    this.on = on;
+    this.top = 0; // the first row in view, with a fraction
+    this.focus = 0;
+    this.columns = new Set(["seq", "duration"]);
+    this.spacer = h("div", { class: "spacer" });
+    this.body = h("div", { class: "rows", role: "presentation" });
+    this.scroller = h(
+      "div",
+      { class: "scroller", role: "treegrid", tabindex: "0", "aria-label": "calls", "aria-multiselectable": "false" },
+      this.spacer,
+      this.body,
+    );
+    element.append(this.scroller);
+    /** @type {HTMLElement[]} */
+    this.made = [];
+    this.scroller.addEventListener("scroll", () => this.scrolled());
+    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener("click", (event) => this.clicked(event));
+    new ResizeObserver(() => this.resized()).observe(this.scroller);
+  }
+
+  /** @param {import("./recording.js").Recording} recording @param {any} model */
+  show(recording, model) {
+    this.recording = recording;
+    this.model = model;
+    this.top = Math.min(this.top, this.last);
+    this.focus = Math.min(this.focus, Math.max(model.length - 1, 0));
+    this.resized();
+  }
+
+  get visible() {
+    return Math.max(Math.floor(this.scroller.clientHeight / ROW), 1);
+  }
+
+  /** The largest value of `top`. */
+  get last() {
+    return Math.max((this.model?.length ?? 0) - this.scroller.clientHeight / ROW, 0);
+  }
+
+  /** How many rows a pixel of the scroll bar is. */
+  get scale() {
+    const range = this.spacer.offsetHeight - this.scroller.clientHeight;
+    return range > 0 ? this.last / range : 1;
+  }
+
+  resized() {
+    if (!this.model) return;
+    this.spacer.style.height = `${Math.min(this.model.length * ROW, TALLEST)}px`;
+    this.scroller.setAttribute("aria-rowcount", String(this.model.length));
+    this.move(this.top);
+  }
+
+  /** @param {number} top */
+  move(top) {
+    this.top = Math.min(Math.max(top, 0), this.last);
+    const wanted = Math.round(this.top / this.scale);
+    this.placed = wanted;
+    if (Math.abs(this.scroller.scrollTop - wanted) >= 1) this.scroller.scrollTop = wanted;
+    this.draw();
+  }
+
+  scrolled() {
+    if (this.placed !== undefined && Math.abs(this.scroller.scrollTop - this.placed) < 2) return;
+    this.placed = undefined;
+    this.top = Math.min(this.scroller.scrollTop * this.scale, this.last);
+    this.draw();
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    if (event.ctrlKey || !event.deltaY) return;
+    event.preventDefault();
+    const rows = event.deltaMode === 0 ? event.deltaY / ROW : event.deltaMode === 1 ? event.deltaY : event.deltaY * this.visible;
+    this.move(this.top + rows);
+  }
+
+  draw() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
+    if (!this.model || !this.recording) return;
+    const first = Math.floor(this.top);
+    const count = Math.min(this.visible + 2, this.model.length - first);
+    this.body.style.transform = `translateY(${this.scroller.scrollTop - (this.top - first) * ROW}px)`;
+    while (this.made.length < count) {
+      const row = h("div", { class: "row", role: "row" });
+      this.made.push(row);
+      this.body.append(row);
+    }
+    const missing = [];
+    for (let i = 0; i < this.made.length; i++) {
+      const element = this.made[i];
+      element.hidden = i >= count;
+      if (i >= count) continue;
+      const index = first + i;
+      const row = this.model.at(index);
+      if (row.type !== "frame" && row.type !== "group" && (row.seq < 0 || !this.recording.seen.has(row.seq))) missing.push(row.seq);
+      this.fillRow(element, index, row);
+    }
+    const active = this.made[this.focus - first];
+    if (active && !active.hidden) this.scroller.setAttribute("aria-activedescendant", active.id);
+    else this.scroller.removeAttribute("aria-activedescendant");
+    if (missing.length) void this.load(first, first + count, missing);
+  }
+
+  /** @param {number} from @param {number} to @param {number[]} missing */
+  async load(from, to, missing) {
+    this.loading?.abort();
+    const { signal } = (this.loading = new AbortController());
+    const { model, recording } = this;
+    try {
+      await model.load(from, to, signal);
+      await recording?.fetch(missing.filter((seq) => seq >= 0), signal);
+      if (!signal.aborted && model === this.model) this.draw();
+    } catch (error) {
+      if (!signal.aborted) this.on.fail(error);
+    }
+  }
+
+  /** @param {HTMLElement} element @param {number} index @param {import("./models.js").ListRow} row */
+  fillRow(element, index, row) {
+    const call = this.recording?.seen.get(row.seq);
+    // Where the filter leaves the selected call out, no row is the selected one.
+    const chosen = index === this.focus && (this.selected === undefined || row.seq === this.selected);
+    element.id = `row-${index}`;
+    element.className = `row ${row.type} ${row.kind ?? ""}${chosen ? " chosen" : ""}${call && !call[MARKED] ? " dim" : ""}`;
+    element.setAttribute("aria-rowindex", String(index + 1));
+    element.setAttribute("aria-level", String(row.level));
+    element.setAttribute("aria-selected", String(chosen));
+    if (row.open === undefined) element.removeAttribute("aria-expanded");
+    else element.setAttribute("aria-expanded", String(row.open));
+    element.dataset.index = String(index);
+    const cells = [];
+    for (const column of Object.keys(COLUMNS)) {
+      if (this.columns.has(column)) cells.push(h("span", { class: `cell ${column}`, role: "gridcell", text: this.cell(column, row, call) }));
+    }
+    const twisty = h("span", { class: "twisty", "aria-hidden": "true", text: row.open === undefined ? "" : row.open ? "▾" : "▸" });
+    const what = h("span", { class: "what", role: "gridcell", style: { paddingLeft: `${(row.level - 1) * 14}px` } }, twisty);
+    what.append(...this.words(row, call));
+    element.replaceChildren(what, ...cells);
+  }
+
+  /** @param {import("./models.js").ListRow} row @param {any} call */
+  words(row, call) {
+    if (row.type === "frame" && this.recording) {
+      const f = /** @type {number} */ (row.frame);
+      const { first, end, draws } = this.recording.frames;
+      const rest = this.recording.rest && f === this.recording.frameCount - 1;
+      const drawn = rest ? "" : `, ${number(draws[f])} ${draws[f] === 1 ? "draw" : "draws"}`;
+      return [h("b", { text: rest ? (f ? "After the last frame" : "No frame ends here") : `Frame ${f}` }), h("i", { text: `${number(end[f] - first[f])} calls${drawn}` })];
+    }
+    if (row.type === "group") return [h("b", { text: row.text || "group" })];
+    if (row.type === "run") return [h("i", { text: `${number(row.seq - (row.first ?? 0) + 1)} calls` })];
+    if (!call) return [h("i", { text: "…" })];
+    const name = call[NAME];
+    const rest = call[TEXT].startsWith(name) ? call[TEXT].slice(name.length) : ` ${call[TEXT]}`;
+    const kind = row.kind ? h("em", { class: "kind", text: KINDS[/** @type {keyof typeof KINDS} */ (row.kind)] ?? row.kind }) : "";
+    return [kind, h("b", { text: name }), h("span", { class: "args", text: rest })].filter((part) => part !== "");
+  }
+
+  /** @param {string} column @param {import("./models.js").ListRow} row @param {any} call */
+  cell(column, row, call) {
+    if (row.type === "frame" && this.recording) {
+      const f = /** @type {number} */ (row.frame);
+      if (column === "seq") return String(this.recording.frames.first[f]);
+      if (column === "duration") return duration(this.recording.frames.duration[f]);
+      if (column === "start") return this.start(this.recording.frames.start[f]);
+      return "";
+    }
+    if (row.type === "run" || row.type === "group") return column === "seq" ? String(row.first ?? row.seq) : "";
+    if (!call) return column === "seq" && row.seq >= 0 ? String(row.seq) : "";
+    if (column === "seq") return String(row.seq);
+    if (column === "duration") return duration(call[DURATION]);
+    if (column === "start") return this.start(call[START]);
+    return String(call[column === "thread" ? THREAD : CONTEXT]);
+  }
+
+  /** @param {number|null} time */
+  start(time) {
+    const zero = this.recording?.overview.first_time;
+    return time === null || Number.isNaN(time) || zero === null ? "–" : `${((time - zero) / 1e9).toFixed(6)} s`;
+  }
+
+  /** @param {MouseEvent} event */
+  clicked(event) {
+    const element = /** @type {HTMLElement} */ (event.target).closest(".row");
+    if (!element) return;
+    const index = Number(/** @type {HTMLElement} */ (element).dataset.index);
+    const unfold = /** @type {HTMLElement} */ (event.target).classList.contains("twisty") || event.detail === 2;
+    this.choose(index);
+    if (unfold) void this.toggle(index);
+  }
+
+  /** @param {number} index @param {boolean} [open] */
+  async toggle(index, open) {
+    try {
+      await this.model.toggle(index, open);
+      this.resized();
+    } catch (error) {
+      this.on.fail(error);
+    }
+  }
+
+  /** Select a row and bring it into view. @param {number} index @param {{tell?: boolean}} [how] */
+  choose(index, { tell = true } = {}) {
+    if (!this.model?.length) return;
+    this.focus = Math.min(Math.max(index, 0), this.model.length - 1);
+    if (this.focus < this.top + 1) this.move(this.focus - 1);
+    else if (this.focus > this.top + this.visible - 2) this.move(this.focus - this.visible + 2);
+    else this.draw();
+    const row = this.model.at(this.focus);
+    this.selected = row.seq >= 0 ? row.seq : undefined;
+    if (tell && row.seq >= 0) this.on.select(row.seq);
+  }
+
+  /** Show a call in the middle of the list. @param {number} seq */
+  async reveal(seq) {
+    this.selected = seq;
+    try {
+      const index = await this.model.reveal(seq);
+      this.resized();
+      this.focus = index;
+      if (index < this.top || index > this.top + this.visible - 1) this.move(index - this.visible / 2);
+      else this.draw();
+    } catch (error) {
+      this.on.fail(error);
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.altKey || event.metaKey) return;
+    const row = this.model?.length ? this.model.at(this.focus) : undefined;
+    const page = this.visible - 2;
+    const goTo = { ArrowDown: this.focus + 1, ArrowUp: this.focus - 1, PageDown: this.focus + page, PageUp: this.focus - page,
+      Home: 0, End: (this.model?.length ?? 1) - 1 }[event.key];
+    if (goTo !== undefined && !(event.shiftKey)) this.choose(goTo);
+    else if (event.key === "ArrowRight" && row?.open === false) void this.toggle(this.focus, true);
+    else if (event.key === "ArrowRight" && row?.open) this.choose(this.focus + 1);
+    else if (event.key === "ArrowLeft" && row?.open) void this.toggle(this.focus, false);
+    else if (event.key === "ArrowLeft" && row && row.level > 1) this.choose(this.parent(row));
+    else if (event.key === "Enter" && row?.open !== undefined) void this.toggle(this.focus);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {import("./models.js").ListRow} row */
+  parent(row) {
+    let index = this.focus - 1;
+    while (index > 0 && this.model.at(index).level >= row.level) index--;
+    return index;
+  }
+}

@@ -1,0 +1,76 @@
+// One object says what the page shows. It stands in the fragment of the address: a link leads to exactly this place,
+// and the browser's back button undoes a step.
+
+/**
+ * @typedef {object} Place
+ * @property {number} rec the recording
+ * @property {number|null} call the selected call
+ * @property {string} filter text of the filter
+ * @property {"hide"|"dim"} mode what becomes of the other calls
+ * @property {"tree"|"flat"} list frames with their draws, or all calls
+ * @property {string} tab the panel
+ * @property {number|null} pin the call that states are compared with
+ * @property {string} stage the stage of the pipeline in the state panel
+ * @property {string} sql the question in the SQL panel
+ */
+
+/** @type {Place} */
+const FIRST = {
+  rec: 0, call: null, filter: "", mode: "hide", list: "tree", tab: "call", pin: null, stage: "", sql: "",
+};
+const NUMBERS = new Set(["rec", "call", "pin"]);
+const CHOICES = { mode: ["hide", "dim"], list: ["tree", "flat"] };
+
+/** @param {string} text @returns {Place} */
+export function parse(text) {
+  /** @type {any} */
+  const place = { ...FIRST };
+  for (const [key, value] of new URLSearchParams(text)) {
+    if (!Object.hasOwn(FIRST, key)) continue;
+    if (NUMBERS.has(key)) {
+      if (/^\d{1,15}$/.test(value)) place[key] = Number(value);
+    } else if (!Object.hasOwn(CHOICES, key) || CHOICES[/** @type {"mode"|"list"} */ (key)].includes(value)) place[key] = value;
+  }
+  return place;
+}
+
+/** @param {Place} place */
+export function format(place) {
+  const parts = new URLSearchParams();
+  for (const [key, value] of Object.entries(place)) {
+    if (value !== FIRST[/** @type {keyof Place} */ (key)] && value !== null) parts.set(key, String(value));
+  }
+  return parts.toString();
+}
+
+export class Store {
+  constructor() {
+    this.place = parse(location.hash.slice(1));
+    /** @type {Set<(place: Place, before: Place) => void>} */
+    this.listeners = new Set();
+    addEventListener("popstate", () => this.apply(parse(location.hash.slice(1))));
+  }
+
+  /** @param {(place: Place, before: Place) => void} run */
+  subscribe(run) {
+    this.listeners.add(run);
+  }
+
+  /** Change something. Steps through the list replace each other in the history. @param {Partial<Place>} change */
+  set(change, { replace = false } = {}) {
+    const next = { ...this.place, ...change };
+    const text = `#${format(next)}`;
+    if (text === `#${format(this.place)}`) return;
+    const recently = performance.now() - (this.moved ?? -1e9) < 1500;
+    history[replace || (recently && Object.keys(change).join() === "call") ? "replaceState" : "pushState"](null, "", text);
+    this.moved = performance.now();
+    this.apply(next);
+  }
+
+  /** @param {Place} next */
+  apply(next) {
+    const before = this.place;
+    this.place = next;
+    for (const run of this.listeners) run(next, before);
+  }
+}

@@ -1,0 +1,374 @@
+"""The page in a browser: by keys alone, wide and narrow, light and dark, with hostile names and broken recordings."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import drawtap
+from web.conftest import Server
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+MOST_ROWS = 200
+WAIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+class Page:
+    """A page of the viewer that notes what it asked for and what went wrong."""
+
+    def __init__(self, context, server: Server, place: str = "") -> None:
+        self.page = context.new_page()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self._said(message))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(server.address.partition("&")[0] + (f"&{place}" if place else ""))
+        self.page.wait_for_selector("body[data-ready]")
+
+    def _said(self, message) -> None:
+        # A refused request is an answer that the page shows; the browser writes a line about it on its own.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.errors.append(message.text)
+
+    def press(self, *keys: str) -> None:
+        """Press keys one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def wait(self, expression: str) -> None:
+        """Wait until an expression of JavaScript holds; `d` is the page's object, `place` where it is."""
+        self.until(f"(() => {{ const d = drawtap, place = d.store.place; return {expression}; }})()")
+
+    def until(self, expression: str) -> None:
+        """Wait until an expression of JavaScript holds. The page's policy forbids Playwright's own way, an eval."""
+        end = time.monotonic() + WAIT_S
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, f"{expression} does not come true; the page says {self.text('#message')!r}"
+            self.page.wait_for_timeout(20)
+
+    def reads(self, words: str) -> None:
+        """Wait until the panel has these words."""
+        self.until(f"document.getElementById('panel').innerText.includes({json.dumps(words)})")
+
+    def text(self, selector: str) -> str:
+        """Return the text of an element."""
+        return self.page.inner_text(selector)
+
+    def place(self) -> dict[str, object]:
+        """Return where the page is."""
+        return self.page.evaluate("drawtap.store.place")
+
+
+@pytest.fixture
+def opened(browser, server) -> Iterator:
+    contexts = []
+
+    def opener(place: str = "", of: Server = server, **options) -> Page:
+        contexts.append(browser.new_context(**options))
+        page = Page(contexts[-1], of, place)
+        opener.pages.append(page)
+        return page
+
+    opener.pages = []
+    yield opener
+    for page in opener.pages:
+        assert page.errors == []
+        assert {urlsplit(url).hostname for url in page.requests} == {"127.0.0.1"}
+        assert page.page.evaluate("document.querySelectorAll('.row').length") <= MOST_ROWS
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (900, "dark")])
+def test_every_panel_is_reached_by_keys(opened, chain, width, scheme):
+    page = opened(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    with drawtap.open(chain) as trace:
+        draw = trace.sql("SELECT min(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    page.press("d")
+    page.wait(f"place.call === {draw}")
+    for key, panel, shown in (
+        ("1", "call", "Arguments"),
+        ("2", "state", "GL_CURRENT_PROGRAM"),
+        ("3", "picture", "8 bits a channel"),
+        ("4", "objects", "Objects of the run"),
+        ("5", "findings", "Findings of the checklist"),
+        ("6", "sql", "DuckDB's dialect"),
+        ("7", "notes", "Bookmarks"),
+    ):
+        page.press(key)
+        page.wait(f"place.tab === '{panel}'")
+        page.reads(shown)
+        assert page.page.get_attribute(f"#tab-{panel}", "aria-selected") == "true"
+    page.press("u")
+    page.wait("place.tab === 'sql'")
+    page.press("?")
+    assert "next draw" in page.text("dialog")
+    page.press("Escape", "Control+k")
+    page.page.keyboard.type("panel: st")
+    page.press("Enter")
+    page.wait("place.tab === 'state'")
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_list_is_a_treegrid_that_unfolds_by_keys(opened, chain):
+    page = opened()
+    page.press("Home", "ArrowRight")
+    page.wait("d.list.model.at(0).open === true")
+    grid = page.page.locator("[role=treegrid]")
+    rows = grid.locator("[role=row]:visible")
+    assert grid.get_attribute("aria-rowcount") == str(page.page.evaluate("drawtap.list.model.length"))
+    first = rows.first
+    assert (first.get_attribute("aria-level"), first.get_attribute("aria-expanded")) == ("1", "true")
+    assert grid.get_attribute("aria-activedescendant") == first.get_attribute("id")
+    page.press("ArrowRight", "ArrowRight")
+    levels = [row.get_attribute("aria-level") for row in rows.all()]
+    assert {"1", "2", "3"} <= set(levels)
+    page.press("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    page.wait("d.list.focus === 0")
+    page.press("End")
+    page.wait("d.list.focus === d.list.model.length - 1")
+    assert page.page.evaluate("Math.abs(drawtap.list.top - drawtap.list.last) < 1")
+
+
+def test_unfolded_frames_show_every_call_once_and_in_order(opened, recordings):
+    for number, name in ((0, "fbo_chain"), (1, "debug_markers")):
+        page = opened(f"rec={number}")
+        seqs = page.page.evaluate(
+            """async () => {
+              const tree = drawtap.tree, found = [];
+              for (let i = 0; i < tree.length; i++) {
+                await tree.toggle(i, true);
+                const row = tree.at(i);
+                if (row.type !== "frame" && row.type !== "run") found.push(row.seq);
+              }
+              return found;
+            }"""
+        )
+        with drawtap.open(recordings / f"{name}.dtap") as trace:
+            assert sorted(seqs) == list(range(len(trace.calls)))
+        calls_below_draws_aside = [s for s, after in itertools.pairwise(seqs) if after == s + 1]
+        assert len(calls_below_draws_aside) > len(seqs) / 2
+
+
+def test_the_wheel_moves_by_exact_rows_in_a_list_that_no_browser_could_scroll(opened):
+    page = opened("list=flat")
+    # 50 million rows: the model alone decides how many there are.
+    page.page.evaluate("Object.assign(drawtap.list.model, { length: 50_000_000 }); drawtap.list.resized()")
+    page.page.hover(".scroller")
+    before = page.page.evaluate("(drawtap.list.move(25_000_000), drawtap.list.top)")
+    page.page.mouse.wheel(0, 22 * 3)
+    page.wait(f"Math.abs(d.list.top - {before} - 3) < 0.01")
+    page.page.evaluate("drawtap.list.scroller.scrollTop = 1e9")
+    page.wait("d.list.top > 49_999_000")
+    assert page.page.evaluate("drawtap.list.spacer.offsetHeight") <= 16_000_000
+
+
+def test_a_filter_hides_dims_and_is_walked_through(opened, chain):
+    page = opened()
+    page.press("/")
+    page.page.keyboard.type("is:draw")
+    page.press("Enter")
+    with drawtap.open(chain) as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM draws WHERE kind = 'draw' ORDER BY seq").fetchall()]
+    page.until(f"document.getElementById('filter-answer').innerText === '{len(draws)} calls'")
+    page.wait(f"d.list.model.length === {len(draws)}")
+    page.press("Home")
+    page.wait(f"place.call === {draws[0]}")
+    page.press("n", "h")
+    page.wait(f"place.call === {draws[1]} && place.mode === 'dim'")
+    page.wait("d.list.model === d.tree")
+    page.page.wait_for_selector(".row.dim")
+    page.press("a", "N")
+    page.wait(f"place.call === {draws[0]} && d.list.model.length === d.recording.calls")
+    page.page.wait_for_selector("#density:visible")
+    page.press("/", "Escape")
+    page.wait("place.filter === '' && !d.set")
+    page.page.fill("#filter-text", "widht=3")
+    page.press("Enter")
+    page.page.wait_for_selector("#filter-answer.bad")
+    assert "widht" in page.text("#filter-answer")
+    assert "width" in page.text("#message")
+
+
+def test_an_address_leads_to_its_place_and_holds_no_token(opened, server):
+    page = opened("call=200&tab=state&pin=150&list=flat&filter=is:draw&mode=dim")
+    assert server.token not in page.page.url
+    place = page.place()
+    assert place == page.place() | {"call": 200, "tab": "state", "pin": 150, "list": "flat", "filter": "is:draw"}
+    page.reads("Changed against call 150")
+    again = opened(urlsplit(page.page.url).fragment)
+    assert again.place() == place
+    strange = opened("call=99x&list=upside&nothing=1&tab=nowhere&__proto__=1")
+    assert strange.place()["call"] is not None
+    assert strange.place()["list"] == "tree"
+
+
+def test_a_page_without_the_token_says_what_to_do(browser, server):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(server.root)
+    page.wait_for_selector(".stop")
+    assert "drawtap view" in page.inner_text("body")
+    context.close()
+
+
+def test_bookmarks_and_questions_stay(opened, chain):
+    page = opened("call=120")
+    page.press("b")
+    page.until("document.getElementById('message').innerText.includes('chain.dtap.notes.json')")
+    page.press("6")
+    page.page.fill("textarea", "SELECT 6 * 7 AS answer")
+    page.page.get_by_text("keep", exact=True).click()
+    page.page.press("textarea", "Control+Enter")
+    page.reads("42")
+    again = opened("tab=notes")
+    assert "120" in again.text("#panel")
+    assert "SELECT 6 * 7" in again.text("#panel")
+    chain.with_name("chain.dtap.notes.json").unlink()
+
+
+def test_a_picture_is_the_pixels_of_the_image_verb(opened, chain, drawtap, tmp_path):
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws WHERE kind = 'draw'").fetchall()[0][0]
+    raw = tmp_path / "picture.rgba"
+    assert drawtap("image", chain, str(seq), "-o", raw).code == 0
+    page = opened(f"call={seq}&tab=picture")
+    page.page.wait_for_selector(".picture canvas")
+    shown = page.page.evaluate(
+        "(() => { const c = document.querySelector('.picture canvas');"
+        " return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; })()"
+    )
+    # The page shows colours without alpha.
+    side = page.page.evaluate("document.querySelector('.picture canvas').width")
+    bottom_first = raw.read_bytes()
+    rows = [bottom_first[at : at + side * 4] for at in range(0, len(bottom_first), side * 4)]
+    expected = list(b"".join(reversed(rows)))
+    assert [v for i, v in enumerate(shown) if i % 4 != 3] == [v for i, v in enumerate(expected) if i % 4 != 3]
+    page.page.hover(".picture canvas", position={"x": 3, "y": 5})
+    side = page.page.evaluate("document.querySelector('.picture canvas').width")
+    assert f": {' '.join(str(v) for v in expected[(5 * side + 3) * 4 : (5 * side + 3) * 4 + 4])}" in page.text(
+        "#panel p code"
+    )
+
+
+def test_a_player_that_dies_is_started_again(opened, server, chain):
+    with drawtap.open(chain) as trace:
+        first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
+    page = opened(f"call={last}&tab=picture")
+    page.page.wait_for_selector(".picture canvas")
+    found = subprocess.run(
+        ["pgrep", "-P", str(server.process.pid), "-f", "drawtap-play"], capture_output=True, text=True
+    ).stdout.split()
+    assert found
+    for pid in found:
+        subprocess.run(["kill", f"-{signal.SIGKILL.value}", pid], check=True)
+    page.page.evaluate(f"drawtap.go({first})")
+    page.reads(f"After call {first}")
+
+
+def test_names_from_strangers_are_text_everywhere(opened, recordings, tmp_path):
+    hostile = "<img src=x onerror=\"document.title='owned'\">\u202e</script><script>document.title='owned'</script>"
+    evil = tmp_path / "<b>evil.dtap"
+    with drawtap.edit(recordings / "debug_markers.dtap") as trace:
+        for event in trace.find("name IN ('glPushDebugGroup', 'glObjectLabel')"):
+            event.values["message" if event.name == "glPushDebugGroup" else "label"] = hostile
+            event.values["length"] = -1
+        trace.save(evil)
+    running = Server(evil)
+    try:
+        page = opened(of=running)
+        page.press("Home", "ArrowRight")
+        for key in "1234567":
+            page.press("d", key)
+            page.page.wait_for_timeout(50)
+        page.press("4")
+        page.reads("onerror")
+        page.page.evaluate(f"drawtap.store.set({{ filter: {hostile!r}, sql: {hostile!r}, tab: 'sql' }})")
+        page.page.wait_for_selector("#panel .bad")
+        assert page.page.title() == "<b>evil.dtap – drawtap"
+        assert page.page.evaluate("document.querySelectorAll('img, b b').length") == 0
+    finally:
+        running.close()
+
+
+def test_a_recording_that_is_cut_off_says_so_on_the_page(opened, chain, tmp_path):
+    cut = tmp_path / "cut.dtap"
+    whole = chain.read_bytes()
+    cut.write_bytes(whole[: len(whole) * 2 // 3])
+    running = Server(cut)
+    try:
+        page = opened(of=running)
+        assert re.search(r"\d problems?", page.text("#what"))
+        page.page.click("#what .bad")
+        page.reads("offset")
+    finally:
+        running.close()
+
+
+def test_two_pages_at_once_have_their_own_places(opened):
+    first, second = opened("call=100&tab=state"), opened("call=200&tab=call")
+    first.reads("State after call 100")
+    assert "call 200" in second.text("#panel").replace("\u202f", "")
+    first.press("3")
+    second.press("3")
+    for page in (first, second):
+        page.until("/After call|no image|nothing|newer/.test(document.getElementById('panel').innerText)")
+
+
+def test_the_contrast_of_words_is_enough(opened):
+    for scheme in ("light", "dark"):
+        page = opened("call=150", color_scheme=scheme)
+        low = page.page.evaluate(
+            """() => {
+              const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+              const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+                .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+                .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+              const behind = (e) => {
+                for (; e; e = e.parentElement) {
+                  const c = rgb(getComputedStyle(e).backgroundColor);
+                  if (c.length < 4 || c[3] > 0) return c;
+                }
+                return [255, 255, 255];
+              };
+              const found = [];
+              for (const e of document.querySelectorAll("b, i, em, span, button, th, td, h1, h2, a, code, pre")) {
+                if (!e.offsetParent || !e.innerText?.trim() || e.children.length || e.disabled) continue;
+                const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+                if ((a + 0.05) / (b + 0.05) < 4.5) found.push(`${e.className} ${e.innerText.slice(0, 30)}`);
+              }
+              return found;
+            }"""
+        )
+        assert low == []
+
+
+def test_the_page_and_its_first_rows_take_few_requests_and_bytes(opened):
+    page = opened()
+    asked = [url for url in page.requests if "/api/" in url]
+    assert len(asked) <= 8, asked
+    assets = Path(drawtap.__file__).parent / "web" / "assets"
+    assert sum(path.stat().st_size for path in assets.iterdir()) <= 200_000

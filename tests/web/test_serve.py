@@ -1,0 +1,274 @@
+"""The server: who may ask, and answers equal to those of the command line."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import pytest
+
+import drawtap
+from web.conftest import Server
+
+
+def test_the_first_line_is_the_address_with_the_token(server):
+    assert server.address.startswith("http://127.0.0.1:")
+    assert len(server.token) >= 32
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Authorization": ""}, 403),
+        ({"Authorization": "Bearer wrong"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:80"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Sec_Fetch_Site": "same-origin"}, 200),
+        ({"Host": "localhost:9"}, 200),
+        ({"Host": "[::1]:9"}, 200),
+        ({}, 200),
+    ],
+)
+def test_only_the_holder_of_the_token_may_ask_and_only_from_our_page(server, headers, status):
+    answer = server.ask("/api/session", **headers)
+    assert answer.status == status
+    if status != 200:
+        assert b"fbo" not in answer.body
+        assert "drawtap view" in answer.json["hint"]
+
+
+def test_the_page_is_shut_in_and_loads_nothing_from_elsewhere(server):
+    page = server.ask("/", Authorization="")
+    assert page.status == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in page.headers
+    for name in ("app.js", "app.css", "uplot.min.js"):
+        asset = server.ask(f"/app/{name}", Authorization="")
+        assert asset.status == 200
+        assert b"https://" not in asset.body.replace(b"https://github.com/leeoniya/uPlot", b"")
+    for path in ("/app/..%2fapp.py", "/app/app.py", "/app/index.html", "/app/nothing.js"):
+        assert server.ask(path, Authorization="").status == 404, path
+
+
+def test_calls_are_those_of_list(server, chain, drawtap):
+    count = server.ask("/api/session").json["recordings"][0]["calls"]
+    rows = server.get(f"calls?seqs=0-{min(count, 400) - 1}")
+    listed = json.loads(drawtap("list", chain, "0:400", "--json").out)
+    assert len(rows) == min(count, 400)
+    for row, call in zip(rows, listed, strict=True):
+        assert row[:3] == [call["seq"], call["frame"], call["thread"]]
+        assert row[5:7] == [call["t_start"], call["duration"]]
+        assert call["call"].startswith(row[7].rstrip("…"))
+
+
+def test_a_call_has_its_arguments_and_ways_to_write_it(server, chain):
+    with drawtap.open(chain) as trace:
+        source = next(c for c in trace.calls if c.name == "glShaderSource")
+        upload = next(c for c in trace.calls if c.name == "glBufferData" and c.args["data"] is not None)
+        told = server.get(f"call/{source.seq}")
+        assert told["signature"].startswith("void glShaderSource(GLuint shader, GLsizei count")
+        assert next(a for a in told["args"] if a["name"] == "string")["array"] == source.args["string"]
+        assert told["text"] == str(source)
+        assert trace.sql(told["sql"]).fetchall()
+        assert told["frame"] == source.frame
+        content = server.ask(f"/api/0/content/{upload.seq}/data").body
+        assert len(content) == upload.args["size"]
+        assert server.get(f"call/{upload.seq}")["args"][2]["bytes"] == len(content)
+    flags = server.get(f"call/{next(c.seq for c in drawtap.open(chain).calls if c.name == 'glClear')}")
+    assert flags["c"].startswith("glClear(GL_")
+
+
+def test_frames_and_outlines_hold_every_draw(server, chain):
+    with drawtap.open(chain) as trace:
+        body = server.ask("/api/0/frames").body
+        count = len(body) // 48
+        columns = [struct.unpack_from(f"<{count}d", body, i * count * 8) for i in range(6)]
+        calls = trace.info["calls"]
+        assert count == len(trace.frames) + (trace.frames[-1].end_seq < calls)
+        assert columns[1][-1] == calls
+        for i, frame in enumerate(trace.frames):
+            assert (columns[0][i], columns[1][i]) == (frame.first_seq, frame.end_seq)
+            assert columns[4][i] == frame.draws
+            outline = server.get(f"outline/{i}")
+            draws = [seq for seq, kind in zip(outline["seqs"], outline["kinds"], strict=True) if kind == "draw"]
+            asked = trace.sql(f"SELECT seq FROM draws WHERE frame = {i} AND kind = 'draw' ORDER BY seq").fetchall()
+            assert draws == [seq for (seq,) in asked]
+            assert not outline["cut"]
+
+
+def test_debug_groups_stand_in_the_outline(server, recordings):
+    with drawtap.open(recordings / "debug_markers.dtap") as trace:
+        groups = [m for m in trace.table("markers") if m["kind"] == "group"]
+        assert len(groups) == 4
+        inserted = [m["seq"] for m in trace.table("markers") if m["kind"] == "insert"]
+        outlines = [server.ask(f"/api/1/outline/{i}").json for i in range(len(trace.frames) + 1)]
+    shown = [group for outline in outlines for group in outline["groups"]]
+    messages = [s for o in outlines for s, kind in zip(o["seqs"], o["kinds"], strict=True) if kind == "message"]
+    assert messages == inserted
+    assert [(g["seq"], g["end"], g["text"]) for g in shown] == [(m["seq"], m["end_seq"], m["text"]) for m in groups]
+
+
+def test_the_state_is_that_of_the_state_verb_and_says_since_when(server, chain, drawtap):
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        seq = trace.sql("SELECT max(seq) FROM draws").fetchall()[0][0]
+        told = server.get(f"state/{seq}")
+        plain = {row["path"]: row["value"] for row in json.loads(drawtap("state", chain, str(seq), "--json").out)}
+        assert {path: json.loads(value) for path, value, *_ in told["rows"]} == plain
+        context = trace.calls[seq].context
+        program = next(row for row in told["rows"] if row[0] == "context.GL_CURRENT_PROGRAM")
+        asked = (
+            f"SELECT begin_seq FROM state WHERE path = 'contexts[{context}].GL_CURRENT_PROGRAM' AND begin_seq <= {seq}"
+        )
+        assert program[2] == max(s for (s,) in trace.sql(asked).fetchall())
+        assert trace.calls[program[2]].name == "glUseProgram"
+        assert program[3:] == ["shaders", True]
+        assert next(row for row in told["rows"] if row[0] == "context.GL_DEPTH_FUNC")[3:] == ["tests", False]
+
+
+def test_the_difference_is_what_changed_between(server, chain):
+    with drawtap.open(chain) as trace:
+        first, last = (trace.sql(f"SELECT {f}(seq) FROM draws").fetchall()[0][0] for f in ("min", "max"))
+    a = {row[0]: row[1] for row in server.get(f"state/{first}")["rows"]}
+    b = {row[0]: row[1] for row in server.get(f"state/{last}")["rows"]}
+    rows = server.get(f"difference?a={first}&b={last}")["rows"]
+    assert {path: (x, y) for path, x, y in rows} == {
+        path: (a.get(path), b.get(path)) for path in {*a, *b} if a.get(path) != b.get(path)
+    }
+    assert server.get(f"difference?a={first}&b={first}")["rows"] == []
+
+
+def test_filters_page_through_their_calls(server):
+    kept = server.ask("/api/0/filter?query=a", method="POST", body="is:draw").json
+    rows = server.get(f"set/{kept['id']}?at=0&count=500")["calls"]
+    assert len(rows) == min(kept["count"], 500) > 3
+    place = server.get(f"set/{kept['id']}/place?seq={rows[2][0]}")
+    assert place == {"position": 2, "in": True, "next": rows[3][0], "previous": rows[1][0]}
+    assert sum(server.get(f"set/{kept['id']}/density?buckets=50")) == kept["count"]
+    marked = server.get(f"calls?seqs={rows[2][0]},{rows[2][0] - 1}&set={kept['id']}")
+    assert [row[8] for row in marked] == [False, True]
+
+
+def test_sql_reads_and_nothing_else(server, chain, tmp_path):
+    answer = server.ask(
+        "/api/0/sql?query=b", method="POST", body="SELECT seq, name FROM calls ORDER BY seq LIMIT 3"
+    ).json
+    assert answer["columns"] == ["seq", "name"]
+    assert [row[0] for row in answer["rows"]] == [0, 1, 2]
+    assert not answer["more"]
+    many = server.ask("/api/0/sql?query=c", method="POST", body="SELECT * FROM range(6000)").json
+    assert len(many["rows"]) == 5000
+    assert many["more"]
+    target = tmp_path / "out.csv"
+    for query in (
+        f"COPY calls TO '{target}'",
+        "SET memory_limit = '1TB'",
+        f"SELECT * FROM read_text('{chain}')",
+        "SELEC",
+    ):
+        refused = server.ask("/api/0/sql?query=d", method="POST", body=query)
+        assert refused.status == 400, query
+        assert refused.json["error"]
+    assert not target.exists()
+
+
+def test_a_long_question_can_be_stopped(server):
+    import threading
+
+    found = []
+    query = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range % 7 = b.range % 5"
+    asking = threading.Thread(
+        target=lambda: found.append(server.ask("/api/0/sql?query=long", method="POST", body=query))
+    )
+    asking.start()
+    while not server.ask("/api/0/query/long", method="DELETE").json["stopped"]:
+        assert asking.is_alive(), found
+    asking.join()
+    assert found[0].status == 499
+    assert server.ask("/api/0/sql?query=e", method="POST", body="SELECT 1 AS one").json["rows"] == [[1]]
+
+
+def test_notes_are_kept_beside_the_recording(server, chain):
+    path = chain.with_name("chain.dtap.notes.json")
+    assert server.get("notes") == {"version": 1, "bookmarks": [], "filters": [], "queries": []}
+    notes = {"version": 1, "bookmarks": [{"seq": 3, "text": "<b>here</b>"}], "filters": ["is:draw"], "queries": []}
+    written = server.ask("/api/0/notes", method="PUT", body=json.dumps(notes))
+    assert written.status == 200
+    assert json.loads(path.read_text()) == notes == server.get("notes")
+    for bad in ("[", "[]", '{"bookmarks": 3}', "[" * 100_000, json.dumps({"filters": ["x" * (1 << 21)]})):
+        assert server.ask("/api/0/notes", method="PUT", body=bad).status in (400, 422)
+    assert json.loads(path.read_text()) == notes
+    path.write_text("not json")
+    assert server.ask("/api/0/notes").status == 422
+    path.unlink()
+
+
+def test_pictures_are_those_of_the_image_verb(server, chain, drawtap, tmp_path):
+    from drawtap import open as open_trace
+
+    with open_trace(chain) as trace:
+        draws = [seq for (seq,) in trace.sql("SELECT seq FROM draws ORDER BY seq").fetchall()]
+    for seq in (draws[-1], draws[len(draws) // 2], draws[0]):
+        served = server.ask(f"/api/0/picture/{seq}")
+        assert served.status == 200, served.body
+        for suffix in ("png", "rgba"):
+            assert drawtap("image", chain, str(seq), "-o", tmp_path / f"{seq}.{suffix}").code == 0
+        width, height = struct.unpack_from("<II", served.body)
+        assert len(served.body) == 8 + width * height * 4
+        bottom_first = (tmp_path / f"{seq}.rgba").read_bytes()
+        rows = [bottom_first[at : at + width * 4] for at in range(0, len(bottom_first), width * 4)]
+        assert served.body[8:] == b"".join(reversed(rows))
+        assert server.ask(f"/api/0/picture/{seq}/png").body == (tmp_path / f"{seq}.png").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "word"),
+    [
+        ("/api/0/call/99999999", 400, "there is no call"),
+        ("/api/0/state/0", 400, "no context is current"),
+        ("/api/0/outline/99999", 400, "there is no frame"),
+        ("/api/7/schema", 400, "there is no recording 7"),
+        ("/api/0/calls?seqs=", 400, "no list of numbers"),
+        ("/api/0/calls?seqs=1-99999999999", 400, "too many"),
+        ("/api/0/calls?seqs=0-600", 400, "more than a page"),
+        ("/api/0/set/none?at=0&count=1", 400, "not kept any more"),
+        ("/api/0/difference?a=x&b=1", 400, "a is not a number"),
+        ("/api/0/content/0/nothing", 400, "no recorded content"),
+        ("/api/0/nothing", 404, ""),
+    ],
+)
+def test_mistakes_are_answers(server, path, status, word):
+    answer = server.ask(path)
+    assert answer.status == status, answer.body
+    if word:
+        assert word in answer.json["error"]
+
+
+def test_a_file_that_is_no_recording_is_refused_before_the_address_is_printed(drawtap, tmp_path):
+    bad = tmp_path / "bad.dtap"
+    bad.write_bytes(b"nothing")
+    answer = drawtap("view", bad, "--no-browser")
+    assert answer.code == 4
+    assert answer.out == ""
+    assert drawtap("view", "--no-browser").code == 2
+
+
+def test_a_port_that_is_taken_is_said(server, chain, drawtap):
+    answer = drawtap("view", chain, "--no-browser", "--port", server.host.rpartition(":")[2])
+    assert answer.code == 3
+    assert "--port 0 takes a free one" in answer.err
+
+
+def test_the_address_leads_to_a_call(chain):
+    running = Server(chain, "--at", "#1")
+    assert running.address.rpartition("&")[2].startswith("call=")
+    assert running.close() == 0
