@@ -141,6 +141,7 @@ def folder(recording: Path, programs: Bench, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     for name, value in programs.environment().items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{recording / 'bin'}:{os.environ['PATH']}")
     return tmp_path
 
