@@ -32,7 +32,7 @@ TABLE = (
     ("load-inst", "load-inst game {}/readings.csv", "2 readings"),
     ("save-inst", "save-inst game {}/saved.csv", "2 readings"),
     ("calc-frame-stats", "calc-frame-stats game #0:#2", "average_path_size"),
-    ("calc-stats", "calc-stats game", "graphics operations"),
+    ("calc-stats", "calc-stats game", "render calls"),
     ("call-histogram", "call-histogram game", "glDrawArrays"),
     ("checklist", "checklist game", "passed"),
     ("new", "new nothing", "nothing: empty"),

@@ -611,10 +611,17 @@ def test_a_rule_finds_what_it_is_for_and_nothing_else(rule, tmp_path: Path):
         found = judge(trace, rule)
         assert found.verdict == "finding", found.reason
         assert found.rows > 0
-        assert found.calls >= found.rows
+        frames = {int(str(row["frame"])): int(str(row["calls"])) for row in trace.table("frames")}
         for row in found.evidence:
             assert row.seq is not None or row.frame is not None
             assert row.seq is None or 0 <= row.seq < len(trace.calls)
+            assert (row.calls > 0) == (row.seq is not None)
+            assert row.frame is None or row.frame in row.frames
+            # A row that stands for more calls than its frames have names too few frames.
+            assert row.frame is None or len(row.frames) <= max(row.calls, 1) or row.seq is None
+            assert row.frame is None or row.calls <= sum(frames[frame] for frame in row.frames)
+        assert found.calls == sum(row.calls for row in found.evidence)
+        assert found.frames == len({frame for row in found.evidence for frame in row.frames})
     with open_trace(good().write(tmp_path / "good.dtap")) as trace:
         clean = judge(trace, rule)
         assert clean.verdict == "pass", (clean.reason, clean.evidence)

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from drawtap.trace.snapshot import Snapshot
     from drawtap.trace.trace import Trace
 
-_COLUMNS = ("seq", "frame", "what", "n", "ns", "bytes")
+_COLUMNS = ("seq", "frame", "frames", "what", "n", "ns", "bytes")
 _KEPT = 1000  # rows of evidence that are kept of a finding; all are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One row of evidence: a call, or a frame, and what it costs. `calls` is how many calls it stands for."""
+    """One row of evidence: a call, or a frame, and its cost.
+
+    `calls` is the number of calls that it stands for (0: it is about frames), `frames` the frames that these are in.
+    """
 
     seq: int | None
     frame: int | None
@@ -30,6 +33,7 @@ class Evidence:
     calls: int
     ns: int | None
     bytes: int | None
+    frames: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ def _judged(rule: Rule, question: str, snapshot: Snapshot, able: Requirements) -
         evidence=evidence,
         rows=len(evidence),
         calls=sum(row.calls for row in evidence),
-        frames=len({row.frame for row in evidence} - {None}),
+        frames=_frames(evidence),
         ns=sum(row.ns or 0 for row in evidence),
         bytes=sum(row.bytes or 0 for row in evidence),
     )
@@ -220,21 +224,30 @@ def _totalled(
     rule: Rule, evidence: tuple[Evidence, ...], columns: Sequence[str], question: str, snapshot: Snapshot
 ) -> Judgement:
     """Count what is more than anybody reads where it is, not row by row."""
-    number = "coalesce(sum(e.n), 0)" if "n" in columns else "count(*)"
+    number = "coalesce(sum(e.n), 0)" if "n" in columns else "count(e.seq)" if "seq" in columns else "0"
     sums = [f"coalesce(sum(e.{name}), 0)" if name in columns else "0" for name in ("ns", "bytes")]
     frames = "count(DISTINCT e.frame)" if "frame" in columns else "0"
+    if "frames" in columns:
+        frames = "len(list_distinct(flatten(list(e.frames))))"
     _, [totals] = snapshot.ask(f"SELECT count(*), {number}, {frames}, {', '.join(sums)} FROM ({question}) e")
     rows, calls, in_frames, ns, size = (int(cast(int, value)) for value in totals)
     return Judgement(rule, "finding", evidence=evidence, rows=rows, calls=calls, frames=in_frames, ns=ns, bytes=size)
 
 
+def _frames(rows: Iterable[Evidence]) -> int:
+    return len(frozenset().union(*(row.frames for row in rows)))
+
+
 def _evidence(row: Mapping[str, object]) -> Evidence:
     what = row.get("what")
+    seq, frame = _integer(row.get("seq")), _integer(row.get("frame"))
+    frames = cast("list[int] | None", row.get("frames")) or ([] if frame is None else [frame])
     return Evidence(
-        seq=_integer(row.get("seq")),
-        frame=_integer(row.get("frame")),
+        seq=seq,
+        frame=frame,
+        frames=frozenset(frames),
         what=None if what is None else str(what),
-        calls=_integer(row.get("n", 1)) or 1,
+        calls=_integer(row.get("n", int(seq is not None))) or 0,
         ns=_integer(row.get("ns")),
         bytes=_integer(row.get("bytes")),
     )
@@ -339,7 +352,7 @@ def _without(judgement: Judgement, left: Sequence[Evidence], reason: str | None)
         evidence=tuple(left),
         rows=len(left) + beyond,
         calls=sum(row.calls for row in left),
-        frames=len({row.frame for row in left} - {None}),
+        frames=_frames(left),
         ns=sum(row.ns or 0 for row in left),
         bytes=sum(row.bytes or 0 for row in left),
     )

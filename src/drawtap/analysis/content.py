@@ -24,7 +24,7 @@ BINS = 10  # of a histogram
 
 # Series of the table `content`: what people call them, and their unit (`count`, `bytes` or `ns`).
 SERIES: Mapping[str, tuple[str, str]] = {
-    "calls": ("graphics operations", "count"),
+    "calls": ("calls", "count"),
     "draws": ("render calls", "count"),
     "indirect_draws": ("indirect render calls", "count"),
     "dispatches": ("compute dispatches", "count"),

@@ -9,8 +9,9 @@ matters. Every row of the answer is evidence of a finding, no row is a pass::
         return 'SELECT seq, duration AS ns FROM "glCompileShader" WHERE frame > 0'
 
 Columns of a row, of which `seq` or `frame` is enough: `seq` (the call), `frame`, `what` (a few words; without it the
-text of the call), `n` (how many calls the row stands for), `ns` and `bytes` (what they took). Thresholds belong into
-the question. Tables are those of `drawtap sql`, every API function (empty where it was not called, together with
+text of the call), `n` (the number of calls of the row; without it 1 where there is `seq`), `frames` (a list of the
+frames of these calls, where `frame` is only the first), `ns` and `bytes` (what they took). Thresholds belong into the
+question. Tables are those of `drawtap sql`, every API function (empty where it was not called, together with
 its twins of extensions), and the views of `drawtap.analysis.views`.
 """
 

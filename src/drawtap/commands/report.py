@@ -90,11 +90,12 @@ def report(
     check_target(target, force=force)
     if pictures < 0 or slowest < 0:
         raise UsageError("--pictures and --slowest are numbers from 0 on")
-    target.write_text(render(_collected(trace, ReportOptions(slowest, pictures, on, seconds))), encoding="utf-8")
+    target.write_text(render(collected(trace, ReportOptions(slowest, pictures, on, seconds))), encoding="utf-8")
     return Written(str(target), target.stat().st_size, "report")
 
 
-def _collected(trace: Trace, wanted: ReportOptions) -> Report:
+def collected(trace: Trace, wanted: ReportOptions) -> Report:
+    """Return all that a report of a recording shows."""
     from drawtap.analysis import checklist as checking
     from drawtap.analysis import content
     from drawtap.analysis.verdict import verdict
@@ -155,7 +156,7 @@ def _tiles(data: Mapping[str, object], frames: list[FrameRow]) -> list[tuple[str
         tiles.append((f"{1e9 * len(times) / sum(times):.1f}", "frames a second"))
     tiles.append((number(_int(data["calls"])), "calls"))
     if len(frames) > 1:
-        tiles.append((number(_int(data["calls"]) // len(frames)), "calls a frame"))
+        tiles.append((number(round(_int(data["calls"]) / len(frames))), "calls a frame"))
     tiles.append((duration(_int(data["duration"])), "duration"))
     tiles.append((size(_int(data["payload_bytes"])), "content in arrays"))
     tiles.append((size(_int(data["file_bytes"])), "recording"))
@@ -166,7 +167,7 @@ def _overview(seen: Overview) -> list[tuple[str, str]]:
     found = [
         ("trace file size", size(seen.file_bytes)),
         ("duration", duration(seen.duration) if seen.duration is not None else "–"),
-        ("graphics operations", number(seen.calls)),
+        ("calls", number(seen.calls)),
         ("frames", number(seen.frames)),
         ("frames / second", f"{seen.frames_per_second:.2f}" if seen.frames_per_second else "–"),
         ("render calls", number(seen.draws)),
@@ -240,7 +241,7 @@ def _plots(trace: Trace, frames: Sequence[FrameRow]) -> list[Plot]:
         Plot("draws", "Render calls", "draws of each frame", "count", [("draws", "green", values("draws"))]),
         Plot("triangles", "Triangles", "submitted in each frame", "count",
              [("triangles", "blue", values("triangles"))]),
-        Plot("calls", "Graphics operations", "calls of each frame", "count",
+        Plot("calls", "Calls", "of each frame", "count",
              [("calls", "green", [float(f.calls) for f in frames])]),
         Plot("api", "Time inside the API", "of each frame, all threads together", "ns",
              [("inside", "blue", values("api_ns"))]),

@@ -50,7 +50,7 @@ class _MetricChoice:
 _COUNTED = "fragments:texture/fetches"
 _FETCHES = "fragments of draws, and the shaders' sources"
 _GL = (
-    _MetricChoice("graphics operations", "calls"),
+    _MetricChoice("calls", "calls"),
     _MetricChoice("render calls", "draws"),
     _MetricChoice("matrix operations", "matrix_operations"),
     _MetricChoice("texel uploads", "texels"),
@@ -80,7 +80,7 @@ _GL = (
     _MetricChoice("triangle size (pixels)", metrics=("geometry:triangles/average_area",)),
 )
 _VG = (
-    _MetricChoice("graphics operations", "calls"),
+    _MetricChoice("calls", "calls"),
     _MetricChoice("render calls", "draws"),
     _MetricChoice("matrix operations", "matrix_operations"),
     _MetricChoice("created objects", "created_objects"),

@@ -12,7 +12,7 @@ import drawtap
 from drawtap.analysis.checklist import Checklist, Evidence, Judgement
 from drawtap.analysis.rule import CLASSES, HARDWARE, Rule
 from drawtap.analysis.verdict import ClassEvidence, Verdict
-from drawtap.view.text import duration, number, size
+from drawtap.view.text import counted, duration, number, size
 
 _MARKS = {"error": "✗", "warning": "!", "note": "·"}
 _LEVELS = {"error": "error", "warning": "warning", "note": "note"}
@@ -35,10 +35,8 @@ def headline(asked: Checklist) -> str:
 
 def summary(judgement: Judgement) -> str:
     """Return a finding in a few words: how often, in how many frames, what it took."""
-    calls = max(judgement.calls, judgement.rows)
-    parts = [f"{number(calls)} {'call' if calls == 1 else 'calls'}"]
-    if judgement.frames > 1:
-        parts[0] += f" in {number(judgement.frames)} frames"
+    counts = [counted(n, what) for n, what in ((judgement.calls, "call"), (judgement.frames, "frame")) if n]
+    parts = [" in ".join(counts)] if judgement.frames != 1 or not judgement.calls else counts[:1]
     if judgement.ns:
         parts.append(duration(judgement.ns))
     if judgement.bytes:
@@ -57,6 +55,9 @@ def place(row: Evidence) -> str:
 def cost(row: Evidence) -> str:
     """Return what a row of evidence stands for and takes."""
     parts = [f"{number(row.calls)} ×"] if row.calls > 1 else []
+    if len(row.frames) > 1:
+        parts = [*(f"{part} in" for part in parts), f"{number(len(row.frames))} frames"]
+        parts = [" ".join(parts)]
     parts += [duration(row.ns)] if row.ns else []
     parts += [size(row.bytes)] if row.bytes else []
     return ", ".join(parts)
@@ -168,7 +169,15 @@ def _judgement(judgement: Judgement) -> dict[str, object]:
         "ns": judgement.ns,
         "bytes": judgement.bytes,
         "evidence": [
-            {"seq": e.seq, "frame": e.frame, "what": e.what, "calls": e.calls, "ns": e.ns, "bytes": e.bytes}
+            {
+                "seq": e.seq,
+                "frame": e.frame,
+                "what": e.what,
+                "calls": e.calls,
+                "frames": len(e.frames),
+                "ns": e.ns,
+                "bytes": e.bytes,
+            }
             for e in judgement.evidence
         ],
     }

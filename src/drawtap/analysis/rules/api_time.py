@@ -26,8 +26,9 @@ WITH showing AS (
     SELECT sum(c.duration) AS ns FROM calls c JOIN showing w ON w.thread = c.thread AND c.frame BETWEEN w.first
         AND w.last
 ), wall AS (
-    SELECT sum(s.time) AS ns, count(*) AS n FROM steady_frames s
+    SELECT sum(s.time) AS ns, count(*) AS n, list(s.frame) AS frames FROM steady_frames s
 )
-SELECT 1 AS frame, (w.ns - i.ns)::BIGINT AS ns, round(100 * i.ns / w.ns) || ' % of the time is inside the API' AS what
+SELECT list_min(w.frames) AS frame, w.frames, (w.ns - i.ns)::BIGINT AS ns,
+       round(100 * i.ns / w.ns) || ' % of the time is inside the API' AS what
 FROM inside i, wall w WHERE i.ns < 0.5 * w.ns AND w.ns > 20000000 * w.n
 """

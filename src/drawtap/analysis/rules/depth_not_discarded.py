@@ -38,7 +38,8 @@ WITH passes AS (
           JOIN steady_frames s ON s.frame = x.frame) p
     ASOF LEFT JOIN dropped d ON d.context = p.context AND d.seq > p.draw WHERE d.seq IS NULL OR d.seq >= p.until
 )
-SELECT min(draw) AS seq, min(frame) AS frame, count(*) AS n, 'framebuffer ' || framebuffer || ' in '
+SELECT min(draw) AS seq, min(frame) AS frame, list(DISTINCT frame) AS frames,
+       count(*) AS n, 'framebuffer ' || framebuffer || ' in '
     || count(DISTINCT frame) || ' frames' AS what
 FROM stored GROUP BY framebuffer ORDER BY seq
 """

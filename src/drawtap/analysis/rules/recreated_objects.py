@@ -21,7 +21,8 @@ WITH per_frame AS (
         count(*) FILTER (NOT l.made) AS removed
     FROM lives l JOIN steady_frames s ON s.frame = l.frame WHERE l.kind <> '' GROUP BY l.frame, l.kind
 )
-SELECT min(seq) AS seq, min(frame) AS frame, sum(made)::BIGINT AS n, kind || ': made and removed in ' || count(*)
+SELECT min(seq) AS seq, min(frame) AS frame, list(DISTINCT frame) AS frames,
+       sum(made)::BIGINT AS n, kind || ': made and removed in ' || count(*)
     || ' frames' AS what
 FROM per_frame WHERE made > 0 AND removed > 0 GROUP BY kind
 HAVING count(*) > 0.25 * (SELECT count(*) FROM steady_frames) ORDER BY seq

@@ -27,7 +27,8 @@ WITH idle AS (
     WHERE r.kind = 'same value'
       AND NOT regexp_matches(f.name, '^(gl|vg)(Rotate|Scale([dfx]|$)|Translate|Shear|Mult(Transpose)?Matrix)')
 )
-SELECT min(i.seq) AS seq, min(i.frame) AS frame, count(*) AS n, sum(i.duration)::BIGINT AS ns, i.name AS what
+SELECT min(i.seq) AS seq, min(i.frame) AS frame, list(DISTINCT i.frame) AS frames,
+       count(*) AS n, sum(i.duration)::BIGINT AS ns, i.name AS what
 FROM idle i WHERE (SELECT count(*) FROM idle) > 0.05 * (SELECT sum(s.calls) FROM steady_frames s)
 GROUP BY i.name ORDER BY count(*) DESC
 """

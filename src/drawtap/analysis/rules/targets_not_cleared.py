@@ -34,7 +34,8 @@ WITH passes AS (
     FROM (SELECT x.* FROM first_draw x JOIN steady_frames s ON s.frame = x.frame WHERE x.framebuffer <> 0) f
     ASOF LEFT JOIN wiped w ON w.context = f.context AND w.seq > f.seq WHERE w.seq IS NULL OR w.seq > f.draw
 )
-SELECT min(seq) AS seq, min(frame) AS frame, count(*) AS n, 'framebuffer ' || framebuffer || ' in '
+SELECT min(seq) AS seq, min(frame) AS frame, list(DISTINCT frame) AS frames,
+       count(*) AS n, 'framebuffer ' || framebuffer || ' in '
     || count(DISTINCT frame) || ' frames' AS what
 FROM loading GROUP BY framebuffer HAVING count(DISTINCT frame) > 0.5 * (SELECT count(*)
     FROM steady_frames) ORDER BY seq

@@ -17,7 +17,8 @@ def triangle_strips() -> str:
     eight triangles and more; points, lines, fans, strips and draws with indices are left out.
     """
     return """
-SELECT min(g.seq) AS seq, min(g.frame) AS frame, count(*) AS n, 'GL_TRIANGLES of ' || g.vertices
+SELECT min(g.seq) AS seq, min(g.frame) AS frame, list(DISTINCT g.frame) AS frames,
+       count(*) AS n, 'GL_TRIANGLES of ' || g.vertices
     || ' vertices' AS what
 FROM drawn g WHERE NOT g.indexed AND g.mode = 'GL_TRIANGLES'
     AND g.vertices >= 24 GROUP BY g.vertices ORDER BY count(*) * g.vertices DESC

@@ -32,7 +32,8 @@ WITH counted AS (
       ON t.context = a.context AND t.vertex_array = a.vertex_array AND t.index = a.index AND t.seq <= a.seq
     WHERE t.is_on GROUP BY a.seq, a.frame, a.program
 )
-SELECT min(e.seq) AS seq, min(e.frame) AS frame, count(*) AS n,
+SELECT min(e.seq) AS seq, min(e.frame) AS frame, list(DISTINCT e.frame) AS frames,
+       count(*) AS n,
        'program ' || e.program || ' has ' || p.attributes || ' attributes, ' || e.arrays
            || ' arrays are enabled' AS what
 FROM enabled e JOIN active p ON p.program = e.program WHERE e.arrays > p.attributes
