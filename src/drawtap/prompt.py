@@ -26,7 +26,7 @@ from cmd2 import Completions, Statement
 
 import drawtap
 from drawtap.cli import PipeClosedError, click_command, from_click, show
-from drawtap.commands import COMMANDS, Command, find
+from drawtap.commands import COMMANDS, GROUPS, Command, find
 from drawtap.commands.sql import rows
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES
 from drawtap.errors import DrawtapError, UsageError, did_you_mean
@@ -56,6 +56,7 @@ _KEYWORDS = (
     "sum(",
     "avg(",
 )
+_BEGINNINGS = ("SELECT", "FROM", "WITH", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "CREATE", "COPY")
 _OWN = {
     "load": "load FILE [as NAME]: open a recording",
     "use": "use NAME: make a recording the one that is meant where none is named",
@@ -189,7 +190,7 @@ class Analyzer(cmd2.Cmd):
     def get_all_commands(self) -> list[str]:
         """Return the names that Tab completes at the start of a line."""
         own = [n for n in super().get_all_commands() if f"do_{n}" not in _UNWANTED and n not in {"sql_text"}]
-        return sorted({*own, *self._verbs(), *(n.replace(" ", "-") for n in self._two_words()), "exit"})
+        return sorted({*own, *(n.replace(" ", "-") for n in COMMANDS.names() if n not in _NOT_HERE), "exit"})
 
     def _verbs(self) -> list[str]:
         return [name for name in COMMANDS.names() if name not in _NOT_HERE and " " not in name]
@@ -456,10 +457,23 @@ class Analyzer(cmd2.Cmd):
 
     # ---- completion --------------------------------------------------------------------------------------
 
+    def complete(self, text: str, line: str, begidx: int, endidx: int, custom_settings: Any = None) -> Completions:
+        """Complete a word: the first one of a line is a verb or begins SQL."""
+        if custom_settings is not None or line[:begidx].strip() or text[:1] in set("!@"):
+            return super().complete(text, line, begidx, endidx, custom_settings)
+        words = [*self.get_visible_commands(), *self.aliases, *self.macros]
+        words += [word.lower() for word in _BEGINNINGS] if text.islower() else _BEGINNINGS
+        return self.basic_complete(text, line, begidx, endidx, words)
+
     def completedefault(self, *about: Any) -> Completions:
         """Complete options, recordings, files; in SQL tables, columns and functions."""
         text, line, begin, end = str(about[0]), str(about[1]), int(about[2]), int(about[3])
         verb = line.split(None, 1)[0] if line.split() else ""
+        if verb in GROUPS:
+            if not line[len(verb) : begin].strip():
+                inner = [name.partition(" ")[2] for name in self._two_words() if name.startswith(f"{verb} ")]
+                return self.basic_complete(text, line, begin, end, inner)
+            verb = "-".join(line.split(None, 2)[:2])
         name = self._full_name(verb)
         if name is None or name == "sql":
             return self._complete_sql(text, line, begin, end)

@@ -82,7 +82,8 @@ def test_json_is_the_same_by_both_names(drawtap, trace):
     assert finding["rule"] == "gl-errors"
     assert finding["rows"] == 4
     assert finding["evidence"][1] == {
-        "seq": 5, "frame": 1, "what": "glGetError returned GL_INVALID_ENUM", "calls": 1, "frames": 1, "ns": None, "bytes": None,
+        "seq": 5, "frame": 1, "what": "glGetError returned GL_INVALID_ENUM", "calls": 1, "frames": 1,
+        "ns": None, "bytes": None,
     }  # fmt: skip
 
 

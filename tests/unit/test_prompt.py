@@ -201,6 +201,17 @@ def test_completion(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "b.calls" in found("SELECT * FROM b.ca")
         assert "stats" in analyzer.get_all_commands()
 
+        def first(text: str) -> list[str]:
+            return [item.text for item in analyzer.complete(text, text, 0, len(text)).items]
+
+        assert first("fram") == ["frames"]
+        assert first("loa") == ["load"]
+        assert set(first("s")) >= {"sql", "state", "stats", "save", "system-metrics"}
+        assert (first("SEL"), first("sel")) == (["SELECT"], ["select"])
+        assert first("calc") == first("show-") == []  # old names are not offered
+        assert "metrics" in found("system me")
+        assert "--json" in found("system metrics --js")
+
 
 def test_saving_in_a_workspace(path: Path, tmp_path: Path) -> None:
     with Workspace() as workspace:
