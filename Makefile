@@ -113,6 +113,11 @@ docs: $(VENV)/.dev ## write the reference pages and the HTML documentation
 	$(PY) -m sphinx -q -W -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+.PHONY: pictures
+pictures: $(VENV)/.dev build ## make the pictures of the tutorial anew (Chromium, Xvfb, glmark2); look at them
+	@.ci/packages demo test
+	$(PY) docs/pictures.py
+
 .PHONY: golden
 golden: $(VENV)/.dev ## rewrite what is made from the code and committed (reference pages); review the diff
 	$(PY) docs/reference.py

@@ -1,0 +1,85 @@
+"""Make the pictures of the tutorial and of some how-tos from real output: make pictures.
+
+It records glmark2 as the tutorial does, with Xvfb, glmark2-es2 and Chromium. Terminals become SVG, pages PNG.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+IMAGES = Path(__file__).parent / "images"
+RECORD = "xvfb-run -a {} record -o mark.dtap -- glmark2-es2 -s 320x240 -b build:nframes=300 -b texture:nframes=300"
+DRAWTAP = f"{sys.executable} -m drawtap"
+COLUMNS = 100
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+def main() -> int:
+    """Write all pictures; return 3 where a program that they need is missing."""
+    browser = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    missing = [name for name in ("xvfb-run", "glmark2-es2") if shutil.which(name) is None]
+    if browser is None or missing:
+        print(f"not installed: {', '.join([*missing, *([] if browser else ['chromium'])])}", file=sys.stderr)
+        return 3
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        _run(RECORD.format(DRAWTAP))
+        terminal("frames", "frames mark.dtap --slowest 3")
+        terminal("checklist", "checklist mark.dtap --rule redundant-calls --rule shader-compiles")
+        terminal("prompt", "shell mark.dtap", typed=(
+            "frames --slowest 2",
+            "SELECT name, count(*) AS calls FROM calls WHERE frame = 300 GROUP BY name ORDER BY calls DESC LIMIT 4",
+            "list '#10' --name 'glDraw*'",
+        ))  # fmt: skip
+        _run(f"{DRAWTAP} report mark.dtap -o report.html")
+        page(browser, "tutorial", "report.html", (1240, 1100))
+        _run(f"{DRAWTAP} compare mark.dtap --on llvmpipe --on softpipe --frames 10:13 -o compare.html", codes=(1,))
+        page(browser, "compare", "compare.html", (1240, 900))
+        _run(f"{DRAWTAP} overdraw mark.dtap --frames 10:11 -o overdraw")
+        shutil.copy(min(Path("overdraw").glob("*.png")), IMAGES / "overdraw.png")
+    return 0
+
+
+def _run(command: str, codes: tuple[int, ...] = (0,)) -> str:
+    environment = os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "LIBGL_ALWAYS_SOFTWARE": "1"}
+    done = subprocess.run(["bash", "-c", command], check=False, env=environment, capture_output=True, text=True)
+    if done.returncode not in codes:
+        raise SystemExit(f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def terminal(name: str, arguments: str, typed: tuple[str, ...] = ()) -> None:
+    """Write images/NAME.svg: a command, what is typed at its prompt, and what they print."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(Text(f"$ drawtap {arguments}", style="bold"))
+    if not typed:
+        console.print(Text.from_ansi(_run(f"{DRAWTAP} {arguments}", codes=(0, 1))))
+    for line in typed:
+        Path("line.txt").write_text(line + "\n", encoding="utf-8")
+        console.print(Text(f"t0> {line}", style="bold"))
+        console.print(Text.from_ansi(_run(f"{DRAWTAP} {arguments} --script line.txt")))
+    svg = console.export_svg(title=f"drawtap {arguments.partition(' ')[0]}", theme=MONOKAI, unique_id=name)
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # nothing is loaded from elsewhere
+    (IMAGES / f"{name}.svg").write_text(svg.replace("Fira Code", "DejaVu Sans Mono"), encoding="utf-8")
+
+
+def page(browser: str, name: str, html: str, size: tuple[int, int]) -> None:
+    """Write images/NAME.png: the top of a page."""
+    shot = IMAGES / f"{name}.png"
+    options = f"--headless --no-sandbox --hide-scrollbars --window-size={size[0]},{size[1]} --virtual-time-budget=5000"
+    _run(f"{browser} {options} --screenshot={shot} file://{Path(html).absolute()}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
