@@ -201,7 +201,7 @@ def _formats() -> Iterator[str]:
     for name, kind in READERS.items():
         yield f"### {name}\n\n{inspect.cleandoc(kind.help)}\n\n"
     yield "[Formats of kernel traces](../kernel-traces.md) has what they have in common.\n\n"
-    yield "## Kernel timelines, written by `drawtap system export`\n\n"
+    yield "## Kernel timelines, written by `drawtap export`\n\n"
     for name, form in EXPORTS.items():
         suffix = f" (`{form.suffix}`)" if form.suffix else " (a folder)"
         yield f"### {name}{suffix}\n\n{inspect.cleandoc(form.help)}\n\n"

@@ -20,7 +20,19 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import click
 
 import drawtap
-from drawtap.commands import AT_THE_PROMPT, COMMANDS, FIRST, GROUPS, SECTIONS, Command, Options, Param, find
+from drawtap.commands import (
+    AT_THE_PROMPT,
+    COMMANDS,
+    FIRST,
+    GROUPS,
+    KERNEL_TRACE,
+    RECORDING,
+    SECTIONS,
+    Command,
+    Options,
+    Param,
+    find,
+)
 from drawtap.commands.toolkit import OLD_NAMES
 from drawtap.errors import DrawtapError, InputError, UsageError, did_you_mean
 from drawtap.plugins import PluginWarning
@@ -76,12 +88,12 @@ def click_command(command: Command, *, trace: object | None = None) -> click.Com
     """
     params: list[click.Parameter] = []
     for param in command.params:
-        if param.kind == "trace" and trace is not None:
+        if trace is not None and (param.kind == "trace" or param.of == KERNEL_TRACE):
             continue
         params.append(_click_parameter(param))
     if command.reads_trace and trace is None:
         params.append(click.Option(["--frame-end", "frame_end_"], metavar="RULE", help=_FRAME_END_HELP))
-    if command.json:
+    if command.json or command.kernel:
         params.append(click.Option(["--json", "json_"], is_flag=True, help="Print JSON for programs."))
     # A rest of words is a program with options of its own; a rest of paths is only several files.
     rest = any(p.kind == "rest" and p.type is str for p in command.params)
@@ -275,7 +287,7 @@ def _click_parameter(param: Param) -> click.Parameter:
         default: dict[str, Any] = {} if param.required else {"default": param.default}
         about = param.opt.help
         return _Argument([param.name], about, required=param.required, type=kind, metavar=shown, **default)
-    names = [param.name, f"--{param.name.strip('_').replace('_', '-')}"]
+    names = [param.name, param.word]
     if param.opt.short:
         names.insert(1, param.opt.short)
     if param.type is bool:
@@ -315,12 +327,14 @@ def _callback(command: Command, trace: object | None) -> Callable[..., int]:
             for param in command.params:
                 if param.kind == "trace":
                     path = values.pop(param.name) if trace is None else None
-                    opened = _open(path, frame_end) if path is not None else None
+                    opened = _open(path, frame_end, kernel=command.kernel) if path is not None else None
                     positional.append(opened if trace is None else trace)
                 elif param.kind == "argument":
                     positional.append(values.pop(param.name))
                 elif param.kind == "rest":
                     positional.extend(values.pop(param.name))
+            if as_json and not command.json and opened is not None and opened.KIND == RECORDING:
+                raise UsageError(f"{command.name} --json is for traces of the kernel, and this is a recording")
             if opened is None:
                 return show(command.function(*positional, **values), as_json=as_json)
             return _show_with_progress(opened, lambda: command.function(*positional, **values), as_json=as_json)
@@ -368,13 +382,32 @@ def show(result: object, *, as_json: bool) -> int:
     return 0
 
 
-def _open(path: str, frame_end: str | None) -> Any:
+def _open(path: str, frame_end: str | None, *, kernel: bool) -> Any:
     file = Path(path)
     if not file.exists():
         raise InputError(f"there is no file {path}", hint=_near_file(file))
+    trace = kernel_trace(file) if kernel else None
+    if trace is not None:
+        if frame_end is not None:
+            trace.close()
+            raise UsageError(f"--frame-end is for a recording, and {path} is a {trace.KIND}")
+        return trace
     if file.is_dir():
-        raise InputError(f"{path} is a folder, not a recording", hint=_recordings_in(file))
+        what = "neither a recording nor a trace of the kernel" if kernel else "not a recording"
+        raise InputError(f"{path} is a folder, {what}", hint=_recordings_in(file))
     return drawtap.open(path, frame_end=frame_end)
+
+
+def kernel_trace(path: Path) -> Any:
+    """Open a trace of the kernel; None where a file is a recording, or of no kind that is known."""
+    from drawtap.trace.core import is_recording
+
+    if is_recording(path):
+        return None
+    from drawtap.system import reader
+
+    entry = reader.recognised(path)
+    return None if entry is None else entry.open(path)
 
 
 def _near_file(path: Path) -> str:

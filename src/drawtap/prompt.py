@@ -25,7 +25,7 @@ import cmd2
 from cmd2 import Completions, Statement
 
 import drawtap
-from drawtap.cli import PipeClosedError, click_command, from_click, show
+from drawtap.cli import PipeClosedError, click_command, from_click, kernel_trace, show
 from drawtap.commands import COMMANDS, GROUPS, Command, find
 from drawtap.commands.sql import rows
 from drawtap.commands.toolkit import ALIASES, OLD_NAMES
@@ -209,13 +209,14 @@ class Analyzer(cmd2.Cmd):
 
     def _verb(self, verb: Command, words: list[str]) -> None:
         trace: Loaded | None = None
-        if verb.reads_trace and not set(words) & {"-h", "--help"}:
+        of_kernel = self._of_kernel(verb, words)
+        if verb.reads_trace and not set(words) & {"-h", "--help"} and not of_kernel:
             trace = self.workspace.get(words.pop(0) if words and words[0] in self.workspace else None)
         words = [self._path_of(word) for word in words]
         made = self._outputs(verb, words)
         before = trace.trace if trace else None
         try:
-            given = before if before is not None else (object() if verb.reads_trace else None)
+            given = before if before is not None else (object() if verb.reads_trace and not of_kernel else None)
             command = click_command(verb, trace=given)
             with cancelled_by_ctrl_c(before.cancel) if before is not None else contextlib.nullcontext():
                 status = command(args=words, prog_name=verb.name, standalone_mode=False)
@@ -229,6 +230,16 @@ class Analyzer(cmd2.Cmd):
                 if path.exists():
                     loaded = self.workspace.load(path, name, saved=False)
                     self._say(f"{loaded.name}: {len(loaded.trace.calls)} calls, until save {loaded.name} FILE")
+
+    def _of_kernel(self, verb: Command, words: list[str]) -> bool:
+        """Tell whether a verb is to read a trace of the kernel: these are not opened here, but named by their file."""
+        if not verb.kernel or not words or words[0] in self.workspace or not Path(words[0]).exists():
+            return False
+        opened = kernel_trace(Path(words[0]))
+        if opened is None:
+            return False
+        opened.close()
+        return True
 
     def _path_of(self, word: str) -> str:
         return str(self.workspace.get(word).trace.path) if word in self.workspace else word

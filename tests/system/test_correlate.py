@@ -270,14 +270,14 @@ def test_frames_and_calls_are_spans(calls):
 
 def test_one_page_and_one_timeline_of_both(drawtap, calls, kernel, tmp_path):
     page, timeline = tmp_path / "both.html", tmp_path / "both.json"
-    assert drawtap("system", "report", kernel, "--calls", API, "-o", page).code == 0
+    assert drawtap("report", kernel, "--calls", API, "-o", page).code == 0
     text = page.read_text(encoding="utf-8")
     assert "API calls" in text
     assert "frames" in text
-    assert drawtap("system", "export", kernel, "--calls", API, "-o", timeline).code == 0
+    assert drawtap("export", kernel, "--calls", API, "-o", timeline).code == 0
     drawn = json.loads(timeline.read_text(encoding="utf-8"))["traceEvents"]
     assert sum(e["name"] == "glDrawArrays" for e in drawn) == sum(name == "glDrawArrays" for name, *_ in calls.values())
     # There is no counter in this trace.
-    assert drawtap("system", "export", kernel, "-o", tmp_path / "k.pftrace").code == 0
-    assert drawtap("system", "report", kernel, "--calls", "none.dtap", "-o", tmp_path / "no.html").code == 4
+    assert drawtap("export", kernel, "-o", tmp_path / "k.pftrace").code == 0
+    assert drawtap("report", kernel, "--calls", "none.dtap", "-o", tmp_path / "no.html").code == 4
     assert not (tmp_path / "no.html").exists()

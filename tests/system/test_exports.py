@@ -171,19 +171,19 @@ def test_parquet(opened, tmp_path):
 
 def test_command(drawtap, drm_sched_trace, tmp_path):
     target = tmp_path / "x.pftrace"
-    answer = drawtap("system", "export", drm_sched_trace, "-o", target)
+    answer = drawtap("export", drm_sched_trace, "-o", target)
     assert answer.code == 0, answer.err
     assert "perfetto" in answer.out
-    assert drawtap("system", "export", drm_sched_trace, "-o", target).code == 2
-    assert drawtap("system", "export", drm_sched_trace, "-o", target, "--force").code == 0
-    assert drawtap("system", "export", drm_sched_trace, "-o", tmp_path / "x.bin").code == 2
-    assert drawtap("system", "export", drm_sched_trace, "-o", tmp_path / "no" / "x.json").code == 2
-    assert drawtap("system", "export", tmp_path / "none", "-o", tmp_path / "y.json").code == 4
+    assert drawtap("export", drm_sched_trace, "-o", target).code == 2
+    assert drawtap("export", drm_sched_trace, "-o", target, "--force").code == 0
+    assert drawtap("export", drm_sched_trace, "-o", tmp_path / "x.bin").code == 2
+    assert drawtap("export", drm_sched_trace, "-o", tmp_path / "no" / "x.json").code == 2
+    assert drawtap("export", tmp_path / "none", "-o", tmp_path / "y.json").code == 4
     folder = tmp_path / "ctf"
-    assert drawtap("system", "export", drm_sched_trace, "-f", "ctf", "-o", folder).code == 0
+    assert drawtap("export", drm_sched_trace, "-f", "ctf", "-o", folder).code == 0
     before = sorted(p.name for p in folder.iterdir())
-    assert drawtap("system", "export", drm_sched_trace, "-f", "ctf", "-o", folder).code == 2
-    assert drawtap("system", "export", drm_sched_trace, "-f", "ctf", "-o", folder, "--force").code == 0
+    assert drawtap("export", drm_sched_trace, "-f", "ctf", "-o", folder).code == 2
+    assert drawtap("export", drm_sched_trace, "-f", "ctf", "-o", folder, "--force").code == 0
     assert sorted(p.name for p in folder.iterdir()) == before
     assert not [p for p in tmp_path.iterdir() if p.name.endswith(".part")]
 
@@ -305,8 +305,8 @@ def test_a_part_for_viewers(opened, part, tmp_path):
 
 def test_a_part_on_the_command_line(drawtap, drm_sched_trace, tmp_path):
     whole, part = tmp_path / "whole.pftrace", tmp_path / "part.pftrace"
-    assert drawtap("system", "export", drm_sched_trace, "-o", whole).code == 0
-    assert drawtap("system", "export", drm_sched_trace, "-o", part, "--from", "1", "--to", "1200ms").code == 0
+    assert drawtap("export", drm_sched_trace, "-o", whole).code == 0
+    assert drawtap("export", drm_sched_trace, "-o", part, "--from", "1", "--to", "1200ms").code == 0
     assert 0 < part.stat().st_size < whole.stat().st_size / 4
-    assert drawtap("system", "export", drm_sched_trace, "-o", tmp_path / "no.json", "--from", "99").code == 2
+    assert drawtap("export", drm_sched_trace, "-o", tmp_path / "no.json", "--from", "99").code == 2
     assert not (tmp_path / "no.json").exists()

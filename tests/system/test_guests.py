@@ -39,7 +39,7 @@ def recorded(run, tmp_path_factory):
 
 def asked(drawtap, folder, query, *guests):
     options = [x for g in guests for x in ("--guest", g)]
-    answer = drawtap("system", "sql", folder / "host", query, *options, "--json", "--no-cache")
+    answer = drawtap("sql", folder / "host", query, *options, "--json", "--no-cache")
     assert answer.code == 0, answer.err
     data = json.loads(answer.out)
     return data["rows"] if isinstance(data, dict) else data
@@ -101,20 +101,20 @@ class TestSimulated:
         ]
 
     def test_a_trace_that_nobody_knows_says_what_it_would_need(self, drawtap, recorded, drm_sched_trace, tmp_path):
-        answer = drawtap("system", "sql", recorded / "host", "SELECT 1", "-g", f"VM9={drm_sched_trace}", "--no-cache")
+        answer = drawtap("sql", recorded / "host", "SELECT 1", "-g", f"VM9={drm_sched_trace}", "--no-cache")
         assert answer.code == InputError.exit_code
         assert "the trace of the guest VM9 cannot be joined with the host's" in answer.err
         assert "guest_seqno" in answer.err
-        answer = drawtap("system", "sql", recorded / "host", "SELECT 1", "-g", tmp_path / "none", "--no-cache")
+        answer = drawtap("sql", recorded / "host", "SELECT 1", "-g", tmp_path / "none", "--no-cache")
         assert answer.code == InputError.exit_code
         assert "No such file" in answer.err
         both = (recorded / "guest1", "-g", f"VM1={recorded / 'guest1'}")
-        answer = drawtap("system", "sql", recorded / "host", "SELECT 1", "-g", *both, "--no-cache")
+        answer = drawtap("sql", recorded / "host", "SELECT 1", "-g", *both, "--no-cache")
         assert "two guests are called VM1" in answer.err
 
     def test_the_wrong_machine_does_not_fit(self, drawtap, recorded):
         given = f"vGPU 2={recorded / 'guest1'}"
-        answer = drawtap("system", "sql", recorded / "host", "SELECT 1", "-g", given, "--no-cache")
+        answer = drawtap("sql", recorded / "host", "SELECT 1", "-g", given, "--no-cache")
         assert answer.code == InputError.exit_code
         assert "contradict each other" in answer.err
 

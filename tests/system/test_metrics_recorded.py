@@ -147,5 +147,5 @@ def test_what_qemu_wrote(drawtap, qemu_log):
     assert data["engines"] == []
     assert any("no fences" in u["reason"] for u in data["unmatched"])
     query = "SELECT track, count(*) AS n FROM spans WHERE kind = 'mark' GROUP BY track ORDER BY n DESC, track LIMIT 2"
-    found = json.loads(drawtap("system", "sql", qemu_log, query, "--json").out)
+    found = json.loads(drawtap("sql", qemu_log, query, "--json").out)
     assert found == [{"track": "qemu/res_flush", "n": 458}, {"track": "qemu/res_xfer_toh_2d", "n": 458}]

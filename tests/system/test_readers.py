@@ -677,14 +677,14 @@ def test_perfetto_without_snapshots(tmp_path, perfetto_packets):
 
 
 def test_info(drawtap, ctf):
-    answer = drawtap("system", "info", ctf)
+    answer = drawtap("info", ctf)
     assert answer.code == 0
     assert "gpu_job" in answer.out
     assert "monotonic" in answer.out
 
 
 def test_a_trace_of_a_gpu_alone_is_shown(drawtap, gpu_trace, tmp_path):
-    info = drawtap("system", "info", gpu_trace, "--json")
+    info = drawtap("info", gpu_trace, "--json")
     assert info.code == 0
     assert json.loads(info.out)["events"] == 23
     figures = drawtap("system", "metrics", gpu_trace, "--json")
@@ -692,17 +692,17 @@ def test_a_trace_of_a_gpu_alone_is_shown(drawtap, gpu_trace, tmp_path):
     engine = next(e for e in json.loads(figures.out)["engines"] if e["engine"] == "gfx")
     assert (engine["jobs"], engine["busy_ns"], engine["mean_wait_ns"]) == (2, 30_000, 9_000)
     page = tmp_path / "gpu.html"
-    assert drawtap("system", "report", gpu_trace, "-o", page).code == 0
+    assert drawtap("report", gpu_trace, "-o", page).code == 0
     assert all(name in page.read_text() for name in ("gfx", "game (50)", "vulkan device memory", "gpu0/busy"))
 
 
 def test_info_of_something_else(drawtap, tmp_path):
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"no"))
-    answer = drawtap("system", "info", path)
+    answer = drawtap("info", path)
     assert answer.code == 4
     assert "no kernel trace of a known kind" in answer.err
-    assert drawtap("system", "info", tmp_path / "none").code == 4
+    assert drawtap("info", tmp_path / "none").code == 4
 
 
 def test_formats_are_read():

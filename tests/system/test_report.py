@@ -27,7 +27,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
 
 def page(drawtap, trace, folder, *options):
     out = folder / "page.html"
-    result = drawtap("system", "report", trace, "-o", out, "--force", *options)
+    result = drawtap("report", trace, "-o", out, "--force", *options)
     assert result.code == 0, result.err
     text = out.read_text(encoding="utf-8")
     head, columns = unpacked(re.search(r'<script type="text/plain" id="data">(.*?)</script>', text)[1])
@@ -400,13 +400,13 @@ def test_some_events_of_many(drawtap, drm_sched_trace, tmp_path):
 
 def test_listed_events(drawtap, drm_sched_trace):
     def listed(*arguments):
-        result = drawtap("system", "list", drm_sched_trace, *arguments, "--json")
+        result = drawtap("list", drm_sched_trace, *arguments, "--json")
         assert result.code == 0, result.err
         return json.loads(result.out)
 
     assert len(listed()) == 1000
     assert len(listed("--limit", "0")) == 5656
-    jobs = listed("-e", "drm_sched_job", "-n", "0")
+    jobs = listed("-e", "drm_sched_job", "-l", "0")
     assert len(jobs) == 194
     assert {row["event"] for row in jobs} == {"drm_sched_job"}
     assert {row["comm"] for row in jobs} == {"vgpu1-client", "vgpu2-client"}
@@ -414,9 +414,9 @@ def test_listed_events(drawtap, drm_sched_trace):
     both = listed("-e", "drm_sched_job", "--event", "drm_run_job", "--from", "1", "--to", "1.5")
     assert {row["event"] for row in both} == {"drm_sched_job", "drm_run_job"}
     assert 0 < len(both) < 100
-    text = drawtap("system", "list", drm_sched_trace, "-n", "3")
+    text = drawtap("list", drm_sched_trace, "-l", "3")
     assert "the first 3" in text.out + text.err
-    wrong = drawtap("system", "list", drm_sched_trace, "-e", "drm_sched_jop")
+    wrong = drawtap("list", drm_sched_trace, "-e", "drm_sched_jop")
     assert wrong.code == 2
     assert "drm_sched_job" in wrong.err
 
@@ -438,7 +438,7 @@ def test_a_trace_that_no_driver_knows(drawtap, tmp_path):
 def test_a_cut_trace_says_what_is_missing(drawtap, drm_sched_trace, tmp_path):
     cut = tmp_path / "cut.dat"
     cut.write_bytes(drm_sched_trace.read_bytes()[: drm_sched_trace.stat().st_size * 6 // 10])
-    result = drawtap("system", "report", cut)
+    result = drawtap("report", cut)
     if result.code == 0:
         assert "truncated" in (tmp_path / "cut.dat.html").read_text(encoding="utf-8")
     else:
@@ -448,16 +448,16 @@ def test_a_cut_trace_says_what_is_missing(drawtap, drm_sched_trace, tmp_path):
 
 def test_wrong_input_and_wrong_arguments(drawtap, drm_sched_trace, tmp_path):
     out = tmp_path / "page.html"
-    assert drawtap("system", "report", tmp_path / "none.dat", "-o", out).code == 4
+    assert drawtap("report", tmp_path / "none.dat", "-o", out).code == 4
     noise = tmp_path / "noise"
     noise.write_bytes(b"\x17\x08\x44nothing of the kind")
-    assert drawtap("system", "report", noise, "-o", out).code == 4
+    assert drawtap("report", noise, "-o", out).code == 4
     assert not out.exists()
-    assert drawtap("system", "report", drm_sched_trace, "-o", out, "--from", "5", "--to", "4").code == 2
-    assert drawtap("system", "report", drm_sched_trace, "-o", out, "--spans", "-1").code == 2
-    assert drawtap("system", "report", drm_sched_trace, "-o", tmp_path / "no" / "folder.html").code == 2
+    assert drawtap("report", drm_sched_trace, "-o", out, "--from", "5", "--to", "4").code == 2
+    assert drawtap("report", drm_sched_trace, "-o", out, "--spans", "-1").code == 2
+    assert drawtap("report", drm_sched_trace, "-o", tmp_path / "no" / "folder.html").code == 2
     out.write_text("mine")
-    again = drawtap("system", "report", drm_sched_trace, "-o", out)
+    again = drawtap("report", drm_sched_trace, "-o", out)
     assert (again.code, out.read_text()) == (2, "mine")
     assert "--force" in again.err
 

@@ -248,10 +248,10 @@ def test_what_is_open_when_a_run_is_stopped_waits_for_its_card(drawtap, tmp_path
     (run,) = data["runs"]
     assert run["stopped_s"] == 3
     assert all(v["ends_s"] is None and v["phases_percent"] and v["mean_wait_ns"] for v in run["vgpus"])
-    info = json.loads(drawtap("system", "info", run["recording"], "--json").out)
+    info = json.loads(drawtap("info", run["recording"], "--json").out)
     assert info["environment"]["stopped"].startswith("after 3 s")
     query = "SELECT device, engine, count(*) AS n, count(unmatched) AS open FROM requests GROUP BY ALL"
-    (group,) = json.loads(drawtap("system", "sql", run["recording"], query, "--json").out)
+    (group,) = json.loads(drawtap("sql", run["recording"], query, "--json").out)
     assert (group["device"], group["engine"]) == ("card0", "rcs0")
     assert group["open"] > 1
     assert drawtap("system", "simulate", "alone", "--until", "0").code == 2

@@ -3,6 +3,9 @@
 A command is one annotated function. What stands before `*` in its signature are arguments, what stands after it
 are options, and a parameter annotated `Trace` is the recording that the command reads. The command line, the
 prompt and a script call that same function; it returns data (`drawtap.view.result`), and only the view renders it.
+
+A verb that also reads traces of the kernel has a second function for them (`kernel=`), whose first parameter is a
+`KernelTrace`. What both have by the same name is one option of the verb; the others are for one kind of file.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from drawtap.errors import UsageError
 from drawtap.plugins import Registry
@@ -45,13 +48,15 @@ AT_THE_PROMPT = ("close", "profiling", "quit", "reload")
 class Opt:
     """Describe one parameter to people: the text of its help, a short spelling ("-n"), the word for its value.
 
-    `bare` is the value of an option that is given without one.
+    `bare` is the value of an option that is given without one, `word` what an option is called where that is not the
+    name of the parameter.
     """
 
     help: str
     short: str | None = None
     metavar: str | None = None
     bare: str | None = None
+    word: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,14 @@ class Param:
     default: object
     required: bool
     title: str = Options.title
+    of: str = ""  # of a verb for two kinds of file: the kind that it is for
+
+    @property
+    def word(self) -> str:
+        """Return what people write: `--limit` of an option, the word for its value of an argument."""
+        if self.kind == "option":
+            return "--" + (self.opt.word or self.name.strip("_").replace("_", "-"))
+        return self.opt.metavar or self.name.upper()
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,7 @@ class Command:
     examples: tuple[str, ...]
     json: bool
     params: tuple[Param, ...] = field(default=())
+    kernel: bool = False  # it reads traces of the kernel too
 
     @property
     def summary(self) -> str:
@@ -120,29 +134,93 @@ def find(name: str) -> Command | None:
         return None
 
 
-def command(*, section: str, examples: tuple[str, ...], name: str | None = None, json: bool = True) -> Callable[[F], F]:
-    """Register the decorated function as a verb; `json` says whether it takes `--json`."""
+def command(
+    *,
+    section: str,
+    examples: tuple[str, ...],
+    name: str | None = None,
+    json: bool = True,
+    kernel: Callable[..., object] | None = None,
+) -> Callable[[F], F]:
+    """Register the decorated function as a verb; `json` says whether it takes `--json`.
+
+    `kernel` is the function for traces of the kernel; with these the verb always takes `--json`.
+    """
     if section not in SECTIONS:
         raise ValueError(f"unknown section {section!r}")
 
     def add(function: F) -> F:
         verb = name or function.__name__.strip("_").replace("_", "-")
-        COMMANDS.register(verb)(made(verb, function, section, examples, json=json))
+        COMMANDS.register(verb)(made(verb, function, section, examples, json=json, kernel=kernel))
         return function
 
     return add
 
 
-def made(name: str, function: Callable[..., object], section: str, examples: tuple[str, ...], *, json: bool) -> Command:
+def made(
+    name: str,
+    function: Callable[..., object],
+    section: str,
+    examples: tuple[str, ...],
+    *,
+    json: bool,
+    kernel: Callable[..., object] | None = None,
+) -> Command:
     """Return the verb that `function` is, without registering it."""
     spread, params = _parameters(function)
-    return Command(name, spread, section, examples, json, params)
+    if kernel is not None:
+        spread, params = _of_both(spread, params, *_parameters(kernel))
+    return Command(name, spread, section, examples, json, params, kernel is not None)
+
+
+RECORDING, KERNEL_TRACE = "recording", "kernel trace"  # what `KIND` of an open file is
+
+
+def _of_both(
+    recording: Callable[..., object],
+    own: tuple[Param, ...],
+    kernel: Callable[..., object],
+    others: tuple[Param, ...],
+) -> tuple[Callable[..., object], tuple[Param, ...]]:
+    """Return a function that takes either kind of file, and its parameters."""
+    named = {p.name: p for p in others}
+    params = [_shared(p, named[p.name]) if p.name in named else replace(p, of=RECORDING) for p in own]
+    known = {p.name for p in own}
+    title = "Options for traces of the kernel"
+    params += [replace(p, of=KERNEL_TRACE, title=title) for p in others if p.name not in known]
+    positional = {
+        RECORDING: [p.name for p in own if p.kind == "argument"],
+        KERNEL_TRACE: [p.name for p in others if p.kind == "argument"],
+    }
+    listed = [p.name for p in params if p.kind == "argument"]
+
+    @functools.wraps(recording)
+    def call(file: Any, *given: object, **options: object) -> object:
+        kind = file.KIND
+        values = {**dict(zip(listed, given, strict=False)), **options}
+        for param in params:
+            if param.of in ("", kind) or param.name not in values:
+                continue
+            if values.pop(param.name) != param.default:
+                raise UsageError(f"{param.word} is for a {param.of}, and {file.path} is a {kind}")
+        arguments = [values.pop(name) for name in positional[kind] if name in values]
+        return (recording if kind == RECORDING else kernel)(file, *arguments, **values)
+
+    call.__doc__ = f"{inspect.getdoc(recording)}\n\n{inspect.getdoc(kernel)}"
+    return call, tuple(params)
+
+
+def _shared(param: Param, other: Param) -> Param:
+    kind = param.type
+    if get_origin(kind) is Literal:
+        kind = Literal[tuple(dict.fromkeys((*get_args(kind), *get_args(other.type))))]
+    return replace(param, type=kind, required=param.required and other.required)
 
 
 def _parameters(function: Callable[..., object]) -> tuple[Callable[..., object], tuple[Param, ...]]:
     """Return what to call, with the fields of `Options` as parameters of its own, and the parameters it has."""
     # Command modules import Trace only for type checking: reading it would load DuckDB.
-    hints = get_type_hints(function, localns={"Trace": _TraceMark}, include_extras=True)
+    hints = get_type_hints(function, localns={"Trace": _TraceMark, "KernelTrace": _TraceMark}, include_extras=True)
     titles: dict[str, str] = {}
     spread = _spread(function, hints, titles)
     return spread, tuple(

@@ -14,17 +14,82 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
+from drawtap.commands.options import CALLS, GUEST, NO_CACHE
 from drawtap.errors import DrawtapError, UsageError, check_folder, check_target
 from drawtap.formats import FORMATS
 from drawtap.trace.ranges import FRAMES_HELP, RANGE_HELP, Selection, selection
+from drawtap.units import moment
 from drawtap.view.result import Text, Written
 
 if TYPE_CHECKING:
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
+
+
+def _of_kernel(
+    trace: KernelTrace,
+    *,
+    output: Annotated[Path | None, Opt("", "-o", "FILE")] = None,
+    format: Annotated[Literal["perfetto", "chrome", "ctf", "parquet"] | None, Opt("", "-f")] = None,  # noqa: A002
+    from_: Annotated[str | None, Opt("Begin of a part: 1.5, 200ms, @NS.", None, "TIME")] = None,
+    to: Annotated[str | None, Opt("End of a part.", None, "TIME")] = None,
+    api: Annotated[Path | None, CALLS] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
+    force: Annotated[bool, Opt("")] = False,
+    no_cache: Annotated[bool, NO_CACHE] = False,
+) -> Written:
+    """Of a trace of the kernel, timelines for other tools: perfetto, chrome, ctf (a folder), parquet (a folder).
+
+    Perfetto and Chrome get lives of requests: work on engines, queues, threads, virtual machines, with arrows along
+    each request's way, and counters. CTF has the events themselves, from whatever format, as LTTng names them; parquet
+    the tables that drawtap sql asks, and the events. --from and --to write a part: its events, and what lasts into it,
+    whole.
+    """
+    from drawtap.system.drawn import opened
+    from drawtap.system.exporter import EXPORTS, Window
+    from drawtap.system.levels import check_window
+
+    if output is None:
+        raise UsageError("a timeline of the kernel is a file or a folder", hint="name it with -o")
+    chosen = EXPORTS.get(format or _kernel_format(output))
+    _check_kernel(output, folder=not chosen.suffix, force=force)
+    with opened(trace, api, guest, keep=not no_cache) as model:
+        begin, end = (moment(text, model.window[0]) for text in (from_, to))
+        window = None
+        if begin is not None or end is not None:
+            first, last = check_window(model, begin, end)
+            window = Window(first, last + (last == model.window[1]))  # the last event of a trace is in its last part
+        written = chosen.write(trace, model, output, window)
+    return Written(str(output), written, f"timelines as {chosen.name}")
+
+
+def _kernel_format(output: Path) -> str:
+    from drawtap.system.exporter import EXPORTS
+
+    if output.name.endswith((".perfetto-trace", ".perfetto")):
+        return "perfetto"
+    for name, entry in EXPORTS.items():
+        if entry.suffix and output.suffix == entry.suffix:
+            return name
+    raise UsageError(
+        f"no format has files that are called {output.name}", hint=f"name one with -f: {', '.join(EXPORTS.names())}"
+    )
+
+
+def _check_kernel(output: Path, *, folder: bool, force: bool) -> None:
+    if not folder:
+        check_target(output, force=force, replaced=True)
+    elif not output.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {output.parent}")
+    elif output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is a file, and this format a folder")
+    elif output.is_dir() and any(output.iterdir()) and not force:
+        raise UsageError(f"{output} is not empty", hint="--force replaces what is in the way")
 
 
 @command(
     section="edit",
+    kernel=_of_kernel,
     examples=(
         "drawtap export game.dtap -o calls.parquet",
         "drawtap export game.dtap -f csv '#100-200' > frames.csv",
@@ -34,6 +99,8 @@ if TYPE_CHECKING:
         "drawtap export game.dtap -o game.trace         # for apitrace replay and qapitrace",
         "drawtap export game.dtap -f c --frames 100:101 -o bug/",
         "drawtap export game.dtap -o game.pftrace       # ui.perfetto.dev, with what drawtap profile measured",
+        "drawtap export trace.dat --calls game.dtap -o both.pftrace     # the kernel's timeline, with frames and calls",
+        "drawtap export perf.data -f ctf -o ctf/        # for babeltrace2 and Trace Compass",
     ),
     json=False,
 )

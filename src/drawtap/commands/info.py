@@ -13,10 +13,59 @@ from drawtap.view.result import Facts
 from drawtap.view.text import duration, number, size
 
 if TYPE_CHECKING:
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
 
+_SHOWN = 12  # problems of a trace of the kernel
 
-@command(section="ask", examples=("drawtap info game.dtap", "drawtap info game.dtap --json"))
+
+def _of_kernel(trace: KernelTrace) -> Facts:
+    """Of a trace of the kernel: which events and how many of each, which clock, which machine, and what is missing.
+
+    Missing are lost events, discarded packets, and what was cut off.
+    """
+    types = trace.event_names()
+    bounds = trace.bounds()
+    clock = trace.clock
+    found = trace.problems
+    data = {
+        "path": str(trace.path),
+        "format": trace.format,
+        "events": sum(t.count for t in types.values()),
+        "begin": bounds[0] if bounds else None,
+        "end": bounds[1] if bounds else None,
+        "clock": {
+            "name": clock.name,
+            "monotonic": clock.monotonic,
+            "epoch_offset_ns": clock.epoch_offset_ns,
+            "note": clock.note,
+        },
+        "environment": trace.environment,
+        "event_types": [
+            {"name": t.name, "count": t.count, "fields": {f.name: f.type for f in t.fields}} for t in types.values()
+        ],
+        "problems": [
+            {"kind": p.kind, "where": p.where, "text": p.text, "count": p.count, "begin": p.begin, "end": p.end}
+            for p in found
+        ],
+    }
+    notes = [f"{p.kind}: {p.where}: {p.text}" for p in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        notes.append(f"and {len(found) - _SHOWN} problems more; --json has all")
+    about: dict[str, object] = {"format": trace.format, "events": data["events"]}
+    if bounds:
+        about["seconds"] = round((bounds[1] - bounds[0]) / 1e9, 6)
+    about["clock"] = clock.name + (f" ({clock.note})" if clock.note else "")
+    about.update(trace.environment)
+    most = sorted(types.values(), key=lambda t: -t.count)
+    return Facts(data, {"trace": about, "events": {t.name: t.count for t in most}}, notes)
+
+
+@command(
+    section="ask",
+    kernel=_of_kernel,
+    examples=("drawtap info game.dtap", "drawtap info game.dtap --json", "drawtap info trace.dat"),
+)
 def info(trace: Trace) -> Facts:
     """Print what is in a recording.
 

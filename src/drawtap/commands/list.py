@@ -6,22 +6,71 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.options import FROM, TO
 from drawtap.commands.sql import rows
+from drawtap.errors import UsageError, did_you_mean
 from drawtap.trace.ranges import RANGE_HELP, Selection, Span, selection
+from drawtap.units import moment
 from drawtap.view.result import Lines, Rows
 
 if TYPE_CHECKING:
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
+
+_MOST = 1000  # events of the kernel that are listed unless a number is given
+
+
+def _of_kernel(
+    trace: KernelTrace,
+    *,
+    event: Annotated[tuple[str, ...], Opt("Only events of this name; may be given several times.", "-e", "NAME")] = (),
+    from_: Annotated[str | None, FROM] = None,
+    to: Annotated[str | None, TO] = None,
+    limit: Annotated[int | None, Opt("", "-l", "N")] = None,
+) -> Rows:
+    """Of a trace of the kernel: the events with their fields, the first 1000 unless --limit gives a number (0: all).
+
+    Times are since the begin of the trace; with --json those of the trace, in ns. drawtap info lists which events
+    there are.
+    """
+    from drawtap.system import listing
+    from drawtap.trace.result import connect
+
+    most = _MOST if limit is None else limit
+    if most < 0:
+        raise UsageError("--limit is a number from 0 on")
+    for name in event:
+        if not trace.knows(name):
+            hint = did_you_mean(name, trace.names()) or "drawtap info lists the events"
+            raise UsageError(f"{trace.path.name} knows no event called {name!r}", hint=hint)
+    begin, _ = trace.bounds() or (0, 0)
+    with connect() as connection:
+        found = listing.rows(
+            trace,
+            connection,
+            names=list(event) or None,
+            begin=moment(from_, begin),
+            end=moment(to, begin),
+            most=most + 1 if most else 2**62,
+        )
+    more = bool(most) and len(found) > most
+    listed = [(t, cpu, tid, comm, name, text) for t, name, cpu, tid, comm, text in (found[:most] if more else found)]
+    note = f"the first {most}; --limit 0 lists all, --from and --to a part" if more else None
+    return Rows(
+        ("t_ns", "cpu", "tid", "comm", "event", "fields"), listed, kinds={"t_ns": "time"}, note=note, time_zero=begin
+    )
 
 
 @command(
     name="list",
     section="ask",
+    kernel=_of_kernel,
     examples=(
         "drawtap list game.dtap | less",
         "drawtap list game.dtap 1000-1020,5000          # calls by number",
         "drawtap list game.dtap '#3'                    # a frame",
         "drawtap list game.dtap '#10-' --name 'glDraw*' --limit 20",
+        "drawtap list trace.dat -e drm_run_job -e drm_sched_process_job --from 1.5 --to 1.6",
     ),
 )
 def list_(
@@ -29,7 +78,7 @@ def list_(
     calls: Annotated[str | None, Opt(RANGE_HELP, metavar="RANGE")] = None,
     *,
     name: Annotated[str | None, Opt("Only functions that match (* stands for anything).", "-n", "PATTERN")] = None,
-    limit: Annotated[int | None, Opt("At most so many calls.", "-l", "N")] = None,
+    limit: Annotated[int | None, Opt("At most so many calls or events.", "-l", "N")] = None,
     no_times: Annotated[bool, Opt("Without durations: text that two runs can be compared by.")] = False,
 ) -> Lines | Rows:
     """Print calls with their arguments, one a line.

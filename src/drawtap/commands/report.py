@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from drawtap.commands import Opt, command
 from drawtap.commands.frames import frame_time
 from drawtap.commands.info import facts, groups, problems
+from drawtap.commands.options import CALLS, FROM, GUEST, NO_CACHE, TO
 from drawtap.commands.sql import rows
 from drawtap.errors import UsageError, check_target
 from drawtap.view.result import Written
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from drawtap.analysis.pictures import Chosen, Image
     from drawtap.metrics.results import Series
     from drawtap.metrics.tables import Table
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
     from drawtap.view.report import (
         CallRow,
@@ -55,12 +57,59 @@ class ReportOptions:
     seconds: float = 120
 
 
+def _of_kernel(
+    trace: KernelTrace,
+    *,
+    output: Annotated[Path | None, Opt("", "-o", "FILE")] = None,
+    force: Annotated[bool, Opt("")] = False,
+    from_: Annotated[str | None, FROM] = None,
+    to: Annotated[str | None, TO] = None,
+    spans: Annotated[
+        int, Opt("So many single spans at most; the rest of the time is drawn from sums.", metavar="N")
+    ] = 600_000,
+    events: Annotated[int, Opt("So many events in the table at most.", metavar="N")] = 20_000,
+    threads: Annotated[
+        int, Opt("Rows for so many threads: virtual CPUs and who asks for work first.", metavar="N")
+    ] = 64,
+    api: Annotated[Path | None, CALLS] = None,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
+    no_cache: Annotated[bool, NO_CACHE] = False,
+) -> Written:
+    """Of a trace of the kernel: GPU usage, queue lengths, memory, other counters, all zooming together.
+
+    Usage is per engine, process, virtual GPU and guest. There is a graph of requests in queues and on engines, with
+    arrows along their way; who ran on each CPU; threads and virtual CPUs. With --guest, requests and threads of a
+    guest stand above the queue of its virtual GPU. Below it histograms of waits, executions and latencies, the events,
+    who keeps whom waiting, and all figures of drawtap system metrics with what they mean. Of a long trace the page has
+    exact sums for all of the time, and single spans around what is worth a look; it says where. --from and --to make a
+    page of a part.
+    """
+    from drawtap.system.drawn import opened
+    from drawtap.view.kernel_page import SystemReportOptions, collected
+    from drawtap.view.system_report import render
+
+    target = output or trace.path.with_name(trace.path.name + ".html")
+    check_target(target, force=force)
+    if min(spans, events, threads) < 0:
+        raise UsageError("--spans, --events and --threads are numbers from 0 on")
+    with opened(trace, api, guest, keep=not no_cache) as model:
+        page = render(collected(trace, model, SystemReportOptions(from_, to, spans, events, threads)))
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target}: {error.strerror or error}", hint="name another place with -o") from None
+    return Written(str(target), target.stat().st_size, "report")
+
+
 @command(
     section="edit",
+    kernel=_of_kernel,
     examples=(
         "drawtap report game.dtap",
         "drawtap report game.dtap -o /tmp/game.html --slowest 50",
         "drawtap report game.dtap --pictures 0",
+        "drawtap report kernel.dat --calls game.dtap      # frames and calls above what the kernel saw",
+        "drawtap report kernel-ctf --from 2s --to 2.5s",
     ),
 )
 def report(

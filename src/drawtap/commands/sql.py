@@ -6,20 +6,53 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import Opt, command
+from drawtap.commands.options import GUEST, NO_CACHE
 from drawtap.errors import UsageError
 from drawtap.view.result import Prompt, Rows
 
 if TYPE_CHECKING:
+    from drawtap.system.reader import KernelTrace
     from drawtap.trace.trace import Trace
+
+_TIMES = ("t_ns", "begin_ns", "end_ns", "begin", "end", "from_ns", "to_ns")
+
+
+def _of_kernel(
+    trace: KernelTrace,
+    query: Annotated[str | None, Opt("", metavar="QUERY")] = None,
+    *,
+    safe: Annotated[bool, Opt("")] = False,
+    guest: Annotated[tuple[str, ...], GUEST] = (),
+    no_cache: Annotated[bool, NO_CACHE] = False,
+) -> Rows:
+    """Ask a trace of the kernel by the names in docs/reference/kernel-tables.md.
+
+    There are requests (lives of GPU requests), executions, spans, counters, links, threads, state, unmatched and, of
+    traces joined with --guest, guests, guest_threads and guest_requests. Every event is a table of its name, with its
+    fields; drawtap info lists the events. All times are those of the trace.
+    """
+    from drawtap.system.drawn import opened
+
+    if query is None and sys.stdin.isatty():
+        raise UsageError("a trace of the kernel has no prompt", hint="drawtap sql FILE QUERY")
+    with opened(trace, guests=guest, keep=not no_cache) as model:
+        if safe:
+            model.make_safe()
+        answer = model.query(sys.stdin.read() if query is None else query)
+        kinds = {c: "ns" for c in answer.columns if c.endswith("_ns") and c not in _TIMES}
+        return Rows(answer.columns, answer.fetchall(), kinds=kinds)
 
 
 @command(
     section="ask",
+    kernel=_of_kernel,
     examples=(
         "drawtap sql game.dtap                                   # a prompt",
         'drawtap sql game.dtap "SELECT name, count(*) AS n FROM calls GROUP BY name ORDER BY n DESC LIMIT 5"',
         "drawtap sql game.dtap \"SELECT sum(count) FROM glDrawElements WHERE mode = 'GL_TRIANGLES'\" --json",
         "drawtap sql game.dtap < questions.sql                   # statements separated by ;",
+        "drawtap sql trace.dat 'SELECT client, max(wait_ns) FROM requests GROUP BY client'",
+        "drawtap sql trace.dat 'SELECT next_comm, count(*) FROM sched_switch GROUP BY next_comm'",
     ),
 )
 def sql(
@@ -27,7 +60,7 @@ def sql(
     query: Annotated[str | None, Opt("the question; without it a prompt, or standard input", metavar="QUERY")] = None,
     *,
     cache: Annotated[bool, Opt("Write FILE.duckdb first: later questions are faster. It can be deleted.")] = False,
-    safe: Annotated[bool, Opt("For questions of strangers: they only read this recording.")] = False,
+    safe: Annotated[bool, Opt("For questions of strangers: they only read this file.")] = False,
 ) -> Rows | Prompt:
     """Ask a recording in SQL (the dialect is DuckDB's).
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from drawtap.commands import command
-from drawtap.commands.system_metrics import FROM, NO_CACHE, TO, TRACE, moment
+from drawtap.commands.options import FROM, NO_CACHE, TO, TRACE
+from drawtap.units import moment
 from drawtap.view.result import Verdict, Verdicts
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def system_diagnose(
         )
         damaged = [p for p in trace.problems if p.kind in ("lost", "discarded", "truncated", "corrupt")]
     if not known:
-        none = Verdict(
-            "warning", "events", "no event of this trace is known to a driver", "drawtap system info lists them"
-        )
+        none = Verdict("warning", "events", "no event of this trace is known to a driver", "drawtap info lists them")
         return Verdicts([none], data=[])
     lines = [_verdict(f, zero) for f in found]
     if not judged:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from drawtap.commands import Opt, command
-from drawtap.commands.system_metrics import NO_CACHE
+from drawtap.commands.options import NO_CACHE
 from drawtap.errors import UsageError
 from drawtap.view.result import Rows, Sheets, Text
 

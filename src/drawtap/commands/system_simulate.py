@@ -66,7 +66,7 @@ def system_simulate(
     The simulation records what a kernel with probes would have recorded, as CTF that viewers of LTTng's traces open;
     the figures are those of the analysis of that recording. `usage` draws the share of the GPU over time; `phases` are
     the shares between the ends of programs. It is stopped after --until: then the figures are those up to there, and
-    the recording says so (drawtap system info).
+    the recording says so (drawtap info).
     """
     from drawtap.system import whatif
     from drawtap.system.simulator import VARIANTS

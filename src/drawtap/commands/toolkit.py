@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from drawtap.commands import COMMANDS, Command, Opt, Param, made
+from drawtap.commands import COMMANDS, RECORDING, Command, Opt, Param, made
 from drawtap.errors import InputError, check_target
 from drawtap.view.result import Prompt, Written
 
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A present verb: options that the old name implies, options that are arguments of it, arguments it lacks."""
+    """A present verb: options that the old name implies, options that are arguments of it, arguments it lacks.
+
+    `kernel`: it is for traces of the kernel alone, and `shorts` are short spellings that its options had.
+    """
 
     verb: str
     values: Mapping[str, object] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    kernel: bool = False
+    shorts: Mapping[str, str] = field(default_factory=dict)
 
 
 ALIASES: Mapping[str, Alias] = {
@@ -56,6 +61,11 @@ ALIASES: Mapping[str, Alias] = {
     "policy try": Alias("policy", {"simulate": True}),
     "redundancy": Alias("simplify", {"dry_run": True}, without=("output",)),
     "rules": Alias("checklist", {"list": True}, arguments=("explain",), without=("trace",)),
+    "system export": Alias("export", kernel=True),
+    "system info": Alias("info", kernel=True),
+    "system list": Alias("list", kernel=True, shorts={"limit": "-n"}),
+    "system report": Alias("report", kernel=True),
+    "system sql": Alias("sql", kernel=True),
     "trace": Alias("record", arguments=("pid",), without=("program",)),
     "verify-state": Alias("verify", {"state": True}),
 }
@@ -69,8 +79,9 @@ def command_of(name: str) -> Command:
         return made(name, function, "know", examples, json=json)
     alias = ALIASES[name]
     verb = COMMANDS.get(alias.verb)
-    gone = {*alias.values, *alias.without}
+    gone = {*alias.values, *alias.without, *(p.name for p in verb.params if alias.kernel and p.of == RECORDING)}
     kept = [p for p in verb.params if p.name not in gone and p.name not in alias.arguments]
+    kept = [replace(p, opt=replace(p.opt, short=alias.shorts.get(p.name, p.opt.short))) for p in kept]
     moved = [_as_argument(next(p for p in verb.params if p.name == n)) for n in alias.arguments]
     at = next((i for i, p in enumerate(kept) if p.kind == "option"), len(kept))
     params = (*kept[:at], *moved, *kept[at:])
@@ -91,6 +102,11 @@ def _called(verb: Command, alias: Alias, params: tuple[Param, ...]) -> Callable[
         values = {**alias.values, **options, **dict(zip(names, given, strict=False))}
         rest = given[len(names) :]
         positional = [values.pop(p.name, p.default) for p in verb.params if p.kind in ("trace", "argument")]
+        if alias.kernel and isinstance(positional[0], Path):  # as these were called in Python
+            from drawtap.system import reader
+
+            with reader.open(positional[0]) as opened:
+                return verb.function(opened, *positional[1:], *rest, **values)
         return verb.function(*positional, *rest, **values)
 
     del call.__dict__["__wrapped__"]  # its signature is another

@@ -15,13 +15,13 @@ Exact: what lasted is clipped to the window. Formulas are in docs/reference/kern
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from drawtap.errors import UsageError
 from drawtap.system.model import KernelModel
 
 Window = tuple[int, int]
-Record = dict[str, object]
+Record = dict[str, Any]
 
 # How requests are put together: name in the result -> (columns, condition).
 GROUPS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {

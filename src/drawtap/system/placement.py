@@ -201,9 +201,7 @@ def _machines(
             cpu_windows=cpu,
             gpu_windows=gpu,
             stolen_by={
-                str(t["by"]): (_int(t["stolen_ns"]), _int(t["preemptions"]))
-                for t in figures["stolen_by"]  # type: ignore[attr-defined]
-                if t["is_vm"]
+                str(t["by"]): (_int(t["stolen_ns"]), _int(t["preemptions"])) for t in figures["stolen_by"] if t["is_vm"]
             },
         )
 

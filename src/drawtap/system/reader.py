@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from drawtap.errors import InputError, UsageError, did_you_mean
 from drawtap.plugins import Registry
@@ -112,6 +112,8 @@ class KernelTrace:
     tracer_name ...); `threads` are names of threads that it keeps apart from events: tid -> (comm, pid or None).
     """
 
+    KIND: ClassVar[str] = "kernel trace"
+
     def __init__(
         self,
         path: Path,
@@ -156,7 +158,7 @@ class KernelTrace:
         """Return the fields of an event that the trace describes. Does not read the events."""
         known = self._native.names()
         if name not in known:
-            hint = did_you_mean(name, known) or "drawtap system info lists the events"
+            hint = did_you_mean(name, known) or "drawtap info lists the events"
             raise UsageError(f"{self.path.name} knows no event called {name!r}", hint=hint)
         return self._fields(name, known[name])
 
@@ -254,14 +256,19 @@ def open(path: str | os.PathLike[str], *, kind: str | None = None) -> KernelTrac
     where = Path(path)
     if kind is not None:
         return READERS.get(kind).open(where)
-    head = _head(where)
-    for _, entry in READERS.items():
-        if entry.recognises(where, head):
-            return entry.open(where)
+    entry = recognised(where)
+    if entry is not None:
+        return entry.open(where)
     raise InputError(
         f"{where} is no kernel trace of a known kind",
         hint=f"known: {', '.join(READERS.names())}; CTF is a folder with a file `metadata`",
     )
+
+
+def recognised(path: Path) -> Reader | None:
+    """Return the reader of what is in a file or folder, None where none knows it. Raises InputError as `open` does."""
+    head = _head(path)
+    return next((entry for _, entry in READERS.items() if entry.recognises(path, head)), None)
 
 
 def _head(path: Path) -> bytes:

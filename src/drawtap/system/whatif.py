@@ -233,7 +233,7 @@ def recorded_arrivals(path: Path, engine: str | None = None) -> tuple[int, ...]:
             names = ", ".join(str(name) for (name,) in known)
             raise InputError(
                 f"{path}: no request was asked for" + (f" on {engine}" if engine else ""),
-                hint=f"there are: {names}" if names else "drawtap system info lists the events",
+                hint=f"there are: {names}" if names else "drawtap info lists the events",
             )
     return tuple(int(t) - int(rows[0][0]) for (t,) in rows)
 

@@ -27,6 +27,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Row = dict[str, Any]
 
 TABLES = named("reader")
+_MAGIC = b"DTAP\r\n\x1a\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,14 @@ def shipped_functions() -> dict[str, str]:
     """Return the names of all functions that drawtap records unless told otherwise, by their names in lower case."""
     names = re.findall(rb"^F\t[^\t]*\t[^\t]*\t([^\t\n]+)", _shipped_signatures(), re.MULTILINE)
     return {name.decode().lower(): name.decode() for name in names}
+
+
+def is_recording(path: Path) -> bool:
+    """Tell whether a file begins as recordings do. Raises OSError where it cannot be read."""
+    if path.is_dir():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def version() -> str:

@@ -32,7 +32,7 @@ from drawtap.trace.sql_text import (
 MEMORY = "2GB"  # of DuckDB, for long recordings and for questions of strangers
 _SAFE = (
     f"memory_limit = {quote_text(MEMORY)}",
-    "temp_directory = ''",
+    "max_temp_directory_size = '0KB'",
     "autoload_known_extensions = false",
     "allow_community_extensions = false",
 )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, ClassVar, cast, overload
 
 from drawtap.errors import InputError, QueryError, did_you_mean
 from drawtap.trace.core import TABLES, Column, CoreTrace, Json, Row, Selection
@@ -301,6 +301,8 @@ class Frames(Sequence[Frame]):
 
 class Trace:
     """A recording. Use it in a `with` block, or `close` it."""
+
+    KIND: ClassVar[str] = "recording"
 
     def __init__(self, path: str | os.PathLike[str], *, frame_end: str | None = None) -> None:
         self.path = Path(path)

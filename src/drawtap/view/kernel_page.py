@@ -1,17 +1,14 @@
-"""`drawtap system report`: one page about a trace of the kernel."""
+"""What the page about a kernel trace shows: everything is asked here, and drawn by `view.system_report`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from drawtap.commands import Opt, command
-from drawtap.commands.system_metrics import CALLS, FROM, GUEST, NO_CACHE, TO, TRACE, moment, tables
-from drawtap.errors import UsageError, check_target
-from drawtap.view.result import Written
+from drawtap.units import moment
+from drawtap.view.kernel_figures import tables
 from drawtap.view.text import duration, number
 
 if TYPE_CHECKING:
@@ -37,62 +34,6 @@ class SystemReportOptions:
     spans: int = 600_000
     events: int = 20_000
     threads: int = 64
-
-
-@command(
-    name="system report",
-    section="system",
-    examples=(
-        "drawtap system report trace.dat",
-        "drawtap system report kernel-ctf -o kernel.html --from 2s --to 2.5s",
-        "drawtap system report trace.dat --spans 3000000 --threads 200",
-        "drawtap system report kernel.dat --calls game.dtap      # frames and calls above what the kernel saw",
-        "drawtap system report host-ctf --guest VM1=guest-ctf     # what the guest saw, by the host's clock",
-    ),
-)
-def system_report(
-    file: Annotated[Path, TRACE],
-    *,
-    output: Annotated[Path | None, Opt("Where to.  [default: TRACE.html]", "-o", "FILE")] = None,
-    from_: Annotated[str | None, FROM] = None,
-    to: Annotated[str | None, TO] = None,
-    spans: Annotated[
-        int, Opt("So many single spans at most; the rest of the time is drawn from sums.", metavar="N")
-    ] = 600_000,
-    events: Annotated[int, Opt("So many events in the table at most.", metavar="N")] = 20_000,
-    threads: Annotated[
-        int, Opt("Rows for so many threads: virtual CPUs and who asks for work first.", metavar="N")
-    ] = 64,
-    calls: Annotated[Path | None, CALLS] = None,
-    guest: Annotated[tuple[str, ...], GUEST] = (),
-    force: Annotated[bool, Opt("Replace the file if it exists.")] = False,
-    no_cache: Annotated[bool, NO_CACHE] = False,
-) -> Written:
-    """Write an HTML report about a trace of the kernel: one file, nothing is loaded from anywhere.
-
-    GPU usage per engine, process, virtual GPU and guest; queue lengths, memory and other counters; a graph of requests
-    in queues and on engines, with arrows along their way; who ran on each CPU; threads and virtual CPUs. All of it
-    zooms together.
-    With --guest, requests and threads of a guest stand above the queue of its virtual GPU.
-    Below it histograms of waits, executions and latencies, the events, who keeps whom waiting, and all figures of
-    drawtap system metrics with what they mean. Of a long trace the page has exact sums for all of the time, and single
-    spans around what is worth a look; it says where. --from and --to make a page of a part.
-    """
-    from drawtap.system import reader
-    from drawtap.system.drawn import opened
-    from drawtap.view.system_report import render
-
-    target = output or file.with_name(file.name + ".html")
-    check_target(target, force=force)
-    if min(spans, events, threads) < 0:
-        raise UsageError("--spans, --events and --threads are numbers from 0 on")
-    with reader.open(file) as trace, opened(trace, calls, guest, keep=not no_cache) as model:
-        page = render(collected(trace, model, SystemReportOptions(from_, to, spans, events, threads)))
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{target}: {error.strerror or error}", hint="name another place with -o") from None
-    return Written(str(target), target.stat().st_size, "report")
 
 
 def collected(trace: KernelTrace, model: KernelModel, wanted: SystemReportOptions) -> SystemReport:
@@ -617,7 +558,7 @@ def _tiles(model: KernelModel, data: Mapping[str, Any], window: tuple[int, int])
 def _notes(trace: KernelTrace, data: Mapping[str, Any]) -> list[tuple[str, str]]:
     notes = [("warning", f"{p.kind}: {p.where}: {p.text}") for p in trace.problems]
     if not data["drivers"]:
-        notes.append(("warning", "no event of this trace is known to a driver: drawtap system info lists the events"))
+        notes.append(("warning", "no event of this trace is known to a driver: drawtap info lists the events"))
     if trace.clock.note:
         notes.append(("note", trace.clock.note))
     return notes

@@ -1,0 +1,32 @@
+"""Durations, sizes and times as people write them: `50ms`, `2min`, `64M`, `@123456`."""
+
+from __future__ import annotations
+
+import re
+
+from drawtap.errors import UsageError
+
+NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+_MOMENT = re.compile(r"(@)?(-?\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)?")
+
+
+def moment(text: str | None, begin: int) -> int | None:
+    """Return the time that a text means, in ns: since `begin`, or with @ as it is. None for None."""
+    if text is None:
+        return None
+    match = _MOMENT.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(
+            f"{text!r} is no time", hint="1.5 (seconds from the begin of the trace), 200ms, @123456 (ns of the trace)"
+        )
+    number = float(match[2]) * NS[match[3] or ("ns" if match[1] else "s")]
+    exact = int(match[2]) if match[1] and "." not in match[2] and match[3] in (None, "ns") else round(number)
+    return exact if match[1] else begin + exact
