@@ -40,7 +40,7 @@ constexpr size_t MOST_CONNECTIONS = 4096;
 constexpr int MOST_ACCEPTED_AT_ONCE = 64;  // then others get their turn
 constexpr double HELLO_SECONDS = 10;       // to say hello after connecting
 constexpr size_t LONGEST_LINE = 1 << 20;
-constexpr int LOOK_MS = 50;  // between looks at a program that another drainer may take
+constexpr uint32_t LOOK_MS = 50;  // between looks at a program that another drainer may take
 // For a program to come after the one who started this drainer is gone: the first, and another (a fork of the first).
 constexpr double ORPHAN_SECONDS = 5, LEFT_SECONDS = 1;
 
@@ -178,6 +178,7 @@ class Drainer {
   void say_refused(uint32_t pid, const std::string& program, const std::string& code, const std::string& why);
   void begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> pool, int socket, const std::string* trace);
   void adopt_own_fd();
+  void say_standing(Pool& pool);
   bool wait_while(const std::function<bool()>& condition);
   std::shared_ptr<const LoadedSignatures> signatures(const std::string& path, std::string* error);
   void check_processes();
@@ -611,11 +612,26 @@ void Drainer::begin(const dt_hello& hello, uint32_t pid, std::unique_ptr<Pool> p
   recorded_.push_back(std::move(r));
 }
 
+// What a drainer that does not answer leaves in memory, at most: it may have written some of it.
+void Drainer::say_standing(Pool& pool) {
+  std::vector<TakenChunk> chunks;
+  pool.survey(std::vector<bool>(pool.chunk_max()), &chunks, &chunks);
+  uint64_t calls = 0;
+  for (const TakenChunk& chunk : chunks)
+    if (chunk.end >= DT_CHUNK_HEADER_BYTES) calls += count_calls(chunk);
+  const dt_pool_origin* at = pool.origin();
+  JsonObject line;
+  line.text("event", "unfinished").number("pid", at->pid).number("calls", calls);
+  line.text("program", std::string(at->program, strnlen(at->program, sizeof at->program)));
+  line.text("file", std::string(at->trace, strnlen(at->trace, sizeof at->trace)));
+  status_.say(line);
+}
+
 // False: SIGTERM came.
 bool Drainer::wait_while(const std::function<bool()>& condition) {
   while (condition()) {
     pollfd p = {signals_, POLLIN, 0};
-    if (poll(&p, 1, LOOK_MS) > 0) return false;
+    if (poll(&p, 1, static_cast<int>(LOOK_MS)) > 0) return false;
   }
   return true;
 }
@@ -624,12 +640,19 @@ void Drainer::adopt_own_fd() {
   auto pool = std::make_unique<Pool>();
   const int fd = o_.adopt_fd;
   std::string error = pool->adopt(fd);
+  if (error.empty() && o_.count) return say_standing(*pool);
   if (error.empty() && !o_.end_it) {
     // The program may have started a drainer of its own, or do so while it lives: that one takes what is in the pool.
     const dt_pool_origin* at = pool->origin();
     Watched program(at->pid);
     const auto lives = [&] { return program.pid() && program.start() == at->pid_start && !program.gone(); };
-    wait_while([&] { return lives() || pool->other_drainer_lives(); });
+    // One that is stopped may not go on for years.
+    uint32_t beat = 0, looks = 0;
+    const auto still = [&] {
+      looks = pool->header()->beat.load() == std::exchange(beat, pool->header()->beat.load()) ? looks + 1 : 0;
+      return looks * LOOK_MS > o_.pool.stopped_ms;
+    };
+    wait_while([&] { return lives() || (pool->other_drainer_lives() && !still()); });
     const std::string trace(at->trace, strnlen(at->trace, sizeof at->trace));
     if (is_finished(trace)) {
       JsonObject line;

@@ -25,6 +25,7 @@ struct Options {
   double exit_when_idle = -1;
   uint32_t watch_pid = 0;
   bool keep_existing = false;  // a file that stands where the trace is to go
+  bool count = false;          // only say how many calls stand in the pool of adopt_fd
   bool end_it = false;         // the pool of adopt_fd is taken and recording of its program ended, whoever lives
 };
 

@@ -74,6 +74,8 @@ std::string Pool::create(const PoolSettings& settings, uint32_t chunks) {
   return {};
 }
 
+static_assert(offsetof(dt_pool_header, beat) == 164, "src/drawtap/capture/pools.py has it there");
+
 std::string Pool::adopt(int fd) {
   fd_ = fd;
   struct stat status;

@@ -852,11 +852,6 @@ std::string Session::end_json(bool wait) {
 }
 
 void Session::finish() {
-  {
-    std::lock_guard guard(tend_lock_);
-    tend_stop_ = true;
-    tend_changed_.notify_one();
-  }
   if (ring_) end_ring();
   std::string error;
   if (file_.is_open()) {
@@ -904,6 +899,12 @@ void Session::finish() {
       .number("pool_peak_bytes", totals_.pool_peak * pool_->chunk_bytes());
   line.flag("complete", write_error_.empty() && error.empty() && !totals_.chunks_lost && !totals_.invalid_records &&
                             !totals_.invalid_bytes && !totals_.calls_lost && !unrecorded);
+  {
+    // Not before: whoever holds the pool's memory sees by the beat that somebody is still at work.
+    std::lock_guard guard(tend_lock_);
+    tend_stop_ = true;
+    tend_changed_.notify_one();
+  }
   status_.say(line);
   say_named();
   finished_.store(true);

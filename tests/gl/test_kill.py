@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import random
+import re
 import resource
 import select
 import shutil
@@ -37,12 +38,19 @@ class Killed:
     name: str = "killed.dtap"
 
     def start(
-        self, end: str, threads: int, calls: int = 0, *options: str, frame: int = 0, **environment: str
+        self,
+        end: str,
+        threads: int,
+        calls: int = 0,
+        *options: str,
+        frame: int = 0,
+        door: tuple[str, ...] = ("-m", "drawtap"),
+        **environment: str,
     ) -> subprocess.Popen[str]:
         """Record the program; the recorder and it share a process group of their own."""
         (self.folder / "progress").unlink(missing_ok=True)
         self.trace.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "drawtap", "record", "-o", str(self.trace), *options, "--", str(self.program)]
+        command = [sys.executable, *door, "record", "-o", str(self.trace), *options, "--", str(self.program)]
         command += [str(self.folder / "progress"), end, str(threads), str(calls), str(frame)]
         return subprocess.Popen(
             command,
@@ -257,6 +265,37 @@ def test_a_stopped_drainer_holds_the_program_for_a_while_only(killed: Killed) ->
     assert killed.info()["complete"] is False
     codes = [note["code"] for note in killed.ask("SELECT code FROM notes WHERE code = 'calls-lost'")]
     assert codes
+
+
+@pytest.mark.parametrize("dies", [True, False])
+def test_a_drainer_that_stands_still_after_the_program_is_not_waited_for(killed: Killed, dies: bool) -> None:
+    """It is ended, and another writes what it had not; one that the kernel does not let go leaves a count."""
+    undying = "import subprocess, drawtap.cli as c; subprocess.Popen.kill = lambda self: None; c.main()"
+    recorder = killed.start("return", 1, 60_000, door=("-m", "drawtap") if dies else ("-c", undying))
+    killed.wait_for(1, 10_000)
+    drainer, program = _drainer_of(killed.trace), _child_named(recorder.pid, "kill_calls")
+    os.kill(program, signal.SIGSTOP)
+    os.kill(drainer, signal.SIGSTOP)
+    os.kill(program, signal.SIGCONT)
+    try:
+        recorder.wait(timeout=60)
+    finally:
+        if not dies:
+            os.kill(drainer, signal.SIGKILL)  # it has this pipe as well
+    _, said = recorder.communicate(timeout=60)
+    words, returned = " ".join(said.split()), killed.counts(1)[0]
+    assert returned == 60_000
+    if dies:
+        assert recorder.returncode == 0, said
+        assert "stood still for 5 s after the program had ended, and was ended: what it had not written" in words
+        assert killed.info()["problems"] == []
+        killed.check(1)
+    else:
+        assert recorder.returncode == 1, said  # the program's own is 0
+        assert "cannot be ended" in words
+        (missing,) = re.findall(r"at most ([\d,]+) calls, which stood in memory", words)
+        written = killed.recorded() if killed.trace.exists() else 0
+        assert returned <= written + int(missing.replace(",", ""))
 
 
 def test_a_full_disk_is_said_and_every_call_is_counted(killed: Killed, noise: Path) -> None:

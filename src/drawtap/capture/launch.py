@@ -57,6 +57,8 @@ _LOOKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")
 _OPTIONS_OF_PROGRAM = b"__asan_default_options"
 _ANY_ORDER = "verify_asan_link_order=0"
+# After the program's end: a drainer that does nothing for so long is stopped.
+_STOPPED_SECONDS, _LOOK_SECONDS = 5, 0.5
 _LAST_LINES = 20  # of what a command said that failed aside
 
 
@@ -100,7 +102,7 @@ class Recording:
     watched: Watch | None = None
     #: programs that made graphics calls and were left out, as `process` asked: names, each once.
     left_out: tuple[str, ...] = ()
-    #: processes that made graphics calls and could not be recorded: which and why, in words.
+    #: processes that made graphics calls and could not be recorded, or not to their end: which and why, in words.
     refused: tuple[str, ...] = ()
 
 
@@ -542,7 +544,7 @@ class _Drainer:
         self.saved: list[Mapping[str, object]] = []
         self.kept: list[Mapping[str, object]] = []
         self._watched = 0
-        self._killed = False
+        self._killed = self._stood_still = self._given_up = False
         self._peeks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.refused: list[str] = []
         self.pools = pools.Pools()
@@ -604,13 +606,20 @@ class _Drainer:
         self._close_input()
         if kind is KeyboardInterrupt:
             return  # children of the program may still draw: the drainer goes on by itself
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join(timeout=5)
+        if not self._given_up:
+            self._end_within(10)
+            self._reader.join(timeout=5)
         self.pools.close()
+
+    def _end_within(self, seconds: float) -> bool:
+        """Wait so long for the drainer to end, then kill it; False: not even that ends it now."""
+        for ends in (seconds, _STOPPED_SECONDS):
+            try:
+                self._process.wait(timeout=ends)
+                return True
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        return False
 
     def watch(self, pid: int) -> None:
         """Name the program, so that the drainer notices its end even if this process is gone."""
@@ -618,14 +627,43 @@ class _Drainer:
         self._tell(f"watch {pid}\n")
 
     def finish(self, status: int) -> None:
-        """Tell how the program ended and wait until the file is whole."""
-        self._tell(f"signal {-status}\n" if status < 0 else f"exit {status}\n")
+        """Tell how the program ended and wait until the file is whole, as long as the drainer is at work."""
+        told = f"signal {-status}\n" if status < 0 else f"exit {status}\n"
+        self._tell(told)
         self._close_input()
-        self._process.wait()
+        if not self._wait_while_it_works():
+            self._give_up()
+            return
         self._reader.join(timeout=5)
-        self.take_over(f"exit {status}\n" if status >= 0 else f"signal {-status}\n")
-        if self._process.returncode > 0:
+        self.take_over(told)
+        if (self._process.returncode or 0) > 0:
             self.messages.append(f"the recorder's process ended with status {self._process.returncode}")
+
+    def _wait_while_it_works(self) -> bool:
+        """Wait for the drainer to end, and end one that is stopped; False: it cannot even be ended now.
+
+        Between two looks nothing is counted: this process may have been stopped as well.
+        """
+        still, before = 0, None
+        while still < _STOPPED_SECONDS / _LOOK_SECONDS:
+            try:
+                self._process.wait(timeout=_LOOK_SECONDS)
+                return True
+            except subprocess.TimeoutExpired:
+                now = (self.pools.beats(), _switches(self._process.pid))
+                still, before = still + 1 if now == before else 0, now
+        self._stood_still = self._end_within(0)
+        return self._stood_still
+
+    def _give_up(self) -> None:
+        # It goes on where it was once it can, and is ended then: nobody else may write to its file before.
+        self._given_up = True
+        self.messages.append(
+            f"the recorder's process ({self._process.pid}) has stood still for {_STOPPED_SECONDS} s since the program"
+            " ended, and cannot be ended: what it had not written is lost"
+        )
+        self.pools.count(self._take_over(end_it=True), self._hear)
+        self.pools.close()
 
     def take_over(self, told: str, *, end_it: bool = False) -> None:
         """Where the drainer was killed, have what it had not written taken out of the programs' memory.
@@ -637,7 +675,11 @@ class _Drainer:
         if code is None or code >= 0 or self._killed:
             return
         self._killed = True
-        by = f"the recorder's process was ended by signal {-code} ({signal.Signals(-code).name})"
+        by = (
+            f"the recorder's process stood still for {_STOPPED_SECONDS} s after the program had ended, and was ended"
+            if self._stood_still
+            else f"the recorder's process was ended by signal {-code} ({signal.Signals(-code).name})"
+        )
         if self._keeps_all:
             self.messages.append(f"{by}: what the flight recorder held is gone")
             return
@@ -647,7 +689,9 @@ class _Drainer:
             )
             return
         watched = f"watch {self._watched}\n" if self._watched else ""
-        self.pools.empty_into(self._take_over(end_it=end_it), watched + told, self._hear)
+        successor = self._take_over(end_it=end_it)
+        self.pools.empty_into(successor, watched + told, self._hear)
+        self.pools.count(successor, self._hear)
         missing = "some of what it had not written is lost" if len(self.pools) else "what it had not written was saved"
         self.messages.append(f"{by}: {missing}")
         self.pools.close()
@@ -659,11 +703,7 @@ class _Drainer:
     def stop(self) -> None:
         """Finish the files of programs that are still recorded."""
         self._process.terminate()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._end_within(20)
         self._reader.join(timeout=5)
 
     def _read_status(self) -> None:
@@ -687,6 +727,8 @@ class _Drainer:
                 self.files.append(Path(str(entry["file"])))
             if entry.get("stream") and (entry.get("calls") or entry.get("taken")):
                 self.sent.append(_sent(entry))
+        elif event == "unfinished":
+            self._hear_unfinished(entry)
         elif event == "error" and entry.get("refused"):
             self.refused.append(_refused(entry))
         elif event == "error":
@@ -700,6 +742,15 @@ class _Drainer:
         elif event == "peek":
             path = entry.get("path")
             self._peeks.put(None if path is None else str(path))
+
+    def _hear_unfinished(self, entry: Mapping[str, object]) -> None:
+        file = Path(str(entry.get("file") or ""))
+        if file.is_file() and file not in self.files:
+            self.files.append(file)
+        calls, program = int(str(entry.get("calls") or 0)), Path(str(entry.get("program") or "")).name
+        self.refused.append(
+            f"process {entry.get('pid')} ({program}): at most {calls:,} calls, which stood in memory and were not written"
+        )
 
     def save(self, reason: str, detail: str, *, limited: bool = False) -> None:
         """Ask a flight recorder to write what it has; if `limited`, not too often. Good in a signal handler."""
@@ -756,6 +807,15 @@ def _run(
         started(child.pid)
         tapped, libraries = (None, frozenset()) if tap is None else _watch(child.pid, tap.name)
         return child.wait(), tapped, libraries
+
+
+def _switches(pid: int) -> str:
+    # How often a process's first thread has gone to sleep: a drainer without a program to record has no other beat.
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return ""
+    return next((line for line in lines if line.startswith("voluntary_ctxt_switches:")), "")
 
 
 def _watch(pid: int, tap: str) -> tuple[bool | None, frozenset[str]]:

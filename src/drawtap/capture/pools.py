@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+_BEAT, _BEAT_BYTES = 164, 4  # dt_pool_header.beat, which a drainer that is at work raises (native/common/ring.h)
 _LINE_BYTES = 65536
 _MOST_DESCRIPTORS = 16  # in one message
 Entry = Mapping[str, object]
@@ -41,6 +42,10 @@ class Pools:
         with contextlib.suppress(KeyError):
             os.close(self._held.pop(inode))
 
+    def beats(self) -> tuple[bytes, ...]:
+        """Return a mark of each memory's drainer, which changes all the time while that is at work."""
+        return tuple(os.pread(descriptor, _BEAT_BYTES, _BEAT) for descriptor in self._held.values())
+
     def close(self) -> None:
         """Let go of all of it."""
         for inode in list(self._held):
@@ -53,24 +58,34 @@ class Pools:
         goes to its standard input; `hear` gets its status lines.
         """
         for inode, descriptor in list(self._held.items()):
-            ours, theirs = socket.socketpair()
-            with ours:
-                with theirs:
-                    child = subprocess.Popen(
-                        [*command, "--adopt-fd", str(descriptor), "--status", str(theirs.fileno())],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.DEVNULL,
-                        pass_fds=(descriptor, theirs.fileno()),
-                        start_new_session=True,
-                    )
-                assert child.stdin is not None
-                with contextlib.suppress(OSError), child.stdin:
-                    child.stdin.write(told.encode())
-                with child:
-                    for entry in lines(ours, os.close):
-                        hear(entry)
-            if child.returncode == 0:
+            if not _have_done([*command, "--adopt-fd", str(descriptor)], descriptor, told, hear):
                 self.release(inode)
+
+    def count(self, command: Sequence[str], hear: Callable[[Entry], None]) -> None:
+        """Have a drainer say, by memory, how many calls stand there that may not be in a file (event "unfinished")."""
+        for descriptor in self._held.values():
+            _have_done([*command, "--adopt-fd", str(descriptor), "--count", "yes"], descriptor, "", hear)
+
+
+def _have_done(command: Sequence[str], descriptor: int, told: str, hear: Callable[[Entry], None]) -> int:
+    """Run a drainer that has a descriptor and return its exit code."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            child = subprocess.Popen(
+                [*command, "--status", str(theirs.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(descriptor, theirs.fileno()),
+                start_new_session=True,
+            )
+        assert child.stdin is not None
+        with contextlib.suppress(OSError), child.stdin:
+            child.stdin.write(told.encode())
+        with child:
+            for entry in lines(ours, os.close):
+                hear(entry)
+    return child.returncode
 
 
 def lines(line: socket.socket, take: Callable[[int], None]) -> Iterator[Entry]:
